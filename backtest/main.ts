@@ -8,7 +8,6 @@ import { basename, join, resolve } from "node:path";
 import { withContext } from "../bench/context.ts";
 import type { BenchContext } from "../bench/context.ts";
 import { writeDemoFolder } from "../src/control/demo.ts";
-import { createWorkspace, requireWorkspace } from "../src/control/workspace.ts";
 import { dayOfInstant, dayToText } from "../src/lib/month.ts";
 import { importFolder } from "../src/sync/connectors/csv/import-folder.ts";
 import { countSpikes, scoreHalves, scoreMadeOrders } from "./clusters.ts";
@@ -19,6 +18,7 @@ import { scoreOutlooks } from "./outlooks.ts";
 import { loadStoreLines } from "./store-lines.ts";
 import type { StoreLine } from "./store-lines.ts";
 import { replayWarnings } from "./warnings.ts";
+import { makeWorkspace } from "../tests/support/workspace.ts";
 
 const REAL_YEAR = resolve(import.meta.dirname, "../../shared/data/online-retail");
 const LAST_DEMO_DAY = "2026-11-22";
@@ -74,8 +74,7 @@ async function importedLines(context: BenchContext, folder: string): Promise<Sto
   const domain = `${basename(folder)
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/gu, "-")}.example.com`;
-  await createWorkspace(database, OPERATOR, { domain, currency: "USD", plan: "bench" });
-  const workspace = await requireWorkspace(database, domain);
+  const workspace = await makeWorkspace(database, domain, { currency: "USD", plan: "bench" });
   const now = new Date();
   tell(`Importing ${folder}.`);
   await importFolder({

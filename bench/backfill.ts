@@ -1,16 +1,15 @@
-import { OPERATOR } from "../src/control/actor.ts";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { startShopifySimulator } from "../simulators/shopify/start.ts";
 import type { ShopifySimulator } from "../simulators/shopify/start.ts";
-import { createWorkspace, requireWorkspace } from "../src/control/workspace.ts";
 import { putConnection } from "../src/store/queries/data-source.ts";
 import type { SyncKind } from "../src/store/queries/sync-request.ts";
 import type { BackfillOutcome, BackfillRun } from "./backfill-run.ts";
 import type { BenchContext } from "./context.ts";
 import type { BenchRow } from "./table.ts";
+import { makeWorkspace } from "../tests/support/workspace.ts";
 
 const ORDERS = 100_000;
 const CHANGED_ORDERS = 1000;
@@ -56,8 +55,7 @@ export async function measureBackfill(context: BenchContext): Promise<BenchRow[]
 
 async function connect({ installation }: BenchContext, simulator: ShopifySimulator): Promise<number> {
   const { database } = installation;
-  await createWorkspace(database, OPERATOR, { domain: DOMAIN, currency: CURRENCY });
-  const { shop_key: shopKey } = await requireWorkspace(database, DOMAIN);
+  const { shop_key: shopKey } = await makeWorkspace(database, DOMAIN, { currency: CURRENCY });
   await putConnection(database, {
     shopKey,
     source: "shopify",

@@ -7,7 +7,7 @@ import { from as copyFrom } from "pg-copy-streams";
 import { startService } from "../src/app.ts";
 import { readConfig } from "../src/config.ts";
 import { createServiceLogger } from "../src/cli/service-logger.ts";
-import { createWorkspace, requireWorkspace } from "../src/control/workspace.ts";
+import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
 import { runAction } from "../src/actions/action.ts";
 import { textInput } from "../src/actions/field.ts";
 import { createToken } from "../src/actions/tokens/actions.ts";
@@ -17,6 +17,7 @@ import type { BenchContext } from "./context.ts";
 import { filesOf, headerOf, openBytes, writePartOfMonth } from "./import-folder.ts";
 import { shownMegabytes, shownNumber, shownTiming, timed, timingOf } from "./measure.ts";
 import type { BenchRow } from "./table.ts";
+import { makeWorkspace } from "../tests/support/workspace.ts";
 
 const PROJECT = resolve(import.meta.dirname, "..");
 const REAL_YEAR = resolve(PROJECT, "../shared/data/online-retail");
@@ -137,9 +138,8 @@ async function tokenOf(context: BenchContext, domain: string): Promise<string> {
   const { keys } = context;
   const { database } = context.installation;
   const existing = await requireWorkspace(database, domain).catch(() => null);
-  if (existing === null)
-    await createWorkspace(database, OPERATOR, { domain, currency: "GBP", plan: "enterprise" });
-  const workspace = existing ?? (await requireWorkspace(database, domain));
+  const workspace =
+    existing ?? (await makeWorkspace(database, domain, { currency: "GBP", plan: "enterprise" }));
   const caller = { database, keys, workspace, actor: OPERATOR, now: new Date() };
   const { secret } = await runAction(
     createToken,

@@ -121,7 +121,8 @@ async function runOn(serverUrl: string, files: string[], options: string[]): Pro
 /** Resolves to the exit code of the test run. */
 function run(files: string[], options: string[], serverUrl: string | undefined): Promise<number> {
   if (stopSignal !== undefined) return Promise.resolve(128 + constants.signals[stopSignal]);
-  const runner = ["--test", "--test-reporter=spec", "--test-concurrency=4", ...options, ...files];
+  const seeded = process.env["CI"] === "true" ? [`--import=${project}/tests/support/property-seed.ts`] : [];
+  const runner = ["--test", "--test-reporter=spec", "--test-concurrency=4", ...seeded, ...options, ...files];
   const environment = serverUrl === undefined ? {} : { RETURNS_TEST_DATABASE_URL: serverUrl };
   const started = spawn(process.execPath, runner, {
     cwd: project,

@@ -18,8 +18,8 @@ import {
   openServingDatabases,
   requireRoles,
   SERVING_TIMEOUT_MS,
-  WATCHING_CONNECTIONS,
-  WATCHING_TIMEOUT_MS,
+  MONITORING_CONNECTIONS,
+  MONITORING_TIMEOUT_MS,
 } from "./installation.ts";
 import type { Installation, ServingDatabases } from "./installation.ts";
 import { challengeKeyOf } from "./lib/keys.ts";
@@ -66,13 +66,13 @@ export async function startService(
 ): Promise<Service> {
   const keys = await openKeys(installation);
   const databases = await openServingDatabases(config, installation, logger);
-  const metrics = createMetrics(databases.watching, PINNED_APIS);
+  const metrics = createMetrics(databases.monitoring, PINNED_APIS);
   for (const warning of config.warnings) logger.warn(warning);
-  for (const name of ["admission", "reading", "taking", "console", "exporting"] as const)
+  for (const name of ["admission", "reading", "ingest", "console", "exporting"] as const)
     metrics.watchPool(name, databases[name]);
   const forOperators = createOperatorRoutes(metrics, databases.reading);
   const nodeOfShop = databases.nodes === null ? null : createShopNodes(databases.admission);
-  const usage = startUsageWriter({ database: databases.taking, nodeOfShop, log: logger });
+  const usage = startUsageWriter({ database: databases.ingest, nodeOfShop, log: logger });
   const counters = { metrics, countUsage: usage.count };
   const gate = createGate(config, keys, { ...databases, nodeOfShop }, counters);
   const operations = createOperations(config, gate, keys);
@@ -88,7 +88,7 @@ export async function startService(
       }),
       ...docs.surfaces,
       ...(config.hasConsole ? await createConsoleSurfaces(config, keys, databases, operations) : []),
-      ...createPlatformSurfaces(config, keys, databases.taking, {
+      ...createPlatformSurfaces(config, keys, databases.ingest, {
         log: logger,
         onRefusedWebhook: metrics.countRefusedWebhook,
       }),
@@ -146,7 +146,7 @@ async function createConsoleSurfaces(
 }
 
 const FIRST_RETRY_MS = 15_000;
-const WORKER_LOOK_MS = 1000;
+const WORKER_POLL_MS = 1000;
 const WORKER_GRACE_MS = 2000;
 const LONGEST_WORKER_STOP_MS = 8000;
 /** Pushing waits for receivers, not for the database. */
@@ -176,26 +176,26 @@ export async function startInstallationWorker(
     });
   // A run writes its data, its progress and now and then a refreshed token.
   const database = open(config.syncRuns * 3 + 1, 0);
-  const lookDatabase = open(1, SERVING_TIMEOUT_MS);
+  const queueDatabase = open(1, SERVING_TIMEOUT_MS);
   const pushDatabase = open(PUSH_CONNECTIONS, SERVING_TIMEOUT_MS);
   const close = async (): Promise<void> => {
     await operators?.close();
-    const opened = [database, lookDatabase, pushDatabase, watching];
+    const opened = [database, queueDatabase, pushDatabase, monitoring];
     await Promise.all(opened.map((pool) => pool.close()));
   };
   // Of its own, so that no look at the metrics keeps the worker waiting; it connects when it is first asked.
-  const watching = open(WATCHING_CONNECTIONS, WATCHING_TIMEOUT_MS);
-  const metrics = metricsOfService ?? createMetrics(watching, PINNED_APIS);
+  const monitoring = open(MONITORING_CONNECTIONS, MONITORING_TIMEOUT_MS);
+  const metrics = metricsOfService ?? createMetrics(monitoring, PINNED_APIS);
   metrics.watchPool("sync", database);
   metrics.watchPool("push", pushDatabase);
-  const forOperators = createOperatorRoutes(metrics, lookDatabase);
+  const forOperators = createOperatorRoutes(metrics, queueDatabase);
   let operators: Awaited<ReturnType<typeof listenForOperators>> = null;
   try {
-    await requireRoles(config, installation, { worker: lookDatabase });
-    await requireWorkerPlace(lookDatabase);
+    await requireRoles(config, installation, { worker: queueDatabase });
+    await requireWorkerPlace(queueDatabase);
     if (metricsOfService === null) operators = await listenForOperators(config, forOperators, logger);
     const worker = await startWorker({
-      ...workerOptions(config, keys, { database, lookDatabase, pushDatabase }, logger),
+      ...workerOptions(config, keys, { database, queueDatabase, pushDatabase }, logger),
       databaseUrl: installation.roleUrls.worker,
     });
     return {
@@ -215,13 +215,13 @@ export async function startInstallationWorker(
 function workerOptions(
   config: Config,
   keys: Keys,
-  databases: { database: Database; lookDatabase: Database; pushDatabase: Database },
+  databases: { database: Database; queueDatabase: Database; pushDatabase: Database },
   log: FastifyBaseLogger,
 ): Omit<WorkerOptions, "databaseUrl"> {
-  const { database, lookDatabase, pushDatabase } = databases;
+  const { database, queueDatabase, pushDatabase } = databases;
   return {
     database,
-    lookDatabase,
+    queueDatabase,
     connectors: createConnectors(config),
     openCredentials: (shopKey, source) =>
       openCredentials({ database, sealingKey: keys.sealingKey, shopKey, source }),
@@ -232,7 +232,7 @@ function workerOptions(
     retention: config,
     concurrency: config.syncRuns,
     hasSchedule: true,
-    lookMs: WORKER_LOOK_MS,
+    pollMs: WORKER_POLL_MS,
     graceMs: WORKER_GRACE_MS,
     longestStopMs: LONGEST_WORKER_STOP_MS,
   };

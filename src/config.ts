@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
-import { isReadableInTransit, problemsOfExposure } from "./lib/exposure.ts";
 import { isLoopbackHost } from "./lib/loopback.ts";
+import type { Form } from "./lib/option-forms.ts";
 import {
   addressesAndNetworks,
   daysFrom,
@@ -17,8 +17,7 @@ import {
   rootAddress,
   text,
 } from "./lib/option-forms.ts";
-import { option } from "./lib/option.ts";
-import type { Option } from "./lib/option.ts";
+import { isWeakSecret } from "./lib/weak-secret.ts";
 
 const port = integer(0, 65_535);
 const databaseAddress = matching("start with postgres:// or postgresql://", /^postgres(ql)?:\/\//u);
@@ -355,3 +354,55 @@ const NO_TRUSTED_PROXIES =
   "TRUSTED_PROXIES is not set, so limits, audit and logs know every client by the address of the proxy at PUBLIC_URL.";
 const DATABASE_WITHOUT_TLS =
   "names another machine without TLS, so that data and password can be read in transit: add sslmode=verify-full.";
+
+type Exposed = { publicUrl: string | null; secret: string | null };
+
+/** Options that are unsafe when other machines are served: approvals, webhooks and tokens depend on both. */
+function problemsOfExposure({ publicUrl, secret }: Exposed): string[] {
+  const problems: string[] = [];
+  const url = publicUrl === null ? null : new URL(publicUrl);
+  if (url?.protocol === "http:" && !isLoopbackHost(url.hostname)) {
+    problems.push("PUBLIC_URL must begin with https:// when HOST is not this machine itself.");
+  }
+  if (secret !== null && isWeakSecret(secret)) {
+    problems.push(
+      "RETURNS_SECRET must be random when HOST is not this machine itself, such as what openssl rand -hex 32 prints.",
+    );
+  }
+  return problems;
+}
+
+/** Whether a database is another machine's, over a connection that need not be encrypted. A path of a socket has no host. */
+function isReadableInTransit(databaseUrl: string | null): boolean {
+  const url = databaseUrl === null ? null : URL.parse(databaseUrl);
+  if (url === null) return false;
+  const host = url.searchParams.get("host") ?? url.hostname;
+  if (host === "" || host.startsWith("/") || isLoopbackHost(host)) return false;
+  const mode = url.searchParams.get("sslmode") ?? (url.searchParams.get("ssl") === "true" ? "require" : "");
+  return !["require", "verify-ca", "verify-full"].includes(mode);
+}
+
+/** An option of the environment. `help` is Markdown: --help and the table in docs/operating/configure.md are made from it. */
+type Option<Value, Fallback> = OptionDetail & {
+  name: string;
+  form: Form<Value>;
+  fallback: Fallback;
+  help: string;
+};
+
+type OptionDetail = {
+  /** What help shows as the default; else the fallback itself. */
+  defaultText?: string;
+  /** Its value may also come from the file that NAME_FILE names. */
+  hasFile?: boolean;
+};
+
+function option<Value, Fallback extends Value | null>(
+  name: string,
+  form: Form<Value>,
+  fallback: Fallback,
+  help: string,
+  detail: OptionDetail = {},
+): Option<Value, Fallback> {
+  return { name, form, fallback, help, ...detail };
+}

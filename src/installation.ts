@@ -27,12 +27,12 @@ const PROJECT_FOLDER = resolve(import.meta.dirname, "..");
 export const LONGEST_WAIT_MS = 3000;
 /** Longest run of one statement for a request, a webhook or a check. */
 export const SERVING_TIMEOUT_MS = 10_000;
-const TAKING_CONNECTIONS = 4;
+const INGEST_CONNECTIONS = 4;
 const CONSOLE_CONNECTIONS = 4;
 const EXPORT_CONNECTIONS = 2;
 /** For metrics: one connection stays free while the other waits for a node that does not answer. */
-export const WATCHING_CONNECTIONS = 2;
-export const WATCHING_TIMEOUT_MS = 3000;
+export const MONITORING_CONNECTIONS = 2;
+export const MONITORING_TIMEOUT_MS = 3000;
 /** A node has one batch of admission at a time, and shops that are asked for by themselves. */
 const NODE_CONNECTIONS = 4;
 
@@ -198,13 +198,13 @@ export function openPool(
 export type ServingDatabases = {
   admission: DatabasePool;
   reading: DatabasePool;
-  taking: DatabasePool;
+  ingest: DatabasePool;
   /** For sessions and settings. */
   console: DatabasePool;
   /** For exports of whole workspaces. */
   exporting: DatabasePool;
   /** For metrics, which have to be read above all when the others are used up. */
-  watching: DatabasePool;
+  monitoring: DatabasePool;
   /** For admission, where Citus spreads the shops over nodes. */
   nodes: NodeDatabases | null;
   close(): Promise<void>;
@@ -235,13 +235,13 @@ export async function openServingDatabases(
     });
   const admission = open("admission", "admission", { statementTimeoutMs: LONGEST_WAIT_MS });
   const reading = open("reading", "reader", { readOnly: true, ofOneShop: true });
-  const taking = open("taking", "worker", { maxConnections: TAKING_CONNECTIONS });
+  const ingest = open("ingest", "worker", { maxConnections: INGEST_CONNECTIONS });
   const ofConsole = open("console", "worker", { maxConnections: CONSOLE_CONNECTIONS });
   const exporting = open("exporting", "reader", { maxConnections: EXPORT_CONNECTIONS, ofOneShop: true });
-  const watching = open("watching", "worker", {
+  const monitoring = open("monitoring", "worker", {
     readOnly: true,
-    maxConnections: WATCHING_CONNECTIONS,
-    statementTimeoutMs: WATCHING_TIMEOUT_MS,
+    maxConnections: MONITORING_CONNECTIONS,
+    statementTimeoutMs: MONITORING_TIMEOUT_MS,
   });
   const openNode = (url: string): DatabasePool =>
     open("admission", "admission", {
@@ -254,18 +254,18 @@ export async function openServingDatabases(
     : null;
   const close = async (): Promise<void> => {
     await nodes?.close();
-    const opened = [admission, reading, taking, ofConsole, exporting, watching];
+    const opened = [admission, reading, ingest, ofConsole, exporting, monitoring];
     await Promise.all(opened.map((database) => database.close()));
   };
   const check = async (): Promise<void> => {
-    await requireRoles(config, installation, { admission, reader: reading, worker: taking });
+    await requireRoles(config, installation, { admission, reader: reading, worker: ingest });
     await requireViews(config, installation, reading);
   };
   await check().catch(async (error: unknown) => {
     await close();
     throw error;
   });
-  return { admission, reading, taking, console: ofConsole, exporting, watching, nodes, close };
+  return { admission, reading, ingest, console: ofConsole, exporting, monitoring, nodes, close };
 }
 
 const WORKER_ALONE =

@@ -109,10 +109,10 @@ test("a receiver that hangs keeps no other one waiting, and two workers never de
     deliveries: createDeliveries({ ...deliveryEnvironment(service, () => new Date()), log }),
   }));
   const ids = await writeAlerts(service, tenant, [{}, {}, {}]);
-  for (const { session, deliveries } of workers) await deliveries.look(session);
+  for (const { session, deliveries } of workers) await deliveries.poll(session);
   await slow.arrived(1);
   await quick.arrived(3);
-  for (const { session, deliveries } of workers) await deliveries.look(session);
+  for (const { session, deliveries } of workers) await deliveries.poll(session);
   await Promise.all(workers.map(({ deliveries }) => deliveries.stop()));
   for (const session of sessions) await session.close();
   assert.deepEqual(quick.received.map(idOf), ids);
@@ -143,7 +143,7 @@ test("a shop out of reach keeps the endpoints of no other waiting, and its own h
   const look = async (): Promise<void> => {
     const session = await openWorkerSession(service.databaseUrl);
     const deliveries = createDeliveries({ ...deliveryEnvironment(service, () => new Date()), log });
-    await deliveries.look(session);
+    await deliveries.poll(session);
     await deliveries.stop();
     await session.close();
   };

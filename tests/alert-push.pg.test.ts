@@ -11,7 +11,7 @@ import {
 } from "../src/actions/alert-endpoints/actions.ts";
 import { textInput } from "../src/actions/field.ts";
 import { showNotices } from "../src/control/notice.ts";
-import { requireWorkspace } from "../src/control/workspace.ts";
+import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
 import { RETRY_DELAYS_MS } from "../src/push/retry.ts";
 import { createPerson, setRole } from "./support/people.ts";
 import {

@@ -1,4 +1,3 @@
-import { OPERATOR } from "../src/control/actor.ts";
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,7 +7,7 @@ import { startLoopSimulator } from "../simulators/loop/server.ts";
 import { startShipStationSimulator } from "../simulators/shipstation/server.ts";
 import { startShopifySimulator } from "../simulators/shopify/start.ts";
 import type { ShopifySimulator } from "../simulators/shopify/start.ts";
-import { createWorkspace, requireWorkspace } from "../src/control/workspace.ts";
+import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
 import { putLabelSource } from "../src/store/queries/publish.ts";
 import { runCommand } from "./support/command.ts";
 import type { Outcome } from "./support/command.ts";
@@ -16,6 +15,7 @@ import { openControlDatabase } from "./support/control.ts";
 import type { ControlDatabase } from "./support/control.ts";
 import { serviceEnvironment } from "./support/service.ts";
 import { APP, APP_OPTIONS } from "./support/webhooks.ts";
+import { makeWorkspace } from "./support/workspace.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "returns-connect-"));
 let control: ControlDatabase;
@@ -28,7 +28,7 @@ before(async () => {
     ["dollars.example", "USD"],
     ["labels.example", "EUR"],
   ] as const) {
-    await createWorkspace(control.database, OPERATOR, { domain, currency });
+    await makeWorkspace(control.database, domain, { currency });
   }
   simulator = await startShopifySimulator({ ...APP, orders: 10, products: 3 });
 });

@@ -7,7 +7,7 @@ import { textInput } from "../src/actions/field.ts";
 import { createToken, rotateToken } from "../src/actions/tokens/actions.ts";
 import { addSaleEvent, removeSaleEvent } from "../src/actions/sale-events/actions.ts";
 import { setPlan } from "../src/actions/plan/actions.ts";
-import { requireWorkspace } from "../src/control/workspace.ts";
+import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
 import { STATEMENTS } from "../src/store/database.ts";
 import { isCitus } from "./support/citus.ts";
 import { actAs } from "./support/acting-member.ts";

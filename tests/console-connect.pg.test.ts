@@ -7,7 +7,7 @@ import type { ShopifySimulator } from "../simulators/shopify/start.ts";
 import { connectByForm } from "../src/control/connect-form.ts";
 import { listSources } from "../src/control/connect.ts";
 import { OPERATOR } from "../src/control/actor.ts";
-import { requireWorkspace } from "../src/control/workspace.ts";
+import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
 import { startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
 import { auditOf, newShop, SOURCES, wordsOf } from "./support/source-pages.ts";

@@ -73,7 +73,7 @@ test("an owner exports everything, has the workspace erased and takes that back,
     assert.equal(await page.getByLabel("Type").inputValue(), "another.example");
     await page.getByLabel("Type").fill(tenant.shopDomain);
     await page.getByRole("button", ERASE).click();
-    await page.getByRole("status").getByText("Nothing of this workspace is served any more.").waitFor();
+    await page.getByRole("status").getByText(`Nothing of ${tenant.shopDomain} is served any more.`).waitFor();
 
     await page.goto(`${home}/w/${tenant.shopDomain}`);
     await page.getByRole("heading", { name: "This workspace is going to be erased" }).waitFor();

@@ -6,7 +6,7 @@ import { diagnose } from "../src/operations/doctor.ts";
 import { runAction } from "../src/actions/action.ts";
 import { textInput } from "../src/actions/field.ts";
 import { setWorkspace } from "../src/actions/workspace/settings.ts";
-import { requireWorkspace, showWorkspaces } from "../src/control/workspace.ts";
+import { requireWorkspace, workspaceList } from "../src/actions/workspace/workspace.ts";
 import { actAs, auditOf } from "./support/acting-member.ts";
 import { runCommand } from "./support/command.ts";
 import { startServerProcess } from "./support/server-process.ts";
@@ -15,6 +15,7 @@ import { serviceEnvironment, startTestService } from "./support/service.ts";
 import { seedSmallStore } from "./support/small-store.ts";
 import { createTenant } from "./support/tenants.ts";
 import type { Tenant, TenantOptions } from "./support/tenants.ts";
+import { readList } from "../src/actions/action.ts";
 import { use } from "./support/use.ts";
 
 /** The plan: shown to every member, asked for by an owner, set by an operator. */
@@ -131,7 +132,8 @@ test("operators see what is asked for, and the plan that they set ends it", asyn
   const owner = await actAs(service, tenant);
   await owner.post(PATH, { plan: "scale", reason: "We want the CSV." });
   const { database } = service.installation;
-  const shown = (await showWorkspaces(database)).find((each) => each.shop_domain === tenant.shopDomain);
+  const listed = await readList(workspaceList, { database, actor: OPERATOR, now: new Date() });
+  const shown = listed.find((each) => each.shop_domain === tenant.shopDomain);
   assert.deepEqual([shown?.requested_plan, shown?.plan_request_reason], ["scale", "We want the CSV."]);
   const patient = {
     database,

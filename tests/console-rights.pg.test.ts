@@ -15,7 +15,7 @@ import { hasRight, RIGHTS, rightOf } from "../src/control/rights.ts";
 import type { Right, RightName } from "../src/control/rights.ts";
 import { ALL_RIGHTS } from "../src/actions/registry.ts";
 import { mayDo } from "../src/actions/right.ts";
-import { requireWorkspace } from "../src/control/workspace.ts";
+import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
 import { MONTHS } from "./support/console-pages.ts";
 import { matchSnapshot } from "./support/net.ts";
 import { createAskers } from "./support/rights-people.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { listNextLooks } from "../src/store/queries/run-queue.ts";
+import { listNextPolls } from "../src/store/queries/run-queue.ts";
 import { startTestService } from "./support/service.ts";
 import { auditOf, newShop, putConnected, SOURCES, wordsOf } from "./support/source-pages.ts";
 import { insertRows } from "./support/tenants.ts";
@@ -44,7 +44,7 @@ test("the page of sources says how each is, and what repairs it", async () => {
 test("the next run is by the clock, or what was asked for", async () => {
   const { tenant, page } = await newShop(service);
   await putConnected(service, tenant, "status = 'ok', last_synced_at = now()");
-  const [look] = await listNextLooks(service.installation.database, tenant.shopKey);
+  const [look] = await listNextPolls(service.installation.database, tenant.shopKey);
   assert.ok(look !== undefined);
   const { rows } = await service.database.query(
     `select from schedule, date_bin(period, now(), first_at) as last_at

@@ -12,7 +12,7 @@ import { OPERATOR } from "../src/control/actor.ts";
 import type { Actor } from "../src/control/actor.ts";
 import { rightOf } from "../src/control/rights.ts";
 import { Refusal } from "../src/control/refusal.ts";
-import { requireWorkspace } from "../src/control/workspace.ts";
+import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
 import type { DatabasePool } from "../src/store/database.ts";
 import { newSecret } from "../src/identity/secret.ts";
 import { postForm } from "./support/console-person.ts";

@@ -1,8 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { DEMO_DOMAIN } from "../src/control/demo-domain.ts";
-import { OPERATOR } from "../src/control/actor.ts";
-import { createWorkspace } from "../src/control/workspace.ts";
 import { recordStatements } from "./support/asked-statements.ts";
 import type { AskedStatements } from "./support/asked-statements.ts";
 import { openPage } from "./support/console-page.ts";
@@ -15,6 +13,7 @@ import { seedSmallStore } from "./support/small-store.ts";
 import { changeWorkspace, createTenant, createTokenOf, insertRows } from "./support/tenants.ts";
 import type { Tenant, TenantOptions } from "./support/tenants.ts";
 import { connectShop, rowsOf } from "./support/webhooks.ts";
+import { makeWorkspace } from "./support/workspace.ts";
 
 /** What a person is led to who has no figures yet: the ways on, and the list of what is left to set up. */
 
@@ -106,11 +105,7 @@ test("nobody's request is led to the sign-in, and another site's form is refused
 });
 
 test("whoever may see the demo finds it there", async () => {
-  await createWorkspace(service.installation.database, OPERATOR, {
-    domain: DEMO_DOMAIN,
-    currency: "GBP",
-    hasSetupList: false,
-  });
+  await makeWorkspace(service.installation.database, DEMO_DOMAIN);
   const cookie = await signInAs(service, { name: "Visitor", shopDomain: DEMO_DOMAIN });
   assert.match((await get("/welcome", cookie)).text, /href="\/w\/demo-store\.example">Open the demo/u);
 });

@@ -4,9 +4,7 @@ import type { TestContext } from "node:test";
 import type pg from "pg";
 import pino from "pino";
 import { readConfig } from "../src/config.ts";
-import { OPERATOR } from "../src/control/actor.ts";
 import { requireWorkerPlace } from "../src/control/distribute.ts";
-import { createWorkspace } from "../src/control/workspace.ts";
 import { createIdentity } from "../src/identity/identity.ts";
 import { makeLink } from "../src/identity/link.ts";
 import { makePerson } from "../src/identity/person.ts";
@@ -29,6 +27,7 @@ import { execute } from "./support/server.ts";
 import { openTestPool, serviceEnvironment } from "./support/service.ts";
 import { createSmallStore } from "./support/small-store.ts";
 import { createTenant, insertRows } from "./support/tenants.ts";
+import { makeWorkspace } from "./support/workspace.ts";
 
 /** Servers of a cluster may be connected to any node: each is an entrance to the same database. */
 const MONTHS = { start_month: "2025-01", end_month: "2026-05" };
@@ -113,7 +112,7 @@ test("locks of a shop and shop keys come from one place, through whichever entra
     const [node = coordinator] = nodes;
     const created: number[] = [];
     for (const [index, database] of [coordinator, ...nodes, coordinator].entries()) {
-      await createWorkspace(database, OPERATOR, { domain: `entrance-${index}.example`, currency: "EUR" });
+      await makeWorkspace(database, `entrance-${index}.example`);
       const { rows } = await pool.query<{ key: string }>(
         "select shop_key as key from shop_directory where shop_domain = $1",
         [`entrance-${index}.example`],

@@ -1,15 +1,17 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { TestContext } from "node:test";
+import { runAction } from "../src/actions/action.ts";
+import { textInput } from "../src/actions/field.ts";
+import { eraseWorkspace, keepWorkspace } from "../src/actions/workspace/actions.ts";
 import { OPERATOR } from "../src/control/actor.ts";
-import { askToErase, takeBackErasure } from "../src/control/erase.ts";
-import { requireWorkspace } from "../src/control/workspace.ts";
+import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
 import { ENDPOINTS } from "../src/contract/registry.ts";
 import { importFolder } from "../src/sync/connectors/csv/import-folder.ts";
 import { startDueRun } from "../src/sync/run-record.ts";
 import { listQueued, queueConnection } from "../src/store/queries/run-queue.ts";
 import { requestRun } from "../src/store/queries/sync-request.ts";
-import { lookAt } from "../src/worker/look.ts";
+import { pollPlace } from "../src/worker/poll.ts";
 import { eraseDue } from "../src/worker/upkeep.ts";
 import { PAGES, SETTINGS } from "../src/console/registry.ts";
 import { postForm, signInAs } from "./support/console-person.ts";
@@ -24,6 +26,7 @@ import { seedSmallStore } from "./support/small-store.ts";
 import { createTenant } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
 import { workerOptions } from "./support/worker.ts";
+import { operatorOf } from "./support/workspace.ts";
 
 /** A workspace that is going to be erased: nothing of it is served, all of it can be taken back, then all of it goes. */
 
@@ -57,6 +60,19 @@ async function statusesOf(call: Caller, { token }: Tenant): Promise<Record<strin
 
 const ALL = (status: number): Record<string, number> =>
   Object.fromEntries(ENDPOINTS.map(({ name }) => [name, status]));
+
+/** As the operator does it on the workspace as it is. */
+async function erase({ shopDomain }: Tenant, { typed = shopDomain, now = new Date() } = {}) {
+  const { database } = service.installation;
+  const workspace = await requireWorkspace(database, shopDomain);
+  return runAction(eraseWorkspace, operatorOf(database, workspace, now), textInput({ domain: typed }));
+}
+
+async function keep({ shopDomain }: Tenant) {
+  const { database } = service.installation;
+  const workspace = await requireWorkspace(database, shopDomain);
+  return runAction(keepWorkspace, operatorOf(database, workspace), textInput({}));
+}
 
 async function eraseAfter({ shopKey }: Tenant): Promise<Date | null> {
   const { rows } = await service.database.query<{ erase_after: Date | null }>(
@@ -127,6 +143,7 @@ test("the domain has to be typed, and an owner has to have proved who they are",
   const page = await wrong.text();
   assert.match(page, /Type the domain of this workspace, \S+, to have it erased\./u);
   assert.match(page, /value="other\.&lt;b&gt;example"/u);
+  assert.equal((await post(cookie, tenant, "/settings/data/erase")).status, 400, "nothing was typed");
   await service.database.query("update console_session set proved_at = now() - interval '11 minutes'");
   for (const path of ["/settings/data/erase", "/settings/data/export"]) {
     const stale = await post(cookie, tenant, path, { domain: tenant.shopDomain });
@@ -153,19 +170,13 @@ test("the domain has to be typed, and an owner has to have proved who they are",
 
 test("asked for twice or taken back twice is refused with one sentence", async () => {
   const { tenant } = await ownedTenant();
-  const { database } = service.installation;
   const now = new Date("2026-11-22T12:00:00Z");
-  const request = { typedDomain: ` ${tenant.shopDomain.toUpperCase()} `, now };
-  const workspace = await requireWorkspace(database, tenant.shopDomain);
-  const { erase_after: moment } = await askToErase(database, OPERATOR, workspace, request);
-  assert.equal(moment.toISOString(), "2026-11-29T12:00:00.000Z");
-  await assert.rejects(
-    askToErase(database, OPERATOR, workspace, request),
-    /is already going to be erased\./u,
-  );
-  const erasing = await requireWorkspace(database, tenant.shopDomain);
-  await takeBackErasure(database, OPERATOR, erasing);
-  await assert.rejects(takeBackErasure(database, OPERATOR, erasing), /there is nothing to take back\./u);
+  const request = { typed: ` ${tenant.shopDomain.toUpperCase()} `, now };
+  const { result } = await erase(tenant, request);
+  assert.equal(result.erase_after.toISOString(), "2026-11-29T12:00:00.000Z");
+  await assert.rejects(erase(tenant, request), /is already going to be erased\./u);
+  await keep(tenant);
+  await assert.rejects(keep(tenant), /there is nothing to take back\./u);
   const { rows } = await service.database.query(
     `select is_of_installation, action, before, detail from (
        select false as is_of_installation, happened_at, action, before, detail from audit_event
@@ -200,17 +211,10 @@ test("no run begins and no folder is imported until it is taken back", async () 
     const queued = (await listQueued(database, 1000)).find((row) => row.shop_key === shopKey);
     if (queued === undefined) return false;
     const options = workerOptions({ database, url: service.installation.databaseUrl }, []);
-    await lookAt(options, { place, stop: new AbortController().signal, show: () => {} });
+    await pollPlace(options, { place, stop: new AbortController().signal, show: () => {} });
     return true;
   };
-  const ask = async (): Promise<void> => {
-    const workspace = await requireWorkspace(database, tenant.shopDomain);
-    await askToErase(database, OPERATOR, workspace, {
-      typedDomain: tenant.shopDomain,
-      now: new Date(),
-    });
-  };
-  await ask();
+  await erase(tenant);
   assert.ok(await look(), "it was asked for");
   assert.equal(await look(), false, "nobody looks at it again");
   assert.equal(await startDueRun(database, place), null);
@@ -233,7 +237,7 @@ test("no run begins and no folder is imported until it is taken back", async () 
     });
     await assert.rejects(importing, /The workspace is going to be erased\./u);
   });
-  await takeBackErasure(database, OPERATOR, await requireWorkspace(database, tenant.shopDomain));
+  await keep(tenant);
   assert.ok(await look(), "what was asked for has waited");
 });
 
@@ -244,7 +248,7 @@ test("upkeep erases it when its time has come, not before, and leaves the instal
   const kept = await countRowsByTable(service.database, staying.shopKey);
   const now = new Date();
   const workspace = await requireWorkspace(database, tenant.shopDomain);
-  await askToErase(database, OPERATOR, workspace, { typedDomain: tenant.shopDomain, now });
+  await erase(tenant, { now });
   await eraseDue(database, tenant.shopKey, new Date(now.getTime() + 7 * DAY_MS - 1));
   assert.equal((await service.call("/api/v1/alerts", { token: tenant.token })).status, 409);
 
@@ -265,14 +269,14 @@ test("upkeep erases it when its time has come, not before, and leaves the instal
     action: "workspace.delete",
     detail: { shop_domain: tenant.shopDomain },
   });
-  await assert.rejects(takeBackErasure(database, OPERATOR, workspace), /nothing to take back/u);
+  const late = runAction(keepWorkspace, operatorOf(database, workspace), textInput({}));
+  await assert.rejects(late, /nothing to take back/u);
 });
 
 test("an erasure that is cut off leaves all of the workspace, and the next upkeep erases it", async () => {
   const { database } = service.installation;
   const { tenant } = await ownedTenant();
-  const workspace = await requireWorkspace(database, tenant.shopDomain);
-  await askToErase(database, OPERATOR, workspace, { typedDomain: tenant.shopDomain, now: new Date(0) });
+  await erase(tenant, { now: new Date(0) });
   const rowsBefore = await countRowsByTable(service.database, tenant.shopKey);
   // The members go last: whoever holds them keeps the erasure before its commit.
   const holder = await service.database.connect();

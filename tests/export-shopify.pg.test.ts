@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { OPERATOR } from "../src/control/actor.ts";
 import { importFolder } from "../src/sync/connectors/csv/import-folder.ts";
 import { rebuildWorkspace } from "../src/sync/rebuild.ts";
-import { redactOrders } from "../src/store/queries/redacted-order.ts";
+import { redactOrders } from "../src/store/queries/order-document.ts";
 import { filesOf, withExport } from "./support/export-move.ts";
 import { csv } from "./support/import-shop.ts";
 import type { ImportShop } from "./support/import-shop.ts";

@@ -8,7 +8,7 @@ import type { QueuedRow } from "../src/store/queries/run-queue.ts";
 import { takeDueTask } from "../src/store/queries/schedule.ts";
 import { requestRun } from "../src/store/queries/sync-request.ts";
 import type { Connector } from "../src/sync/connector.ts";
-import { lookAt } from "../src/worker/look.ts";
+import { pollPlace } from "../src/worker/poll.ts";
 import { runTask } from "../src/worker/tasks.ts";
 import { recordStatements } from "./support/asked-statements.ts";
 import { loseShop } from "./support/lost-shops.ts";
@@ -83,7 +83,7 @@ test("webhooks of others are taken while a shop is out of reach, and its own aft
 
 test("the clock starts the runs of others meanwhile, says once which is away, and loses nothing", async () => {
   const { lost, others, find } = await loseShop(service.database, await connectedShops());
-  const isAway = (line: string): boolean => line.includes("could not be looked at");
+  const isAway = (line: string): boolean => line.includes("could not be polled");
   try {
     await runTask({ database, now: () => new Date(), log, retention: DEFAULT_RETENTION }, "labels");
     await service.database.query(HAVE_TURN);
@@ -145,7 +145,7 @@ function crashingBefore(name: string): Queryable {
 const queuedOf = (shopKey: number): Promise<QueuedRow | null> => findQueued(database, shopKey, "loop");
 
 const look = (shopKey: number, environment = options()) =>
-  lookAt(environment, {
+  pollPlace(environment, {
     place: { shopKey, source: "loop" },
     stop: new AbortController().signal,
     show: () => {},
@@ -171,8 +171,8 @@ test("a crash between a run and the queue makes a look more, and no run", async 
   await requestRun(database, { shopKey, source: "loop", kind: "backfill", requestedBy: "operator" });
   const queued = await queuedOf(shopKey);
   assert.ok(queued !== null);
-  const crashing = { ...database, ...crashingBefore("finish_look") };
-  await assert.rejects(look(shopKey, { ...options(), lookDatabase: crashing }), /crash/u);
+  const crashing = { ...database, ...crashingBefore("finish_poll") };
+  await assert.rejects(look(shopKey, { ...options(), queueDatabase: crashing }), /crash/u);
   assert.deepEqual(await queuedOf(shopKey), queued, "it is looked at again");
   await look(shopKey);
   assert.equal(await queuedOf(shopKey), null);

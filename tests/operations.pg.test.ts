@@ -46,7 +46,7 @@ test("the metrics tell the version, the schema's level, and the pools", async ()
   for (const [pool, most] of [
     ["admission", 1],
     ["reading", 1],
-    ["taking", 4],
+    ["ingest", 4],
   ] as const) {
     assert.equal(samples.get(`returns_database_pool_waiting{pool="${pool}"}`), 0);
     assert.equal(samples.get(`returns_database_pool_limit{pool="${pool}"}`), most);
@@ -92,8 +92,8 @@ test("the metrics count errors by their code, tool calls too, and show how long 
 });
 
 test("the metrics count statements that had to wait for a connection", async () => {
-  const waits = 'returns_database_pool_waits_total{pool="taking"}';
-  const waiting = 'returns_database_pool_waiting{pool="taking"}';
+  const waits = 'returns_database_pool_waits_total{pool="ingest"}';
+  const waiting = 'returns_database_pool_waiting{pool="ingest"}';
   const earlier = await look();
   const holder = await service.database.connect();
   try {

@@ -5,7 +5,7 @@ import { OPERATOR } from "../src/control/actor.ts";
 import { previewRules, setRules, writtenRules } from "../src/control/order-rules.ts";
 import { DEFAULT_RULES, NO_RULES, ORDER_KINDS } from "../src/metrics/order-rules.ts";
 import type { OrderRules } from "../src/metrics/order-rules.ts";
-import { redactOrders } from "../src/store/queries/redacted-order.ts";
+import { redactOrders } from "../src/store/queries/order-document.ts";
 import { applyRules } from "../src/sync/apply-rules.ts";
 import { loadRules } from "../src/sync/order-rules.ts";
 import { rebuildWorkspace } from "../src/sync/rebuild.ts";

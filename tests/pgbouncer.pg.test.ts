@@ -9,7 +9,7 @@ import { startInstallationWorker } from "../src/app.ts";
 import { readConfig } from "../src/config.ts";
 import { OPERATOR } from "../src/control/actor.ts";
 import { connectSource } from "../src/control/connect.ts";
-import { createWorkspace, requireWorkspace } from "../src/control/workspace.ts";
+import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
 import { openInstallation } from "../src/installation.ts";
 import type { Database } from "../src/store/database.ts";
 import { openDatabase } from "../src/store/database.ts";
@@ -27,6 +27,7 @@ import { startServerProcess } from "./support/server-process.ts";
 import { openTestPool, serviceEnvironment } from "./support/service.ts";
 import { countedRequests, createTenant } from "./support/tenants.ts";
 import { eventually } from "./support/worker.ts";
+import { makeWorkspace } from "./support/workspace.ts";
 
 /** Servers and workers behind PgBouncer with the settings of docs/scaling.md. Without a PgBouncer, each test says so. */
 
@@ -183,8 +184,7 @@ test("a worker in session mode syncs a shop", async (context) => {
     });
     const control = installation.database;
     const { sealingKey } = await openTestKeys(control);
-    await createWorkspace(control, OPERATOR, { domain: "pooled.example", currency: "EUR" });
-    const workspace = await requireWorkspace(control, "pooled.example");
+    const workspace = await makeWorkspace(control, "pooled.example");
     const place = { database: control, sealingKey, publicUrl: null, now: () => new Date() };
     const secrets = { accessToken: simulator.token };
     const source = { account: null, url: simulator.url, settings: {}, secrets };

@@ -279,7 +279,7 @@ describe("The embedded server", () => {
       admission: loginOf("admission"),
       reading: loginOf("reader"),
       exporting: loginOf("reader"),
-      taking: loginOf("worker"),
+      ingest: loginOf("worker"),
       console: loginOf("worker"),
     });
     assert.deepEqual(readdirSync(join(folder, "embedded/postgresql")).toSorted(), [
@@ -331,9 +331,9 @@ async function namesOf(installation: Installation): Promise<Record<string, strin
     );
     return row?.name ?? "";
   };
-  const { admission, reading, exporting, taking, console } = databases;
+  const { admission, reading, exporting, ingest, console } = databases;
   const names: Record<string, string> = {};
-  for (const [pool, database] of Object.entries({ admission, reading, exporting, taking, console }))
+  for (const [pool, database] of Object.entries({ admission, reading, exporting, ingest, console }))
     names[pool] = await nameOf(database);
   await databases.close();
   return names;

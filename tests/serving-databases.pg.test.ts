@@ -33,8 +33,8 @@ test("a request's statements are planned once per connection", async () => {
 });
 
 test("no connection of the service compiles statements, whatever the server's default", async () => {
-  await withServingDatabases(async ({ reading, admission, taking }) => {
-    for (const database of [reading, admission, taking]) {
+  await withServingDatabases(async ({ reading, admission, ingest }) => {
+    for (const database of [reading, admission, ingest]) {
       const text = "select setting, source from pg_settings where name = 'jit'";
       const [row] = await database.rows<object>({ name: "jit", text }, []);
       assert.deepEqual({ ...row }, { setting: "off", source: "client" });

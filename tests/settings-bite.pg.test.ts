@@ -7,7 +7,7 @@ import { OPERATOR } from "../src/control/actor.ts";
 import { runAction } from "../src/actions/action.ts";
 import { textInput } from "../src/actions/field.ts";
 import { setWorkspace } from "../src/actions/workspace/settings.ts";
-import { requireWorkspace } from "../src/control/workspace.ts";
+import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
 import { createTenant, createTokenOf } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
 import { before, use } from "./support/use.ts";

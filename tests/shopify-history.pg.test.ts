@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { addPending } from "../src/store/queries/pending-record.ts";
+import { addPending } from "../src/store/queries/sync-record.ts";
 import { startShopifySync } from "./support/shopify-sync.ts";
 import type { ShopifySync, ShopifyWorkspace } from "./support/shopify-sync.ts";
 import { before, use } from "./support/use.ts";

@@ -8,11 +8,12 @@ import { startInstallationWorker } from "../src/app.ts";
 import type { InstallationWorker } from "../src/app.ts";
 import { readConfig } from "../src/config.ts";
 import { connectSource } from "../src/control/connect.ts";
-import { createWorkspace, requireWorkspace } from "../src/control/workspace.ts";
 import { SHOPIFY_SOURCE } from "../src/sync/connectors/shopify/connector.ts";
 import { serviceEnvironment, startTestService } from "./support/service.ts";
 import { approvedTokens } from "./support/shopify-approval.ts";
 import { APP, APP_OPTIONS } from "./support/webhooks.ts";
+import { makeWorkspace } from "./support/workspace.ts";
+import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
 import { before, use } from "./support/use.ts";
 
 const DOMAIN = "lamps.example";
@@ -25,8 +26,7 @@ let shopKey: number;
 before(async () => {
   const { keys } = service;
   const { database } = service.installation;
-  await createWorkspace(database, OPERATOR, { domain: DOMAIN, currency: "EUR" });
-  const workspace = await requireWorkspace(database, DOMAIN);
+  const workspace = await makeWorkspace(database, DOMAIN);
   shopKey = workspace.shop_key;
   await connectSource(
     { database, sealingKey: keys.sealingKey, publicUrl: service.address, now: () => new Date() },

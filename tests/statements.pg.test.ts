@@ -200,13 +200,13 @@ test("functions of the request path name the workspace at every table they touch
   assert.ok(functions.length > 0);
   for (const { name, body, first_argument: firstArgument } of functions) {
     assert.equal(firstArgument, "p_shop_key", name);
-    const touched = [...body.matchAll(/\b(?:from|join|update|into)\s+([a-z_]+)\b/gu)].filter(([, table]) =>
+    const changed = [...body.matchAll(/\b(?:from|join|update|into)\s+([a-z_]+)\b/gu)].filter(([, table]) =>
       tenantTables.has(table ?? ""),
     );
     const named = body.match(/shop_key = shop\b|values \(shop\b/gu) ?? [];
     assert.ok(
-      touched.length > 0 && named.length >= touched.length,
-      `${name}: ${touched.length} tables, ${named.length} keys`,
+      changed.length > 0 && named.length >= changed.length,
+      `${name}: ${changed.length} tables, ${named.length} keys`,
     );
   }
 });

@@ -5,19 +5,20 @@ import type { AddressInfo, Socket } from "node:net";
 import { test } from "node:test";
 import type { TestContext } from "node:test";
 import pg from "pg";
-import { OPERATOR } from "../src/control/actor.ts";
-import { createWorkspace, requireWorkspace } from "../src/control/workspace.ts";
-import { deleteWorkspace } from "../src/control/workspace-delete.ts";
+import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
+import { deleteWorkspace } from "../src/actions/workspace/actions.ts";
 import type { Database } from "../src/store/database.ts";
 import { isCitus } from "./support/citus.ts";
 import { openControlDatabase } from "./support/control.ts";
 import { eventually } from "./support/worker.ts";
+import { makeWorkspace, operatorOf } from "./support/workspace.ts";
+import { textInput } from "../src/actions/field.ts";
+import { runAction } from "../src/actions/action.ts";
 import { before, use } from "./support/use.ts";
 import { createShopNodes } from "../src/admission/shop-nodes.ts";
 import { startUsageWriter } from "../src/admission/usage-writer.ts";
-import { runAction } from "../src/actions/action.ts";
-import { textInput } from "../src/actions/field.ts";
 import { createUser, renameUser } from "../src/actions/people/actions.ts";
+import { OPERATOR } from "../src/control/actor.ts";
 import { showNewestActions } from "../src/control/audit-trail.ts";
 import { loseShop } from "./support/lost-shops.ts";
 import { createTenant } from "./support/tenants.ts";
@@ -137,11 +138,12 @@ async function rowsOf(domain: string): Promise<{ directory: number; workspace: n
   return { directory: await count("shop_directory"), workspace: await count("workspace") };
 }
 
-const create = (domain: string): Promise<unknown> =>
-  createWorkspace(database, OPERATOR, { domain, currency: "EUR" });
+const create = (domain: string): Promise<unknown> => makeWorkspace(database, domain);
 
-const erase = async (domain: string): Promise<unknown> =>
-  deleteWorkspace(database, OPERATOR, await requireWorkspace(database, domain));
+const erase = async (domain: string): Promise<unknown> => {
+  const workspace = await requireWorkspace(database, domain);
+  return runAction(deleteWorkspace, operatorOf(database, workspace), textInput({}));
+};
 
 const NOTHING = { directory: 0, workspace: 0 };
 const ALL = { directory: 1, workspace: 1 };

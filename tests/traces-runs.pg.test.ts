@@ -10,7 +10,7 @@ import { deriveKeys } from "../src/lib/keys.ts";
 import { traced } from "../src/lib/trace.ts";
 import { putConnection } from "../src/store/queries/data-source.ts";
 import { requestRun } from "../src/store/queries/sync-request.ts";
-import { ask, RETRY_POLICY } from "../src/sync/connectors/kit/http.ts";
+import { ask, RETRY_POLICY } from "../src/sync/connectors/shared/http.ts";
 import { createConnectors } from "../src/sync/connectors/sources.ts";
 import { openCredentials, sealSecrets } from "../src/sync/credentials.ts";
 import { startCollector, traceWhile, tracingEnvironment, treeOf } from "./support/collector.ts";

@@ -3,7 +3,7 @@ import { before, test } from "node:test";
 import { OPERATOR } from "../src/control/actor.ts";
 import { showUsage } from "../src/actions/usage/usage.ts";
 import type { Usage } from "../src/actions/usage/usage.ts";
-import { requireWorkspace } from "../src/control/workspace.ts";
+import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
 import { startCommand } from "./support/command.ts";
 import { post, toolCall } from "./support/mcp.ts";
 import { waitOutMidnight } from "./support/midnight.ts";

@@ -1,13 +1,15 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { test } from "node:test";
-import { OPERATOR } from "../src/control/actor.ts";
-import { askToErase, takeBackErasure } from "../src/control/erase.ts";
-import { requireWorkspace } from "../src/control/workspace.ts";
+import { runAction } from "../src/actions/action.ts";
+import { textInput } from "../src/actions/field.ts";
+import { eraseWorkspace, keepWorkspace } from "../src/actions/workspace/actions.ts";
+import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
 import { requestRun } from "../src/store/queries/sync-request.ts";
 import type { Connector } from "../src/sync/connector.ts";
 import { runTask } from "../src/worker/tasks.ts";
 import { openControlDatabase } from "./support/control.ts";
+import { operatorOf } from "./support/workspace.ts";
 import { connectedShop, eventually, withWorker, workerOptions } from "./support/worker.ts";
 import { use } from "./support/use.ts";
 
@@ -47,10 +49,8 @@ test("a run under way stops, none begins, and when it is taken back the run cont
   await requestRun(database, { shopKey, source: "loop", kind: "backfill", requestedBy: "operator" });
   await withWorker(workerOptions(control, [connector]), async () => {
     await eventually(async () => begun === 1, "a run has begun");
-    await askToErase(database, OPERATOR, await requireWorkspace(database, domain), {
-      typedDomain: domain,
-      now: new Date(),
-    });
+    const workspace = await requireWorkspace(database, domain);
+    await runAction(eraseWorkspace, operatorOf(database, workspace), textInput({ domain }));
     await eventually(async () => (await runsOf(shopKey))[0]?.status === "interrupted", "it has stopped", 30);
     isBlocking = false;
     await runTask(workerOptions(control, []), "labels");
@@ -58,7 +58,7 @@ test("a run under way stops, none begins, and when it is taken back the run cont
     assert.deepEqual(await requestsOf(shopKey), [{ kind: "backfill", failures: 0 }]);
     assert.equal(begun, 1);
 
-    await takeBackErasure(database, OPERATOR, await requireWorkspace(database, domain));
+    await runAction(keepWorkspace, operatorOf(database, workspace), textInput({}));
     await eventually(async () => (await requestsOf(shopKey)).length === 0, "the run was made", 30);
   });
   assert.deepEqual(
@@ -71,7 +71,8 @@ test("upkeep, as the schedule starts it, erases what is due", async () => {
   const { shopKey, domain } = await connectedShop(control, [["loop", "label_cost"]]);
   const { database } = control;
   const workspace = await requireWorkspace(database, domain);
-  await askToErase(database, OPERATOR, workspace, { typedDomain: domain, now: new Date("2026-01-01") });
+  const longAgo = operatorOf(database, workspace, new Date("2026-01-01"));
+  await runAction(eraseWorkspace, longAgo, textInput({ domain }));
   await runTask(workerOptions(control, []), "upkeep");
   assert.deepEqual(await rows("select 1 from workspace where shop_key = $1", [shopKey]), []);
   assert.deepEqual(await rows("select 1 from shop_directory where shop_domain = $1", [domain]), []);

@@ -82,7 +82,7 @@ test("the run of a worker that lives is left alone; killed, another continues it
   try {
     await eventually(async () => (await runsOf(shopKey)).length === 1, "the run", 120);
     // Much longer than this one waits for an abandoned run.
-    await withWorker({ ...options(), lookMs: 20, graceMs: 40 }, async () => {
+    await withWorker({ ...options(), pollMs: 20, graceMs: 40 }, async () => {
       const other = await connectedShop(control, [["shopify", "store"]]);
       for (let round = 0; round < 5; round++) {
         await ask(other.shopKey);

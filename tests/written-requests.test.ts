@@ -32,11 +32,11 @@ const HOSTILE = [
   "it's",
   '"quoted"',
   "back\\slash\\",
-  "$(touch touched)",
-  "`touch touched`",
+  "$(touch changed)",
+  "`touch changed`",
   "$TOKEN ${TOKEN}",
   "two\nlines",
-  "'; touch touched; '",
+  "'; touch changed; '",
   "!! !x",
   "--help",
   "-x",
@@ -113,7 +113,7 @@ test("a request for curl, pasted into a shell, asks exactly its path and nothing
       assert.equal(valuesOf(url)["sku"], value);
     }
   }
-  await assert.rejects(run("ls", [join(folder, "touched")]));
+  await assert.rejects(run("ls", [join(folder, "changed")]));
 });
 
 test("a body for curl arrives as it was written", async () => {

@@ -12,11 +12,11 @@ import { runAction } from "../../src/actions/action.ts";
 import { textInput } from "../../src/actions/field.ts";
 import { createToken } from "../../src/actions/tokens/actions.ts";
 import { SCOPES } from "../../src/contract/endpoint.ts";
-import { createWorkspace, requireWorkspace } from "../../src/control/workspace.ts";
 import type { Database } from "../../src/store/database.ts";
 import type { WorkspaceRow } from "../../src/store/queries/workspace-directory.ts";
 import { SHOPIFY_SOURCE } from "../../src/sync/connectors/shopify/connector.ts";
 import { openTestKeys } from "../../tests/support/secret.ts";
+import { makeWorkspace } from "../../tests/support/workspace.ts";
 
 /** A simulated shop that changes: synced by one workspace, exported for the imports of others. */
 export type Store = {
@@ -101,8 +101,7 @@ function changesOf(round: number): Change[] {
 
 /** A workspace of its own for a store, with a token of every scope. */
 export async function openShop(database: Database, store: Store, domain: string): Promise<Shop> {
-  await createWorkspace(database, OPERATOR, { domain, currency: CURRENCY, plan: PLAN });
-  const workspace = await requireWorkspace(database, domain);
+  const workspace = await makeWorkspace(database, domain, { currency: CURRENCY, plan: PLAN });
   const keys = await openTestKeys(database);
   const caller = { database, keys, workspace, actor: OPERATOR, now: new Date() };
   const { secret } = await runAction(createToken, caller, textInput({ name: "chaos", scopes: SCOPES }));

@@ -33,6 +33,13 @@ export class Secret {
 export type Detail = { readonly [name: string]: DetailValue };
 type DetailValue = string | number | boolean | null | undefined | Date | readonly DetailValue[] | Detail;
 
+type Audited = {
+  detail: Detail;
+  before?: Detail;
+  /** Whose audit holds it where that is not the caller's workspace; null = the installation's. */
+  shopKey?: number | null;
+};
+
 /** What an action has done. */
 export type Done<Result> = {
   /** What a command prints with --json. */
@@ -42,7 +49,7 @@ export type Done<Result> = {
   /** Shown this once: alone on the standard output of a command, above `done` on a page. */
   secret?: Secret;
   /** How what was concerned is since, and how it was before; null = nothing was changed. */
-  audit: { detail: Detail; before?: Detail } | null;
+  audit: Audited | null;
   /** What follows once the transaction is committed, such as sending a message; its result and sentence are the action's. */
   next?: () => Promise<{ result: Result; done: string }>;
 };
@@ -86,7 +93,7 @@ export type Action<
   /** Whether it needs the installation's keys. */
   usesKeys?: true;
   /** What a command asks before it begins; null = nothing. */
-  confirm?(input: InputOf<Inputs>): string | null;
+  confirm?(input: InputOf<Inputs>, caller: By): string | null;
   /** What comes before the transaction, such as asking a source: it holds nothing, and writes nothing that has to be taken back. */
   prepare?(caller: By, input: InputOf<Inputs>): Promise<Prepared>;
   run(context: ActionContext<By>, input: InputOf<Inputs>, prepared: Prepared): Promise<Done<Result>>;

@@ -3,9 +3,9 @@ import { test } from "node:test";
 import { openControlDatabase } from "../../tests/support/control.ts";
 import { openTestKeys } from "../../tests/support/secret.ts";
 import { withStoreFolder } from "../../tests/support/store-folder.ts";
+import { makeWorkspace } from "../../tests/support/workspace.ts";
 import { OPERATOR } from "../control/actor.ts";
 import { importIntoWorkspace } from "../control/import.ts";
-import { createWorkspace, requireWorkspace } from "../control/workspace.ts";
 import type { Keys } from "../lib/keys.ts";
 import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
 import { readList, runAction } from "./action.ts";
@@ -13,6 +13,7 @@ import { textInput } from "./field.ts";
 import { addSaleEvent, removeSaleEvent, saleEventList } from "./sale-events/actions.ts";
 import { rebuild } from "./sources/actions.ts";
 import { addWatched, removeWatched, watchedList } from "./watchlist/actions.ts";
+import { requireWorkspace } from "./workspace/workspace.ts";
 import { before, use } from "../../tests/support/use.ts";
 
 const control = use(openControlDatabase);
@@ -21,11 +22,8 @@ let workspace: WorkspaceRow;
 let empty: WorkspaceRow;
 before(async () => {
   keys = await openTestKeys(control.database);
-  for (const domain of ["lamps.example", "empty.example"]) {
-    await createWorkspace(control.database, OPERATOR, { domain, currency: "EUR" });
-  }
-  empty = await requireWorkspace(control.database, "empty.example");
-  workspace = await requireWorkspace(control.database, "lamps.example");
+  empty = await makeWorkspace(control.database, "empty.example");
+  workspace = await makeWorkspace(control.database, "lamps.example");
   await withStoreFolder(
     {
       products: [{ product_id: "7", title: "Lamp", family: "Lighting", analytics_category: "Home" }],

@@ -35,6 +35,8 @@ export type Field<Value> = {
   isOptional?: boolean;
   /** What a command calls it where that is not its name. */
   option?: string;
+  /** What stands for its value in the help of a command, such as "code" for --currency <code>. */
+  placeholder?: string;
   /** The one face that has this field; both unless stated otherwise. */
   only?: "form" | "command";
   /** `texts`: as given, [] = not at all. Throws `invalid`, which begins with `subject`. */
@@ -56,7 +58,7 @@ export type Given = {
   body?: Buffer;
 };
 
-type About = Pick<Field<unknown>, "hint" | "only" | "option">;
+type About = Pick<Field<unknown>, "hint" | "only" | "option" | "placeholder">;
 
 const first = (texts: readonly string[]): string => texts[0] ?? "";
 

@@ -11,7 +11,8 @@ import { TOKEN_ACTIONS, tokenList } from "./tokens/actions.ts";
 import { UPLOAD_ACTIONS } from "./uploads/actions.ts";
 import { usageRead } from "./usage/usage.ts";
 import { WATCHLIST_ACTIONS, watchedList } from "./watchlist/actions.ts";
-import { WORKSPACE_ACTIONS } from "./workspace/settings.ts";
+import { WORKSPACE_ACTIONS } from "./workspace/actions.ts";
+import { workspaceList } from "./workspace/workspace.ts";
 
 type Named = Right & { past: string };
 
@@ -26,6 +27,7 @@ export const LISTS: readonly Named[] = [
   planList,
   watchedList,
   saleEventList,
+  workspaceList,
 ];
 
 /** Everything that changes something. */

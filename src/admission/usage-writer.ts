@@ -1,5 +1,5 @@
 import type { Database } from "../store/database.ts";
-import { addUsage } from "../store/queries/usage-write.ts";
+import { addUsage } from "../store/queries/usage.ts";
 import type { NodeOfShop } from "./shop-nodes.ts";
 import { createUsageMemory } from "./usage-count.ts";
 import type { CountUsage, UsageCount } from "./usage-count.ts";

@@ -1,20 +1,19 @@
-import { basePeriod, horizonDays } from "../metrics/age-curve.ts";
-import { RECENT_DAYS, findEarlyWarnings } from "../metrics/early-warning.ts";
-import type { EarlyWarning, ListingLines, StoreEvidence, WarnedKind } from "../metrics/early-warning.ts";
-import { areLabelCostsIncluded } from "../metrics/label.ts";
 import { dayFromText, dayToText } from "../lib/month.ts";
-import { announceWarnings, newEpisodeId } from "../metrics/warning-episode.ts";
+import { basePeriod, horizonDays } from "../metrics/age-curve.ts";
+import type { EarlyWarning, ListingLines, StoreEvidence, WarnedKind } from "../metrics/early-warning.ts";
+import { RECENT_DAYS, findEarlyWarnings } from "../metrics/early-warning.ts";
+import { areLabelCostsIncluded } from "../metrics/label.ts";
 import type { WarningEpisode } from "../metrics/warning-episode.ts";
+import { announceWarnings, newEpisodeId } from "../metrics/warning-episode.ts";
 import type { Connection, Queryable } from "../store/database.ts";
 import { planAsUsual, planForManyRows } from "../store/many-rows.ts";
-import type { AlertSettingsRow } from "../store/queries/alert-load.ts";
-import { loadListingLines, loadWarningDetails } from "../store/queries/early-warning.ts";
-import type { ListingLinesRow } from "../store/queries/early-warning.ts";
-import { listWarningEpisodes, putWarningEpisodes } from "../store/queries/warning-episode.ts";
+import type { AlertSettingsRow, ListingLinesRow } from "../store/queries/alert-load.ts";
+import { loadListingLines, loadWarningDetails } from "../store/queries/alert-load.ts";
 import type { WarningEpisodeRow } from "../store/queries/warning-episode.ts";
+import { listWarningEpisodes, putWarningEpisodes } from "../store/queries/warning-episode.ts";
 import type { AlertDraft } from "./alert-draft.ts";
-import { earlyWarningAlert } from "./early-warning-alert.ts";
 import type { WarningDetails } from "./early-warning-alert.ts";
+import { earlyWarningAlert } from "./early-warning-alert.ts";
 
 /** M17: the alerts for what an as-of day calls for; keeps the episodes that began or went on. */
 export async function alertsOfEarlyWarnings(

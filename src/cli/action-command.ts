@@ -23,6 +23,8 @@ type CommandLook = {
   /** Fields that a file may hold, since they can be secret, each with the help of that option. */
   files?: Readonly<Record<string, string>>;
   examples?: readonly string[];
+  /** How it names the workspace; by --workspace unless stated otherwise. */
+  forWorkspace?: "word";
   /** Whom the field `person` means, by id. It asks for that and for what the action asks (null = nothing) at once. */
   person?: (session: CommandSession, named: string, question: string | null) => Promise<string>;
 };
@@ -30,8 +32,9 @@ type CommandLook = {
 /** The command of an action: `./returns token revoke <token-id>`. */
 export function commandOf<Inputs extends Fields, Result>(
   action: Action<Inputs, Result, FaceCaller>,
-  { name: ownName, words = [], settings = [], files = {}, examples = [], person }: CommandLook = {},
+  look: CommandLook = {},
 ): CommandSpec {
+  const { words = [], settings = [], files = {}, examples = [], forWorkspace = true, person } = look;
   const fields = Object.entries<Field<unknown>>(action.input).filter(([, { only }]) => only !== "form");
   const named = fields.filter(([name]) => ![...words, ...settings].includes(name));
   const flagsOf = (isOptional: boolean) =>
@@ -44,10 +47,10 @@ export function commandOf<Inputs extends Fields, Result>(
         .map(([name, field]) => [optionFlags(name, field), helpOf(field)]),
     );
   return {
-    name: ownName ?? commandName(action.name),
+    name: look.name ?? commandName(action.name),
     summary: action.about,
     examples,
-    ...(action.hasNoWorkspace === true ? {} : { forWorkspace: true }),
+    ...(action.hasNoWorkspace === true ? {} : { forWorkspace }),
     arguments: {
       ...Object.fromEntries(
         fields
@@ -71,7 +74,7 @@ export function commandOf<Inputs extends Fields, Result>(
     run: async (session: CommandSession, ...typed: unknown[]) => {
       const assigned = readSettings(action.name, settings, typed[words.length]);
       const given = await givenBy(action.input, { words, assigned, files: Object.keys(files) }, typed);
-      const question = action.confirm?.(readInput(action.input, given, new Date())) ?? null;
+      const question = action.confirm?.(readInput(action.input, given, new Date()), faceOf(session)) ?? null;
       if (person === undefined) {
         if (question !== null) await session.confirm(question);
         return perform(session, action, given);
@@ -90,10 +93,13 @@ export async function perform<Inputs extends Fields, Result>(
   given: Given,
 ): Promise<void> {
   const { terminal } = session;
-  const caller = { ...callerOf(session), consoleOrigin: () => placeOfConsole(session).origin };
-  const { result, done, secret } = await runAction(action, caller, given);
+  const { result, done, secret } = await runAction(action, faceOf(session), given);
   terminal.print(result, `${secret?.reveal() ?? done}\n`);
   if (secret !== undefined) terminal.hint(done);
+}
+
+function faceOf(session: CommandSession): FaceCaller {
+  return { ...callerOf(session), consoleOrigin: () => placeOfConsole(session).origin };
 }
 
 export function callerOf({ config, database, keys, workspace }: CommandSession) {
@@ -172,11 +178,12 @@ async function givenBy(
   };
 }
 
-function optionFlags(name: string, { kind, choices, option = name }: Field<unknown>): string {
+function optionFlags(name: string, field: Field<unknown>): string {
+  const { kind, choices, option = name } = field;
   if (kind === "flag") return `--${dashed(option)}`;
   const value =
     kind === "choices" ? "list" : kind === "day" ? "day" : choices === undefined ? "value" : dashed(name);
-  return `--${dashed(option)} <${value}>`;
+  return `--${dashed(option)} <${field.placeholder ?? value}>`;
 }
 
 function helpOf({ hint, label, choices }: Field<unknown>): string {

@@ -3,7 +3,7 @@ import { OPERATOR } from "../control/actor.ts";
 import { changeText, showNewestActions } from "../control/audit-trail.ts";
 import { keptAuditText } from "../control/retention.ts";
 import { readInstant, readInteger } from "../control/input.ts";
-import { requireWorkspace } from "../control/workspace.ts";
+import { requireWorkspace } from "../actions/workspace/workspace.ts";
 import type { CommandSession, CommandSpec } from "./command.ts";
 
 type AuditOptions = { workspace?: string; since?: string; limit: string };

@@ -1,7 +1,7 @@
 import type { Command, Option } from "commander";
 import { COMMAND_OPTIONS } from "../config.ts";
 import { openKeys } from "../control/installation-secret.ts";
-import { requireWorkspace } from "../control/workspace.ts";
+import { requireWorkspace } from "../actions/workspace/workspace.ts";
 import type { Keys } from "../lib/keys.ts";
 import { inSession, inUnmigratedSession } from "./session.ts";
 import type { CommandContext, Session } from "./session.ts";
@@ -24,8 +24,8 @@ type Described = {
 export type CommandSpec = Described & {
   /** By flags, what each means: `{"<token-id>": "its id"}`. */
   arguments?: Readonly<Record<string, string>>;
-  /** Requires --workspace, and that there is such a workspace. */
-  forWorkspace?: true;
+  /** Requires --workspace, or its domain as the first word, and that there is such a workspace. */
+  forWorkspace?: true | "word";
   required?: Readonly<Record<string, string>>;
   options?: Readonly<Record<string, string>>;
   /** Options with a default or a reader. */
@@ -38,7 +38,7 @@ export type CommandSpec = Described & {
   takesAnySchema?: true;
   /** Runs before anything is opened or made; receives the arguments, too. */
   prepare?(environment: CommandContext["environment"], ...given: unknown[]): Promise<void>;
-  /** Receives the arguments, then the options. */
+  /** Receives the arguments, without the domain of `forWorkspace`, then the options. */
   run(session: CommandSession, ...given: unknown[]): Promise<void>;
 };
 
@@ -69,8 +69,9 @@ export function addCommand(
     for (const below of spec.commands) addCommand(command, context, below);
     return command;
   }
+  if (spec.forWorkspace === "word") command.argument("<domain>", "the workspace's domain");
   for (const [flags, text] of Object.entries(spec.arguments ?? {})) command.argument(flags, text);
-  if (spec.forWorkspace) command.requiredOption("--workspace <domain>", "the workspace's domain");
+  if (spec.forWorkspace === true) command.requiredOption("--workspace <domain>", "the workspace's domain");
   for (const [flags, text] of Object.entries(spec.required ?? {})) command.requiredOption(flags, text);
   for (const [flags, text] of Object.entries(spec.options ?? {})) command.option(flags, text);
   for (const option of spec.otherOptions ?? []) command.addOption(option);
@@ -95,11 +96,13 @@ function defaultToWorkspace(command: Command, domain: string | undefined): void 
 async function run(spec: CommandSpec, session: Session, given: readonly unknown[]): Promise<void> {
   const { database, installation, terminal, interruption } = session;
   const options = given.at(-1) as CommonOptions;
-  const workspace = spec.forWorkspace ? await requireWorkspace(database, options.workspace) : null;
+  const isWord = spec.forWorkspace === "word";
+  const domain = isWord ? (given[0] as string) : options.workspace;
+  const workspace = spec.forWorkspace === undefined ? null : await requireWorkspace(database, domain);
   const keys = spec.needsKeys ? await openKeys(installation) : null;
   const confirm = async (question: string): Promise<void> => {
     if (options.yes !== true) await terminal.confirm(question, interruption.signal);
   };
   const opened = { workspace, keys } as Pick<CommandSession, "workspace" | "keys">;
-  await spec.run({ ...session, ...opened, confirm }, ...given);
+  await spec.run({ ...session, ...opened, confirm }, ...given.slice(isWord ? 1 : 0));
 }

@@ -6,7 +6,7 @@ import type { RunFilter } from "../actions/sources/reads.ts";
 import { OPERATOR } from "../control/actor.ts";
 import { Option } from "commander";
 import { keptRunsText } from "../control/retention.ts";
-import { requireWorkspace } from "../control/workspace.ts";
+import { requireWorkspace } from "../actions/workspace/workspace.ts";
 import { commandOf } from "./action-command.ts";
 import type { CommandSession, CommandSpec } from "./command.ts";
 import { countsText, durationText, stageText } from "../lib/run-text.ts";

@@ -1,4 +1,4 @@
-import { runAction } from "../actions/action.ts";
+import { readList, runAction } from "../actions/action.ts";
 import { textInput } from "../actions/field.ts";
 import { linkUser } from "../actions/people/actions.ts";
 import { curlLine, shellQuoted } from "../contract/written-request.ts";
@@ -6,7 +6,7 @@ import { demoTokenFile, hasDemoToken } from "../control/demo.ts";
 import { consoleAddress } from "../control/console-address.ts";
 import type { ConsoleAddress } from "../control/console-address.ts";
 import { OPERATOR } from "../control/actor.ts";
-import { showWorkspaces } from "../control/workspace.ts";
+import { workspaceList } from "../actions/workspace/workspace.ts";
 import { formatFields } from "../lib/table.ts";
 import type { CreatedDemo } from "./demo.ts";
 import type { Session } from "./session.ts";
@@ -19,7 +19,7 @@ export async function printWelcome(
   demo: CreatedDemo | null,
 ): Promise<void> {
   const { database, installation, terminal } = session;
-  const workspaces = await showWorkspaces(database);
+  const workspaces = await readList(workspaceList, { database, actor: OPERATOR, now: new Date() });
   const keptFile = demoTokenFile(installation);
   const isKept = demo !== null || (await hasDemoToken(database, keptFile, new Date()));
   const tokenFile = isKept ? keptFile : null;

@@ -1,7 +1,5 @@
 import { resolve } from "node:path";
 import { OPERATOR } from "../control/actor.ts";
-import { askToErase, ERASE_DAYS, takeBackErasure } from "../control/erase.ts";
-import { exportIntoFolder } from "../control/export-folder.ts";
 import {
   previewRules,
   readRules,
@@ -11,11 +9,16 @@ import {
   writtenRules,
 } from "../control/order-rules.ts";
 import type { RulesFigures, RulesPreview } from "../control/order-rules.ts";
-import { deleteWorkspace } from "../control/workspace-delete.ts";
+import {
+  createWorkspace,
+  deleteWorkspace,
+  eraseWorkspace,
+  keepWorkspace,
+} from "../actions/workspace/actions.ts";
+import { exportIntoFolder, exportWorkspace } from "../actions/workspace/export.ts";
 import { setWorkspace } from "../actions/workspace/settings.ts";
-import { createWorkspace, requireWorkspace, shownWorkspace, showWorkspaces } from "../control/workspace.ts";
-import type { WorkspaceToCreate } from "../control/workspace.ts";
-import { commandOf } from "./action-command.ts";
+import { shownWorkspace, workspaceList } from "../actions/workspace/workspace.ts";
+import { callerOf, commandOf, listCommand } from "./action-command.ts";
 import { readAssignments } from "./assignments.ts";
 import type { CommandGroup, CommandSession } from "./command.ts";
 
@@ -32,37 +35,10 @@ export const WORKSPACE: CommandGroup = {
   name: "workspace",
   summary: "Workspaces: one store each.",
   commands: [
-    {
-      name: "create",
-      summary: "Create a workspace; it serves answers after its first import.",
-      required: {
-        "--domain <domain>": "the store's host name, unique in this installation",
-        "--currency <code>": "the store's currency (ISO 4217)",
-      },
-      options: {
-        "--plan <plan>": "a plan of `plan list` (default: growth)",
-        "--organization <id>": "the organization it belongs to (default: one of its own)",
-      },
+    commandOf(createWorkspace, {
       examples: ["./returns workspace create --domain shop.example --currency EUR --plan scale"],
-      run: async ({ database, terminal }: CommandSession, options: WorkspaceToCreate) => {
-        terminal.printFields(await createWorkspace(database, OPERATOR, options));
-        terminal.hint("Next: connect its store or import its data, then create a token.");
-      },
-    },
-    {
-      name: "list",
-      summary: "Show every workspace.",
-      run: async ({ database, terminal }) =>
-        terminal.printTable(await showWorkspaces(database), {
-          domain: "shop_domain",
-          currency: "currency_code",
-          plan: ({ plan, requested_plan: requested }) =>
-            requested === null ? plan : `${plan}, asks for ${requested}`,
-          billing: "billing",
-          readiness: "readiness",
-          "data as of": "data_as_of",
-        }),
-    },
+    }),
+    listCommand(workspaceList),
     {
       name: "show",
       summary: "Show one workspace's settings and state.",
@@ -101,20 +77,15 @@ export const WORKSPACE: CommandGroup = {
     },
     {
       name: "export",
-      summary: "Export everything of a workspace into a folder; another installation imports its store.",
-      arguments: {
-        "<domain>": "the workspace's domain",
-        "<folder>": "a folder that does not exist yet, or an empty one",
-      },
+      summary: exportWorkspace.about,
+      forWorkspace: "word",
+      arguments: { "<folder>": "a folder that does not exist yet, or an empty one" },
       examples: ["./returns workspace export shop.example ./shop.example"],
-      run: async (session: CommandSession, domain: string, folder: string) => {
+      run: async (session: CommandSession, folder: string) => {
         const { config, database, terminal, interruption } = session;
         const exported = await exportIntoFolder({
-          database,
+          ...callerOf(session),
           reading: database,
-          actor: OPERATOR,
-          workspace: await requireWorkspace(database, domain),
-          now: new Date(),
           retention: config,
           signal: interruption.signal,
           folder: resolve(folder),
@@ -127,47 +98,14 @@ export const WORKSPACE: CommandGroup = {
         terminal.hint("Its README.txt says how another installation imports it.");
       },
     },
-    {
-      name: "erase",
-      summary: `Stop serving a workspace and erase it in ${ERASE_DAYS} days, unless \`workspace keep\` cancels that.`,
-      arguments: { "<domain>": "the workspace's domain" },
-      confirms: true,
+    commandOf(eraseWorkspace, {
+      forWorkspace: "word",
       examples: ["./returns workspace erase shop.example"],
-      run: async ({ database, terminal, confirm }: CommandSession, domain: string) => {
-        const workspace = await requireWorkspace(database, domain);
-        await confirm(
-          `Nothing of ${workspace.shop_domain} is served from now on. Erase it in ${ERASE_DAYS} days?`,
-        );
-        const typedDomain = workspace.shop_domain;
-        terminal.printFields(
-          await askToErase(database, OPERATOR, workspace, { typedDomain, now: new Date() }),
-        );
-      },
-    },
-    {
-      name: "keep",
-      summary: "Cancel the erasure of a workspace: it is served as before.",
-      arguments: { "<domain>": "the workspace's domain" },
-      examples: ["./returns workspace keep shop.example"],
-      run: async ({ database, terminal }: CommandSession, domain: string) =>
-        terminal.printFields(
-          await takeBackErasure(database, OPERATOR, await requireWorkspace(database, domain)),
-        ),
-    },
-    {
-      name: "delete",
-      summary: "Delete a workspace with all its data; this cannot be undone.",
-      arguments: { "<domain>": "the workspace's domain" },
-      confirms: true,
+    }),
+    commandOf(keepWorkspace, { forWorkspace: "word", examples: ["./returns workspace keep shop.example"] }),
+    commandOf(deleteWorkspace, {
+      forWorkspace: "word",
       examples: ["./returns workspace delete shop.example"],
-      run: async ({ database, terminal, confirm }: CommandSession, domain: string) => {
-        const workspace = await requireWorkspace(database, domain);
-        await confirm(
-          `All data, tokens, connections and history of ${workspace.shop_domain} are deleted for good. Delete it?`,
-        );
-        const deleted = await deleteWorkspace(database, OPERATOR, workspace);
-        terminal.print(deleted, `The workspace ${deleted.shop_domain} is deleted.\n`);
-      },
-    },
+    }),
   ],
 };

@@ -9,9 +9,9 @@ import type { Acting, ControlTools } from "../control/acting.ts";
 import type { Actor } from "../control/actor.ts";
 import { isFreshProof } from "../identity/session.ts";
 import { findWatched } from "../actions/watchlist/actions.ts";
-import { hasRight } from "../control/rights.ts";
-import { showSetup } from "../control/setup.ts";
-import { requireWorkspace } from "../control/workspace.ts";
+import { closeSetup, showSetup } from "../actions/workspace/setup.ts";
+import { requireWorkspace } from "../actions/workspace/workspace.ts";
+import { mayDo } from "../actions/right.ts";
 import type { ApiAnswer } from "./figure.ts";
 import type { ConsoleSite } from "./request-rules.ts";
 import { imageSources } from "./views/picture.ts";
@@ -80,7 +80,7 @@ export function openCall(tools: CallTools, { request, member, actor, raw, held }
     acting: () => (acting ??= load()),
     watched: () => findWatched(control.database, workspace),
     setup: async () => {
-      if (!member.isSetupOpen || !hasRight(role, "setup.close")) return null;
+      if (!member.isSetupOpen || !mayDo(role, closeSetup)) return null;
       return showSetup(control.database, actor, workspace.shopKey);
     },
     href: (path, parameters = {}) => addressOf(workspace.shopDomain, path, parameters),

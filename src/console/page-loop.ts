@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
+import { DATA_PATH } from "../actions/workspace/page.ts";
 import type { MemberAdmission } from "../admission/admit-member.ts";
 import { REST_WORDS } from "../contract/vocabulary.ts";
 import { requireRight } from "../control/rights.ts";
@@ -14,7 +15,6 @@ import type { PageSender } from "./page-send.ts";
 import type { Page, PageFile } from "./page.ts";
 import { ACTIONS, READABLE, SETTINGS } from "./registry.ts";
 import { findByPath } from "./route.ts";
-import { DATA_PATH } from "./settings/data.ts";
 import { BILLING_INACTIVE, erasing, NOT_FOUND, notReady, ONLY_POST } from "./state-page.ts";
 import type { StatePage } from "./state-page.ts";
 import { waysOn } from "./views/ways-on.ts";

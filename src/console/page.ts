@@ -7,7 +7,7 @@ import type { Acting } from "../control/acting.ts";
 import type { Refusal } from "../control/refusal.ts";
 import type { IsWatched } from "../actions/watchlist/actions.ts";
 import type { Right, RightName } from "../control/rights.ts";
-import type { Setup } from "../control/setup.ts";
+import type { Setup } from "../actions/workspace/setup.ts";
 import type { Role } from "../contract/role.ts";
 import type { ApiAnswer } from "./figure.ts";
 

@@ -7,12 +7,13 @@ import { TOKEN_FORMS, TOKEN_PAGES } from "../actions/tokens/page.ts";
 import { UPLOAD_FORMS, UPLOAD_PAGES } from "../actions/uploads/page.ts";
 import { usage } from "../actions/usage/page.ts";
 import { WATCHLIST_FORMS, WATCHLIST_PAGES } from "../actions/watchlist/page.ts";
+import { DATA_FORMS, DATA_PAGES, settingsOverview } from "../actions/workspace/page.ts";
 import { WINDOW_FORMS, WINDOW_PAGES } from "../actions/workspace/windows-page.ts";
 import type { Action } from "./action.ts";
 import type { Page, PageFile } from "./page.ts";
 import { alerts } from "./pages/alerts.ts";
 import { cohorts } from "./pages/cohorts.ts";
-import { overview, setupActions } from "./pages/overview.ts";
+import { overview, SETUP_FORMS } from "./pages/overview.ts";
 import { products } from "./pages/products.ts";
 import { report } from "./pages/report.ts";
 import { returnCostLeaderboard } from "./pages/return-cost-leaderboard.ts";
@@ -20,10 +21,8 @@ import { returnRateLeaderboard } from "./pages/return-rate-leaderboard.ts";
 import { saleEvents } from "./pages/sale-events.ts";
 import { audit, auditActions } from "./settings/audit.ts";
 import { notices, noticesActions } from "./settings/notices.ts";
-import { settingsOverview } from "./settings/overview.ts";
 import { orderRules, orderRulesActions } from "./settings/order-rules.ts";
 import { connectActions, sourceConnect } from "./settings/source-connect.ts";
-import { data, dataActions } from "./settings/data.ts";
 
 /** Every page of figures, in the order of the navigation. */
 export const PAGES: readonly Page[] = [
@@ -55,7 +54,7 @@ export const SETTINGS_PAGES: readonly Page[] = [
   ...UPLOAD_PAGES,
   ...WATCHLIST_PAGES,
   ...SALE_EVENT_PAGES,
-  data,
+  ...DATA_PAGES,
   ...ENDPOINT_PAGES,
   notices,
   audit,
@@ -71,7 +70,7 @@ export const READABLE: readonly (Page | PageFile)[] = [...FILES, ...PAGES, ...SE
 
 /** Every form of the pages of a workspace. */
 export const ACTIONS: readonly Action[] = [
-  ...setupActions,
+  ...SETUP_FORMS,
   ...WINDOW_FORMS,
   ...orderRulesActions,
   ...TOKEN_FORMS,
@@ -82,7 +81,7 @@ export const ACTIONS: readonly Action[] = [
   ...connectActions,
   ...WATCHLIST_FORMS,
   ...SALE_EVENT_FORMS,
-  ...dataActions,
+  ...DATA_FORMS,
   ...ENDPOINT_FORMS,
   ...noticesActions,
   ...auditActions,

@@ -1,7 +1,9 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { Refusal } from "../control/refusal.ts";
-import { databaseOf, SenderGone } from "../actions/sender.ts";
-import { createWorkspace } from "../control/workspace.ts";
+import { runAction } from "../actions/action.ts";
+import { textInput } from "../actions/field.ts";
+import { SenderGone } from "../actions/sender.ts";
+import { createWorkspace } from "../actions/workspace/actions.ts";
 import { noteRefusal } from "../http/request-log.ts";
 import type { SignedIn } from "../identity/session.ts";
 import { STATUS } from "./action-outcome.ts";
@@ -14,7 +16,7 @@ import type { RefusedForm } from "./page.ts";
 import { sendHtml, stateMarkup } from "./send.ts";
 import { IMPORTS_PATH, sourcePath } from "./settings/source-paths.ts";
 import { forbidden, tooMany } from "./state-page.ts";
-import { CREATE, welcome } from "./views/welcome.ts";
+import { welcome } from "./views/welcome.ts";
 
 const PATH = "/welcome";
 const FORM_LIMIT_BYTES = 2048;
@@ -56,23 +58,22 @@ async function create(desk: Desk, asked: Asked & { sessionHash: Buffer }): Promi
   const form = formOf(request);
   const now = desk.now();
   const actor = actorOf(person, sessionHash, person.isOperator ? "operator" : "person", request, now);
-  const right = "workspace.create";
-  const sender = { actor, right, shopKey: null, now } as const;
+  const caller = { database: desk.control.database, actor, now };
+  const input = textInput({ domain: form.get("domain") ?? "", currency: form.get("currency") ?? "" });
   try {
-    const { shop_domain: domain } = await createWorkspace(databaseOf(desk.control.database, sender), actor, {
-      domain: form.get("domain") ?? "",
-      currency: form.get("currency") ?? "",
-      ownerId: person.userId,
-    });
+    const { result } = await runAction(createWorkspace, caller, input);
     const way = WAYS[form.get("way") ?? ""] ?? "";
-    reply.header("Set-Cookie", desk.done.write(`The workspace ${domain} is made, and you are its owner.`));
-    return await reply.redirect(addressOf(domain, way), 303);
+    reply.header(
+      "Set-Cookie",
+      desk.done.write(`Created the workspace ${result.shop_domain}. You are its owner.`),
+    );
+    return await reply.redirect(addressOf(result.shop_domain, way), 303);
   } catch (error) {
     if (error instanceof SenderGone) return desk.toSignIn(request, reply);
     if (!(error instanceof Refusal)) throw error;
     noteRefusal(request, error.message);
     if (error.kind === "forbidden") return sendState({ request, reply }, forbidden(error.message), null);
-    const refusedForm = { action: CREATE, values: form, refusal: error };
+    const refusedForm = { action: createWorkspace.name, values: form, refusal: error };
     return show(desk, { ...asked, status: STATUS[error.kind], refusedForm });
   }
 }

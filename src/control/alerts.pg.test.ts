@@ -11,12 +11,13 @@ import { openTestKeys } from "../../tests/support/secret.ts";
 import { openControlDatabase } from "../../tests/support/control.ts";
 import type { ControlDatabase } from "../../tests/support/control.ts";
 import { withStoreFolder } from "../../tests/support/store-folder.ts";
+import { makeWorkspace } from "../../tests/support/workspace.ts";
 import { addWatched } from "../actions/watchlist/actions.ts";
 import type { Keys } from "../lib/keys.ts";
 import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
 import { makeDemo } from "./demo.ts";
 import { importIntoWorkspace } from "./import.ts";
-import { createWorkspace, requireWorkspace } from "./workspace.ts";
+import { requireWorkspace } from "../actions/workspace/workspace.ts";
 
 let control: ControlDatabase;
 let keys: Keys;
@@ -45,8 +46,7 @@ const MONTHS = ["2025-11", "2025-12", "2026-01", "2026-02", "2026-03", "2026-04"
 
 test("M16: an import, a new entry of the watchlist and a rebuild raise what is due, once", async () => {
   const { database } = control;
-  await createWorkspace(database, OPERATOR, { domain: "lamps.example", currency: "EUR" });
-  const workspace = await requireWorkspace(database, "lamps.example");
+  const workspace = await makeWorkspace(database, "lamps.example");
   await withStoreFolder(storeWithSpike(), (folder) =>
     importIntoWorkspace(database, OPERATOR, workspace, {
       folder,

@@ -26,13 +26,14 @@ import { textInput } from "../actions/field.ts";
 import { addWatched } from "../actions/watchlist/actions.ts";
 import { createToken } from "../actions/tokens/actions.ts";
 import { statusOf } from "../actions/tokens/attention.ts";
+import { createWorkspace } from "../actions/workspace/actions.ts";
+import { requireWorkspace } from "../actions/workspace/workspace.ts";
 import type { Keys } from "../lib/keys.ts";
 import { listTokens } from "../store/queries/token.ts";
 import { OPERATOR } from "./actor.ts";
 import { recordAction } from "./audit.ts";
 import { importIntoWorkspace } from "./import.ts";
 import type { ProgressListener } from "./import.ts";
-import { createWorkspace, requireWorkspace } from "./workspace.ts";
 
 /** The options of the generated store, and a listener for its progress. */
 export type DemoStoreRequest = {
@@ -132,7 +133,8 @@ async function emptyDemoWorkspace(database: Database): Promise<WorkspaceRow> {
   const { domain, currency } = DEMO_STORE;
   const found = await findWorkspace(database, domain);
   if (found === null) {
-    await createWorkspace(database, OPERATOR, { domain, currency, plan: DEMO_PLAN, hasSetupList: false });
+    const caller = { database, actor: OPERATOR, now: new Date() };
+    await runAction(createWorkspace, caller, textInput({ domain, currency, plan: DEMO_PLAN }));
   } else if (found.data_version > 0) {
     await database.transaction(async (connection) => {
       await lockShop(connection, found.shop_key);

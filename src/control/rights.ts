@@ -13,15 +13,8 @@ export const RIGHTS = {
   "source.connect": { least: "admin", proof: true },
   // The address where whoever may install apps in a shop connects it.
   "source.link": { least: "admin", proof: true },
-  "setup.close": { least: "admin", proof: false },
   import: { least: "admin", proof: false },
   "audit.read": { least: "admin", proof: false },
-  "workspace.export": { least: "owner", proof: true },
-  "workspace.erase": { least: "owner", proof: true },
-  // Takes an erasure back, which destroys nothing.
-  "workspace.keep": { least: "owner", proof: false },
-  "workspace.create": { least: "operator", proof: false },
-  "workspace.delete": { least: "operator", proof: false },
   "audit.read_all": { least: "operator", proof: false },
   distribute: { least: "operator", proof: false },
   backup: { least: "operator", proof: false },

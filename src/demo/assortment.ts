@@ -12,7 +12,7 @@ export interface FamilyPlan {
   code: string;
   vendors: readonly string[];
   titles: readonly string[];
-  /** What each title looks like, by a name of silhouettes.ts; a single one is that of all. */
+  /** What each title looks like, by a name of pictures.ts; a single one is that of all. */
   silhouettes: readonly string[];
   colours: readonly string[];
   coloursPerProduct: number;

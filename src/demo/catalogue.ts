@@ -26,7 +26,7 @@ export interface Product {
   title: string;
   handle: string;
   vendor: string;
-  /** What it looks like, by a name of silhouettes.ts. */
+  /** What it looks like, by a name of pictures.ts. */
   silhouette: string;
   /** The colour that sells most. */
   colour: string;

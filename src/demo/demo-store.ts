@@ -1,17 +1,216 @@
 import { dayToText } from "../lib/month.ts";
-import { DAY_MS, dayOfText } from "./calendar.ts";
+import type { ProductKind } from "./assortment.ts";
+import { DAY_MS, dayOfText, HOUR_MS, timeText } from "./calendar.ts";
+import { DEMO_STORE } from "./demo-store-facts.ts";
+import type { ImportFolderWriter, ImportRow } from "./import-folder.ts";
 import { openImportFolder } from "./import-folder.ts";
-import type { ImportFolderWriter } from "./import-folder.ts";
-import { orderLineRow, productRow, returnRow, saleEventRow, variantRow } from "./import-rows.ts";
+import {
+  orderLineRow,
+  productRow,
+  returnRow,
+  saleEventRow,
+  variantRow,
+  amountText,
+  optionalTimeText,
+} from "./import-rows.ts";
 import { GIFT_CARD_PRODUCT, SWATCH_PRODUCT } from "./oddments.ts";
-import type { Order } from "./orders.ts";
-import { offerOn, simulateOrder, timesOfOrders } from "./orders.ts";
+import type { Order, OrderLine } from "./orders.ts";
+import { offerOn, simulateOrder, timesOfOrders, soldUnits } from "./orders.ts";
+import type { Random } from "./random.ts";
 import { createRandom } from "./random.ts";
-import { simulateRefunds } from "./refunds.ts";
-import { simulateLabels } from "./return-labels.ts";
+import type { ReturnCase, ReturnedLine } from "./returns.ts";
 import { simulateReturns } from "./returns.ts";
-import { planStore } from "./store-plan.ts";
 import type { StorePlan } from "./store-plan.ts";
+import { planStore } from "./store-plan.ts";
+
+/** Shares of returns with a paid label; other parcels are brought to a shop or sent at the shopper's cost. */
+const LABEL_SHARE = { CLOSED: 0.7, OPEN: 0.5, REQUESTED: 0.3, DECLINED: 0, CANCELED: 0.1 };
+
+const COST_RANGE_MINOR: Record<ProductKind, readonly [low: number, high: number]> = {
+  apparel: [295, 480],
+  shoes: [380, 590],
+  home: [490, 1150],
+};
+
+/** Simulates the labels of an order's returns up to endAt, and now and then one that belongs to nothing. */
+function simulateLabels(
+  order: Order,
+  returns: readonly ReturnCase[],
+  endAt: number,
+  nextLabelId: () => string,
+  random: Random,
+): ImportRow[] {
+  return returns.flatMap((returnCase) => {
+    if (!random.chance(LABEL_SHARE[returnCase.status])) return [];
+    const chargedAt = chargeTime(returnCase, random);
+    if (chargedAt >= endAt) return [];
+    const label = {
+      label_id: nextLabelId(),
+      ...referencesOf(order.orderId, returnCase.returnId, random),
+      tracking_number: trackingNumber(random),
+      charged_at: timeText(chargedAt),
+      amount: amountText(costOf(returnCase, random)),
+      currency: DEMO_STORE.currency,
+      voided_at: optionalTimeText(voidTime(chargedAt, returnCase, endAt, random)),
+    };
+    return random.chance(0.006) ? [label, strayLabel(label, nextLabelId(), random)] : [label];
+  });
+}
+
+/** One to two days after the request, but never after the goods have arrived. */
+function chargeTime({ requestedAt, closedAt }: ReturnCase, random: Random): number {
+  const chargedAt = requestedAt + random.integer(2 * 3600, 44 * 3600) * 1000;
+  return closedAt === null ? chargedAt : Math.min(chargedAt, closedAt);
+}
+
+/** What the carrier's bill names: the order, the return, or both. */
+function referencesOf(
+  orderId: string,
+  returnId: string,
+  random: Random,
+): { order_id: string; return_id: string } {
+  const point = random.fraction();
+  const isOrderNamed = point < 0.6 || point >= 0.82;
+  return { order_id: isOrderNamed ? orderId : "", return_id: point < 0.82 ? returnId : "" };
+}
+
+function costOf({ lines }: ReturnCase, random: Random): number {
+  const kinds = new Set(lines.map(({ item }) => item.product.kind));
+  const kind = (["home", "shoes", "apparel"] as const).find((candidate) => kinds.has(candidate)) ?? "apparel";
+  const [lowMinor, highMinor] = COST_RANGE_MINOR[kind];
+  return random.integer(lowMinor, highMinor) + 60 * (lines.length - 1);
+}
+
+/** Labels of canceled requests are voided, and a few others that were printed twice. */
+function voidTime(chargedAt: number, { status }: ReturnCase, endAt: number, random: Random): number | null {
+  const voidedAt = chargedAt + Math.round(random.between(0.5, 6) * (DAY_MS / 1000)) * 1000;
+  const voided = status === "CANCELED" || random.chance(0.025);
+  return voided && voidedAt < endAt ? voidedAt : null;
+}
+
+/** A label on the carrier's bill that no order of the store explains. */
+function strayLabel(label: ImportRow, labelId: string, random: Random): ImportRow {
+  const orderId = random.chance(0.5) ? `MKT-${random.integer(50_000, 59_999)}` : "";
+  const references = { label_id: labelId, order_id: orderId, return_id: "" };
+  return { ...label, ...references, tracking_number: trackingNumber(random), voided_at: "" };
+}
+
+function trackingNumber(random: Random): string {
+  return `DS${String(random.integer(0, 999_999_999)).padStart(9, "0")}GB`;
+}
+
+const RESTOCKING_FEE = 0.1;
+
+/**
+ * Simulates the refunds of an order up to endAt, a row for each line: cancellations, settled returns, and goodwill. Rows
+ * of the same refund share its id and time.
+ */
+function simulateRefunds(
+  order: Order,
+  returns: readonly ReturnCase[],
+  endAt: number,
+  nextRefundId: () => string,
+  random: Random,
+): ImportRow[] {
+  const cancellations = refundCancellations(order, nextRefundId);
+  const settlements = returns.flatMap((returnCase) =>
+    refundReturn(order, returnCase, endAt, nextRefundId, random),
+  );
+  const requested = new Set(returns.flatMap((returnCase) => returnCase.lines.map(({ line }) => line)));
+  const goodwill = order.lines
+    .filter((line) => !requested.has(line) && line.item !== null && soldUnits(order, line) > 0)
+    .flatMap((line) => refundGoodwill(order, line, endAt, nextRefundId, random));
+  return [...cancellations, ...settlements, ...goodwill];
+}
+
+/** Units taken out before fulfilment are paid back in one refund per moment. */
+function refundCancellations(order: Order, nextRefundId: () => string): ImportRow[] {
+  const refundIdByTime = new Map<number, string>();
+  return order.lines
+    .filter((line) => line.canceledUnits > 0)
+    .map((line) => {
+      const refundedAt = line.canceledUnitsAt;
+      const refundId = refundIdByTime.get(refundedAt) ?? nextRefundId();
+      refundIdByTime.set(refundedAt, refundId);
+      return {
+        refund_id: refundId,
+        order_id: order.orderId,
+        line_id: line.lineId,
+        refunded_at: timeText(refundedAt),
+        units: line.canceledUnits,
+        subtotal: amountText(line.unitPriceMinor * line.canceledUnits),
+        restock_type: "CANCEL",
+        return_id: "",
+      };
+    });
+}
+
+/** Paid shortly before or after the return is closed; exchanges are never paid back. */
+function refundReturn(
+  order: Order,
+  returnCase: ReturnCase,
+  endAt: number,
+  nextRefundId: () => string,
+  random: Random,
+): ImportRow[] {
+  const { closedAt, requestedAt, returnId } = returnCase;
+  if (closedAt === null || returnCase.exchange) return [];
+  const earliest = requestedAt + HOUR_MS;
+  const refundedAt = Math.max(earliest, closedAt + Math.round(random.between(-86_400, 86_400)) * 1000);
+  const restockingFee = random.chance(0.06);
+  if (refundedAt >= endAt) return [];
+  const refundId = nextRefundId();
+  return returnCase.lines.map((returned) => {
+    const { line, acceptedUnits: units } = returned;
+    const paidMinor = line.unitPriceMinor * units;
+    return {
+      refund_id: refundId,
+      order_id: order.orderId,
+      line_id: line.lineId,
+      refunded_at: timeText(refundedAt),
+      units,
+      subtotal: amountText(restockingFee ? Math.round(paidMinor * (1 - RESTOCKING_FEE)) : paidMinor),
+      restock_type: restockTypeOf(returned, random),
+      return_id: returnId,
+    };
+  });
+}
+
+function restockTypeOf({ reason }: ReturnedLine, random: Random): string {
+  if (reason === "defective") return "NO_RESTOCK";
+  const point = random.fraction();
+  if (point < 0.92) return "RETURN";
+  if (point < 0.95) return "LEGACY_RESTOCK";
+  return point < 0.98 ? "NO_RESTOCK" : "";
+}
+
+/** Money for lost or flawed goods that nobody wants back; often only a part of it, for no units at all. */
+function refundGoodwill(
+  order: Order,
+  line: OrderLine,
+  endAt: number,
+  nextRefundId: () => string,
+  random: Random,
+): ImportRow[] {
+  if (!random.chance(0.013)) return [];
+  const refundedAt = order.orderedAt + Math.round(random.between(3, 24) * (DAY_MS / 1000)) * 1000;
+  if (refundedAt >= endAt) return [];
+  const moneyOnly = random.chance(0.6);
+  const units = moneyOnly ? 0 : random.integer(1, soldUnits(order, line));
+  const part = moneyOnly ? random.pick([0.1, 0.15, 0.25]) : units;
+  const row = {
+    refund_id: nextRefundId(),
+    order_id: order.orderId,
+    line_id: line.lineId,
+    refunded_at: timeText(refundedAt),
+    units,
+    subtotal: amountText(Math.round(line.unitPriceMinor * part)),
+    // The platform may name none, which stands for NO_RESTOCK.
+    restock_type: moneyOnly && random.chance(0.3) ? "" : "NO_RESTOCK",
+    return_id: "",
+  };
+  return [row];
+}
 
 export interface DemoStoreOptions {
   /** Created where needed; import files of the same names in it are replaced. */

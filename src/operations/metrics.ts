@@ -10,7 +10,7 @@ import { deliveryMetrics } from "../store/queries/alert-delivery.ts";
 import { answers, findBackupAge, listDueRuns, listTaskDelays } from "../store/queries/on-call.ts";
 import { appliedMigrations } from "../store/queries/schema.ts";
 import { CONNECTION_STATUSES, syncAgeSeconds, syncMetrics } from "../store/queries/sync-metrics.ts";
-import { countWorkers } from "../store/queries/worker-upkeep.ts";
+import { countWorkers } from "../store/queries/worker-health.ts";
 import { seesWorkers } from "../store/worker-session.ts";
 
 /** The metrics of one process: its requests, its pools, and what each scrape reads from the database. */

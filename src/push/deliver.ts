@@ -1,7 +1,8 @@
 import { billingInactive, entitlementMissing, notReady } from "../admission/refusals.ts";
 import { feedAlert } from "../endpoints/feed-alert.ts";
 import { note, noteFailure, traced } from "../lib/trace.ts";
-import type { Database } from "../store/database.ts";
+import type { Database, Connection } from "../store/database.ts";
+import type { DeliveryCursor, DeliveryRow, EndpointPlace, Try } from "../store/queries/alert-delivery.ts";
 import {
   listAlertsAfter,
   loadDelivery,
@@ -11,15 +12,46 @@ import {
   recordTest,
   settleEndpoint,
 } from "../store/queries/alert-delivery.ts";
-import type { DeliveryCursor, DeliveryRow, EndpointPlace, Try } from "../store/queries/alert-delivery.ts";
 import type { PauseReason } from "../store/queries/alert-endpoint.ts";
 import type { AlertRow } from "../store/queries/alerts.ts";
+import { notifyPeople } from "../store/queries/notice.ts";
+import { listMembersByRole } from "../store/queries/workspace-member.ts";
 import type { SendOutcome } from "./outcome.ts";
-import { tellOfPause } from "./pause-notice.ts";
 import { lastHour, nextHour, nextTryAt } from "./retry.ts";
-import { messageIdOf, send } from "./send.ts";
 import type { SendEnvironment } from "./send.ts";
+import { messageIdOf, send } from "./send.ts";
 import { testMessage } from "./test-message.ts";
+
+const TOLD_ROLES = ["owner", "admin"] as const;
+
+type Pause = {
+  endpointId: string;
+  name: string;
+  /** Why the last try failed, a sentence. */
+  problem: string;
+  pauseReason: PauseReason;
+  /** The first try of the message that could not be delivered. */
+  failingSince: Date;
+};
+
+/** Tells the owners and admins of a workspace that nothing is sent to an endpoint any more, once for each pause. */
+async function tellOfPause(connection: Connection, shopKey: number, pause: Pause): Promise<void> {
+  const { endpointId, name, problem, pauseReason, failingSince } = pause;
+  const why = pauseReason === "failing" ? `No try has succeeded since ${minuteOf(failingSince)}. ` : "";
+  await notifyPeople(connection, shopKey, await listMembersByRole(connection, shopKey, TOLD_ROLES), {
+    event: `endpoint_paused:${endpointId}:${failingSince.toISOString()}`,
+    category: "endpoint_paused",
+    severity: "critical",
+    title: `Alerts are no longer sent to ${name}`,
+    body: `${why}${problem} What it misses is kept: resume it once the receiver is back, and it is delivered in order.`,
+    linkPath: "/settings/notifications",
+    linkLabel: "Open notifications",
+  });
+}
+
+function minuteOf(time: Date): string {
+  return `${time.toISOString().slice(0, 16).replace("T", " ")} UTC`;
+}
 
 export type DeliveryEnvironment = SendEnvironment & {
   database: Database;

@@ -1,7 +1,7 @@
 import pg from "pg";
 import type { Queryable } from "./database.ts";
 import { hasCitus, isCoordinator } from "./queries/distribute.ts";
-import { claimKey, WORKER_APPLICATION } from "./queries/worker-upkeep.ts";
+import { claimKey, WORKER_APPLICATION } from "./queries/worker-health.ts";
 import { streamOf } from "./silent-connections.ts";
 
 /** A source of one shop. */

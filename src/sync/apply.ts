@@ -9,8 +9,8 @@ import { mergeOrders } from "./documents.ts";
 import type { MergedOrders, SourceOrders } from "./documents.ts";
 import { putRunLabels, splitLabels } from "./labels.ts";
 import type { PutLabels, SourceLabels, SplitLabels } from "./labels.ts";
-import { openTouched, touchPlaces } from "./touched.ts";
-import type { Touched } from "./touched.ts";
+import { newChangedKeys, addPlaces } from "./changed-keys.ts";
+import type { ChangedKeys } from "./changed-keys.ts";
 
 /** So many changed rows may mislead the planner until it has looked at them. */
 export const MANY_ROWS = 1000;
@@ -43,21 +43,22 @@ export type AppliedRun = {
  */
 export async function applyStage(run: StagedRun): Promise<AppliedRun> {
   const { connection, shopKey, currencyCode, onProgress } = run;
-  const touched = openTouched();
+  const changedKeys = newChangedKeys();
   const unusableImages = await dropUnusableImages(connection);
-  const catalogueChanges = await putCatalogue(connection, shopKey, touched);
+  const catalogueChanges = await putCatalogue(connection, shopKey, changedKeys);
   // Lines that this run does not touch; those of changed orders are resolved when they are written.
-  if (catalogueChanges > 0) await resolveTouchedLines(connection, shopKey, touched);
-  const merged = await mergeRunOrders(run, touched);
+  if (catalogueChanges > 0) await resolveChangedLines(connection, shopKey, changedKeys);
+  const merged = await mergeRunOrders(run, changedKeys);
   if (unusableImages > 0) merged.warnings.set("unusable_image", unusableImages);
-  if (catalogueChanges > 0 || merged.changedOrders > 0) await deriveCatalogue(connection, shopKey, touched);
+  if (catalogueChanges > 0 || merged.changedOrders > 0)
+    await deriveCatalogue(connection, shopKey, changedKeys);
   onProgress("labels", 0);
   const labels =
-    run.labels === null ? NO_LABELS : await putRunLabels(connection, shopKey, run.labels, touched);
+    run.labels === null ? NO_LABELS : await putRunLabels(connection, shopKey, run.labels, changedKeys);
   const size = Math.max(merged.changedOrders, labels.changed) >= MANY_ROWS ? "large" : "small";
-  const split = await splitLabels(connection, shopKey, currencyCode, size, touched);
+  const split = await splitLabels(connection, shopKey, currencyCode, size, changedKeys);
   onProgress("cohorts", 0);
-  await markMonths(connection, shopKey, [...touched.months]);
+  await markMonths(connection, shopKey, [...changedKeys.months]);
   const months = await rebuildDirtyCohorts(connection, shopKey);
   onProgress("cohorts", 1);
   return {
@@ -71,15 +72,19 @@ export async function applyStage(run: StagedRun): Promise<AppliedRun> {
 
 const NO_LABELS: PutLabels = { read: 0, changed: 0, removed: 0 };
 
-async function resolveTouchedLines(connection: Connection, shopKey: number, touched: Touched): Promise<void> {
-  const { variants, skus } = touched;
-  touchPlaces(touched, await resolveLinesAgain(connection, shopKey, [...variants], [...skus]));
+async function resolveChangedLines(
+  connection: Connection,
+  shopKey: number,
+  changedKeys: ChangedKeys,
+): Promise<void> {
+  const { variants, skus } = changedKeys;
+  addPlaces(changedKeys, await resolveLinesAgain(connection, shopKey, [...variants], [...skus]));
 }
 
 async function mergeRunOrders(
   { connection, shopKey, orders, onProgress }: StagedRun,
-  touched: Touched,
+  changedKeys: ChangedKeys,
 ): Promise<MergedOrders> {
   if (orders === null) return { changedOrders: 0, unchangedOrders: 0, warnings: new Map() };
-  return mergeOrders(connection, shopKey, orders, touched, (done) => onProgress("orders", done));
+  return mergeOrders(connection, shopKey, orders, changedKeys, (done) => onProgress("orders", done));
 }

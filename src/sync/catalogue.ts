@@ -20,14 +20,14 @@ import type { EntityRow } from "../store/queries/entities.ts";
 import { openStagedProducts, openStagedVariants } from "../store/queries/import-stage.ts";
 import { openCopyBuffer } from "./copy.ts";
 import { putChanged } from "./stage.ts";
-import { addAll } from "./touched.ts";
-import type { Touched } from "./touched.ts";
+import { addAll } from "./changed-keys.ts";
+import type { ChangedKeys } from "./changed-keys.ts";
 
 /** Stores the staged products and variants; returns how many are new or different. */
 export async function putCatalogue(
   connection: Connection,
   shopKey: number,
-  touched: Touched,
+  changedKeys: ChangedKeys,
 ): Promise<number> {
   const regrouped: string[] = [];
   const changedProducts = await putChanged(
@@ -36,7 +36,7 @@ export async function putCatalogue(
     (keys) => listProducts(connection, shopKey, keys),
     (rows) => putProducts(connection, shopKey, rows),
     (row, stored) => {
-      touched.products.add(row.product_gid);
+      changedKeys.products.add(row.product_gid);
       if (stored !== undefined && isRegrouped(row, stored)) regrouped.push(row.product_gid);
     },
   );
@@ -47,9 +47,9 @@ export async function putCatalogue(
     (keys) => listVariants(connection, shopKey, keys),
     (rows) => putVariants(connection, shopKey, rows),
     (row, stored) => {
-      touched.variants.add(row.variant_id);
-      addAll(touched.products, [row.product_gid, stored?.product_gid ?? null]);
-      addAll(touched.skus, [row.sku, stored?.sku ?? null]);
+      changedKeys.variants.add(row.variant_id);
+      addAll(changedKeys.products, [row.product_gid, stored?.product_gid ?? null]);
+      addAll(changedKeys.skus, [row.sku, stored?.sku ?? null]);
     },
   );
   return changedProducts + changedVariants;
@@ -59,11 +59,11 @@ function isRegrouped(row: ProductRow, stored: ProductRow): boolean {
   return (["family", "analytics_category", "vendor"] as const).some((group) => row[group] !== stored[group]);
 }
 
-/** Recomputes the rows of touched products and SKUs, with their entities and all groups. Needs the facts in place. */
+/** Recomputes the rows of changed products and SKUs, with their entities and all groups. Needs the facts in place. */
 export async function deriveCatalogue(
   connection: Connection,
   shopKey: number,
-  { products, skus }: Pick<Touched, "products" | "skus">,
+  { products, skus }: Pick<ChangedKeys, "products" | "skus">,
 ): Promise<void> {
   addAll(products, await listProductsOfSkus(connection, shopKey, [...skus]));
   await deriveLineProducts(connection, shopKey, [...products]);

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { DocumentLine, DocumentTracking, OrderDocument } from "../metrics/order.ts";
-import { USUAL_ORDER } from "./stored-document.ts";
+import { ORDER_DEFAULTS } from "./stored-document.ts";
 
 /** What a source reports of one order; `removed` names rows that it reports as gone. */
 export type DocumentPart = Omit<OrderDocument, "orderId"> & { removed?: RemovedRows };
@@ -81,7 +81,7 @@ export function replaceDocument(
   const document = mergeDocument(null, orderId, part) as OrderDocument;
   const { removed: _removed, ...members } = part;
   const { lines, returns, refunds } = document;
-  const whole = { ...USUAL_ORDER, ...members, orderId, lines, returns, refunds };
+  const whole = { ...ORDER_DEFAULTS, ...members, orderId, lines, returns, refunds };
   whole.trackings = sortedTrackings(whole.trackings);
   if (stored === null) return whole.lines.length === 0 ? null : whole;
   whole.lines = keepProducts(stored.lines, whole.lines);

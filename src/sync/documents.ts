@@ -1,17 +1,16 @@
-import { exchangeName } from "../metrics/order-rules.ts";
 import type { OrderRules } from "../metrics/order-rules.ts";
+import { exchangeName } from "../metrics/order-rules.ts";
 import type { OrderDocument } from "../metrics/order.ts";
 import type { Connection } from "../store/database.ts";
-import { removeDocuments } from "../store/queries/order-document.ts";
-import { listRedactedOrders } from "../store/queries/redacted-order.ts";
+import { removeDocuments, listRedactedOrders } from "../store/queries/order-document.ts";
 import { openCopyBuffer } from "./copy.ts";
 import type { DocumentMerge, DocumentPart } from "./document-merge.ts";
 import { loadRules } from "./order-rules.ts";
 import { inPortions } from "./portions.ts";
-import { openFactWriter } from "./project.ts";
 import type { ChangedDocument, WarningCounts } from "./project.ts";
+import { openFactWriter } from "./project.ts";
 import { storedText } from "./stored-document.ts";
-import type { Touched } from "./touched.ts";
+import type { ChangedKeys } from "./changed-keys.ts";
 
 /** An order as a source reports it, and its stored document. */
 export type SourceOrder = { orderId: string; stored: OrderDocument | null; part: DocumentPart };
@@ -28,17 +27,17 @@ export type MergedOrders = { changedOrders: number; unchangedOrders: number; war
 
 /**
  * Merges orders reported by a source into their stored documents; changed documents and their facts replace the stored
- * ones, and what hangs on them is touched. An order of which no line is left is removed. `onOrders` gets the number of orders done.
+ * ones, and what hangs on them is marked. An order of which no line is left is removed. `onOrders` gets the number of orders done.
  */
 export async function mergeOrders(
   connection: Connection,
   shopKey: number,
   orders: SourceOrders,
-  touched: Touched,
+  changedKeys: ChangedKeys,
   onOrders: (done: number) => void,
 ): Promise<MergedOrders> {
   const redacted = new Set(await listRedactedOrders(connection, shopKey));
-  const facts = await openFactWriter(connection, shopKey, touched);
+  const facts = await openFactWriter(connection, shopKey, changedKeys);
   const { wanted: rules } = await loadRules(connection, shopKey);
   let changedOrders = 0;
   let unchangedOrders = 0;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { redactOrders } from "../store/queries/redacted-order.ts";
+import { redactOrders } from "../store/queries/order-document.ts";
 import { csv, startImportShop } from "../../tests/support/import-shop.ts";
 import { inside } from "../../tests/support/inside.ts";
 import type { FolderFiles } from "../../tests/support/import-shop.ts";

@@ -1,6 +1,7 @@
 import { allocateLabel } from "../metrics/label.ts";
 import type { Connection } from "../store/database.ts";
 import { planAsUsual, planForManyRows } from "../store/many-rows.ts";
+import type { LabelCandidate, LabelRow, LabelToSplit } from "../store/queries/label-write.ts";
 import {
   listLabels,
   matchLabels,
@@ -9,16 +10,15 @@ import {
   removeLabels,
   removeShares,
 } from "../store/queries/label-write.ts";
-import type { LabelCandidate, LabelRow, LabelToSplit } from "../store/queries/label-write.ts";
-import { listRedactedLabels } from "../store/queries/redacted-order.ts";
-import type { RedactedLabel } from "../store/queries/redacted-order.ts";
+import type { RedactedLabel } from "../store/queries/order-document.ts";
+import { listRedactedLabels } from "../store/queries/order-document.ts";
 import { refreshUnmatched } from "../store/queries/unmatched-label.ts";
 import type { NextRows } from "../store/query.ts";
-import { openCopyBuffer } from "./copy.ts";
 import type { CopyBuffer } from "./copy.ts";
+import { openCopyBuffer } from "./copy.ts";
 import { putChanged } from "./stage.ts";
-import { touchLabels } from "./touched.ts";
-import type { Touched } from "./touched.ts";
+import type { ChangedKeys } from "./changed-keys.ts";
+import { addLabels } from "./changed-keys.ts";
 
 /** The labels of a run, of one source. */
 export type SourceLabels = {
@@ -37,10 +37,10 @@ export async function putRunLabels(
   connection: Connection,
   shopKey: number,
   { source, gone, next }: SourceLabels,
-  touched: Touched,
+  changedKeys: ChangedKeys,
 ): Promise<PutLabels> {
   const removed = gone.length === 0 ? [] : await removeLabels(connection, shopKey, source, gone);
-  touchLabels(touched, source, removed);
+  addLabels(changedKeys, source, removed);
   const redacted = await listRedactedLabels(connection, shopKey, source);
   const redactedById = new Map(redacted.map((label) => [label.label_id, label]));
   let read = 0;
@@ -53,7 +53,7 @@ export async function putRunLabels(
     (row) => row.label_id,
     (keys) => listLabels(connection, shopKey, source, keys),
     (rows) => putLabels(connection, shopKey, source, rows),
-    (row) => touchLabels(touched, source, [row.label_id]),
+    (row) => addLabels(changedKeys, source, [row.label_id]),
   );
   return { read, changed, removed: removed.length };
 }
@@ -73,26 +73,27 @@ function redactedRow(row: LabelRow, redacted: RedactedLabel | undefined): LabelR
 export type SplitLabels = { unmatched: number; foreign: number };
 
 /**
- * M10: finds what every touched label belongs to, splits it over the lines of that, and touches the months that carried
+ * M10: finds what every changed label belongs to, splits it over the lines of that, and marks the months that carried
  * or carry a part; what belongs to nothing becomes unmatched. Voided labels and those in another currency than the
  * shop's have no parts. Needs the facts in place. `run` is large when it may have
- * touched a thousand labels or more.
+ * changed a thousand labels or more.
  */
 export async function splitLabels(
   connection: Connection,
   shopKey: number,
   currencyCode: string,
   run: "large" | "small",
-  touched: Touched,
+  changedKeys: ChangedKeys,
 ): Promise<SplitLabels> {
   const counts: SplitLabels = { unmatched: 0, foreign: 0 };
   if (run === "large") await planForManyRows(connection);
-  for (const [source, ids] of touched.labels) {
+  for (const [source, ids] of changedKeys.labels) {
     const labelIds = [...ids];
     await matchLabels(connection, shopKey, source, labelIds);
-    for (const month of await removeShares(connection, shopKey, source, labelIds)) touched.months.add(month);
+    for (const month of await removeShares(connection, shopKey, source, labelIds))
+      changedKeys.months.add(month);
     const next = await openLabelsToSplit(connection, shopKey, source, labelIds, currencyCode);
-    const shares = openShares(connection, shopKey, source, touched);
+    const shares = openShares(connection, shopKey, source, changedKeys);
     for (let labels = await next(); labels.length > 0; labels = await next()) {
       for (const label of labels) {
         if (label.is_voided) continue;
@@ -112,7 +113,7 @@ function openShares(
   connection: Connection,
   shopKey: number,
   source: string,
-  touched: Touched,
+  changedKeys: ChangedKeys,
 ): Pick<CopyBuffer, "send"> & { split(label: LabelToSplit): boolean } {
   const buffer = openCopyBuffer(
     connection,
@@ -134,7 +135,7 @@ function openShares(
         const [orderId, lineId, , lagDays, month] = candidate;
         const minor = parts.get(keyOf(candidate)) ?? 0;
         buffer.add([shopKey, orderId, lineId, source, labelId, month, lagDays, minor]);
-        touched.months.add(month);
+        changedKeys.months.add(month);
       }
       return true;
     },

@@ -9,8 +9,8 @@ import { openCopyBuffer, writtenCells } from "./copy.ts";
 import type { CopyBuffer } from "./copy.ts";
 import { loadRules } from "./order-rules.ts";
 import { productGidOf } from "./product-gid.ts";
-import { touchKeys, touchPlaces } from "./touched.ts";
-import type { Touched } from "./touched.ts";
+import { addLabelKeys, addPlaces } from "./changed-keys.ts";
+import type { ChangedKeys } from "./changed-keys.ts";
 
 /** A line of an order; `cohortMonth` is the first day of its month, YYYY-MM-DD. */
 type OrderLine = {
@@ -29,7 +29,7 @@ type LineWriter = {
 const MOST_REMEMBERED = 100_000;
 
 /** Opens a writer of a run. The catalogue stays as it is meanwhile. */
-function openLineWriter(connection: Connection, shopKey: number, touched: Touched): LineWriter {
+function openLineWriter(connection: Connection, shopKey: number, changedKeys: ChangedKeys): LineWriter {
   /** By what lines name: the cells that follow from it. */
   const cells = new Map<string, string>();
   const buffer = openCopyBuffer(
@@ -48,8 +48,8 @@ function openLineWriter(connection: Connection, shopKey: number, touched: Touche
     for (const [place, [key, names]] of [...missing].entries()) {
       const row = rows[place] as ResolvedRow;
       cells.set(key, resolvedCells(names, row));
-      if (row.product_gid !== null) touched.products.add(row.product_gid);
-      if (row.sku !== null) touched.skus.add(row.sku);
+      if (row.product_gid !== null) changedKeys.products.add(row.product_gid);
+      if (row.sku !== null) changedKeys.skus.add(row.sku);
     }
   };
   return {
@@ -57,7 +57,7 @@ function openLineWriter(connection: Connection, shopKey: number, touched: Touche
       const keys = lines.map(({ line }) => keyOf(line));
       await resolve(lines, keys);
       for (const [place, { orderId, leftOut, cohortMonth, line }] of lines.entries()) {
-        touched.months.add(cohortMonth);
+        changedKeys.months.add(cohortMonth);
         const day = dayToText(line.orderedOnDay);
         buffer.add(
           [shopKey, orderId, line.lineId, day, cohortMonth, leftOut, line.soldUnits, line.title, line.vendor],
@@ -102,7 +102,7 @@ export type ChangedDocument = { document: OrderDocument; existed: boolean };
 export type FactWriter = {
   /** The returned function writes the facts. */
   project(changed: readonly ChangedDocument[]): () => Promise<void>;
-  /** Touches what hangs on the orders that it has not been looked for yet. */
+  /** Marks what hangs on the orders that it has not been looked for yet. */
   finish(): Promise<void>;
   warnings: WarningCounts;
 };
@@ -112,20 +112,20 @@ const ORDERS_PER_LOOK = 5000;
 
 /**
  * Opens a writer in a transaction in which `createStage` was called. Facts travel by COPY to the node of the shop; what hangs on
- * them is touched.
+ * them is marked.
  */
 export async function openFactWriter(
   connection: Connection,
   shopKey: number,
-  touched: Touched,
+  changedKeys: ChangedKeys,
 ): Promise<FactWriter> {
   const { applied: rules } = await loadRules(connection, shopKey);
   const warnings: WarningCounts = new Map();
-  const lines = openLineWriter(connection, shopKey, touched);
+  const lines = openLineWriter(connection, shopKey, changedKeys);
   let mayHaveLabels: boolean | null = null;
   let waitingIds: string[] = [];
   const touchLabelsOf = async (orderIds: readonly string[]): Promise<void> => {
-    if (mayHaveLabels) touchKeys(touched, await listLabelsOfOrders(connection, shopKey, orderIds));
+    if (mayHaveLabels) addLabelKeys(changedKeys, await listLabelsOfOrders(connection, shopKey, orderIds));
   };
   const lookForLabels = async (): Promise<void> => {
     await touchLabelsOf(waitingIds);
@@ -145,7 +145,7 @@ export async function openFactWriter(
         mayHaveLabels ??= await hasLabels(connection, shopKey);
         if (replacedIds.length > 0) {
           await touchLabelsOf(replacedIds);
-          touchPlaces(touched, await removeFacts(connection, shopKey, replacedIds));
+          addPlaces(changedKeys, await removeFacts(connection, shopKey, replacedIds));
         }
         await rows.send();
         await lines.put(rows.lines);

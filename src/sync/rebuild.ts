@@ -21,8 +21,8 @@ import { splitLabels } from "./labels.ts";
 import { inPortions } from "./portions.ts";
 import { openFactWriter } from "./project.ts";
 import { readStored } from "./stored-document.ts";
-import { addAll, openTouched, touchKeys } from "./touched.ts";
-import type { Touched } from "./touched.ts";
+import { addAll, newChangedKeys, addLabelKeys } from "./changed-keys.ts";
+import type { ChangedKeys } from "./changed-keys.ts";
 
 /**
  * Recomputes everything after the order documents, labels and catalogue rows of a workspace, in the caller's
@@ -32,16 +32,16 @@ export async function rebuildWorkspace(connection: Connection, shopKey: number):
   await lockShop(connection, shopKey);
   await createStage(connection);
   const oldMonths = await listCohortMonths(connection, shopKey);
-  const touched = openTouched();
-  await touchWholeCatalogue(connection, shopKey, touched);
-  touchKeys(touched, await listAllLabels(connection, shopKey));
+  const changedKeys = newChangedKeys();
+  await addWholeCatalogue(connection, shopKey, changedKeys);
+  addLabelKeys(changedKeys, await listAllLabels(connection, shopKey));
   await removeAllFacts(connection, shopKey);
   await followOrderRules(connection, shopKey);
-  await projectStoredOrders(connection, shopKey, touched);
-  await touchWholeCatalogue(connection, shopKey, touched);
-  await deriveCatalogue(connection, shopKey, touched);
-  await splitLabels(connection, shopKey, await findCurrency(connection, shopKey), "large", touched);
-  await markMonths(connection, shopKey, [...touched.months]);
+  await projectStoredOrders(connection, shopKey, changedKeys);
+  await addWholeCatalogue(connection, shopKey, changedKeys);
+  await deriveCatalogue(connection, shopKey, changedKeys);
+  await splitLabels(connection, shopKey, await findCurrency(connection, shopKey), "large", changedKeys);
+  await markMonths(connection, shopKey, [...changedKeys.months]);
   await rebuildCohorts(connection, shopKey, oldMonths);
   await rebuildDirtyCohorts(connection, shopKey);
   await keepProjected(connection, shopKey);
@@ -69,13 +69,21 @@ export async function rebuildMarkedShops(database: Database, log: (line: string)
   }
 }
 
-async function touchWholeCatalogue(connection: Connection, shopKey: number, touched: Touched): Promise<void> {
-  addAll(touched.products, await listNamedProducts(connection, shopKey));
-  addAll(touched.skus, await listNamedSkus(connection, shopKey));
+async function addWholeCatalogue(
+  connection: Connection,
+  shopKey: number,
+  changedKeys: ChangedKeys,
+): Promise<void> {
+  addAll(changedKeys.products, await listNamedProducts(connection, shopKey));
+  addAll(changedKeys.skus, await listNamedSkus(connection, shopKey));
 }
 
-async function projectStoredOrders(connection: Connection, shopKey: number, touched: Touched): Promise<void> {
-  const facts = await openFactWriter(connection, shopKey, touched);
+async function projectStoredOrders(
+  connection: Connection,
+  shopKey: number,
+  changedKeys: ChangedKeys,
+): Promise<void> {
+  const facts = await openFactWriter(connection, shopKey, changedKeys);
   const next = await openStoredOrders(connection, shopKey);
   await inPortions(next, (rows) =>
     facts.project(rows.map((row) => ({ document: readStored(row.order_id, row.document), existed: false }))),

@@ -15,7 +15,7 @@ type StoredDocument = {
 type OrderMembers = Required<Omit<OrderDocument, "orderId" | "lines" | "returns" | "refunds">>;
 
 /** What they are when JSON leaves them out. */
-export const USUAL_ORDER: OrderMembers = {
+export const ORDER_DEFAULTS: OrderMembers = {
   orderName: null,
   trackings: [],
   amountRefunds: [],
@@ -26,7 +26,7 @@ export const USUAL_ORDER: OrderMembers = {
 };
 
 /** What the members of a row are when JSON leaves them out. */
-export const USUAL = {
+export const ROW_DEFAULTS = {
   lines: {
     productId: null,
     variantId: null,
@@ -57,13 +57,17 @@ export const USUAL = {
 export function storedText(document: OrderDocument): string {
   const { orderId: _orderId, lines, returns, refunds, ...members } = document;
   const orderedAt = lines[0]?.orderedAt;
-  const usualLine = { ...USUAL.lines, orderedAt };
+  const lineDefaults = { ...ROW_DEFAULTS.lines, orderedAt };
   const stored: StoredDocument = {
     ...(orderedAt === undefined ? {} : { orderedAt }),
-    lines: lines.map((line) => thinRow(line, usualLine)),
-    ...(returns.length === 0 ? {} : { returns: returns.map((row) => thinRow(row, USUAL.returns)) }),
-    ...(refunds.length === 0 ? {} : { refunds: refunds.map((row) => thinRow(row, USUAL.refunds)) }),
-    ...thinMembers(members),
+    lines: lines.map((line) => withoutDefaults(line, lineDefaults)),
+    ...(returns.length === 0
+      ? {}
+      : { returns: returns.map((row) => withoutDefaults(row, ROW_DEFAULTS.returns)) }),
+    ...(refunds.length === 0
+      ? {}
+      : { refunds: refunds.map((row) => withoutDefaults(row, ROW_DEFAULTS.refunds)) }),
+    ...membersWithoutDefaults(members),
   };
   return JSON.stringify(stored);
 }
@@ -71,30 +75,33 @@ export function storedText(document: OrderDocument): string {
 /** The document of a stored JSON value, with all its members; also of one that was stored with them. */
 export function readStored(orderId: string, value: unknown): OrderDocument {
   const { orderedAt, lines, returns = [], refunds = [], ...members } = value as StoredDocument;
-  const usualLine = { ...USUAL.lines, orderedAt };
+  const lineDefaults = { ...ROW_DEFAULTS.lines, orderedAt };
   return {
-    ...USUAL_ORDER,
+    ...ORDER_DEFAULTS,
     ...members,
     orderId,
-    lines: lines.map((line) => ({ ...usualLine, ...line }) as DocumentLine),
-    returns: returns.map((row) => ({ ...USUAL.returns, ...row }) as DocumentReturn),
-    refunds: refunds.map((row) => ({ ...USUAL.refunds, ...row }) as DocumentRefund),
+    lines: lines.map((line) => ({ ...lineDefaults, ...line }) as DocumentLine),
+    returns: returns.map((row) => ({ ...ROW_DEFAULTS.returns, ...row }) as DocumentReturn),
+    refunds: refunds.map((row) => ({ ...ROW_DEFAULTS.refunds, ...row }) as DocumentRefund),
   };
 }
 
-/** A row without the members that have their usual value. */
-function thinRow<Row extends object>(row: Row, usual: Partial<Record<keyof Row, unknown>>): Partial<Row> {
-  const thin: Partial<Row> = {};
+/** A row without the members that have their default. */
+function withoutDefaults<Row extends object>(
+  row: Row,
+  defaults: Partial<Record<keyof Row, unknown>>,
+): Partial<Row> {
+  const rest: Partial<Row> = {};
   for (const name of Object.keys(row) as (keyof Row)[]) {
-    if (row[name] !== usual[name]) thin[name] = row[name];
+    if (row[name] !== defaults[name]) rest[name] = row[name];
   }
-  return thin;
+  return rest;
 }
 
-function thinMembers(members: Partial<OrderMembers>): Partial<OrderMembers> {
+function membersWithoutDefaults(members: Partial<OrderMembers>): Partial<OrderMembers> {
   return Object.fromEntries(
     Object.entries(members).filter(([name, value]) =>
-      Array.isArray(value) ? value.length > 0 : value !== USUAL_ORDER[name as keyof OrderMembers],
+      Array.isArray(value) ? value.length > 0 : value !== ORDER_DEFAULTS[name as keyof OrderMembers],
     ),
   );
 }

@@ -1,7 +1,7 @@
 import { deliverDue } from "../push/deliver.ts";
 import type { DeliveryEnvironment } from "../push/deliver.ts";
 import { findNextDelivery } from "../store/queries/alert-delivery.ts";
-import { finishLook, leaveQueue, listQueuedPushes, postponeLook, PUSH } from "../store/queries/run-queue.ts";
+import { finishPoll, leaveQueue, listQueuedPushes, postponePoll, PUSH } from "../store/queries/run-queue.ts";
 import type { QueuedRow } from "../store/queries/run-queue.ts";
 import type { WorkerSession } from "../store/worker-session.ts";
 import type { RunLog } from "../sync/runs.ts";
@@ -9,7 +9,7 @@ import type { RunLog } from "../sync/runs.ts";
 /** What a worker pushes. */
 export type Deliveries = {
   /** Begins what is due and what no other worker has claimed; it does not wait for receivers. */
-  look(session: WorkerSession): Promise<void>;
+  poll(session: WorkerSession): Promise<void>;
   /** Ends after the messages under way. */
   stop(): Promise<void>;
 };
@@ -19,7 +19,7 @@ export type QueuedPush = Pick<QueuedRow, "shop_key" | "source" | "asked">;
 
 /** Endpoints at a time: a receiver that is slow keeps its own place for its time limit, and no other's. */
 const MOST_ENDPOINTS = 64;
-/** Until an endpoint is looked at again of which nothing could be read or recorded: its shop's node may be away. */
+/** Until an endpoint is polled again of which nothing could be read or recorded: its shop's node may be away. */
 const RETRY_MS = 15_000;
 
 export function createDeliveries(environment: DeliveryEnvironment & { log: RunLog }): Deliveries {
@@ -34,12 +34,12 @@ export function createDeliveries(environment: DeliveryEnvironment & { log: RunLo
     } catch (error) {
       log.warn({ shopKey, err: error }, "a delivery could not be recorded; it is repeated with the same id");
       // Without an answer it stays due.
-      await postponeLook(database, shopKey, source, RETRY_MS).catch(() => {});
+      await postponePoll(database, shopKey, source, RETRY_MS).catch(() => {});
     }
     await session.release({ shopKey, source });
   };
   return {
-    look: async (session) => {
+    poll: async (session) => {
       const free = MOST_ENDPOINTS - active.size;
       if (free === 0 || stopping.signal.aborted) return;
       // Those under way are among them.
@@ -63,7 +63,7 @@ export function createDeliveries(environment: DeliveryEnvironment & { log: RunLo
   };
 }
 
-/** Delivers what is due at an endpoint, and says when it is looked at next. Its own row is the truth, as with sources. */
+/** Delivers what is due at an endpoint, and says when it is polled next. Its own row is the truth, as with sources. */
 export async function deliverQueued(
   environment: DeliveryEnvironment,
   queued: QueuedPush,
@@ -74,5 +74,5 @@ export async function deliverQueued(
   await deliverDue(environment, place, stop);
   const next = await findNextDelivery(database, place);
   if (next === null) await leaveQueue(database, queued);
-  else await finishLook(database, queued, next.due_at);
+  else await finishPoll(database, queued, next.due_at);
 }

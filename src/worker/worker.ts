@@ -2,18 +2,18 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { within } from "../lib/within.ts";
 import { findErasure } from "../store/queries/erasure.ts";
 import { WorkspaceErasing } from "../store/queries/import-stage.ts";
-import { listQueued, postponeLook } from "../store/queries/run-queue.ts";
+import { listQueued, postponePoll } from "../store/queries/run-queue.ts";
 import { takeDueTask } from "../store/queries/schedule.ts";
 import type { Retention } from "../store/retention.ts";
 import { openWorkerSession } from "../store/worker-session.ts";
 import type { SourcePlace, WorkerSession } from "../store/worker-session.ts";
 import { retryDelayMs } from "../sync/runs.ts";
 import type { Deliveries } from "./deliveries.ts";
-import { lookAt } from "./look.ts";
-import type { LookEnvironment } from "./look.ts";
+import { pollPlace } from "./poll.ts";
+import type { PollEnvironment } from "./poll.ts";
 import { runDueTask } from "./tasks.ts";
 
-export type WorkerOptions = LookEnvironment & {
+export type WorkerOptions = PollEnvironment & {
   /** Of the session, a connection of its own. */
   databaseUrl: string;
   /** Pushes alerts; null = others do. */
@@ -24,8 +24,8 @@ export type WorkerOptions = LookEnvironment & {
   concurrency: number;
   /** false: it does nothing by the clock, and only what others ask for. */
   hasSchedule: boolean;
-  /** How often it looks for what is due. */
-  lookMs: number;
+  /** How often it polls for what is due. */
+  pollMs: number;
   /** How long a stop waits for runs to reach a safe point. */
   longestStopMs: number;
 };
@@ -44,17 +44,17 @@ type State = {
   options: WorkerOptions;
   session: WorkerSession;
   stopping: AbortController;
-  /** Ends the pause between two looks. */
+  /** Ends the pause between two polls. */
   waking: AbortController;
   /** What this process has claimed, by place. */
-  looks: Map<string, ActiveLook>;
-  /** How often in a row a look has failed, by place. */
+  polls: Map<string, ActivePoll>;
+  /** How often in a row a poll has failed, by place. */
   failures: Map<string, number>;
   /** The task under way. */
   task: Promise<void> | null;
 };
 
-type ActiveLook = {
+type ActivePoll = {
   shopKey: number;
   done: Promise<void>;
   /** Writes the progress that is not in the database yet. */
@@ -78,21 +78,21 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     session: await openWorkerSession(options.databaseUrl),
     stopping: new AbortController(),
     waking: new AbortController(),
-    looks: new Map(),
+    polls: new Map(),
     failures: new Map(),
     task: null,
   };
-  const looking = lookUntilStopped(state);
+  const polling = pollUntilStopped(state);
   log.info({ concurrency }, "worker started");
   return {
     stop: async () => {
       state.stopping.abort(new WorkerStopping("The worker stops."));
       state.waking.abort();
-      const settled = looking.then(() =>
+      const settled = polling.then(() =>
         Promise.all([
           state.task,
           options.deliveries?.stop(),
-          ...[...state.looks.values()].map(({ done }) => done),
+          ...[...state.polls.values()].map(({ done }) => done),
         ]),
       );
       // Runs that do not stop in time are found abandoned by the next worker.
@@ -104,8 +104,8 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
 }
 
 /** While the database does not answer it keeps trying, and says so once. */
-async function lookUntilStopped(state: State): Promise<void> {
-  const { databaseUrl, log, lookMs } = state.options;
+async function pollUntilStopped(state: State): Promise<void> {
+  const { databaseUrl, log, pollMs } = state.options;
   let isAway = false;
   while (!state.stopping.signal.aborted) {
     state.waking = new AbortController();
@@ -115,48 +115,48 @@ async function lookUntilStopped(state: State): Promise<void> {
         await state.session.close();
         state.session = next;
       }
-      await look(state);
-      await state.options.deliveries?.look(state.session);
+      await poll(state);
+      await state.options.deliveries?.poll(state.session);
       if (isAway) log.info({}, "the database answers again");
       isAway = false;
     } catch (error) {
       if (!isAway) log.warn({ err: error }, "the database does not answer; trying again");
       isAway = true;
     }
-    await sleep(lookMs, undefined, { signal: state.waking.signal }).catch(() => {});
+    await sleep(pollMs, undefined, { signal: state.waking.signal }).catch(() => {});
   }
 }
 
-async function look(state: State): Promise<void> {
-  const { lookDatabase, concurrency, hasSchedule, log } = state.options;
+async function poll(state: State): Promise<void> {
+  const { queueDatabase, concurrency, hasSchedule, log } = state.options;
   await watchRuns(state);
-  if (hasSchedule && state.task === null && (await takeDueTask(lookDatabase)) !== null) {
+  if (hasSchedule && state.task === null && (await takeDueTask(queueDatabase)) !== null) {
     state.task = runDueTask(state.options, state.stopping.signal)
       .catch((error: unknown) =>
-        log.warn({ err: error }, "a task could not be recorded; it is taken up again"),
+        log.warn({ err: error }, "a task could not be recorded; it is tried again later"),
       )
       .finally(() => (state.task = null));
   }
-  const free = concurrency - state.looks.size;
+  const free = concurrency - state.polls.size;
   if (free <= 0) return;
-  const due = (await listQueued(lookDatabase, MOST_QUEUED))
+  const due = (await listQueued(queueDatabase, MOST_QUEUED))
     .map((row) => ({ shopKey: row.shop_key, source: row.source }))
-    .filter((place) => !state.looks.has(keyOf(place)));
+    .filter((place) => !state.polls.has(keyOf(place)));
   if (due.length === 0 || state.stopping.signal.aborted) return;
-  for (const claimed of await state.session.claim(due, free)) beginLook(state, claimed);
+  for (const claimed of await state.session.claim(due, free)) beginPoll(state, claimed);
 }
 
 /**
  * Writes the progress of active runs, and stops those of a workspace whose owner has asked for its erasure: what a run has
  * read so far waits with its request. A shop whose node does not answer keeps nobody else's runs waiting.
  */
-async function watchRuns({ options, looks }: State): Promise<void> {
-  for (const active of looks.values()) {
+async function watchRuns({ options, polls }: State): Promise<void> {
+  for (const active of polls.values()) {
     const { show, shopKey } = active;
     active.show = null;
     try {
       await show?.();
-      if ((await findErasure(options.lookDatabase, shopKey)) !== null) {
+      if ((await findErasure(options.queueDatabase, shopKey)) !== null) {
         active.stopping.abort(new WorkspaceErasing());
       }
     } catch {
@@ -165,41 +165,41 @@ async function watchRuns({ options, looks }: State): Promise<void> {
   }
 }
 
-function beginLook(state: State, place: SourcePlace): void {
+function beginPoll(state: State, place: SourcePlace): void {
   const { options, session } = state;
   const key = keyOf(place);
   const stopping = new AbortController();
-  const active: ActiveLook = { shopKey: place.shopKey, done: Promise.resolve(), show: null, stopping };
-  state.looks.set(key, active);
+  const active: ActivePoll = { shopKey: place.shopKey, done: Promise.resolve(), show: null, stopping };
+  state.polls.set(key, active);
   const stop = AbortSignal.any([state.stopping.signal, session.lost, stopping.signal]);
   const end = async (isDone: boolean): Promise<void> => {
     await session.release(place);
-    state.looks.delete(key);
+    state.polls.delete(key);
     // There is room for another one.
     if (isDone) state.waking.abort();
   };
-  active.done = lookAt(options, { place, stop, show: (write) => (active.show = write) }).then(
+  active.done = pollPlace(options, { place, stop, show: (write) => (active.show = write) }).then(
     () => {
       if (state.failures.delete(key)) options.log.info(place, "the shop's data can be reached again");
       return end(true);
     },
     async (error: unknown) => {
-      await putOff(state, place, error);
+      await backOff(state, place, error);
       return end(false);
     },
   );
 }
 
-/** A look that fails is made again later and later, and said once: the shop's node may be away for long. */
-async function putOff({ options, failures }: State, place: SourcePlace, error: unknown): Promise<void> {
-  const { log, lookDatabase, firstRetryMs } = options;
+/** A poll that fails is made again later and later, and said once: the shop's node may be away for long. */
+async function backOff({ options, failures }: State, place: SourcePlace, error: unknown): Promise<void> {
+  const { log, queueDatabase, firstRetryMs } = options;
   const failed = failures.get(keyOf(place)) ?? 0;
   failures.set(keyOf(place), failed + 1);
   if (failed === 0)
-    log.warn({ ...place, err: error }, "a source could not be looked at; it is taken up again");
+    log.warn({ ...place, err: error }, "a source could not be polled; it is tried again later");
   // Without an answer it stays due.
   const delayMs = retryDelayMs(firstRetryMs, failed);
-  await postponeLook(lookDatabase, place.shopKey, place.source, delayMs).catch(() => {});
+  await postponePoll(queueDatabase, place.shopKey, place.source, delayMs).catch(() => {});
 }
 
 function keyOf({ shopKey, source }: SourcePlace): string {

@@ -4,10 +4,10 @@ import type { FaultKind } from "../../simulators/label-source/faults.ts";
 import { startLabelServer } from "../../simulators/label-source/server.ts";
 import type { LabelServer } from "../../simulators/label-source/server.ts";
 import { SourceFailed, SourceRefused } from "../../src/sync/connector.ts";
-import { RETRY_POLICY } from "../../src/sync/connectors/kit/http.ts";
-import type { RetryPolicy } from "../../src/sync/connectors/kit/http.ts";
-import { getJson, readApiKey, readBaseUrl } from "../../src/sync/connectors/kit/json-source.ts";
-import type { JsonSource } from "../../src/sync/connectors/kit/json-source.ts";
+import { RETRY_POLICY } from "../../src/sync/connectors/shared/http.ts";
+import type { RetryPolicy } from "../../src/sync/connectors/shared/http.ts";
+import { getJson, readApiKey, readBaseUrl } from "../../src/sync/connectors/shared/json-source.ts";
+import type { JsonSource } from "../../src/sync/connectors/shared/json-source.ts";
 import { before, use } from "../support/use.ts";
 
 const KEY = "a-key";

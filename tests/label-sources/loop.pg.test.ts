@@ -6,22 +6,14 @@ import type { LoopReturn } from "../../simulators/loop/returns.ts";
 import { startLoopSimulator } from "../../simulators/loop/server.ts";
 import type { LoopSimulator } from "../../simulators/loop/server.ts";
 import { SourceFailed, SourceRefused } from "../../src/sync/connector.ts";
-import { labelConnector, openJson } from "../../src/sync/connectors/kit/label-run.ts";
-import { LOOP } from "../../src/sync/connectors/loop/connector.ts";
+import { labelConnector, openJson } from "../../src/sync/connectors/shared/label-run.ts";
+import { LOOP, readWindow } from "../../src/sync/connectors/loop/connector.ts";
 import { startImportShop } from "../support/import-shop.ts";
-import {
-  SMALL_PAGES,
-  connectLabels,
-  orderWithReturn,
-  putOrders,
-  readShares,
-  syncLabels,
-} from "../support/label-shop.ts";
+import { SMALL_PAGES, connectLabels, orderWithReturn, putOrders, readShares, syncLabels } from "../support/label-shop.ts";
 import { before, use } from "../support/use.ts";
+import { RETRY_POLICY } from "../../src/sync/connectors/shared/http.ts";
 import { openLoop } from "../../src/sync/connectors/loop/client.ts";
 import type { LoopClient } from "../../src/sync/connectors/loop/client.ts";
-import { readWindow } from "../../src/sync/connectors/loop/read-window.ts";
-import { RETRY_POLICY } from "../../src/sync/connectors/kit/http.ts";
 
 /** The id of a return's label. */
 const loopLabel = (returnId: number, trackingNumber: string): string =>

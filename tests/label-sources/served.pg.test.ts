@@ -8,7 +8,7 @@ import { diagnoseConnections } from "../../src/operations/doctor.ts";
 import { setSourceStatus } from "../../src/store/queries/data-source.ts";
 import { connectionHealth } from "../../src/store/queries/worker-health.ts";
 import { SourceRefused } from "../../src/sync/connector.ts";
-import { labelConnector } from "../../src/sync/connectors/kit/label-run.ts";
+import { labelConnector } from "../../src/sync/connectors/shared/label-run.ts";
 import { LOOP } from "../../src/sync/connectors/loop/connector.ts";
 import { SHIPSTATION } from "../../src/sync/connectors/shipstation/connector.ts";
 import { csv, startImportShop } from "../support/import-shop.ts";

@@ -8,7 +8,7 @@ type Asked = { name?: string; text: string; values?: unknown[] } | string;
 export type StatementCall = { name: string; text: string; values: readonly unknown[] };
 
 /** The connections that requests use, by application name. */
-const OF_REQUESTS = /^returns-(?:admission|reading|taking|console)$/u;
+const OF_REQUESTS = /^returns-(?:admission|reading|ingest|console)$/u;
 const TRANSACTION = /^(?:begin|commit|rollback)\b/u;
 
 export type AskedStatements = {

@@ -5,8 +5,8 @@ import { applyStage } from "../../src/sync/apply.ts";
 import { readStored } from "../../src/sync/stored-document.ts";
 import type { Connector, Credentials, Secrets, SyncContext, SyncOutcome } from "../../src/sync/connector.ts";
 import { insertRecords, openRecordLabels } from "../../src/store/queries/label-record.ts";
-import { RETRY_POLICY } from "../../src/sync/connectors/kit/http.ts";
-import type { SourceLabel } from "../../src/sync/connectors/kit/label-run.ts";
+import { RETRY_POLICY } from "../../src/sync/connectors/shared/http.ts";
+import type { SourceLabel } from "../../src/sync/connectors/shared/label-run.ts";
 import type { ImportShop } from "./import-shop.ts";
 
 export const NOW = "2026-06-01T06:00:00.000Z";

@@ -5,7 +5,7 @@ import type { ShopifySimulator } from "../../simulators/shopify/start.ts";
 import { OPERATOR } from "../../src/control/actor.ts";
 import type { Actor } from "../../src/control/actor.ts";
 import { createInstallationLink } from "../../src/control/connect-oauth.ts";
-import { requireWorkspace } from "../../src/control/workspace.ts";
+import { requireWorkspace } from "../../src/actions/workspace/workspace.ts";
 import { COMMON_HEADERS } from "../../src/http/headers.ts";
 import { startTestService } from "./service.ts";
 import { createTenant } from "./tenants.ts";

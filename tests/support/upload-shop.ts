@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { OPERATOR } from "../../src/control/actor.ts";
 import { importIntoWorkspace } from "../../src/control/import.ts";
-import { requireWorkspace } from "../../src/control/workspace.ts";
+import { requireWorkspace } from "../../src/actions/workspace/workspace.ts";
 import type { UploadStatus } from "../../src/store/queries/import-upload.ts";
 import { signInAs } from "./console-person.ts";
 import { csv } from "./import-shop.ts";

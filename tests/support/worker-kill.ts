@@ -268,7 +268,7 @@ async function warnAgain({ pool, control }: Scene, { shopKey }: Shop, asOfDay: n
   await replayEarlyWarnings(control.database, { shopKey, asOfDay });
 }
 
-/** Something in each round: new orders, a deleted one, a product of another type, and touched orders that stay. */
+/** Something in each round: new orders, a deleted one, a product of another type, and changed orders that stay. */
 function changesOf(round: number): Change[] {
   return [
     { do: "placeOrder", lines: [{ product: (round % 20) + 1, units: round }] },

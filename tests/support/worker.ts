@@ -1,9 +1,7 @@
-import { OPERATOR } from "../../src/control/actor.ts";
 import { setTimeout as sleep } from "node:timers/promises";
 import { pino } from "pino";
 import { putConnection } from "../../src/store/queries/data-source.ts";
 import type { SourceKind } from "../../src/store/queries/data-source.ts";
-import { createWorkspace, requireWorkspace } from "../../src/control/workspace.ts";
 import type { Retention } from "../../src/store/retention.ts";
 import type { Connector } from "../../src/sync/connector.ts";
 import { openCredentials, sealSecrets } from "../../src/sync/credentials.ts";
@@ -13,12 +11,13 @@ import { readConfig } from "../../src/config.ts";
 import { startDueRun } from "../../src/sync/run-record.ts";
 import { executeRun } from "../../src/sync/runs.ts";
 import type { RunEnvironment, RunResult } from "../../src/sync/runs.ts";
-import { lookAt } from "../../src/worker/look.ts";
+import { pollPlace } from "../../src/worker/poll.ts";
 import { runTask } from "../../src/worker/tasks.ts";
 import { startWorker } from "../../src/worker/worker.ts";
 import type { Worker, WorkerOptions } from "../../src/worker/worker.ts";
 import type { ControlDatabase } from "./control.ts";
 import { execute } from "./server.ts";
+import { makeWorkspace } from "./workspace.ts";
 
 export const DEFAULT_RETENTION: Retention = readConfig({});
 export const TEST_SEALING_KEY = Buffer.alloc(32, 7);
@@ -32,7 +31,7 @@ export function workerOptions(
   return {
     databaseUrl: control.url,
     database: control.database,
-    lookDatabase: control.database,
+    queueDatabase: control.database,
     connectors,
     openCredentials: (shopKey, source) =>
       openCredentials({ database: control.database, sealingKey: TEST_SEALING_KEY, shopKey, source }),
@@ -43,7 +42,7 @@ export function workerOptions(
     retention: DEFAULT_RETENTION,
     concurrency: 3,
     hasSchedule: false,
-    lookMs: 100,
+    pollMs: 100,
     graceMs: 200,
     longestStopMs: 5000,
   };
@@ -76,7 +75,11 @@ export async function runScheduled(
   await runTask(options, task);
   await execute(url, "update run_queue set due_at = now()");
   for (const { shop_key: shopKey, source } of await listQueued(options.database, 1000)) {
-    await lookAt(options, { place: { shopKey, source }, stop: new AbortController().signal, show: () => {} });
+    await pollPlace(options, {
+      place: { shopKey, source },
+      stop: new AbortController().signal,
+      show: () => {},
+    });
   }
 }
 
@@ -88,8 +91,7 @@ export async function connectedShop(
   sources: readonly (readonly [string, SourceKind])[],
 ): Promise<{ shopKey: number; domain: string }> {
   const domain = `worker-${++shopNumber}.example`;
-  await createWorkspace(database, OPERATOR, { domain, currency: "EUR" });
-  const { shop_key: shopKey } = await requireWorkspace(database, domain);
+  const { shop_key: shopKey } = await makeWorkspace(database, domain);
   for (const [source, kind] of sources) await connect({ database }, shopKey, source, kind);
   return { shopKey, domain };
 }

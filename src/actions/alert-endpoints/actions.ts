@@ -28,7 +28,7 @@ import {
 } from "../../store/queries/alert-endpoint.ts";
 import type { EndpointRow } from "../../store/queries/alert-endpoint.ts";
 import { queuePush } from "../../store/queries/run-queue.ts";
-import { countWorkers } from "../../store/queries/worker-upkeep.ts";
+import { countWorkers } from "../../store/queries/worker-health.ts";
 import { seesWorkers } from "../../store/worker-session.ts";
 import { defineAction, defineList, Secret } from "../action.ts";
 import type { ActionContext, Detail, Done, WorkspaceCaller } from "../action.ts";

@@ -10,7 +10,7 @@ import type { Role } from "../../contract/role.ts";
 import { OPERATOR } from "../../control/actor.ts";
 import type { Actor } from "../../control/actor.ts";
 import { Refusal } from "../../control/refusal.ts";
-import { requireWorkspace } from "../../control/workspace.ts";
+import { requireWorkspace } from "../workspace/workspace.ts";
 import { createIdentity } from "../../identity/identity.ts";
 import type { Database } from "../../store/database.ts";
 import type { WorkspaceRow } from "../../store/queries/workspace-directory.ts";

@@ -1,7 +1,7 @@
 import { recordAction } from "../../control/audit.ts";
 import { quoted } from "../../control/input.ts";
 import { impossible } from "../../control/refusal.ts";
-import { requireWorkspace } from "../../control/workspace.ts";
+import { requireWorkspace } from "../workspace/workspace.ts";
 import { makeLink } from "../../identity/link.ts";
 import { ensureOperator, makePerson } from "../../identity/person.ts";
 import { listWorkspacesWithoutMember, putOwner } from "../../store/queries/workspace-member.ts";

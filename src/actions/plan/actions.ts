@@ -1,7 +1,7 @@
 import { ENTITLEMENTS } from "../../contract/endpoint.ts";
-import { readChoices, readInteger } from "../../control/input.ts";
+import { quoted, readChoices, readInteger } from "../../control/input.ts";
 import { impossible, invalid, Refusal } from "../../control/refusal.ts";
-import { DEFAULT_PLAN, requirePlan, requireWorkspace } from "../../control/workspace.ts";
+import type { Queryable } from "../../store/database.ts";
 import {
   deletePlanRequest,
   findPlan,
@@ -14,7 +14,10 @@ import type { PlanRequestRow, PlanRow } from "../../store/queries/plan.ts";
 import { defineAction, defineList } from "../action.ts";
 import type { ActionContext, Caller } from "../action.ts";
 import { omittable, own, text } from "../field.ts";
+import { requireWorkspace } from "../workspace/workspace.ts";
 
+/** Of a workspace for which no other one is named. */
+export const DEFAULT_PLAN = "growth";
 const NOTHING: Omit<PlanRow, "plan"> = { entitlements: [], daily_quota: 0 };
 const PLAN_KEY = /^[a-z0-9][a-z0-9_-]{0,39}$/u;
 const REASON_MAX_LENGTH = 300;
@@ -126,6 +129,12 @@ export const cancelPlanRequest = defineAction({
 });
 
 export const PLAN_ACTIONS = [requestPlan, cancelPlanRequest, setPlan] as const;
+
+/** Throws a `Refusal` when there is no such plan. */
+export async function requirePlan(database: Queryable, planKey: string): Promise<void> {
+  if ((await findPlan(database, planKey)) !== null) return;
+  throw impossible(`There is no plan ${quoted(planKey)}; "plan list" shows the existing ones.`);
+}
 
 function detailOf({ plan, reason }: PlanRequestRow) {
   return { plan, reason };

@@ -12,7 +12,7 @@ import {
 import type { ConnectionRow } from "../../store/queries/data-source.ts";
 import { dropRequests, requestRun } from "../../store/queries/sync-request.ts";
 import type { SyncKind } from "../../store/queries/sync-request.ts";
-import { hasWorker } from "../../store/queries/worker-upkeep.ts";
+import { hasWorker } from "../../store/queries/worker-health.ts";
 import type { WorkspaceRow } from "../../store/queries/workspace-directory.ts";
 import { rebuildWorkspace } from "../../sync/rebuild.ts";
 import { defineAction } from "../action.ts";

@@ -3,17 +3,17 @@ import { listSources } from "../../control/connect.ts";
 import { readInteger } from "../../control/input.ts";
 import { invalid } from "../../control/refusal.ts";
 import { requireRight } from "../../control/rights.ts";
-import { requireWorkspace } from "../../control/workspace.ts";
+import { requireWorkspace } from "../workspace/workspace.ts";
 import type { Database, Queryable } from "../../store/database.ts";
 import { listConnections } from "../../store/queries/data-source.ts";
 import type { ConnectionRow } from "../../store/queries/data-source.ts";
-import { listNextLooks } from "../../store/queries/run-queue.ts";
+import { listNextPolls } from "../../store/queries/run-queue.ts";
 import { listShopSources } from "../../store/queries/shop-source.ts";
 import type { ShopSourceRow } from "../../store/queries/shop-source.ts";
 import { findRequest } from "../../store/queries/sync-request.ts";
 import { findRunSince, listRuns, listSourceRuns } from "../../store/queries/sync-run.ts";
 import type { RunRow } from "../../store/queries/sync-run.ts";
-import { hasWorker } from "../../store/queries/worker-upkeep.ts";
+import { hasWorker } from "../../store/queries/worker-health.ts";
 import type { WorkspaceRow } from "../../store/queries/workspace-directory.ts";
 import type { Source } from "../../sync/connector.ts";
 import type { WorkspaceCaller } from "../action.ts";
@@ -65,12 +65,12 @@ export async function showSources({ database, actor, workspace }: WorkspaceCalle
   requireRight(actor, "sources.read");
   const { shop_key: shopKey } = workspace;
   const rows = await listShopSources(database, shopKey);
-  const looks = await listNextLooks(database, shopKey);
+  const polls = await listNextPolls(database, shopKey);
   const known = listSources();
   const connectable = known.map((source) => {
     const row = rows.find((each) => each.source === source.source && each.is_connection);
-    const lookAt = looks.find((look) => look.source === source.source)?.next_at ?? null;
-    return row === undefined ? newSource(source) : shownSource(row, source.title, lookAt);
+    const nextPollAt = polls.find((poll) => poll.source === source.source)?.next_at ?? null;
+    return row === undefined ? newSource(source) : shownSource(row, source.title, nextPollAt);
   });
   const imported = rows
     .filter((row) => !row.is_connection)
@@ -115,7 +115,7 @@ function newSource({ source, title, kind }: Source): ShownSource {
   };
 }
 
-function shownSource(row: ShopSourceRow, title: string, lookAt: Date | null): ShownSource {
+function shownSource(row: ShopSourceRow, title: string, nextPollAt: Date | null): ShownSource {
   const { source, kind, settings, waiting, last_run, last_synced_at, last_error, currency_code } = row;
   const state = stateOf(row);
   const { shop } = settings;
@@ -131,7 +131,7 @@ function shownSource(row: ShopSourceRow, title: string, lookAt: Date | null): Sh
     last_run,
     last_synced_at,
     last_error,
-    next_run_at: nextRunAt(row, state, lookAt),
+    next_run_at: nextRunAt(row, state, nextPollAt),
   };
 }
 
@@ -144,11 +144,11 @@ function stateOf({ is_connection, has_credentials, status, last_run, last_synced
   return last_synced_at === null ? "waiting" : "current";
 }
 
-/** The earlier of what was asked for and of when a worker looks by the clock. */
-function nextRunAt({ waiting }: ShopSourceRow, state: SourceState, lookAt: Date | null): Date | null {
+/** The earlier of what was asked for and of when a worker polls by the clock. */
+function nextRunAt({ waiting }: ShopSourceRow, state: SourceState, nextPollAt: Date | null): Date | null {
   if (state === "imported" || state === "disconnected" || state === "refused") return null;
   const times = waiting.map(({ run_after: runAfter }) => Date.parse(runAfter));
-  if (lookAt !== null) times.push(lookAt.getTime());
+  if (nextPollAt !== null) times.push(nextPollAt.getTime());
   return times.length === 0 ? null : new Date(Math.min(...times));
 }
 

@@ -5,8 +5,8 @@ import { hashSecret, parseToken } from "../../admission/token.ts";
 import type { WorkspaceRow } from "../../store/queries/workspace-directory.ts";
 import { OPERATOR } from "../../control/actor.ts";
 import type { Refusal } from "../../control/refusal.ts";
-import { createWorkspace, requireWorkspace } from "../../control/workspace.ts";
 import { openTestKeys } from "../../../tests/support/secret.ts";
+import { makeWorkspace } from "../../../tests/support/workspace.ts";
 import type { Keys } from "../../lib/keys.ts";
 import { readList, runAction } from "../action.ts";
 import type { Action } from "../action.ts";
@@ -25,11 +25,8 @@ let workspace: WorkspaceRow;
 let other: WorkspaceRow;
 before(async () => {
   keys = await openTestKeys(control.database);
-  for (const domain of ["tokens.example", "other.example"]) {
-    await createWorkspace(control.database, OPERATOR, { domain, currency: "EUR" });
-  }
-  workspace = await requireWorkspace(control.database, "tokens.example");
-  other = await requireWorkspace(control.database, "other.example");
+  workspace = await makeWorkspace(control.database, "tokens.example");
+  other = await makeWorkspace(control.database, "other.example");
 });
 
 const callerOf = (by: WorkspaceRow, at: Date = now) => ({

@@ -17,7 +17,7 @@ import { findConnectedStore } from "../../store/queries/data-source.ts";
 import { listParts, readPart, sumPartBytes } from "../../store/queries/import-part.ts";
 import { findUpload, listUploads } from "../../store/queries/import-upload.ts";
 import type { UploadRow } from "../../store/queries/import-upload.ts";
-import { hasWorker } from "../../store/queries/worker-upkeep.ts";
+import { hasWorker } from "../../store/queries/worker-health.ts";
 import { FILE_FORMATS, FILE_NAMES } from "../../sync/connectors/csv/file-formats.ts";
 import type { UploadResult } from "../../sync/connectors/csv/import-upload.ts";
 import { PART_BYTES, partCountOf, REFUSED_ROWS_FILE } from "../../sync/connectors/csv/upload-plan.ts";

@@ -2,8 +2,6 @@ import { evaluateAlerts } from "../../alerts/evaluate-alerts.ts";
 import { units } from "../../console/format.ts";
 import { recordAction } from "../../control/audit.ts";
 import { impossible, invalid } from "../../control/refusal.ts";
-import { requirePlan, requireWorkspace, shownWorkspace } from "../../control/workspace.ts";
-import type { ShownWorkspace } from "../../control/workspace.ts";
 import { listConnections } from "../../store/queries/data-source.ts";
 import { deletePlanRequest } from "../../store/queries/plan.ts";
 import { setPrimaryWindow } from "../../store/queries/publish.ts";
@@ -11,6 +9,9 @@ import { updateWorkspace } from "../../store/queries/workspace-write.ts";
 import { defineAction } from "../action.ts";
 import type { ActionContext, Detail, WorkspaceCaller } from "../action.ts";
 import { integer, omittable, oneOf, own } from "../field.ts";
+import { requirePlan } from "../plan/actions.ts";
+import { requireWorkspace, shownWorkspace } from "./workspace.ts";
+import type { ShownWorkspace } from "./workspace.ts";
 
 const LONGEST_WINDOW_DAYS = 365;
 
@@ -105,8 +106,6 @@ export const setWorkspace = defineAction({
     if (input.primary_window_days !== undefined) await evaluate(caller, result);
   },
 });
-
-export const WORKSPACE_ACTIONS = [setWindows, setWorkspace] as const;
 
 type Settings = {
   plan?: string | undefined;

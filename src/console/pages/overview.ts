@@ -1,6 +1,6 @@
-import { closeSetup } from "../../control/setup.ts";
-import type { Setup } from "../../control/setup.ts";
-import type { Action } from "../action.ts";
+import { closeSetup } from "../../actions/workspace/setup.ts";
+import type { Setup } from "../../actions/workspace/setup.ts";
+import { formFor, formOf } from "../action-form.ts";
 import { reasonsChart } from "../charts/reasons.ts";
 import { trendChart } from "../charts/trend.ts";
 import { html } from "../../lib/html.ts";
@@ -12,11 +12,11 @@ import { newestMonths } from "../months.ts";
 import type { MonthRange, ShownMonths } from "../months.ts";
 import { definePage } from "../page.ts";
 import type { BodyOf, PageCall, View } from "../page.ts";
+import { SOURCES_PATH } from "../settings/source-paths.ts";
 import { alertLine } from "../views/alert.ts";
 import type { Alerts } from "../views/alert.ts";
 import { csvHref } from "../views/csv-link.ts";
 import { noCompleteMonth } from "../views/no-months.ts";
-import { setupList } from "../views/setup-list.ts";
 import { ranking } from "../views/ranking.ts";
 import { summaryFigures } from "../views/report/summary.ts";
 
@@ -24,6 +24,32 @@ import { summaryFigures } from "../views/report/summary.ts";
 const MOST_ALERTS = 3;
 /** Of these the early warnings come first. */
 const ALERTS_READ = 20;
+const SETUP_PATH = "/setup/close";
+
+/** Where each step is done, and what it is for. */
+const STEPS: Readonly<Record<keyof Setup, { text: string; path: string; why: string }>> = {
+  store: {
+    text: "Connect a shop, or upload files",
+    path: SOURCES_PATH,
+    why: "It brings orders and returns.",
+  },
+  labels: {
+    text: "Add label costs",
+    path: SOURCES_PATH,
+    why: "Without them, costs are refunds only.",
+  },
+  window: {
+    text: "Choose the return window",
+    path: "/settings/windows",
+    why: "How many days a return counts for its order.",
+  },
+  others: { text: "Invite somebody", path: "/settings/members", why: "Each person signs in on their own." },
+  token: {
+    text: "Create an access token",
+    path: "/settings/tokens",
+    why: "For programs and agents that ask for figures.",
+  },
+};
 
 type Report = ApiAnswer<BodyOf<"report">>;
 type OverviewData = {
@@ -55,19 +81,7 @@ export const overview = definePage<PageData>({
   },
 });
 
-export const setupActions: readonly Action[] = [
-  {
-    name: "setup.close",
-    path: "/setup/close",
-    right: "setup.close",
-    page: overview,
-    perform: async ({ href, acting }) => {
-      const { database, actor, workspace } = await acting();
-      await closeSetup(database, actor, workspace);
-      return { href: href(""), done: "The list is hidden. Each of its steps is in the settings." };
-    },
-  },
-];
+export const SETUP_FORMS = [formOf(closeSetup, { path: SETUP_PATH, page: overview })];
 
 async function readOverview(call: PageCall): Promise<OverviewData | null> {
   const { range, year } = await newestMonths(call, "worst_by_rate");
@@ -110,6 +124,25 @@ ${alertList(alerts, call)}
 <section><h2>Why it comes back</h2>${reasonsChart({ answer: report, limit: 6, moreHref: call.href("/report", { reportSection: "reasons" }) })}</section>
 ${list}`,
   };
+}
+
+/** What is left to set up; null = nothing, or it is hidden, or the member may not do it. */
+function setupList(setup: Setup | null, call: PageCall): Html | null {
+  if (setup === null) return null;
+  const names = Object.keys(STEPS) as (keyof Setup)[];
+  const left = names.filter((name) => !setup[name]).length;
+  return html`<section class="setup" aria-labelledby="setup">
+    <h2 id="setup">${left} of ${names.length} steps of the setup are left</h2>
+    <ul class="entries">
+      ${names.map((name) => {
+        const { text, path, why } = STEPS[name];
+        return setup[name]
+          ? html`<li><div>${text}</div><span>Done</span></li>`
+          : html`<li><div><a href="${call.href(path)}">${text}</a><small>${why}</small></div></li>`;
+      })}
+    </ul>
+    ${formFor(call, closeSetup, { path: SETUP_PATH, look: "quiet" })}
+  </section>`;
 }
 
 /** Early warnings first, since something can still be done about them, then months that were out of line. */

@@ -1,3 +1,4 @@
+import { createWorkspace } from "../../actions/workspace/actions.ts";
 import { DEMO_DOMAIN } from "../../control/demo-domain.ts";
 import type { Membership } from "../../identity/identity.ts";
 import { html } from "../../lib/html.ts";
@@ -6,9 +7,6 @@ import { addressOf } from "../page-call.ts";
 import { entries } from "./entries.ts";
 import { refusal, textField } from "./form.ts";
 import type { FormPlace } from "./form.ts";
-
-/** The form of a new workspace, and what its two buttons say comes next. */
-export const CREATE = "workspace.create";
 
 export type Welcome = { memberships: readonly Membership[]; isOperator: boolean };
 
@@ -49,14 +47,14 @@ function ownWorkspaces(own: readonly Membership[]): Html {
 function createForm(place: FormPlace, hasOthers: boolean): Html {
   return html`<h2>${hasOthers ? "Make one more workspace" : "Bring your own data"}</h2>
     <p>A workspace holds the orders and returns of one shop. You become its owner.</p>
-    ${refusal(place, CREATE)}
+    ${refusal(place, createWorkspace.name)}
     <form method="post" action="/welcome">
-      ${textField(place, CREATE, {
+      ${textField(place, createWorkspace.name, {
         name: "domain",
         label: "The shop’s domain",
         hint: "Such as shop.example.com. It names the workspace, and stays.",
       })}
-      ${textField(place, CREATE, {
+      ${textField(place, createWorkspace.name, {
         name: "currency",
         label: "Its currency",
         hint: "Three letters, such as EUR. The shop’s own: all money is counted in it.",

@@ -1,8 +1,156 @@
 import { monthToDate } from "../../lib/month.ts";
 import type { Queryable } from "../database.ts";
-import { query, queryRow } from "../query.ts";
+import { query, queryRow, requireRow } from "../query.ts";
 import { columnsInside, monthsBetween, placeInside } from "./return-curve.ts";
 import type { WatchedKind } from "./watchlist.ts";
+
+/**
+ * Lines of one SKU and product in one condition; days are counted from 1970-01-01. Of the base period how many there
+ * were, and how many first came back after how many days; of the recent days those that sold something, each with its
+ * lines, and the day and order of every line that had come back by the as-of day.
+ */
+export type ListingLinesRow = {
+  /** '' = lines without one, as of product_gid. */
+  sku: string;
+  product_gid: string;
+  used: boolean;
+  family: string | null;
+  analytics_category: string | null;
+  base_lines: number;
+  lag_days: number[];
+  lag_lines: number[];
+  recent_days: number[];
+  recent_lines: number[];
+  returned_days: number[];
+  returned_orders: string[];
+  /** Days of the base period on which the store sold anything; the same in every row. */
+  base_sold_days: number;
+};
+
+/** Days counted from 1970-01-01. The base period ends before `baseBeforeDay`; recent days are after `recentAfterDay`. */
+type EvidenceRange = {
+  baseFromDay: number;
+  baseBeforeDay: number;
+  recentAfterDay: number;
+  asOfDay: number;
+};
+
+/**
+ * One row per SKU, product and condition with lines in the base period or on the recent days (M17). Ranges of
+ * order_line_by_month and return_event_by_month; primary keys of product
+ * and group_day.
+ */
+export const loadListingLines = query<ListingLinesRow, [shopKey: number, range: EvidenceRange]>(
+  "load_listing_lines",
+  `with span as (
+    select date '1970-01-01' + $2::integer as base_from, date '1970-01-01' + $3::integer as base_before,
+           date '1970-01-01' + $4::integer as recent_after, date '1970-01-01' + $5::integer as as_of
+  ), first_return as (
+    select e.order_id, e.line_id, min(e.lag_days) as lag_days
+      from span s
+      join return_event e on e.shop_key = $1 and e.returned_units > 0 and e.occurred_on <= s.as_of
+       and e.cohort_month between date_trunc('month', s.base_from)::date and s.as_of
+     group by e.order_id, e.line_id
+  ), line as materialized (
+    select coalesce(l.sku, '') as sku, coalesce(l.product_gid, '') as product_gid, l.used, l.order_id, r.lag_days,
+           case when l.ordered_on >= s.base_before then l.ordered_on - date '1970-01-01' end as recent_day
+      from span s
+      join order_line l on l.shop_key = $1 and l.sold_units > 0
+       and l.cohort_month between date_trunc('month', s.base_from)::date and s.as_of
+       and (l.ordered_on >= s.base_from and l.ordered_on < s.base_before
+            or l.ordered_on > s.recent_after and l.ordered_on <= s.as_of)
+      left join first_return r on r.order_id = l.order_id and r.line_id = l.line_id
+  ), count as (
+    select l.sku, l.product_gid, l.used, l.recent_day, case when l.recent_day is null then l.lag_days end as lag_days,
+           count(*)::integer as lines
+      from line l group by 1, 2, 3, 4, 5
+  ), returned as (
+    select l.sku, l.product_gid, l.used, array_agg(l.recent_day) as days, array_agg(l.order_id) as orders
+      from line l where l.recent_day is not null and l.lag_days is not null group by 1, 2, 3
+  ), listing as (
+    select c.sku, c.product_gid, c.used,
+           coalesce(sum(c.lines) filter (where c.recent_day is null), 0) as base_lines,
+           coalesce(array_agg(c.lag_days) filter (where c.lag_days is not null), '{}') as lag_days,
+           coalesce(array_agg(c.lines) filter (where c.lag_days is not null), '{}') as lag_lines,
+           coalesce(array_agg(c.recent_day) filter (where c.recent_day is not null), '{}') as recent_days,
+           coalesce(array_agg(c.lines) filter (where c.recent_day is not null), '{}') as recent_lines
+      from count c group by 1, 2, 3
+  )
+  select g.*, p.family, p.analytics_category, coalesce(r.days, '{}') as returned_days,
+         coalesce(r.orders, '{}') as returned_orders, d.base_sold_days
+    from listing g
+   cross join (select count(*) as base_sold_days
+                 from span s
+                 join group_day d on d.shop_key = $1 and d.entity_kind = 'workspace' and d.entity_key = ''
+                  and d.sold_on >= s.base_from and d.sold_on < s.base_before) d
+    left join product p on p.shop_key = $1 and p.product_gid = g.product_gid
+    left join returned r on r.sku = g.sku and r.product_gid = g.product_gid and r.used = g.used`,
+  (shopKey, range) => [shopKey, range.baseFromDay, range.baseBeforeDay, range.recentAfterDay, range.asOfDay],
+);
+
+/** What a warning says of its order days (YYYY-MM-DD, both included) up to the as-of day; money in minor units. */
+type WarningDetailsRow = {
+  /** What a product, or the product of a SKU, is called; null for other kinds. */
+  product_title: string | null;
+  ordered_from: string;
+  ordered_to: string;
+  sold_units: number;
+  returned_units: number;
+  /** Lines of which at least one unit came back. */
+  returned_lines: number;
+  refund_minor: number;
+  label_minor: number;
+  /** Returned units by stated reason or by a key of src/metrics/returned-units.ts, most first. */
+  reasons: { reason: string; returned_units: number }[];
+};
+
+type WarnedRange = {
+  kind: string;
+  key: string;
+  orderedAfterDay: number;
+  asOfDay: number;
+};
+
+/** One row; throws when nothing was sold. A range of order_line_by_month; primary keys of return_event and label_share. */
+export const loadWarningDetails = requireRow<WarningDetailsRow, [shopKey: number, range: WarnedRange]>(
+  "load_warning_details",
+  `with span as (
+    select date '1970-01-01' + $4::integer as ordered_after, date '1970-01-01' + $5::integer as as_of
+  ), line as materialized (
+    select l.order_id, l.line_id, l.ordered_on, l.sold_units, s.as_of
+      from span s
+      join order_line l on l.shop_key = $1 and l.sold_units > 0
+       and l.cohort_month between date_trunc('month', s.ordered_after)::date and s.as_of
+       and l.ordered_on > s.ordered_after and l.ordered_on <= s.as_of
+      left join product p on p.shop_key = $1 and p.product_gid = l.product_gid
+     where case $2 when 'sku' then l.sku = $3
+                   when 'product' then l.product_gid = $3 and not l.used
+                   when 'family' then p.family = $3
+                   else p.analytics_category = $3 end
+  ), event as materialized (
+    select e.order_id, e.line_id, e.reason, e.returned_units, e.refund_minor
+      from line l
+      join return_event e on e.shop_key = $1 and e.order_id = l.order_id and e.line_id = l.line_id
+       and e.occurred_on <= l.as_of
+  )
+  select case $2 when 'sku' then (select s.product_title from sku s where s.shop_key = $1 and s.sku = $3)
+                 when 'product' then (select p.title from product p where p.shop_key = $1 and p.product_gid = $3)
+         end as product_title,
+         min(l.ordered_on) as ordered_from, max(l.ordered_on) as ordered_to, sum(l.sold_units) as sold_units,
+         coalesce((select sum(e.returned_units) from event e), 0) as returned_units,
+         (select count(distinct (e.order_id, e.line_id)) from event e where e.returned_units > 0) as returned_lines,
+         coalesce((select sum(e.refund_minor) from event e), 0) as refund_minor,
+         coalesce((select sum(s.label_minor)
+                     from line k
+                     join label_share s on s.shop_key = $1 and s.order_id = k.order_id and s.line_id = k.line_id
+                      and k.ordered_on + s.lag_days <= k.as_of), 0) as label_minor,
+         coalesce((select json_agg(r order by r.returned_units desc, r.reason)
+                     from (select e.reason, sum(e.returned_units) as returned_units from event e
+                            where e.returned_units > 0 group by e.reason) r), '[]') as reasons
+    from line l
+  having count(*) > 0`,
+  (shopKey, range) => [shopKey, range.kind, range.key, range.orderedAfterDay, range.asOfDay],
+);
 
 /** What alerts are judged by, apart from figures. */
 export type AlertSettingsRow = {

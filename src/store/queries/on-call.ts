@@ -1,7 +1,7 @@
 import { query, queryValue, requireValue } from "../query.ts";
 import type { SourceKind } from "./data-source.ts";
 import type { TaskName } from "./schedule.ts";
-import { claimKey } from "./worker-upkeep.ts";
+import { claimKey } from "./worker-health.ts";
 
 /** Whether the database answers at all, whatever its schema is. */
 export const answers = requireValue<boolean>("database_answers", "select true as answers");

@@ -1,5 +1,70 @@
 import type { Connection } from "../database.ts";
-import { command, cursor, query } from "../query.ts";
+import { command, cursor, query, inOrder, queryColumn } from "../query.ts";
+
+const idsAlone = (shopKey: number, orderIds: readonly string[]): readonly unknown[] => [shopKey, orderIds];
+
+/**
+ * Removes the names and tracking numbers of some orders and records that they must not be stored again. Labels stay
+ * matched (M10), and of a name that begins with one of `beginnings` that is kept (M1), so that no figure changes. Needs `lockShop` earlier in the transaction. Primary keys and
+ * return_label_by_order; a label that names only a return is found by a scan of the shop's labels.
+ */
+export const redactOrders = inOrder<
+  [shopKey: number, orderIds: readonly string[], beginnings: readonly string[]],
+  void,
+  Connection
+>(
+  command(
+    "add_redacted_orders",
+    `insert into redacted_order (shop_key, order_id)
+         select w.shop_key, named.id from workspace w, unnest($2::text[]) named (id)
+          where w.shop_key = $1 group by 1, 2
+         on conflict (shop_key, order_id) do nothing`,
+    idsAlone,
+  ),
+  command(
+    "redact_labels",
+    `update return_label l
+            set source_order_id = l.order_id, source_return_id = l.return_id, source_order_name = null,
+                tracking_number = null
+          where l.shop_key = $1
+            and (l.order_id = any($2)
+                 or l.return_id in (select r.return_id from return_request r
+                                     where r.shop_key = $1 and r.order_id = any($2)))`,
+    idsAlone,
+  ),
+  command(
+    "redact_documents",
+    `with name as (delete from order_reference where shop_key = $1 and order_id = any($2)),
+              tracking as (delete from return_tracking where shop_key = $1 and order_id = any($2))
+         update order_document d
+            set document = d.document - 'orderName' - 'trackings'
+                || coalesce((select jsonb_build_object('orderName', b.beginning) from unnest($3::text[]) b (beginning)
+                              where starts_with(lower(d.document ->> 'orderName' collate "C"),
+                                                lower(b.beginning collate "C")) limit 1), '{}')
+          where d.shop_key = $1 and d.order_id = any($2) and d.document ?| array['orderName', 'trackings']`,
+  ),
+);
+
+/** The orders whose names and tracking numbers are not to be stored. Primary key. */
+export const listRedactedOrders = queryColumn<string, [shopKey: number]>(
+  "list_redacted_orders",
+  "select r.order_id from redacted_order r where r.shop_key = $1",
+);
+
+/** What is stored of a label of a redacted order. */
+export type RedactedLabel = { label_id: string; order_id: string | null; return_id: string | null };
+
+/** The labels of redacted orders: a scan of the source's labels where there are such orders. */
+export const listRedactedLabels = query<RedactedLabel, [shopKey: number, source: string], Connection>(
+  "list_redacted_labels",
+  `select l.label_id, l.source_order_id as order_id, l.source_return_id as return_id
+           from return_label l
+          where l.shop_key = $1 and l.source = $2 and l.tracking_number is null and l.source_order_name is null
+            and (exists (select from redacted_order r where r.shop_key = $1 and r.order_id = l.source_order_id)
+                 or exists (select from return_request q
+                              join redacted_order r on r.shop_key = $1 and r.order_id = q.order_id
+                             where q.shop_key = $1 and q.return_id = l.source_return_id))`,
+);
 
 const listDocuments = query<StoredOrderRow, [shopKey: number, orderIds: readonly string[]], Connection>(
   "find_documents",

@@ -1,7 +1,7 @@
 import { command, query, queryRow } from "../query.ts";
 import type { SourceKind } from "./data-source.ts";
 
-/** What the clock starts of sources: they are asked for it when a worker looks at them. */
+/** What the clock starts of sources: they are asked for it when a worker polls them. */
 export type SourceTask = "stores" | "open_returns" | "labels";
 
 /** Under this name the queue has the uploads of a shop, as it has one of its sources. */
@@ -10,13 +10,13 @@ export const UPLOADS = "csv";
 /** Under this name and its id the queue has an endpoint of alerts. */
 export const PUSH = "push ";
 
-/** A source that a worker is to look at. */
+/** A source that a worker is to poll. */
 export type QueuedRow = {
   shop_key: number;
   source: string;
   /** What the clock has started and the shop was not asked for. */
   scheduled: SourceTask[];
-  /** Names the state of the row that a look has seen. */
+  /** Names the state of the row that a poll has seen. */
   asked: number;
 };
 
@@ -37,21 +37,21 @@ export const listQueuedPushes = query<
           where q.due_at <= $1 and q.kind = 'push' order by q.due_at limit $2`,
 );
 
-/** A source whose time has come, read by whoever has the claim on it; null = another worker has looked at it. Primary key. */
+/** A source whose time has come, read by whoever has the claim on it; null = another worker has polled it. Primary key. */
 export const findQueued = queryRow<QueuedRow, [shopKey: number, source: string]>(
   "find_queued_source",
   `select q.shop_key, q.source, q.scheduled, q.asked from run_queue q
           where q.shop_key = $1 and q.source = $2 and q.due_at <= statement_timestamp()`,
 );
 
-/** Puts a connection into the queue, to be looked at when it is asked for. Primary key. */
+/** Puts a connection into the queue, to be polled when it is asked for. Primary key. */
 export const queueConnection = command<[shopKey: number, source: string, kind: SourceKind]>(
   "queue_connection",
   `insert into run_queue as q (shop_key, source, kind, due_at) values ($1, $2, $3, 'infinity')
          on conflict (shop_key, source) do update set kind = excluded.kind where q.kind <> excluded.kind`,
 );
 
-/** Has the uploads of a shop looked at before anything else: somebody waits for them. Primary key. */
+/** Has the uploads of a shop polled before anything else: somebody waits for them. Primary key. */
 export const queueUploads = command<[shopKey: number]>(
   "queue_uploads",
   `insert into run_queue as q (shop_key, source, kind, due_at) values ($1, $2, 'upload', '-infinity')
@@ -59,7 +59,7 @@ export const queueUploads = command<[shopKey: number]>(
   (shopKey) => [shopKey, UPLOADS],
 );
 
-/** Puts an endpoint into the queue, to be looked at by `dueAt`; null = when it is asked for. Primary key. */
+/** Puts an endpoint into the queue, to be polled by `dueAt`; null = when it is asked for. Primary key. */
 export const queuePush = command<[shopKey: number, endpointId: string, dueAt: Date | null]>(
   "queue_push",
   `insert into run_queue as q (shop_key, source, kind, due_at) values ($1, $2, 'push', coalesce($3::timestamptz, 'infinity'))
@@ -67,21 +67,21 @@ export const queuePush = command<[shopKey: number, endpointId: string, dueAt: Da
   (shopKey, endpointId, dueAt) => [shopKey, PUSH + endpointId, dueAt],
 );
 
-/** Has the endpoints of a shop looked at by `dueAt`, or earlier. Primary key. */
+/** Has the endpoints of a shop polled by `dueAt`, or earlier. Primary key. */
 export const wakePushes = command<[shopKey: number, dueAt: Date]>(
   "wake_pushes",
   `update run_queue q set due_at = least(q.due_at, $2), asked = q.asked + 1
           where q.shop_key = $1 and q.kind = 'push'`,
 );
 
-/** Has a source looked at by `dueAt`, or earlier. Primary key. */
+/** Has a source polled by `dueAt`, or earlier. Primary key. */
 export const wakeSource = command<[shopKey: number, source: string, dueAt: Date]>(
   "wake_source",
   `update run_queue q set due_at = least(q.due_at, $3), asked = q.asked + 1
           where q.shop_key = $1 and q.source = $2`,
 );
 
-/** Has everything of a shop looked at now. Primary key. */
+/** Has everything of a shop polled now. Primary key. */
 export const wakeShop = command<[shopKey: number]>(
   "wake_shop",
   "update run_queue q set due_at = '-infinity', asked = q.asked + 1 where q.shop_key = $1",
@@ -104,28 +104,28 @@ export const queueTask = command<[task: SourceTask, kind: SourceKind, now: Date]
   (task, kind, now) => [task, kind, now.getTime() / 1000],
 );
 
-type Look = Pick<QueuedRow, "shop_key" | "source" | "asked">;
+type Poll = Pick<QueuedRow, "shop_key" | "source" | "asked">;
 
-/** What a look found is done; null = it is not looked at before it is asked for. Nothing if it was asked for meanwhile. */
-export const finishLook = command<[look: Look, nextAt: Date | null]>(
-  "finish_look",
+/** What a poll found is done; null = it is not polled before it is asked for. Nothing if it was asked for meanwhile. */
+export const finishPoll = command<[poll: Poll, nextAt: Date | null]>(
+  "finish_poll",
   `update run_queue q set due_at = coalesce($4::timestamptz, 'infinity'), scheduled = '{}'
           where q.shop_key = $1 and q.source = $2 and q.asked = $3`,
-  (look, nextAt) => [look.shop_key, look.source, look.asked, nextAt],
+  (poll, nextAt) => [poll.shop_key, poll.source, poll.asked, nextAt],
 );
 
-/** A look that came to nothing is made again after a time, for the same and what was asked for since. Primary key. */
-export const postponeLook = command<[shopKey: number, source: string, delayMs: number]>(
-  "postpone_look",
+/** A poll that came to nothing is made again after a time, for the same and what was asked for since. Primary key. */
+export const postponePoll = command<[shopKey: number, source: string, delayMs: number]>(
+  "postpone_poll",
   `update run_queue q set due_at = statement_timestamp() + $3 * interval '1 millisecond'
           where q.shop_key = $1 and q.source = $2`,
 );
 
 /** There is no such connection any more, or no upload that waits. Nothing if it was asked for meanwhile. */
-export const leaveQueue = command<[look: Look]>(
+export const leaveQueue = command<[poll: Poll]>(
   "leave_queue",
   "delete from run_queue q where q.shop_key = $1 and q.source = $2 and q.asked = $3",
-  (look) => [look.shop_key, look.source, look.asked],
+  (poll) => [poll.shop_key, poll.source, poll.asked],
 );
 
 /** Removes the sources and uploads of a shop from the queue; its endpoints stay. Primary key. */
@@ -140,9 +140,9 @@ export const leaveQueueWithShop = command<[shopKey: number]>(
   "delete from run_queue q where q.shop_key = $1",
 );
 
-/** When the clock, or what was asked for, has each connection of a shop looked at next. Primary key; `schedule` is a handful of rows. */
-export const listNextLooks = query<{ source: string; next_at: Date }, [shopKey: number]>(
-  "list_next_looks",
+/** When the clock, or what was asked for, has each connection of a shop polled next. Primary key; `schedule` is a handful of rows. */
+export const listNextPolls = query<{ source: string; next_at: Date }, [shopKey: number]>(
+  "list_next_polls",
   `select q.source,
                 least(q.due_at, date_bin(s.period, statement_timestamp(), s.first_at) + s.period
                                  + ${DELAY_SECONDS} * interval '1 second') as next_at

@@ -1,5 +1,5 @@
 import type { Connector, Source } from "../connector.ts";
-import { labelConnector } from "./kit/label-run.ts";
+import { labelConnector } from "./shared/label-run.ts";
 import { LOOP } from "./loop/connector.ts";
 import { SHIPSTATION } from "./shipstation/connector.ts";
 import { API_VERSION, supportEndsAt } from "./shopify/api/client.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { redactOrders } from "../../../store/queries/redacted-order.ts";
+import { redactOrders } from "../../../store/queries/order-document.ts";
 import { csv, startImportShop } from "../../../../tests/support/import-shop.ts";
 import type { FolderFiles, ImportShop } from "../../../../tests/support/import-shop.ts";
 import { use } from "../../../../tests/support/use.ts";

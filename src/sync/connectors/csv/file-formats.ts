@@ -16,8 +16,8 @@ import type { StagedTable } from "../../../store/queries/import-stage.ts";
 import type { CopyValue } from "../../copy.ts";
 import type { RowKind } from "../../document-merge.ts";
 import { productGidOf } from "../../product-gid.ts";
-import { USUAL } from "../../stored-document.ts";
-import { isTime, timeOf } from "../kit/text.ts";
+import { ROW_DEFAULTS } from "../../stored-document.ts";
+import { isTime, timeOf } from "../shared/text.ts";
 import { CellProblem } from "./csv-row.ts";
 import type { CsvRow } from "./csv-row.ts";
 
@@ -197,7 +197,7 @@ function orderFormat<Row extends OfOrder>(
   options: Omit<FormatOptions<Row>, "table">,
   usual: object = {},
 ): FileFormat<Row> {
-  const usualValues: Values = { ...USUAL[kind], ...usual };
+  const usualValues: Values = { ...ROW_DEFAULTS[kind], ...usual };
   return formatOf(
     fields,
     { table: "staged_order_row", ...options },

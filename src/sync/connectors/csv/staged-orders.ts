@@ -11,7 +11,7 @@ import { findDocuments } from "../../../store/queries/order-document.ts";
 import { countUnknown, mergeDocument, ROW_KINDS, rowKey, unitsEver } from "../../document-merge.ts";
 import type { DocumentPart, RowIds, RowKind } from "../../document-merge.ts";
 import type { SourceOrder, SourceOrders } from "../../documents.ts";
-import { readStored, USUAL } from "../../stored-document.ts";
+import { readStored, ROW_DEFAULTS } from "../../stored-document.ts";
 import type { RowProblem } from "./problems.ts";
 
 /** A staged row of the three order files; `row` leaves out usual values, and of a deleted row everything but its ids. */
@@ -138,7 +138,7 @@ function partOf(staged: readonly StagedRow[], stored: OrderDocument | null, tall
   const removed: ByKind<RowIds[]> = { lines: [], returns: [], refunds: [] };
   for (const [, kind, isDeleted, row] of staged) {
     if (isDeleted) removed[kind].push(row);
-    else kept[kind].push({ ...USUAL[kind], ...withoutMark(row) });
+    else kept[kind].push({ ...ROW_DEFAULTS[kind], ...withoutMark(row) });
   }
   tally.orders += 1;
   let deletedRows = 0;

@@ -2,7 +2,7 @@ import { dayFromText, dayOfInstant, dayToText } from "../../../lib/month.ts";
 import type { RowKind } from "../../document-merge.ts";
 import type { SplitLabels } from "../../labels.ts";
 import type { WarningCounts } from "../../project.ts";
-import { WARNING_TEXTS } from "../kit/warnings.ts";
+import { WARNING_TEXTS } from "../shared/warnings.ts";
 import type { FileName } from "./file-formats.ts";
 import type { FolderFile } from "./folder-files.ts";
 import type { ImportWarning } from "./problems.ts";

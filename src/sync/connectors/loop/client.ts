@@ -1,10 +1,10 @@
 import Type from "typebox";
 import type { Static } from "typebox";
 import { SourceFailed } from "../../connector.ts";
-import { Amount, Currency, Id, nullable, object, optional, reader, Text, Time } from "../kit/foreign.ts";
-import { getJson } from "../kit/json-source.ts";
-import type { JsonSource } from "../kit/json-source.ts";
-import { cleanLabel } from "../kit/text.ts";
+import { Amount, Currency, Id, nullable, object, optional, reader, Text, Time } from "../shared/foreign.ts";
+import { getJson } from "../shared/json-source.ts";
+import type { JsonSource } from "../shared/json-source.ts";
+import { cleanLabel } from "../shared/text.ts";
 
 export const TITLE = "Loop";
 

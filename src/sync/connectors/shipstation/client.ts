@@ -13,9 +13,9 @@ import {
   Text,
   Time,
   Whole,
-} from "../kit/foreign.ts";
-import { getJson } from "../kit/json-source.ts";
-import type { JsonSource } from "../kit/json-source.ts";
+} from "../shared/foreign.ts";
+import { getJson } from "../shared/json-source.ts";
+import type { JsonSource } from "../shared/json-source.ts";
 
 export const TITLE = "ShipStation";
 

@@ -1,6 +1,6 @@
 import { findLabels } from "../../../store/queries/label-record.ts";
 import type { SyncContext } from "../../connector.ts";
-import type { LabelPage, LabelSource, SourceRecord } from "../kit/label-run.ts";
+import type { LabelPage, LabelSource, SourceRecord } from "../shared/label-run.ts";
 import { openShipStation, TITLE } from "./client.ts";
 import type { ShipStationClient, ShipStationLabel } from "./client.ts";
 import { extendHead, headEntry, isSettled, settle, UNSETTLED } from "./list-head.ts";

@@ -1,4 +1,4 @@
-import { cleanLabel } from "../kit/text.ts";
+import { cleanLabel } from "../shared/text.ts";
 import type { ShipStationLabel } from "./client.ts";
 
 /**

@@ -1,8 +1,8 @@
 import type { StoredLabel } from "../../../store/queries/label-record.ts";
-import { UnreadableAnswer } from "../kit/foreign.ts";
-import type { SourceLabel, SourceRecord } from "../kit/label-run.ts";
-import { minorOf } from "../kit/money.ts";
-import { cleanLabel, readCurrency, timeOf } from "../kit/text.ts";
+import { UnreadableAnswer } from "../shared/foreign.ts";
+import type { SourceLabel, SourceRecord } from "../shared/label-run.ts";
+import { minorOf } from "../shared/money.ts";
+import { cleanLabel, readCurrency, timeOf } from "../shared/text.ts";
 import { readPricedLabel, TITLE } from "./client.ts";
 import type { PricedLabel, ShipStationLabel, Tracking } from "./client.ts";
 

@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { openBudget } from "./api/budget.ts";
-import { minorOf, splitMinor } from "../kit/money.ts";
+import { minorOf, splitMinor } from "../shared/money.ts";
 import { DownloadBroken, largestFileBytes, readLines } from "./api/read-lines.ts";
 import * as downloads from "./fetch/downloads.ts";
 import { toLine, toReturnLine, toSale } from "./map/records.ts";
-import { cleanKey, cleanLabel, compareGids } from "../kit/text.ts";
+import { cleanKey, cleanLabel, compareGids } from "../shared/text.ts";
 
 const CHILD = { __parentId: "p" };
 const readLine = (node: object) => toLine(downloads.readLine({ ...CHILD, ...node }));

@@ -1,4 +1,4 @@
-import { isObject } from "../kit/foreign.ts";
+import { isObject } from "../shared/foreign.ts";
 
 /** The bulk operations of a backfill. */
 export const DOWNLOAD_NAMES = ["products", "orders", "returns", "ledger"] as const;

@@ -1,5 +1,5 @@
 import { monthOfDate, monthToText } from "../../../lib/month.ts";
-import { WARNING_TEXTS } from "../kit/warnings.ts";
+import { WARNING_TEXTS } from "../shared/warnings.ts";
 import type { WarningCounts } from "../../project.ts";
 import type { OrderAccess } from "./install/access.ts";
 import type { HistoryLimit } from "./cursor.ts";

@@ -1,7 +1,7 @@
 import Type from "typebox";
 import type { Static } from "typebox";
 import { Compile } from "typebox/compile";
-import { pause } from "../../kit/http.ts";
+import { pause } from "../../shared/http.ts";
 
 /** The points that the platform lets an app spend on a shop, from its last answer plus the points restored since. */
 export type Budget = {

@@ -1,9 +1,9 @@
 import Type from "typebox";
 import { SourceFailed, SourceRefused } from "../../../connector.ts";
-import { isObject, nullable, object, reader, Text } from "../../kit/foreign.ts";
-import type { Json } from "../../kit/foreign.ts";
-import { ask, download, readJson, RETRY_POLICY } from "../../kit/http.ts";
-import type { HttpAnswer, HttpSource, Outcome, RetryPolicy } from "../../kit/http.ts";
+import { isObject, nullable, object, reader, Text } from "../../shared/foreign.ts";
+import type { Json } from "../../shared/foreign.ts";
+import { ask, download, readJson, RETRY_POLICY } from "../../shared/http.ts";
+import type { HttpAnswer, HttpSource, Outcome, RetryPolicy } from "../../shared/http.ts";
 import { openBudget } from "./budget.ts";
 import type { Budget } from "./budget.ts";
 import type { Document } from "./documents.ts";

@@ -1,7 +1,7 @@
 import Type from "typebox";
 import type { Static, TObject, TProperties, TSchema } from "typebox";
-import { nullable, object, reader, Text, Time, Whole, withoutNull } from "../../kit/foreign.ts";
-import type { Reader } from "../../kit/foreign.ts";
+import { nullable, object, reader, Text, Time, Whole, withoutNull } from "../../shared/foreign.ts";
+import type { Reader } from "../../shared/foreign.ts";
 import {
   AGREEMENT,
   connection,

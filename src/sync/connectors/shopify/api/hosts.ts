@@ -1,5 +1,5 @@
 import { isLoopbackHost } from "../../../../lib/loopback.ts";
-import { isOwnUrl } from "../../kit/http.ts";
+import { isOwnUrl } from "../../shared/http.ts";
 
 const SHOP = /^[a-z0-9][a-z0-9-]*\.myshopify\.com$/u;
 const LONGEST_SHOP = 255;

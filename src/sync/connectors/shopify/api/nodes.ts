@@ -1,5 +1,5 @@
 import { SourceFailed } from "../../../connector.ts";
-import { UnreadableAnswer } from "../../kit/foreign.ts";
+import { UnreadableAnswer } from "../../shared/foreign.ts";
 import { CostExceeded } from "./client.ts";
 import type { ShopifyClient } from "./client.ts";
 import type { Document } from "./documents.ts";

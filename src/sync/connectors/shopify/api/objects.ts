@@ -1,7 +1,7 @@
 import Type from "typebox";
 import type { TSchema } from "typebox";
 import type { RestockType, ReturnStatus } from "../../../../metrics/order.ts";
-import { choice, Flag, nullable, object, Text, Time, Whole } from "../../kit/foreign.ts";
+import { choice, Flag, nullable, object, Text, Time, Whole } from "../../shared/foreign.ts";
 
 /**
  * The platform's objects as they are asked for and checked: a document selects the members of these schemas, and its

@@ -1,6 +1,6 @@
 import { SourceFailed } from "../../../connector.ts";
-import { isObject } from "../../kit/foreign.ts";
-import type { Json } from "../../kit/foreign.ts";
+import { isObject } from "../../shared/foreign.ts";
+import type { Json } from "../../shared/foreign.ts";
 
 /** A file that is cut off or garbled: downloading it again may help. */
 export class DownloadBroken extends Error {

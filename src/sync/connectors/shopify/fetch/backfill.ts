@@ -1,21 +1,20 @@
-import { clearPending } from "../../../../store/queries/pending-record.ts";
 import { askAboutGoneOrders } from "../../../../store/queries/shopify-record.ts";
-import { clearRecords } from "../../../../store/queries/sync-record.ts";
+import { clearPending, clearRecords } from "../../../../store/queries/sync-record.ts";
 import { SourceFailed } from "../../../connector.ts";
-import { cancelOperation, pollOperation, startOperation } from "../api/bulk-operation.ts";
-import type { OperationState } from "../api/bulk-operation.ts";
+import { pause } from "../../shared/http.ts";
+import type { ShopifyClient } from "../api/client.ts";
 import { DownloadGone } from "../api/client.ts";
-import { DOWNLOAD_NAMES, newBackfill, withDownload } from "../cursor.ts";
-import type { BackfillState, DownloadName, DownloadState } from "../cursor.ts";
-import type { MetafieldName } from "../api/documents.ts";
-import { documentOf, storeDownload } from "./downloads.ts";
-import { fetchRefunds, fetchTrackings } from "./order-parts.ts";
-import { historyFromOf, isOutdated } from "./history.ts";
-import { pause } from "../../kit/http.ts";
+import type { MetafieldName, Document } from "../api/documents.ts";
+import { DOCUMENTS } from "../api/documents.ts";
 import { DownloadBroken } from "../api/read-lines.ts";
-import { SHOPIFY, step } from "../run.ts";
+import type { BackfillState, DownloadName, DownloadState } from "../cursor.ts";
+import { DOWNLOAD_NAMES, newBackfill, withDownload } from "../cursor.ts";
 import type { ShopifyRun } from "../run.ts";
+import { SHOPIFY, step } from "../run.ts";
 import { DELETED_ORDER } from "../webhooks/topics.ts";
+import { documentOf, storeDownload } from "./downloads.ts";
+import { historyFromOf, isOutdated } from "./history.ts";
+import { fetchRefunds, fetchTrackings } from "./order-parts.ts";
 
 /** Tries of one bulk operation, and downloads of one file, before a run gives up. */
 const MAX_FAILURES = 4;
@@ -194,4 +193,45 @@ async function fail(
 
 async function remember(run: ShopifyRun, name: DownloadName, state: Partial<DownloadState>): Promise<void> {
   await step(run, async () => ({ ...run.cursor, backfill: withDownload(backfillOf(run), name, state) }));
+}
+
+/** Where a bulk operation is; `lost` = it has to be started again. */
+type OperationState =
+  | { is: "running"; objects: number }
+  | { is: "completed"; objects: number; url: string | null }
+  | { is: "lost"; why: string };
+
+/** Starts a bulk operation; null while the platform runs as many as it allows. */
+async function startOperation(client: ShopifyClient, document: Document): Promise<string | null> {
+  const { bulkOperationRunQuery: started } = await client.query(DOCUMENTS.bulkRun, { query: document.text });
+  const { bulkOperation: operation, userErrors: errors } = started;
+  const isBusy = errors.some(({ code }) => code === "OPERATION_IN_PROGRESS" || code === "LIMIT_REACHED");
+  if (isBusy) return null;
+  if (errors.length === 0 && operation) return operation.id;
+  const messages = errors.map(({ message }) => message).join("; ");
+  throw new SourceFailed(`Shopify refused the bulk operation ${document.name}: ${messages}`);
+}
+
+async function pollOperation(client: ShopifyClient, operationId: string): Promise<OperationState> {
+  const { bulkOperation: operation } = await client.query(DOCUMENTS.bulkPoll, { id: operationId });
+  if (!operation) return { is: "lost", why: "it is not known any more" };
+  const { status, url = null, errorCode: code } = operation;
+  const objects = Number(operation.objectCount);
+  switch (status) {
+    case "CREATED":
+    case "RUNNING":
+    case "CANCELING":
+      return { is: "running", objects };
+    case "COMPLETED":
+      // Nothing matched: there is no file. Otherwise a file without address has expired.
+      if (url === null && objects > 0) return { is: "lost", why: "its file is gone" };
+      return { is: "completed", objects, url };
+    default:
+      return { is: "lost", why: `it ended as ${status}${code ? ` (${code})` : ""}` };
+  }
+}
+
+/** Gives up an operation that does not come to its end. */
+async function cancelOperation(client: ShopifyClient, operationId: string): Promise<void> {
+  await client.query(DOCUMENTS.bulkCancel, { id: operationId });
 }

@@ -3,8 +3,8 @@ import type { Connection } from "../../../../store/database.ts";
 import { askForRefunds, askForTrackings } from "../../../../store/queries/shopify-record.ts";
 import { countRecords, SYNC_RECORD_COLUMNS } from "../../../../store/queries/sync-record.ts";
 import { openCopyBuffer } from "../../../copy.ts";
-import { object, reader, Text } from "../../kit/foreign.ts";
-import type { Json } from "../../kit/foreign.ts";
+import { object, reader, Text } from "../../shared/foreign.ts";
+import type { Json } from "../../shared/foreign.ts";
 import { BULK_DOCUMENTS, bulkProductsDocument } from "../api/documents.ts";
 import type { Document, MetafieldName } from "../api/documents.ts";
 import {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { startImportShop } from "../../../../../tests/support/import-shop.ts";
-import { addPending, listPending } from "../../../../store/queries/pending-record.ts";
+import { addPending, listPending } from "../../../../store/queries/sync-record.ts";
 import { drainPending } from "./drain.ts";
 import type { ShopifyRun } from "../run.ts";
 import { use } from "../../../../../tests/support/use.ts";

@@ -1,11 +1,15 @@
-import { countPending, listPending, removePending } from "../../../../store/queries/pending-record.ts";
-import { SYNC_RECORD_COLUMNS } from "../../../../store/queries/sync-record.ts";
-import type { PendingRecord } from "../../../../store/queries/pending-record.ts";
+import type { PendingRecord } from "../../../../store/queries/sync-record.ts";
+import {
+  countPending,
+  listPending,
+  removePending,
+  SYNC_RECORD_COLUMNS,
+} from "../../../../store/queries/sync-record.ts";
 import { openCopyBuffer } from "../../../copy.ts";
-import { columnsOf } from "./downloads.ts";
-import type { StoredRecord } from "./downloads.ts";
-import { SHOPIFY, step } from "../run.ts";
 import type { ShopifyRun } from "../run.ts";
+import { SHOPIFY, step } from "../run.ts";
+import type { StoredRecord } from "./downloads.ts";
+import { columnsOf } from "./downloads.ts";
 
 /**
  * Fetches every record of a kind that is asked for, by their ids, portion by portion, one while the last one is stored.

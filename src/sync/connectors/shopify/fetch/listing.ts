@@ -1,10 +1,31 @@
-import { addPending } from "../../../../store/queries/pending-record.ts";
+import { addPending } from "../../../../store/queries/sync-record.ts";
 import { askForOpenReturns } from "../../../../store/queries/shopify-record.ts";
-import { DOCUMENTS } from "../api/documents.ts";
-import { timeOf } from "../../kit/text.ts";
-import { nextOf } from "../api/nodes.ts";
-import { SHOPIFY } from "../run.ts";
+import { timeOf } from "../../shared/text.ts";
+import { DOCUMENTS, productsDocument } from "../api/documents.ts";
+import { nextOf, allNodes, openNodeReader } from "../api/nodes.ts";
+import { toProduct, toVariant } from "../map/records.ts";
 import type { ShopifyRun } from "../run.ts";
+import { SHOPIFY } from "../run.ts";
+import type { StoredRecord } from "./downloads.ts";
+import { drainPending } from "./drain.ts";
+
+const PRODUCTS_PER_REQUEST = 20;
+
+/** All products that were asked for, with their variants. A product that is gone stays as it was last known. */
+export async function fetchProducts(run: ShopifyRun): Promise<void> {
+  const { client } = run;
+  const reader = openNodeReader(client, productsDocument(run.shop.familyMetafield), PRODUCTS_PER_REQUEST);
+  await drainPending(run, "product", reader.portion, async (productIds) => {
+    const products: StoredRecord[] = [];
+    for (const node of await reader.read(productIds)) {
+      if (node === null) continue;
+      const variants = await allNodes(client, node.variants, DOCUMENTS.productVariants, node.id);
+      const record = { product: toProduct(node), variants: variants.map(toVariant) };
+      products.push({ part: "whole_product", recordId: node.id, parentId: null, record });
+    }
+    return products;
+  });
+}
 
 /** What changed shortly before the last list may not have been in it yet, and clocks differ. */
 const OVERLAP_MS = 10 * 60_000;

@@ -1,5 +1,5 @@
 import { SourceFailed, SourceRefused } from "../../../connector.ts";
-import { CHECK_POLICY } from "../../kit/http.ts";
+import { CHECK_POLICY } from "../../shared/http.ts";
 import { openClient, SHOPIFY_RETRY_POLICY } from "../api/client.ts";
 import type { ShopifyClient } from "../api/client.ts";
 import { DOCUMENTS } from "../api/documents.ts";

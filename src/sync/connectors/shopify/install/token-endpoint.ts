@@ -1,8 +1,8 @@
 import Type from "typebox";
 import { SourceFailed, SourceRefused } from "../../../connector.ts";
 import type { Secrets } from "../../../connector.ts";
-import { Filled, nullable, object, reader, Text } from "../../kit/foreign.ts";
-import { ask, CHECK_POLICY, readJson } from "../../kit/http.ts";
+import { Filled, nullable, object, reader, Text } from "../../shared/foreign.ts";
+import { ask, CHECK_POLICY, readJson } from "../../shared/http.ts";
 import { TITLE } from "../api/objects.ts";
 
 /** The app that asks: its id is public, its secret is not. */

@@ -1,6 +1,6 @@
 import type { LineChange, LineReversal } from "../../../../metrics/order.ts";
-import { minorOf, splitMinor } from "../../kit/money.ts";
-import { compareGids } from "../../kit/text.ts";
+import { minorOf, splitMinor } from "../../shared/money.ts";
+import { compareGids } from "../../shared/text.ts";
 import type { AgreementRecord, SaleRecord, ShopifyOrder } from "./records.ts";
 
 /** What a refund or a return took back of a line, and what it sold of it in exchange. */

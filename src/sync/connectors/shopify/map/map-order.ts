@@ -3,9 +3,9 @@ import type { DocumentPart } from "../../../document-merge.ts";
 import { keptByExchanges, keptKey, NO_ODDITIES, readLedger } from "./ledger.ts";
 import type { Ledger } from "./ledger.ts";
 import { mapRefunds } from "./map-refunds.ts";
-import { minorOf } from "../../kit/money.ts";
+import { minorOf } from "../../shared/money.ts";
 import type { LineRecord, RefundRecord, ReturnLineRecord, ReturnRecord, ShopifyOrder } from "./records.ts";
-import { compareGids } from "../../kit/text.ts";
+import { compareGids } from "../../shared/text.ts";
 
 export type MappedOrder = { part: DocumentPart; anomalies: OrderAnomalies };
 

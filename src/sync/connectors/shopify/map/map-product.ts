@@ -1,7 +1,7 @@
-import { minorOf } from "../../kit/money.ts";
+import { minorOf } from "../../shared/money.ts";
 import type { ShopifyProduct, VariantRecord } from "./records.ts";
 import type { ShopifySettings } from "../settings.ts";
-import { cleanGroup, cleanKey, cleanLabel, cleanLongText } from "../../kit/text.ts";
+import { cleanGroup, cleanKey, cleanLabel, cleanLongText } from "../../shared/text.ts";
 
 export type MappedProduct = {
   productGid: string;

@@ -1,6 +1,6 @@
 import type { DocumentRefund, DocumentReturn, RestockType } from "../../../../metrics/order.ts";
-import { minorOf, splitMinor } from "../../kit/money.ts";
-import { compareGids } from "../../kit/text.ts";
+import { minorOf, splitMinor } from "../../shared/money.ts";
+import { compareGids } from "../../shared/text.ts";
 import { keptKey, partOf } from "./ledger.ts";
 import type { Ledger, LineLedger } from "./ledger.ts";
 import type {

@@ -1,6 +1,6 @@
 import type { Static, TObject, TProperties } from "typebox";
-import { UnreadableAnswer } from "../../kit/foreign.ts";
-import { cleanGroup, cleanKey, cleanLabel, timeOf } from "../../kit/text.ts";
+import { UnreadableAnswer } from "../../shared/foreign.ts";
+import { cleanGroup, cleanKey, cleanLabel, timeOf } from "../../shared/text.ts";
 import { TITLE } from "../api/objects.ts";
 import type {
   AGREEMENT,

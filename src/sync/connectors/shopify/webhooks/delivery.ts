@@ -1,6 +1,6 @@
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
-import { isObject } from "../../kit/foreign.ts";
-import type { Json } from "../../kit/foreign.ts";
+import { isObject } from "../../shared/foreign.ts";
+import type { Json } from "../../shared/foreign.ts";
 import { isSentOnce } from "./topics.ts";
 import type { Meaning } from "./topics.ts";
 

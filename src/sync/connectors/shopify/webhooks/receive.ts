@@ -9,7 +9,7 @@ import {
   lockConnection,
 } from "../../../../store/queries/data-source.ts";
 import { lockShop, WorkspaceGone } from "../../../../store/queries/import-stage.ts";
-import { redactOrders } from "../../../../store/queries/redacted-order.ts";
+import { redactOrders } from "../../../../store/queries/order-document.ts";
 import type { AccountRow } from "../../../../store/queries/shop-account.ts";
 import { dropRequests, requestRun } from "../../../../store/queries/sync-request.ts";
 import { recordDelivery, isErasureRecorded, isRecorded } from "../../../../store/queries/webhook-delivery.ts";

@@ -1,16 +1,16 @@
 import type { Connection, Database } from "../../../../store/database.ts";
-import { updateWorkspace } from "../../../../store/queries/workspace-write.ts";
+import type { PendingRecord } from "../../../../store/queries/sync-record.ts";
 import {
   addPending,
   countPending,
   listPending,
   removePending,
-} from "../../../../store/queries/pending-record.ts";
-import type { PendingRecord } from "../../../../store/queries/pending-record.ts";
+} from "../../../../store/queries/sync-record.ts";
+import { updateWorkspace } from "../../../../store/queries/workspace-write.ts";
 import type { ShopifyClient } from "../api/client.ts";
+import { DOCUMENTS } from "../api/documents.ts";
 import { openNodeReader } from "../api/nodes.ts";
 import { RETURN, SUBSCRIPTION } from "./topics.ts";
-import { DOCUMENTS } from "../api/documents.ts";
 
 type Place = { shopKey: number; source: string };
 

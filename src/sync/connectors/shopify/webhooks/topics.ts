@@ -2,7 +2,7 @@ import Type from "typebox";
 import type { Static, TSchema } from "typebox";
 import { Compile } from "typebox/compile";
 import type { NamedRecord } from "../../../../store/queries/webhook-delivery.ts";
-import type { Json } from "../../kit/foreign.ts";
+import type { Json } from "../../shared/foreign.ts";
 
 /** What a customer or the platform asks for; orders by their numbers. */
 export type PrivacyAct =

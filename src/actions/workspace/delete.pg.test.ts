@@ -1,14 +1,16 @@
-import { OPERATOR } from "./actor.ts";
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, test } from "node:test";
-import { countRowsByTable } from "../../tests/support/rows-by-table.ts";
-import { startTestService } from "../../tests/support/service.ts";
-import type { TestService } from "../../tests/support/service.ts";
-import { seedSmallStore } from "../../tests/support/small-store.ts";
-import { createTenant, insertRows } from "../../tests/support/tenants.ts";
-import { deleteWorkspace } from "./workspace-delete.ts";
-import { createWorkspace, requireWorkspace } from "./workspace.ts";
+import { countRowsByTable } from "../../../tests/support/rows-by-table.ts";
+import { startTestService } from "../../../tests/support/service.ts";
+import type { TestService } from "../../../tests/support/service.ts";
+import { seedSmallStore } from "../../../tests/support/small-store.ts";
+import { createTenant, insertRows } from "../../../tests/support/tenants.ts";
+import { makeWorkspace, operatorOf } from "../../../tests/support/workspace.ts";
+import { runAction } from "../action.ts";
+import { textInput } from "../field.ts";
+import { deleteWorkspace } from "./actions.ts";
+import { requireWorkspace } from "./workspace.ts";
 
 let service: TestService;
 before(async () => {
@@ -49,7 +51,8 @@ test("a deleted workspace leaves no row in any table, and the others keep theirs
     200,
   );
 
-  assert.deepEqual(await deleteWorkspace(database, OPERATOR, workspace), { shop_domain: leaving.shopDomain });
+  const { result } = await runAction(deleteWorkspace, operatorOf(database, workspace), textInput({}));
+  assert.deepEqual(result, { shop_domain: leaving.shopDomain });
   const left = await countRowsByTable(service.database, leaving.shopKey);
   assert.deepEqual(
     Object.keys(left).filter((table) => left[table] !== 0),
@@ -62,6 +65,7 @@ test("a deleted workspace leaves no row in any table, and the others keep theirs
   const { rows } = await service.database.query("select action, detail from identity_event");
   assert.deepEqual(rows, [{ action: "workspace.delete", detail: { shop_domain: leaving.shopDomain } }]);
 
-  await assert.rejects(deleteWorkspace(database, OPERATOR, workspace), /has already been deleted/u);
-  await createWorkspace(database, OPERATOR, { domain: leaving.shopDomain, currency: "EUR" });
+  const again = runAction(deleteWorkspace, operatorOf(database, workspace), textInput({}));
+  await assert.rejects(again, /has already been deleted/u);
+  await makeWorkspace(database, leaving.shopDomain);
 });

@@ -1,17 +1,19 @@
-import { OPERATOR } from "./actor.ts";
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { openControlDatabase } from "../../tests/support/control.ts";
-import type { ControlDatabase } from "../../tests/support/control.ts";
-import { openTestKeys } from "../../tests/support/secret.ts";
-import { runAction } from "../actions/action.ts";
-import { textInput } from "../actions/field.ts";
-import { disconnectSource } from "../actions/sources/actions.ts";
-import { setWorkspace } from "../actions/workspace/settings.ts";
-import { putConnection } from "../store/queries/data-source.ts";
-import type { SourceKind } from "../store/queries/data-source.ts";
-import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
-import { createWorkspace, requireWorkspace, showWorkspaces } from "./workspace.ts";
+import { openControlDatabase } from "../../../tests/support/control.ts";
+import type { ControlDatabase } from "../../../tests/support/control.ts";
+import { openTestKeys } from "../../../tests/support/secret.ts";
+import { makeWorkspace } from "../../../tests/support/workspace.ts";
+import { OPERATOR } from "../../control/actor.ts";
+import { putConnection } from "../../store/queries/data-source.ts";
+import type { SourceKind } from "../../store/queries/data-source.ts";
+import type { WorkspaceRow } from "../../store/queries/workspace-directory.ts";
+import { readList, runAction } from "../action.ts";
+import { textInput } from "../field.ts";
+import { disconnectSource } from "../sources/actions.ts";
+import { createWorkspace } from "./actions.ts";
+import { setWorkspace } from "./settings.ts";
+import { requireWorkspace, workspaceList } from "./workspace.ts";
 
 let control: ControlDatabase;
 before(async () => {
@@ -19,15 +21,18 @@ before(async () => {
 });
 after(() => control.stop());
 
+const operator = () => ({ database: control.database, actor: OPERATOR, now: new Date() });
+
+const create = async (input: { domain: string; currency: string; plan?: string; organization?: string }) =>
+  (await runAction(createWorkspace, operator(), textInput(input))).result;
+
 const set = async (workspace: WorkspaceRow, settings: Record<string, string>) => {
-  const { database } = control;
-  const keys = await openTestKeys(database);
-  const caller = { database, keys, workspace, actor: OPERATOR, now: new Date() };
+  const caller = { ...operator(), keys: await openTestKeys(control.database), workspace };
   return (await runAction(setWorkspace, caller, textInput(settings))).result;
 };
 
 test("a new workspace is installing, paid for, without data and on the default plan", async () => {
-  const created = await createWorkspace(control.database, OPERATOR, {
+  const created = await create({
     domain: "New.Example",
     currency: "gbp",
   });
@@ -47,33 +52,31 @@ test("a new workspace is installing, paid for, without data and on the default p
 
 test("two workspaces may share an organization, not a domain", async () => {
   const request = { currency: "EUR", organization: "org_shared" };
-  const first = await createWorkspace(control.database, OPERATOR, { ...request, domain: "one.example" });
-  const second = await createWorkspace(control.database, OPERATOR, { ...request, domain: "two.example" });
+  const first = await create({ ...request, domain: "one.example" });
+  const second = await create({ ...request, domain: "two.example" });
   assert.equal(first.organization_id, second.organization_id);
   assert.notEqual(first.shop_id, second.shop_id);
-  await assert.rejects(createWorkspace(control.database, OPERATOR, { ...request, domain: "ONE.example" }), {
+  await assert.rejects(create({ ...request, domain: "ONE.example" }), {
     kind: "impossible",
     message: "There is already a workspace for the domain one.example.",
   });
 });
 
 test("two creations of one domain at once make one workspace", async () => {
-  const attempts = [1, 2, 3].map(() =>
-    createWorkspace(control.database, OPERATOR, { domain: "race.example", currency: "EUR" }),
-  );
+  const attempts = [1, 2, 3].map(() => create({ domain: "race.example", currency: "EUR" }));
   const outcomes = await Promise.allSettled(attempts);
   assert.equal(outcomes.filter((outcome) => outcome.status === "fulfilled").length, 1);
-  const shown = await showWorkspaces(control.database);
+  const shown = await readList(workspaceList, operator());
   assert.equal(shown.filter((workspace) => workspace.shop_domain === "race.example").length, 1);
 });
 
 test("a refused creation leaves nothing, so that the domain stays free", async () => {
   const request = { domain: "free.example", currency: "EUR" };
-  await assert.rejects(createWorkspace(control.database, OPERATOR, { ...request, plan: "golden" }), {
+  await assert.rejects(create({ ...request, plan: "golden" }), {
     kind: "impossible",
     message: /no plan "golden"/u,
   });
-  await createWorkspace(control.database, OPERATOR, request);
+  await create(request);
 });
 
 test("a domain is a host name and a currency one of ISO 4217", async () => {
@@ -86,20 +89,12 @@ test("a domain is a host name and a currency one of ISO 4217", async () => {
     "a_b.example",
     "a.example/",
   ]) {
-    await assert.rejects(
-      createWorkspace(control.database, OPERATOR, { domain, currency: "EUR" }),
-      { kind: "invalid" },
-      domain,
-    );
+    await assert.rejects(create({ domain, currency: "EUR" }), { kind: "invalid" }, domain);
   }
   for (const currency of ["", "EU", "EURO", "ZZZ"]) {
-    await assert.rejects(
-      createWorkspace(control.database, OPERATOR, { domain: "c.example", currency }),
-      { kind: "invalid" },
-      currency,
-    );
+    await assert.rejects(create({ domain: "c.example", currency }), { kind: "invalid" }, currency);
   }
-  const { shop_domain: domain } = await createWorkspace(control.database, OPERATOR, {
+  const { shop_domain: domain } = await create({
     domain: "Müller.example",
     currency: "EUR",
   });
@@ -107,8 +102,7 @@ test("a domain is a host name and a currency one of ISO 4217", async () => {
 });
 
 test("readiness follows a connected store, and is the operator's once it is disconnected", async () => {
-  await createWorkspace(control.database, OPERATOR, { domain: "follows.example", currency: "EUR" });
-  const workspace = await requireWorkspace(control.database, "follows.example");
+  const workspace = await makeWorkspace(control.database, "follows.example");
   const { shop_key: shopKey } = workspace;
   const connect = (source: string, kind: SourceKind) =>
     putConnection(control.database, {
@@ -130,20 +124,13 @@ test("readiness follows a connected store, and is the operator's once it is disc
   });
   const { readiness, billing } = await requireWorkspace(control.database, "follows.example");
   assert.deepEqual([readiness, billing], ["ready", "active"]);
-  const caller = {
-    database: control.database,
-    keys: await openTestKeys(control.database),
-    actor: OPERATOR,
-    workspace,
-    now: new Date(),
-  };
+  const caller = { ...operator(), keys: await openTestKeys(control.database), workspace };
   await runAction(disconnectSource, caller, textInput({ source: "shopify" }));
   assert.equal((await reconnect()).readiness, "reconnecting");
 });
 
 test("settings change together, and each action is recorded with it", async () => {
-  await createWorkspace(control.database, OPERATOR, { domain: "set.example", currency: "EUR" });
-  const workspace = await requireWorkspace(control.database, "set.example");
+  const workspace = await makeWorkspace(control.database, "set.example");
   const changed = await set(workspace, {
     plan: "scale",
     billing: "inactive",
@@ -167,16 +154,14 @@ test("settings change together, and each action is recorded with it", async () =
 });
 
 test("M4: another primary window raises the data version, because answers change", async () => {
-  await createWorkspace(control.database, OPERATOR, { domain: "window.example", currency: "EUR" });
-  const workspace = await requireWorkspace(control.database, "window.example");
+  const workspace = await makeWorkspace(control.database, "window.example");
   const changed = await set(workspace, { primary_window_days: "45" });
   assert.equal(changed.primary_window_days, 45);
   assert.equal(changed.data_version, workspace.data_version + 1);
 });
 
 test("one setting that is refused keeps all the others out", async () => {
-  await createWorkspace(control.database, OPERATOR, { domain: "all.example", currency: "EUR" });
-  const workspace = await requireWorkspace(control.database, "all.example");
+  const workspace = await makeWorkspace(control.database, "all.example");
   const refused: [Record<string, string>, RegExp][] = [
     [{ primary_window_days: "45", plan: "golden" }, /no plan "golden"/u],
     [

@@ -1,7 +1,7 @@
 import type { LabelKey, LinePlaces } from "../store/queries/facts.ts";
 
 /** What a run changed and has to derive again at its end. It stays in memory, about 100 bytes each. */
-export type Touched = {
+export type ChangedKeys = {
   variants: Set<string>;
   products: Set<string>;
   skus: Set<string>;
@@ -11,30 +11,30 @@ export type Touched = {
   labels: Map<string, Set<string>>;
 };
 
-export function openTouched(): Touched {
+export function newChangedKeys(): ChangedKeys {
   return { variants: new Set(), products: new Set(), skus: new Set(), months: new Set(), labels: new Map() };
 }
 
-export function touchLabels({ labels }: Touched, source: string, labelIds: readonly string[]): void {
+export function addLabels({ labels }: ChangedKeys, source: string, labelIds: readonly string[]): void {
   const known = labels.get(source) ?? new Set();
   labels.set(source, known);
   addAll(known, labelIds);
 }
 
-export function touchKeys(touched: Touched, keys: readonly LabelKey[]): void {
+export function addLabelKeys(changedKeys: ChangedKeys, keys: readonly LabelKey[]): void {
   for (const [source, rows] of Map.groupBy(keys, (key) => key.source)) {
-    touchLabels(
-      touched,
+    addLabels(
+      changedKeys,
       source,
       rows.map((row) => row.label_id),
     );
   }
 }
 
-export function touchPlaces(touched: Touched, { months, products, skus }: LinePlaces): void {
-  addAll(touched.months, months);
-  addAll(touched.products, products);
-  addAll(touched.skus, skus);
+export function addPlaces(changedKeys: ChangedKeys, { months, products, skus }: LinePlaces): void {
+  addAll(changedKeys.months, months);
+  addAll(changedKeys.products, products);
+  addAll(changedKeys.skus, skus);
 }
 
 /** Null is nothing. */

@@ -4,7 +4,7 @@ import { note, traced } from "../lib/trace.ts";
 import type { Database } from "../store/database.ts";
 import { findDueUpload, updateUploadProgress } from "../store/queries/import-upload.ts";
 import { WorkspaceGone } from "../store/queries/import-stage.ts";
-import { findQueued, finishLook, leaveQueue, UPLOADS } from "../store/queries/run-queue.ts";
+import { findQueued, finishPoll, leaveQueue, UPLOADS } from "../store/queries/run-queue.ts";
 import type { QueuedRow } from "../store/queries/run-queue.ts";
 import { askForRun, findNextRequestTime, findSourceState } from "../store/queries/sync-request.ts";
 import type { SourceStateRow, SyncKind } from "../store/queries/sync-request.ts";
@@ -17,16 +17,16 @@ import { startDueRun } from "../sync/run-record.ts";
 import { executeRun } from "../sync/runs.ts";
 import type { RunEnvironment } from "../sync/runs.ts";
 
-/** What a look needs of its worker. */
-export type LookEnvironment = RunEnvironment & {
+/** What a poll needs of its worker. */
+export type PollEnvironment = RunEnvironment & {
   /** For the queue and for progress: its statements are short, and have to end in time. */
-  lookDatabase: Database;
+  queueDatabase: Database;
   /** How long an abandoned run is left alone: a process that only lost its connection has stopped it by then. */
   graceMs: number;
 };
 
-/** A look of which the caller has the claim. */
-export type Look = {
+/** A poll of which the caller has the claim. */
+export type Poll = {
   place: SourcePlace;
   stop: AbortSignal;
   /** Gets what writes the progress that is not in the database yet. */
@@ -34,27 +34,27 @@ export type Look = {
 };
 
 /**
- * Looks at a source, or at a shop's uploads: asks for what the clock has started, does what is due, and says when it is
- * looked at next. The shop's rows are the truth, and the queue only says when to read them: a look that is cut off
- * anywhere leaves its row of the queue as it was, and the next look finds what is left to do. Throws when the database,
+ * Polls a source, or at a shop's uploads: asks for what the clock has started, does what is due, and says when it is
+ * polled next. The shop's rows are the truth, and the queue only says when to read them: a poll that is cut off
+ * anywhere leaves its row of the queue as it was, and the next poll finds what is left to do. Throws when the database,
  * or the shop's node, does not answer.
  */
-export async function lookAt(environment: LookEnvironment, look: Look): Promise<void> {
-  const { shopKey, source } = look.place;
-  const queued = await findQueued(environment.lookDatabase, shopKey, source);
+export async function pollPlace(environment: PollEnvironment, poll: Poll): Promise<void> {
+  const { shopKey, source } = poll.place;
+  const queued = await findQueued(environment.queueDatabase, shopKey, source);
   if (queued === null) return;
-  await (source === UPLOADS ? lookAtUploads : lookAtSource)(environment, queued, look);
+  await (source === UPLOADS ? pollUploads : pollSource)(environment, queued, poll);
 }
 
-async function lookAtSource(
-  environment: LookEnvironment,
+async function pollSource(
+  environment: PollEnvironment,
   queued: QueuedRow,
-  { stop, show }: Look,
+  { stop, show }: Poll,
 ): Promise<void> {
-  const { database, lookDatabase } = environment;
+  const { database, queueDatabase } = environment;
   const { shop_key: shopKey, source, scheduled } = queued;
   const state = await findSourceState(database, shopKey, source);
-  if (state === null) return leaveQueue(lookDatabase, queued);
+  if (state === null) return leaveQueue(queueDatabase, queued);
   if (state.is_open) {
     await leaveAlone(environment, queued, stop);
     if (stop.aborted) return;
@@ -66,15 +66,15 @@ async function lookAtSource(
   const run = await startDueRun(database, { shopKey, source });
   if (run !== null) {
     const { status } = await executeRun(environment, run, stop, (progress) =>
-      show(() => updateRunProgress(lookDatabase, shopKey, run.runId, progress)),
+      show(() => updateRunProgress(queueDatabase, shopKey, run.runId, progress)),
     );
     if (status === "succeeded") await evaluate(environment, queued);
   }
-  // Whoever looks next continues it.
+  // Whoever polls next continues it.
   if (stop.aborted) return;
-  // What waits for an erasure is looked at when that is taken back.
+  // What waits for an erasure is polled when that is taken back.
   const next = state.is_erasing ? null : await findNextRequestTime(database, shopKey, source);
-  await finishLook(lookDatabase, queued, next);
+  await finishPoll(queueDatabase, queued, next);
 }
 
 /** What a task of the schedule asks a connection for. One that has refused us waits for a person, who connects it again. */
@@ -93,24 +93,24 @@ const IMPORT = {
   attributes: { "returns.source": "csv", "returns.source_kind": "store", "returns.run_kind": "upload" },
 };
 
-async function lookAtUploads(
-  environment: LookEnvironment,
+async function pollUploads(
+  environment: PollEnvironment,
   queued: QueuedRow,
-  { stop, show }: Look,
+  { stop, show }: Poll,
 ): Promise<void> {
-  const { database, lookDatabase } = environment;
+  const { database, queueDatabase } = environment;
   const { shop_key: shopKey } = queued;
   if (await followRules(environment, queued, stop)) await evaluate(environment, queued);
   const due = await findDueUpload(database, shopKey);
-  if (due === null) return leaveQueue(lookDatabase, queued);
-  if (due.is_erasing) return finishLook(lookDatabase, queued, null);
+  if (due === null) return leaveQueue(queueDatabase, queued);
+  if (due.is_erasing) return finishPoll(queueDatabase, queued, null);
   if (due.is_open) {
     await leaveAlone(environment, queued, stop);
     if (stop.aborted) return;
   }
   const isImported = await traced(IMPORT, async () => {
     const succeeded = await importUpload(environment, shopKey, stop, (uploadId, progress) =>
-      show(() => updateUploadProgress(lookDatabase, shopKey, uploadId, progress)),
+      show(() => updateUploadProgress(queueDatabase, shopKey, uploadId, progress)),
     );
     note({ "returns.run_status": succeeded ? "succeeded" : "not_imported" });
     return succeeded;
@@ -119,7 +119,7 @@ async function lookAtUploads(
 }
 
 /** Rules that a workspace has saved wait in its row, as its uploads do. Returns whether its figures may have changed. */
-async function followRules({ database, log }: LookEnvironment, queued: QueuedRow, stop: AbortSignal) {
+async function followRules({ database, log }: PollEnvironment, queued: QueuedRow, stop: AbortSignal) {
   const { shop_key: shopKey } = queued;
   return applyRules(database, shopKey, stop).catch((error: unknown) => {
     if (stop.aborted || isLostDatabase(error)) throw error;
@@ -131,14 +131,14 @@ async function followRules({ database, log }: LookEnvironment, queued: QueuedRow
 }
 
 /** The next one continues what a killed worker left open. */
-async function leaveAlone({ graceMs, log }: LookEnvironment, queued: QueuedRow, stop: AbortSignal) {
+async function leaveAlone({ graceMs, log }: PollEnvironment, queued: QueuedRow, stop: AbortSignal) {
   await sleep(graceMs, undefined, { signal: stop }).catch(() => {});
   if (stop.aborted) return;
   const { shop_key: shopKey, source } = queued;
   log.warn({ shopKey, source }, "run was abandoned; the next one continues it");
 }
 
-async function evaluate({ database, now, log }: LookEnvironment, { shop_key: shopKey, source }: QueuedRow) {
+async function evaluate({ database, now, log }: PollEnvironment, { shop_key: shopKey, source }: QueuedRow) {
   await evaluateAlerts({ database, shopKey, now: now() }).catch((error: unknown) =>
     log.error({ source, err: error }, "alerts could not be evaluated"),
   );

@@ -1,20 +1,23 @@
-import { askToErase, ERASE_DAYS, takeBackErasure } from "../../control/erase.ts";
-import { exportFromConsole } from "../../control/export-archive.ts";
+import type { Action } from "../../console/action.ts";
+import { formFor, formOf } from "../../console/action-form.ts";
+import { definePage } from "../../console/page.ts";
+import type { Page, PageCall } from "../../console/page.ts";
+import { rows } from "../../console/views/facts.ts";
+import { textField } from "../../console/views/form.ts";
 import { hasRight } from "../../control/rights.ts";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
-import type { Action } from "../action.ts";
-import { instant } from "../format.ts";
-import { definePage } from "../page.ts";
-import type { PageCall } from "../page.ts";
-import { refusal, textField } from "../views/form.ts";
+import { mayDo } from "../right.ts";
+import { ERASE_DAYS, eraseWorkspace, keepWorkspace, timeText } from "./actions.ts";
+import { exportFromConsole, exportWorkspace } from "./export.ts";
 
 type Data = { eraseAfter: Date | null };
+type Line = { page: Page; about: string };
 
 export const DATA_PATH = "/settings/data";
 
 /** Takes everything of the workspace out, and away. */
-export const data = definePage<Data>({
+const dataPage = definePage<Data>({
   name: "data",
   path: DATA_PATH,
   right: "settings.read",
@@ -35,45 +38,44 @@ export const data = definePage<Data>({
     title: "Data",
     body: html`<h1>Data</h1>
       <p class="lead">Take all data of this workspace with you, or have it erased.</p>
-      ${hasRight(call.role, "workspace.export") ? forOwners(call, eraseAfter) : FOR_OTHERS}`,
+      ${mayDo(call.role, exportWorkspace) ? forOwners(call, eraseAfter) : FOR_OTHERS}`,
   }),
 });
 
-export const dataActions: readonly Action[] = [
+export const DATA_PAGES = [dataPage] as const;
+
+export const DATA_FORMS: readonly Action[] = [
   {
-    name: "data.export",
+    name: exportWorkspace.name,
     path: `${DATA_PATH}/export`,
-    right: "workspace.export",
-    page: data,
+    right: exportWorkspace,
+    page: dataPage,
     perform: async ({ acting }) => ({ file: await exportFromConsole(await acting()) }),
   },
-  {
-    name: "data.erase",
-    path: `${DATA_PATH}/erase`,
-    right: "workspace.erase",
-    page: data,
-    perform: async ({ form, href, acting }) => {
-      const { database, actor, workspace, now } = await acting();
-      const typedDomain = form.get("domain") ?? "";
-      const erasure = await askToErase(database, actor, workspace, { typedDomain, now });
-      return {
-        href: href(DATA_PATH),
-        done: `Nothing of this workspace is served any more. It is erased after ${timeText(erasure.erase_after)}.`,
-      };
-    },
-  },
-  {
-    name: "data.keep",
-    path: `${DATA_PATH}/keep`,
-    right: "workspace.keep",
-    page: data,
-    perform: async ({ href, acting }) => {
-      const { database, actor, workspace } = await acting();
-      await takeBackErasure(database, actor, workspace);
-      return { href: href(DATA_PATH), done: "The workspace stays: everything is served as before." };
-    },
-  },
+  formOf(eraseWorkspace, { path: `${DATA_PATH}/erase`, page: dataPage }),
+  formOf(keepWorkspace, { path: `${DATA_PATH}/keep`, page: dataPage }),
 ];
+
+/** Where the pages of settings are found: each with a sentence of how things stand. */
+export function settingsOverview(pages: readonly Page[]): Page {
+  return definePage<Line[]>({
+    name: "settings",
+    path: "/settings",
+    right: "settings.read",
+    link: "Settings",
+    takes: [],
+    data: async (call) => {
+      const listed = pages.filter(({ link, right }) => link !== null && hasRight(call.role, right));
+      return Promise.all(listed.map(async (page) => ({ page, about: (await page.about?.(call)) ?? "" })));
+    },
+    view: (lines, call) => ({
+      title: "Settings",
+      body: html`<h1>Settings</h1>
+        <p class="lead">What is changed here counts from the next page and the next request on.</p>
+        ${rows(lines.map(({ page, about }) => ({ name: html`<a href="${call.href(page.path)}">${page.link}</a>`, value: about })))}`,
+    }),
+  });
+}
 
 /** Above every page of settings while the workspace is going to be erased. */
 export function erasureBanner(eraseAfter: Date | null, dataHref: string): Html | null {
@@ -87,12 +89,11 @@ export function erasureBanner(eraseAfter: Date | null, dataHref: string): Html |
 const FOR_OTHERS = html`<p>Only an owner of this workspace may do that.</p>`;
 
 function forOwners(call: PageCall, eraseAfter: Date | null): Html {
-  return html`${exportForm(call)} ${eraseAfter === null ? eraseForm(call) : keepForm(call, eraseAfter)}`;
+  return html`${exportPart(call)} ${eraseAfter === null ? erasePart(call) : keepPart(call, eraseAfter)}`;
 }
 
-function exportForm(call: PageCall): Html {
-  return html`<h2>Export everything</h2>
-    ${refusal(call, "data.export")}
+function exportPart(call: PageCall): Html {
+  return html`<h2>${exportWorkspace.title}</h2>
     <p>
       One zip file: orders, returns, refunds, labels, products and sale events as CSV files that another
       installation imports to the same answers; settings, members, audit and alerts as JSON. It holds no secrets:
@@ -102,36 +103,27 @@ function exportForm(call: PageCall): Html {
       The file names your orders and costs. Keep it where only you can read it. A download that breaks off is not whole:
       start it again.
     </p>
-    <form method="post" action="${call.href(`${DATA_PATH}/export`)}">
-      <button>Export everything</button>
-    </form>
+    ${formFor(call, exportWorkspace, { path: `${DATA_PATH}/export` })}
     <p><a href="/docs/moving">How to bring it to another installation</a></p>`;
 }
 
-function eraseForm(call: PageCall): Html {
-  return html`<h2>Erase this workspace</h2>
-    ${refusal(call, "data.erase")}
+function erasePart(call: PageCall): Html {
+  const label = `Type ${call.shopDomain} to confirm`;
+  return html`<h2>${eraseWorkspace.title}</h2>
     <p>
       Serving stops at once: the API, agents, these pages and all syncs. For ${ERASE_DAYS} days an owner can take that
       back, and everything is as it was. After that all data, tokens, connections, members and the audit are erased for
       good.
     </p>
-    <form method="post" action="${call.href(`${DATA_PATH}/erase`)}">
-      ${textField(call, "data.erase", { name: "domain", label: `Type ${call.shopDomain} to confirm` })}
-      <button class="danger">Erase this workspace</button>
-    </form>`;
+    ${formFor(call, eraseWorkspace, {
+      path: `${DATA_PATH}/erase`,
+      look: "danger",
+      drawn: { domain: textField(call, eraseWorkspace.name, { name: "domain", label }) },
+    })}`;
 }
 
-function keepForm(call: PageCall, eraseAfter: Date): Html {
+function keepPart(call: PageCall, eraseAfter: Date): Html {
   return html`<h2>This workspace is going to be erased</h2>
-    ${refusal(call, "data.keep")}
     <p>It is erased after ${timeText(eraseAfter)}. Until then nothing of it is served, and no sync runs.</p>
-    <form method="post" action="${call.href(`${DATA_PATH}/keep`)}">
-      <button>Keep this workspace</button>
-    </form>`;
-}
-
-/** In UTC, as every time of these pages. */
-function timeText(moment: Date): string {
-  return instant(moment.toISOString()) as string;
+    ${formFor(call, keepWorkspace, { path: `${DATA_PATH}/keep` })}`;
 }

@@ -1,0 +1,222 @@
+import { randomBytes } from "node:crypto";
+import { instant } from "../../console/format.ts";
+import { recordAction } from "../../control/audit.ts";
+import { DEMO_DOMAIN } from "../../control/demo-domain.ts";
+import { impossible, invalid } from "../../control/refusal.ts";
+import { askForErasure, takeErasureBack } from "../../store/queries/erasure.ts";
+import { lockShop, WorkspaceGone } from "../../store/queries/import-stage.ts";
+import { wakeShop } from "../../store/queries/run-queue.ts";
+import { eraseWorkspace as eraseRows } from "../../store/queries/workspace-erase.ts";
+import type { WorkspaceRow } from "../../store/queries/workspace-directory.ts";
+import { lockMembers, putOwner } from "../../store/queries/workspace-member.ts";
+import { insertShop, insertWorkspace } from "../../store/queries/workspace-write.ts";
+import { defineAction } from "../action.ts";
+import type { ActionContext, Caller, Done } from "../action.ts";
+import { omittable, own, typedName } from "../field.ts";
+import { DEFAULT_PLAN, requirePlan } from "../plan/actions.ts";
+import { exportWorkspace } from "./export.ts";
+import { setWindows, setWorkspace } from "./settings.ts";
+import { closeSetup } from "./setup.ts";
+import { domainOf, readDomain, shownWorkspace } from "./workspace.ts";
+
+/** How long an erasure can be canceled. */
+export const ERASE_DAYS = 7;
+const DAY_MS = 86_400_000;
+
+const ORGANIZATION = /^[A-Za-z0-9._:-]{1,128}$/u;
+
+/**
+ * A workspace that is installing until its first import or sync, billing active. Whoever creates it on a page becomes its
+ * owner; that of a command has no owner yet.
+ */
+export const createWorkspace = defineAction({
+  name: "workspace.create",
+  title: "Create workspace",
+  about: "Create a workspace; it serves answers after its first import.",
+  past: "Created the workspace",
+  least: "operator",
+  hasNoWorkspace: true,
+  input: {
+    domain: own("The domain", readDomain, {
+      hint: "the store's host name, unique in this installation",
+      placeholder: "domain",
+    }),
+    currency: own("The currency", readCurrency, {
+      hint: "the store's currency (ISO 4217)",
+      placeholder: "code",
+    }),
+    plan: omittable(
+      own("Plan", (_subject, plan) => plan, {
+        hint: "a plan of `plan list` (default: growth)",
+        placeholder: "plan",
+      }),
+    ),
+    organization: omittable(
+      own("The organization", readOrganization, {
+        hint: "the organization it belongs to (default: one of its own)",
+        placeholder: "id",
+      }),
+    ),
+  },
+  run: async ({ connection, actor, now }: ActionContext<Caller>, input) => {
+    const { domain, currency, plan = DEFAULT_PLAN, organization = newId("org") } = input;
+    const shopId = newId("shop");
+    await requirePlan(connection, plan);
+    const shopKey = await insertShop(connection, domain);
+    if (shopKey === null) throw impossible(`There is already a workspace for the domain ${domain}.`);
+    await insertWorkspace(connection, shopKey, {
+      organizationId: organization,
+      shopId,
+      shopDomain: domain,
+      currencyCode: currency,
+      planKey: plan,
+      isSetupOpen: domain !== DEMO_DOMAIN,
+    });
+    if (actor.session !== null) {
+      const { userId } = actor.session;
+      await putOwner(connection, shopKey, userId, now);
+      const detail = { user_id: userId, role: "owner" };
+      await recordAction(connection, actor, { shopKey, action: "member.set", detail });
+    }
+    return {
+      result: { organization_id: organization, shop_id: shopId, shop_domain: domain },
+      done: `Created the workspace ${domain}. Next: connect its store or import its data, then create a token.`,
+      audit: {
+        shopKey,
+        detail: { shop_domain: domain, currency_code: currency, plan, organization_id: organization },
+      },
+    };
+  },
+});
+
+/**
+ * Stops serving a workspace with the next request, and has it erased after `ERASE_DAYS`. A person types its domain, so that
+ * nobody erases the wrong one; a command asks.
+ */
+export const eraseWorkspace = defineAction({
+  name: "workspace.erase",
+  title: "Erase this workspace",
+  about: `Stop serving a workspace and erase it in ${ERASE_DAYS} days, unless \`workspace keep\` cancels that.`,
+  past: "Requested the erasure of the workspace",
+  least: "owner",
+  proof: true,
+  input: { domain: typedName },
+  confirm: (_input, { workspace }) =>
+    `Nothing of ${workspace.shop_domain} is served from now on. Erase it in ${ERASE_DAYS} days?`,
+  run: async (context: ActionContext<OfWorkspace>, { domain: typed }) => {
+    const { connection, workspace, actor, now } = context;
+    const { shop_key: shopKey, shop_domain: domain } = workspace;
+    const isMeant = typed === null ? actor.session === null : domainOf(typed) === domain;
+    if (!isMeant) throw invalid(`Type the domain of this workspace, ${domain}, to have it erased.`);
+    const eraseAfter = new Date(now.getTime() + ERASE_DAYS * DAY_MS);
+    if (!(await askForErasure(connection, shopKey, eraseAfter))) {
+      throw impossible(`${domain} is already going to be erased.`);
+    }
+    return decided(context, "workspace.erase", {
+      result: { shop_domain: domain, erase_after: eraseAfter },
+      before: null,
+      done: `Nothing of ${domain} is served any more. It is erased after ${timeText(eraseAfter)}.`,
+    });
+  },
+});
+
+/** Cancels an erasure: everything is as it was. */
+export const keepWorkspace = defineAction({
+  name: "workspace.keep",
+  title: "Keep this workspace",
+  about: "Cancel the erasure of a workspace: it is served as before.",
+  past: "Canceled the erasure of the workspace",
+  least: "owner",
+  input: {},
+  run: async (context: ActionContext<OfWorkspace>) => {
+    const { connection, workspace } = context;
+    const { shop_key: shopKey, shop_domain: domain } = workspace;
+    if (!(await takeErasureBack(connection, shopKey))) {
+      throw impossible(`${domain} is not going to be erased: there is nothing to take back.`);
+    }
+    await wakeShop(connection, shopKey);
+    return decided(context, "workspace.keep", {
+      result: { shop_domain: domain, erase_after: null },
+      before: workspace.erase_after,
+      done: `${domain} stays: everything is served as before.`,
+    });
+  },
+});
+
+/**
+ * Deletes a workspace with everything that is stored of it, after a run that is writing its data. What is left is the
+ * installation's record that it was deleted.
+ */
+export const deleteWorkspace = defineAction({
+  name: "workspace.delete",
+  title: "Delete workspace",
+  about: "Delete a workspace with all its data; this cannot be undone.",
+  past: "Deleted the workspace",
+  least: "operator",
+  input: {},
+  confirm: (_input, { workspace }) =>
+    `All data, tokens, connections and history of ${workspace.shop_domain} are deleted for good. Delete it?`,
+  run: async ({ connection, workspace }: ActionContext<OfWorkspace>) => {
+    const { shop_key: shopKey, shop_domain: domain } = workspace;
+    await lockShop(connection, shopKey).catch((error: unknown) => {
+      throw error instanceof WorkspaceGone
+        ? impossible(`The workspace ${domain} has already been deleted.`)
+        : error;
+    });
+    await lockMembers(connection, shopKey);
+    await eraseRows(connection, shopKey);
+    return {
+      result: { shop_domain: domain },
+      done: `The workspace ${domain} is deleted.`,
+      audit: { shopKey: null, detail: { shop_domain: domain }, before: shownWorkspace(workspace) },
+    };
+  },
+});
+
+export const WORKSPACE_ACTIONS = [
+  setWindows,
+  setWorkspace,
+  closeSetup,
+  createWorkspace,
+  exportWorkspace,
+  eraseWorkspace,
+  keepWorkspace,
+  deleteWorkspace,
+] as const;
+
+/** Who acts on a workspace without the installation's keys. */
+type OfWorkspace = Caller & { workspace: WorkspaceRow };
+
+/** What was decided of a workspace; `erase_after` null = it stays. */
+type Erasure = { shop_domain: string; erase_after: Date | null };
+
+/** The workspace's own audit goes with it; the installation's, which is written here, stays. */
+async function decided<Decided extends Erasure>(
+  { connection, actor }: ActionContext<OfWorkspace>,
+  action: "workspace.erase" | "workspace.keep",
+  { result, before, done }: { result: Decided; before: Date | null; done: string },
+): Promise<Done<Decided>> {
+  const audit = { detail: result, before: { erase_after: before } };
+  await recordAction(connection, actor, { shopKey: null, action, ...audit });
+  return { result, done, audit };
+}
+
+/** In UTC, as every time of the pages. */
+export function timeText(moment: Date): string {
+  return instant(moment.toISOString()) as string;
+}
+
+function newId(kind: "org" | "shop"): string {
+  return `${kind}_${randomBytes(12).toString("hex")}`;
+}
+
+function readCurrency(subject: string, text: string): string {
+  const currencyCode = text.trim().toUpperCase();
+  if (Intl.supportedValuesOf("currency").includes(currencyCode)) return currencyCode;
+  throw invalid(`${subject} must be a code of ISO 4217, such as GBP, EUR or USD.`);
+}
+
+function readOrganization(subject: string, text: string): string {
+  if (ORGANIZATION.test(text)) return text;
+  throw invalid(`${subject} must be 1 to 128 letters, digits, dots, colons, hyphens or underscores.`);
+}

@@ -1,0 +1,284 @@
+import { createWriteStream } from "node:fs";
+import { join } from "node:path";
+import { finished, Readable } from "node:stream";
+import { finished as settled, pipeline } from "node:stream/promises";
+import { ZipFile } from "yazl";
+import type { Acting } from "../../control/acting.ts";
+import { makePrivateFolder, writeNewFolder } from "../../control/new-folder.ts";
+import { showRules, writtenRules } from "../../control/order-rules.ts";
+import { impossible } from "../../control/refusal.ts";
+import { keptText } from "../../control/retention.ts";
+import { DEFAULT_RULES } from "../../metrics/order-rules.ts";
+import type { Connection, Database } from "../../store/database.ts";
+import type { NextRows } from "../../store/query.ts";
+import {
+  listExportedMembers,
+  listExportedSources,
+  openExportedAlerts,
+  openExportedAudit,
+  tryLockExport,
+} from "../../store/queries/export.ts";
+import { listTokens } from "../../store/queries/token.ts";
+import { listWatched } from "../../store/queries/watchlist.ts";
+import type { WorkspaceRow } from "../../store/queries/workspace-directory.ts";
+import type { Retention } from "../../store/retention.ts";
+import { exportStore } from "../../sync/connectors/csv/export-files.ts";
+import type { ExportedFile } from "../../sync/connectors/csv/export-files.ts";
+import { defineAction, runAction } from "../action.ts";
+import type { ActionContext, Caller } from "../action.ts";
+import { textInput } from "../field.ts";
+import { requireRight } from "../right.ts";
+import { requireWorkspace } from "./workspace.ts";
+
+type ExportRequest = Caller & {
+  workspace: WorkspaceRow;
+  /** Holds a connection for as long as the files are read. */
+  reading: Database;
+  /** For what the export says of its audit. */
+  retention: Retention;
+  /** Ends the export, whose statement is then canceled. */
+  signal: AbortSignal;
+};
+
+/** An export as one file; `body` is made while it is read. */
+type ExportedArchive = { name: string; type: string; body: Readable };
+
+/** What an export has written. */
+type ExportedFolder = { shop_domain: string; folder: string; files: string[] };
+
+/** The folder of an export that an import reads. */
+const STORE_FOLDER = "store";
+/** Whoever reads an export for longer keeps the database from cleaning up behind all others. */
+const LONGEST_MS = 2 * 3_600_000;
+const FILE_MODE = 0o100600;
+
+/** The record of an export, which `exportFiles` makes before it hands out the first file. */
+export const exportWorkspace = defineAction({
+  name: "workspace.export",
+  title: "Export everything",
+  about: "Export everything of a workspace into a folder; another installation imports its store.",
+  past: "Exported the workspace",
+  least: "owner",
+  proof: true,
+  input: {},
+  run: ({ workspace: { shop_domain: domain } }: ActionContext<ExportRequest>) =>
+    Promise.resolve({
+      result: { shop_domain: domain },
+      done: `The export of ${domain} has begun.`,
+      audit: { detail: { shop_domain: domain } },
+    }),
+});
+
+/** Exports a workspace into a new folder. Throws a `Refusal` for a folder that holds anything, or that cannot be written. */
+export async function exportIntoFolder(
+  request: ExportRequest & { folder: string; onFile: (name: string) => void },
+): Promise<ExportedFolder> {
+  const { folder, signal, onFile } = request;
+  const names: string[] = [];
+  await writeNewFolder(folder, signal, (partial) =>
+    exportFiles(request, async (files) => {
+      await makePrivateFolder(partial);
+      await makePrivateFolder(join(partial, STORE_FOLDER));
+      for (const { name, content } of files) {
+        onFile(name);
+        await pipeline(content, createWriteStream(join(partial, name), { mode: 0o600, flush: true }), {
+          signal,
+        });
+        names.push(name);
+      }
+    }),
+  );
+  return { shop_domain: request.workspace.shop_domain, folder, files: names };
+}
+
+/** Exports a workspace as an archive, over the pool of exports. Throws a `Refusal` while all of its connections are in use. */
+export async function exportFromConsole(acting: Acting): Promise<ExportedArchive> {
+  const { exporting, actor } = acting;
+  requireRight(actor, exportWorkspace);
+  const { open, idle, most } = exporting.usage();
+  if (open - idle >= most) {
+    throw impossible("Other workspaces are being exported now. Try again in a few minutes.");
+  }
+  return exportAsArchive({ ...acting, reading: exporting });
+}
+
+/**
+ * Exports a workspace as a zip file, of which no more is made than is read. Comes back when its snapshot is open, so that
+ * a `Refusal` comes before the first byte. Whoever destroys the body ends the export; one that fails later is cut off.
+ */
+async function exportAsArchive(request: Omit<ExportRequest, "signal">): Promise<ExportedArchive> {
+  const { workspace, now } = request;
+  const zip = new ZipFile();
+  const body = zip.outputStream as Readable;
+  const leaving = new AbortController();
+  finished(body, (error) => {
+    if (error !== undefined && error !== null) leaving.abort(error);
+  });
+  const signal = AbortSignal.any([leaving.signal, AbortSignal.timeout(LONGEST_MS)]);
+  signal.addEventListener("abort", () => body.destroy(signal.reason as Error), { once: true });
+  zip.on("error", (error: Error) => body.destroy(error));
+  const opened = Promise.withResolvers<void>();
+  exportFiles({ ...request, signal }, async (files) => {
+    addFiles(zip, body, files, now);
+    opened.resolve();
+    await settled(body);
+  }).catch((error: Error) => {
+    opened.reject(error);
+    body.destroy(error);
+  });
+  await opened.promise;
+  const day = now.toISOString().slice(0, 10);
+  const shop = workspace.shop_domain.replaceAll(/[^a-z0-9.-]/gu, "-");
+  return { name: `returns-export_${shop}_${day}.zip`, type: "application/zip", body };
+}
+
+/** One file is read at a time: they share a connection. */
+function addFiles(zip: ZipFile, body: Readable, files: readonly ExportedFile[], mtime: Date): void {
+  let current: Readable | null = null;
+  finished(body, () => current?.destroy());
+  for (const { name, content } of files) {
+    zip.addReadStreamLazy(name, { mtime, mode: FILE_MODE }, (read) => {
+      const source = Readable.from(content, { objectMode: false });
+      source.on("error", (error) => body.destroy(error));
+      current = source;
+      read(null, source);
+    });
+  }
+  zip.end();
+}
+
+/**
+ * Hands the files of a workspace to `use`, all from one snapshot, each to be read once and in their order. The export is
+ * audited before the first of them. Throws a `Refusal` while another export of the workspace is under way.
+ */
+async function exportFiles(
+  request: ExportRequest,
+  use: (files: readonly ExportedFile[]) => Promise<void>,
+): Promise<void> {
+  const { reading, actor, workspace, signal } = request;
+  requireRight(actor, exportWorkspace);
+  const { shop_key: shopKey, shop_domain: shopDomain } = workspace;
+  await reading.longSnapshot(
+    shopKey,
+    async (connection) => {
+      if (!(await tryLockExport(connection, shopKey))) {
+        throw impossible(`${shopDomain} is being exported already. Try again when that has ended.`);
+      }
+      // What is handed out in part is handed out: this stays, whatever becomes of the rest.
+      await runAction(exportWorkspace, request, textInput({}));
+      const found = await requireWorkspace(connection, shopDomain);
+      const store = await exportStore(connection, { shopKey, currencyCode: found.currency_code });
+      const inFolder = store.map(({ name, content }) => ({ name: `${STORE_FOLDER}/${name}`, content }));
+      await use([...describingFiles(connection, found, request), ...inFolder]);
+    },
+    signal,
+  );
+}
+
+/** Of an export: the workspace beside its store, as texts for people and programs. Nothing secret. */
+export function describingFiles(
+  connection: Connection,
+  workspace: WorkspaceRow,
+  { now, retention }: Pick<ExportRequest, "now" | "retention">,
+): readonly ExportedFile[] {
+  const { shop_key: shopKey } = workspace;
+  return [
+    {
+      name: "README.txt",
+      content: once(async () => readme(workspace, await rulesOf(connection, workspace), now, retention)),
+    },
+    {
+      name: "settings.json",
+      content: once(async () => jsonText(await settings(connection, workspace, now))),
+    },
+    {
+      name: "members.json",
+      content: once(async () => jsonText(await listExportedMembers(connection, shopKey))),
+    },
+    { name: "audit.json", content: jsonList(() => openExportedAudit(connection, shopKey)) },
+    { name: "alerts.json", content: jsonList(() => openExportedAlerts(connection, shopKey)) },
+  ];
+}
+
+async function rulesOf(connection: Connection, workspace: WorkspaceRow): Promise<Record<string, string>> {
+  return writtenRules((await showRules(connection, workspace)).rules);
+}
+
+async function settings(connection: Connection, workspace: WorkspaceRow, now: Date): Promise<object> {
+  const { shop_key: shopKey, data_version: _version, ...shown } = workspace;
+  return {
+    exported_at: now,
+    ...shown,
+    order_rules: await rulesOf(connection, workspace),
+    sources: await listExportedSources(connection, shopKey),
+    tokens: await listTokens(connection, shopKey),
+    watchlist: await listWatched(connection, shopKey),
+  };
+}
+
+/** How another installation gets the same workspace, command by command. */
+function readme(
+  workspace: WorkspaceRow,
+  rules: Record<string, string>,
+  now: Date,
+  { keepAuditDays }: Retention,
+): string {
+  const { shop_domain: domain, currency_code: currency, plan, data_as_of: asOf } = workspace;
+  const settingWords = (["primary_window_days", "min_sold_units", "visible_card_size"] as const)
+    .map((name) => `${name}=${workspace[name]}`)
+    .join(" ");
+  const usual = writtenRules(DEFAULT_RULES);
+  const ruleWords = Object.entries(rules)
+    .filter(([name, value]) => value !== usual[name])
+    .map(([name, value]) => `'${name}=${value.replaceAll("'", String.raw`'\''`)}'`);
+  const importing =
+    asOf === null
+      ? ["This workspace had no data yet: there is nothing to import."]
+      : [`./returns import FOLDER/${STORE_FOLDER} --workspace ${domain} --as-of ${asOf.toISOString()}`];
+  return [
+    `The workspace ${domain}, exported at ${now.toISOString()}.`,
+    "",
+    `${STORE_FOLDER}/         orders, returns, refunds, labels, catalogue and sale events, as an import folder`,
+    "settings.json  settings, sources, tokens without their secrets, watchlist",
+    "members.json   who may see the workspace, and in which role",
+    `audit.json     what was done in the workspace, oldest first; kept ${keptText(keepAuditDays)}`,
+    "alerts.json    the alerts so far, oldest first",
+    "",
+    `The CSV files of ${STORE_FOLDER}/ hold names and reasons as customers and sources wrote them. A spreadsheet runs a cell that begins with`,
+    "=, +, - or @ as a formula: open them there as text only, or not at all. They stay unchanged, because an import must read",
+    "what was exported.",
+    "",
+    "To bring it to another installation, run these in its checkout, with the path of this folder in place of FOLDER:",
+    "",
+    `./returns workspace create --domain ${domain} --currency ${currency} --plan ${plan}`,
+    `./returns workspace set --workspace ${domain} ${settingWords}`,
+    ...(ruleWords.length === 0
+      ? []
+      : [`./returns workspace rules --workspace ${domain} --yes ${ruleWords.join(" ")}`]),
+    ...importing,
+    "",
+    "The files hold no tags, channels and payments: orders that a rule leaves out here count there.",
+    "Made again by hand, because an export holds no secrets: tokens, members, connections to sources. The watchlist too",
+    "(./returns watch add). The audit and the former alerts stay files.",
+    "",
+  ].join("\n");
+}
+
+function jsonText(value: unknown): string {
+  return `${JSON.stringify(value, null, 2)}\n`;
+}
+
+async function* once(make: () => Promise<string>): AsyncGenerator<string> {
+  yield await make();
+}
+
+/** A list of any length, a row to a line. */
+async function* jsonList<Row extends object>(open: () => Promise<NextRows<Row>>): AsyncGenerator<string> {
+  const next = await open();
+  let before = "[";
+  for (let rows = await next(); rows.length > 0; rows = await next()) {
+    yield rows.map((row) => `${row === rows[0] ? before : ","}\n${JSON.stringify(row)}`).join("");
+    before = ",";
+  }
+  yield before === "[" ? "[]\n" : "\n]\n";
+}

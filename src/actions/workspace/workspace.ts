@@ -1,0 +1,60 @@
+import { domainToASCII } from "node:url";
+import { impossible, invalid } from "../../control/refusal.ts";
+import type { Queryable } from "../../store/database.ts";
+import { findWorkspace, listWorkspaces } from "../../store/queries/workspace-directory.ts";
+import type { WorkspaceRow } from "../../store/queries/workspace-directory.ts";
+import { defineList } from "../action.ts";
+import type { Caller } from "../action.ts";
+
+/** A workspace as it is shown: without the key that only the database uses. */
+export type ShownWorkspace = Omit<WorkspaceRow, "shop_key">;
+
+const DOMAIN = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/u;
+
+/** Every workspace, by domain. */
+export const workspaceList = defineList<ShownWorkspace, Caller>({
+  name: "workspaces.read",
+  about: "Show every workspace.",
+  past: "Read the list of workspaces",
+  least: "operator",
+  hasNoWorkspace: true,
+  columns: {
+    domain: ({ shop_domain: domain }) => domain,
+    currency: ({ currency_code: currency }) => currency,
+    plan: ({ plan, requested_plan: requested }) =>
+      requested === null ? plan : `${plan}, asks for ${requested}`,
+    billing: ({ billing }) => billing,
+    readiness: ({ readiness }) => readiness,
+    "data as of": ({ data_as_of: asOf }) => asOf,
+  },
+  rows: async ({ database }) => (await listWorkspaces(database)).map(shownWorkspace),
+});
+
+/** The workspace of a domain as somebody wrote it; throws a `Refusal` when there is none. */
+export async function requireWorkspace(database: Queryable, domain: string): Promise<WorkspaceRow> {
+  const shopDomain = readDomain("The domain", domain);
+  const workspace = await findWorkspace(database, shopDomain);
+  if (workspace !== null) return workspace;
+  throw impossible(
+    `There is no workspace for the domain ${shopDomain}; "workspace list" shows those there are.`,
+  );
+}
+
+export function shownWorkspace(workspace: WorkspaceRow): ShownWorkspace {
+  const shown: ShownWorkspace & { shop_key?: number } = { ...workspace };
+  delete shown.shop_key;
+  return shown;
+}
+
+/** A host name in the form of `domainOf`. */
+export function readDomain(subject: string, text: string): string {
+  const domain = domainOf(text);
+  if (!DOMAIN.test(domain)) throw invalid(`${subject} must be a host name, such as shop.example.com.`);
+  return domain;
+}
+
+/** What was typed as a domain, in lower case; names beyond ASCII in their DNS form. */
+export function domainOf(typed: string): string {
+  const text = typed.trim().toLowerCase();
+  return /^[\u0000-\u007f]*$/u.test(text) ? text : domainToASCII(text);
+}
