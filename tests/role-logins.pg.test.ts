@@ -231,13 +231,13 @@ test("deploy/roles.sql and a migration give the roles their rights on a server o
     await migrate({ url: ownerUrl });
     assert.ok(times > 0);
   }
-  const owner = openTestPool(ownerUrl);
+  const ownPool = openTestPool(ownerUrl);
   try {
     const urlOf = (role: Role): string => loginUrl(url, role, passwords[`${role}_password`]);
-    assert.deepEqual(await surprisesOf(urlOf, owner), []);
+    assert.deepEqual(await surprisesOf(urlOf, ownPool), []);
     await assertClosed(urlOf);
   } finally {
-    await owner.end();
+    await ownPool.end();
   }
 });
 
@@ -288,12 +288,12 @@ describe("The embedded server", () => {
       "port",
       "server.log",
     ]);
-    const owner = openTestPool(first.databaseUrl);
+    const ownPool = openTestPool(first.databaseUrl);
     try {
-      assert.deepEqual(await surprisesOf((role) => first.roleUrls[role], owner), []);
+      assert.deepEqual(await surprisesOf((role) => first.roleUrls[role], ownPool), []);
       await assertClosed((role) => first.roleUrls[role]);
     } finally {
-      await owner.end();
+      await ownPool.end();
     }
   });
 

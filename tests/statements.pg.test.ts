@@ -322,12 +322,12 @@ test(
 
 test("the check finds distinct rows that get a time each", { skip }, async () => {
   await database.transaction(async (connection) => {
-    const ask = "insert into pending_record (shop_key, source, kind, record_id)";
+    const insert = "insert into pending_record (shop_key, source, kind, record_id)";
     const records =
       "select distinct r.shop_key, r.source, 'x', r.record_id from sync_record r where r.shop_key = $1";
-    assert.equal(await addsToDistinct(connection, { name: "distinct", text: `${ask} ${records}` }), true);
+    assert.equal(await addsToDistinct(connection, { name: "distinct", text: `${insert} ${records}` }), true);
     assert.equal(
-      await addsToDistinct(connection, { name: "inside", text: `${ask} select * from (${records}) r` }),
+      await addsToDistinct(connection, { name: "inside", text: `${insert} select * from (${records}) r` }),
       false,
     );
   });
@@ -358,29 +358,29 @@ test(
   async () => {
     await database.transaction(async (connection) => {
       await connection.client.query("create temp table seen (sku text) on commit drop");
-      const problemOf = async (text: string): Promise<string | null> =>
+      const problemIn = async (text: string): Promise<string | null> =>
         partApart((await planOf(connection, { name: "apart", text })) as PlanNode, tenantTables);
       const inShop = "select k.sku from sku k where k.shop_key = $1";
       const session = /a table of its session/u;
-      assert.match((await problemOf(`${inShop} and k.sku in (select sku from seen)`)) ?? "", session);
-      assert.match((await problemOf(`delete from seen where sku in (${inShop})`)) ?? "", session);
-      assert.match((await problemOf(`insert into seen ${inShop}`)) ?? "", session);
+      assert.match((await problemIn(`${inShop} and k.sku in (select sku from seen)`)) ?? "", session);
+      assert.match((await problemIn(`delete from seen where sku in (${inShop})`)) ?? "", session);
+      assert.match((await problemIn(`insert into seen ${inShop}`)) ?? "", session);
       assert.match(
-        (await problemOf("delete from sku k using seen s where k.shop_key = $1 and k.sku = s.sku")) ?? "",
+        (await problemIn("delete from sku k using seen s where k.shop_key = $1 and k.sku = s.sku")) ?? "",
         session,
       );
       const mark = "insert into dirty_cohort (shop_key, cohort_month) values ($1, $2) on conflict do nothing";
-      assert.match((await problemOf(`with marked as (${mark}) ${inShop}`)) ?? "", /inserts on the way/u);
-      assert.equal(await problemOf(mark), null);
-      assert.equal(await problemOf(`${inShop} and k.sku = any($2)`), null);
+      assert.match((await problemIn(`with marked as (${mark}) ${inShop}`)) ?? "", /inserts on the way/u);
+      assert.equal(await problemIn(mark), null);
+      assert.equal(await problemIn(`${inShop} and k.sku = any($2)`), null);
       assert.equal(
-        await problemOf(
+        await problemIn(
           "with gone as (delete from sku where shop_key = $1 returning sku) select sku from gone",
         ),
         null,
       );
       assert.equal(
-        await problemOf("with gone as (delete from seen returning sku) select sku from gone"),
+        await problemIn("with gone as (delete from seen returning sku) select sku from gone"),
         null,
       );
     });

@@ -193,14 +193,14 @@ for (const endpoint of ENDPOINTS as readonly Endpoint[]) {
 
     test(`${tool}: it takes no shared parameter that its schema does not list, but the aliases of product_gid`, async () => {
       const listed = TOOLS.find((described) => described.name === tool)?.inputSchema.properties ?? {};
-      const takesSelector = "sku" in listed;
+      const selects = "sku" in listed;
       for (const name of [...SHARED_PARAMETERS, "selector", "reportSection", "q", "since"]) {
         if (name in listed) continue;
         const answer = await call(tool, {
           ...least,
           [name]: name === "selector" ? { sku: "HAT-1" } : "HAT-1",
         });
-        const isTaken = takesSelector && (ALIASES.has(name) || name === "selector");
+        const isTaken = selects && (ALIASES.has(name) || name === "selector");
         if (isTaken) assert.ok(!JSON.stringify(answer.message).includes("is not an argument"), name);
         else expectUnknown(answer, tool, name);
       }

@@ -370,21 +370,21 @@ async function refusedRows({ client }: UploadShop, id: string): Promise<Record<s
 }
 
 test("refused rows are reported by file, line, column and what is allowed; nothing is imported until they are left out", async () => {
-  const shop = await openUploadShop(service);
-  const id = await shop.client.send({
+  const own = await openUploadShop(service);
+  const id = await own.client.send({
     "order_lines.csv": csv(LINES, GOOD, BAD),
     "returns.csv": csv("return_id,order_id,line_id,status,units", "r1,o9,l1,OPEN,1"),
   });
-  assert.equal(await importedBy(service, shop, id), "refused");
+  assert.equal(await importedBy(service, own, id), "refused");
   const empty = await checksums(service, (await openUploadShop(service)).tenant);
-  assert.deepEqual(await checksums(service, shop.tenant), empty);
-  const page = await textOfPage(shop, id);
+  assert.deepEqual(await checksums(service, own.tenant), empty);
+  const page = await textOfPage(own, id);
   assert.match(page, /<strong>Nothing was imported\.<\/strong> 2 rows cannot be used/u);
   assert.match(
     page,
     /<th scope="row">order_lines\.csv<\/th><td class="number">3<\/td><td class="text">units<\/td><td class="text">is not a whole number: &quot;1\.5&quot;<\/td><td class="text">a whole number from 0 to 10000000<\/td>/u,
   );
-  const rows = await refusedRows(shop, id);
+  const rows = await refusedRows(own, id);
   assert.deepEqual(
     rows.map(({ file, line, column, allowed }) => [file, line, column, allowed]),
     [
@@ -393,23 +393,23 @@ test("refused rows are reported by file, line, column and what is allowed; nothi
     ],
   );
   assert.match(page, /Import without these 2 rows/u);
-  assert.equal((await shop.client.request(id, { skip_invalid: "yes" })).status, 303);
-  assert.equal(await importedBy(service, shop, id), "imported");
-  assert.match(await textOfPage(shop, id), /Left out: 2 rows/u);
-  assert.equal((await refusedRows(shop, id)).length, 2);
+  assert.equal((await own.client.request(id, { skip_invalid: "yes" })).status, 303);
+  assert.equal(await importedBy(service, own, id), "imported");
+  assert.match(await textOfPage(own, id), /Left out: 2 rows/u);
+  assert.equal((await refusedRows(own, id)).length, 2);
   const { rows: lines } = await service.database.query("select 1 from order_line where shop_key = $1", [
-    shop.tenant.shopKey,
+    own.tenant.shopKey,
   ]);
   assert.equal(lines.length, 1);
 });
 
 test("a corrected file replaces its own alone, and the upload is imported", async () => {
-  const shop = await openUploadShop(service);
-  const { client } = shop;
+  const own = await openUploadShop(service);
+  const { client } = own;
   const id = await client.send({ ...SMALL_FOLDER, "order_lines.csv": csv("order_id,units", "o1,2") });
-  assert.equal(await importedBy(service, shop, id), "refused");
+  assert.equal(await importedBy(service, own, id), "refused");
   assert.match(
-    await textOfPage(shop, id),
+    await textOfPage(own, id),
     /order_lines\.csv: line 1: the required columns line_id, ordered_at are missing/u,
   );
   const corrected = Buffer.from(gzipSync(String(SMALL_FOLDER["order_lines.csv"])));
@@ -417,39 +417,39 @@ test("a corrected file replaces its own alone, and the upload is imported", asyn
   assert.match(await (await client.request(id)).text(), /order_lines\.csv\.gz is not whole: 1 of its parts/u);
   await expectOk(client.part(id, "order_lines.csv.gz", 0, corrected));
   assert.equal((await client.request(id)).status, 303);
-  assert.equal(await importedBy(service, shop, id), "imported");
+  assert.equal(await importedBy(service, own, id), "imported");
 
   const atOnce = await openUploadShop(service);
   const whole = await atOnce.client.send(SMALL_FOLDER);
   assert.equal(await importedBy(service, atOnce, whole), "imported");
-  assert.deepEqual(await checksums(service, shop.tenant), await checksums(service, atOnce.tenant));
+  assert.deepEqual(await checksums(service, own.tenant), await checksums(service, atOnce.tenant));
 });
 
 test("of very many refused rows the page shows 200, and the file has all", async () => {
-  const shop = await openUploadShop(service);
-  const id = await shop.client.send({ "order_lines.csv": csv(LINES, ...Array<string>(1500).fill(BAD)) });
-  assert.equal(await importedBy(service, shop, id), "refused");
-  const page = await textOfPage(shop, id);
+  const own = await openUploadShop(service);
+  const id = await own.client.send({ "order_lines.csv": csv(LINES, ...Array<string>(1500).fill(BAD)) });
+  assert.equal(await importedBy(service, own, id), "refused");
+  const page = await textOfPage(own, id);
   assert.match(page, /The first 200 of 1,500 rows that cannot be used/u);
   assert.match(page, /Download all of them as CSV/u);
-  assert.equal((await refusedRows(shop, id)).length, 1500);
+  assert.equal((await refusedRows(own, id)).length, 1500);
 });
 
 test("hostile text of a refused row stays text", async () => {
-  const shop = await openUploadShop(service);
+  const own = await openUploadShop(service);
   const text = '"<script>alert(1)</script><img src=x onerror=y>"';
-  const id = await shop.client.send({ "order_lines.csv": csv(LINES, `o1,l1,2026-01-05T10:00:00Z,${text}`) });
-  assert.equal(await importedBy(service, shop, id), "refused");
-  const page = await textOfPage(shop, id);
+  const id = await own.client.send({ "order_lines.csv": csv(LINES, `o1,l1,2026-01-05T10:00:00Z,${text}`) });
+  assert.equal(await importedBy(service, own, id), "refused");
+  const page = await textOfPage(own, id);
   assert.match(page, /&lt;script&gt;alert\(1\)/u);
   assert.doesNotMatch(page, /<script>alert|<img src=x/u);
 });
 
 test("upkeep ends what has expired, removes its parts, and forgets it after 30 days", async () => {
-  const shop = await openUploadShop(service);
-  const { shopKey } = shop.tenant;
-  const id = await shop.client.send({ "order_lines.csv": csv(LINES, BAD) });
-  assert.equal(await importedBy(service, shop, id), "refused");
+  const own = await openUploadShop(service);
+  const { shopKey } = own.tenant;
+  const id = await own.client.send({ "order_lines.csv": csv(LINES, BAD) });
+  assert.equal(await importedBy(service, own, id), "refused");
   const { database } = service.installation;
   const now = Date.now();
   const DAY_MS = 86_400_000;
@@ -469,20 +469,20 @@ test("upkeep ends what has expired, removes its parts, and forgets it after 30 d
 });
 
 test("a packed file that unpacks to more than is allowed ends the import before it fills anything", async () => {
-  const shop = await startImportShop();
+  const own = await startImportShop();
   try {
-    const shopKey = await shop.open();
+    const shopKey = await own.open();
     const packed = gzipSync(csv(LINES, ...Array<string>(100_000).fill(GOOD)));
     assert.ok(packed.length < 100_000);
     await assert.rejects(
-      shop.import(shopKey, { "order_lines.csv.gz": packed }, { mostTextBytes: 1_000_000 }),
+      own.import(shopKey, { "order_lines.csv.gz": packed }, { mostTextBytes: 1_000_000 }),
       (error) =>
         error instanceof ImportError &&
         error.message ===
           "order_lines.csv.gz: unpacked, the files hold more than 1,000,000 bytes of text together",
     );
-    assert.deepEqual((await shop.dump(shopKey))["order_line"], []);
+    assert.deepEqual((await own.dump(shopKey))["order_line"], []);
   } finally {
-    await shop.stop();
+    await own.stop();
   }
 });

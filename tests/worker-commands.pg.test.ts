@@ -279,8 +279,7 @@ async function withFailingBackfill(failures: number, isRead: boolean): Promise<n
 async function nextRunOf(shopKey: number): Promise<string | null> {
   const nextAt = await findNextRequestTime(control.database, shopKey, "shopify");
   const due = nextAt !== null && nextAt <= new Date();
-  const options = workerOptions(control, [pageConnector(pages, "shopify", "store")]);
-  const result = await runNext(options, { shopKey, source: "shopify" });
+  const result = await runNext(options(), { shopKey, source: "shopify" });
   assert.equal(result !== null, due);
   if (result === null) return null;
   const { rows } = await control.pool.query<{ kind: string }>("select kind from sync_run where run_id = $1", [

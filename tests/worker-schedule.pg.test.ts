@@ -8,7 +8,17 @@ import type { SourceTask } from "../src/store/queries/run-queue.ts";
 import { runTask } from "../src/worker/tasks.ts";
 import { openControlDatabase } from "./support/control.ts";
 import { refuseRows } from "./support/refused-rows.ts";
-import { DEFAULT_RETENTION, TEST_SEALING_KEY, connect, connectedShop, eventually, runNext, runScheduled, withWorker, workerOptions } from "./support/worker.ts";
+import {
+  DEFAULT_RETENTION,
+  TEST_SEALING_KEY,
+  connect,
+  connectedShop,
+  eventually,
+  runNext,
+  runScheduled,
+  withWorker,
+  workerOptions,
+} from "./support/worker.ts";
 import { use } from "./support/use.ts";
 import { OPERATOR } from "../src/control/actor.ts";
 import { runAction } from "../src/actions/action.ts";
@@ -66,10 +76,16 @@ test("a connection that was never read gets a backfill, later what has changed; 
   const fresh = await connectedShop(control, both);
   const known = await connectedShop(control, both);
   const refused = await connectedShop(control, both);
-  await control.pool.query("update data_source set last_synced_at = now() where shop_key = $1", [known.shopKey]);
-  await control.pool.query("update data_source set status = 'disconnected' where shop_key = $1", [refused.shopKey]);
+  await control.pool.query("update data_source set last_synced_at = now() where shop_key = $1", [
+    known.shopKey,
+  ]);
+  await control.pool.query("update data_source set status = 'disconnected' where shop_key = $1", [
+    refused.shopKey,
+  ]);
   const without = await connectedShop(control, both);
-  await control.pool.query("update data_source set sealed_credentials = null where shop_key = $1", [without.shopKey]);
+  await control.pool.query("update data_source set sealed_credentials = null where shop_key = $1", [
+    without.shopKey,
+  ]);
   await control.pool.query(
     "insert into data_source (shop_key, source, kind) values ($1, 'csv', 'store'), ($2, 'csv', 'store')",
     [fresh.shopKey, known.shopKey],
@@ -96,7 +112,12 @@ test("every workspace's alerts are evaluated, past one that fails", async () => 
     "update data_source set last_synced_at = '2026-06-01T00:00:00Z', created_at = '2026-01-01T00:00:00Z'",
   );
   const [first] = shops.map((shop) => shop.shopKey).toSorted((one, other) => one - other);
-  const takeBack = await refuseRows(control.pool, "alert", "this_workspace_takes_no_alert", `shop_key = ${first}`);
+  const takeBack = await refuseRows(
+    control.pool,
+    "alert",
+    "this_workspace_takes_no_alert",
+    `shop_key = ${first}`,
+  );
   const alerts = async (): Promise<number[]> =>
     (
       await control.pool.query<{ shop_key: string }>(
@@ -176,15 +197,16 @@ const HAVE_TURN = "update run_queue set due_at = now()";
 
 /** How often the store's backfill was asked for: once by each time that the task was done. */
 async function askedFor(shopKey: number): Promise<number> {
-  const { rows } = await control.pool.query<{ asked: string }>("select asked from sync_request where shop_key = $1", [
-    shopKey,
-  ]);
+  const { rows } = await control.pool.query<{ asked: string }>(
+    "select asked from sync_request where shop_key = $1",
+    [shopKey],
+  );
   return Number(rows[0]?.asked ?? 0);
 }
 
 const isDone = async (task: TaskName): Promise<boolean> =>
-  (await control.pool.query("select from schedule where task = $1 and done_until > now() - period", [task])).rows
-    .length === 1;
+  (await control.pool.query("select from schedule where task = $1 and done_until > now() - period", [task]))
+    .rows.length === 1;
 
 /** Its run fails, and its request stays to be counted. */
 const scheduled = () => ({ ...workerOptions(control, [], logs), hasSchedule: true, firstRetryMs: 600_000 });
@@ -200,7 +222,8 @@ test("of several workers one does a task that is due, once for all the times tha
         await eventually(async () => (await takeDueTask(control.database)) === null, "nothing is due");
         await control.pool.query(HAVE_TURN);
         await eventually(
-          async () => (await control.pool.query("select from sync_run where status = 'failed'")).rows.length === 1,
+          async () =>
+            (await control.pool.query("select from sync_run where status = 'failed'")).rows.length === 1,
           "its run",
         );
         assert.equal(await askedFor(shopKey), 1);

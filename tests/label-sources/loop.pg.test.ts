@@ -9,7 +9,14 @@ import { SourceFailed, SourceRefused } from "../../src/sync/connector.ts";
 import { labelConnector, openJson } from "../../src/sync/connectors/shared/label-run.ts";
 import { LOOP, readWindow } from "../../src/sync/connectors/loop/connector.ts";
 import { startImportShop } from "../support/import-shop.ts";
-import { SMALL_PAGES, connectLabels, orderWithReturn, putOrders, readShares, syncLabels } from "../support/label-shop.ts";
+import {
+  SMALL_PAGES,
+  connectLabels,
+  orderWithReturn,
+  putOrders,
+  readShares,
+  syncLabels,
+} from "../support/label-shop.ts";
 import { before, use } from "../support/use.ts";
 import { RETRY_POLICY } from "../../src/sync/connectors/shared/http.ts";
 import { openLoop } from "../../src/sync/connectors/loop/client.ts";

@@ -6,7 +6,16 @@ import { startShipStationSimulator } from "../../simulators/shipstation/server.t
 import type { ShipStationSimulator } from "../../simulators/shipstation/server.ts";
 import { startImportShop } from "../support/import-shop.ts";
 import { inside } from "../support/inside.ts";
-import { QUICK, SMALL_PAGES, connectLabels, orderWithReturn, putOrders, readShares, syncLabels, tracking } from "../support/label-shop.ts";
+import {
+  QUICK,
+  SMALL_PAGES,
+  connectLabels,
+  orderWithReturn,
+  putOrders,
+  readShares,
+  syncLabels,
+  tracking,
+} from "../support/label-shop.ts";
 import { labelConnector } from "../../src/sync/connectors/shared/label-run.ts";
 import { SHIPSTATION } from "../../src/sync/connectors/shipstation/connector.ts";
 import { use } from "../support/use.ts";

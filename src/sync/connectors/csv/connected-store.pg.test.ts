@@ -16,13 +16,13 @@ const REFUNDS = csv(
 const LABELS = csv("label_id,order_id,charged_at,amount", "b1,o1,2026-01-10T00:00:00Z,4.00");
 const EVENTS = csv("slug,label,starts_on,ends_on", "s,Sale,2026-01-01,2026-01-09");
 const shop = use(startImportShop);
-let shopKey: number;
+let connected: number;
 
 before(async () => {
-  shopKey = await shop.open();
-  await shop.import(shopKey, { "order_lines.csv": LINES, "refunds.csv": REFUNDS });
+  connected = await shop.open();
+  await shop.import(connected, { "order_lines.csv": LINES, "refunds.csv": REFUNDS });
   await putConnection(shop.database, {
-    shopKey,
+    shopKey: connected,
     source: "shopify",
     kind: "store",
     settings: {},
@@ -31,34 +31,34 @@ before(async () => {
 });
 
 test("a folder does not overwrite what a connected store tells", async () => {
-  const dumped = await shop.dump(shopKey);
+  const dumped = await shop.dump(connected);
   for (const files of [
     { "order_lines.csv": LINES },
     { "products.csv": csv("product_id,title", "p,P"), "return_labels.csv": LABELS },
     {},
   ]) {
-    await assert.rejects(shop.import(shopKey, files), /gets its orders and products from shopify/u);
+    await assert.rejects(shop.import(connected, files), /gets its orders and products from shopify/u);
   }
-  assert.deepEqual(await shop.dump(shopKey), dumped);
+  assert.deepEqual(await shop.dump(connected), dumped);
 });
 
 test("M10: labels and sale events come beside a connected store, whose as-of stays", async () => {
   const asOf = "select data_as_of, data_version from workspace where shop_key = $1";
-  const [old] = await shop.rows<{ data_as_of: Date; data_version: number }>(asOf, [shopKey]);
+  const [old] = await shop.rows<{ data_as_of: Date; data_version: number }>(asOf, [connected]);
   const later = new Date("2026-07-01T00:00:00Z");
   const files = { "return_labels.csv": LABELS, "sale_events.csv": EVENTS };
-  const result = await shop.import(shopKey, files, { asOf: later });
+  const result = await shop.import(connected, files, { asOf: later });
   assert.deepEqual([result.counts.return_labels, result.counts.sale_events], [1, 1]);
-  const [current] = await shop.rows<{ data_as_of: Date; data_version: number }>(asOf, [shopKey]);
+  const [current] = await shop.rows<{ data_as_of: Date; data_version: number }>(asOf, [connected]);
   assert.deepEqual(current?.data_as_of, old?.data_as_of);
   assert.equal(current?.data_version, (old?.data_version ?? 0) + 1);
-  assert.equal((await shop.dump(shopKey))["label_share"]?.length, 1);
-  assert.equal((await shop.import(shopKey, files, { asOf: later })).data_version, current?.data_version);
+  assert.equal((await shop.dump(connected))["label_share"]?.length, 1);
+  assert.equal((await shop.import(connected, files, { asOf: later })).data_version, current?.data_version);
 });
 
 test("a store that was disconnected leaves its orders to folders again", async () => {
-  await setCredentials(shop.database, shopKey, "shopify", null);
-  assert.equal((await shop.import(shopKey, { "order_lines.csv": LINES })).imported, true);
+  await setCredentials(shop.database, connected, "shopify", null);
+  assert.equal((await shop.import(connected, { "order_lines.csv": LINES })).imported, true);
 });
 
 const ONE_LINE = csv("order_id,line_id,ordered_at,units", "o1,l1,2026-01-05T10:00:00Z,1");
