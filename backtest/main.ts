@@ -7,7 +7,7 @@ import { existsSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { withContext } from "../bench/context.ts";
 import type { BenchContext } from "../bench/context.ts";
-import { writeDemoFolder } from "../src/control/demo.ts";
+import { writeDemoFolder } from "../src/demo/demo-workspace.ts";
 import { dayOfInstant, dayToText } from "../src/lib/month.ts";
 import { importFolder } from "../src/sync/connectors/csv/import-folder.ts";
 import { countSpikes, scoreHalves, scoreMadeOrders } from "./clusters.ts";

@@ -2,7 +2,7 @@ import { horizonDays } from "../src/metrics/age-curve.ts";
 import { firstDayOfMonth, lastDayOfMonth, monthOfDay } from "../src/lib/month.ts";
 import { outlookModel, outlookOf, unitsBy } from "../src/metrics/outlook.ts";
 import type { DayCurve } from "../src/metrics/outlook.ts";
-import { dayCurves } from "./day-curves.ts";
+import { dayCurves } from "./store-lines.ts";
 import type { StoreLine } from "./store-lines.ts";
 import { PRIMARY_WINDOW_DAYS } from "./warnings.ts";
 

@@ -1,15 +1,13 @@
 import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openKeys } from "../src/control/installation-secret.ts";
+import { openKeys } from "../src/actions/installation/secrets.ts";
 import { migrateInstallation, openInstallation } from "../src/installation.ts";
 import type { Installation } from "../src/installation.ts";
 import { readConfig } from "../src/config.ts";
 import type { Keys } from "../src/lib/keys.ts";
-import type { Database } from "../src/store/database.ts";
-import { loadStore } from "./stores/load-store.ts";
-import type { LoadedStore } from "./stores/load-store.ts";
-import type { StoreKind, StorePlan } from "./stores/store-plan.ts";
+import { addCountedPlan, loadStore } from "./stores/store.ts";
+import type { LoadedStore, StoreKind, StorePlan } from "./stores/store.ts";
 
 /** What the rows of one run share: a database of its own, in a folder that is gone afterwards. */
 export type BenchContext = {
@@ -24,26 +22,13 @@ export type BenchContext = {
   typical(): Promise<LoadedStore>;
   /** The large store, loaded when first asked for. */
   whale(): Promise<LoadedStore>;
+  /** Workspaces with typical stores, or with stores of another size. */
+  crowd(size: { workspaces?: number; change?: Partial<StorePlan> }): Promise<LoadedStore>;
 };
-
-export type ContextOptions = { whaleLines: number; tell: (line: string) => void };
-
-/** A plan with a daily quota, so that every request is counted, that no run can use up. */
-export const COUNTED_PLAN = "bench";
-const ADD_PLAN = {
-  name: "bench_add_plan",
-  text: `insert into plan (plan_key, entitlements, daily_quota)
-         values ($1, '{api_access,data_export,full_leaderboards}', 2000000000)`,
-};
-
-/** Adds `COUNTED_PLAN` to a migrated database. */
-export async function addCountedPlan(database: Database): Promise<void> {
-  await database.rows(ADD_PLAN, [COUNTED_PLAN]);
-}
 
 /** Runs `work` on an embedded database with the service's own settings. */
 export async function withContext<Result>(
-  { whaleLines, tell }: ContextOptions,
+  { whaleLines, tell }: { whaleLines: number; tell: (line: string) => void },
   work: (context: BenchContext) => Promise<Result>,
 ): Promise<Result> {
   const folder = mkdtempSync(join(tmpdir(), "returns-bench-"));
@@ -65,36 +50,33 @@ export async function withContext<Result>(
     await migrateInstallation(opened, tell);
     const { database } = opened;
     const keys = await openKeys(opened);
+    const { tokenPepper } = keys;
     await addCountedPlan(database);
     const stores = new Map<StoreKind, Promise<LoadedStore>>();
     const load = (kind: StoreKind, change: Partial<StorePlan> = {}): Promise<LoadedStore> => {
-      const tokenPepper = keys.tokenPepper;
-      const loaded =
-        stores.get(kind) ?? loadStore(database, { kind, tokenPepper, planKey: COUNTED_PLAN, change, tell });
+      const loaded = stores.get(kind) ?? loadStore(database, { kind, tokenPepper, change, tell });
       stores.set(kind, loaded);
       return loaded;
+    };
+    const roles = {
+      DATABASE_READER_URL: opened.roleUrls.reader,
+      DATABASE_ADMISSION_URL: opened.roleUrls.admission,
+      DATABASE_WORKER_URL: opened.roleUrls.worker,
     };
     return await work({
       installation: opened,
       keys,
-      environment: { ...environment, DATABASE_URL: opened.databaseUrl, ...roleEnvironment(opened) },
+      environment: { ...environment, DATABASE_URL: opened.databaseUrl, ...roles },
       folder,
       tell,
       typical: () => load("typical"),
       whale: () => load("whale", { lines: whaleLines }),
+      crowd: (size) => loadStore(database, { kind: "crowd", tokenPepper, tell, ...size }),
     });
   } finally {
     await leave();
     removeSignals();
   }
-}
-
-function roleEnvironment({ roleUrls }: Installation): Record<string, string> {
-  return {
-    DATABASE_READER_URL: roleUrls.reader,
-    DATABASE_ADMISSION_URL: roleUrls.admission,
-    DATABASE_WORKER_URL: roleUrls.worker,
-  };
 }
 
 /** An interrupted run leaves nothing behind; npm and the launcher may pass the same signal on again. */

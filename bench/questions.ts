@@ -1,160 +1,102 @@
-import { isDeepStrictEqual } from "node:util";
-import { join } from "node:path";
 import { createAdmit } from "../src/admission/admit.ts";
+import type { Answer } from "../src/contract/call.ts";
+import { report } from "../src/endpoints/report.ts";
+import { returnCostLeaderboard } from "../src/endpoints/return-cost-leaderboard.ts";
+import { returnRateLeaderboard } from "../src/endpoints/return-rate-leaderboard.ts";
+import { summary } from "../src/endpoints/summary.ts";
+import { timeseries } from "../src/endpoints/timeseries.ts";
+import { openDatabase } from "../src/store/database.ts";
+import type { Database, Queryable } from "../src/store/database.ts";
+import type { Workspace } from "../src/store/workspace.ts";
 import type { BenchContext } from "./context.ts";
-import { openPool } from "./pool.ts";
-import { alternate, shownNumber, shownTiming, timed } from "./measure.ts";
-import { openColumnar } from "./rivals/columnar.ts";
-import { askNormalized, loadNormalized } from "./rivals/normalized.ts";
-import {
-  admittedWorkspace,
-  askOwn,
-  ownMonths,
-  ownReport,
-  ownReturnCost,
-  ownReturnRate,
-  ownTotal,
-} from "./rivals/own.ts";
-import type { OwnQuestion } from "./rivals/own.ts";
-import {
-  monthsQuestion,
-  reportQuestion,
-  returnCostQuestion,
-  returnRateQuestion,
-  SHARINGS,
-  totalQuestion,
-} from "./rivals/question.ts";
-import type { Question, Row, Sharing, Subject } from "./rivals/question.ts";
-import type { LoadedStore } from "./stores/load-store.ts";
-import type { BenchRow } from "./table.ts";
+import { shownTiming } from "./measure.ts";
+import type { BenchRow } from "./measure.ts";
+import type { LoadedStore } from "./stores/store.ts";
 
-/**
- * Database time of the endpoints on the whale, beside SQL over normalised tables in the same PostgreSQL and beside
- * DuckDB in this process. Refuses to show a row whose three answers differ.
- */
+const ROUNDS = 9;
+
+type Call = { database: Queryable; workspace: Workspace };
+type Question = { name: string; ask: (call: Call) => Promise<Answer> };
+
+/** Database time of the endpoints on the whale, over one connection that reads as the service's own do. */
 export async function measureQuestions(context: BenchContext): Promise<BenchRow[]> {
   const { installation, keys, tell } = context;
   const store = await context.whale();
-  const [{ shopKey, token }] = store.workspaces;
-  tell("Loading the rivals: normalised tables, DuckDB.");
-  await loadNormalized(installation.database, shopKey);
-  const columnar = await openColumnar(installation.database, shopKey, join(context.folder, "facts"));
-  const reading = openPool(installation.databaseUrl, { readOnly: true });
-  const plain = openPool(installation.databaseUrl, { readOnly: false });
+  const reading = openDatabase({
+    url: installation.databaseUrl,
+    maxConnections: 1,
+    readOnly: true,
+    statementTimeoutMs: 0,
+    applicationName: "returns-bench",
+    onConnectionError: () => {},
+  });
   try {
     const admit = createAdmit({ database: installation.database, pepper: keys.tokenPepper });
-    const workspace = await admittedWorkspace(admit, token);
+    const [{ token }] = store.workspaces;
+    const { workspace } = await admit(`Bearer ${token}`, { scope: null, entitlements: [], counted: false });
     const rows: BenchRow[] = [];
-    for (const { own, question } of questionsOf(store)) {
-      tell(`Asking ${question.name}.`);
-      const mine = (await askOwn(own, reading, workspace)).answer;
-      const askSql: Ask = (sharing) => askNormalized(plain, question, sharing);
-      const askDuckDb: Ask = (sharing) => columnar.ask(question, sharing);
-      for (const sharing of SHARINGS) {
-        requireSame(question.name, mine, question.answerOf(await askSql(sharing)), "the SQL");
-        requireSame(question.name, mine, question.answerOf(await askDuckDb(sharing)), "DuckDB");
-      }
-      const [ofSql, ofDuckDb] = [await fasterWay(askSql), await fasterWay(askDuckDb)];
-      const timings = await alternate({
-        own: async () => (await askOwn(own, reading, workspace)).ms,
-        normalized: () => timed(() => askSql(ofSql)),
-        columnar: () => timed(() => askDuckDb(ofDuckDb)),
-      });
-      const factor = (ms: number): string => `${shownNumber(ms / timings.own.medianMs)}×`;
-      const row = {
-        name: `${question.name}, ${store.plan.lines.toLocaleString("en")} lines`,
-        value: shownTiming(timings.own),
-        floor: `SQL ${shownTiming(timings.normalized)}; DuckDB ${shownTiming(timings.columnar)}`,
-        ratio: `SQL ${factor(timings.normalized.medianMs)}; DuckDB ${factor(timings.columnar.medianMs)}`,
-        target: "faster than both",
-      };
-      tell(`${row.value}; ${row.floor}`);
-      rows.push(row);
+    for (const { name, ask } of questionsOf(store)) {
+      tell(`Asking ${name}.`);
+      const tookMs: number[] = [];
+      for (let round = 0; round <= ROUNDS; round += 1) tookMs.push(await databaseMs(ask, reading, workspace));
+      // The first round warms up.
+      const value = shownTiming(tookMs.slice(1));
+      rows.push({ name: `${name}, ${store.plan.lines.toLocaleString("en")} lines: database time`, value });
     }
     return rows;
   } finally {
-    await Promise.all([reading.close(), plain.close()]);
-    columnar.close();
+    await reading.close();
   }
 }
 
-type Ask = (sharing: Sharing) => Promise<Row[][]>;
-
-const SLOW_MS = 1000;
-
-/** Each rival answers in the way that is faster for it: the least of three times each, slow ones of one. */
-async function fasterWay(askRival: Ask): Promise<Sharing> {
-  const leastMs = new Map<Sharing, number>();
-  for (let round = 0; round < 3 && Math.max(0, ...leastMs.values()) < SLOW_MS; round += 1) {
-    for (const sharing of SHARINGS) {
-      const tookMs = await timed(() => askRival(sharing));
-      leastMs.set(sharing, Math.min(tookMs, leastMs.get(sharing) ?? Infinity));
-    }
-  }
-  return SHARINGS.toSorted((left, right) => (leastMs.get(left) ?? 0) - (leastMs.get(right) ?? 0))[0] ?? "as";
-}
-
-function requireSame(name: string, own: unknown, other: unknown, whose: string): void {
-  if (isDeepStrictEqual(own, other)) return;
-  throw new Error(
-    `${name}: ${whose} answers differently.\n${JSON.stringify(own).slice(0, 2000)}\n${JSON.stringify(other).slice(0, 2000)}`,
-  );
+/** Milliseconds that an endpoint waits for the database. */
+async function databaseMs(ask: Question["ask"], database: Database, workspace: Workspace): Promise<number> {
+  let waitedMs = 0;
+  const watched: Queryable = {
+    rows: async <Row>(...statement: Parameters<Queryable["rows"]>) => {
+      const startedMs = performance.now();
+      const rows = await database.rows<Row>(...statement);
+      waitedMs += performance.now() - startedMs;
+      return rows;
+    },
+  };
+  await ask({ database: watched, workspace });
+  return waitedMs;
 }
 
 // The as-of leaves the last month of the store incomplete for the primary window (M5).
-const ALL_MONTHS = { from: "2023-01-01", to: "2025-12-01" };
 const ALL = { start_month: "2023-01", end_month: "2025-11" };
-const MONTH = { from: "2025-11-01", to: "2025-12-01" };
-const YEAR = { from: "2024-12-01", to: "2025-12-01" };
 // A report compares with as many months before: together almost all there are.
-const REPORT_MONTHS = {
-  all: { from: "2023-02-01", to: "2025-12-01" },
-  counted: { from: "2024-07-01", to: "2025-12-01" },
-};
 const REPORT = { start_month: "2024-07", end_month: "2025-11" };
-const MIN_SOLD_UNITS = 20;
+const ROWS = 50;
 
-function questionsOf({ examples }: LoadedStore): { own: OwnQuestion; question: Question }[] {
-  const subjects: [string, Subject][] = [
-    ["a SKU", { kind: "sku", key: examples.sku }],
-    ["a product", { kind: "product", key: examples.productGid }],
-    ["a group", { kind: "family", key: examples.family }],
-    ["the workspace", { kind: "workspace" }],
-  ];
-  const vendor: Subject = { kind: "vendor", key: examples.vendor };
-  const everything: Subject = { kind: "workspace" };
+function questionsOf({ examples }: LoadedStore): Question[] {
+  const subjects = {
+    "a SKU": { sku: examples.sku },
+    "a product": { product_gid: examples.productGid },
+    "a group": { product_group_type: "family" as const, product_group_key: examples.family },
+    "the workspace": {},
+  };
+  const rankings = { "a month": { period: "month" as const }, "a year": { period: "year" as const } };
+  const ofVendor = { vendor: examples.vendor };
   return [
-    ...subjects.map(([name, subject]) => ({
-      own: ownTotal(subject, ALL),
-      question: totalQuestion(`summary of ${name}`, subject, ALL_MONTHS),
-    })),
-    ...subjects.map(([name, subject]) => ({
-      own: ownMonths(subject, ALL),
-      question: monthsQuestion(`timeseries of ${name}`, subject, ALL_MONTHS),
-    })),
-    {
-      own: ownReturnRate("month", undefined),
-      question: returnRateQuestion("return-rate leaderboard of a month", everything, MONTH, MIN_SOLD_UNITS),
-    },
-    {
-      own: ownReturnRate("year", undefined),
-      question: returnRateQuestion("return-rate leaderboard of a year", everything, YEAR, MIN_SOLD_UNITS),
-    },
-    {
-      own: ownReturnRate("year", examples.vendor),
-      question: returnRateQuestion("return-rate leaderboard of a vendor", vendor, YEAR, MIN_SOLD_UNITS),
-    },
-    {
-      own: ownReturnCost(undefined, ALL),
-      question: returnCostQuestion("return-cost leaderboard of three years", everything, ALL_MONTHS),
-    },
-    {
-      own: ownReturnCost(examples.vendor, ALL),
-      question: returnCostQuestion("return-cost leaderboard of a vendor", vendor, ALL_MONTHS),
-    },
-    ...subjects.map(([name, subject]) => ({
-      own: ownReport(subject, REPORT),
-      question: reportQuestion(`report of ${name}`, subject, REPORT_MONTHS),
+    ...Object.entries(subjects).flatMap(([name, selector]): Question[] => [
+      { name: `summary of ${name}`, ask: (call) => summary({ ...call, input: { ...ALL, ...selector } }) },
+      {
+        name: `timeseries of ${name}`,
+        ask: (call) => timeseries({ ...call, input: { ...ALL, ...selector } }),
+      },
+      { name: `report of ${name}`, ask: (call) => report({ ...call, input: { ...REPORT, ...selector } }) },
+    ]),
+    ...Object.entries({ ...rankings, "a vendor": { period: "year" as const, ...ofVendor } }).map(
+      ([name, input]): Question => ({
+        name: `return-rate leaderboard of ${name}`,
+        ask: (call) => returnRateLeaderboard({ ...call, input: { ...input, limit: ROWS } }),
+      }),
+    ),
+    ...Object.entries({ "three years": {}, "a vendor": ofVendor }).map(([name, input]): Question => ({
+      name: `return-cost leaderboard of ${name}`,
+      ask: (call) => returnCostLeaderboard({ ...call, input: { ...ALL, ...input, limit: ROWS } }),
     })),
   ];
 }

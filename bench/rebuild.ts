@@ -3,8 +3,8 @@ import { listCohortMonths } from "../src/store/queries/dirty-month.ts";
 import { setPrimaryWindow } from "../src/store/queries/publish.ts";
 import { rebuildCohorts, rebuildDirtyCohorts } from "../src/sync/cohorts.ts";
 import type { BenchContext } from "./context.ts";
-import { shownTiming, timed, timingOf } from "./measure.ts";
-import type { BenchRow } from "./table.ts";
+import { shownTiming, timed } from "./measure.ts";
+import type { BenchRow } from "./measure.ts";
 
 const DIRTY_MONTHS = ["2023-05-01", "2024-02-01", "2024-09-01", "2025-06-01", "2025-11-01"];
 /** One line in so many: what a sync of a busy hour brings, and a day's. */
@@ -19,9 +19,7 @@ export async function measureRebuild(context: BenchContext): Promise<BenchRow[]>
   const size = `${store.plan.lines.toLocaleString("en")} lines`;
   const row = (name: string, tookMs: readonly number[], target: string): BenchRow => ({
     name: `${name}, ${size}`,
-    value: shownTiming(timingOf([...tookMs])),
-    floor: "",
-    ratio: "",
+    value: shownTiming(tookMs),
     target,
   });
   context.tell("Rolling up all months.");

@@ -4,8 +4,9 @@
  * folder for temporary files, and is removed afterwards.
  */
 import { inspect, parseArgs } from "node:util";
+import { formatTable } from "../src/lib/table.ts";
 import { measureBackfill } from "./backfill.ts";
-import { measureConsole } from "./console/console.ts";
+import { measureConsole } from "./console.ts";
 import { withContext } from "./context.ts";
 import type { BenchContext } from "./context.ts";
 import { measureImport } from "./import.ts";
@@ -19,13 +20,10 @@ import { measureMemory } from "./request/memory.ts";
 import { measureSoak } from "./request/soak.ts";
 import { measureThroughput } from "./request/throughput.ts";
 import { measureToolCalls } from "./request/tool-call.ts";
-import { formatTable } from "./table.ts";
-import type { BenchRow } from "./table.ts";
+import type { BenchRow } from "./measure.ts";
 
-/** `typicalCrowd`: workspaces; null = small ones. */
-type Sizes = { minutes: number; typicalCrowd: number | null };
-type Settings = Sizes & { named: string[]; whaleLines: number };
-type Measure = (context: BenchContext, sizes: Sizes) => Promise<BenchRow[]>;
+type Settings = { named: string[]; whaleLines: number; minutes: number };
+type Measure = (context: BenchContext, minutes: number) => Promise<BenchRow[]>;
 
 /** Rows of one group share a database; other groups get one that holds nothing else. */
 const GROUPS: readonly Readonly<Record<string, Measure>>[] = [
@@ -36,13 +34,13 @@ const GROUPS: readonly Readonly<Record<string, Measure>>[] = [
     console: measureConsole,
     memory: measureMemory,
   },
-  { crowd: (context, { typicalCrowd }) => measureCrowd(context, typicalCrowd) },
+  { crowd: measureCrowd },
   { cluster: measureCluster },
   { fairness: measureFairness },
   { questions: measureQuestions, rebuild: measureRebuild },
   { import: measureImport },
   { backfill: measureBackfill },
-  { soak: (context, { minutes }) => measureSoak(context, minutes) },
+  { soak: measureSoak },
 ];
 
 const NAMES = GROUPS.flatMap((group) => Object.keys(group));
@@ -53,11 +51,10 @@ const WHALE_LINES = 1_500_000;
 const SOAK_MINUTES = 10;
 /** Three of them have settled, through which a line can be drawn that may miss them. */
 const FEWEST_MINUTES = 4;
-const USAGE = `npm run bench -- [row…] [--whale-lines <number>] [--typical-crowd <number>] [--minutes <number>]
+const USAGE = `npm run bench -- [row…] [--whale-lines <number>] [--minutes <number>]
 
   Rows: ${NAMES.join(", ")}; all but ${LONG.join(", ")} unless some are named, about half an hour.
   --whale-lines  order lines of the large store, at least 100000 (default ${WHALE_LINES}; 6000000 is the whole)
-  --typical-crowd  workspaces of typical stores for crowd, instead of 1000 small ones; each takes about 30 MB of disk
   --minutes      of the soak, at least ${FEWEST_MINUTES} (default ${SOAK_MINUTES})
   cluster needs BENCH_CITUS_URL, the coordinator of a Citus on this machine; BENCH_SERVER_URL is compared instead of the embedded server
 `;
@@ -69,12 +66,14 @@ async function main(args: string[]): Promise<number> {
     process.stdout.write(USAGE);
     return 0;
   }
-  const settings = readSettings(args);
-  if (settings === null) {
+  let settings: Settings;
+  try {
+    settings = readSettings(args);
+  } catch {
     process.stderr.write(USAGE);
     return 2;
   }
-  const { named, whaleLines, ...sizes } = settings;
+  const { named, whaleLines, minutes } = settings;
   const isChosen = (name: string): boolean =>
     named.length > 0 ? named.includes(name) : !LONG.includes(name);
   const started = performance.now();
@@ -84,7 +83,7 @@ async function main(args: string[]): Promise<number> {
   };
   const rows: BenchRow[] = [];
   // What was measured before an interruption is not lost.
-  process.once("exit", () => process.stdout.write(formatTable(rows)));
+  process.once("exit", () => process.stdout.write(shownRows(rows)));
   let failures = 0;
   for (const group of GROUPS) {
     const chosen = Object.entries(group).filter(([name]) => isChosen(name));
@@ -93,7 +92,7 @@ async function main(args: string[]): Promise<number> {
       for (const [name, measure] of chosen) {
         try {
           tell(`Measuring ${name}.`);
-          rows.push(...(await measure(context, sizes)));
+          rows.push(...(await measure(context, minutes)));
         } catch (error) {
           failures += 1;
           tell(`${name} failed: ${inspect(error)}`);
@@ -104,34 +103,30 @@ async function main(args: string[]): Promise<number> {
   return failures > 0 ? 1 : 0;
 }
 
-/** Null for what is not understood. */
-function readSettings(args: string[]): Settings | null {
-  const parsed = tryParse(args);
-  if (parsed === null) return null;
-  const { values, positionals } = parsed;
-  const named = [...positionals, ...values.only];
+/** Throws for what is not understood. */
+function readSettings(args: string[]): Settings {
+  const { values, positionals: named } = parseArgs({
+    args,
+    allowPositionals: true,
+    options: {
+      "whale-lines": { type: "string", default: String(WHALE_LINES) },
+      minutes: { type: "string", default: String(SOAK_MINUTES) },
+    },
+  });
   const whaleLines = Number(values["whale-lines"]);
   const minutes = Number(values.minutes);
-  const typicalCrowd = values["typical-crowd"] === undefined ? null : Number(values["typical-crowd"]);
   const isKnown = named.every((name) => NAMES.includes(name));
-  const isCrowd = typicalCrowd === null || (Number.isInteger(typicalCrowd) && typicalCrowd >= 2);
-  const isSound = isKnown && isCrowd && whaleLines >= 100_000 && minutes >= FEWEST_MINUTES;
-  return isSound ? { named, whaleLines, minutes, typicalCrowd } : null;
+  if (!isKnown || !(whaleLines >= 100_000) || !(minutes >= FEWEST_MINUTES)) throw new Error(USAGE);
+  return { named, whaleLines, minutes };
 }
 
-function tryParse(args: string[]) {
-  try {
-    return parseArgs({
-      args,
-      allowPositionals: true,
-      options: {
-        only: { type: "string", multiple: true, default: [] },
-        "whale-lines": { type: "string", default: String(WHALE_LINES) },
-        "typical-crowd": { type: "string" },
-        minutes: { type: "string", default: String(SOAK_MINUTES) },
-      },
-    });
-  } catch {
-    return null;
-  }
+function shownRows(rows: readonly BenchRow[]): string {
+  const cells = rows.map(({ name, value, floor = "", ratio = "", target = "" }) => [
+    name,
+    value,
+    floor,
+    ratio,
+    target,
+  ]);
+  return formatTable(["measured", "value", "floor", "ratio", "target"], cells);
 }

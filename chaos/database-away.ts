@@ -1,7 +1,21 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Finding } from "./finding.ts";
-import { startSubject } from "./subject.ts";
-import type { DatabaseFault, Subject } from "./subject.ts";
+import { joinEmbedded } from "../src/embedded/embedded.ts";
+import { migrate } from "../src/store/migrate.ts";
+import { KEEP_TEST_KEYS, createTestLogins } from "../tests/support/database.ts";
+import { execute } from "../tests/support/server.ts";
+import { startFaultProxy } from "../tests/support/fault-proxy.ts";
+import { openTestPool, serviceEnvironment } from "../tests/support/service.ts";
+import { seedSmallStore } from "../tests/support/small-store.ts";
+import { createTenant } from "../tests/support/tenants.ts";
+import { usageOf } from "../bench/servers.ts";
+import { findingOf } from "./database.ts";
+import type { Finding } from "./database.ts";
 
 const CLIENTS = 20;
 const BEFORE_MS = 3000;
@@ -63,24 +77,22 @@ async function endure(subject: Subject, { name, fault, seconds }: (typeof FAULTS
 
 /**
  * How long readiness went on saying yes, and the highest memory of the fault's second half above that of its first,
- * null where the system does not tell it.
+ * not a number where the system does not tell it.
  */
 async function watch(
   subject: Subject,
   durationMs: number,
-): Promise<[untoldMs: number, memoryGrowth: number | null]> {
+): Promise<[untoldMs: number, memoryGrowth: number]> {
   const start = performance.now();
   const highest: [number, number] = [0, 0];
-  let isKnown = true;
   const told = untilReadiness(subject, false);
   for (let elapsedMs = 0; elapsedMs < durationMs; elapsedMs = performance.now() - start) {
     const half = elapsedMs < durationMs / 2 ? 0 : 1;
     const megabytes = subject.residentMegabytes();
-    isKnown &&= megabytes !== null;
-    highest[half] = Math.max(highest[half], megabytes ?? 0);
+    highest[half] = Math.max(highest[half], megabytes);
     await sleep(200);
   }
-  return [await told, isKnown ? highest[1] - highest[0] : null];
+  return [await told, highest[1] - highest[0]];
 }
 
 async function ask(subject: Subject, asked: Asked[], isOver: () => boolean): Promise<void> {
@@ -120,7 +132,7 @@ type Evidence = {
   untoldMs: number;
   readyMs: number;
   /** Growth in MB from the fault's first half to its second: the collector's saw teeth are in both. */
-  memory: number | null;
+  memory: number;
 };
 
 function judge(evidence: Evidence): Finding {
@@ -138,14 +150,14 @@ function judge(evidence: Evidence): Finding {
     [untoldMs > READINESS_LIMIT_MS, "readiness did not tell"],
     [readyMs > RECOVERY_LIMIT_MS, "readiness came back late"],
     [late.length === 0 || late.some((request) => request.status !== 200), "errors after the recovery"],
-    [memory === null, "memory was not measured"],
-    [memory !== null && memory > MEMORY_LIMIT_MB, "memory grew"],
+    [Number.isNaN(memory), "memory was not measured"],
+    [memory > MEMORY_LIMIT_MB, "memory grew"],
   ];
   const broken = failures.flatMap(([isBroken, what]) => (isBroken ? [what] : []));
   const observed =
     `${asked.length} requests, ${shownAnswers(asked)}, longest ${shownSeconds(longestMs)}, not ready after ${shownSeconds(untoldMs)}, ` +
     `ready again after ${shownSeconds(readyMs)}, memory ${shownGrowth(memory)}`;
-  return { name, held: broken.length === 0, observed: [observed, ...broken].join("; ") };
+  return findingOf(name, [observed], broken);
 }
 
 /** How many of each status; 0 = no answer. */
@@ -155,11 +167,76 @@ function shownAnswers(asked: readonly Asked[]): string {
   return statuses.map((status) => `${byStatus.get(status)?.length} × ${status}`).join(", ");
 }
 
-function shownGrowth(megabytes: number | null): string {
-  if (megabytes === null) return "unknown";
+function shownGrowth(megabytes: number): string {
+  if (Number.isNaN(megabytes)) return "unknown";
   return `${megabytes >= 0 ? "+" : ""}${megabytes} MB`;
 }
 
 function shownSeconds(milliseconds: number): string {
   return `${(milliseconds / 1000).toFixed(1)} s`;
+}
+
+/** stop: PostgreSQL is shut down, which cuts its connections off. blackhole: what is sent there and back is lost. */
+type DatabaseFault = "stop" | "blackhole";
+
+/** A server process whose database can be taken away. */
+type Subject = {
+  address: string;
+  token: string;
+  breakDatabase(fault: DatabaseFault): Promise<void>;
+  /** Comes back when the database is there again. */
+  mendDatabase(): Promise<void>;
+  isRunning(): boolean;
+  /** Resident memory in MB; not a number where the system does not tell. */
+  residentMegabytes(): number;
+  stop(): Promise<void>;
+};
+
+const ENTRY = join(import.meta.dirname, "../tests/support/server-entry.ts");
+
+/** A store of its own on an embedded PostgreSQL of its own, served by one process through a fault proxy. */
+async function startSubject(): Promise<Subject> {
+  const dataFolder = mkdtempSync(join(tmpdir(), "returns-chaos-"));
+  let embedded = await joinEmbedded({ dataFolder, log: console.error });
+  await createTestLogins(embedded.url);
+  await migrate({ url: embedded.url });
+  await execute(embedded.url, KEEP_TEST_KEYS);
+  const pool = openTestPool(embedded.url);
+  const tenant = await createTenant(pool);
+  await seedSmallStore(pool, tenant.shopKey);
+  await pool.end();
+  const url = new URL(embedded.url);
+  const { port } = url;
+  const proxy = await startFaultProxy(Number(port));
+  url.port = String(proxy.port);
+  let isStopped = false;
+  const child = spawn(process.execPath, [ENTRY], {
+    env: { ...serviceEnvironment(url.href), LOG_LEVEL: "silent" },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const ended = once(child, "exit");
+  const [line] = (await once(createInterface(child.stdout), "line")) as [string];
+  return {
+    address: (JSON.parse(line) as { address: string }).address,
+    token: tenant.token,
+    breakDatabase: async (fault) => {
+      isStopped = fault === "stop";
+      if (isStopped) await embedded.release();
+      await proxy.set(isStopped ? "refuse" : "blackhole");
+    },
+    mendDatabase: async () => {
+      if (isStopped) embedded = await joinEmbedded({ dataFolder, log: console.error });
+      if (new URL(embedded.url).port !== port) throw new Error("the database came back on another port");
+      await proxy.set("forward");
+    },
+    isRunning: () => child.exitCode === null && child.signalCode === null,
+    residentMegabytes: () => Math.round(usageOf(child.pid ?? 0).residentMb),
+    stop: async () => {
+      child.kill("SIGKILL");
+      await ended;
+      await proxy.close();
+      await embedded.release();
+      rmSync(dataFolder, { recursive: true, force: true });
+    },
+  };
 }

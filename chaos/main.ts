@@ -3,14 +3,13 @@
  * Exit code 1 when something did not.
  */
 import { formatTable } from "../src/lib/table.ts";
-import { missingCitus } from "./citus/given.ts";
+import { missingCitus } from "./citus/cluster.ts";
 import { run as breakCluster } from "./citus/part.ts";
 import { breakDatabase } from "./database-away.ts";
-import type { Finding } from "./finding.ts";
+import type { Finding } from "./database.ts";
 import { run as sendLargeUpload } from "./large-upload.ts";
 import { runSuites } from "./suites.ts";
-import { run as takeDatabaseFromWorker } from "./worker-database.ts";
-import { run as killWorkers } from "./worker-sigkill.ts";
+import { killWorkersAtRandom, takeDatabaseFromWorker } from "./workers.ts";
 
 type Part = {
   name: string;
@@ -28,7 +27,11 @@ const PARTS: readonly Part[] = [
     does: "the same to a worker during a backfill; compares its rows",
     run: takeDatabaseFromWorker,
   },
-  { name: "worker-kill", does: "kills workers at random points of their runs (SIGKILL)", run: killWorkers },
+  {
+    name: "worker-kill",
+    does: "kills workers at random points of their runs (SIGKILL)",
+    run: killWorkersAtRandom,
+  },
   {
     name: "upload",
     does: "sends 2 GB by the console and imports it; tells the memory of both",

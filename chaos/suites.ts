@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import type { Finding } from "./finding.ts";
+import type { Finding } from "./database.ts";
 
 const TEST_RUNNER = join(import.meta.dirname, "../scripts/test.ts");
 

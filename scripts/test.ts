@@ -3,15 +3,16 @@
  * Tests that need PostgreSQL get one embedded server, or the one named by RETURNS_TEST_DATABASE_URL; those in a browser
  * need Chromium, which is installed where there is none, and those of alerting rules promtool, which is fetched.
  */
-import { type ChildProcess, spawn } from "node:child_process";
-import { globSync, mkdtempSync, rmSync } from "node:fs";
+import { spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { constants, tmpdir } from "node:os";
 import { dirname, join, matchesGlob } from "node:path";
+import { pathToFileURL } from "node:url";
 import { joinEmbedded } from "../src/embedded/embedded.ts";
 import { createTemplate } from "../tests/support/database.ts";
 import { installChromium } from "../tests/support/install-chromium.ts";
 import { fetchPromtool } from "../tests/support/promtool.ts";
-import { withBatches } from "./test-batches.ts";
 
 const project = dirname(import.meta.dirname);
 const fastSettings = {
@@ -50,8 +51,6 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     child?.kill("SIGTERM");
   });
 }
-process.exitCode = await main(process.argv.slice(2));
-
 async function main(args: string[]): Promise<number> {
   const options = args.filter((argument) => argument.startsWith("-"));
   const patterns = args.filter((argument) => !argument.startsWith("-"));
@@ -62,7 +61,7 @@ async function main(args: string[]): Promise<number> {
   }
   if (patterns.length > 0) return runFiles(files, options);
   const isShared = (file: string): boolean => !NEEDS_OWN_PROCESS.test(file);
-  return withBatches(files.filter(isShared), project, (entries) =>
+  return withBatches(files.filter(isShared), (entries) =>
     // What takes longest begins first, so that no process is left to run alone at the end.
     runFiles([...files.filter((file) => !isShared(file)), ...entries], options, files),
   );
@@ -138,3 +137,44 @@ function run(files: string[], options: string[], serverUrl: string | undefined):
     });
   });
 }
+
+const FILES_PER_BATCH = 12;
+const SHARED_SERVICE = "tests/support/shared-service.ts";
+
+/**
+ * Calls `use` with entries that run several test files each, one after the other in one process: to start Node.js and load what
+ * a file tests takes longer than the tests of most. Each file is a suite of its own, whose hooks are its own. Neighbours go to
+ * different batches, because what takes long is often beside its like.
+ */
+async function withBatches<Result>(
+  files: readonly string[],
+  use: (entries: string[]) => Promise<Result>,
+): Promise<Result> {
+  const folder = mkdtempSync(join(tmpdir(), "returns-test-batches-"));
+  try {
+    const count = Math.ceil(files.length / FILES_PER_BATCH);
+    const entries = Array.from({ length: count }, (_, batch) => {
+      const entry = join(folder, `batch-${batch + 1}.test.mjs`);
+      writeFileSync(entry, entryOf(files.filter((_file, index) => index % count === batch)));
+      return entry;
+    });
+    return await use(entries);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function entryOf(files: readonly string[]): string {
+  const addressOf = (file: string): string => JSON.stringify(pathToFileURL(join(project, file)).href);
+  const usesShared = files.some((file) =>
+    readFileSync(join(project, file), "utf8").includes("shared-service.ts"),
+  );
+  // What suites share is loaded before them: it would belong to the first of them otherwise, and end with it.
+  const shared = usesShared ? `import ${addressOf(SHARED_SERVICE)};\n` : "";
+  const suites = files.map(
+    (file) => `suite(${JSON.stringify(file)}, async () => { await import(${addressOf(file)}); });\n`,
+  );
+  return `${shared}import { suite } from "node:test";\n${suites.join("")}`;
+}
+
+process.exitCode = await main(process.argv.slice(2));

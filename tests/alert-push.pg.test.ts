@@ -10,7 +10,7 @@ import {
   rotateEndpoint,
 } from "../src/actions/alert-endpoints/actions.ts";
 import { textInput } from "../src/actions/field.ts";
-import { showNotices } from "../src/control/notice.ts";
+import { showNotices } from "../src/actions/notices/notices.ts";
 import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
 import { RETRY_DELAYS_MS } from "../src/push/retry.ts";
 import { createPerson, setRole } from "./support/people.ts";
@@ -147,7 +147,7 @@ test("nothing is sent before its retry is due, and after a day of retries the en
       isFresh: true,
       session: null,
     } as const;
-    return showNotices(service.installation.database, actor, workspace);
+    return showNotices({ database: service.installation.database, actor, workspace });
   };
   const [notice] = await told(owner.userId);
   assert.match(notice?.title ?? "", /no longer sent to ticket system/u);

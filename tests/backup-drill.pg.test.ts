@@ -160,7 +160,7 @@ test("a backup under load holds one moment, and answers elsewhere as that moment
     assert.ok(asked.length > 100, `${asked.length} questions`);
     const answers = await answersOf(service, asked);
     const { reading, seen } = underLoad(sync.shop.database, asked);
-    const made = await backUp(sync.shop.database, folder, { reading });
+    const made = await backUp(reading, folder);
     await seen.loaded;
     assert.notDeepEqual(await hashesOf(service.database), seen.hashes, "the load changed the source");
 

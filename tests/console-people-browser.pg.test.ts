@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { TestContext } from "node:test";
 import type { BrowserContextOptions, Page } from "playwright-core";
-import { notify } from "../src/control/notice.ts";
+import { notify } from "../src/actions/notices/notices.ts";
 import { useChromium } from "./docs-chromium.ts";
 import { actAs } from "./support/acting-member.ts";
 import { openPage } from "./support/console-page.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { storeHistory } from "../backtest/evidence.ts";
+import { storeHistory } from "../backtest/warnings.ts";
 import { loadStoreLines } from "../backtest/store-lines.ts";
 import { evaluateAlerts } from "../src/alerts/evaluate-alerts.ts";
 import { loadEvidence } from "../src/alerts/early-warnings.ts";

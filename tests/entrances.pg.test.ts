@@ -4,7 +4,7 @@ import type { TestContext } from "node:test";
 import type pg from "pg";
 import pino from "pino";
 import { readConfig } from "../src/config.ts";
-import { requireWorkerPlace } from "../src/control/distribute.ts";
+import { requireWorkerPlace } from "../src/actions/installation/schema.ts";
 import { createIdentity } from "../src/identity/identity.ts";
 import { makeLink } from "../src/identity/link.ts";
 import { makePerson } from "../src/identity/person.ts";

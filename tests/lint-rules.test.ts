@@ -4,7 +4,7 @@ import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } fr
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
-import { lintArguments, oxlintBin } from "../scripts/lint/oxlint.ts";
+import { lintArguments, oxlintBin } from "../scripts/lint/tool.ts";
 
 /** The rules of scripts/lint, which are our own: each by files that break it, and by neighbours that keep it. */
 const root = join(import.meta.dirname, "..");

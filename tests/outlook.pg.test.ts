@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { dayCurves } from "../backtest/day-curves.ts";
-import { loadStoreLines } from "../backtest/store-lines.ts";
+import { dayCurves, loadStoreLines } from "../backtest/store-lines.ts";
 import type { StoreLine } from "../backtest/store-lines.ts";
 import { dayFromText } from "../src/lib/month.ts";
 import type { DayCurveRow } from "../src/store/queries/outlook.ts";

@@ -13,13 +13,13 @@ import { openControlDatabase } from "./support/control.ts";
 import { eventually } from "./support/worker.ts";
 import { makeWorkspace, operatorOf } from "./support/workspace.ts";
 import { textInput } from "../src/actions/field.ts";
-import { runAction } from "../src/actions/action.ts";
+import { readList, runAction } from "../src/actions/action.ts";
 import { before, use } from "./support/use.ts";
 import { createShopNodes } from "../src/admission/shop-nodes.ts";
 import { startUsageWriter } from "../src/admission/usage-writer.ts";
 import { createUser, renameUser } from "../src/actions/people/actions.ts";
 import { OPERATOR } from "../src/control/actor.ts";
-import { showNewestActions } from "../src/control/audit-trail.ts";
+import { auditListOfAll } from "../src/actions/audit/audit.ts";
 import { loseShop } from "./support/lost-shops.ts";
 import { createTenant } from "./support/tenants.ts";
 
@@ -223,14 +223,14 @@ const NO_SHOP = 0;
 test("actions on the installation need no node, whichever is lost", async () => {
   const { lost, others, find } = await loseShop(control.pool, [NO_SHOP, ...(await createShops())]);
   assert.ok(lost.includes(NO_SHOP) && others.length > 0);
+  const caller = { database, actor: OPERATOR, now: new Date() };
   try {
-    const caller = { database, actor: OPERATOR, now: new Date() };
     const { result } = await runAction(createUser, caller, textInput({ name: "Meanwhile" }));
     await runAction(renameUser, caller, textInput({ person: result.user_id, new_name: "Afterwards" }));
   } finally {
     await find();
   }
-  const events = await showNewestActions(database, OPERATOR, null, { since: null, limit: 2 });
+  const events = await readList(auditListOfAll, { ...caller, since: null, limit: 2 });
   assert.deepEqual(
     events.map(({ action, workspace }) => [action, workspace]),
     [

@@ -1,27 +1,23 @@
 import { readFileSync } from "node:fs";
-import { openKeys } from "../../src/control/installation-secret.ts";
+import { openKeys } from "../../src/actions/installation/secrets.ts";
 import { openDatabase } from "../../src/store/database.ts";
 import type { Database } from "../../src/store/database.ts";
 import { distributeInstallation } from "../../src/store/distribute.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import { joinNodes, listServers } from "../../tests/support/citus.ts";
 import { execute, urlOfDatabase } from "../../tests/support/server.ts";
-import { COUNTED_PLAN, addCountedPlan } from "../context.ts";
 import type { BenchContext } from "../context.ts";
-import { loadStore } from "../stores/load-store.ts";
-import type { LoadedStore } from "../stores/load-store.ts";
-import type { BenchRow } from "../table.ts";
-import { putLoad, shownSpread, spreadOf } from "./load.ts";
-import type { LoadRequest } from "./load.ts";
-import { ask } from "./questions.ts";
-import { SPREAD, cpuSecondsOf, startService } from "./server-process.ts";
-import type { MeasuredServer } from "./server-process.ts";
+import { SMALL_STORE, addCountedPlan, loadStore } from "../stores/store.ts";
+import type { BenchRow } from "../measure.ts";
+import { putLoad, SPREAD, cpuSecondsOf, startService } from "../servers.ts";
+import { shownSpread, spreadOf } from "../measure.ts";
+import type { LoadRequest, MeasuredServer } from "../servers.ts";
+import { summariesOf } from "./questions.ts";
 
 const DATABASE_NAME = "returns_bench";
 const WORKSPACES = 500;
 const ROUNDS = 5;
 const LOAD = { connections: 32, seconds: 6, ratePerSecond: null };
-const SMALL_STORE = { lines: 1000, skus: 20, families: 4, categories: 3, vendors: 4 };
 
 const ONE_LOGIN = { DATABASE_READER_URL: "", DATABASE_ADMISSION_URL: "", DATABASE_WORKER_URL: "" };
 
@@ -75,14 +71,12 @@ async function fillDatabase(
     const crowd = await loadStore(database, {
       kind: "crowd",
       tokenPepper: (await openKeys({ ...installation, database })).tokenPepper,
-      planKey: COUNTED_PLAN,
       change: SMALL_STORE,
       workspaces: WORKSPACES,
-      withFacts: false,
       tell,
     });
     if (isCluster) await distributeInstallation(database);
-    return { url, servers, requests: crowd.workspaces.map(summaryOf(crowd)) };
+    return { url, servers, requests: summariesOf(crowd) };
   } finally {
     await database.close();
   }
@@ -97,11 +91,6 @@ function openLoading(url: string): Database {
     applicationName: "returns-bench",
     onConnectionError: () => {},
   });
-}
-
-function summaryOf({ examples }: LoadedStore): (workspace: { token: string }) => LoadRequest {
-  const input = { start_month: "2025-01", end_month: "2025-11", sku: examples.sku };
-  return ({ token }) => ask(token, "/api/v1/summary", input);
 }
 
 async function measureInTurn(context: BenchContext, one: Side, cluster: Side): Promise<BenchRow[]> {
@@ -199,16 +188,12 @@ function rowsOf(one: readonly Round[], cluster: readonly Round[]): BenchRow[] {
       value: `${shown(cluster.map(({ microseconds }) => microseconds[0] ?? 0))}; ${shown(
         cluster.map((round) => total(round) - (round.microseconds[0] ?? 0)),
       )} µs`,
-      floor: "",
-      ratio: "",
-      target: "",
     },
     {
       name: "requests a second in the same rounds",
       value: `${shown(cluster.map(({ perSecond }) => perSecond))}/s`,
       floor: `${shown(one.map(({ perSecond }) => perSecond))}/s with one server`,
       ratio: ratio(({ perSecond }) => perSecond),
-      target: "",
     },
   ];
 }

@@ -1,12 +1,11 @@
-import { COUNTED_PLAN } from "../context.ts";
 import type { BenchContext } from "../context.ts";
-import { loadStore } from "../stores/load-store.ts";
-import type { LoadedStore } from "../stores/load-store.ts";
-import type { BenchRow } from "../table.ts";
-import { putLoad, shownSpread, spreadOf } from "./load.ts";
-import type { LoadRequest, Outcome } from "./load.ts";
-import { ask } from "./questions.ts";
-import { SPREAD, cpuSecondsOf, startService } from "./server-process.ts";
+import { SMALL_STORE } from "../stores/store.ts";
+import type { LoadedStore } from "../stores/store.ts";
+import type { BenchRow } from "../measure.ts";
+import { putLoad, SPREAD, cpuSecondsOf, startService } from "../servers.ts";
+import { shownSpread, spreadOf } from "../measure.ts";
+import type { LoadRequest, Outcome } from "../servers.ts";
+import { summariesOf } from "./questions.ts";
 
 const CONNECTIONS = 32;
 const ROUNDS = 5;
@@ -14,33 +13,20 @@ const RATE_PER_SECOND = 400;
 /** So long that the slowest hundredth of a round are some fifty requests. */
 const PACED = { seconds: 12, ratePerSecond: RATE_PER_SECOND };
 const AS_FAST_AS_ANSWERED = { seconds: 4, ratePerSecond: null };
-/** Small stores: a thousand of them are loaded in minutes. */
-const SMALL_STORE = { lines: 1000, skus: 20, families: 4, categories: 3, vendors: 4 };
 
 type Measured = Outcome & { databaseMicroseconds: number };
 type Round = { one: Measured; many: Measured };
 
 /**
- * The same load over one workspace and over many of its kind, in turn: a thousand small stores, or as many typical ones
- * as asked for.
+ * The same load over one workspace and over a thousand of its kind, in turn.
  */
-export async function measureCrowd(
-  context: BenchContext,
-  typicalWorkspaces: number | null,
-): Promise<BenchRow[]> {
-  const crowd = await loadStore(context.installation.database, {
-    kind: "crowd",
-    tokenPepper: context.keys.tokenPepper,
-    planKey: COUNTED_PLAN,
-    ...(typicalWorkspaces === null ? { change: SMALL_STORE } : { workspaces: typicalWorkspaces }),
-    withFacts: false,
-    tell: context.tell,
-  });
+export async function measureCrowd(context: BenchContext): Promise<BenchRow[]> {
+  const crowd = await context.crowd({ change: SMALL_STORE });
   context.tell("Asking one workspace, and all.");
   const service = await startService(context.environment);
   try {
-    const one = crowd.workspaces.slice(0, 1).flatMap(summaryOf(crowd));
-    const many = crowd.workspaces.flatMap(summaryOf(crowd));
+    const many = summariesOf(crowd);
+    const one = many.slice(0, 1);
     const put = async (requests: readonly LoadRequest[], how: typeof PACED | typeof AS_FAST_AS_ANSWERED) => {
       const before = await admissionSeconds(context);
       const outcome = await putLoad({ address: service.address, connections: CONNECTIONS, requests, ...how });
@@ -70,11 +56,6 @@ const LIST_ADMISSION = {
 async function admissionSeconds({ installation }: BenchContext): Promise<number> {
   const rows = await installation.database.rows<{ pid: number }>(LIST_ADMISSION, []);
   return rows.reduce((sum, { pid }) => sum + cpuSecondsOf(pid), 0);
-}
-
-function summaryOf({ examples }: LoadedStore): (workspace: { token: string }) => LoadRequest[] {
-  const input = { start_month: "2025-01", end_month: "2025-11", sku: examples.sku };
-  return ({ token }) => [ask(token, "/api/v1/summary", input)];
 }
 
 function rowsOf(crowd: LoadedStore, paced: readonly Round[], asFast: readonly Round[]): BenchRow[] {

@@ -1,12 +1,10 @@
-import { COUNTED_PLAN } from "../context.ts";
 import type { BenchContext } from "../context.ts";
-import { loadStore } from "../stores/load-store.ts";
-import type { LoadedStore } from "../stores/load-store.ts";
-import type { BenchRow } from "../table.ts";
-import { putLoad, shownSpread, spreadOf, tryLoad } from "./load.ts";
-import type { LoadRequest, Outcome } from "./load.ts";
-import { ask } from "./questions.ts";
-import { SPREAD, startService } from "./server-process.ts";
+import type { LoadedStore } from "../stores/store.ts";
+import type { BenchRow } from "../measure.ts";
+import { putLoad, tryLoad, SPREAD, startService } from "../servers.ts";
+import { shownSpread, spreadOf } from "../measure.ts";
+import type { LoadRequest, Outcome } from "../servers.ts";
+import { ask, summariesOf } from "./questions.ts";
 
 const ROUNDS = 5;
 /** So few that one at a time keeps up beside the others: its p99 tells of waiting, not of a backlog. */
@@ -24,17 +22,10 @@ type Round = { alone: Outcome; besideOne: Outcome; besideFive: Outcome };
  * fast as they are answered. Nothing is remembered, so that each request needs statements.
  */
 export async function measureFairness(context: BenchContext): Promise<BenchRow[]> {
-  const store = await loadStore(context.installation.database, {
-    kind: "crowd",
-    tokenPepper: context.keys.tokenPepper,
-    planKey: COUNTED_PLAN,
-    workspaces: WORKSPACES,
-    withFacts: false,
-    tell: context.tell,
-  });
-  const [quiet, ...busy] = store.workspaces;
+  const store = await context.crowd({ workspaces: WORKSPACES });
+  const [, ...busy] = store.workspaces;
   const service = await startService({ ...context.environment, ANSWER_MEMORY_MB: "0" });
-  const quietLoad = { address: service.address, requests: [summaryOf(quiet, store)], ...QUIET };
+  const quietLoad = { address: service.address, requests: summariesOf(store).slice(0, 1), ...QUIET };
   const putBeside = async (workspaces: readonly Workspace[]): Promise<Outcome> => {
     const noise = tryLoad({ address: service.address, requests: workspaces.map(reportOf), ...BUSY });
     const outcome = await putLoad(quietLoad);
@@ -61,10 +52,6 @@ export async function measureFairness(context: BenchContext): Promise<BenchRow[]
   }
 }
 
-function summaryOf({ token }: Workspace, { examples }: LoadedStore): LoadRequest {
-  return ask(token, "/api/v1/summary", { start_month: "2025-01", end_month: "2025-11", sku: examples.sku });
-}
-
 function reportOf({ token }: Workspace): LoadRequest {
   return ask(token, "/api/v1/report", { start_month: "2023-01", end_month: "2025-11", breakdownBy: "sku" });
 }
@@ -77,6 +64,5 @@ function rowOf(beside: string, rounds: readonly Round[], outcomeOf: (round: Roun
     value: `${shown((round) => outcomeOf(round).p99Ms, 1)} ms`,
     floor: `${shown(({ alone }) => alone.p99Ms, 1)} ms alone`,
     ratio: shown((round) => outcomeOf(round).p99Ms / round.alone.p99Ms, 1),
-    target: "",
   };
 }

@@ -1,12 +1,10 @@
 import type { BenchContext } from "../context.ts";
-import type { LoadedStore } from "../stores/load-store.ts";
-import type { BenchRow } from "../table.ts";
-import { startFloor } from "./floor.ts";
-import { putLoad, shownSpread, spreadOf } from "./load.ts";
-import type { LoadRequest, Outcome } from "./load.ts";
-import { dashboardMix, questionsOf } from "./questions.ts";
-import { SPREAD, startService } from "./server-process.ts";
-import type { MeasuredServer } from "./server-process.ts";
+import type { LoadedStore } from "../stores/store.ts";
+import type { BenchRow } from "../measure.ts";
+import { startFloor, dashboardMix, questionsOf } from "./questions.ts";
+import { putLoad, SPREAD, startService } from "../servers.ts";
+import { shownSpread, spreadOf } from "../measure.ts";
+import type { LoadRequest, Outcome, MeasuredServer } from "../servers.ts";
 
 const TYPICAL_P99_LIMIT_MS = 10;
 const WHALE_P99_LIMIT_MS = 25;

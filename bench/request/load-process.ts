@@ -3,11 +3,134 @@
  * Without a rate every connection asks as fast as it is answered. With one, requests start at their appointed times
  * whatever the answers take, and a latency runs from the appointed time.
  */
+import { connect } from "node:net";
+import type { Socket } from "node:net";
 import { createHistogram } from "node:perf_hooks";
 import { text } from "node:stream/consumers";
-import { openConnections } from "./connections.ts";
-import type { Connections } from "./connections.ts";
-import type { Load, LoadRequest, Outcome } from "./load.ts";
+import type { Load, LoadRequest, Outcome } from "../servers.ts";
+
+type Connections = {
+  /** Sends a request as soon as a connection is free, in the order of asking; `answered` gets the status, 0 = none came. */
+  ask(request: string, answered: (status: number) => void): void;
+  close(): void;
+};
+
+type Asked = { request: string; answered: (status: number) => void };
+
+const LONGEST_ANSWER_MS = 30_000;
+const END_OF_HEAD = Buffer.from("\r\n\r\n");
+
+/**
+ * HTTP/1.1 over connections that stay open, for answers with a Content-Length or in chunks: as little work for each
+ * request as can be, so that what is measured is the server and not who asks.
+ */
+async function openConnections(target: {
+  hostname: string;
+  port: number;
+  connections: number;
+}): Promise<Connections> {
+  const waiting: Asked[] = [];
+  const free: Connection[] = [];
+  const isAnswered = (connection: Connection): void => {
+    const next = waiting.shift();
+    if (next === undefined) free.push(connection);
+    else connection.send(next);
+  };
+  const all = await Promise.all(
+    Array.from({ length: target.connections }, () => Connection.open(target, isAnswered)),
+  );
+  free.push(...all);
+  return {
+    ask: (request, answered) => {
+      const connection = free.pop();
+      if (connection === undefined) waiting.push({ request, answered });
+      else connection.send({ request, answered });
+    },
+    close: () => {
+      for (const connection of all) connection.close();
+    },
+  };
+}
+
+class Connection {
+  readonly #socket: Socket;
+  readonly #isFree: (connection: Connection) => void;
+  #asked: Asked | null = null;
+  #received: Buffer = Buffer.alloc(0);
+
+  static async open(
+    { hostname, port }: { hostname: string; port: number },
+    isFree: (connection: Connection) => void,
+  ): Promise<Connection> {
+    const socket = connect({ host: hostname, port, noDelay: true });
+    await new Promise((done, fail) => socket.once("connect", done).once("error", fail));
+    return new Connection(socket, isFree);
+  }
+
+  private constructor(socket: Socket, isFree: (connection: Connection) => void) {
+    this.#socket = socket;
+    this.#isFree = isFree;
+    socket.on("data", (bytes) => this.#receive(bytes as Buffer));
+    socket.on("error", () => socket.destroy());
+    socket.setTimeout(LONGEST_ANSWER_MS, () => {
+      if (this.#asked !== null) socket.destroy();
+    });
+    // Every request that it still gets fails at once.
+    socket.on("close", () => this.#answer(0));
+  }
+
+  send(asked: Asked): void {
+    this.#asked = asked;
+    if (this.#socket.destroyed) setImmediate(() => this.#answer(0));
+    else this.#socket.write(asked.request);
+  }
+
+  close(): void {
+    this.#socket.destroy();
+  }
+
+  #receive(bytes: Buffer): void {
+    this.#received = this.#received.length === 0 ? bytes : Buffer.concat([this.#received, bytes]);
+    const headLength = this.#received.indexOf(END_OF_HEAD);
+    if (headLength === -1) return;
+    const head = this.#received.toString("latin1", 0, headLength);
+    const length = lengthOf(this.#received, head);
+    if (Number.isNaN(length)) {
+      this.#socket.destroy();
+      return;
+    }
+    if (this.#received.length < length) return;
+    this.#received = this.#received.subarray(length);
+    this.#answer(Number(head.slice(9, 12)));
+  }
+
+  #answer(status: number): void {
+    const asked = this.#asked;
+    if (asked === null) return;
+    this.#asked = null;
+    asked.answered(status);
+    this.#isFree(this);
+  }
+}
+
+/** Bytes of the answer at the beginning of what was received; infinite while that cannot be told, NaN if it never can. */
+function lengthOf(received: Buffer, head: string): number {
+  const start = head.length + END_OF_HEAD.length;
+  const bodyLength = /^content-length: (\d+)/imu.exec(head)?.[1];
+  if (bodyLength !== undefined) return start + Number(bodyLength);
+  return /^transfer-encoding: chunked/imu.test(head) ? endOfChunks(received, start) : Number.NaN;
+}
+
+/** RFC 9112, section 7.1: each chunk behind its size in hexadecimal digits, the last one empty. */
+function endOfChunks(received: Buffer, start: number): number {
+  for (let place = start; ;) {
+    const endOfSize = received.indexOf("\r\n", place);
+    if (endOfSize === -1) return Infinity;
+    const size = Number.parseInt(received.toString("latin1", place, endOfSize), 16);
+    place = endOfSize + size + 2 * "\r\n".length;
+    if (!(size > 0)) return place;
+  }
+}
 
 const load = JSON.parse(await text(process.stdin)) as Load;
 const outcome =

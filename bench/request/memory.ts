@@ -3,13 +3,12 @@ import { exportReport } from "../../src/contract/export-report.ts";
 import { summary } from "../../src/contract/summary.ts";
 import type { BenchContext } from "../context.ts";
 import { shownMegabytes } from "../measure.ts";
-import type { LoadedStore } from "../stores/load-store.ts";
-import type { BenchRow } from "../table.ts";
-import { putLoad } from "./load.ts";
-import { highestMb, watchMemory } from "./memory-samples.ts";
+import { LAST_MONTH } from "../stores/store.ts";
+import type { LoadedStore } from "../stores/store.ts";
+import type { BenchRow } from "../measure.ts";
+import { putLoad, highestMb, watchMemory, startService } from "../servers.ts";
 import { ask, dashboardMix, questionOf } from "./questions.ts";
-import { startService } from "./server-process.ts";
-import type { MeasuredServer } from "./server-process.ts";
+import type { MeasuredServer } from "../servers.ts";
 
 /** Until the engine has given back what the start took. */
 const IDLE_AFTER_MS = 20_000;
@@ -64,7 +63,7 @@ export async function measureMemory(context: BenchContext): Promise<BenchRow[]> 
 async function exportReports(service: MeasuredServer, store: LoadedStore): Promise<number> {
   let bytes = 0;
   for (const firstMonth of EXPORTED_FROM) {
-    const months = { start_month: firstMonth, end_month: store.lastMonth };
+    const months = { start_month: firstMonth, end_month: LAST_MONTH };
     const { path, headers } = ask(store.workspaces[0].token, exportReport.path, months);
     const response = await fetch(service.address + path, { headers });
     if (response.status !== 200) throw new Error(`the export answered ${response.status}`);

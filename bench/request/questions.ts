@@ -1,7 +1,11 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import type { Endpoint } from "../../src/contract/endpoint.ts";
 import { ENDPOINTS } from "../../src/contract/registry.ts";
-import type { LoadedStore } from "../stores/load-store.ts";
-import type { LoadRequest } from "./load.ts";
+import type { BenchContext } from "../context.ts";
+import { startLikeService } from "../servers.ts";
+import type { LoadRequest, MeasuredServer } from "../servers.ts";
+import type { LoadedStore } from "../stores/store.ts";
 
 const FIRST_MONTH = "2025-01";
 const LAST_MONTH = "2025-11";
@@ -27,6 +31,12 @@ export function questionOf(
     ...(takes("start_month") ? { start_month: FIRST_MONTH, end_month: LAST_MONTH } : {}),
     ...(takes("sku") && !endpoint.path.includes("leaderboards") ? { sku: examples.sku } : {}),
   });
+}
+
+/** The summary of the SKU with most sales, once for each workspace. */
+export function summariesOf({ workspaces, examples }: LoadedStore): LoadRequest[] {
+  const input = { start_month: FIRST_MONTH, end_month: LAST_MONTH, sku: examples.sku };
+  return workspaces.map(({ token }) => ask(token, "/api/v1/summary", input));
 }
 
 /** One question for each endpoint, by its name. */
@@ -64,4 +74,23 @@ export function dashboardMix({ examples, plan }: LoadedStore, token: string): Lo
 /** As the generated stores name their SKUs. */
 function skuName(number: number): string {
   return `SK${String(number).padStart(6, "0")}`;
+}
+
+const FLOOR = join(import.meta.dirname, "floor-server.ts");
+
+/** Starts the floor with the answers that the service gives to a question of each endpoint. */
+export async function startFloor(
+  context: BenchContext,
+  service: MeasuredServer,
+  questions: ReadonlyMap<string, LoadRequest>,
+): Promise<MeasuredServer> {
+  const texts: Record<string, string> = {};
+  for (const [name, { path, headers }] of questions) {
+    const response = await fetch(service.address + path, { headers });
+    if (response.status !== 200) throw new Error(`${name} answered ${response.status}`);
+    texts[name] = await response.text();
+  }
+  const file = join(context.folder, "floor.json");
+  writeFileSync(file, JSON.stringify(texts));
+  return startLikeService(FLOOR, file);
 }

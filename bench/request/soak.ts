@@ -1,13 +1,9 @@
-import { COUNTED_PLAN } from "../context.ts";
 import type { BenchContext } from "../context.ts";
 import { shownMegabytes, shownNumber } from "../measure.ts";
-import { loadStore } from "../stores/load-store.ts";
-import type { BenchRow } from "../table.ts";
-import { tryLoad } from "./load.ts";
-import { watchMemory } from "./memory-samples.ts";
-import type { MemorySample } from "./memory-samples.ts";
+import type { BenchRow } from "../measure.ts";
+import { tryLoad, watchMemory, startService } from "../servers.ts";
+import type { MemorySample } from "../servers.ts";
 import { dashboardMix } from "./questions.ts";
-import { startService } from "./server-process.ts";
 
 const CONNECTIONS = 32;
 const WORKSPACES = 10;
@@ -22,15 +18,7 @@ const SETTLING_SHARE = 0.25;
  * request is counted in the daily quota.
  */
 export async function measureSoak(context: BenchContext, minutes: number): Promise<BenchRow[]> {
-  const { keys } = context;
-  const { database } = context.installation;
-  const store = await loadStore(database, {
-    kind: "crowd",
-    tokenPepper: keys.tokenPepper,
-    planKey: COUNTED_PLAN,
-    workspaces: WORKSPACES,
-    tell: context.tell,
-  });
+  const store = await context.crowd({ workspaces: WORKSPACES });
   const service = await startService(context.environment);
   try {
     const requests = store.workspaces.flatMap(({ token }) => dashboardMix(store, token));
@@ -58,7 +46,6 @@ export async function measureSoak(context: BenchContext, minutes: number): Promi
         name: "its failed requests",
         value: `${half.failures} of ${half.requests.toLocaleString("en")}; ${full.failures} of ${full.requests.toLocaleString("en")} at full load`,
         floor: `p50 ${half.p50Ms.toFixed(1)} ms, p99 ${half.p99Ms.toFixed(1)} ms`,
-        ratio: "",
         target: "0",
       },
     ];

@@ -1,14 +1,11 @@
 import type { Endpoint } from "../../src/contract/endpoint.ts";
 import { ENDPOINTS } from "../../src/contract/registry.ts";
 import type { BenchContext } from "../context.ts";
-import type { BenchRow } from "../table.ts";
-import { compare } from "./alternate.ts";
-import type { Comparison, Rounds } from "./alternate.ts";
-import { shownSpread } from "./load.ts";
-import type { LoadRequest } from "./load.ts";
-import { questionsOf } from "./questions.ts";
-import { startFloor } from "./floor.ts";
-import { SPREAD, startService } from "./server-process.ts";
+import type { BenchRow } from "../measure.ts";
+import { compare, SPREAD, startService } from "../servers.ts";
+import { shownSpread } from "../measure.ts";
+import type { Comparison, Rounds, LoadRequest } from "../servers.ts";
+import { questionsOf, startFloor } from "./questions.ts";
 
 const FIRST_ROW: Rounds = { rounds: 7, seconds: 3, connections: 32 };
 const OTHER_ROWS: Rounds = { rounds: 3, seconds: 2, connections: 32 };

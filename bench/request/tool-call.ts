@@ -2,14 +2,11 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { summary } from "../../src/contract/summary.ts";
 import type { BenchContext } from "../context.ts";
-import type { BenchRow } from "../table.ts";
-import { compare } from "./alternate.ts";
-import type { Comparison, Side } from "./alternate.ts";
-import { shownSpread } from "./load.ts";
-import type { LoadRequest, Spread } from "./load.ts";
+import type { BenchRow, Spread } from "../measure.ts";
+import { compare, SPREAD, startLikeService, startService } from "../servers.ts";
+import { shownSpread } from "../measure.ts";
+import type { Comparison, Side, LoadRequest, MeasuredServer } from "../servers.ts";
 import { questionOf } from "./questions.ts";
-import { SPREAD, startLikeService, startService } from "./server-process.ts";
-import type { MeasuredServer } from "./server-process.ts";
 
 const SDK = join(import.meta.dirname, "sdk-server.ts");
 const CONNECTIONS = 32;

@@ -1,17 +1,18 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { cpSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Finding } from "../finding.ts";
-import {
-  disturbances,
-  findingOf,
-  longestMs,
-  partOf,
-  shownOutcomes,
-  shownPart,
-  shownSeconds,
-} from "./evidence.ts";
-import type { Part } from "./evidence.ts";
-import type { Scene } from "./scene.ts";
-import { DONE } from "./traffic.ts";
+import { knownMigrations } from "../../src/store/migrate.ts";
+import { serviceEnvironment } from "../../tests/support/service.ts";
+import { findingOf } from "../database.ts";
+import type { Finding } from "../database.ts";
+import { PROJECT } from "./fleet.ts";
+import type { Scene } from "./part.ts";
+import { DONE, ACCEPTED, ACCEPTED_AGAIN } from "./traffic.ts";
+import type { Tried } from "./traffic.ts";
 
 const NODE_AWAY_MS = 20_000;
 const COORDINATOR_AWAY_MS = 5000;
@@ -112,7 +113,7 @@ export async function addNode(scene: Scene): Promise<Finding> {
 }
 
 /** Does something that no shop may notice; `cause` resolves to what it did, `ends` are those of syncs beside success. */
-export async function undisturbed(
+async function undisturbed(
   scene: Scene,
   name: string,
   cause: () => Promise<string>,
@@ -137,7 +138,7 @@ export async function undisturbed(
   ];
   return findingOf(
     name,
-    [[shownSeconds(tookMs), did].filter((text) => text !== "").join(", "), shownPart(part)],
+    [[shownSeconds(tookMs), did].filter((words) => words !== "").join(", "), shownPart(part)],
     problems,
   );
 }
@@ -195,4 +196,147 @@ async function untilCaughtUp(
 
 function shownCatchUp(milliseconds: number | null): string {
   return milliseconds === null ? "no time" : shownSeconds(milliseconds);
+}
+
+/** Part of what was tried: of some shops, within some time. */
+type Part = { requests: Tried[]; webhooks: Tried[]; imports: Tried[]; runs: Run[] };
+
+/** A sync run; `outcome` is its status. */
+type Run = Tried;
+
+/** What overlaps the time, of the shops that fit. */
+async function partOf(
+  scene: Scene,
+  fromMs: number,
+  toMs: number,
+  fits: (shopKey: number) => boolean,
+): Promise<Part> {
+  const within = (all: readonly Tried[]): Tried[] =>
+    all.filter(({ shopKey, startedMs, endedMs }) => fits(shopKey) && endedMs >= fromMs && startedMs <= toMs);
+  const { requests, webhooks, imports } = scene.traffic;
+  return {
+    requests: within(requests),
+    webhooks: within(webhooks),
+    imports: within(imports),
+    runs: within(await listRuns(scene)),
+  };
+}
+
+async function listRuns({ cluster, synced }: Scene): Promise<Run[]> {
+  const runs: Run[] = [];
+  for (const { shopKey } of synced) {
+    const found = await cluster.rows<{
+      status: string;
+      started_at: Date;
+      finished_at: Date | null;
+      error: string | null;
+    }>(
+      "select status, started_at, finished_at, error from sync_run where shop_key = $1 order by started_at",
+      [shopKey],
+    );
+    for (const { status, started_at, finished_at, error } of found) {
+      runs.push({
+        shopKey,
+        startedMs: started_at.getTime(),
+        endedMs: finished_at?.getTime() ?? Date.now(),
+        outcome: error === null ? status : `${status}: ${error}`,
+      });
+    }
+  }
+  return runs;
+}
+
+/** What is wrong with traffic that must not notice anything, one sentence each; `ends` are those of syncs beside success. */
+function disturbances(part: Part, whose: string, ends: readonly string[] = []): string[] {
+  return [
+    ...unless(part.requests, ["200"], `requests ${whose}`),
+    ...unless(part.webhooks, [ACCEPTED, ACCEPTED_AGAIN], `webhooks ${whose}`),
+    ...unless(part.imports, [DONE], `imports ${whose}`),
+    ...unless(part.runs, ["succeeded", "running", ...ends], `syncs ${whose}`),
+  ];
+}
+
+function unless(tried: readonly Tried[], good: readonly string[], what: string): string[] {
+  if (tried.length === 0) return [`no ${what}`];
+  const bad = tried.filter(({ outcome }) => !good.includes(outcome));
+  return bad.length === 0 ? [] : [`${bad.length} of ${tried.length} ${what}: ${shownOutcomes(bad)}`];
+}
+
+/** How many of each outcome. */
+function shownOutcomes(tried: readonly Tried[]): string {
+  const byOutcome = [...Map.groupBy(tried, ({ outcome }) => outcome)];
+  const shown = byOutcome.map(([outcome, those]) => `${those.length} × ${outcome.replaceAll(/\s+/gu, " ")}`);
+  return shown.join(", ") || "none";
+}
+
+function shownPart({ requests, webhooks, imports, runs }: Part): string {
+  return (
+    `requests ${shownOutcomes(requests)} (longest ${shownSeconds(longestMs(requests))}), webhooks ${shownOutcomes(webhooks)}, ` +
+    `imports ${shownOutcomes(imports)}, syncs ${shownOutcomes(runs)}`
+  );
+}
+
+function longestMs(tried: readonly Tried[]): number {
+  return Math.max(0, ...tried.map(({ startedMs, endedMs }) => endedMs - startedMs));
+}
+
+function shownSeconds(milliseconds: number): string {
+  return `${(milliseconds / 1000).toFixed(1)} s`;
+}
+
+/** What a later version might add, which this one works with: a column of a table of shops, and a table of its own. */
+const migrationAfter = (last: string): string => `-- Works with ${last}.
+alter table workspace add column chaos_note text;
+create table chaos_note (
+  shop_key bigint not null references workspace on delete cascade,
+  note text not null,
+  primary key (shop_key, note)
+);
+`;
+
+/** Folders with code; the others are linked. */
+const COPIED: ReadonlySet<string> = new Set(["src", "tests"]);
+
+/** A newer version, with one migration more, takes this one's place process by process. */
+export async function upgradeRolling(scene: Scene): Promise<Finding> {
+  const checkout = mkdtempSync(join(tmpdir(), "returns-chaos-version-"));
+  try {
+    for (const part of readdirSync(PROJECT)) {
+      if (COPIED.has(part)) cpSync(join(PROJECT, part), join(checkout, part), { recursive: true });
+      else symlinkSync(join(PROJECT, part), join(checkout, part));
+    }
+    const last = (await knownMigrations()).at(-1) ?? "";
+    writeFileSync(join(checkout, "src/store/migrations/9999_chaos_note.sql"), migrationAfter(last));
+    const replace = (): Promise<string> => replaceAll(scene, checkout);
+    // A worker that is stopped hands its runs on to the next one.
+    return await undisturbed(scene, "a rolling upgrade across a migration", replace, ["interrupted"]);
+  } finally {
+    // What its processes run is loaded already.
+    rmSync(checkout, { recursive: true, force: true });
+  }
+}
+
+/** Old servers answer on the new schema until a new one takes requests beside them. */
+async function replaceAll({ cluster, fleet }: Scene, checkout: string): Promise<string> {
+  const [oldServers, oldWorkers] = [[...fleet.servers], [...fleet.workers]];
+  await migrateWith(checkout, cluster.url);
+  for (const old of oldServers) {
+    await fleet.addServer(checkout);
+    await old.stop();
+  }
+  for (const old of oldWorkers) {
+    await fleet.addWorker(checkout);
+    await old.stop();
+  }
+  return `${oldServers.length} servers and ${oldWorkers.length} workers replaced`;
+}
+
+async function migrateWith(checkout: string, databaseUrl: string): Promise<void> {
+  const main = join(checkout, "src/cli/main.ts");
+  const child = spawn(process.execPath, [main, "migrate", "--distribute"], {
+    env: { PATH: process.env["PATH"], ...serviceEnvironment(databaseUrl) },
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  const [said, [code]] = await Promise.all([text(child.stderr), once(child, "exit")]);
+  if (code !== 0) throw new Error(`migrate ended with ${code}: ${said}`);
 }

@@ -7,7 +7,7 @@ import type { Message } from "../../simulators/shopify/webhooks.ts";
 import type { Change } from "../../simulators/shopify/changes.ts";
 import { OPERATOR } from "../../src/control/actor.ts";
 import { connectSource } from "../../src/control/connect.ts";
-import { importIntoWorkspace } from "../../src/control/import.ts";
+import { importIntoWorkspace } from "../../src/actions/uploads/import-folder.ts";
 import { runAction } from "../../src/actions/action.ts";
 import { textInput } from "../../src/actions/field.ts";
 import { createToken } from "../../src/actions/tokens/actions.ts";

@@ -1,13 +1,14 @@
+import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { installed, load, runNode } from "./packages.ts";
+import { projectRoot } from "../lint/tool.ts";
 
 /** Where the service answers MCP, and as whom. */
 export type Target = { url: string; token: string };
 
 /** What a client saw: the tools by name, and the text of each call's result. */
-export type Seen = { tools: string[]; text: (tool: string) => string };
+type Seen = { tools: string[]; text: (tool: string) => string };
 
 /** A client of somebody else's making, and the revision it speaks here: it lists the tools, then calls those given. */
 export type RealClient = {
@@ -207,4 +208,35 @@ function seen(tools: { name: string }[], results: ReadonlyMap<string, CallResult
 
 function bearer(token: string): { authorization: string } {
   return { authorization: `Bearer ${token}` };
+}
+
+const TIMEOUT_MS = 60_000;
+
+/** Imports by a name that is known at run time only: the packages are for these scripts alone. */
+export async function load<Module>(name: string): Promise<Module> {
+  return (await import(name)) as Module;
+}
+
+/** A file of an installed package. */
+export function installed(path: string): string {
+  return join(projectRoot, "node_modules", path);
+}
+
+/** Runs a script on this Node.js until it ends; one that hangs is killed and has no exit code. */
+export async function runNode(
+  scriptArguments: readonly string[],
+  env: NodeJS.ProcessEnv,
+): Promise<{ code: number | null; output: string; errors: string }> {
+  const child = spawn(process.execPath, scriptArguments, { env, stdio: ["ignore", "pipe", "pipe"] });
+  let output = "";
+  let errors = "";
+  child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()));
+  child.stderr.on("data", (chunk: Buffer) => (errors += chunk.toString()));
+  const timer = setTimeout(() => child.kill("SIGKILL"), TIMEOUT_MS);
+  const code = await new Promise<number | null>((resolve, reject) => {
+    child.on("error", reject);
+    child.on("close", resolve);
+  });
+  clearTimeout(timer);
+  return { code, output, errors };
 }

@@ -4,9 +4,8 @@ import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Engine } from "./engine.ts";
-import { attempt, demand } from "./shell.ts";
-import type { Ran } from "./shell.ts";
+import type { Engine, Ran } from "./engine.ts";
+import { attempt, demand } from "./engine.ts";
 
 /** A container of the image: the image's user, a read-only root, no capabilities, and a volume for /data. */
 export type Container = {

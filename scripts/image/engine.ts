@@ -1,6 +1,15 @@
-import { existsSync } from "node:fs";
-import { join } from "node:path";
-import { attempt, demand, hasProgram, work } from "./shell.ts";
+import { spawn, spawnSync } from "node:child_process";
+import {
+  existsSync,
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { join, delimiter, dirname } from "node:path";
 
 /** What builds the image: a daemon's or podman's command, or Debian's buildah in a store of its own. */
 export type Engine = { name: "docker" | "podman" | "buildah"; command: (...args: string[]) => string[] };
@@ -27,7 +36,7 @@ export function chooseEngine(folder: string): Engine {
 }
 
 /** Installs Debian's packages of which the programs of the same name are missing. */
-export function installPackages(names: readonly string[]): void {
+function installPackages(names: readonly string[]): void {
   const missing = names.filter((name) => !hasProgram(name));
   if (missing.length === 0) return;
   if (process.getuid?.() !== 0 || !existsSync("/usr/bin/apt-get")) {
@@ -50,7 +59,7 @@ export function canPull(engine: Engine, images: readonly string[]): boolean {
 }
 
 /** Makes an image of a folder that holds a whole system. */
-export async function importFolder(engine: Engine, folder: string, tag: string): Promise<void> {
+async function importFolder(engine: Engine, folder: string, tag: string): Promise<void> {
   const archive = `${folder}.tar`;
   await work("tar", ["-C", folder, "--numeric-owner", "-cf", archive, "."]);
   if (engine.name !== "buildah") {
@@ -73,4 +82,126 @@ export async function buildImage(
   const own = engine.name === "buildah" ? ["--isolation", "chroot", "--format", "docker"] : [];
   const format = engine.name === "podman" ? ["--format", "docker"] : [];
   await work(engine.name, engine.command("build", ...own, ...format, ...given, "-t", tag, project));
+}
+
+export type Ran = { code: number | null; output: string };
+
+/** Whether a program is on the PATH, or where Debian has those of root. */
+export function hasProgram(name: string): boolean {
+  const folders = [...(process.env["PATH"] ?? "").split(delimiter), "/usr/sbin", "/sbin"];
+  return folders.some((folder) => existsSync(join(folder, name)));
+}
+
+/** Runs a program to its end, silently. */
+export function attempt(program: string, args: readonly string[], timeoutSeconds = 60): Ran {
+  const options = { encoding: "utf8", timeout: timeoutSeconds * 1000, maxBuffer: 64 * 1024 * 1024 } as const;
+  const { status, stdout, stderr, error } = spawnSync(program, args, options);
+  return { code: status, output: `${stdout ?? ""}${status === 0 ? "" : (error?.message ?? stderr)}`.trim() };
+}
+
+/** The output of a program that has to succeed. */
+export function demand(program: string, args: readonly string[], timeoutSeconds = 60): string {
+  const { code, output } = attempt(program, args, timeoutSeconds);
+  if (code !== 0) throw new Error(`${program} ${args.slice(0, 6).join(" ")} failed (${code}):\n${output}`);
+  return output;
+}
+
+/** The same for a program that takes minutes; what it says is shown only when it fails. */
+async function work(
+  program: string,
+  args: readonly string[],
+  environment: Record<string, string> = {},
+): Promise<string> {
+  const child = spawn(program, args, {
+    env: { ...process.env, ...environment },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (text) => (output += String(text)));
+  const code = await new Promise<number | null>((ended, failed) => {
+    child.on("error", failed);
+    child.on("close", ended);
+  });
+  if (code !== 0) {
+    throw new Error(
+      `${program} ${args.slice(0, 6).join(" ")} failed (${code}):\n${output.trim().split("\n").slice(-40).join("\n")}`,
+    );
+  }
+  return output.trim();
+}
+
+const SUITE = "bookworm";
+const MIRROR = "http://deb.debian.org/debian";
+
+/**
+ * The two base images where no registry can be reached: Debian by debootstrap, once as it is and once with the pinned
+ * Node.js and npm. Returns them by the names of the build arguments.
+ */
+export async function makeBases(
+  engine: Engine,
+  folder: string,
+  project: string,
+): Promise<Record<"BUILDER" | "RUNTIME", string>> {
+  installPackages(["debootstrap"]);
+  const system = join(folder, "system");
+  try {
+    const options = ["--variant=minbase", "--include=ca-certificates", SUITE];
+    await work("debootstrap", [...options, system, MIRROR]);
+  } finally {
+    // It leaves this machine's /proc mounted there.
+    attempt("umount", ["--lazy", join(system, "proc")]);
+    attempt("umount", ["--lazy", join(system, "sys")]);
+  }
+  slim(system);
+  await importFolder(engine, system, "localhost/returns-runtime-base:test");
+  addNode(system, project);
+  await importFolder(engine, system, "localhost/returns-builder-base:test");
+  for (const path of [system, `${system}.tar`]) rmSync(path, { recursive: true, force: true });
+  return {
+    BUILDER: "localhost/returns-builder-base:test",
+    RUNTIME: "localhost/returns-runtime-base:test",
+  };
+}
+
+/** As the slim images of Debian are: without manuals, translations and what apt fetched. */
+function slim(system: string): void {
+  for (const path of ["usr/share/doc", "usr/share/man", "usr/share/locale", "usr/share/info"])
+    rmSync(join(system, path), { recursive: true, force: true });
+  for (const path of ["var/cache/apt", "var/lib/apt/lists", "var/cache/apt/archives", "var/log"]) {
+    rmSync(join(system, path), { recursive: true, force: true });
+    mkdirSync(join(system, path), { recursive: true });
+  }
+}
+
+/** The pinned Node.js, npm of the one that is installed here, and the library that Node.js 26 needs. */
+function addNode(system: string, project: string): void {
+  const packaged = readdirSync(join(project, "node_modules")).find((name) => name.startsWith("node-linux-"));
+  if (packaged === undefined) throw new Error("node_modules has no Node.js for Linux.");
+  cpSync(join(project, "node_modules", packaged, "bin/node"), join(system, "usr/local/bin/node"));
+  const npm = findNpm();
+  cpSync(npm, join(system, "usr/local/lib/npm"), { recursive: true, dereference: true });
+  symlinkSync("../lib/npm/bin/npm-cli.js", join(system, "usr/local/bin/npm"));
+  const library = /\S+libatomic\.so\.1$/mu.exec(demand("/sbin/ldconfig", ["-p"]))?.[0];
+  if (library === undefined) throw new Error("This machine has no libatomic.so.1.");
+  const target = join(system, "usr/local/lib/libatomic.so.1");
+  cpSync(realpathSync(library), target);
+  demand("chroot", [system, "/sbin/ldconfig"]);
+  // Networks that end TLS themselves have an authority of their own, which this machine trusts already.
+  cpSync("/etc/ssl/certs/ca-certificates.crt", join(system, "etc/ssl/certs/ca-certificates.crt"));
+  mkdirSync(join(system, "usr/local/etc"), { recursive: true });
+  writeFileSync(join(system, "usr/local/etc/npmrc"), "cafile=/etc/ssl/certs/ca-certificates.crt\n");
+}
+
+function findNpm(): string {
+  const started = process.env["npm_execpath"];
+  const places = [
+    ...(started === undefined ? [] : [dirname(dirname(started))]),
+    "/usr/lib/node_modules/npm",
+    "/usr/local/lib/node_modules/npm",
+    "/usr/share/nodejs/npm",
+  ];
+  const found = places.find((place) => existsSync(join(place, "bin/npm-cli.js")));
+  if (found === undefined)
+    throw new Error("There is no npm to build with: start this with npm run image:test.");
+  return found;
 }

@@ -1,9 +1,77 @@
-import { createServer } from "node:http";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { createFaultList, FAULT_KINDS } from "./faults.ts";
-import type { Fault } from "./faults.ts";
+import { readBody, sendHalf, sendJson as send, serveLoopback } from "../http.ts";
+
+/** What a simulated label source does wrong: to how many of the next requests, and after how many good ones. */
+interface Fault {
+  kind: FaultKind;
+  /** 1 unless told. */
+  times?: number;
+  /** 0 unless told. */
+  after?: number;
+  /** For `slow`: how long an answer takes; 1000 unless told. */
+  millis?: number;
+}
+
+export type FaultKind =
+  | "status_500"
+  | "status_503"
+  | "status_429"
+  /** The connection is cut before the answer. */
+  | "cut"
+  /** The connection is cut in the middle of the answer. */
+  | "cut_midway"
+  | "slow"
+  /** Half an answer, with the length of half an answer. */
+  | "truncated_json"
+  | "not_json"
+  /** Numbers where text was, text where lists were. */
+  | "changed_types"
+  | "redirect"
+  /** The next page is given on another host. */
+  | "foreign_next_page";
+
+const FAULT_KINDS: readonly FaultKind[] = [
+  "status_500",
+  "status_503",
+  "status_429",
+  "cut",
+  "cut_midway",
+  "slow",
+  "truncated_json",
+  "not_json",
+  "changed_types",
+  "redirect",
+  "foreign_next_page",
+];
+
+interface FaultList {
+  add(fault: Fault): void;
+  /** The fault of this request, if it has one. */
+  take(): Fault | null;
+  clear(): void;
+}
+
+function createFaultList(): FaultList {
+  let waiting: Required<Fault>[] = [];
+  return {
+    add: (fault) => void waiting.push({ times: 1, after: 0, millis: 1000, ...fault }),
+    take: () => {
+      const fault = waiting[0];
+      if (fault === undefined) return null;
+      if (fault.after > 0) {
+        fault.after -= 1;
+        return null;
+      }
+      fault.times -= 1;
+      if (fault.times <= 0) waiting = waiting.slice(1);
+      return fault;
+    },
+    clear: () => {
+      waiting = [];
+    },
+  };
+}
 
 /** How one platform answers; bodies are in the platform's own form. */
 export interface Platform {
@@ -35,6 +103,24 @@ export interface LabelServerOptions {
   /** Requests in any `windowSeconds` seconds before 429. */
   requests: number;
   windowSeconds: number;
+}
+
+/** An account of made-up labels or returns: `count` of them, in the year before `now`. */
+export interface AccountOptions extends LabelServerOptions {
+  seed: number;
+  count: number;
+  currencyCode: string;
+  now: string;
+}
+
+/** What is given of the options, over a source's own defaults. */
+export function accountOptions(
+  own: Pick<AccountOptions, "apiKey" | "count" | "requests">,
+  given: Partial<AccountOptions>,
+): AccountOptions {
+  const defined = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+  const usual = { port: 0, seed: 1, currencyCode: "EUR", now: new Date().toISOString(), windowSeconds: 60 };
+  return { ...usual, ...own, ...defined };
 }
 
 export interface LabelServer {
@@ -97,9 +183,7 @@ export async function startLabelServer(
   };
 
   const control = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk as Buffer);
-    const order = JSON.parse(Buffer.concat(chunks).toString() || "{}") as Partial<Fault> & {
+    const order = JSON.parse((await readBody(request)) || "{}") as Partial<Fault> & {
       api_key?: string | null;
       clear?: boolean;
     };
@@ -111,16 +195,9 @@ export async function startLabelServer(
     return send(response, 200, { requests: requests.length });
   };
 
-  const server = createServer((request, response) => {
-    respond(request, response).catch(() => response.destroy());
-  });
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(options.port, "127.0.0.1", resolve);
-  });
-  const { port } = server.address() as AddressInfo;
+  const server = await serveLoopback(options.port, respond, (response) => response.destroy());
   return {
-    url: `http://127.0.0.1:${port}`,
+    url: server.url,
     control: {
       fail: (fault) => faults.add(fault),
       setApiKey: (key) => {
@@ -129,11 +206,7 @@ export async function startLabelServer(
       changeAfter: (answers, change) => void changes.push({ answers, change }),
       requests,
     },
-    stop: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    stop: () => server.stop(),
   };
 }
 
@@ -190,22 +263,6 @@ async function answer(
     response.writeHead(200, { "content-type": "application/json" }).end(text.slice(0, text.length / 2));
     return;
   }
-  if (fault?.kind === "cut_midway") {
-    response.writeHead(200, {
-      "content-type": "application/json",
-      "content-length": Buffer.byteLength(text),
-    });
-    response.write(text.slice(0, text.length / 2), () => response.destroy());
-    return;
-  }
+  if (fault?.kind === "cut_midway") return sendHalf(response, 200, page);
   send(response, 200, page);
-}
-
-function send(
-  response: ServerResponse,
-  status: number,
-  body: unknown,
-  headers: Record<string, string> = {},
-): void {
-  response.writeHead(status, { "content-type": "application/json", ...headers }).end(JSON.stringify(body));
 }

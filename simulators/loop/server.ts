@@ -1,38 +1,14 @@
-import { BadRequest, startLabelServer } from "../label-source/server.ts";
-import type { LabelServerControl, Platform } from "../label-source/server.ts";
-import { generateLoopReturns } from "./returns.ts";
-import type { LoopReturn } from "./returns.ts";
+import { mulberry32 } from "../../src/demo/random.ts";
+import { accountOptions, BadRequest, startLabelServer } from "../label-source/server.ts";
+import type { AccountOptions, Platform } from "../label-source/server.ts";
 
-/** Every field has a default. `returns` takes the place of generated ones. */
-export interface LoopOptions {
-  port: number;
-  apiKey: string;
-  returns: readonly LoopReturn[];
-  seed: number;
-  count: number;
-  currencyCode: string;
-  now: string;
-  /** Requests in `windowSeconds` seconds before 429. */
-  requests: number;
-  windowSeconds: number;
-}
-
-export interface LoopSimulator {
-  url: string;
-  apiKey: string;
-  control: LabelServerControl & {
-    /** Adds a return, or replaces the one with its id. */
-    put(returned: LoopReturn): void;
-    /** Voids all labels of a return. */
-    void(returnId: string, at: string): void;
-    returns(): readonly LoopReturn[];
-  };
-  stop(): Promise<void>;
-}
+export type LoopSimulator = Awaited<ReturnType<typeof startLoopSimulator>>;
 
 /** Loop's list of returns on loopback, over given returns or those of a seed. */
-export async function startLoopSimulator(given: Partial<LoopOptions> = {}): Promise<LoopSimulator> {
-  const options = withDefaults(given);
+export async function startLoopSimulator(
+  given: Partial<AccountOptions & { returns: readonly LoopReturn[] }> = {},
+) {
+  const options = accountOptions(DEFAULTS, given);
   const returns = new Map(
     (given.returns ?? generateLoopReturns(options)).map((returned) => [returned.id, returned]),
   );
@@ -46,34 +22,23 @@ export async function startLoopSimulator(given: Partial<LoopOptions> = {}): Prom
     url,
     apiKey: options.apiKey,
     control: {
-      put: (returned) => void returns.set(returned.id, returned),
-      void: (returnId, at) => {
+      /** Adds a return, or replaces the one with its id. */
+      put: (returned: LoopReturn) => void returns.set(returned.id, returned),
+      /** Voids all labels of a return. */
+      void: (returnId: string, at: string): void => {
         const returned = returns.get(returnId);
         if (returned === undefined) throw new Error(`There is no return ${returnId}.`);
         const labels = returned.labels.map((label) => ({ ...label, status: "cancelled" }));
         returns.set(returnId, { ...returned, labels, labelStatus: "cancelled", updatedAt: at });
       },
-      returns: () => [...returns.values()],
+      returns: (): readonly LoopReturn[] => [...returns.values()],
       ...server.control,
     },
     stop: () => server.stop(),
   };
 }
 
-function withDefaults(given: Partial<LoopOptions>): Omit<LoopOptions, "returns"> {
-  const defined = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
-  return {
-    port: 0,
-    apiKey: "simulated-loop-key",
-    seed: 1,
-    count: 100,
-    currencyCode: "EUR",
-    now: new Date().toISOString(),
-    requests: 300,
-    windowSeconds: 60,
-    ...defined,
-  };
-}
+const DEFAULTS = { apiKey: "simulated-loop-key", count: 100, requests: 300 };
 
 const LIST_PATH = "/api/2026-07/warehouse/return/list";
 const MAX_RANGE_MS = 120 * 86_400_000;
@@ -141,4 +106,72 @@ function wireReturn(returned: LoopReturn): unknown {
       ...(label.createdAt === undefined ? {} : { created_at: label.createdAt }),
     })),
   };
+}
+
+/** One return of a simulated Loop account; times are ISO 8601. */
+export interface LoopReturn {
+  id: string;
+  providerOrderId: string;
+  orderName: string;
+  currency: string;
+  createdAt: string;
+  updatedAt: string;
+  labels: LoopLabel[];
+  /** Decimal text, as older accounts have it beside or in place of `labels`. */
+  labelRate: string | null;
+  /** The label's where `labels` is empty. */
+  trackingNumber: string | null;
+  labelStatus: string | null;
+}
+
+interface LoopLabel {
+  /** In cents; null = not priced yet. */
+  rate: number | string | null;
+  trackingNumber: string | null;
+  status: string;
+  createdAt?: string;
+}
+
+/** A return with what is told of it; the rest is that of an open return without a label. */
+export function loopReturn(told: Partial<LoopReturn> & Pick<LoopReturn, "id">): LoopReturn {
+  const createdAt = told.createdAt ?? "2026-01-10T12:00:00.000Z";
+  return {
+    providerOrderId: "1",
+    orderName: "#1",
+    currency: "EUR",
+    createdAt,
+    updatedAt: createdAt,
+    labels: [],
+    labelRate: null,
+    trackingNumber: null,
+    labelStatus: null,
+    ...told,
+  };
+}
+
+const DAY_MS = 86_400_000;
+
+/** Returns of a year, most of them with a label; the same for the same seed. */
+export function generateLoopReturns(options: {
+  seed: number;
+  count: number;
+  currencyCode: string;
+  now: string;
+}): LoopReturn[] {
+  const random = mulberry32(options.seed);
+  const end = Date.parse(options.now);
+  return Array.from({ length: options.count }, (_, index) => {
+    const created = end - Math.floor(((options.count - index) / options.count) * 365 * DAY_MS);
+    const trackingNumber = `94${String(options.seed).padStart(4, "0")}${String(index).padStart(12, "0")}`;
+    const rate = 300 + Math.floor(random() * 1500);
+    return loopReturn({
+      id: String(500_000 + index),
+      providerOrderId: String(6_000_000_000_000 + index),
+      orderName: `#${1001 + index}`,
+      currency: options.currencyCode,
+      createdAt: new Date(created).toISOString(),
+      updatedAt: new Date(Math.min(end, created + 4 * DAY_MS)).toISOString(),
+      labels: random() < 0.9 ? [{ rate, trackingNumber, status: "in_transit" }] : [],
+    });
+  });
 }

@@ -1,45 +1,16 @@
-import { BadRequest, startLabelServer } from "../label-source/server.ts";
-import type { LabelServerControl, Platform } from "../label-source/server.ts";
-import { generateShipStationLabels } from "./labels.ts";
-import type { ShipStationLabel } from "./labels.ts";
+import { mulberry32 } from "../../src/demo/random.ts";
+import { accountOptions, BadRequest, startLabelServer } from "../label-source/server.ts";
+import type { AccountOptions, Platform } from "../label-source/server.ts";
 
-/** Every field has a default. `labels` takes the place of generated ones. */
-export interface ShipStationOptions {
-  port: number;
-  apiKey: string;
-  labels: readonly ShipStationLabel[];
-  seed: number;
-  count: number;
-  currencyCode: string;
-  now: string;
-  /** Requests in `windowSeconds` seconds before 429. */
-  requests: number;
-  windowSeconds: number;
-}
-
-export interface ShipStationSimulator {
-  url: string;
-  apiKey: string;
-  control: LabelServerControl & {
-    /** Adds a label, or replaces the one with its id. */
-    put(label: ShipStationLabel): void;
-    void(labelId: string, at: string): void;
-    /** The carrier's first scan. */
-    scan(labelId: string, at: string): void;
-    labels(): readonly ShipStationLabel[];
-  };
-  stop(): Promise<void>;
-}
+export type ShipStationSimulator = Awaited<ReturnType<typeof startShipStationSimulator>>;
 
 /** ShipStation's label API V2 on loopback, over given labels or those of a seed. */
 export async function startShipStationSimulator(
-  given: Partial<ShipStationOptions> = {},
-): Promise<ShipStationSimulator> {
-  const options = withDefaults(given);
+  given: Partial<AccountOptions & { labels: readonly ShipStationLabel[] }> = {},
+) {
+  const options = accountOptions(DEFAULTS, given);
   const byId = new Map(
-    (given.labels ?? generateShipStationLabels({ ...options, currency: options.currencyCode })).map(
-      (label) => [label.labelId, label],
-    ),
+    (given.labels ?? generateShipStationLabels(options)).map((label) => [label.labelId, label]),
   );
   const labels: LabelStore = { byId, version: 0 };
   const server = await startLabelServer(platformOf(labels), options);
@@ -56,10 +27,14 @@ export async function startShipStationSimulator(
     url: server.url,
     apiKey: options.apiKey,
     control: {
+      /** Adds a label, or replaces the one with its id. */
       put,
-      void: (labelId, at) => change(labelId, { status: "voided", voidedAt: at, modifiedAt: at }),
-      scan: (labelId, at) => change(labelId, { trackingStatus: "in_transit", scannedAt: at, modifiedAt: at }),
-      labels: () => [...byId.values()],
+      void: (labelId: string, at: string) =>
+        change(labelId, { status: "voided", voidedAt: at, modifiedAt: at }),
+      /** The carrier's first scan. */
+      scan: (labelId: string, at: string) =>
+        change(labelId, { trackingStatus: "in_transit", scannedAt: at, modifiedAt: at }),
+      labels: (): readonly ShipStationLabel[] => [...byId.values()],
       ...server.control,
     },
     stop: () => server.stop(),
@@ -72,20 +47,7 @@ interface LabelStore {
   version: number;
 }
 
-function withDefaults(given: Partial<ShipStationOptions>): Omit<ShipStationOptions, "labels"> {
-  const defined = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
-  return {
-    port: 0,
-    apiKey: "simulated-shipstation-key",
-    seed: 1,
-    count: 300,
-    currencyCode: "EUR",
-    now: new Date().toISOString(),
-    requests: 200,
-    windowSeconds: 60,
-    ...defined,
-  };
-}
+const DEFAULTS = { apiKey: "simulated-shipstation-key", count: 300, requests: 200 };
 
 const TRACK_PATH = /^\/v2\/labels\/([^/]+)\/track$/u;
 
@@ -204,4 +166,70 @@ function tracking(label: ShipStationLabel): unknown {
       event(label.createdAt, "NY"),
     ],
   };
+}
+
+/** One label of a simulated ShipStation account; times are ISO 8601. */
+export interface ShipStationLabel {
+  labelId: string;
+  isReturnLabel: boolean;
+  createdAt: string;
+  /** Never returned by the API; the list is sorted by it. */
+  modifiedAt: string;
+  amount: number;
+  /** As the API writes it: lower-case. */
+  currency: string;
+  trackingNumber: string | null;
+  rmaNumber: string | null;
+  chargeEvent: "carrier_default" | "on_creation" | "on_carrier_acceptance";
+  status: "processing" | "completed" | "error" | "voided";
+  trackingStatus: "unknown" | "in_transit" | "error" | "delivered";
+  scannedAt: string | null;
+  voidedAt: string | null;
+}
+
+/** A label with what is told of it; the rest is that of a plain return label, charged on creation. */
+export function shipStationLabel(
+  told: Partial<ShipStationLabel> & Pick<ShipStationLabel, "labelId">,
+): ShipStationLabel {
+  const createdAt = told.createdAt ?? "2026-01-10T12:00:00.000Z";
+  return {
+    isReturnLabel: true,
+    createdAt,
+    modifiedAt: told.scannedAt ?? createdAt,
+    amount: 5,
+    currency: "eur",
+    trackingNumber: null,
+    rmaNumber: null,
+    chargeEvent: "on_creation",
+    status: "completed",
+    trackingStatus: told.scannedAt === undefined || told.scannedAt === null ? "unknown" : "in_transit",
+    scannedAt: null,
+    voidedAt: null,
+    ...told,
+  };
+}
+
+const DAY_MS = 86_400_000;
+
+/** Labels of a year, two thirds of them outbound; the same for the same seed. */
+export function generateShipStationLabels(
+  options: Pick<AccountOptions, "seed" | "count" | "currencyCode" | "now">,
+): ShipStationLabel[] {
+  const random = mulberry32(options.seed);
+  const end = Date.parse(options.now);
+  return Array.from({ length: options.count }, (_, index) => {
+    const created = end - Math.floor(((options.count - index) / options.count) * 365 * DAY_MS);
+    const createdAt = new Date(created).toISOString();
+    const isScanned = random() < 0.8 && created < end - 3 * DAY_MS;
+    return shipStationLabel({
+      labelId: `se-${100_000 + index}`,
+      isReturnLabel: index % 3 === 0,
+      createdAt,
+      amount: (300 + Math.floor(random() * 1500)) / 100,
+      currency: options.currencyCode.toLowerCase(),
+      trackingNumber: `1Z${String(options.seed).padStart(4, "0")}${String(index).padStart(10, "0")}`,
+      chargeEvent: random() < 0.3 ? "on_carrier_acceptance" : "on_creation",
+      scannedAt: isScanned ? new Date(created + 2 * DAY_MS).toISOString() : null,
+    });
+  });
 }

@@ -13,10 +13,9 @@ import {
   touch,
 } from "./world/events.ts";
 import { childNumber, gid, legacyId } from "./world/ids.ts";
-import { hideLedger } from "./world/ledger.ts";
+import { hideLedger, refundableUnits, returnableUnits } from "./world/units.ts";
 import { newOrder, variantLine } from "./world/orders.ts";
 import { randomOf } from "./world/random.ts";
-import { refundableUnits, returnableUnits } from "./world/units.ts";
 import type { Line, Order, Product, RestockType, Return } from "./world/types.ts";
 import { findOrder } from "./shop.ts";
 import type { Shop } from "./shop.ts";
@@ -92,7 +91,6 @@ function make(shop: Shop, asked: Change): { result: unknown; messages: Message[]
     case "deleteOrder": {
       const order = orderOf(shop, asked.order);
       shop.world.orders[order.number - 1] = null;
-      shop.world.deletions.push({ subject: "ORDER", number: order.number, at });
       const payload = { id: Number(legacyId("Order", order.number)) };
       return { result: null, messages: [{ topic: "ORDERS_DELETE", payload }] };
     }
@@ -259,7 +257,6 @@ function changeProduct(shop: Shop, asked: Extract<Change, { do: "changeProduct" 
     return { result: null, messages: [{ topic: "PRODUCTS_UPDATE", payload }] };
   }
   shop.world.products[asked.product - 1] = null;
-  shop.world.deletions.push({ subject: "PRODUCT", number: asked.product, at: shop.clock.now() });
   for (const order of shop.world.orders) {
     for (const line of order?.lines ?? []) {
       if (line.product === product) Object.assign(line, { product: null, variant: null });

@@ -2,13 +2,12 @@ import { change, ChangeError } from "./changes.ts";
 import type { Change } from "./changes.ts";
 import { exportFolder } from "./export-folder.ts";
 import type { BulkFault, FaultTarget, RequestFault } from "./faults.ts";
-import { labelOwnersOf } from "./label-owners.ts";
 import type { Simulator } from "./server.ts";
-import { emptyStatistics } from "./statistics.ts";
+import { emptyStatistics } from "./shop.ts";
 import { deliver } from "./webhooks.ts";
 import type { Delivery, Message } from "./webhooks.ts";
 import { childNumber, gid } from "./world/ids.ts";
-import type { Order } from "./world/types.ts";
+import type { Order, World } from "./world/types.ts";
 
 /** The control actions: what each takes and what it answers. */
 export interface ControlActions {
@@ -201,4 +200,36 @@ function fits(order: Order, what: ControlActions["find-order"][0]["with"]): bool
   const plain = order.cancelledAt === 0 && !order.test && order.lines[0]?.kind === "product";
   const untouched = order.returns.length === 0 && order.refunds.length === 0 && order.agreements.length === 1;
   return plain && untouched && (what === "returnable" ? (order.lines[0]?.quantity ?? 0) >= 2 : true);
+}
+
+/** What a label source may know a return by. */
+export interface LabelOwner {
+  orderId: string;
+  orderName: string;
+  returnId: string;
+  /** Of the first parcel. */
+  trackingNumber: string | null;
+  /** ISO 8601. */
+  createdAt: string;
+  status: string;
+}
+
+/** Every return of the shop, in the order of its orders. */
+function labelOwnersOf(world: World): LabelOwner[] {
+  return world.orders.flatMap((order) =>
+    (order?.returns ?? []).flatMap((request, index) =>
+      order === null
+        ? []
+        : [
+            {
+              orderId: gid("Order", order.number),
+              orderName: order.name,
+              returnId: gid("Return", childNumber(order.number, index)),
+              trackingNumber: request.trackingNumbers[0] ?? null,
+              createdAt: new Date(request.createdAt * 1000).toISOString(),
+              status: request.status,
+            },
+          ],
+    ),
+  );
 }

@@ -4,15 +4,13 @@
  */
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { stringify } from "csv-stringify/sync";
 import { ChangeError } from "./changes.ts";
-import { conditionOf, counterpartOf } from "./world/conditions.ts";
+import { conditionOf, counterpartOf } from "./world/catalogue.ts";
 import { childNumber, gid } from "./world/ids.ts";
-import { decimalOf } from "./world/money.ts";
-import { REASONS } from "./world/reasons.ts";
-import { lineOf, removedUnits } from "./world/units.ts";
+import { decimalOf, lineOf, removedUnits } from "./world/units.ts";
+import { REASONS } from "./world/types.ts";
 import type { Order, RefundLine, Return, World } from "./world/types.ts";
-
-const BLOCK_LENGTH = 65_536;
 
 type Cell = string | number | boolean | null;
 
@@ -28,8 +26,11 @@ export async function exportFolder(world: World, folder: string): Promise<Export
   if (world.histories === "full") throw new ChangeError("an import folder holds plain histories only");
   await mkdir(folder, { recursive: true });
   const money = (minor: number): string => decimalOf(minor, world.exponent);
-  const write = (name: string, header: string, rows: Iterable<Cell[]>): Promise<number> =>
-    writeCsv(join(folder, name), header, rows);
+  const write = async (name: string, header: string, rows: Cell[][]): Promise<number> => {
+    const text = stringify(rows, { header: true, columns: header.split(","), cast: { boolean: String } });
+    await writeFile(join(folder, name), text);
+    return rows.length;
+  };
   await write("products.csv", PRODUCT_COLUMNS, productRows(world));
   await write("variants.csv", VARIANT_COLUMNS, variantRows(world, money));
   const lines = ordersRows(world, (order) => order.lines.map((_, index) => lineRow(order, index, money)));
@@ -53,8 +54,8 @@ const RETURN_COLUMNS =
   "return_id,order_id,line_id,status,units,processed_units,requested_at,closed_at,reason";
 const REFUND_COLUMNS = "refund_id,order_id,line_id,refunded_at,units,subtotal,restock_type,return_id";
 
-function* ordersRows(world: World, rowsOf: (order: Order) => Cell[][]): Generator<Cell[]> {
-  for (const order of world.orders) if (order !== null) yield* rowsOf(order);
+function ordersRows(world: World, rowsOf: (order: Order) => Cell[][]): Cell[][] {
+  return world.orders.flatMap((order) => (order === null ? [] : rowsOf(order)));
 }
 
 function productRows(world: World): Cell[][] {
@@ -176,28 +177,4 @@ function lineId(order: Order, index: number): string {
 
 function time(seconds: number): string | null {
   return seconds === 0 ? null : new Date(seconds * 1000).toISOString();
-}
-
-/** Returns the number of rows; few of them are in memory at a time. */
-async function writeCsv(path: string, header: string, rows: Iterable<Cell[]>): Promise<number> {
-  let count = 0;
-  const lines = function* (): Generator<string> {
-    let block = `${header}\n`;
-    for (const row of rows) {
-      count += 1;
-      block += `${row.map(cellText).join(",")}\n`;
-      if (block.length < BLOCK_LENGTH) continue;
-      yield block;
-      block = "";
-    }
-    yield block;
-  };
-  await writeFile(path, lines());
-  return count;
-}
-
-function cellText(cell: Cell): string {
-  if (cell === null) return "";
-  const text = String(cell);
-  return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

@@ -1,17 +1,28 @@
-import { execute, Kind, parse, validate } from "graphql";
+import {
+  execute,
+  Kind,
+  parse,
+  validate,
+  getNamedType,
+  isAbstractType,
+  isObjectType,
+  valueFromASTUntyped,
+} from "graphql";
 import type {
   DocumentNode,
   ExecutionResult,
   FragmentDefinitionNode,
   GraphQLSchema,
   OperationDefinitionNode,
+  FieldNode,
+  GraphQLCompositeType,
+  GraphQLField,
+  GraphQLObjectType,
+  SelectionSetNode,
 } from "graphql";
-import type { Bucket } from "./bucket.ts";
-import { actualCost, requestedCost } from "./schema/cost.ts";
-import type { CostInput } from "./schema/cost.ts";
-import type { RequestContext } from "./schema/resolver.ts";
 import { resolveField, typeNameOf } from "./schema/resolvers.ts";
-import type { Statistics } from "./statistics.ts";
+import type { RequestContext } from "./schema/sources.ts";
+import type { Statistics } from "./shop.ts";
 
 export interface GraphqlRequest {
   query?: unknown;
@@ -20,7 +31,7 @@ export interface GraphqlRequest {
 }
 
 /** The answer's body; its status is 200 whatever happens, as on the platform. */
-export interface GraphqlAnswer {
+interface GraphqlAnswer {
   data?: unknown;
   errors?: unknown;
   extensions?: { cost: Record<string, unknown> };
@@ -151,4 +162,205 @@ function refusedCost(cost: number): GraphqlAnswer {
       },
     ],
   };
+}
+
+export type Bucket = ReturnType<typeof makeBucket>;
+
+/** The leaky bucket of points that an app has for a shop. It fills in real time. */
+export function makeBucket(size: number, restorePerSecond: number) {
+  let available = size;
+  let filledAt = performance.now();
+  const fill = (): void => {
+    const now = performance.now();
+    available = Math.min(size, available + ((now - filledAt) / 1000) * restorePerSecond);
+    filledAt = now;
+  };
+  return {
+    /** Takes the points if they are there. */
+    take: (points: number): boolean => {
+      fill();
+      if (points > available) return false;
+      available -= points;
+      return true;
+    },
+    give: (points: number): void => {
+      fill();
+      available = Math.min(size, available + points);
+    },
+    drain: (): void => {
+      fill();
+      available = 0;
+    },
+    status: () => {
+      fill();
+      return {
+        maximumAvailable: size,
+        currentlyAvailable: Math.floor(available),
+        restoreRate: restorePerSecond,
+      };
+    },
+  };
+}
+
+interface CostInput {
+  schema: GraphQLSchema;
+  operation: OperationDefinitionNode;
+  fragments: ReadonlyMap<string, FragmentDefinitionNode>;
+  variables: Record<string, unknown>;
+  connectionCost: "logarithmic" | "linear";
+}
+
+type Data = Record<string, unknown>;
+
+const MUTATION_COST = 10;
+const CONNECTION_COST = 2;
+const FREE_TYPES = new Set(["MoneyBag", "MoneyV2", "PageInfo"]);
+
+/**
+ * The cost before execution, from the page sizes asked for. By the platform's rules scalars and enums cost 0, an object 1,
+ * an interface or union its dearest selection, a mutation 10, a connection 2 plus its page. The page counts less than object
+ * by object: the platform scales it logarithmically (250 objects count 11, 10 count 4), and money and page info are free.
+ */
+function requestedCost(input: CostInput): number {
+  return rootCost(input, undefined);
+}
+
+/** The cost of what was found; never above the requested cost. */
+function actualCost(input: CostInput, data: Data | null | undefined): number {
+  return data === null || data === undefined
+    ? 0
+    : Math.min(requestedCost(input), Math.round(rootCost(input, data)));
+}
+
+function rootCost(input: CostInput, data: Data | undefined): number {
+  const { schema, operation } = input;
+  const root = schema.getRootType(operation.operation);
+  if (root === null || root === undefined) return 0;
+  if (operation.operation === "mutation") return MUTATION_COST * operation.selectionSet.selections.length;
+  return selectionCost(input, root, operation.selectionSet, data);
+}
+
+function selectionCost(
+  input: CostInput,
+  type: GraphQLObjectType,
+  set: SelectionSetNode,
+  data: Data | undefined,
+): number {
+  let cost = 0;
+  for (const [key, nodes] of fieldsOf(input, type, set)) {
+    const first = nodes[0];
+    const field = first === undefined ? undefined : type.getFields()[first.name.value];
+    if (first === undefined || field === undefined) continue;
+    cost += fieldCost(input, field, nodes, data === undefined ? undefined : (data[key] ?? null));
+  }
+  return cost;
+}
+
+function fieldCost(
+  input: CostInput,
+  field: GraphQLField<unknown, unknown>,
+  nodes: FieldNode[],
+  data: unknown,
+): number {
+  const type = getNamedType(field.type);
+  if (!isObjectType(type) && !isAbstractType(type)) return 0;
+  const sets = nodes.flatMap(({ selectionSet }) => (selectionSet === undefined ? [] : [selectionSet]));
+  if (type.name.endsWith("Connection") && isObjectType(type))
+    return connectionCost(input, type, nodes, sets, data);
+  const own = FREE_TYPES.has(type.name) ? 0 : 1;
+  const ids = argumentOf(input, nodes[0], "ids");
+  if (field.name === "nodes" && Array.isArray(ids)) {
+    const found = Array.isArray(data) ? data : ids.map(() => undefined);
+    return found.reduce<number>((sum, item) => sum + own + compositeCost(input, type, sets, item), 0);
+  }
+  if (Array.isArray(data)) {
+    return own + Math.max(0, ...data.map((item) => compositeCost(input, type, sets, item)));
+  }
+  return own + compositeCost(input, type, sets, data);
+}
+
+function connectionCost(
+  input: CostInput,
+  connection: GraphQLObjectType,
+  nodes: FieldNode[],
+  sets: SelectionSetNode[],
+  data: unknown,
+): number {
+  const inner = nodeSelections(input, connection, sets);
+  const type = getNamedType(inner.type);
+  const asked = Number(argumentOf(input, nodes[0], "first") ?? argumentOf(input, nodes[0], "last") ?? 0);
+  if (data === undefined) {
+    return CONNECTION_COST + sizeOf(input, asked) * (1 + compositeCost(input, type, inner.sets, undefined));
+  }
+  const found = itemsOf(data);
+  if (found.length === 0) return CONNECTION_COST;
+  const total = found.reduce<number>(
+    (sum, item) => sum + 1 + compositeCost(input, type, inner.sets, item),
+    0,
+  );
+  return CONNECTION_COST + (sizeOf(input, found.length) * total) / found.length;
+}
+
+function compositeCost(input: CostInput, type: unknown, sets: SelectionSetNode[], data: unknown): number {
+  if (data === null) return 0;
+  const composite = type as GraphQLCompositeType;
+  const concrete = isObjectType(composite) ? [composite] : input.schema.getPossibleTypes(composite);
+  const costs = concrete.map((one) =>
+    sets.reduce((sum, set) => sum + selectionCost(input, one, set, data as Data | undefined), 0),
+  );
+  return Math.max(0, ...costs);
+}
+
+function sizeOf({ connectionCost: mode }: CostInput, count: number): number {
+  return mode === "linear" ? count : Math.max(1, Math.floor(2 * Math.log(count)));
+}
+
+/** What a connection selects of its nodes, through `nodes` or through `edges { node }`. */
+function nodeSelections(input: CostInput, connection: GraphQLObjectType, sets: SelectionSetNode[]) {
+  const found: SelectionSetNode[] = [];
+  const edge = getNamedType(connection.getFields()["edges"]?.type as never) as unknown as GraphQLObjectType;
+  for (const set of sets) {
+    for (const field of [...fieldsOf(input, connection, set).values()].flat()) {
+      if (field.selectionSet === undefined) continue;
+      if (field.name.value === "nodes") found.push(field.selectionSet);
+      if (field.name.value !== "edges") continue;
+      for (const inner of [...fieldsOf(input, edge, field.selectionSet).values()].flat()) {
+        if (inner.selectionSet !== undefined) found.push(inner.selectionSet);
+      }
+    }
+  }
+  return { type: edge.getFields()["node"]?.type as never, sets: found };
+}
+
+function itemsOf(data: unknown): unknown[] {
+  const connection = data as { nodes?: unknown[]; edges?: { node: unknown }[] } | null;
+  return connection?.nodes ?? connection?.edges?.map(({ node }) => node) ?? [];
+}
+
+/** The fields that apply to a concrete type, by the key they answer under. */
+export function fieldsOf(
+  input: Pick<CostInput, "schema" | "fragments">,
+  type: GraphQLObjectType,
+  set: SelectionSetNode,
+  found: Map<string, FieldNode[]> = new Map(),
+): Map<string, FieldNode[]> {
+  for (const selection of set.selections) {
+    if (selection.kind === Kind.FIELD) {
+      const key = selection.alias?.value ?? selection.name.value;
+      found.set(key, [...(found.get(key) ?? []), selection]);
+      continue;
+    }
+    const fragment =
+      selection.kind === Kind.FRAGMENT_SPREAD ? input.fragments.get(selection.name.value) : selection;
+    const condition = fragment?.typeCondition?.name.value;
+    const named = condition === undefined ? type : input.schema.getType(condition);
+    const applies = named === type || (isAbstractType(named) && input.schema.isSubType(named, type));
+    if (fragment !== undefined && applies) fieldsOf(input, type, fragment.selectionSet, found);
+  }
+  return found;
+}
+
+function argumentOf(input: CostInput, node: FieldNode | undefined, name: string): unknown {
+  const argument = node?.arguments?.find((one) => one.name.value === name);
+  return argument === undefined ? undefined : valueFromASTUntyped(argument.value, input.variables);
 }

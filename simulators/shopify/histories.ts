@@ -5,7 +5,7 @@ import { change } from "./changes.ts";
 import type { Change } from "./changes.ts";
 import { shopifyOptions } from "./options.ts";
 import type { ShopifyOptions } from "./options.ts";
-import type { RequestContext } from "./schema/resolver.ts";
+import type { RequestContext } from "./schema/sources.ts";
 import { readSchema, resolveField, typeNameOf } from "./schema/resolvers.ts";
 import { makeShop } from "./shop.ts";
 import { childNumber, gid } from "./world/ids.ts";

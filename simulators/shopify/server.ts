@@ -1,24 +1,20 @@
 import { createReadStream, statSync } from "node:fs";
-import { createServer } from "node:http";
-import type { IncomingMessage, Server, ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
-import { makeBucket } from "./bucket.ts";
-import type { Bucket } from "./bucket.ts";
+import { makeBucket, answerGraphql, throttledAnswer } from "./graphql.ts";
+import type { Bucket, GraphqlParts, GraphqlRequest } from "./graphql.ts";
+import type { SimulatorProcess } from "../process.ts";
+import { readBody, sendHalf, sendJson as send, serveLoopback } from "../http.ts";
 import { makeBulkOperations } from "./bulk/operations.ts";
 import type { BulkOperations } from "./bulk/operations.ts";
 import { ChangeError } from "./changes.ts";
 import { control, controlNames } from "./control.ts";
 import { makeFaults } from "./faults.ts";
 import type { Faults, RequestFault } from "./faults.ts";
-import { answerGraphql, throttledAnswer } from "./graphql.ts";
-import type { GraphqlParts, GraphqlRequest } from "./graphql.ts";
 import type { ShopifyOptions } from "./options.ts";
 import { readSchema } from "./schema/resolvers.ts";
-import { makeShop } from "./shop.ts";
-import type { Shop } from "./shop.ts";
-import { emptyStatistics } from "./statistics.ts";
-import type { Statistics } from "./statistics.ts";
+import { makeShop, emptyStatistics } from "./shop.ts";
+import type { Shop, Statistics } from "./shop.ts";
 import { makeTokens } from "./tokens.ts";
 import type { Tokens } from "./tokens.ts";
 import { deliver, makeSubscriptions } from "./webhooks.ts";
@@ -45,32 +41,25 @@ const UNAUTHORIZED = {
   errors: "[API] Invalid API key or access token (unrecognized login or wrong password)",
 };
 
-export interface RunningServer {
-  url: string;
-  stop: () => Promise<void>;
-}
-
 /** Serves one shop on loopback. */
-export async function serveShopify(options: ShopifyOptions): Promise<RunningServer> {
+export async function serveShopify(options: ShopifyOptions): Promise<SimulatorProcess> {
   let url = "";
   const simulator = makeSimulator(options, () => url);
-  const server = createServer((request, response) => {
-    route(simulator, request, response).catch((error: unknown) => {
+  const server = await serveLoopback(
+    options.port,
+    (request, response) => route(simulator, request, response),
+    (response, error) => {
       const status = error instanceof ChangeError || error instanceof SyntaxError ? 400 : 500;
       if (status === 500) console.error(error);
       send(response, status, { errors: error instanceof Error ? error.message : String(error) });
-    });
-  });
-  await listen(server, options.port);
-  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    },
+  );
+  ({ url } = server);
   return {
     url,
-    stop: async () => {
+    stop: () => {
       simulator.bulk.stop();
-      server.closeAllConnections();
-      await new Promise((resolve) => {
-        server.close(resolve);
-      });
+      return server.stop();
     },
   };
 }
@@ -118,13 +107,6 @@ function makeSimulator(options: ShopifyOptions, baseUrl: () => string): Simulato
     tell,
     graphql: { schema, bucket, statistics, connectionCost: options.connectionCost },
   };
-}
-
-function listen(server: Server, port: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(port, "127.0.0.1", resolve);
-  });
 }
 
 async function route(
@@ -244,31 +226,5 @@ async function sendWithFault(
   if (fault?.kind === "status") return send(response, fault.status, { errors: "Fault" });
   if (fault?.kind === "slow") await pause(fault.millis);
   const body = await answer();
-  if (fault?.kind !== "cut") return send(response, status, body);
-  const text = JSON.stringify(body);
-  response.writeHead(status, {
-    "content-type": "application/json",
-    "content-length": Buffer.byteLength(text),
-  });
-  response.write(text.slice(0, Math.floor(text.length / 2)), () => response.destroy());
-  return undefined;
-}
-
-async function readBody(request: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks).toString("utf8");
-}
-
-function send(response: ServerResponse, status: number, body: unknown): void {
-  if (response.headersSent) {
-    response.destroy();
-    return;
-  }
-  const text = JSON.stringify(body);
-  response.writeHead(status, {
-    "content-type": "application/json",
-    "content-length": Buffer.byteLength(text),
-  });
-  response.end(text);
+  return fault?.kind === "cut" ? sendHalf(response, status, body) : send(response, status, body);
 }

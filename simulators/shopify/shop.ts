@@ -1,5 +1,3 @@
-import { makeClock } from "./clock.ts";
-import type { Clock } from "./clock.ts";
 import type { ShopifyOptions } from "./options.ts";
 import type { SortedItems } from "./schema/listing.ts";
 import type { Order, Product, World } from "./world/types.ts";
@@ -85,4 +83,59 @@ function cached<Item extends { number: number }>(
   const sorted = { items, values: Float64Array.from(items, value), numberOf: (item: Item) => item.number };
   cache.set(sortKey, { version, sorted });
   return sorted;
+}
+
+export type Clock = ReturnType<typeof makeClock>;
+
+/** The simulator's own time: it stands still, so that runs repeat, or it ticks; either can be moved ahead. */
+function makeClock(startSeconds: number, ticking: boolean) {
+  let base = startSeconds;
+  const startedAt = performance.now();
+  const elapsed = (): number => (ticking ? Math.floor((performance.now() - startedAt) / 1000) : 0);
+  return {
+    /** Whole seconds since 1970. */
+    now: (): number => base + elapsed(),
+    advance: (seconds: number): void => {
+      base += seconds;
+    },
+    set: (seconds: number): void => {
+      base = seconds - elapsed();
+    },
+  };
+}
+
+/** What the simulator has seen; `/control/statistics` shows it. */
+export interface Statistics {
+  requests: number;
+  cost: number;
+  highestCost: number;
+  throttled: number;
+  refusedForCost: number;
+  unauthorized: number;
+  refreshes: number;
+  bulkRuns: number;
+  bulkRunningMost: number;
+  bulkDownloads: number;
+  webhooksSent: number;
+  webhooksRefused: number;
+  /** Requests by the name of their operation. */
+  operations: Record<string, number>;
+}
+
+export function emptyStatistics(): Statistics {
+  return {
+    requests: 0,
+    cost: 0,
+    highestCost: 0,
+    throttled: 0,
+    refusedForCost: 0,
+    unauthorized: 0,
+    refreshes: 0,
+    bulkRuns: 0,
+    bulkRunningMost: 0,
+    bulkDownloads: 0,
+    webhooksSent: 0,
+    webhooksRefused: 0,
+    operations: {},
+  };
 }

@@ -1,7 +1,6 @@
 import { createHmac, randomBytes } from "node:crypto";
-import type { Clock } from "./clock.ts";
+import type { Clock, Statistics } from "./shop.ts";
 import type { ShopifyOptions } from "./options.ts";
-import type { Statistics } from "./statistics.ts";
 
 const ACCESS_SECONDS = 3600;
 const REFRESH_SECONDS = 90 * 86_400;

@@ -1,7 +1,6 @@
 import { createHmac, randomUUID } from "node:crypto";
-import type { Source } from "./schema/resolver.ts";
-import type { Shop } from "./shop.ts";
-import type { Statistics } from "./statistics.ts";
+import type { Source } from "./schema/sources.ts";
+import type { Shop, Statistics } from "./shop.ts";
 import { gid } from "./world/ids.ts";
 import { randomOf } from "./world/random.ts";
 
@@ -14,8 +13,6 @@ export interface Subscription extends Source {
 
 export interface Subscriptions {
   create(args: { topic: string; webhookSubscription: { uri?: string; callbackUrl?: string } }): unknown;
-  update(args: { id: string; webhookSubscription: { uri?: string; callbackUrl?: string } }): unknown;
-  remove(id: string): unknown;
   list(topics: string[]): Subscription[];
   find(id: string): Subscription | null;
 }
@@ -70,22 +67,8 @@ export function makeSubscriptions(shop: Shop): Subscriptions {
       subscriptions.push(made);
       return { webhookSubscription: made, userErrors: [] };
     },
-    update: ({ id, webhookSubscription }) => {
-      const found = find(id);
-      if (found === null) return { webhookSubscription: null, userErrors: [missing] };
-      found.uri = webhookSubscription.uri ?? webhookSubscription.callbackUrl ?? found.uri;
-      return { webhookSubscription: found, userErrors: [] };
-    },
-    remove: (id) => {
-      const found = find(id);
-      if (found === null) return { deletedWebhookSubscriptionId: null, userErrors: [missing] };
-      subscriptions.splice(subscriptions.indexOf(found), 1);
-      return { deletedWebhookSubscriptionId: id, userErrors: [] };
-    },
   };
 }
-
-const missing = { field: ["id"], message: "Webhook subscription does not exist" };
 
 function problemOf(subscriptions: Subscription[], topic: string, uri: string): string | undefined {
   if (!/^https?:\/\//.test(uri)) return "Address is not allowed";

@@ -5,7 +5,7 @@ import { openTestKeys } from "../../tests/support/secret.ts";
 import { withStoreFolder } from "../../tests/support/store-folder.ts";
 import { makeWorkspace } from "../../tests/support/workspace.ts";
 import { OPERATOR } from "../control/actor.ts";
-import { importIntoWorkspace } from "../control/import.ts";
+import { importIntoWorkspace } from "./uploads/import-folder.ts";
 import type { Keys } from "../lib/keys.ts";
 import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
 import { readList, runAction } from "./action.ts";

@@ -1,23 +1,29 @@
 import { RIGHTS } from "../control/rights.ts";
 import { ACCOUNT_ACTIONS } from "./account/actions.ts";
 import { ENDPOINT_ACTIONS, endpointList } from "./alert-endpoints/actions.ts";
+import { INSTALLATION_ACTIONS } from "./installation/actions.ts";
 import { changeOwners, MEMBER_ACTIONS, memberList } from "./members/actions.ts";
 import { USER_ACTIONS, userList } from "./people/actions.ts";
 import { PLAN_ACTIONS, planList } from "./plan/actions.ts";
-import type { Right } from "./right.ts";
+import { readAudit, readAuditOfAll, readFigures, readSettings } from "./right.ts";
+import type { NamedRight, Right } from "./right.ts";
 import { SALE_EVENT_ACTIONS, saleEventList } from "./sale-events/actions.ts";
 import { SOURCE_ACTIONS } from "./sources/actions.ts";
 import { TOKEN_ACTIONS, tokenList } from "./tokens/actions.ts";
 import { UPLOAD_ACTIONS } from "./uploads/actions.ts";
+import { importData } from "./uploads/import-folder.ts";
 import { usageRead } from "./usage/usage.ts";
 import { WATCHLIST_ACTIONS, watchedList } from "./watchlist/actions.ts";
 import { WORKSPACE_ACTIONS } from "./workspace/actions.ts";
 import { workspaceList } from "./workspace/workspace.ts";
 
-type Named = Right & { past: string };
-
 /** Every list that people and programs read, and what is asked for besides an action's own right. */
-export const LISTS: readonly Named[] = [
+export const LISTS: readonly NamedRight[] = [
+  readFigures,
+  readSettings,
+  importData,
+  readAudit,
+  readAuditOfAll,
   tokenList,
   memberList,
   changeOwners,
@@ -31,7 +37,7 @@ export const LISTS: readonly Named[] = [
 ];
 
 /** Everything that changes something. */
-export const ACTIONS: readonly Named[] = [
+export const ACTIONS: readonly NamedRight[] = [
   ...TOKEN_ACTIONS,
   ...MEMBER_ACTIONS,
   ...USER_ACTIONS,
@@ -43,6 +49,7 @@ export const ACTIONS: readonly Named[] = [
   ...WATCHLIST_ACTIONS,
   ...SALE_EVENT_ACTIONS,
   ...WORKSPACE_ACTIONS,
+  ...INSTALLATION_ACTIONS,
 ];
 
 /** Who may do what, of every page and action of the console and every command, by name. */

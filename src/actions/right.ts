@@ -17,6 +17,23 @@ export type Right = {
   holdsMembers?: boolean;
 };
 
+/** A right with its words in the table of rights, such as "Read settings". */
+export type NamedRight = Right & { past: string };
+
+export const readFigures: NamedRight = {
+  name: "figures.read",
+  past: "Read figures, alerts and files",
+  least: "viewer",
+};
+export const readSettings: NamedRight = { name: "settings.read", past: "Read settings", least: "viewer" };
+export const readAudit: NamedRight = { name: "audit.read", past: "Read the audit", least: "admin" };
+export const readAuditOfAll: NamedRight = {
+  name: "audit.read_all",
+  past: "Read the audit of every workspace",
+  least: "operator",
+  hasNoWorkspace: true,
+};
+
 const STANDINGS: readonly Actor["standing"][] = ["person", ...ROLES, "operator"];
 
 /** Whether a role is enough for what a right asks for, fresh proof apart. */

@@ -2,7 +2,7 @@ import { readList, runAction } from "../actions/action.ts";
 import { textInput } from "../actions/field.ts";
 import { linkUser } from "../actions/people/actions.ts";
 import { curlLine, shellQuoted } from "../contract/written-request.ts";
-import { demoTokenFile, hasDemoToken } from "../control/demo.ts";
+import { demoTokenFile, hasDemoToken } from "../demo/demo-workspace.ts";
 import { consoleAddress } from "../control/console-address.ts";
 import type { ConsoleAddress } from "../control/console-address.ts";
 import { OPERATOR } from "../control/actor.ts";

@@ -2,7 +2,7 @@ import type { FastifyInstance } from "fastify";
 import type { AdmitMember } from "../admission/admit-member.ts";
 import type { Operation } from "../admission/operation.ts";
 import type { ControlTools } from "../control/acting.ts";
-import { DEMO_PICTURES_ROUTE, demoPictures } from "../control/demo-pictures.ts";
+import { DEMO_PICTURES_ROUTE, demoPictures } from "../demo/pictures.ts";
 import type { Surface } from "../http/server.ts";
 import type { Identity } from "../identity/identity.ts";
 import { renderHtml } from "../lib/html.ts";

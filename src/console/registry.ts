@@ -1,6 +1,9 @@
+import { auditFiles, auditPage } from "../actions/audit/page.ts";
 import { ENDPOINT_FORMS, ENDPOINT_PAGES } from "../actions/alert-endpoints/page.ts";
 import { MEMBER_FORMS, MEMBER_PAGES } from "../actions/members/page.ts";
+import { NOTICE_FORMS, NOTICE_PAGES } from "../actions/notices/page.ts";
 import { PLAN_FORMS, PLAN_PAGES } from "../actions/plan/page.ts";
+import { readFigures } from "../actions/right.ts";
 import { SALE_EVENT_FORMS, SALE_EVENT_PAGES } from "../actions/sale-events/page.ts";
 import { SOURCE_FORMS, SOURCE_PAGES } from "../actions/sources/page.ts";
 import { TOKEN_FORMS, TOKEN_PAGES } from "../actions/tokens/page.ts";
@@ -19,8 +22,6 @@ import { report } from "./pages/report.ts";
 import { returnCostLeaderboard } from "./pages/return-cost-leaderboard.ts";
 import { returnRateLeaderboard } from "./pages/return-rate-leaderboard.ts";
 import { saleEvents } from "./pages/sale-events.ts";
-import { audit, auditActions } from "./settings/audit.ts";
-import { notices, noticesActions } from "./settings/notices.ts";
 import { orderRules, orderRulesActions } from "./settings/order-rules.ts";
 import { connectActions, sourceConnect } from "./settings/source-connect.ts";
 
@@ -38,7 +39,7 @@ export const PAGES: readonly Page[] = [
 
 /** Files of a workspace. */
 export const FILES: readonly PageFile[] = [
-  { name: "report-csv", path: "/export/report.csv", right: "figures.read", endpoint: "export-report" },
+  { name: "report-csv", path: "/export/report.csv", right: readFigures, endpoint: "export-report" },
 ];
 
 /** The pages below the overview of settings, in the order of the navigation. */
@@ -56,8 +57,8 @@ export const SETTINGS_PAGES: readonly Page[] = [
   ...SALE_EVENT_PAGES,
   ...DATA_PAGES,
   ...ENDPOINT_PAGES,
-  notices,
-  audit,
+  ...NOTICE_PAGES,
+  auditPage,
 ];
 
 export const SETTINGS_OVERVIEW = settingsOverview(SETTINGS_PAGES);
@@ -83,6 +84,6 @@ export const ACTIONS: readonly Action[] = [
   ...SALE_EVENT_FORMS,
   ...DATA_FORMS,
   ...ENDPOINT_FORMS,
-  ...noticesActions,
-  ...auditActions,
+  ...NOTICE_FORMS,
+  ...auditFiles,
 ];

@@ -2,16 +2,11 @@ import { ACTIONS, LISTS } from "../actions/registry.ts";
 import type { RightName } from "./rights.ts";
 
 const WORDS = {
-  "figures.read": "Read figures, alerts and files",
-  "settings.read": "Read settings",
   "rules.set": "Changed which orders count",
   "sources.read": "Read the sources",
   "source.connect": "Connected a source",
   "source.uninstalled": "Uninstalled the app in the shop",
   "source.link": "Created a link to connect a source",
-  import: "Imported data",
-  "audit.read": "Read the audit",
-  "audit.read_all": "Read the audit of every workspace",
   "audit.delete": "Deleted old entries of the audit",
   "demo.clear": "Emptied the demo store",
   "user.recover": "Used a recovery link",
@@ -22,11 +17,8 @@ const WORDS = {
   "privacy.customers_data_request": "Asked for a customer's data",
   "privacy.customers_redact": "Asked to redact a customer",
   "privacy.shop_redact": "Asked to erase the shop",
-  distribute: "Distributed the database",
   "secret.add": "Added a root secret",
   "secret.retire": "Removed a root secret",
-  backup: "Backed up the installation",
-  restore: "Restored the installation from a backup",
 } as const satisfies Readonly<Record<RightName, string>> & Readonly<Record<string, string>>;
 
 /** What was done, in words, by the name of the right or of the event: of whatever the audit holds and rights allow. */

@@ -6,19 +6,11 @@ export type { Right };
 
 /** Who may do what, of every page and action of the console and every command. An audit event has the name of its right. */
 export const RIGHTS = {
-  "figures.read": { least: "viewer", proof: false },
-  "settings.read": { least: "viewer", proof: false },
   "rules.set": { least: "admin", proof: false },
   "sources.read": { least: "admin", proof: false },
   "source.connect": { least: "admin", proof: true },
   // The address where whoever may install apps in a shop connects it.
   "source.link": { least: "admin", proof: true },
-  import: { least: "admin", proof: false },
-  "audit.read": { least: "admin", proof: false },
-  "audit.read_all": { least: "operator", proof: false },
-  distribute: { least: "operator", proof: false },
-  backup: { least: "operator", proof: false },
-  restore: { least: "operator", proof: false },
 } as const satisfies Record<string, Omit<Right, "name">>;
 
 export type RightName = keyof typeof RIGHTS;

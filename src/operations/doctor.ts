@@ -1,10 +1,10 @@
 import { lstatSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { DEMO_TOKEN_PREFIX } from "../control/demo.ts";
-import type { SecretPlace } from "../control/installation-secret.ts";
-import { describeSecret } from "../control/installation-secret.ts";
+import { DEMO_TOKEN_PREFIX } from "../demo/demo-workspace.ts";
+import { describeSecret } from "../actions/installation/secrets.ts";
+import type { SecretPlace } from "../actions/installation/secrets.ts";
 import { retentionText } from "../control/retention.ts";
-import { needsMigration, readSchemaLevel, schemaProblem } from "../control/schema.ts";
+import { needsMigration, readSchemaLevel, schemaProblem } from "../actions/installation/schema.ts";
 import { distanceText } from "../lib/relative-time.ts";
 import { staleForMs } from "../metrics/staleness.ts";
 import type { Queryable } from "../store/database.ts";

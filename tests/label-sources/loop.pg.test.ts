@@ -1,10 +1,8 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { after, beforeEach, test } from "node:test";
-import { loopReturn } from "../../simulators/loop/returns.ts";
-import type { LoopReturn } from "../../simulators/loop/returns.ts";
-import { startLoopSimulator } from "../../simulators/loop/server.ts";
-import type { LoopSimulator } from "../../simulators/loop/server.ts";
+import { loopReturn, startLoopSimulator } from "../../simulators/loop/server.ts";
+import type { LoopReturn, LoopSimulator } from "../../simulators/loop/server.ts";
 import { SourceFailed, SourceRefused } from "../../src/sync/connector.ts";
 import { labelConnector, openJson } from "../../src/sync/connectors/shared/label-run.ts";
 import { LOOP, readWindow } from "../../src/sync/connectors/loop/connector.ts";

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { generateLoopReturns } from "../../simulators/loop/returns.ts";
-import { startLoopSimulator } from "../../simulators/loop/server.ts";
-import { generateShipStationLabels, shipStationLabel } from "../../simulators/shipstation/labels.ts";
-import { startShipStationSimulator } from "../../simulators/shipstation/server.ts";
+import { generateLoopReturns, startLoopSimulator } from "../../simulators/loop/server.ts";
+import {
+  generateShipStationLabels,
+  shipStationLabel,
+  startShipStationSimulator,
+} from "../../simulators/shipstation/server.ts";
 import { diagnoseConnections } from "../../src/operations/doctor.ts";
 import { setSourceStatus } from "../../src/store/queries/data-source.ts";
 import { connectionHealth } from "../../src/store/queries/worker-health.ts";
@@ -35,7 +37,7 @@ const ORDERS = 120;
 const shop = use(startImportShop);
 
 test("M10: a year of ShipStation labels gives the same cohort rows as the same labels imported as CSV", async () => {
-  const labels = generateShipStationLabels({ seed: 3, count: ORDERS * 3, currency: "EUR", now: END });
+  const labels = generateShipStationLabels({ seed: 3, count: ORDERS * 3, currencyCode: "EUR", now: END });
   const trackings = labels.map((label) => label.trackingNumber ?? "");
   // Two of three labels are outbound; every fifth return label belongs to no return.
   const orders = labels

@@ -1,28 +1,22 @@
 import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync, truncateSync } from "node:fs";
+import { open } from "node:fs/promises";
+import type { FileHandle } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import type { GraphQLSchema } from "graphql";
 import type { BulkFault, Faults } from "../faults.ts";
-import type { RequestContext, Source } from "../schema/resolver.ts";
-import type { Shop } from "../shop.ts";
-import type { Statistics } from "../statistics.ts";
+import type { RequestContext, Source } from "../schema/sources.ts";
+import type { Shop, Statistics } from "../shop.ts";
 import { gid } from "../world/ids.ts";
+import { randomOf } from "../world/random.ts";
+import type { Random } from "../world/random.ts";
 import { AccessError, bulkLines } from "./projector.ts";
-import { createResultFile } from "./result-file.ts";
-import type { Damage } from "./result-file.ts";
 import { BulkRuleError, readBulkQuery } from "./rules.ts";
 import type { BulkQuery } from "./rules.ts";
 
-export type BulkStatus =
-  | "CREATED"
-  | "RUNNING"
-  | "COMPLETED"
-  | "CANCELING"
-  | "CANCELED"
-  | "FAILED"
-  | "EXPIRED";
+type BulkStatus = "CREATED" | "RUNNING" | "COMPLETED" | "CANCELING" | "CANCELED" | "FAILED" | "EXPIRED";
 
 export interface BulkOperation extends Source {
   id: string;
@@ -50,7 +44,7 @@ export interface BulkOperations {
   stop(): void;
 }
 
-export interface BulkParts {
+interface BulkParts {
   schema: GraphQLSchema;
   shop: Shop;
   faults: Faults;
@@ -218,4 +212,75 @@ function complete(
   operation.status = fault === "expire" ? "EXPIRED" : "COMPLETED";
   operation.fileSize = operation.objectCount > 0 ? bytes : null;
   operation.url = operation.objectCount > 0 && fault !== "expire" ? url : null;
+}
+
+/** Lines that are shuffled among each other at a time. */
+const BLOCK_LINES = 2000;
+/** Share of a block's lines that are held back into a later one, so that children stand before and far from parents. */
+const HELD_SHARE = 0.05;
+/** Without a later block to go to, held lines go at the end. */
+const DAMAGED_SHARE = 0.02;
+
+/** Some lines come twice: beside the others, or in the place of others. */
+type Damage = "duplicate" | "swapped";
+
+interface ResultFile {
+  add: (line: string, isRoot: boolean) => void;
+  /** Whether enough is held to be worth writing. */
+  full(): boolean;
+  flush(): Promise<void>;
+  /** Writes what is left; returns the file's size and counts. */
+  finish(): Promise<{ bytes: number; lines: number; roots: number }>;
+}
+
+/** A JSON lines file in shuffled order, written in bounded memory. */
+async function createResultFile(path: string, seed: number, damage: Damage | null): Promise<ResultFile> {
+  const file = await open(path, "w");
+  const random = randomOf(seed, 3);
+  let block: string[] = [];
+  let bytes = 0;
+  let lines = 0;
+  let roots = 0;
+  const write = async (rows: string[]): Promise<void> => {
+    bytes += await append(file, rows);
+  };
+  return {
+    add: (line, isRoot) => {
+      const isDamaged = damage !== null && random.chance(DAMAGED_SHARE);
+      block.push(isDamaged && damage === "swapped" ? (block.at(-1) ?? line) : line);
+      if (isDamaged && damage === "duplicate") block.push(line);
+      lines += 1;
+      if (isRoot) roots += 1;
+    },
+    full: () => block.length >= BLOCK_LINES,
+    flush: async () => {
+      shuffle(block, random);
+      const held = block.splice(Math.ceil(block.length * (1 - HELD_SHARE)));
+      const rows = block;
+      block = held;
+      await write(rows);
+    },
+    finish: async () => {
+      shuffle(block, random);
+      await write(block);
+      await file.close();
+      return { bytes, lines, roots };
+    },
+  };
+}
+
+async function append(file: FileHandle, rows: string[]): Promise<number> {
+  if (rows.length === 0) return 0;
+  const data = Buffer.from(`${rows.join("\n")}\n`);
+  await file.appendFile(data);
+  return data.length;
+}
+
+function shuffle(rows: string[], random: Random): void {
+  for (let index = rows.length - 1; index > 0; index -= 1) {
+    const other = random.between(0, index);
+    const row = rows[index] as string;
+    rows[index] = rows[other] as string;
+    rows[other] = row;
+  }
 }

@@ -4,12 +4,10 @@
  */
 import { getArgumentValues, getNamedType, isLeafType, isListType, getNullableType, Kind } from "graphql";
 import type { FieldNode, GraphQLObjectType, GraphQLSchema, SelectionSetNode } from "graphql";
-import { missingScope } from "../access.ts";
-import { fragmentsOf } from "../graphql.ts";
-import { fieldsOf } from "../schema/cost.ts";
+import { missingScope, resolverOf } from "../schema/resolvers.ts";
+import { fragmentsOf, fieldsOf } from "../graphql.ts";
 import type { Listing } from "../schema/listing.ts";
-import type { RequestContext, Source } from "../schema/resolver.ts";
-import { resolverOf } from "../schema/resolvers.ts";
+import type { RequestContext, Source } from "../schema/sources.ts";
 import type { BulkQuery } from "./rules.ts";
 
 export type Emit = (line: string, isRoot: boolean) => void;

@@ -1,15 +1,39 @@
-import { childNumber, gid, legacyId } from "../world/ids.ts";
-import { decimalOf, lineAmounts, unitsAmounts } from "../world/money.ts";
-import { sumOf, unsentUnits } from "../world/units.ts";
-import type { Line, Order } from "../world/types.ts";
-import { fulfillmentSources } from "./fulfillment-fields.ts";
-import { agreementSources } from "./ledger-fields.ts";
+import { childNumber, gid } from "../world/ids.ts";
+import { decimalOf, unitsAmounts, sumOf, unsentUnits, returnRefundedUnits } from "../world/units.ts";
+import { REASONS } from "../world/types.ts";
+import type {
+  Line,
+  Order,
+  Fulfillment,
+  ExchangeItem,
+  ReturnItem,
+  RefundLine,
+  Agreement,
+  Sale,
+} from "../world/types.ts";
 import { listOf } from "./listing.ts";
 import { productSource, variantSource } from "./product-fields.ts";
-import { isoTime, isoTimeOrNull, moneyBag, moneyV2, typeFields } from "./resolver.ts";
-import type { MoneySource, ResolversByType, Source } from "./resolver.ts";
-import { lineSource, refundSource, returnSource } from "./sources.ts";
-import type { LineSource, OrderSource } from "./sources.ts";
+import {
+  isoTime,
+  isoTimeOrNull,
+  moneyBag,
+  moneyV2,
+  typeFields,
+  lineSource,
+  refundSource,
+  returnSource,
+  orderSource,
+  reasonSource,
+} from "./sources.ts";
+import type {
+  MoneySource,
+  ResolversByType,
+  Source,
+  LineSource,
+  OrderSource,
+  ReturnSource,
+  RefundSource,
+} from "./sources.ts";
 
 /** As the search field and the enum in lower case. */
 export function returnStatusOf(order: Order): string {
@@ -25,166 +49,372 @@ export function financialStatusOf({ payment, cancelledAt, refunds, lines }: Orde
   return lines.every(({ currentQuantity }) => currentQuantity === 0) ? "REFUNDED" : "PARTIALLY_REFUNDED";
 }
 
-export function fulfillmentStatusOf({ lines }: Order): string {
-  if (lines.every(({ fulfilled }) => fulfilled === 0)) return "UNFULFILLED";
-  return lines.some((line) => unfulfilledUnits(line) > 0) ? "PARTIALLY_FULFILLED" : "FULFILLED";
-}
-
 /** Tips are never fulfilled. */
 function unfulfilledUnits(line: Line): number {
   return line.kind === "tip" ? 0 : unsentUnits(line);
 }
 
-/** What was agreed, after tax; before returns: without what refunds and returns took back. */
-function totalMinor(order: Order, when: "at first" | "before returns" | "now"): number {
-  return sumOf(order.agreements, ({ reason, sales }) => {
-    if (when === "at first" && reason !== "ORDER") return 0;
-    const back = when === "before returns" && (reason === "REFUND" || reason === "RETURN");
-    return sumOf(sales, ({ action, netMinor, taxMinor }) =>
-      back && action === "RETURN" ? 0 : netMinor + taxMinor,
-    );
-  });
+/** What was agreed at first, after tax. */
+function firstTotalMinor({ agreements }: Order): number {
+  return sumOf(agreements, ({ reason, sales }) =>
+    reason === "ORDER" ? sumOf(sales, ({ netMinor, taxMinor }) => netMinor + taxMinor) : 0,
+  );
 }
 
-function refundedMinor(order: Order): number {
-  return sumOf(order.refunds, (refund) => refund.totalMinor);
+/** Of a child of an order. */
+function numberOf({ order, index }: { order: Order; index: number }): number {
+  return childNumber(order.number, index);
 }
 
-const order = typeFields<OrderSource>({
-  id: ({ order: { number } }) => gid("Order", number),
-  legacyResourceId: ({ order: { number } }) => legacyId("Order", number),
-  name: ({ order: { name } }) => name,
-  number: ({ order: { number } }) => 1000 + number,
-  createdAt: ({ order: { createdAt } }) => isoTime(createdAt),
-  processedAt: ({ order: { processedAt } }) => isoTime(processedAt),
-  updatedAt: ({ order: { updatedAt } }) => isoTime(updatedAt),
-  cancelledAt: ({ order: { cancelledAt } }) => isoTimeOrNull(cancelledAt),
-  cancelReason: ({ order: { cancelledAt } }) => (cancelledAt === 0 ? null : "CUSTOMER"),
-  closed: ({ order: { closedAt } }) => closedAt !== 0,
-  closedAt: ({ order: { closedAt } }) => isoTimeOrNull(closedAt),
-  confirmed: () => true,
-  test: ({ order: { test } }) => test,
-  edited: ({ order: { agreements } }) => agreements.some(({ reason }) => reason === "ORDER_EDIT"),
-  currencyCode: (_source, _args, { shop }) => shop.world.currencyCode,
-  presentmentCurrencyCode: (_source, _args, { shop }) => shop.world.currencyCode,
-  taxesIncluded: ({ order: { taxesIncluded } }) => taxesIncluded,
-  dutiesIncluded: () => false,
-  sourceName: ({ order: { sourceName } }) => sourceName,
-  note: () => null,
-  tags: ({ order: { tags } }) => tags,
-  returnStatus: (source) => returnStatusOf(source.order),
-  displayFinancialStatus: (source) => financialStatusOf(source.order),
-  displayFulfillmentStatus: (source) => fulfillmentStatusOf(source.order),
-  fullyPaid: ({ order: { payment } }) => payment === "PAID",
-  unpaid: ({ order: { payment } }) => payment !== "PAID" && payment !== "PARTIALLY_PAID",
-  refundable: (source) => financialStatusOf(source.order) !== "REFUNDED",
-  subtotalLineItemsQuantity: ({ order: { lines } }) => lines.reduce((sum, line) => sum + line.quantity, 0),
-  totalPriceSet: (source) => moneyBag(totalMinor(source.order, "before returns")),
-  originalTotalPriceSet: (source) => moneyBag(totalMinor(source.order, "at first")),
-  currentTotalPriceSet: (source) => moneyBag(totalMinor(source.order, "now")),
-  totalRefundedSet: (source) => moneyBag(refundedMinor(source.order)),
-  totalShippingPriceSet: ({ order: { shippingMinor } }) => moneyBag(shippingMinor),
-  lineItems: (source) => listOf(source.order.lines.map((_, index) => lineSource(source.order, index))),
-  returns: (source) => listOf(source.order.returns.map((_, index) => returnSource(source.order, index))),
-  refunds: (source, { first }) =>
-    source.order.refunds.map((_, index) => refundSource(source.order, index)).slice(0, first ?? undefined),
-  fulfillments: (source, { first }) => fulfillmentSources(source.order).slice(0, first ?? undefined),
-  agreements: (source) => listOf(agreementSources(source.order)),
-  app: (source) => ({ ...source, typeName: "OrderApp" }),
-  attribution: (source) => ({ ...source, typeName: "OrderAttribution" }),
-});
+interface FulfillmentSource extends Source {
+  order: Order;
+  index: number;
+  fulfillment: Fulfillment;
+}
 
-const lineItem = typeFields<LineSource>({
-  id: ({ order: { number }, index }) => gid("LineItem", childNumber(number, index)),
-  sku: ({ line }) => line.sku,
-  title: ({ line }) => line.title,
-  name: ({ line }) => line.title,
-  variantTitle: ({ line }) => line.variant?.optionValues.join(" / ") ?? null,
-  vendor: ({ line }) => line.vendor,
-  quantity: ({ line }) => line.quantity,
-  currentQuantity: ({ line }) => line.currentQuantity,
-  refundableQuantity: ({ line }) => line.currentQuantity,
-  nonFulfillableQuantity: ({ line }) => line.quantity - line.fulfilled - unfulfilledUnits(line),
-  unfulfilledQuantity: ({ line }) => unfulfilledUnits(line),
-  isGiftCard: ({ line }) => line.kind === "giftCard",
-  requiresShipping: ({ line }) => line.requiresShipping,
-  restockable: ({ line }) => line.kind === "product",
-  merchantEditable: () => false,
-  taxable: ({ line }) => line.taxPerMille > 0,
-  product: ({ line }) => (line.product === null ? null : productSource(line.product)),
-  variant: ({ line }) => variantSource(line.product, line.variant),
-  lineItemGroup: () => null,
-  image: () => null,
-  originalUnitPriceSet: ({ line }) => moneyBag(line.unitPriceMinor),
-  originalTotalSet: ({ line }) => moneyBag(line.unitPriceMinor * line.quantity),
-  totalDiscountSet: ({ line }) => moneyBag(line.discountMinor),
-  discountedTotalSet: ({ line }) => moneyBag(line.unitPriceMinor * line.quantity - line.discountMinor),
-  discountedUnitPriceSet: ({ line }) =>
-    moneyBag(line.unitPriceMinor - Math.round(line.discountMinor / line.quantity)),
-  discountedUnitPriceAfterAllDiscountsSet: ({ line }) =>
-    moneyBag(line.unitPriceMinor - Math.round(line.discountMinor / line.quantity)),
-  priceAfterAllDiscountsBeforeTaxesSet: ({ order: owner, line }) =>
-    moneyBag(lineAmounts(line, owner.taxesIncluded).netMinor),
-  taxLines: ({ order: owner, line }) =>
-    line.taxPerMille === 0
-      ? []
-      : [
-          {
-            typeName: "TaxLine",
-            perMille: line.taxPerMille,
-            minor: unitsAmounts(line, owner.taxesIncluded, line.quantity).taxMinor,
-          },
-        ],
-});
+interface FulfillmentLineSource extends Source {
+  order: Order;
+  number: number;
+  lineIndex: number;
+  quantity: number;
+}
 
-const taxLine = typeFields<Source & { perMille: number; minor: number }>({
-  title: () => "VAT",
-  rate: ({ perMille }) => perMille / 1000,
-  ratePercentage: ({ perMille }) => perMille / 10,
-  channelLiable: () => false,
-  source: () => null,
-  priceSet: ({ minor }) => moneyBag(minor),
-});
+export function fulfillmentSources(order: Order): FulfillmentSource[] {
+  return order.fulfillments.map((fulfillment, index) => ({
+    typeName: "Fulfillment",
+    order,
+    index,
+    fulfillment,
+  }));
+}
 
-const money = typeFields<MoneySource>({
-  amount: ({ minor }, _args, { shop }) => decimalOf(minor, shop.world.exponent),
-  currencyCode: (_source, _args, { shop }) => shop.world.currencyCode,
-});
+/** A line of one of the order's fulfilments, by its place in it. */
+function fulfillmentLineSource(
+  order: Order,
+  [index, place]: readonly [index: number, place: number],
+): FulfillmentLineSource {
+  const line = order.fulfillments[index]?.lines[place];
+  if (line === undefined)
+    throw new Error(`order ${order.number} has no line ${place} of fulfilment ${index}`);
+  const number = childNumber(childNumber(order.number, index), place);
+  return { typeName: "FulfillmentLineItem", order, number, ...line };
+}
 
-const bag = typeFields<MoneySource>({
-  shopMoney: ({ minor }) => moneyV2(minor),
-  presentmentMoney: ({ minor }) => moneyV2(minor),
-});
-
-/** The apps that place orders, by the name of the source that they give. */
-const APPS: Record<string, readonly [number: number, name: string]> = {
-  web: [580_111, "Online Store"],
-  pos: [129_785, "Point of Sale"],
-  shopify_draft_order: [1_354_745, "Draft Orders"],
-  import: [770_001, "Store Mover"],
+const fulfillmentFields: ResolversByType = {
+  Fulfillment: typeFields<FulfillmentSource>({
+    id: (source) => gid("Fulfillment", numberOf(source)),
+    createdAt: ({ fulfillment }) => isoTime(fulfillment.createdAt),
+    updatedAt: ({ fulfillment }) => isoTime(fulfillment.updatedAt),
+    status: ({ fulfillment }) => (fulfillment.canceled ? "CANCELLED" : "SUCCESS"),
+    fulfillmentLineItems: ({ order, index, fulfillment }) =>
+      listOf(fulfillment.lines.map((_, place) => fulfillmentLineSource(order, [index, place]))),
+  }),
+  FulfillmentLineItem: typeFields<FulfillmentLineSource>({
+    quantity: ({ quantity }) => quantity,
+    lineItem: ({ order, lineIndex }) => lineSource(order, lineIndex),
+  }),
 };
 
-function appOf({ order: { sourceName } }: OrderSource): readonly [number: number, name: string] {
-  return APPS[sourceName] ?? [Number(sourceName), `App ${sourceName}`];
+interface ReturnItemSource extends Source {
+  order: Order;
+  returnIndex: number;
+  index: number;
+  item: ReturnItem;
 }
 
-const app = typeFields<OrderSource>({
-  id: (source) => gid("App", appOf(source)[0]),
-  name: (source) => appOf(source)[1],
+interface ExchangeSource extends Source {
+  of: ReturnSource;
+  index: number;
+  item: ExchangeItem;
+}
+
+/** What is expected back together, or one of its parcels, counted through the return. */
+interface ReverseSource extends Source {
+  of: ReturnSource;
+  index: number;
+}
+
+/** So many parcels come back together. */
+const PARCELS_TOGETHER = 7;
+
+export function reverseOrderSource(of: ReturnSource, index: number): ReverseSource {
+  return { typeName: "ReverseFulfillmentOrder", of, index };
+}
+
+/** One at least of every return that was approved. */
+export function reverseOrderCount({ request: { status, trackingNumbers } }: ReturnSource): number {
+  if (status !== "OPEN" && status !== "CLOSED") return 0;
+  return Math.max(1, Math.ceil(trackingNumbers.length / PARCELS_TOGETHER));
+}
+
+function parcelSources({ of, index }: ReverseSource): ReverseSource[] {
+  const first = index * PARCELS_TOGETHER;
+  const numbers = of.request.trackingNumbers.slice(first, first + PARCELS_TOGETHER);
+  return numbers.map((_, place) => ({ typeName: "ReverseDelivery", of, index: first + place }));
+}
+
+function itemSources({ order, index: returnIndex, request }: ReturnSource): ReturnItemSource[] {
+  return request.items.map((item, index) => ({
+    typeName: item.lineIndex === null ? "UnverifiedReturnLineItem" : "ReturnLineItem",
+    order,
+    returnIndex,
+    index,
+    item,
+  }));
+}
+
+const itemFields = {
+  quantity: ({ item }: ReturnItemSource) => item.quantity,
+  processedQuantity: ({ item }: ReturnItemSource) => item.processed,
+  refundedQuantity: (source: ReturnItemSource) => refundedOf(source),
+  returnReason: ({ item }: ReturnItemSource) =>
+    item.reason === null ? "UNKNOWN" : REASONS[item.reason]?.legacy,
+  returnReasonDefinition: ({ item }: ReturnItemSource) =>
+    item.reason === null || item.legacyReason ? null : reasonSource(item.reason),
+};
+
+/** Refunded units of the item's line through its return, given to the items in their order. */
+function refundedOf({ order, returnIndex, index, item }: ReturnItemSource): number {
+  if (item.lineIndex === null) return 0;
+  const items = order.returns[returnIndex]?.items ?? [];
+  const before = items
+    .slice(0, index)
+    .reduce((sum, other) => (other.lineIndex === item.lineIndex ? sum + other.quantity : sum), 0);
+  const refunded = returnRefundedUnits(order, returnIndex, item.lineIndex);
+  return Math.max(0, Math.min(item.quantity, refunded - before));
+}
+
+function itemId(type: string, { order, returnIndex, index }: ReturnItemSource): string {
+  return gid(type, childNumber(childNumber(order.number, returnIndex), index));
+}
+
+const returnFields: ResolversByType = {
+  Return: typeFields<ReturnSource>({
+    id: (source) => gid("Return", numberOf(source)),
+    order: ({ order }) => orderSource(order),
+    status: ({ request }) => request.status,
+    createdAt: ({ request }) => isoTime(request.createdAt),
+    closedAt: ({ request }) => isoTimeOrNull(request.closedAt),
+    returnLineItems: (source) => listOf(itemSources(source)),
+    exchangeLineItems: (source) =>
+      listOf(
+        source.request.exchanges.map((item, index) => ({
+          typeName: "ExchangeLineItem",
+          of: source,
+          index,
+          item,
+        })),
+      ),
+    refunds: ({ order, index }) =>
+      listOf(
+        order.refunds.flatMap((refund, refundIndex) =>
+          refund.returnIndex === index ? [refundSource(order, refundIndex)] : [],
+        ),
+      ),
+    reverseFulfillmentOrders: (source) =>
+      listOf(
+        Array.from({ length: reverseOrderCount(source) }, (_, index) => reverseOrderSource(source, index)),
+      ),
+  }),
+  ReturnLineItem: typeFields<ReturnItemSource>({
+    ...itemFields,
+    id: (source) => itemId("ReturnLineItem", source),
+    fulfillmentLineItem: ({ order, item }) => fulfillmentLineSource(order, item.fulfillment),
+  }),
+  UnverifiedReturnLineItem: typeFields<ReturnItemSource>({
+    ...itemFields,
+    id: (source) => itemId("UnverifiedReturnLineItem", source),
+  }),
+  ExchangeLineItem: typeFields<ExchangeSource>({
+    id: ({ of, index }) => gid("ExchangeLineItem", childNumber(numberOf(of), index)),
+    quantity: ({ item }) => item.wanted.quantity,
+    processedQuantity: ({ item }) => item.processed,
+    lineItems: ({ of, item }) => item.lineIndexes.map((lineIndex) => lineSource(of.order, lineIndex)),
+  }),
+  ReverseFulfillmentOrder: typeFields<ReverseSource>({
+    id: ({ of, index }) => gid("ReverseFulfillmentOrder", childNumber(numberOf(of), index)),
+    reverseDeliveries: (source) => listOf(parcelSources(source)),
+  }),
+  ReverseDelivery: typeFields<ReverseSource>({
+    deliverable: (source) => ({ ...source, typeName: "ReverseDeliveryShippingDeliverable" }),
+  }),
+  ReturnReasonDefinition: typeFields<Source & { index: number }>({
+    id: ({ index }) => gid("ReturnReasonDefinition", index + 1),
+    handle: ({ index }) => REASONS[index]?.handle,
+  }),
+  ReverseDeliveryShippingDeliverable: typeFields<ReverseSource>({
+    tracking: (source) => ({ ...source, typeName: "ReverseDeliveryTrackingV2" }),
+  }),
+  ReverseDeliveryTrackingV2: typeFields<ReverseSource>({
+    number: ({ of, index }) => of.request.trackingNumbers[index] ?? null,
+  }),
+};
+
+interface RefundLineSource extends Source {
+  of: RefundSource;
+  index: number;
+  line: RefundLine;
+}
+
+/** With tax where the order's prices hold it. */
+function subtotalMinor({ of, line }: RefundLineSource): number {
+  return of.order.taxesIncluded ? line.subtotalMinor + line.taxMinor : line.subtotalMinor;
+}
+
+const refundFields: ResolversByType = {
+  Refund: typeFields<RefundSource>({
+    id: (source) => gid("Refund", numberOf(source)),
+    createdAt: ({ refund }) => isoTime(refund.createdAt),
+    processedAt: ({ refund }) => isoTime(refund.processedAt),
+    return: ({ order, refund }) =>
+      refund.returnIndex === null ? null : returnSource(order, refund.returnIndex),
+    totalRefundedSet: (source) => moneyBag(source.refund.totalMinor),
+    refundLineItems: (source) =>
+      listOf(
+        source.refund.lines.map((line, index) => ({ typeName: "RefundLineItem", of: source, index, line })),
+      ),
+  }),
+  RefundLineItem: typeFields<RefundLineSource>({
+    id: ({ of, index }) => gid("RefundLineItem", childNumber(numberOf(of), index)),
+    quantity: ({ line }) => line.quantity,
+    restockType: ({ line }) => line.restockType,
+    lineItem: ({ of, line }) => lineSource(of.order, line.lineIndex),
+    subtotalSet: (source) => moneyBag(subtotalMinor(source)),
+    totalTaxSet: ({ line }) => moneyBag(line.taxMinor),
+  }),
+};
+
+interface AgreementSource extends Source {
+  order: Order;
+  /** Place among the order's agreements. */
+  index: number;
+  agreement: Agreement;
+}
+
+interface SaleSource extends Source {
+  of: AgreementSource;
+  index: number;
+  sale: Sale;
+}
+
+const TYPES = {
+  ORDER: "OrderAgreement",
+  ORDER_EDIT: "OrderEditAgreement",
+  REFUND: "RefundAgreement",
+  RETURN: "ReturnAgreement",
+} as const;
+
+function agreementSources(order: Order): AgreementSource[] {
+  if (!order.ledgerShown) return [];
+  return order.agreements.map((agreement, index) => ({
+    typeName: TYPES[agreement.reason],
+    order,
+    index,
+    agreement,
+  }));
+}
+
+const agreement = {
+  id: (source: AgreementSource) => gid("SalesAgreement", numberOf(source)),
+  happenedAt: ({ agreement: { at } }: AgreementSource) => isoTime(at),
+  reason: ({ agreement: { reason } }: AgreementSource) => reason,
+  sales: (of: AgreementSource) =>
+    listOf(of.agreement.sales.map((sale, index): SaleSource => ({ typeName: sale.type, of, index, sale }))),
+};
+
+const sale = {
+  id: (source: SaleSource) => gid("Sale", childNumber(numberOf(source.of), source.index)),
+  actionType: (source: SaleSource) => source.sale.action,
+  lineType: (source: SaleSource) => source.sale.lineType,
+  quantity: (source: SaleSource) => source.sale.quantity,
+  totalAmount: (source: SaleSource) => moneyBag(source.sale.netMinor + source.sale.taxMinor),
+  totalTaxAmount: (source: SaleSource) => moneyBag(source.sale.taxMinor),
+};
+
+const lineSale = typeFields<SaleSource>({
+  ...sale,
+  lineItem: (source) => lineSource(source.of.order, source.sale.lineIndex ?? 0),
 });
 
-const attribution = typeFields<OrderSource>({
-  handle: (source) => appOf(source)[1].toLowerCase().replaceAll(" ", "_"),
-  displayName: (source) => appOf(source)[1],
-  icon: () => null,
-});
+const ledgerFields: ResolversByType = {
+  OrderAgreement: typeFields<AgreementSource>({ ...agreement, order: ({ order }) => orderSource(order) }),
+  OrderEditAgreement: typeFields<AgreementSource>(agreement),
+  RefundAgreement: typeFields<AgreementSource>({
+    ...agreement,
+    refund: ({ order, agreement: { subject } }) => refundSource(order, subject),
+  }),
+  ReturnAgreement: typeFields<AgreementSource>({
+    ...agreement,
+    return: ({ order, agreement: { subject } }) => returnSource(order, subject),
+  }),
+  ProductSale: lineSale,
+  GiftCardSale: lineSale,
+  TipSale: lineSale,
+  AdjustmentSale: typeFields<SaleSource>(sale),
+  FeeSale: typeFields<SaleSource>(sale),
+  ShippingLineSale: typeFields<SaleSource>(sale),
+};
 
 export const orderFields: ResolversByType = {
-  Order: order,
-  OrderApp: app,
-  OrderAttribution: attribution,
-  LineItem: lineItem,
-  TaxLine: taxLine,
-  MoneyV2: money,
-  MoneyBag: bag,
+  Order: typeFields<OrderSource>({
+    id: ({ order: { number } }) => gid("Order", number),
+    name: ({ order: { name } }) => name,
+    createdAt: ({ order: { createdAt } }) => isoTime(createdAt),
+    processedAt: ({ order: { processedAt } }) => isoTime(processedAt),
+    updatedAt: ({ order: { updatedAt } }) => isoTime(updatedAt),
+    cancelledAt: ({ order: { cancelledAt } }) => isoTimeOrNull(cancelledAt),
+    test: ({ order: { test } }) => test,
+    currencyCode: (_source, _args, { shop }) => shop.world.currencyCode,
+    taxesIncluded: ({ order: { taxesIncluded } }) => taxesIncluded,
+    sourceName: ({ order: { sourceName } }) => sourceName,
+    tags: ({ order: { tags } }) => tags,
+    returnStatus: (source) => returnStatusOf(source.order),
+    displayFinancialStatus: (source) => financialStatusOf(source.order),
+    originalTotalPriceSet: (source) => moneyBag(firstTotalMinor(source.order)),
+    totalRefundedSet: (source) => moneyBag(sumOf(source.order.refunds, ({ totalMinor }) => totalMinor)),
+    lineItems: (source) => listOf(source.order.lines.map((_, index) => lineSource(source.order, index))),
+    returns: (source) => listOf(source.order.returns.map((_, index) => returnSource(source.order, index))),
+    refunds: (source, { first }) =>
+      source.order.refunds.map((_, index) => refundSource(source.order, index)).slice(0, first ?? undefined),
+    fulfillments: (source, { first }) => fulfillmentSources(source.order).slice(0, first ?? undefined),
+    agreements: (source) => listOf(agreementSources(source.order)),
+  }),
+  LineItem: typeFields<LineSource>({
+    id: ({ order: { number }, index }) => gid("LineItem", childNumber(number, index)),
+    sku: ({ line }) => line.sku,
+    title: ({ line }) => line.title,
+    vendor: ({ line }) => line.vendor,
+    quantity: ({ line }) => line.quantity,
+    currentQuantity: ({ line }) => line.currentQuantity,
+    unfulfilledQuantity: ({ line }) => unfulfilledUnits(line),
+    isGiftCard: ({ line }) => line.kind === "giftCard",
+    requiresShipping: ({ line }) => line.requiresShipping,
+    product: ({ line }) => (line.product === null ? null : productSource(line.product)),
+    variant: ({ line }) => variantSource(line.product, line.variant),
+    originalUnitPriceSet: ({ line }) => moneyBag(line.unitPriceMinor),
+    taxLines: ({ order: owner, line }) =>
+      line.taxPerMille === 0
+        ? []
+        : [
+            {
+              typeName: "TaxLine",
+              perMille: line.taxPerMille,
+              minor: unitsAmounts(line, owner.taxesIncluded, line.quantity).taxMinor,
+            },
+          ],
+  }),
+  TaxLine: typeFields<Source & { perMille: number; minor: number }>({
+    title: () => "VAT",
+  }),
+  MoneyV2: typeFields<MoneySource>({
+    amount: ({ minor }, _args, { shop }) => decimalOf(minor, shop.world.exponent),
+    currencyCode: (_source, _args, { shop }) => shop.world.currencyCode,
+  }),
+  MoneyBag: typeFields<MoneySource>({
+    shopMoney: ({ minor }) => moneyV2(minor),
+  }),
+  ...fulfillmentFields,
+  ...returnFields,
+  ...refundFields,
+  ...ledgerFields,
 };

@@ -2,29 +2,14 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { buildSchema, getNamedType, GraphQLError } from "graphql";
 import type { GraphQLFieldResolver, GraphQLSchema } from "graphql";
-import { missingScope } from "../access.ts";
-import { fulfillmentFields } from "./fulfillment-fields.ts";
-import { ledgerFields } from "./ledger-fields.ts";
 import { pageOf } from "./listing.ts";
 import type { Listing } from "./listing.ts";
-import { operationFields } from "./operation-fields.ts";
 import { orderFields } from "./order-fields.ts";
 import { productFields } from "./product-fields.ts";
-import { refundFields } from "./refund-fields.ts";
-import type { RequestContext, Resolver, ResolversByType, Source } from "./resolver.ts";
-import { returnFields } from "./return-fields.ts";
 import { rootFields } from "./root-fields.ts";
+import type { RequestContext, Resolver, ResolversByType, Source } from "./sources.ts";
 
-const RESOLVERS: ResolversByType = {
-  ...orderFields,
-  ...returnFields,
-  ...refundFields,
-  ...fulfillmentFields,
-  ...ledgerFields,
-  ...productFields,
-  ...rootFields,
-  ...operationFields,
-};
+const RESOLVERS: ResolversByType = { ...orderFields, ...productFields, ...rootFields };
 
 /** Types whose objects are plain records. */
 const PLAIN = /(?:Connection|Edge|Payload|UserError|^PageInfo)$/;
@@ -63,4 +48,20 @@ function accessDenied(fieldName: string, scope: string): GraphQLError {
 
 export function typeNameOf(source: unknown): string {
   return (source as Source).typeName;
+}
+
+/** The access scope that an object's type needs. */
+const SCOPES: Record<string, string> = {
+  Order: "read_orders",
+  Refund: "read_orders",
+  Return: "read_returns",
+  ReturnReasonDefinition: "read_returns",
+  Product: "read_products",
+  ProductVariant: "read_products",
+};
+
+/** The scope that is missing to read a field of this type; undefined when none is. */
+export function missingScope(typeName: string, scopes: readonly string[]): string | undefined {
+  const needed = SCOPES[typeName.replace(/(?:Connection|Edge)$/, "")];
+  return needed === undefined || scopes.includes(needed) ? undefined : needed;
 }

@@ -1,18 +1,20 @@
-import { financialStatusOf, fulfillmentStatusOf, returnStatusOf } from "./order-fields.ts";
-import { compileSearch } from "./search.ts";
-import type { SearchFields } from "./search.ts";
+import type { BulkOperation } from "../bulk/operations.ts";
+import type { Subscription } from "../webhooks.ts";
 import { gid, legacyId, parentOf, parseGid } from "../world/ids.ts";
-import { REASONS } from "../world/reasons.ts";
+import { REASONS } from "../world/types.ts";
 import type { Order, Product } from "../world/types.ts";
-import { fulfillmentSources } from "./fulfillment-fields.ts";
 import { listOf, sortedList } from "./listing.ts";
 import type { Listing } from "./listing.ts";
+import {
+  financialStatusOf,
+  returnStatusOf,
+  fulfillmentSources,
+  reverseOrderCount,
+  reverseOrderSource,
+} from "./order-fields.ts";
 import { productSource, variantSource } from "./product-fields.ts";
-import { isoTime, typeFields } from "./resolver.ts";
-import type { RequestContext, ResolversByType, Source } from "./resolver.ts";
-import { reverseOrderCount, reverseOrderSource } from "./return-fields.ts";
-import { orderSource, reasonSource, refundSource, returnSource } from "./sources.ts";
-import type { ReturnSource } from "./sources.ts";
+import { typeFields, orderSource, reasonSource, refundSource, returnSource } from "./sources.ts";
+import type { RequestContext, ResolversByType, Source, ReturnSource } from "./sources.ts";
 
 type ListArguments = { query?: string | null; sortKey: string };
 
@@ -21,12 +23,9 @@ const ORDER_SEARCH: SearchFields<Order> = {
   name: ({ name }) => name,
   created_at: ({ createdAt }) => createdAt,
   updated_at: ({ updatedAt }) => updatedAt,
-  processed_at: ({ processedAt }) => processedAt,
   return_status: returnStatusOf,
   financial_status: financialStatusOf,
-  fulfillment_status: fulfillmentStatusOf,
   test: ({ test }) => test,
-  source_name: ({ sourceName }) => sourceName,
   status: ({ cancelledAt, closedAt }) => (cancelledAt > 0 ? "cancelled" : closedAt > 0 ? "closed" : "open"),
 };
 
@@ -34,7 +33,6 @@ const PRODUCT_SEARCH: SearchFields<Product> = {
   id: ({ number }) => Number(legacyId("Product", number)),
   title: ({ title }) => title,
   vendor: ({ vendor }) => vendor,
-  product_type: ({ productType }) => productType,
   created_at: ({ createdAt }) => createdAt,
   updated_at: ({ updatedAt }) => updatedAt,
   gift_card: ({ giftCard }) => giftCard,
@@ -64,7 +62,7 @@ function mapped<Item>(listing: Listing<Item>, map: (item: Item) => Source): List
 }
 
 /** Any object of the shop by its gid; null when there is none, or none that the app may see. */
-export function nodeOf(id: string, context: RequestContext): Source | null {
+function nodeOf(id: string, context: RequestContext): Source | null {
   const parsed = parseGid(id);
   if (parsed === undefined) return null;
   const { type, number } = parsed;
@@ -117,79 +115,36 @@ function countOf(listing: Listing): Source {
   return { typeName: "Count", count } as Source;
 }
 
-const query = typeFields<undefined>({
-  orders: (_source, args, context) => ordersOf(args as never, context),
-  ordersCount: (_source, args, context) => countOf(ordersOf({ ...(args as object), sortKey: "ID" }, context)),
-  order: (_source, { id }, context) => only("Order", id ?? "", context),
-  return: (_source, { id }, context) => only("Return", id ?? "", context),
-  refund: (_source, { id }, context) => only("Refund", id ?? "", context),
-  products: (_source, args, context) => productsOf(args as never, context),
-  productsCount: (_source, args, context) =>
-    countOf(productsOf({ ...(args as object), sortKey: "ID" }, context)),
-  product: (_source, { id }, context) => only("Product", id ?? "", context),
-  productVariant: (_source, { id }, context) => only("ProductVariant", id ?? "", context),
-  node: (_source, { id }, context) => nodeOf(id ?? "", context),
-  nodes: (_source, { ids }, context) => (ids as unknown as string[]).map((id) => nodeOf(id, context)),
-  shop: () => ({ typeName: "Shop" }),
-  currentAppInstallation: () => ({ typeName: "AppInstallation" }),
-  returnReasonDefinitions: () => listOf(REASONS.map((_, index) => reasonSource(index))),
-  deletionEvents: (_source, { query: text }, { shop }) => {
-    const matches = compileSearch<{ at: number }>(text ?? "", { occurred_at: ({ at }) => at });
-    const deleted = shop.world.deletions.filter(
-      (deletion) => deletion.subject === "PRODUCT" && matches(deletion),
-    );
-    return listOf(deleted.map((deletion) => ({ typeName: "DeletionEvent", ...deletion })));
-  },
-  bulkOperation: (_source, { id }, { bulk }) => bulk.find(id ?? ""),
-  bulkOperations: (_source, _args, { bulk }) => listOf(bulk.list()),
-  currentBulkOperation: (_source, _args, { bulk }) => bulk.list().at(-1) ?? null,
-  webhookSubscriptions: (_source, { topics }, { subscriptions }) =>
-    listOf(subscriptions.list((topics as string[] | undefined) ?? [])),
-  webhookSubscription: (_source, { id }, { subscriptions }) => subscriptions.find(id ?? ""),
-  publicApiVersions: () => [{ typeName: "ApiVersion" }],
-});
-
-const mutation = typeFields<undefined>({
-  bulkOperationRunQuery: (_source, args, context) =>
-    context.bulk.run((args as { query?: string }).query ?? "", context),
-  bulkOperationCancel: (_source, { id }, { bulk }) => bulk.cancel(id ?? ""),
-  webhookSubscriptionCreate: (_source, args, { subscriptions }) => subscriptions.create(args as never),
-  webhookSubscriptionUpdate: (_source, args, { subscriptions }) => subscriptions.update(args as never),
-  webhookSubscriptionDelete: (_source, { id }, { subscriptions }) => subscriptions.remove(id ?? ""),
-});
-
-const shop = typeFields<Source>({
-  id: () => gid("Shop", 1),
-  name: () => "Simulated Shop",
-  myshopifyDomain: (_source, _args, context) => context.shop.options.domain,
-  currencyCode: (_source, _args, context) => context.shop.options.currencyCode,
-  ianaTimezone: () => "Europe/Berlin",
-  timezoneOffset: () => "+0100",
-  timezoneOffsetMinutes: () => 60,
-  taxesIncluded: () => true,
-  enabledPresentmentCurrencies: (_source, _args, context) => [context.shop.options.currencyCode],
-  orderNumberFormatPrefix: () => "#",
-  orderNumberFormatSuffix: () => "",
-  plan: () => ({ typeName: "ShopPlan" }),
-});
-
 export const rootFields: ResolversByType = {
-  QueryRoot: query,
-  Mutation: mutation,
-  Shop: shop,
-  ShopPlan: typeFields<Source>({
-    publicDisplayName: () => "Basic",
-    displayName: () => "Basic",
-    shopifyPlus: () => false,
-    partnerDevelopment: () => true,
+  QueryRoot: typeFields<undefined>({
+    orders: (_source, args, context) => ordersOf(args as never, context),
+    ordersCount: (_source, args, context) =>
+      countOf(ordersOf({ ...(args as object), sortKey: "ID" }, context)),
+    order: (_source, { id }, context) => only("Order", id ?? "", context),
+    return: (_source, { id }, context) => only("Return", id ?? "", context),
+    refund: (_source, { id }, context) => only("Refund", id ?? "", context),
+    products: (_source, args, context) => productsOf(args as never, context),
+    product: (_source, { id }, context) => only("Product", id ?? "", context),
+    node: (_source, { id }, context) => nodeOf(id ?? "", context),
+    nodes: (_source, { ids }, context) => (ids as unknown as string[]).map((id) => nodeOf(id, context)),
+    shop: () => ({ typeName: "Shop" }),
+    currentAppInstallation: () => ({ typeName: "AppInstallation" }),
+    bulkOperation: (_source, { id }, { bulk }) => bulk.find(id ?? ""),
+    webhookSubscriptions: (_source, { topics }, { subscriptions }) =>
+      listOf(subscriptions.list((topics as string[] | undefined) ?? [])),
   }),
-  ApiVersion: typeFields<Source>({
-    handle: () => "2026-10",
-    displayName: () => "2026-10",
-    supported: () => true,
+  Mutation: typeFields<undefined>({
+    bulkOperationRunQuery: (_source, args, context) =>
+      context.bulk.run((args as { query?: string }).query ?? "", context),
+    bulkOperationCancel: (_source, { id }, { bulk }) => bulk.cancel(id ?? ""),
+    webhookSubscriptionCreate: (_source, args, { subscriptions }) => subscriptions.create(args as never),
+  }),
+  Shop: typeFields<Source>({
+    name: () => "Simulated Shop",
+    myshopifyDomain: (_source, _args, context) => context.shop.options.domain,
+    currencyCode: (_source, _args, context) => context.shop.options.currencyCode,
   }),
   AppInstallation: typeFields<Source>({
-    id: () => gid("AppInstallation", 1),
     accessScopes: (_source, _args, { scopes }) =>
       scopes.map((handle) => ({ typeName: "AccessScope", handle })),
     activeSubscriptions: (_source, _args, context) =>
@@ -197,21 +152,150 @@ export const rootFields: ResolversByType = {
   }),
   AccessScope: typeFields<Source & { handle: string }>({
     handle: ({ handle }) => handle,
-    description: ({ handle }) => handle,
   }),
   AppSubscription: typeFields<Source>({
     id: () => gid("AppSubscription", 1),
-    name: () => "Returns analytics",
     status: (_source, _args, context) => context.shop.subscriptionStatus,
-    test: () => true,
-    trialDays: () => 0,
-    createdAt: (_source, _args, context) => isoTime(context.shop.clock.now() - 86_400),
-    currentPeriodEnd: (_source, _args, context) => isoTime(context.shop.clock.now() + 29 * 86_400),
-    lineItems: () => [],
   }),
-  DeletionEvent: typeFields<Source & { number: number; at: number }>({
-    subjectId: ({ number }) => gid("Product", number),
-    subjectType: () => "PRODUCT",
-    occurredAt: ({ at }) => isoTime(at),
+  BulkOperation: typeFields<BulkOperation>({
+    id: ({ id }) => id,
+    status: ({ status }) => status,
+    errorCode: ({ errorCode }) => errorCode,
+    objectCount: ({ objectCount }) => String(objectCount),
+    fileSize: ({ fileSize }) => (fileSize === null ? null : String(fileSize)),
+    url: ({ url }) => url,
+    partialDataUrl: ({ partialDataUrl }) => partialDataUrl,
+  }),
+  WebhookSubscription: typeFields<Subscription>({
+    id: ({ number }) => gid("WebhookSubscription", number),
+    topic: ({ topic }) => topic,
+    uri: ({ uri }) => uri,
   }),
 };
+
+/**
+ * The platform's search syntax, as far as syncs use it: `field:value`, the operators < <= > >=, quotes, AND, OR,
+ * NOT, a leading minus and parentheses. A field that the list does not know is refused, where the platform would
+ * silently match everything.
+ */
+type SearchFields<Item> = Record<string, (item: Item) => number | string | boolean>;
+
+type Predicate<Item> = (item: Item) => boolean;
+
+type Token =
+  | { kind: "(" | ")" | "AND" | "OR" | "NOT" }
+  | { kind: "term"; field: string; operator: string; value: string };
+
+/** Numbers stand for times in seconds and for ids; text is compared without case. */
+function compileSearch<Item>(query: string, fields: SearchFields<Item>): Predicate<Item> {
+  const tokens = tokenize(query);
+  let at = 0;
+  const parseOr = (): Predicate<Item> => {
+    let left = parseAnd();
+    while (tokens[at]?.kind === "OR") {
+      at += 1;
+      const one = left;
+      const other = parseAnd();
+      left = (item) => one(item) || other(item);
+    }
+    return left;
+  };
+  const parseAnd = (): Predicate<Item> => {
+    let left = parseNot();
+    for (
+      let token = tokens[at];
+      token !== undefined && token.kind !== "OR" && token.kind !== ")";
+      token = tokens[at]
+    ) {
+      if (token.kind === "AND") at += 1;
+      const one = left;
+      const other = parseNot();
+      left = (item) => one(item) && other(item);
+    }
+    return left;
+  };
+  const parseNot = (): Predicate<Item> => {
+    const token = tokens[at];
+    at += 1;
+    if (token?.kind === "NOT") {
+      const inner = parseNot();
+      return (item) => !inner(item);
+    }
+    if (token?.kind === "(") {
+      const inner = parseOr();
+      if (tokens[at]?.kind !== ")") throw new SearchError(`Missing ) in ${query}`);
+      at += 1;
+      return inner;
+    }
+    if (token?.kind !== "term") throw new SearchError(`Unexpected end or operator in ${query}`);
+    return termOf(token, fields);
+  };
+  if (tokens.length === 0) return () => true;
+  const predicate = parseOr();
+  if (at < tokens.length) throw new SearchError(`Unexpected ) in ${query}`);
+  return predicate;
+}
+
+class SearchError extends Error {}
+
+const PIECE =
+  /\s+|\(|\)|-(?=[a-z_(])|(?:AND|OR|NOT)(?=[\s()])|([a-z_]+):(>=|<=|>|<)?(?:'([^']*)'|"([^"]*)"|([^\s()]+))/y;
+
+function tokenize(query: string): Token[] {
+  const tokens: Token[] = [];
+  PIECE.lastIndex = 0;
+  while (PIECE.lastIndex < query.length) {
+    const from = PIECE.lastIndex;
+    const match = PIECE.exec(query);
+    if (match === null) throw new SearchError(`Cannot read the search from: ${query.slice(from)}`);
+    const [text, field, operator] = match;
+    if (text.trim() === "") continue;
+    if (field !== undefined) {
+      tokens.push({
+        kind: "term",
+        field,
+        operator: operator ?? "=",
+        value: match[3] ?? match[4] ?? match[5] ?? "",
+      });
+    } else if (text === "-") {
+      tokens.push({ kind: "NOT" });
+    } else {
+      tokens.push({ kind: text as "(" | ")" | "AND" | "OR" | "NOT" });
+    }
+  }
+  return tokens;
+}
+
+function termOf<Item>(token: Extract<Token, { kind: "term" }>, fields: SearchFields<Item>): Predicate<Item> {
+  const read = Object.hasOwn(fields, token.field) ? fields[token.field] : undefined;
+  if (read === undefined) throw new SearchError(`The search field ${token.field} is not known here`);
+  const number = numberOf(token.value);
+  const text = token.value.toLowerCase();
+  return (item) => {
+    const value = read(item);
+    if (typeof value !== "number") return token.operator === "=" && String(value).toLowerCase() === text;
+    if (Number.isNaN(number))
+      throw new SearchError(`${token.field} needs a number or a time, not ${token.value}`);
+    return compare(value, token.operator, number);
+  };
+}
+
+function compare(value: number, operator: string, other: number): boolean {
+  switch (operator) {
+    case ">":
+      return value > other;
+    case ">=":
+      return value >= other;
+    case "<":
+      return value < other;
+    case "<=":
+      return value <= other;
+    default:
+      return value === other;
+  }
+}
+
+/** A plain number, or a date or time as seconds since 1970. */
+function numberOf(value: string): number {
+  return /^\d+$/.test(value) ? Number(value) : Date.parse(value) / 1000;
+}

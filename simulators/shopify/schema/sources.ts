@@ -1,8 +1,55 @@
 /** The objects that the schema shows, each with what its fields are read from. */
-import { childNumber } from "../world/ids.ts";
-import { returnFeeMinor } from "../world/ledger.ts";
+import type { BulkOperations } from "../bulk/operations.ts";
+import type { Shop } from "../shop.ts";
+import type { Subscriptions } from "../webhooks.ts";
 import type { Line, Order, Refund, Return } from "../world/types.ts";
-import type { Source } from "./resolver.ts";
+
+/** What a request may see, beside the shop itself. */
+export interface RequestContext {
+  shop: Shop;
+  bulk: BulkOperations;
+  subscriptions: Subscriptions;
+  scopes: readonly string[];
+}
+
+export type Resolver = (source: never, args: never, context: RequestContext) => unknown;
+
+export type ResolversByType = Record<string, Record<string, Resolver>>;
+
+/** Any object that the schema shows carries the name of its type. */
+export interface Source {
+  typeName: string;
+}
+
+/** The resolvers of one type, which all take the same source. */
+type FieldsOf<Item> = Record<
+  string,
+  (source: Item, args: Record<string, never>, context: RequestContext) => unknown
+>;
+
+export function typeFields<Item>(fields: FieldsOf<Item>): FieldsOf<Item> {
+  return fields;
+}
+
+export function isoTime(seconds: number): string {
+  return `${new Date(seconds * 1000).toISOString().slice(0, 19)}Z`;
+}
+
+export function isoTimeOrNull(seconds: number): string | null {
+  return seconds === 0 ? null : isoTime(seconds);
+}
+
+export interface MoneySource extends Source {
+  minor: number;
+}
+
+export function moneyBag(minor: number): MoneySource {
+  return { typeName: "MoneyBag", minor };
+}
+
+export function moneyV2(minor: number): MoneySource {
+  return { typeName: "MoneyV2", minor };
+}
 
 export interface OrderSource extends Source {
   order: Order;
@@ -38,14 +85,6 @@ export function returnSource(order: Order, index: number): ReturnSource {
 
 export function reasonSource(index: number): Source & { index: number } {
   return { typeName: "ReturnReasonDefinition", index };
-}
-
-export function returnFeeSource(
-  order: Order,
-  returnIndex: number,
-): Source & { number: number; minor: number } {
-  const minor = returnFeeMinor(order, returnIndex);
-  return { typeName: "ReturnShippingFee", number: childNumber(order.number, returnIndex), minor };
 }
 
 export interface RefundSource extends Source {

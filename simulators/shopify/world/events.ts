@@ -1,10 +1,30 @@
 /** What can happen to an order. Each moves its updatedAt, as the platform does, and is told in its history. */
-import { agree, bought, otherSale, returnFeeMinor, takenBack } from "./ledger.ts";
-import { unitsAmounts } from "./money.ts";
-import { REASONS } from "./reasons.ts";
-import { lineOf, liveItems, refundableUnits, returnRefundedUnits, sumOf, unsentUnits } from "./units.ts";
-import type { HistoryEvent, Line, Order, Refund, RefundLine, RestockType, Return } from "./types.ts";
-import type { ReturnItem, Sale } from "./types.ts";
+import {
+  agree,
+  bought,
+  otherSale,
+  returnFeeMinor,
+  takenBack,
+  unitsAmounts,
+  lineOf,
+  liveItems,
+  refundableUnits,
+  returnRefundedUnits,
+  sumOf,
+  unsentUnits,
+} from "./units.ts";
+import { REASONS } from "./types.ts";
+import type {
+  HistoryEvent,
+  Line,
+  Order,
+  Refund,
+  RefundLine,
+  RestockType,
+  Return,
+  ReturnItem,
+  Sale,
+} from "./types.ts";
 
 export function touch(order: Order, at: number): void {
   order.updatedAt = Math.max(order.updatedAt, at);

@@ -1,18 +1,6 @@
 /** Children's numbers are made of their parent's, so that any gid leads to its object without an index. */
 const CHILDREN = 100;
 
-export type GidType =
-  | "Order"
-  | "LineItem"
-  | "Return"
-  | "ReturnLineItem"
-  | "UnverifiedReturnLineItem"
-  | "Refund"
-  | "RefundLineItem"
-  | "Product"
-  | "ProductVariant"
-  | "InventoryItem";
-
 /** Where each kind of id starts: ids of a real shop are large and say nothing about counts. */
 const OFFSETS: Record<string, number> = {
   Order: 5_800_000_000_000,

@@ -15,10 +15,9 @@ import {
   unfulfill,
 } from "./events.ts";
 import { orderName } from "./ids.ts";
-import { lineAmounts } from "./money.ts";
+import { lineAmounts, lineOf, liveItems, returnableUnits, sumOf, unsentUnits } from "./units.ts";
 import type { Random } from "./random.ts";
-import { makeReason } from "./returns.ts";
-import { lineOf, liveItems, returnableUnits, sumOf, unsentUnits } from "./units.ts";
+import { REASONS } from "./types.ts";
 import type { Line, Order, RestockType, Return } from "./types.ts";
 
 const HOUR = 3600;
@@ -270,6 +269,11 @@ function askReturn(scene: Scene): boolean {
   const request = openReturn(order, items, at, random.chance(0.8), exchange);
   if (random.chance(0.5)) request.trackingNumbers.push(`1Z${order.number}${random.between(1000, 9999)}`);
   return true;
+}
+
+/** The index of a reason; some give none. */
+export function makeReason(random: Random): number | null {
+  return random.chance(0.08) ? null : Math.floor(random.next() ** 1.5 * REASONS.length);
 }
 
 function asked({ random, at }: Scene, lineIndex: number | null, quantity: number) {

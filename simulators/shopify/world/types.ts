@@ -13,15 +13,8 @@ export interface World {
   products: (Product | null)[];
   /** Index 0 is order 1; a deleted order leaves a hole. */
   orders: (Order | null)[];
-  deletions: Deletion[];
   /** Moves with every change, so that sorted indexes know when they are stale. */
   version: number;
-}
-
-export interface Deletion {
-  subject: "PRODUCT" | "ORDER";
-  number: number;
-  at: number;
 }
 
 export interface Product {
@@ -50,7 +43,7 @@ export interface Variant {
   unitCostMinor: number | null;
 }
 
-export type LineKind = "product" | "custom" | "giftCard" | "tip";
+type LineKind = "product" | "custom" | "giftCard" | "tip";
 
 export interface Line {
   kind: LineKind;
@@ -104,10 +97,10 @@ export interface Fulfillment {
   lines: { lineIndex: number; quantity: number }[];
 }
 
-export type ReturnStatus = "REQUESTED" | "OPEN" | "CLOSED" | "DECLINED" | "CANCELED";
+type ReturnStatus = "REQUESTED" | "OPEN" | "CLOSED" | "DECLINED" | "CANCELED";
 
 /** When the sales ledger takes the units of a return back; README.md says which shops do which. */
-export type ReturnSales = "refund" | "approval" | "processing";
+type ReturnSales = "refund" | "approval" | "processing";
 
 export interface Return {
   createdAt: number;
@@ -167,7 +160,7 @@ export interface RefundLine {
   restockType: RestockType;
 }
 
-export type Payment = "PAID" | "PENDING" | "AUTHORIZED" | "PARTIALLY_PAID" | "EXPIRED" | "VOIDED";
+type Payment = "PAID" | "PENDING" | "AUTHORIZED" | "PARTIALLY_PAID" | "EXPIRED" | "VOIDED";
 
 /** What truly happened, one entry after the other; README.md says what each means. */
 export interface HistoryEvent {
@@ -225,3 +218,17 @@ export interface Order {
   ledgerShown: boolean;
   history: HistoryEvent[];
 }
+
+/** The shop's reasons, in the platform's vocabulary, with one of the shop's own that was deleted since. */
+export const REASONS = [
+  { handle: "size-too-small", name: "Size was too small", legacy: "SIZE_TOO_SMALL", deleted: false },
+  { handle: "size-too-large", name: "Size was too large", legacy: "SIZE_TOO_LARGE", deleted: false },
+  { handle: "unwanted", name: "Customer changed their mind", legacy: "UNWANTED", deleted: false },
+  { handle: "not-as-described", name: "Item not as described", legacy: "NOT_AS_DESCRIBED", deleted: false },
+  { handle: "wrong-item", name: "Received the wrong item", legacy: "WRONG_ITEM", deleted: false },
+  { handle: "defective", name: "Damaged or defective", legacy: "DEFECTIVE", deleted: false },
+  { handle: "style", name: "Style", legacy: "STYLE", deleted: false },
+  { handle: "color", name: "Color", legacy: "COLOR", deleted: false },
+  { handle: "other", name: "Other", legacy: "OTHER", deleted: false },
+  { handle: "arrived-after-the-party", name: "Arrived after the party", legacy: "OTHER", deleted: true },
+] as const;

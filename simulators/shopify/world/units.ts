@@ -1,4 +1,4 @@
-import type { Line, Order, ReturnItem } from "./types.ts";
+import type { Line, Order, ReturnItem, Agreement, Sale } from "./types.ts";
 
 export function lineOf(order: Order, lineIndex: number): Line {
   const line = order.lines[lineIndex];
@@ -56,4 +56,106 @@ export function returnRefundedUnits(order: Order, returnIndex: number, lineIndex
 
 export function sumOf<Item>(items: readonly Item[], value: (item: Item) => number): number {
   return items.reduce((sum, item) => sum + value(item), 0);
+}
+
+type LineAmounts = { netMinor: number; taxMinor: number };
+
+/** What the customer pays for a whole line after discounts, without and of tax. */
+export function lineAmounts(line: Line, taxesIncluded: boolean): LineAmounts {
+  const paid = Math.max(0, line.unitPriceMinor * line.quantity - line.discountMinor);
+  const rate = line.taxPerMille / 1000;
+  if (!taxesIncluded) return { netMinor: paid, taxMinor: Math.round(paid * rate) };
+  const netMinor = Math.round(paid / (1 + rate));
+  return { netMinor, taxMinor: paid - netMinor };
+}
+
+/** The share of a line's amounts that some of its units carry. */
+export function unitsAmounts(line: Line, taxesIncluded: boolean, units: number): LineAmounts {
+  const { netMinor, taxMinor } = lineAmounts(line, taxesIncluded);
+  if (line.quantity === 0) return { netMinor: 0, taxMinor: 0 };
+  return {
+    netMinor: Math.round((netMinor * units) / line.quantity),
+    taxMinor: Math.round((taxMinor * units) / line.quantity),
+  };
+}
+
+/** A decimal string as the platform writes money: at least one decimal, no trailing zeros beyond that. */
+export function decimalOf(minor: number, exponent: number): string {
+  const sign = minor < 0 ? "-" : "";
+  const digits = String(Math.abs(minor)).padStart(exponent + 1, "0");
+  if (exponent === 0) return `${sign}${digits}.0`;
+  const whole = digits.slice(0, -exponent);
+  const fraction = digits.slice(-exponent).replace(/0+$/, "");
+  return `${sign}${whole}.${fraction === "" ? "0" : fraction}`;
+}
+
+const EXPONENTS: Record<string, number> = { JPY: 0, KRW: 0, CLP: 0, VND: 0, KWD: 3, BHD: 3, TND: 3, JOD: 3 };
+
+export function exponentOf(currencyCode: string): number {
+  return EXPONENTS[currencyCode] ?? 2;
+}
+
+const SALE_TYPES: Record<Line["kind"], [type: string, lineType: string]> = {
+  product: ["ProductSale", "PRODUCT"],
+  custom: ["ProductSale", "PRODUCT"],
+  giftCard: ["GiftCardSale", "GIFT_CARD"],
+  tip: ["TipSale", "TIP"],
+};
+
+/** An agreement has one sale at least. */
+export function agree(
+  order: Order,
+  reason: Agreement["reason"],
+  at: number,
+  sales: Sale[],
+  subject = 0,
+): void {
+  if (sales.length === 0) return;
+  for (const sale of sales) Object.freeze(sale);
+  order.agreements.push(Object.freeze({ reason, at, subject, sales: Object.freeze(sales) }));
+}
+
+/** The last units of a line, as they are bought; `unitsBefore` are those that it had until then. */
+export function bought(order: Order, lineIndex: number, unitsBefore = 0): Sale {
+  const line = lineOf(order, lineIndex);
+  const all = lineAmounts(line, order.taxesIncluded);
+  const before = lineAmounts({ ...line, quantity: unitsBefore }, order.taxesIncluded);
+  return lineSale(line, lineIndex, "ORDER", line.quantity - unitsBefore, {
+    netMinor: all.netMinor - before.netMinor,
+    taxMinor: all.taxMinor - before.taxMinor,
+  });
+}
+
+/** Units of a line, as they are taken back: at what was paid for them unless told otherwise. */
+export function takenBack(order: Order, lineIndex: number, units: number, amounts?: LineAmounts): Sale {
+  const line = lineOf(order, lineIndex);
+  const { netMinor, taxMinor } = amounts ?? unitsAmounts(line, order.taxesIncluded, units);
+  return lineSale(line, lineIndex, "RETURN", -units, { netMinor: -netMinor, taxMinor: -taxMinor });
+}
+
+function lineSale(
+  line: Line,
+  lineIndex: number,
+  action: Sale["action"],
+  quantity: number,
+  amounts: LineAmounts,
+): Sale {
+  const [type, lineType] = SALE_TYPES[line.kind];
+  const discountMinor = line.quantity === 0 ? 0 : Math.round((line.discountMinor * quantity) / line.quantity);
+  return { type, action, lineType, lineIndex, quantity, ...amounts, discountMinor };
+}
+
+/** Money without units: shipping, fees, adjustments. */
+export function otherSale(type: string, lineType: string, action: Sale["action"], netMinor: number): Sale {
+  return { type, action, lineType, lineIndex: null, quantity: null, netMinor, taxMinor: 0, discountMinor: 0 };
+}
+
+/** What the customer pays for sending back; some returns only. */
+export function returnFeeMinor(order: Order, returnIndex: number): number {
+  return (order.number + returnIndex) % 5 === 0 ? 495 : 0;
+}
+
+/** Some orders are read without their ledger; what edits did to an order shows nowhere else. */
+export function hideLedger(order: Order, hidden: boolean): void {
+  if (hidden && !order.agreements.some(({ reason }) => reason === "ORDER_EDIT")) order.ledgerShown = false;
 }

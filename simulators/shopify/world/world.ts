@@ -1,9 +1,9 @@
 import { makeCatalogue } from "./catalogue.ts";
-import { exponentOf } from "./money.ts";
 import { makeOrder } from "./orders.ts";
 import type { World } from "./types.ts";
+import { exponentOf } from "./units.ts";
 
-export interface WorldOptions {
+interface WorldOptions {
   seed: number;
   orders: number;
   products: number;
@@ -29,7 +29,6 @@ export function makeWorld(options: WorldOptions): World {
     histories,
     products,
     orders,
-    deletions: [],
     version: 0,
   };
 }

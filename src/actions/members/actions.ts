@@ -2,7 +2,7 @@ import { ROLES } from "../../contract/role.ts";
 import type { Role } from "../../contract/role.ts";
 import { recordAction } from "../../control/audit.ts";
 import { quoted } from "../../control/input.ts";
-import { membersOfRole, notify } from "../../control/notice.ts";
+import { membersOfRole, notify } from "../notices/notices.ts";
 import { readPersonName, requireOwnName } from "../people/person-name.ts";
 import { impossible, Refusal } from "../../control/refusal.ts";
 import { makeLink } from "../../identity/link.ts";

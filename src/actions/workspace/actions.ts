@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { instant } from "../../console/format.ts";
 import { recordAction } from "../../control/audit.ts";
-import { DEMO_DOMAIN } from "../../control/demo-domain.ts";
+import { DEMO_STORE } from "../../demo/demo-store-facts.ts";
 import { impossible, invalid } from "../../control/refusal.ts";
 import { askForErasure, takeErasureBack } from "../../store/queries/erasure.ts";
 import { lockShop, WorkspaceGone } from "../../store/queries/import-stage.ts";
@@ -70,7 +70,7 @@ export const createWorkspace = defineAction({
       shopDomain: domain,
       currencyCode: currency,
       planKey: plan,
-      isSetupOpen: domain !== DEMO_DOMAIN,
+      isSetupOpen: domain !== DEMO_STORE.domain,
     });
     if (actor.session !== null) {
       const { userId } = actor.session;

@@ -1,5 +1,5 @@
-import type { Action } from "../../console/action.ts";
 import { formFor, formOf } from "../../console/action-form.ts";
+import type { Action } from "../../console/action.ts";
 import { definePage } from "../../console/page.ts";
 import type { Page, PageCall } from "../../console/page.ts";
 import { rows } from "../../console/views/facts.ts";
@@ -7,7 +7,7 @@ import { textField } from "../../console/views/form.ts";
 import { hasRight } from "../../control/rights.ts";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
-import { mayDo } from "../right.ts";
+import { mayDo, readSettings } from "../right.ts";
 import { ERASE_DAYS, eraseWorkspace, keepWorkspace, timeText } from "./actions.ts";
 import { exportFromConsole, exportWorkspace } from "./export.ts";
 
@@ -20,7 +20,7 @@ export const DATA_PATH = "/settings/data";
 const dataPage = definePage<Data>({
   name: "data",
   path: DATA_PATH,
-  right: "settings.read",
+  right: readSettings,
   link: "Data",
   takes: [],
   about: async (call) => {
@@ -61,7 +61,7 @@ export function settingsOverview(pages: readonly Page[]): Page {
   return definePage<Line[]>({
     name: "settings",
     path: "/settings",
-    right: "settings.read",
+    right: readSettings,
     link: "Settings",
     takes: [],
     data: async (call) => {

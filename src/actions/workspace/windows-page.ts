@@ -21,7 +21,7 @@ import type { Selection } from "../../store/queries/selection.ts";
 import { loadWorkspace } from "../../store/queries/workspace-load.ts";
 import { readInput, textInput } from "../field.ts";
 import type { InputOf } from "../field.ts";
-import { mayDo, requireRight } from "../right.ts";
+import { mayDo, readSettings, requireRight } from "../right.ts";
 import { setWindows } from "./settings.ts";
 
 const PATH = "/settings/windows";
@@ -63,7 +63,7 @@ type Data = {
 const windows = definePage<Data>({
   name: "windows",
   path: PATH,
-  right: "settings.read",
+  right: readSettings,
   link: "Return window",
   takes: NAMES,
   about: async ({ primaryWindowDays, minSoldUnits }) =>

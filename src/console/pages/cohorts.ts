@@ -1,3 +1,4 @@
+import { readFigures } from "../../actions/right.ts";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
 import { SELECTOR_NAMES } from "../../contract/parameters.ts";
@@ -30,7 +31,7 @@ type Cohorts = {
 export const cohorts = definePage<Cohorts>({
   name: "cohorts",
   path: PATH,
-  right: "figures.read",
+  right: readFigures,
   link: TITLE,
   takes: COHORT_STATE_NAMES,
   data: async (call) => {

@@ -1,10 +1,11 @@
+import { readFigures } from "../../actions/right.ts";
 import { closeSetup } from "../../actions/workspace/setup.ts";
 import type { Setup } from "../../actions/workspace/setup.ts";
+import { html } from "../../lib/html.ts";
+import type { Html } from "../../lib/html.ts";
 import { formFor, formOf } from "../action-form.ts";
 import { reasonsChart } from "../charts/reasons.ts";
 import { trendChart } from "../charts/trend.ts";
-import { html } from "../../lib/html.ts";
-import type { Html } from "../../lib/html.ts";
 import { figure } from "../figure.ts";
 import type { ApiAnswer } from "../figure.ts";
 import { count, money, month, percent } from "../format.ts";
@@ -67,7 +68,7 @@ type PageData = { shown: OverviewData | null; setup: Setup | null };
 export const overview = definePage<PageData>({
   name: "overview",
   path: "",
-  right: "figures.read",
+  right: readFigures,
   link: "Overview",
   takes: [],
   data: async (call) => {

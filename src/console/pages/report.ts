@@ -1,3 +1,4 @@
+import { readFigures } from "../../actions/right.ts";
 import { costsChart } from "../charts/costs.ts";
 import { curvesChart } from "../charts/curves.ts";
 import { reasonsChart } from "../charts/reasons.ts";
@@ -55,7 +56,7 @@ const STATE_NAMES = ["saleEvent", "saleEventBaseline", "saleEventScope", "report
 export const report = definePage<ReportPage | null>({
   name: "report",
   path: PATH,
-  right: "figures.read",
+  right: readFigures,
   link: "Report",
   takes: [...COHORT_STATE_NAMES, ...STATE_NAMES],
   data: async (call) => {

@@ -1,3 +1,4 @@
+import { readFigures } from "../../actions/right.ts";
 import type { IsWatched } from "../../actions/watchlist/actions.ts";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
@@ -40,7 +41,7 @@ type Costs = {
 export const returnCostLeaderboard = definePage<Costs>({
   name: "return-cost-leaderboard",
   path: PATH,
-  right: "figures.read",
+  right: readFigures,
   link: "Highest costs",
   takes: parameterNames("return-cost-leaderboard"),
   data: async (call) => {

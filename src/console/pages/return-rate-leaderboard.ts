@@ -1,3 +1,4 @@
+import { readFigures } from "../../actions/right.ts";
 import type { IsWatched } from "../../actions/watchlist/actions.ts";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
@@ -29,7 +30,7 @@ type Ranked = { answer: Leaderboard; isWatched: IsWatched };
 export const returnRateLeaderboard = definePage<Ranked>({
   name: "return-rate-leaderboard",
   path: PATH,
-  right: "figures.read",
+  right: readFigures,
   link: "Highest rates",
   takes: parameterNames("return-rate-leaderboard"),
   data: async (call) => {

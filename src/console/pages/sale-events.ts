@@ -1,4 +1,4 @@
-import { mayDo } from "../../actions/right.ts";
+import { mayDo, readFigures } from "../../actions/right.ts";
 import { addSaleEvent } from "../../actions/sale-events/actions.ts";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
@@ -34,7 +34,7 @@ type Events = {
 export const saleEvents = definePage<Events>({
   name: "sale-events",
   path: PATH,
-  right: "figures.read",
+  right: readFigures,
   link: TITLE,
   takes: [...COHORT_STATE_NAMES, "saleEventBaseline", "saleEventScope", "page"],
   data: async (call) => {

@@ -1,3 +1,4 @@
+import { readSettings } from "../../actions/right.ts";
 import { createShopQueue, ShopBusy } from "../../admission/shop-queue.ts";
 import { ApiError, invalidRequest } from "../../contract/errors.ts";
 import {
@@ -48,7 +49,7 @@ type Data = {
 export const orderRules = definePage<Data>({
   name: "order-rules",
   path: PATH,
-  right: "settings.read",
+  right: readSettings,
   link: TITLE,
   takes: NAMES,
   about: async () =>

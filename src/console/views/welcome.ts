@@ -1,5 +1,5 @@
+import { DEMO_STORE } from "../../demo/demo-store-facts.ts";
 import { createWorkspace } from "../../actions/workspace/actions.ts";
-import { DEMO_DOMAIN } from "../../control/demo-domain.ts";
 import type { Membership } from "../../identity/identity.ts";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
@@ -12,7 +12,7 @@ export type Welcome = { memberships: readonly Membership[]; isOperator: boolean 
 
 /** The ways on for somebody who has just come in. */
 export function welcome({ memberships, isOperator }: Welcome, place: FormPlace): Html {
-  const demo = memberships.find(({ shop_domain: domain }) => domain === DEMO_DOMAIN);
+  const demo = memberships.find(({ shop_domain: domain }) => domain === DEMO_STORE.domain);
   const own = memberships.filter((each) => each !== demo);
   return html`<h1>Welcome</h1>
     ${
@@ -20,7 +20,7 @@ export function welcome({ memberships, isOperator }: Welcome, place: FormPlace):
       html`<h2>Look around the demo</h2>
         <p>
           Two years of a made-up store, with a batch of lamps that keep coming back.
-          <a href="${addressOf(DEMO_DOMAIN, "")}">Open the demo</a>
+          <a href="${addressOf(DEMO_STORE.domain, "")}">Open the demo</a>
         </p>`
     }
     ${own.length > 0 && ownWorkspaces(own)}
