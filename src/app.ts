@@ -5,6 +5,7 @@ import { createAdmitMember } from "./admission/admit-member.ts";
 import type { Operation } from "./admission/operation.ts";
 import { createShopNodes } from "./admission/shop-nodes.ts";
 import { startUsageWriter } from "./admission/usage-writer.ts";
+import { connectingOf } from "./actions/sources/connect.ts";
 import { publicConsole } from "./control/console-address.ts";
 import { pushOptions } from "./push/options.ts";
 import { requireWorkerPlace } from "./actions/installation/schema.ts";
@@ -30,7 +31,7 @@ import { createMetrics } from "./operations/metrics.ts";
 import type { Metrics } from "./operations/metrics.ts";
 import { createConnectors, PINNED_APIS } from "./sync/connectors/sources.ts";
 import { openCredentials } from "./sync/credentials.ts";
-import { appOf, createPlatformSurfaces } from "./platform-surfaces.ts";
+import { createPlatformSurfaces } from "./platform-surfaces.ts";
 import { createGate, createOperations, linkedConsole } from "./request-path.ts";
 import type { Database } from "./store/database.ts";
 import type { Tracing } from "./operations/tracing.ts";
@@ -136,7 +137,7 @@ async function createConsoleSurfaces(
       database,
       keys,
       exporting,
-      connecting: { publicUrl: config.publicUrl, app: appOf(config) },
+      connecting: connectingOf(config),
       push: pushOptions(config),
       retention: config,
     },

@@ -1,12 +1,12 @@
 import type { Config } from "./config.ts";
-import { beginInstallation, finishInstallation } from "./control/connect-oauth.ts";
+import { connectingOf } from "./actions/sources/connect.ts";
+import { beginInstallation, finishInstallation } from "./actions/sources/install.ts";
 import { createBrowserCookie } from "./http/browser-cookie.ts";
 import { createConnectSurfaces } from "./http/connect.ts";
 import type { Surface } from "./http/server.ts";
 import { createWebhookSurface } from "./http/webhooks.ts";
 import type { Keys } from "./lib/keys.ts";
 import type { Database } from "./store/database.ts";
-import type { App } from "./sync/connectors/shopify/install/token-endpoint.ts";
 import { readDelivery } from "./sync/connectors/shopify/webhooks/delivery.ts";
 import { receiveWebhook } from "./sync/connectors/shopify/webhooks/receive.ts";
 import type { WebhookOptions } from "./sync/connectors/shopify/webhooks/receive.ts";
@@ -26,8 +26,7 @@ export function createPlatformSurfaces(
 ): Surface[] {
   const { publicUrl, shopifyClientId: clientId, shopifyClientSecret: clientSecret } = config;
   const { sealingKey } = keys;
-  const app = appOf(config);
-  const environment = { database, sealingKey, publicUrl, app, now: () => new Date() };
+  const environment = { database, keys, connecting: connectingOf(config), now: () => new Date() };
   const receiver = { database, sealingKey, clientId, clientSecret, log };
   return [
     createWebhookSurface((webhook) => receiveWebhook(receiver, readDelivery(webhook)), onRefusedWebhook),
@@ -39,9 +38,4 @@ export function createPlatformSurfaces(
       createBrowserCookie(publicUrl?.startsWith("https:") === true),
     ),
   ];
-}
-
-/** The app that shops approve; null = this installation has none. */
-export function appOf({ shopifyClientId: clientId, shopifyClientSecret: clientSecret }: Config): App | null {
-  return clientId === null || clientSecret === null ? null : { clientId, clientSecret };
 }

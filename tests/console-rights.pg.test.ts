@@ -8,8 +8,6 @@ import { ACTIONS, FILES, PAGES, SETTINGS } from "../src/console/registry.ts";
 import { matchPath } from "../src/console/route.ts";
 import { ROLES } from "../src/contract/role.ts";
 import type { Role } from "../src/contract/role.ts";
-import type { Acting } from "../src/control/acting.ts";
-import { connectByForm, linkByForm } from "../src/control/connect-form.ts";
 import { Refusal } from "../src/control/refusal.ts";
 import { hasRight, RIGHTS, rightOf } from "../src/control/rights.ts";
 import type { Right, RightName } from "../src/control/rights.ts";
@@ -149,18 +147,11 @@ for (const action of ACTIONS) {
   });
 }
 
-/** Use cases that an action comes to only when its form or its path names something. */
-const BEHIND_FORMS: Readonly<Record<string, (acting: Acting) => Promise<unknown>>> = {
-  "source.connect": (acting) => connectByForm(acting, NOTHING as never, NOTHING as never),
-  "source.link": (acting) => linkByForm(acting, NOTHING as never, NOTHING as never),
-};
-
 /** Performs an action without HTTP, past the check of the loop. */
 async function kindOfRefusal(action: Action, role: Role, isFresh: boolean): Promise<string> {
   const call = await callOf(action, role, isFresh);
-  const behind = BEHIND_FORMS[action.name];
   try {
-    await (behind === undefined ? action.perform(call) : behind(await call.acting()));
+    await action.perform(call);
     return "done";
   } catch (error) {
     return error instanceof Refusal ? error.kind : String(error);

@@ -7,7 +7,9 @@ import { startShopifySimulator } from "../simulators/shopify/start.ts";
 import { startInstallationWorker } from "../src/app.ts";
 import type { InstallationWorker } from "../src/app.ts";
 import { readConfig } from "../src/config.ts";
-import { connectSource } from "../src/control/connect.ts";
+import { runAction } from "../src/actions/action.ts";
+import { textInput } from "../src/actions/field.ts";
+import { connectApproved, connectSource } from "../src/actions/sources/connect.ts";
 import { SHOPIFY_SOURCE } from "../src/sync/connectors/shopify/connector.ts";
 import { serviceEnvironment, startTestService } from "./support/service.ts";
 import { approvedTokens } from "./support/shopify-approval.ts";
@@ -28,18 +30,10 @@ before(async () => {
   const { database } = service.installation;
   const workspace = await makeWorkspace(database, DOMAIN);
   shopKey = workspace.shop_key;
-  await connectSource(
-    { database, sealingKey: keys.sealingKey, publicUrl: service.address, now: () => new Date() },
-    OPERATOR,
-    workspace,
-    SHOPIFY_SOURCE,
-    {
-      account: null,
-      url: simulator.url,
-      settings: {},
-      secrets: { accessToken: simulator.token },
-    },
-  );
+  const connecting = { publicUrl: service.address, app: APP };
+  const caller = { database, keys, connecting, workspace, actor: OPERATOR, now: new Date() };
+  const given = { source: "shopify", address: simulator.url, "secret-accessToken": simulator.token };
+  await runAction(connectSource, caller, textInput(given));
   const config = readConfig({ ...serviceEnvironment(service.databaseUrl), ...APP_OPTIONS });
   const logger = pino({ level: "trace" }, { write: (line: string) => void service.logs.push(line) });
   worker = await startInstallationWorker(config, service.installation, logger);
@@ -156,15 +150,12 @@ test("a revoked token is reported in one sentence, and connecting again misses n
 
   const { keys } = service;
   const { database } = service.installation;
-  const { sealingKey } = keys;
+  const workspace = await requireWorkspace(database, DOMAIN);
+  const connecting = { publicUrl: null, app: APP };
   const secrets = await approvedTokens(simulator);
-  await connectSource(
-    { database, sealingKey, publicUrl: null, now: () => new Date() },
-    OPERATOR,
-    await requireWorkspace(database, DOMAIN),
-    SHOPIFY_SOURCE,
-    { account: null, url: simulator.url, settings: {}, secrets },
-  );
+  const approved = { source: SHOPIFY_SOURCE, shop: null, url: simulator.url, settings: {}, secrets };
+  const caller = { database, keys, connecting, workspace, actor: OPERATOR, now: new Date(), approved };
+  await runAction(connectApproved, caller, textInput({}));
   await until(READINESS, "ready");
   await until(REFUNDS, refunded + 1);
 });

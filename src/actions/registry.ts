@@ -8,6 +8,8 @@ import { PLAN_ACTIONS, planList } from "./plan/actions.ts";
 import { readAudit, readAuditOfAll, readFigures, readSettings } from "./right.ts";
 import type { NamedRight, Right } from "./right.ts";
 import { SALE_EVENT_ACTIONS, saleEventList } from "./sale-events/actions.ts";
+import { connectSource } from "./sources/connect.ts";
+import { linkSource } from "./sources/install.ts";
 import { SOURCE_ACTIONS } from "./sources/actions.ts";
 import { TOKEN_ACTIONS, tokenList } from "./tokens/actions.ts";
 import { UPLOAD_ACTIONS } from "./uploads/actions.ts";
@@ -15,6 +17,7 @@ import { importData } from "./uploads/import-folder.ts";
 import { usageRead } from "./usage/usage.ts";
 import { WATCHLIST_ACTIONS, watchedList } from "./watchlist/actions.ts";
 import { WORKSPACE_ACTIONS } from "./workspace/actions.ts";
+import { setRules } from "./workspace/order-rules.ts";
 import { workspaceList } from "./workspace/workspace.ts";
 
 /** Every list that people and programs read, and what is asked for besides an action's own right. */
@@ -43,6 +46,8 @@ export const ACTIONS: readonly NamedRight[] = [
   ...USER_ACTIONS,
   ...ENDPOINT_ACTIONS,
   ...UPLOAD_ACTIONS,
+  connectSource,
+  linkSource,
   ...SOURCE_ACTIONS,
   ...ACCOUNT_ACTIONS,
   ...PLAN_ACTIONS,
@@ -50,6 +55,7 @@ export const ACTIONS: readonly NamedRight[] = [
   ...SALE_EVENT_ACTIONS,
   ...WORKSPACE_ACTIONS,
   ...INSTALLATION_ACTIONS,
+  setRules,
 ];
 
 /** Who may do what, of every page and action of the console and every command, by name. */

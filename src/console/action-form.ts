@@ -1,5 +1,6 @@
 import { runAction } from "../actions/action.ts";
 import type { Action, Done, FaceCaller } from "../actions/action.ts";
+import type { ControlTools } from "../control/acting.ts";
 import type { Field, Fields } from "../actions/field.ts";
 import { mayDo } from "../actions/right.ts";
 import { html } from "../lib/html.ts";
@@ -7,6 +8,8 @@ import type { Html } from "../lib/html.ts";
 import type { ActionCall, Action as FormAction, Outcome } from "./action.ts";
 import type { Page, PageCall, Parameters } from "./page.ts";
 import { actionForm, areaField, filledIn, refusal, selectField, textField } from "./views/form.ts";
+
+type FormCaller = FaceCaller & Pick<ControlTools, "connecting">;
 
 /** Where the form of an action is sent to, and what follows on it. */
 type FormPlace<Result> = {
@@ -24,7 +27,7 @@ type FormPlace<Result> = {
 
 /** An action as the console takes it: from a form, or from a script. */
 export function formOf<Inputs extends Fields, Result>(
-  action: Action<Inputs, Result, FaceCaller>,
+  action: Action<Inputs, Result, FormCaller>,
   { path, page, texts, follow, instead }: FormPlace<Result>,
 ): FormAction {
   return {
@@ -87,7 +90,7 @@ export function formFor(call: PageCall, action: AnyAction, form: FormLook): Html
       ? drawn[name]
       : name in kept || field.only === "command"
         ? null
-        : control(call, action.name, name, field, values[name]),
+        : drawField(call, action.name, name, field, values[name]),
   );
   return html`${why}${actionForm(
     call,
@@ -96,7 +99,8 @@ export function formFor(call: PageCall, action: AnyAction, form: FormLook): Html
   )}`;
 }
 
-function control(
+/** One field of a form. */
+export function drawField(
   call: PageCall,
   action: string,
   name: string,

@@ -5,11 +5,13 @@ import { NOTICE_FORMS, NOTICE_PAGES } from "../actions/notices/page.ts";
 import { PLAN_FORMS, PLAN_PAGES } from "../actions/plan/page.ts";
 import { readFigures } from "../actions/right.ts";
 import { SALE_EVENT_FORMS, SALE_EVENT_PAGES } from "../actions/sale-events/page.ts";
+import { CONNECT_FORMS, CONNECT_PAGES } from "../actions/sources/connect-page.ts";
 import { SOURCE_FORMS, SOURCE_PAGES } from "../actions/sources/page.ts";
 import { TOKEN_FORMS, TOKEN_PAGES } from "../actions/tokens/page.ts";
 import { UPLOAD_FORMS, UPLOAD_PAGES } from "../actions/uploads/page.ts";
 import { usage } from "../actions/usage/page.ts";
 import { WATCHLIST_FORMS, WATCHLIST_PAGES } from "../actions/watchlist/page.ts";
+import { RULE_FORMS, RULE_PAGES } from "../actions/workspace/order-rules-page.ts";
 import { DATA_FORMS, DATA_PAGES, settingsOverview } from "../actions/workspace/page.ts";
 import { WINDOW_FORMS, WINDOW_PAGES } from "../actions/workspace/windows-page.ts";
 import type { Action } from "./action.ts";
@@ -22,8 +24,6 @@ import { report } from "./pages/report.ts";
 import { returnCostLeaderboard } from "./pages/return-cost-leaderboard.ts";
 import { returnRateLeaderboard } from "./pages/return-rate-leaderboard.ts";
 import { saleEvents } from "./pages/sale-events.ts";
-import { orderRules, orderRulesActions } from "./settings/order-rules.ts";
-import { connectActions, sourceConnect } from "./settings/source-connect.ts";
 
 /** Every page of figures, in the order of the navigation. */
 export const PAGES: readonly Page[] = [
@@ -45,13 +45,13 @@ export const FILES: readonly PageFile[] = [
 /** The pages below the overview of settings, in the order of the navigation. */
 export const SETTINGS_PAGES: readonly Page[] = [
   ...WINDOW_PAGES,
-  orderRules,
+  ...RULE_PAGES,
   ...TOKEN_PAGES,
   usage,
   ...PLAN_PAGES,
   ...MEMBER_PAGES,
   ...SOURCE_PAGES,
-  sourceConnect,
+  ...CONNECT_PAGES,
   ...UPLOAD_PAGES,
   ...WATCHLIST_PAGES,
   ...SALE_EVENT_PAGES,
@@ -73,13 +73,13 @@ export const READABLE: readonly (Page | PageFile)[] = [...FILES, ...PAGES, ...SE
 export const ACTIONS: readonly Action[] = [
   ...SETUP_FORMS,
   ...WINDOW_FORMS,
-  ...orderRulesActions,
+  ...RULE_FORMS,
   ...TOKEN_FORMS,
   ...PLAN_FORMS,
   ...UPLOAD_FORMS,
   ...MEMBER_FORMS,
   ...SOURCE_FORMS,
-  ...connectActions,
+  ...CONNECT_FORMS,
   ...WATCHLIST_FORMS,
   ...SALE_EVENT_FORMS,
   ...DATA_FORMS,

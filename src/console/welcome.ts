@@ -14,7 +14,7 @@ import { actorOf, addressOf } from "./page-call.ts";
 import { sendState } from "./page-send.ts";
 import type { RefusedForm } from "./page.ts";
 import { sendHtml, stateMarkup } from "./send.ts";
-import { IMPORTS_PATH, sourcePath } from "./settings/source-paths.ts";
+import { IMPORTS_PATH, sourcePath } from "../actions/sources/paths.ts";
 import { forbidden, tooMany } from "./state-page.ts";
 import { welcome } from "./views/welcome.ts";
 

@@ -5,7 +5,7 @@ import type { Workspace } from "../store/workspace.ts";
 import type { Keys } from "../lib/keys.ts";
 import type { PushOptions } from "../push/send.ts";
 import type { Actor } from "./actor.ts";
-import type { Connecting } from "./connect-form.ts";
+import type { Connecting } from "../actions/sources/connect.ts";
 
 /** What use cases work with wherever they are called from. */
 export type ControlTools = {

@@ -2,11 +2,8 @@ import { ACTIONS, LISTS } from "../actions/registry.ts";
 import type { RightName } from "./rights.ts";
 
 const WORDS = {
-  "rules.set": "Changed which orders count",
   "sources.read": "Read the sources",
-  "source.connect": "Connected a source",
   "source.uninstalled": "Uninstalled the app in the shop",
-  "source.link": "Created a link to connect a source",
   "audit.delete": "Deleted old entries of the audit",
   "demo.clear": "Emptied the demo store",
   "user.recover": "Used a recovery link",

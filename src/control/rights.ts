@@ -6,11 +6,7 @@ export type { Right };
 
 /** Who may do what, of every page and action of the console and every command. An audit event has the name of its right. */
 export const RIGHTS = {
-  "rules.set": { least: "admin", proof: false },
   "sources.read": { least: "admin", proof: false },
-  "source.connect": { least: "admin", proof: true },
-  // The address where whoever may install apps in a shop connects it.
-  "source.link": { least: "admin", proof: true },
 } as const satisfies Record<string, Omit<Right, "name">>;
 
 export type RightName = keyof typeof RIGHTS;

@@ -1,5 +1,4 @@
 import { evaluateAlerts } from "../../alerts/evaluate-alerts.ts";
-import { listSources } from "../../control/connect.ts";
 import { quoted } from "../../control/input.ts";
 import { impossible, invalid } from "../../control/refusal.ts";
 import type { Queryable } from "../../store/database.ts";
@@ -14,6 +13,7 @@ import { dropRequests, requestRun } from "../../store/queries/sync-request.ts";
 import type { SyncKind } from "../../store/queries/sync-request.ts";
 import { hasWorker } from "../../store/queries/worker-health.ts";
 import type { WorkspaceRow } from "../../store/queries/workspace-directory.ts";
+import { SOURCES } from "../../sync/connectors/sources.ts";
 import { rebuildWorkspace } from "../../sync/rebuild.ts";
 import { defineAction } from "../action.ts";
 import { flag, own, typedName } from "../field.ts";
@@ -29,9 +29,7 @@ export type RequestedSync = {
 
 const source = own("The source", (_subject, given) => given, {
   kind: "hidden",
-  hint: listSources()
-    .map((each) => each.source)
-    .join(", "),
+  hint: SOURCES.map((each) => each.source).join(", "),
 });
 
 /** Asks for a run now: of everything with `backfill` or when nothing was read yet, else of what has changed. */

@@ -3,7 +3,6 @@ import { formOf } from "../../console/action-form.ts";
 import { instant } from "../../console/format.ts";
 import { definePage } from "../../console/page.ts";
 import type { PageCall } from "../../console/page.ts";
-import { IMPORTS_PATH, SOURCES_PATH, sourcePath } from "../../console/settings/source-paths.ts";
 import { entries } from "../../console/views/entries.ts";
 import { rows } from "../../console/views/facts.ts";
 import { actionForm, refusal, textField } from "../../console/views/form.ts";
@@ -15,6 +14,7 @@ import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
 import { countsText, durationText, stageText } from "../../lib/run-text.ts";
 import { cancelBackfill, disconnectSource, requestSync } from "./actions.ts";
+import { IMPORTS_PATH, SOURCES_PATH, sourcePath } from "./paths.ts";
 import { showSourceRuns, showSources } from "./reads.ts";
 import type { RunPage, ShownSource, ShownSources } from "./reads.ts";
 

@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { listSources } from "../../control/connect.ts";
 import { readInteger } from "../../control/input.ts";
 import { invalid } from "../../control/refusal.ts";
 import { requireRight } from "../../control/rights.ts";
@@ -16,6 +15,7 @@ import type { RunRow } from "../../store/queries/sync-run.ts";
 import { hasWorker } from "../../store/queries/worker-health.ts";
 import type { WorkspaceRow } from "../../store/queries/workspace-directory.ts";
 import type { Source } from "../../sync/connector.ts";
+import { SOURCES } from "../../sync/connectors/sources.ts";
 import type { WorkspaceCaller } from "../action.ts";
 import type { RequestedSync } from "./actions.ts";
 
@@ -66,8 +66,7 @@ export async function showSources({ database, actor, workspace }: WorkspaceCalle
   const { shop_key: shopKey } = workspace;
   const rows = await listShopSources(database, shopKey);
   const polls = await listNextPolls(database, shopKey);
-  const known = listSources();
-  const connectable = known.map((source) => {
+  const connectable = SOURCES.map((source) => {
     const row = rows.find((each) => each.source === source.source && each.is_connection);
     const nextPollAt = polls.find((poll) => poll.source === source.source)?.next_at ?? null;
     return row === undefined ? newSource(source) : shownSource(row, source.title, nextPollAt);

@@ -5,7 +5,7 @@ import { finished as settled, pipeline } from "node:stream/promises";
 import { ZipFile } from "yazl";
 import type { Acting } from "../../control/acting.ts";
 import { makePrivateFolder, writeNewFolder } from "../../control/new-folder.ts";
-import { showRules, writtenRules } from "../../control/order-rules.ts";
+import { showRules, writtenRules } from "./order-rules.ts";
 import { impossible } from "../../control/refusal.ts";
 import { keptText } from "../../control/retention.ts";
 import { DEFAULT_RULES } from "../../metrics/order-rules.ts";

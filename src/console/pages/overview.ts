@@ -13,7 +13,7 @@ import { newestMonths } from "../months.ts";
 import type { MonthRange, ShownMonths } from "../months.ts";
 import { definePage } from "../page.ts";
 import type { BodyOf, PageCall, View } from "../page.ts";
-import { SOURCES_PATH } from "../settings/source-paths.ts";
+import { SOURCES_PATH } from "../../actions/sources/paths.ts";
 import { alertLine } from "../views/alert.ts";
 import type { Alerts } from "../views/alert.ts";
 import { csvHref } from "../views/csv-link.ts";

@@ -1,10 +1,10 @@
 import type { MemberAdmission } from "../../admission/admit-member.ts";
-import { listSources } from "../../control/connect.ts";
+import { listSources } from "../../actions/sources/connect.ts";
 import { hasRight } from "../../control/rights.ts";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
 import { addressOf } from "../page-call.ts";
-import { IMPORTS_PATH, SOURCES_PATH, sourcePath } from "../settings/source-paths.ts";
+import { IMPORTS_PATH, SOURCES_PATH, sourcePath } from "../../actions/sources/paths.ts";
 
 /** What a member can do about a workspace that gives no figures yet; without the right to it, who can. */
 export function waysOn(member: MemberAdmission): Html {

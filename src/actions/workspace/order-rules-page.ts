@@ -1,33 +1,26 @@
 import { readSettings } from "../../actions/right.ts";
 import { createShopQueue, ShopBusy } from "../../admission/shop-queue.ts";
-import { ApiError, invalidRequest } from "../../contract/errors.ts";
-import {
-  previewRules,
-  readRules,
-  RULE_SETTINGS,
-  setRules,
-  showRules,
-  writtenRules,
-} from "../../control/order-rules.ts";
-import type { RulesFigures, RulesPreview } from "../../control/order-rules.ts";
+import { drawField, formOf } from "../../console/action-form.ts";
+import type { Format } from "../../console/figure.ts";
+import { count, month, percent, units } from "../../console/format.ts";
+import { definePage } from "../../console/page.ts";
+import type { PageCall } from "../../console/page.ts";
+import { refusal } from "../../console/views/form.ts";
+import { dataTable } from "../../console/views/table.ts";
+import { ApiError, invalidParameters } from "../../contract/errors.ts";
 import { Refusal } from "../../control/refusal.ts";
-import { hasRight } from "../../control/rights.ts";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
-import type { Action } from "../action.ts";
-import type { Format } from "../figure.ts";
-import { count, month, percent, units } from "../format.ts";
-import { definePage } from "../page.ts";
-import type { PageCall } from "../page.ts";
-import { refusal, selectField, textField } from "../views/form.ts";
-import { dataTable } from "../views/table.ts";
-
-type LeftOut = keyof RulesFigures["leftOutOrders"];
+import type { LeftOut } from "../../metrics/order-rules.ts";
+import { readInput, textInput } from "../field.ts";
+import type { Field, InputOf } from "../field.ts";
+import { mayDo } from "../right.ts";
+import { changedRules, previewRules, RULE_NAMES, setRules, showRules, writtenRules } from "./order-rules.ts";
+import type { RulesFigures, RulesPreview } from "./order-rules.ts";
 
 const PATH = "/settings/orders";
 const TITLE = "Which orders count";
-const ACTION = "rules.set";
-const NAMES = RULE_SETTINGS.map(({ name }) => name);
+const RULES: readonly [name: string, field: Field<unknown>][] = Object.entries(setRules.input);
 
 /** Each holds one of the console's connections for some seconds, and most of them are for everybody else. */
 const inTurn = createShopQueue({ places: 2, mostPerShop: 1, longestWaitMs: 3000 });
@@ -46,27 +39,28 @@ type Data = {
 };
 
 /** The rules by which orders count, and what others would change. */
-export const orderRules = definePage<Data>({
+const orderRules = definePage<Data>({
   name: "order-rules",
   path: PATH,
   right: readSettings,
   link: TITLE,
-  takes: NAMES,
+  takes: RULE_NAMES,
   about: async () =>
     "Exchange orders of other apps, orders at price 0, unpaid ones, channels and tags that are left out.",
   data: async (call) => {
-    const { database, workspace, actor } = await call.acting();
-    const { rules, isApplied } = await showRules(database, workspace);
+    const acting = await call.acting();
+    const { database, workspace, now } = acting;
+    const { rules: saved, isApplied } = await showRules(database, workspace);
     const given = givenOf(call);
-    if (given.size === 0 || !hasRight(call.role, ACTION)) {
-      return { values: writtenRules(rules), isApplied, preview: undefined };
+    if (Object.keys(given).length === 0 || !mayDo(call.role, setRules)) {
+      return { values: writtenRules(saved), isApplied, preview: undefined };
     }
-    const wanted = readOrRefuse(() => readRules(given, rules));
-    const preview = await inTurn(workspace.shop_key, () =>
-      previewRules(database, actor, workspace, wanted),
-    ).catch((error: unknown) => {
-      throw error instanceof ShopBusy ? BUSY : error;
-    });
+    const wanted = changedRules(readQuery(given, now), saved);
+    const preview = await inTurn(workspace.shop_key, () => previewRules(acting, wanted)).catch(
+      (error: unknown) => {
+        throw error instanceof ShopBusy ? BUSY : error;
+      },
+    );
     return { values: writtenRules(wanted), isApplied, preview };
   },
   view: (data, call) => ({
@@ -74,7 +68,7 @@ export const orderRules = definePage<Data>({
     body: html`<h1>${TITLE}</h1>
       ${LEAD} ${!data.isApplied && html`<p class="banner" role="status">The figures do not follow these rules yet: a worker recomputes the orders that they concern.</p>`}
       ${data.preview !== undefined && shown(data.preview)}
-      ${hasRight(call.role, ACTION) ? form(call, data.values, data.preview !== undefined) : listed(data.values)}`,
+      ${mayDo(call.role, setRules) ? form(call, data.values, data.preview !== undefined) : listed(data.values)}`,
   }),
   refused: (call) => ({
     title: TITLE,
@@ -82,7 +76,7 @@ export const orderRules = definePage<Data>({
       <p class="banner refused" role="alert" tabindex="-1" autofocus>
         ${call.problems.map(({ sentence }) => `${sentence} `)}
       </p>
-      ${hasRight(call.role, ACTION) && form(call, Object.fromEntries(givenOf(call)), false)}`,
+      ${mayDo(call.role, setRules) && form(call, givenOf(call), false)}`,
   }),
 });
 
@@ -92,34 +86,21 @@ const LEAD = html`<p class="lead">
   concern refunds alone.
 </p>`;
 
-export const orderRulesActions: readonly Action[] = [
-  {
-    name: ACTION,
-    path: PATH,
-    right: ACTION,
-    page: orderRules,
-    perform: async ({ form: sent, href, acting }) => {
-      const { database, actor, workspace } = await acting();
-      const given = new Map(NAMES.map((name) => [name, sent.get(name) ?? ""]));
-      await setRules(database, actor, workspace, given);
-      return {
-        href: href(PATH),
-        done: "Saved. The figures follow as soon as a worker has recomputed the orders that the rules concern.",
-      };
-    },
-  },
-];
+export const RULE_PAGES = [orderRules] as const;
 
-function givenOf({ query }: PageCall): Map<string, string> {
-  return new Map(NAMES.flatMap((name) => (query[name] === undefined ? [] : [[name, query[name]]])));
+export const RULE_FORMS = [formOf(setRules, { path: PATH, page: orderRules })];
+
+function givenOf({ query }: PageCall): Record<string, string> {
+  return Object.fromEntries(
+    RULE_NAMES.flatMap((name) => (query[name] === undefined ? [] : [[name, query[name]]])),
+  );
 }
 
-function readOrRefuse<Result>(read: () => Result): Result {
+function readQuery(given: Record<string, string>, now: Date): InputOf<typeof setRules.input> {
   try {
-    return read();
+    return readInput(setRules.input, textInput(given), now);
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
-    throw invalidRequest(error.message, NAMES.find((name) => error.message.startsWith(name)) ?? null);
+    throw error instanceof Refusal ? invalidParameters(error.problems) : error;
   }
 }
 
@@ -127,17 +108,12 @@ function readOrRefuse<Result>(read: () => Result): Result {
 function form(call: PageCall, values: Record<string, string>, hasSave: boolean): Html {
   const canBeSaved = hasSave || call.refusedForm !== null;
   return html`<h2>Rules</h2>
-    ${refusal(call, ACTION)}
+    ${refusal(call, setRules.name)}
     <form method="post" action="${call.href(PATH)}">
-      ${RULE_SETTINGS.map(({ choices, ...field }) => {
-        const filled = { ...field, value: values[field.name] ?? "" };
-        return choices === null
-          ? textField(call, ACTION, { ...filled, isRequired: false })
-          : selectField(call, ACTION, { ...filled, options: choices });
-      })}
+      ${RULES.map(([name, field]) => drawField(call, setRules.name, name, field, values[name] ?? ""))}
       <div class="actions">
         <button class="${canBeSaved ? "quiet" : ""}" formmethod="get">Show what would change</button>
-        ${canBeSaved && html`<button>Save</button>`}
+        ${canBeSaved && html`<button>${setRules.title}</button>`}
       </div>
     </form>`;
 }
@@ -146,7 +122,7 @@ function listed(values: Record<string, string>): Html {
   return dataTable(
     "Rules",
     [{ text: "Rule" }, { text: "Value" }],
-    RULE_SETTINGS.map(({ name, label, choices }) => {
+    RULES.map(([name, { label, choices }]) => {
       const value = values[name] ?? "";
       return [
         html`${label}`,
@@ -199,7 +175,7 @@ function shown(preview: RulesPreview | null): Html {
   ${!isWhole && html`<p class="banner">These rules concern more orders than are counted here: only the first 20,000 of them are in the column “If saved”. Saving applies the rules to all.</p>`}`;
 }
 
-/** A figure of the control layer, which the API gives only once the rules are saved and applied. */
+/** A figure that the API gives only once the rules are saved and applied. */
 function previewed<Value extends number>(name: string, value: Value, format: Format<Value>): Html {
   return html`<data value="${String(value)}" data-preview="${name}">${format(value)}</data>`;
 }

@@ -1,31 +1,40 @@
-import { ROLES } from "../contract/role.ts";
-import { userName } from "../lib/user-name.ts";
-import { listAccountWorkspaces } from "../store/directory.ts";
-import type { AccountRow } from "../store/queries/shop-account.ts";
-import { listMembersByRole } from "../store/queries/workspace-member.ts";
-import { forgetDelivery, hasDelivery, recordDelivery } from "../store/queries/webhook-delivery.ts";
-import { findWorkspace } from "../store/queries/workspace-directory.ts";
-import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
-import { SourceFailed, SourceRefused } from "../sync/connector.ts";
-import { isShopHost } from "../sync/connectors/shopify/api/hosts.ts";
-import { authorizeAddress, isFreshQuery, isSignedQuery } from "../sync/connectors/shopify/install/oauth.ts";
-import { openInstallation, sealInstallation } from "../sync/connectors/shopify/install/oauth-state.ts";
-import type { Installation, OpenedInstallation } from "../sync/connectors/shopify/install/oauth-state.ts";
-import { SHOPIFY } from "../sync/connectors/shopify/run.ts";
-import { exchangeCode } from "../sync/connectors/shopify/install/token-endpoint.ts";
-import type { App } from "../sync/connectors/shopify/install/token-endpoint.ts";
-import { SHOPIFY_SOURCE } from "../sync/connectors/shopify/connector.ts";
-import type { Actor } from "./actor.ts";
-import { connectSource } from "./connect.ts";
-import type { ConnectEnvironment } from "./connect.ts";
-import { readShopPlace } from "./connect-place.ts";
-import type { PlaceRequest } from "./connect-place.ts";
-import { recordAction } from "./audit.ts";
-import { impossible, invalid, Refusal } from "./refusal.ts";
-import { hasRight, requireRight } from "./rights.ts";
+import { ROLES } from "../../contract/role.ts";
+import { userName } from "../../lib/user-name.ts";
+import type { Database } from "../../store/database.ts";
+import { listAccountWorkspaces } from "../../store/directory.ts";
+import type { AccountRow } from "../../store/queries/shop-account.ts";
+import { listMembersByRole } from "../../store/queries/workspace-member.ts";
+import { forgetDelivery, hasDelivery, recordDelivery } from "../../store/queries/webhook-delivery.ts";
+import { findWorkspace } from "../../store/queries/workspace-directory.ts";
+import type { WorkspaceRow } from "../../store/queries/workspace-directory.ts";
+import { SourceFailed, SourceRefused } from "../../sync/connector.ts";
+import { isShopHost } from "../../sync/connectors/shopify/api/hosts.ts";
+import {
+  authorizeAddress,
+  isFreshQuery,
+  isSignedQuery,
+} from "../../sync/connectors/shopify/install/oauth.ts";
+import { openInstallation, sealInstallation } from "../../sync/connectors/shopify/install/oauth-state.ts";
+import type { Installation, OpenedInstallation } from "../../sync/connectors/shopify/install/oauth-state.ts";
+import { SHOPIFY } from "../../sync/connectors/shopify/run.ts";
+import { exchangeCode } from "../../sync/connectors/shopify/install/token-endpoint.ts";
+import type { App } from "../../sync/connectors/shopify/install/token-endpoint.ts";
+import { SHOPIFY_SOURCE } from "../../sync/connectors/shopify/connector.ts";
+import type { ControlTools } from "../../control/acting.ts";
+import type { Actor } from "../../control/actor.ts";
+import { impossible, invalid, Refusal } from "../../control/refusal.ts";
+import { defineAction, runAction, Secret } from "../action.ts";
+import type { ActionContext } from "../action.ts";
+import { textInput } from "../field.ts";
+import { mayDo } from "../right.ts";
+import { CONNECTION_INPUT, connectApproved, placeOf, settingsOf } from "./connect.ts";
+import type { ConnectCaller, Connecting } from "./connect.ts";
 
-/** An installation by approval needs the service's address and an app; null = it has none. */
-export type OAuthEnvironment = ConnectEnvironment & { app: App | null };
+/** What an installation by approval needs; without an app and an address the service has none. */
+export type InstallEnvironment = Pick<ControlTools, "keys" | "connecting"> & {
+  database: Database;
+  now: () => Date;
+};
 
 /** Where the merchant's browser goes next, or one sentence for its page. */
 export type InstallationReply = { location: string } | InstallationPage;
@@ -38,42 +47,48 @@ export type InstallationPage = {
   next?: { href: string; text: string };
 };
 
-type Ready = OAuthEnvironment & { app: App; publicUrl: string };
+type Ready = InstallEnvironment & { connecting: ReadyApp };
+type ReadyApp = { app: App; publicUrl: string };
 
 /** Who may install apps in the shop has approved, and has shown that to the platform. */
 const MERCHANT: Actor = { name: "merchant", origin: null, standing: "admin", isFresh: true, session: null };
 
 /**
- * The address that an operator passes on to the merchant, good for seven days: whoever may install apps in the shop
- * connects it to this workspace there. Throws a `Refusal` when the service has no app or address.
+ * Creates the address at which whoever may install apps in the shop connects it to this workspace, good for seven days.
+ * Refused when the service has no app or address.
  */
-export async function createInstallationLink(
-  environment: OAuthEnvironment,
-  actor: Actor,
-  workspace: WorkspaceRow,
-  request: PlaceRequest & { settings: Readonly<Record<string, unknown>>; endsInConsole?: boolean },
-): Promise<string> {
-  requireRight(actor, "source.link");
-  const { database, sealingKey, now } = environment;
-  const { publicUrl } = requireReady(environment);
-  const { account: shop, url } = readShopPlace(request);
-  if (shop === null) throw invalid("Name the shop with --shop, such as my-store.myshopify.com.");
-  const { shop_key: shopKey, shop_domain: domain } = workspace;
-  const choices = { ...request.settings };
-  const { endsInConsole = false } = request;
-  const madeBy = actor.standing === "operator" ? {} : { madeBy: actor.name };
-  const place = { shopKey, workspace: domain, shop, url, choices, endsInConsole, ...madeBy };
-  const link = sealInstallation(sealingKey, "link", place, now());
-  const detail = { source: SHOPIFY, shop, url, ...choices };
-  await database.transaction((connection) =>
-    recordAction(connection, actor, { shopKey, action: "source.link", detail }),
-  );
-  return `${publicUrl}/connect/shopify?link=${link}`;
-}
+export const linkSource = defineAction({
+  name: "source.link",
+  title: "Create link",
+  about: "Create the address where the merchant approves.",
+  past: "Created a link to connect a source",
+  least: "admin",
+  proof: true,
+  input: CONNECTION_INPUT,
+  run: async (context: ActionContext<ConnectCaller>, input) => {
+    const { workspace, actor, keys, now } = context;
+    const { publicUrl } = requireReady(context.connecting);
+    const { shop, url } = placeOf(context, input);
+    if (shop === null) throw invalid("Name the shop, such as my-store.myshopify.com.");
+    const { shop_key: shopKey, shop_domain: domain } = workspace;
+    const choices = settingsOf(input);
+    const endsInConsole = actor.session !== null;
+    const madeBy = actor.standing === "operator" ? {} : { madeBy: actor.name };
+    const place = { shopKey, workspace: domain, shop, url, choices, endsInConsole, ...madeBy };
+    const link = sealInstallation(keys.sealingKey, "link", place, now);
+    const secret = new Secret(`${publicUrl}/connect/shopify?link=${link}`);
+    return {
+      result: { address: secret },
+      done: "The merchant opens it within seven days, signed in to the shop. Anyone who has it and may install apps there can use it.",
+      secret,
+      audit: { detail: { source: SHOPIFY, shop, url, ...choices } },
+    };
+  },
+});
 
 /** The address that a link or the platform's own installation leads to: on to the merchant's approval. */
 export async function beginInstallation(
-  environment: OAuthEnvironment,
+  environment: InstallEnvironment,
   query: URLSearchParams,
   browser: string,
 ): Promise<InstallationReply> {
@@ -97,7 +112,7 @@ export async function beginInstallation(
 }
 
 async function beginWithLink(ready: Ready, link: string, browser: string): Promise<InstallationReply> {
-  const installation = openInstallation(ready.sealingKey, "link", link, ready.now());
+  const installation = openInstallation(ready.keys.sealingKey, "link", link, ready.now());
   if (installation === null || !(await mayStillLink(ready, installation))) return staleLink();
   const { id: linkId, ...place } = installation;
   if (await hasDelivery(ready.database, place.shopKey, SHOPIFY, useOf("link", linkId))) return usedLink();
@@ -105,7 +120,10 @@ async function beginWithLink(ready: Ready, link: string, browser: string): Promi
 }
 
 /** null = the platform has sent this query just now. */
-function refuseStranger({ app, now }: Ready, query: URLSearchParams): InstallationPage | null {
+function refuseStranger(
+  { connecting: { app }, now }: Ready,
+  query: URLSearchParams,
+): InstallationPage | null {
   if (!isSignedQuery(query, app.clientSecret)) {
     return refused(401, "This address works only when Shopify opens it.");
   }
@@ -115,7 +133,7 @@ function refuseStranger({ app, now }: Ready, query: URLSearchParams): Installati
 
 /** Where the platform sends the merchant back to: the code becomes tokens, and the shop is connected. */
 export async function finishInstallation(
-  environment: OAuthEnvironment,
+  environment: InstallEnvironment,
   query: URLSearchParams,
   browser: string | null,
 ): Promise<InstallationReply> {
@@ -123,7 +141,12 @@ export async function finishInstallation(
   if (ready === null) return noApp();
   const stranger = refuseStranger(ready, query);
   if (stranger !== null) return stranger;
-  const installation = openInstallation(ready.sealingKey, "state", query.get("state") ?? "", ready.now());
+  const installation = openInstallation(
+    ready.keys.sealingKey,
+    "state",
+    query.get("state") ?? "",
+    ready.now(),
+  );
   if (installation === null) {
     return refused(400, "The approval was not started here, or took longer than ten minutes: start again.");
   }
@@ -169,19 +192,24 @@ async function connectOnce(
   }
 }
 
-function requireReady(environment: OAuthEnvironment): Ready {
-  const ready = readyOf(environment);
-  if (ready !== null) return ready;
+function requireReady({ app, publicUrl }: Connecting): ReadyApp {
+  if (app !== null && publicUrl !== null) return { app, publicUrl };
   throw impossible("Set PUBLIC_URL, SHOPIFY_CLIENT_ID and SHOPIFY_CLIENT_SECRET to connect by approval.");
 }
 
-function readyOf(environment: OAuthEnvironment): Ready | null {
-  const { app, publicUrl } = environment;
-  return app === null || publicUrl === null ? null : { ...environment, app, publicUrl };
+/** Whether shops can be connected by approval. */
+export function hasApproval({ publicUrl, app }: Connecting): boolean {
+  return publicUrl !== null && app !== null;
 }
 
-function approval({ sealingKey, app, publicUrl, now }: Ready, installation: Installation): InstallationReply {
-  const state = sealInstallation(sealingKey, "state", installation, now());
+function readyOf(environment: InstallEnvironment): Ready | null {
+  const { connecting } = environment;
+  return hasApproval(connecting) ? { ...environment, connecting: requireReady(connecting) } : null;
+}
+
+function approval({ keys, connecting, now }: Ready, installation: Installation): InstallationReply {
+  const { app, publicUrl } = connecting;
+  const state = sealInstallation(keys.sealingKey, "state", installation, now());
   return { location: authorizeAddress(installation.url, { clientId: app.clientId, publicUrl, state }) };
 }
 
@@ -203,7 +231,7 @@ async function useUp({ database }: Ready, shopKey: number, use: string): Promise
 /** A member's link ends with their right to make one. */
 async function mayStillLink({ database }: Ready, { shopKey, madeBy }: Installation): Promise<boolean> {
   if (madeBy === undefined) return true;
-  const roles = ROLES.filter((role) => hasRight(role, "source.link"));
+  const roles = ROLES.filter((role) => mayDo(role, linkSource));
   const members = await listMembersByRole(database, shopKey, roles);
   return members.some((userId) => userName(userId) === madeBy);
 }
@@ -217,15 +245,16 @@ function usedLink(): InstallationPage {
 }
 
 async function connect(
-  ready: Ready,
+  { database, keys, connecting, now }: Ready,
   workspace: WorkspaceRow,
   { shop, url, choices, endsInConsole }: Installation,
   code: string,
 ): Promise<InstallationPage> {
   try {
-    const secrets = await exchangeCode(url, ready.app, code, ready.now());
-    const request = { account: shop, url, settings: choices, secrets };
-    await connectSource(ready, MERCHANT, workspace, SHOPIFY_SOURCE, request);
+    const secrets = await exchangeCode(url, connecting.app, code, now());
+    const approved = { source: SHOPIFY_SOURCE, shop, url, settings: choices, secrets };
+    const caller = { database, keys, connecting, workspace, actor: MERCHANT, now: now(), approved };
+    await runAction(connectApproved, caller, textInput({}));
   } catch (error) {
     if (error instanceof SourceRefused) return refused(400, error.message);
     if (error instanceof Refusal) return refused(409, error.message);
