@@ -1,25 +1,13 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { makeUserLink, postForm, signInAs } from "./support/console-person.ts";
-import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
-import { seedSmallStore } from "./support/small-store.ts";
-import { createTenant } from "./support/tenants.ts";
-import type { Tenant } from "./support/tenants.ts";
+import { service } from "./support/shared-service.ts";
+import { createSmallStore } from "./support/small-store.ts";
 
 /** What every form of a workspace's pages has in common: member, right, refusal, audit, the sentence afterwards. */
 
-let service: TestService;
-let tenant: Tenant;
-let cookie: string;
-
-before(async () => {
-  service = await startTestService();
-  tenant = await createTenant(service.database);
-  await seedSmallStore(service.database, tenant.shopKey);
-  cookie = await signInAs(service, { name: "Owner", shopDomain: tenant.shopDomain });
-});
-after(() => service.stop());
+const tenant = await createSmallStore(service.database);
+const cookie = await signInAs(service, { name: "Owner", shopDomain: tenant.shopDomain });
 
 const WATCHLIST = "/settings/watchlist";
 

@@ -12,7 +12,7 @@ import type { ServedPage } from "./support/console-pages.ts";
 import { execute, urlOfDatabase } from "./support/server.ts";
 import { startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
-import { seedSmallStore } from "./support/small-store.ts";
+import { createSmallStore } from "./support/small-store.ts";
 import { withoutTable } from "./support/table-away.ts";
 import { changePlan, changeWorkspace, countedRequests, createTenant } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
@@ -27,8 +27,7 @@ let cookie: string;
 before(async () => {
   statements = recordStatements();
   service = await startTestService();
-  tenant = await createTenant(service.database);
-  await seedSmallStore(service.database, tenant.shopKey);
+  tenant = await createSmallStore(service.database);
   cookie = await signInAs(service, { name: "Member", shopDomain: tenant.shopDomain });
 });
 afterEach(async () => {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { setRules } from "../src/actions/workspace/order-rules.ts";
 import { applyRules } from "../src/sync/apply-rules.ts";
@@ -8,18 +8,16 @@ import { actAs, auditOf } from "./support/acting-member.ts";
 import { runCommand } from "./support/command.ts";
 import { createStoreTenant, importStore } from "./support/import-store.ts";
 import { countLockWaits } from "./support/locks.ts";
-import { serviceEnvironment, startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
+import { serviceEnvironment } from "./support/service.ts";
+import { service } from "./support/shared-service.ts";
 import type { Tenant } from "./support/tenants.ts";
 import { eventually } from "./support/worker.ts";
 
 /** Which orders count, as the page and the command have it: shown before it is saved, for admins, in the audit. */
 
-let service: TestService;
 let tenant: Tenant;
 
 before(async () => {
-  service = await startTestService();
   tenant = await createStoreTenant(service);
   const orders = ["o1", "o2", "o3"].map((id) => ({
     order_id: id,
@@ -42,7 +40,6 @@ before(async () => {
     rebuildWorkspace(connection, tenant.shopKey),
   );
 });
-after(() => service.stop());
 
 const PATH = "/settings/orders";
 const DEFAULTS: Record<string, string> = {

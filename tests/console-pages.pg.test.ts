@@ -1,27 +1,15 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { PAGES as REGISTERED } from "../src/console/registry.ts";
 import { openPage } from "./support/console-page.ts";
 import type { Reader } from "./support/console-page.ts";
 import { signInAs } from "./support/console-person.ts";
 import { dataFigures, unescaped } from "./support/page-figures.ts";
-import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
-import { seedSmallStore } from "./support/small-store.ts";
-import { createTenant } from "./support/tenants.ts";
-import type { Tenant } from "./support/tenants.ts";
+import { service } from "./support/shared-service.ts";
+import { createSmallStore } from "./support/small-store.ts";
 
-let service: TestService;
-let tenant: Tenant;
-let cookie: string;
-
-before(async () => {
-  service = await startTestService();
-  tenant = await createTenant(service.database);
-  await seedSmallStore(service.database, tenant.shopKey);
-  cookie = await signInAs(service, { name: "Mercer", shopDomain: tenant.shopDomain });
-});
-after(() => service.stop());
+const tenant = await createSmallStore(service.database);
+const cookie = await signInAs(service, { name: "Mercer", shopDomain: tenant.shopDomain });
 
 const open = (path: string, reader: Reader = { tenant, cookie }) => openPage(service, path, reader);
 
@@ -122,8 +110,7 @@ test("a row's report has the months of its ranking, unless they roll", async () 
 
 test("titles, vendors, alerts and searches of any text stay text", async () => {
   const hostile = `"><script>alert('x')</script><img src=x onerror=alert(1)>`;
-  const own = await createTenant(service.database);
-  await seedSmallStore(service.database, own.shopKey);
+  const own = await createSmallStore(service.database);
   const { database } = service;
   await database.query("update product set title = $2, vendor = $2 where shop_key = $1", [
     own.shopKey,
@@ -293,8 +280,7 @@ test("the shared parameters are passed over where a page does not use them, as i
 
 test("every name that a page takes reaches the API, but for those of its own", async () => {
   const own = new Set(["page"]);
-  const workspace = await createTenant(service.database);
-  await seedSmallStore(service.database, workspace.shopKey);
+  const workspace = await createSmallStore(service.database);
   const reader = {
     tenant: workspace,
     cookie: await signInAs(service, { name: "Names", shopDomain: workspace.shopDomain }),

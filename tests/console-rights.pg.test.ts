@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import type { Action, ActionCall } from "../src/console/action.ts";
 import type { Page, PageFile } from "../src/console/page.ts";
 import { ACTIONS, FILES, PAGES, SETTINGS } from "../src/console/registry.ts";
@@ -16,28 +16,25 @@ import { matchSnapshot } from "./support/net.ts";
 import { createAskers } from "./support/rights-people.ts";
 import type { Asker } from "./support/rights-people.ts";
 import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
-import { seedSmallStore } from "./support/small-store.ts";
+import { createSmallStore } from "./support/small-store.ts";
 import { createTenant } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
+import { before, use } from "./support/use.ts";
 
 /**
  * Who may do what: everybody who may ask × every page, file and action of the registry. What is expected comes from the
  * table of rights alone, so that whatever is registered is covered.
  */
 
-let service: TestService;
+const service = use(startTestService);
 /** Pages of figures are asked for in the one with a store, everything else in the other. */
 let store: Tenant;
 let tenant: Tenant;
 
 before(async () => {
-  service = await startTestService();
-  store = await createTenant(service.database);
-  await seedSmallStore(service.database, store.shopKey);
+  store = await createSmallStore(service.database);
   tenant = await createTenant(service.database);
 });
-after(() => service.stop());
 
 /** What everybody was answered, by page and form: a snapshot, beside what follows from the table of rights. */
 const answered: Record<string, Record<string, Verdict | number>> = {};

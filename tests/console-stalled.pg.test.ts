@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { runAction } from "../src/actions/action.ts";
 import { textInput } from "../src/actions/field.ts";
 import { leaveWorkspace, removeMember, setMemberRole } from "../src/actions/members/actions.ts";
@@ -21,22 +21,20 @@ import { openRaw } from "./support/raw-http.ts";
 import type { RawAnswer } from "./support/raw-http.ts";
 import { countRowsByTable } from "./support/rows-by-table.ts";
 import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
 import { createTenant } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
 import { eventually } from "./support/worker.ts";
+import { before, use } from "./support/use.ts";
 
 /** Requests whose body arrives after their sender's rights have changed, and changes of rights at the same moment. */
 
-let service: TestService;
+const service = use(startTestService);
 let tenant: Tenant;
 before(async () => {
-  service = await startTestService();
   tenant = await createTenant(service.database);
   // The last operator could not be disabled.
   await service.database.query("insert into console_user (name, is_operator) values ('operator', true)");
 });
-after(() => service.stop());
 
 type Sender = { userId: string; cookie: string; sessionHash: Buffer };
 

@@ -14,8 +14,7 @@ import { createMcpSurface } from "../src/mcp/surface.ts";
 import type { Flood, FloodPlan } from "./support/body-flood.ts";
 import { MCP_PATH, expectError, post, rpc, toolCall } from "./support/mcp.ts";
 import { openRaw } from "./support/raw-http.ts";
-import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
+import { service } from "./support/shared-service.ts";
 import { countedRequests, createTenant } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
 
@@ -23,7 +22,6 @@ const LIMIT_BYTES = 65_536;
 /** What a connection may have read of a body that nobody wants: a few buffers. */
 const MOST_READ_BYTES = 4 * LIMIT_BYTES;
 
-let service: TestService;
 let tenant: Tenant;
 /** The server's side of each connection that brought a request. */
 const accepted = new Set<Socket>();
@@ -32,12 +30,10 @@ const noteRequest = (event: unknown): void =>
 
 before(async () => {
   subscribe("http.server.request.start", noteRequest);
-  service = await startTestService();
   tenant = await createTenant(service.database);
 });
 after(async () => {
   unsubscribe("http.server.request.start", noteRequest);
-  await service.stop();
 });
 beforeEach(() => accepted.clear());
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import fc from "fast-check";
 import { OPERATOR } from "../src/actions/actor.ts";
 import { runAction } from "../src/actions/action.ts";
@@ -14,17 +14,13 @@ import { loadRules } from "../src/sync/order-rules.ts";
 import { rebuildWorkspace } from "../src/sync/rebuild.ts";
 import { keepShopInOrder } from "../src/worker/upkeep.ts";
 import { csv, startImportShop } from "./support/import-shop.ts";
-import type { ImportShop } from "./support/import-shop.ts";
 import { openTestKeys } from "./support/secret.ts";
 import { eventually, withWorker, workerOptions } from "./support/worker.ts";
+import { use } from "./support/use.ts";
 
 /** Which orders count: saved rules, their effect and what the facts then are. */
 
-let shop: ImportShop;
-before(async () => {
-  shop = await startImportShop();
-});
-after(() => shop.stop());
+const shop = use(startImportShop);
 
 const MEMBERS: readonly object[] = [
   {},

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 import pino from "pino";
 import type { Operation } from "../src/admission/operation.ts";
 import { SCOPES } from "../src/contract/endpoint.ts";
@@ -11,9 +11,8 @@ import { createMcpSurface } from "../src/mcp/surface.ts";
 import { MCP_PATH, post, toolCall } from "./support/mcp.ts";
 import { waitOutMidnight } from "./support/midnight.ts";
 import { leastParameters } from "./support/requests.ts";
-import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
-import { seedSmallStore } from "./support/small-store.ts";
+import { service } from "./support/shared-service.ts";
+import { createSmallStore } from "./support/small-store.ts";
 import { withoutTable } from "./support/table-away.ts";
 import { changePlan, changeWorkspace, createTenant, createTokenOf } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
@@ -22,16 +21,12 @@ import type { Tenant } from "./support/tenants.ts";
 
 const QUOTA = 100;
 
-let service: TestService;
 let tenant: Tenant;
 
 before(async () => {
   await waitOutMidnight();
-  service = await startTestService();
-  tenant = await createTenant(service.database, { dailyQuota: QUOTA });
-  await seedSmallStore(service.database, tenant.shopKey);
+  tenant = await createSmallStore(service.database, { dailyQuota: QUOTA });
 });
-after(() => service.stop());
 
 /** The status, and how many of the three headers there are; the URL is sent as it is. */
 async function ask(url: string, token: string | null, method = "GET"): Promise<[number, number, number]> {

@@ -1,10 +1,9 @@
 import { OPERATOR } from "../src/actions/actor.ts";
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { after, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import pino from "pino";
 import { startShopifySimulator } from "../simulators/shopify/start.ts";
-import type { ShopifySimulator } from "../simulators/shopify/start.ts";
 import { startInstallationWorker } from "../src/app.ts";
 import type { InstallationWorker } from "../src/app.ts";
 import { readConfig } from "../src/config.ts";
@@ -13,22 +12,20 @@ import { textInput } from "../src/actions/field.ts";
 import { connectApproved, connectSource } from "../src/actions/sources/connect.ts";
 import { SHOPIFY_SOURCE } from "../src/sync/connectors/shopify/connector.ts";
 import { serviceEnvironment, startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
 import { approvedTokens } from "./support/shopify-approval.ts";
 import { APP, APP_OPTIONS } from "./support/webhooks.ts";
 import { makeWorkspace } from "./support/workspace.ts";
 import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
+import { before, use } from "./support/use.ts";
 
 const DOMAIN = "lamps.example";
 const LONGEST_WAIT_MS = 30_000;
 
-let service: TestService;
-let simulator: ShopifySimulator;
+const service = use(() => startTestService(APP_OPTIONS));
+const simulator = use(() => startShopifySimulator({ ...APP, orders: 60, products: 8, bulkMillis: 5 }));
 let worker: InstallationWorker;
 let shopKey: number;
 before(async () => {
-  service = await startTestService(APP_OPTIONS);
-  simulator = await startShopifySimulator({ ...APP, orders: 60, products: 8, bulkMillis: 5 });
   const { keys } = service;
   const { database } = service.installation;
   const workspace = await makeWorkspace(database, DOMAIN);
@@ -43,8 +40,6 @@ before(async () => {
 });
 after(async () => {
   await worker.stop();
-  await service.stop();
-  await simulator.stop();
 });
 
 /** One value of the workspace, by SQL. */

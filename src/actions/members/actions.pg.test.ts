@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
-import { after, before, beforeEach, test } from "node:test";
+import { beforeEach, test } from "node:test";
 import { createPerson, createSession, setRole } from "../../../tests/support/people.ts";
 import type { Person } from "../../../tests/support/people.ts";
 import { openTestKeys } from "../../../tests/support/secret.ts";
 import { startTestService } from "../../../tests/support/service.ts";
-import type { TestService } from "../../../tests/support/service.ts";
 import { createTenant } from "../../../tests/support/tenants.ts";
 import type { Tenant } from "../../../tests/support/tenants.ts";
 import type { Role } from "../../contract/role.ts";
@@ -30,11 +29,12 @@ import {
   removeMember,
   setMemberRole,
 } from "./actions.ts";
+import { before, use } from "../../../tests/support/use.ts";
 
 const NOW = new Date();
 const ORIGIN = "http://localhost:8080";
 
-let service: TestService;
+const service = use(startTestService);
 let database: Database;
 let keys: Keys;
 let tenant: Tenant;
@@ -44,7 +44,6 @@ let admin: Person;
 let viewer: Person;
 
 before(async () => {
-  service = await startTestService();
   ({ database } = service.installation);
   keys = await openTestKeys(database);
 });
@@ -55,7 +54,6 @@ beforeEach(async () => {
   admin = await member("admin");
   viewer = await member("viewer");
 });
-after(() => service.stop());
 
 async function member(role: Role): Promise<Person> {
   const person = await createPerson(service.database);

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { openControlDatabase } from "../../../tests/support/control.ts";
-import type { ControlDatabase } from "../../../tests/support/control.ts";
 import { hashSecret, parseToken } from "../../admission/token.ts";
 import type { WorkspaceRow } from "../../store/queries/workspace-directory.ts";
 import { OPERATOR } from "../actor.ts";
@@ -15,21 +14,20 @@ import { textInput } from "../field.ts";
 import type { Fields } from "../field.ts";
 import { setWorkspace } from "../workspace/settings.ts";
 import { createToken, revokeToken, rotateToken, tokenList } from "./actions.ts";
+import { before, use } from "../../../tests/support/use.ts";
 
 let keys: Keys;
 const now = new Date();
 const inHours = (hours: number): Date => new Date(now.getTime() + hours * 3_600_000);
 
-let control: ControlDatabase;
+const control = use(openControlDatabase);
 let workspace: WorkspaceRow;
 let other: WorkspaceRow;
 before(async () => {
-  control = await openControlDatabase();
   keys = await openTestKeys(control.database);
   workspace = await makeWorkspace(control.database, "tokens.example");
   other = await makeWorkspace(control.database, "other.example");
 });
-after(() => control.stop());
 
 const callerOf = (by: WorkspaceRow, at: Date = now) => ({
   database: control.database,
