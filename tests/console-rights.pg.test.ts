@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Action, ActionCall } from "../src/console/action.ts";
+import type { FormAction, ActionCall } from "../src/console/action.ts";
 import type { Page, PageFile } from "../src/console/page.ts";
 import { ACTIONS, FILES, PAGES, SETTINGS } from "../src/console/registry.ts";
 import { matchPath } from "../src/console/route.ts";
@@ -102,7 +102,7 @@ for (const [kind, pages, tenantOf] of [
   });
 }
 
-function post({ takes, path }: Action, cookie: string): Promise<Response> {
+function post({ takes, path }: FormAction, cookie: string): Promise<Response> {
   const type = takes === "bytes" ? "application/octet-stream" : "application/x-www-form-urlencoded";
   return fetch(addressOf(path), {
     method: "POST",
@@ -142,7 +142,7 @@ for (const action of ACTIONS) {
 }
 
 /** Performs an action without HTTP, past the check of the loop. */
-async function kindOfRefusal(action: Action, role: Role, isFresh: boolean): Promise<string> {
+async function kindOfRefusal(action: FormAction, role: Role, isFresh: boolean): Promise<string> {
   const call = await callOf(action, role, isFresh);
   try {
     await action.perform(call);
@@ -152,7 +152,7 @@ async function kindOfRefusal(action: Action, role: Role, isFresh: boolean): Prom
   }
 }
 
-async function callOf({ path }: Action, role: Role, isFresh: boolean): Promise<ActionCall> {
+async function callOf({ path }: FormAction, role: Role, isFresh: boolean): Promise<ActionCall> {
   const { keys } = service;
   const { database } = service.installation;
   const workspace = await requireWorkspace(database, tenant.shopDomain);

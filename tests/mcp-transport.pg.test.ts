@@ -4,7 +4,7 @@ import pino from "pino";
 import { createAdmit } from "../src/admission/admit.ts";
 import { createHttpMetrics } from "../src/http/metrics.ts";
 import { createServer } from "../src/http/server.ts";
-import { createMcpSurface } from "../src/mcp/surface.ts";
+import { createMcpRoutes } from "../src/mcp/transport.ts";
 import { MCP_PATH, expectError, post, rpc, toolCall } from "./support/mcp.ts";
 import type { RpcAnswer } from "./support/mcp.ts";
 import { service } from "./support/shared-service.ts";
@@ -89,7 +89,7 @@ describe("HTTP", () => {
     const admit = createAdmit({ database, pepper: keys.tokenPepper });
     const server = createServer({
       operations: [],
-      surfaces: [createMcpSurface({ operations: [], admit, allowedOrigins: ["https://app.example"] })],
+      surfaces: [createMcpRoutes({ operations: [], admit, allowedOrigins: ["https://app.example"] })],
       logger: pino({ level: "silent" }),
       metrics: createHttpMetrics(),
       notFoundPage: null,

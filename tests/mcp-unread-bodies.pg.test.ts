@@ -10,7 +10,7 @@ import pino from "pino";
 import { createAdmit } from "../src/admission/admit.ts";
 import { createHttpMetrics } from "../src/http/metrics.ts";
 import { createServer } from "../src/http/server.ts";
-import { createMcpSurface } from "../src/mcp/surface.ts";
+import { createMcpRoutes } from "../src/mcp/transport.ts";
 import type { Flood, FloodPlan } from "./support/body-flood.ts";
 import { MCP_PATH, expectError, post, rpc, toolCall } from "./support/mcp.ts";
 import { openRaw } from "./support/raw-http.ts";
@@ -174,7 +174,7 @@ describe("an admitted caller", { timeout: 60_000 }, () => {
     const { keys } = service;
     const { database } = service.installation;
     const admit = createAdmit({ database, pepper: keys.tokenPepper });
-    const surface = createMcpSurface({ operations: [], admit, allowedOrigins: [], bodyTimeoutMs: 20 });
+    const surface = createMcpRoutes({ operations: [], admit, allowedOrigins: [], bodyTimeoutMs: 20 });
     const server = createServer({
       operations: [],
       surfaces: [surface],

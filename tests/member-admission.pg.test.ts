@@ -12,7 +12,7 @@ import { service } from "./support/shared-service.ts";
 import { changePlan, changeWorkspace, createTenant } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
 
-/** The second gate: session, person, member, workspace, read for every page. */
+/** The second guard: session, person, member, workspace, read for every page. */
 
 const HOUR_MS = 3_600_000;
 

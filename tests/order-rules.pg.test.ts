@@ -8,7 +8,7 @@ import { previewRules, setRules, writtenRules } from "../src/actions/workspace/o
 import { DEFAULT_RULES, NO_RULES, ORDER_KINDS } from "../src/metrics/order-rules.ts";
 import type { OrderRules } from "../src/metrics/order-rules.ts";
 import { redactOrders } from "../src/store/queries/order-document.ts";
-import type { WorkspaceRow } from "../src/store/queries/workspace-directory.ts";
+import type { DirectoryRow } from "../src/store/queries/workspace-directory.ts";
 import { applyRules } from "../src/sync/apply-rules.ts";
 import { loadRules } from "../src/sync/order-rules.ts";
 import { rebuildWorkspace } from "../src/sync/rebuild.ts";
@@ -88,7 +88,7 @@ async function openStore(): Promise<number> {
 
 const save = async (shopKey: number, rules: OrderRules): Promise<void> => {
   const { database } = shop;
-  const workspace = { shop_key: shopKey } as WorkspaceRow;
+  const workspace = { shop_key: shopKey } as DirectoryRow;
   const caller = {
     database,
     keys: await openTestKeys(database),

@@ -12,7 +12,7 @@ import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
 import { OPERATOR } from "../src/actions/actor.ts";
 import { makeDemo } from "../src/demo/demo-workspace.ts";
 import type { Keys } from "../src/lib/keys.ts";
-import type { WorkspaceRow } from "../src/store/queries/workspace-directory.ts";
+import type { DirectoryRow } from "../src/store/queries/workspace-directory.ts";
 import { openControlDatabase } from "./support/control.ts";
 import type { ControlDatabase } from "./support/control.ts";
 import { openTestKeys } from "./support/secret.ts";
@@ -30,7 +30,7 @@ after(() => control.stop());
 type StoredAlert = { event_key: string; severity: string; title: string };
 
 /** Every alert of a workspace, but that imports completed. */
-const alertsOf = (workspace: WorkspaceRow): Promise<StoredAlert[]> =>
+const alertsOf = (workspace: DirectoryRow): Promise<StoredAlert[]> =>
   control.database.rows(
     {
       name: "test_alerts",
@@ -39,7 +39,7 @@ const alertsOf = (workspace: WorkspaceRow): Promise<StoredAlert[]> =>
     },
     [workspace.shop_key],
   );
-const keysOf = async (workspace: WorkspaceRow): Promise<string[]> =>
+const keysOf = async (workspace: DirectoryRow): Promise<string[]> =>
   (await alertsOf(workspace)).map((alert) => alert.event_key);
 
 const MONTHS = ["2025-11", "2025-12", "2026-01", "2026-02", "2026-03", "2026-04", "2026-05"];

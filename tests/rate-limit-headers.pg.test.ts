@@ -7,7 +7,7 @@ import { ApiError } from "../src/contract/errors.ts";
 import { ENDPOINTS } from "../src/contract/registry.ts";
 import { createHttpMetrics } from "../src/http/metrics.ts";
 import { createServer } from "../src/http/server.ts";
-import { createMcpSurface } from "../src/mcp/surface.ts";
+import { createMcpRoutes } from "../src/mcp/transport.ts";
 import { MCP_PATH, post, toolCall } from "./support/mcp.ts";
 import { waitOutMidnight } from "./support/midnight.ts";
 import { leastParameters } from "./support/requests.ts";
@@ -117,7 +117,7 @@ test("a workspace that loses its plan or ends while it is asked is answered with
     const admit = () => Promise.reject(new ApiError("unauthorized", "Nobody."));
     const server = createServer({
       operations,
-      surfaces: [createMcpSurface({ operations, admit, allowedOrigins: [] })],
+      surfaces: [createMcpRoutes({ operations, admit, allowedOrigins: [] })],
       logger: pino({ level: "silent" }),
       metrics: createHttpMetrics(),
       notFoundPage: null,

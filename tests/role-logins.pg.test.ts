@@ -24,7 +24,7 @@ import { needsMigration } from "../src/actions/installation/schema.ts";
 import { joinEmbedded } from "../src/embedded/embedded.ts";
 import type { Queryable } from "../src/store/database.ts";
 import { ROLES, groupOf, loginOf } from "../src/store/role-rights.ts";
-import type { Role } from "../src/store/role-rights.ts";
+import type { DatabaseRole } from "../src/store/role-rights.ts";
 import { loginUrl } from "../src/store/roles.ts";
 import { REFUSED, attempt, connectAs, runRolesFile, surprisesOf } from "./support/roles.ts";
 
@@ -233,7 +233,7 @@ test("deploy/roles.sql and a migration give the roles their rights on a server o
   }
   const ownPool = openTestPool(ownerUrl);
   try {
-    const urlOf = (role: Role): string => loginUrl(url, role, passwords[`${role}_password`]);
+    const urlOf = (role: DatabaseRole): string => loginUrl(url, role, passwords[`${role}_password`]);
     assert.deepEqual(await surprisesOf(urlOf, ownPool), []);
     await assertClosed(urlOf);
   } finally {
@@ -242,7 +242,7 @@ test("deploy/roles.sql and a migration give the roles their rights on a server o
 });
 
 /** Only the worker may make temporary tables, and nobody large objects or tables, nor enter the databases of the system. */
-async function assertClosed(urlOf: (role: Role) => string): Promise<void> {
+async function assertClosed(urlOf: (role: DatabaseRole) => string): Promise<void> {
   for (const role of ROLES) {
     for (const name of ["postgres", "template1"])
       await assert.rejects(

@@ -13,7 +13,7 @@ import { connectSource } from "../../src/actions/sources/connect.ts";
 import { createToken } from "../../src/actions/tokens/actions.ts";
 import { SCOPES } from "../../src/contract/endpoint.ts";
 import type { Database } from "../../src/store/database.ts";
-import type { WorkspaceRow } from "../../src/store/queries/workspace-directory.ts";
+import type { DirectoryRow } from "../../src/store/queries/workspace-directory.ts";
 import { openTestKeys } from "../../tests/support/secret.ts";
 import { makeWorkspace } from "../../tests/support/workspace.ts";
 
@@ -28,7 +28,7 @@ export type Store = {
   export(): Promise<void>;
 };
 
-export type Shop = { workspace: WorkspaceRow; shopKey: number; token: string; store: Store };
+export type Shop = { workspace: DirectoryRow; shopKey: number; token: string; store: Store };
 
 const ORDERS = 120;
 const PRODUCTS = 12;

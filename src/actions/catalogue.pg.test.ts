@@ -7,7 +7,7 @@ import { makeWorkspace } from "../../tests/support/workspace.ts";
 import { OPERATOR } from "./actor.ts";
 import { importIntoWorkspace } from "./uploads/import-folder.ts";
 import type { Keys } from "../lib/keys.ts";
-import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
+import type { DirectoryRow } from "../store/queries/workspace-directory.ts";
 import { readList, runAction } from "./action.ts";
 import { textInput } from "./field.ts";
 import { addSaleEvent, removeSaleEvent, saleEventList } from "./sale-events/actions.ts";
@@ -18,8 +18,8 @@ import { before, use } from "../../tests/support/use.ts";
 
 const control = use(openControlDatabase);
 let keys: Keys;
-let workspace: WorkspaceRow;
-let empty: WorkspaceRow;
+let workspace: DirectoryRow;
+let empty: DirectoryRow;
 before(async () => {
   keys = await openTestKeys(control.database);
   empty = await makeWorkspace(control.database, "empty.example");

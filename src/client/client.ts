@@ -2,7 +2,7 @@ import { ENDPOINTS } from "./generated/endpoints.ts";
 import type { EndpointMethods } from "./generated/methods.ts";
 import { iteratePages } from "./pages.ts";
 import { request } from "./request.ts";
-import type { Connection, EndpointFacts, Parameters } from "./request.ts";
+import type { ServiceConnection, EndpointFacts, Parameters } from "./request.ts";
 import type { RequestOptions, Result } from "./result.ts";
 
 export interface ClientOptions {
@@ -52,7 +52,7 @@ function rowsOf(method: (parameters: Parameters, options?: RequestOptions) => Pr
   };
 }
 
-function connectionOf(options: ClientOptions): Connection {
+function connectionOf(options: ClientOptions): ServiceConnection {
   const { token, fetch = (url, init) => globalThis.fetch(url, init) } = options;
   if (typeof token !== "function") checkToken(token);
   return {

@@ -6,10 +6,10 @@ import type { Deadline } from "./deadline.ts";
 import { ReturnsApiError, ReturnsNetworkError } from "./errors.ts";
 import type { RequestOptions, Result } from "./result.ts";
 import { retryWaitMs, sleep } from "./retry.ts";
-import type { RetryPolicy } from "./retry.ts";
+import type { ClientRetries } from "./retry.ts";
 
 /** How to reach the service. */
-export type Connection = RetryPolicy & {
+export type ServiceConnection = ClientRetries & {
   /** Without a slash at its end. */
   baseUrl: string;
   /** Asked for every try, so that a rotated token is taken up. */
@@ -33,7 +33,7 @@ export type Parameters = Readonly<Record<string, unknown>>;
  * signal, or `TypeError` for an invalid call.
  */
 export async function request(
-  connection: Connection,
+  connection: ServiceConnection,
   endpoint: EndpointFacts,
   parameters: Parameters,
   options: RequestOptions,
@@ -55,7 +55,7 @@ export async function request(
 type Try = { url: string; token: string; options: RequestOptions };
 
 async function tryOnce(
-  connection: Connection,
+  connection: ServiceConnection,
   { path, format }: EndpointFacts,
   { url, token, options }: Try,
 ): Promise<Result<unknown, unknown> | CsvExport> {

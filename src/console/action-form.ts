@@ -4,8 +4,8 @@ import type { Field, Fields } from "../actions/field.ts";
 import { mayDo } from "../actions/right.ts";
 import type { Html } from "../lib/html.ts";
 import { html } from "../lib/html.ts";
-import type { ActionCall, Action as FormAction, Outcome } from "./action.ts";
-import type { Page, PageCall, Parameters } from "./page.ts";
+import type { ActionCall, FormAction, FormOutcome } from "./action.ts";
+import type { Page, PageCall, PageParameters } from "./page.ts";
 import { actionForm, areaField, filledIn, refusal, selectField, textField } from "./views/form.ts";
 
 type FormCaller = FaceCaller & Pick<ControlTools, "connecting">;
@@ -19,9 +19,9 @@ type FormPlace<Result> = {
   /** The texts of a field that the form does not send under the field's own name. */
   texts?: (name: string, form: URLSearchParams) => readonly string[] | undefined;
   /** Unless stated otherwise the page is shown again, with the sentence of what was done. */
-  follow?: (done: Done<Result>, call: ActionCall) => Outcome | Promise<Outcome>;
+  follow?: (done: Done<Result>, call: ActionCall) => FormOutcome | Promise<FormOutcome>;
   /** What follows on a refusal that is no reason to show the form again; undefined = it is one. */
-  instead?: (error: unknown, call: ActionCall) => Outcome | undefined;
+  instead?: (error: unknown, call: ActionCall) => FormOutcome | undefined;
 };
 
 /** An action as the console takes it: from a form, or from a script. */
@@ -70,7 +70,7 @@ type FormLook = {
   look?: "quiet" | "danger";
   /** What stands in a field until somebody changes it; a field that is `kept` is sent unseen. */
   values?: Readonly<Record<string, string>>;
-  kept?: Parameters;
+  kept?: PageParameters;
   /** Fields that the page draws itself, by name. */
   drawn?: Readonly<Record<string, Html | null>>;
   /** false: nothing but why it was refused just now. */

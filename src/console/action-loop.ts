@@ -8,7 +8,7 @@ import { parseQueryString } from "../http/query-string.ts";
 import type { ActionCall } from "./action.ts";
 import { sendOutcome, sendRefusal, sendSentence } from "./action-outcome.ts";
 import type { DoneCookie } from "./done-cookie.ts";
-import type { Entrance } from "./entrance.ts";
+import type { SessionPages } from "./session-routes.ts";
 import { formOf } from "./form-scope.ts";
 import { stateOfError } from "./loop-error.ts";
 import { createMinuteLimit, MOST_FORMS_PER_MINUTE, TOO_MANY_FORMS } from "./minute-limit.ts";
@@ -21,7 +21,7 @@ import { ACTIONS, READABLE } from "./registry.ts";
 import { findByPath } from "./route.ts";
 import { NOT_FOUND, ONLY_GET } from "./state-page.ts";
 
-export type ActionLoopOptions = LoopOptions & { done: DoneCookie; entrance: Pick<Entrance, "toSignIn"> };
+export type ActionLoopOptions = LoopOptions & { done: DoneCookie; sessions: Pick<SessionPages, "toSignIn"> };
 
 const BYTES_TYPE = /^application\/octet-stream\b/iu;
 const TAKES_FORM = new ApiError("invalid_request", "This takes a form, no bytes.");
@@ -32,13 +32,13 @@ const TOO_MANY = new ApiError("rate_limited", TOO_MANY_FORMS, { retryAfterSecond
  * read: a stranger's is not, nor are bytes that the member may not send. When it has arrived, the member is admitted again, and
  * what the use case writes holds their rights.
  */
-export function createActionLoop({ gate, tools, send, done, entrance }: ActionLoopOptions) {
+export function createActionLoop({ guard, tools, send, done, sessions }: ActionLoopOptions) {
   const admits = createMinuteLimit(MOST_FORMS_PER_MINUTE);
   const takePlace = createPartPlaces();
 
   async function admit(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> {
     try {
-      const result = await gate.admit(request, reply);
+      const result = await guard.admit(request, reply);
       if ("answered" in result) return await result.answered;
       const { member, path, sessionHash } = result;
       if (BYTES_TYPE.test(request.headers["content-type"] ?? "")) {
@@ -57,7 +57,7 @@ export function createActionLoop({ gate, tools, send, done, entrance }: ActionLo
   async function perform(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     let member: MemberAdmission | null = null;
     try {
-      const admitted = await gate.again(request, reply);
+      const admitted = await guard.again(request, reply);
       if ("answered" in admitted) return await admitted.answered;
       const { sessionHash, path } = admitted;
       ({ member } = admitted);
@@ -86,7 +86,7 @@ export function createActionLoop({ gate, tools, send, done, entrance }: ActionLo
       }
     } catch (error) {
       if (error instanceof SenderGone) {
-        if (error.reason === "signed_out") return entrance.toSignIn(request, reply);
+        if (error.reason === "signed_out") return sessions.toSignIn(request, reply);
         return sendState({ request, reply }, NOT_FOUND, null);
       }
       return sendState({ request, reply }, stateOfError(error, request, member), member);

@@ -2,7 +2,7 @@ import type { FastifyRequest } from "fastify";
 import type { MemberAdmission } from "../admission/admit-member.ts";
 import { ApiError } from "../contract/errors.ts";
 import { Refusal } from "../actions/refusal.ts";
-import { placeOf } from "./member-gate.ts";
+import { placeOf } from "./member-guard.ts";
 import { addressOf } from "./page-call.ts";
 import { FILES } from "./registry.ts";
 import { NOT_FOUND, badInput, forbidden, notReady, tooMany, unexpected, unproved } from "./state-page.ts";

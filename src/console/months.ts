@@ -2,9 +2,9 @@ import type { ApiAnswer } from "./figure.ts";
 import type { BodyOf, PageCall } from "./page.ts";
 
 /** The parameters of a range of cohort months. */
-export type MonthRange = { start_month: string; end_month: string };
+export type MonthParameters = { start_month: string; end_month: string };
 /** With the flag where months are counted that are still open. */
-export type ShownRange = MonthRange & { include_incomplete?: "true" };
+export type ShownRange = MonthParameters & { include_incomplete?: "true" };
 
 type YearAnswer = ApiAnswer<BodyOf<"return-rate-leaderboard">>;
 
@@ -39,7 +39,7 @@ export async function monthsOf(call: PageCall): Promise<ShownMonths> {
 }
 
 /** The months that the form of a refused query shows: its own, else the newest. */
-export async function monthsOfForm(call: PageCall): Promise<MonthRange> {
+export async function monthsOfForm(call: PageCall): Promise<MonthParameters> {
   const { start_month, end_month } = call.query;
   const { range } =
     start_month === undefined && end_month === undefined
@@ -49,7 +49,7 @@ export async function monthsOfForm(call: PageCall): Promise<MonthRange> {
 }
 
 /** The range up to the month of the data, open months included. */
-export function withOpenMonths(range: MonthRange, { body }: YearAnswer): ShownRange {
+export function withOpenMonths(range: MonthParameters, { body }: YearAnswer): ShownRange {
   const newest = (body.meta.data_as_of ?? "").slice(0, "YYYY-MM".length);
   const end_month = newest > range.end_month ? newest : range.end_month;
   return { ...range, end_month, include_incomplete: "true" };

@@ -8,7 +8,7 @@ import { note } from "../lib/trace.ts";
 import { sendAnswer } from "../http/answer.ts";
 import { parseQueryString } from "../http/query-string.ts";
 import { stateOfError } from "./loop-error.ts";
-import type { MemberGate } from "./member-gate.ts";
+import type { MemberGuard } from "./member-guard.ts";
 import { actorOf, addressOf, openCall } from "./page-call.ts";
 import type { CallTools } from "./page-call.ts";
 import { sendState } from "./page-send.ts";
@@ -20,14 +20,14 @@ import { BILLING_INACTIVE, erasing, NOT_FOUND, notReady, ONLY_POST } from "./sta
 import type { StatePage } from "./state-page.ts";
 import { waysOn } from "./views/ways-on.ts";
 
-export type LoopOptions = { gate: MemberGate; tools: CallTools; send: PageSender };
+export type LoopOptions = { guard: MemberGuard; tools: CallTools; send: PageSender };
 
 /** The loop over the pages of the registry: member, page, right, data, view. */
-export function createPageLoop({ gate, tools, send }: LoopOptions) {
+export function createPageLoop({ guard, tools, send }: LoopOptions) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     let member: MemberAdmission | null = null;
     try {
-      const admitted = await gate.admit(request, reply);
+      const admitted = await guard.admit(request, reply);
       if ("answered" in admitted) return await admitted.answered;
       member = admitted.member;
       const found = findByPath(READABLE, admitted.path);

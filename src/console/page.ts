@@ -20,7 +20,7 @@ export type BodyOf<Name extends JsonEndpoint["name"]> = Static<
 >;
 
 /** The parameters of a request by name, as an address has them. */
-export type Parameters = Readonly<Record<string, string | number | boolean | undefined>>;
+export type PageParameters = Readonly<Record<string, string | number | boolean | undefined>>;
 
 /** One request of the API that a page made; the API box and the tests read the list. */
 export type MadeRequest = {
@@ -65,15 +65,15 @@ export type PageCall = {
    */
   setup: () => Promise<Setup | null>;
   /** Path of a page of this workspace, with a query: `href("/report", { sku: "A" })`. */
-  href: (path: string, parameters?: Parameters) => string;
+  href: (path: string, parameters?: PageParameters) => string;
   /**
-   * Asks the API's own operation, uncounted, and lists the request under `name`. Parameters that are undefined or empty are
+   * Asks the API's own operation, uncounted, and lists the request under `name`. PageParameters that are undefined or empty are
    * left out. Throws `ApiError`.
    */
   read<Name extends JsonEndpoint["name"]>(
     name: string,
     endpoint: Name,
-    parameters: Parameters,
+    parameters: PageParameters,
   ): Promise<ApiAnswer<BodyOf<Name>>>;
 };
 

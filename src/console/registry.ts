@@ -14,7 +14,7 @@ import { WATCHLIST_FORMS, WATCHLIST_PAGES } from "../actions/watchlist/page.ts";
 import { RULE_FORMS, RULE_PAGES } from "../actions/workspace/order-rules-page.ts";
 import { DATA_FORMS, DATA_PAGES, settingsOverview } from "../actions/workspace/page.ts";
 import { WINDOW_FORMS, WINDOW_PAGES } from "../actions/workspace/windows-page.ts";
-import type { Action } from "./action.ts";
+import type { FormAction } from "./action.ts";
 import type { Page, PageFile } from "./page.ts";
 import { alerts } from "./pages/alerts.ts";
 import { cohorts } from "./pages/cohorts.ts";
@@ -70,7 +70,7 @@ export const SETTINGS: readonly Page[] = [SETTINGS_OVERVIEW, ...SETTINGS_PAGES];
 export const READABLE: readonly (Page | PageFile)[] = [...FILES, ...PAGES, ...SETTINGS];
 
 /** Every form of the pages of a workspace. */
-export const ACTIONS: readonly Action[] = [
+export const ACTIONS: readonly FormAction[] = [
   ...SETUP_FORMS,
   ...WINDOW_FORMS,
   ...RULE_FORMS,

@@ -7,7 +7,7 @@ import { createWorkspace } from "../actions/workspace/actions.ts";
 import { noteRefusal } from "../http/request-log.ts";
 import type { SignedIn } from "../identity/session.ts";
 import { STATUS } from "./action-outcome.ts";
-import type { Desk, Routes } from "./desk.ts";
+import type { SessionContext, Routes } from "./session-context.ts";
 import { formOf } from "./form-scope.ts";
 import { createMinuteLimit, MOST_FORMS_PER_MINUTE, TOO_MANY_FORMS } from "./minute-limit.ts";
 import { actorOf, addressOf } from "./page-call.ts";
@@ -29,22 +29,22 @@ const WAYS: Readonly<Record<string, string>> = {
 };
 
 /** The page of somebody who has no workspace yet, or wants one more: operators make it there, and become its owner. */
-export function welcomeRoutes(desk: Desk): Routes {
+export function welcomeRoutes(context: SessionContext): Routes {
   const admits = createMinuteLimit(MOST_FORMS_PER_MINUTE);
   return {
     [PATH]: {
       formBytes: FORM_LIMIT_BYTES,
       get: async (request, reply) => {
-        const visitor = await desk.signedIn(request);
-        if (visitor === null) return desk.toSignIn(request, reply);
-        return show(desk, { request, reply, person: visitor.person, status: 200, refusedForm: null });
+        const visitor = await context.signedIn(request);
+        if (visitor === null) return context.toSignIn(request, reply);
+        return show(context, { request, reply, person: visitor.person, status: 200, refusedForm: null });
       },
       post: async (request, reply) => {
-        const visitor = await desk.signedIn(request);
-        if (visitor === null) return desk.toSignIn(request, reply);
+        const visitor = await context.signedIn(request);
+        if (visitor === null) return context.toSignIn(request, reply);
         const { person, sessionHash } = visitor;
-        if (!admits(person.userId, desk.now())) return sendState({ request, reply }, TOO_MANY, null);
-        return create(desk, { request, reply, person, sessionHash });
+        if (!admits(person.userId, context.now())) return sendState({ request, reply }, TOO_MANY, null);
+        return create(context, { request, reply, person, sessionHash });
       },
     },
   };
@@ -53,33 +53,36 @@ export function welcomeRoutes(desk: Desk): Routes {
 type Asked = { request: FastifyRequest; reply: FastifyReply; person: SignedIn };
 
 /** Makes the workspace, and leads to the way on that was chosen. */
-async function create(desk: Desk, asked: Asked & { sessionHash: Buffer }): Promise<FastifyReply> {
+async function create(
+  context: SessionContext,
+  asked: Asked & { sessionHash: Buffer },
+): Promise<FastifyReply> {
   const { request, reply, person, sessionHash } = asked;
   const form = formOf(request);
-  const now = desk.now();
+  const now = context.now();
   const actor = actorOf(person, sessionHash, person.isOperator ? "operator" : "person", request, now);
-  const caller = { database: desk.control.database, actor, now };
+  const caller = { database: context.control.database, actor, now };
   const input = textInput({ domain: form.get("domain") ?? "", currency: form.get("currency") ?? "" });
   try {
     const { result } = await runAction(createWorkspace, caller, input);
     const way = WAYS[form.get("way") ?? ""] ?? "";
     reply.header(
       "Set-Cookie",
-      desk.done.write(`Created the workspace ${result.shop_domain}. You are its owner.`),
+      context.done.write(`Created the workspace ${result.shop_domain}. You are its owner.`),
     );
     return await reply.redirect(addressOf(result.shop_domain, way), 303);
   } catch (error) {
-    if (error instanceof SenderGone) return desk.toSignIn(request, reply);
+    if (error instanceof SenderGone) return context.toSignIn(request, reply);
     if (!(error instanceof Refusal)) throw error;
     noteRefusal(request, error.message);
     if (error.kind === "forbidden") return sendState({ request, reply }, forbidden(error.message), null);
     const refusedForm = { action: createWorkspace.name, values: form, refusal: error };
-    return show(desk, { ...asked, status: STATUS[error.kind], refusedForm });
+    return show(context, { ...asked, status: STATUS[error.kind], refusedForm });
   }
 }
 
 async function show(
-  { identity }: Desk,
+  { identity }: SessionContext,
   shown: Asked & { status: number; refusedForm: RefusedForm | null },
 ): Promise<FastifyReply> {
   const { request, reply, person, status, refusedForm } = shown;

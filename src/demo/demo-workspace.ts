@@ -30,7 +30,7 @@ import { lockShop } from "../store/queries/import-stage.ts";
 import { listTokens } from "../store/queries/token.ts";
 import { clearWorkspace } from "../store/queries/workspace-clear.ts";
 import { findWorkspace, listWorkspaces } from "../store/queries/workspace-directory.ts";
-import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
+import type { DirectoryRow } from "../store/queries/workspace-directory.ts";
 import { DEMO_STORE } from "./demo-store-facts.ts";
 import { writeDemoStore } from "./demo-store.ts";
 import type { DemoStoreSummary } from "./demo-store.ts";
@@ -129,7 +129,7 @@ export async function hasDemoToken(database: Database, tokenFile: string, now: D
   return workspace !== null && (await findDemoToken(database, workspace, tokenFile, now)) !== null;
 }
 
-async function emptyDemoWorkspace(database: Database): Promise<WorkspaceRow> {
+async function emptyDemoWorkspace(database: Database): Promise<DirectoryRow> {
   const { domain, currency } = DEMO_STORE;
   const found = await findWorkspace(database, domain);
   if (found === null) {
@@ -150,7 +150,7 @@ async function emptyDemoWorkspace(database: Database): Promise<WorkspaceRow> {
 }
 
 /** The token that is kept already, or a new one in its place. */
-async function keepDemoToken(workspace: WorkspaceRow, options: DemoOptions): Promise<DemoToken> {
+async function keepDemoToken(workspace: DirectoryRow, options: DemoOptions): Promise<DemoToken> {
   const { database, tokenFile: file, keys, now } = options;
   const kept = await findDemoToken(database, workspace, file, now);
   if (kept !== null) return kept;
@@ -165,7 +165,7 @@ async function keepDemoToken(workspace: WorkspaceRow, options: DemoOptions): Pro
 
 async function findDemoToken(
   database: Database,
-  workspace: WorkspaceRow,
+  workspace: DirectoryRow,
   file: string,
   now: Date,
 ): Promise<DemoToken | null> {

@@ -27,7 +27,7 @@ import { queuePush } from "../../store/queries/run-queue.ts";
 import { countWorkers } from "../../store/queries/worker-health.ts";
 import { seesWorkers } from "../../store/worker-session.ts";
 import type { ControlTools, ActionContext, Detail, Done, WorkspaceCaller } from "../action.ts";
-import { defineAction, defineList, Secret } from "../action.ts";
+import { defineAction, defineList, ShownSecret } from "../action.ts";
 import { integer, oneOf, optional, own, requestKey, someOf, text } from "../field.ts";
 import { quoted, readLifetime } from "../input.ts";
 import type { Refusal } from "../refusal.ts";
@@ -331,9 +331,9 @@ function withSecret<Result extends object>(
   result: Result,
   secret: string | null,
   rest: Pick<Done<unknown>, "done" | "audit">,
-): Done<Result & { secret: Secret | null }> {
+): Done<Result & { secret: ShownSecret | null }> {
   if (secret === null) return { ...rest, result: { ...result, secret: null } };
-  const shown = new Secret(secret);
+  const shown = new ShownSecret(secret);
   const done = `${rest.done} The secret is not shown again.`;
   return { ...rest, done, result: { ...result, secret: shown }, secret: shown };
 }

@@ -6,13 +6,13 @@ import type { Database } from "../../store/database.ts";
 import { listAudit, listAuditOfAll, listInstallationEvents } from "../../store/queries/audit.ts";
 import type { AuditFilter, AuditPosition, AuditRow } from "../../store/queries/audit.ts";
 import { defineList } from "../action.ts";
-import type { Caller, List, WorkspaceCaller } from "../action.ts";
+import type { ActionCaller, List, WorkspaceCaller } from "../action.ts";
 import { readAudit, readAuditOfAll, requireRight } from "../right.ts";
 
 /** One part of what an action concerned: as it was before and as it is since; null = it was not there, or is not any more. */
 export type AuditChange = { name: string; before: string | null; after: string | null };
 
-type AuditCaller = Caller & Pick<WorkspaceCaller, "workspace">;
+type AuditCaller = ActionCaller & Pick<WorkspaceCaller, "workspace">;
 
 /** An action as people read it. */
 export type ShownAction = {
@@ -78,7 +78,7 @@ export const auditList = defineList<ListedAction, AuditCaller & Newest>({
 });
 
 /** The newest actions on every workspace and on the installation. */
-export const auditListOfAll = defineList<ListedAction, Caller & Newest>({
+export const auditListOfAll = defineList<ListedAction, ActionCaller & Newest>({
   ...readAuditOfAll,
   about: auditList.about,
   columns,

@@ -39,7 +39,7 @@ import { streamOf } from "../../store/silent-connections.ts";
 import { copyIn, copyOut, emptyTables, holdTables, setCopyFormat } from "../../store/table-copy.ts";
 import type { CopyOut } from "../../store/table-copy.ts";
 import { defineAction } from "../action.ts";
-import type { ActionContext, Caller } from "../action.ts";
+import type { ActionContext, ActionCaller } from "../action.ts";
 import { flag, integer, optional, own } from "../field.ts";
 import {
   checkFiles,
@@ -66,7 +66,7 @@ type Work = {
 };
 
 /** Who acts on the installation. What takes longer than one transaction is done before it, and the action records it. */
-export type InstallationCaller = Caller &
+export type InstallationCaller = ActionCaller &
   Work & {
     /** Where this process has its root secrets from. */
     secrets: Omit<SecretPlace, "database">;
@@ -175,14 +175,14 @@ export const distribute = defineAction({
   least: "operator",
   hasNoWorkspace: true,
   input: {},
-  prepare: async ({ database }: Caller) => {
+  prepare: async ({ database }: ActionCaller) => {
     try {
       return await distributeInstallation(database);
     } catch (error) {
       throw error instanceof CitusMissing ? impossible(error.message) : error;
     }
   },
-  run: async (_context: ActionContext<Caller>, _input, placed) => {
+  run: async (_context: ActionContext<ActionCaller>, _input, placed) => {
     const { functions: _functions, ...tables } = placed;
     const count = Object.values(tables).flat().length;
     return {

@@ -24,7 +24,7 @@ import {
   updateRole,
 } from "../../store/queries/workspace-member.ts";
 import type { WorkspaceMemberRow } from "../../store/queries/workspace-member.ts";
-import { defineAction, defineList, Secret } from "../action.ts";
+import { defineAction, defineList, ShownSecret } from "../action.ts";
 import type { ActionContext, Done, LinkCaller, WorkspaceCaller } from "../action.ts";
 import { oneOf, own } from "../field.ts";
 import { requireRight } from "../right.ts";
@@ -50,7 +50,7 @@ export type MemberLink = {
   role: Role;
   /** "recover": it ends the passkeys that the member has when they use it. */
   purpose: "invite" | "recover";
-  link: Secret;
+  link: ShownSecret;
   expires_at: Date;
 };
 
@@ -349,7 +349,7 @@ async function linked(
 ) {
   const origin = consoleOrigin();
   const { secret, expiresAt: expires_at } = await makeLink(connection, { userId: user_id, purpose, now });
-  const link = new Secret(`${origin}/enter#${secret}`);
+  const link = new ShownSecret(`${origin}/enter#${secret}`);
   const result: MemberLink = { user_id, name, role: held, purpose, link, expires_at };
   return {
     result,

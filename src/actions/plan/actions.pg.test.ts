@@ -4,13 +4,13 @@ import { openControlDatabase } from "../../../tests/support/control.ts";
 import { openTestKeys } from "../../../tests/support/secret.ts";
 import { OPERATOR } from "../actor.ts";
 import { readList, runAction } from "../action.ts";
-import type { Caller } from "../action.ts";
+import type { ActionCaller } from "../action.ts";
 import { textInput } from "../field.ts";
 import { planList, setPlan } from "./actions.ts";
 import { before, use } from "../../../tests/support/use.ts";
 
 const control = use(openControlDatabase);
-let caller: Caller;
+let caller: ActionCaller;
 before(async () => {
   const { database } = control;
   caller = { database, keys: await openTestKeys(database), actor: OPERATOR, now: new Date() };

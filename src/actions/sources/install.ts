@@ -4,13 +4,16 @@ import type { Database } from "../../store/database.ts";
 import { listAccountWorkspaces } from "../../store/directory.ts";
 import type { AccountRow } from "../../store/queries/shop-account.ts";
 import { forgetDelivery, hasDelivery, recordDelivery } from "../../store/queries/webhook-delivery.ts";
-import type { WorkspaceRow } from "../../store/queries/workspace-directory.ts";
+import type { DirectoryRow } from "../../store/queries/workspace-directory.ts";
 import { findWorkspace } from "../../store/queries/workspace-directory.ts";
 import { listMembersByRole } from "../../store/queries/workspace-member.ts";
 import { SourceFailed, SourceRefused } from "../../sync/connector.ts";
 import { isShopHost } from "../../sync/connectors/shopify/api/hosts.ts";
 import { SHOPIFY_SOURCE } from "../../sync/connectors/shopify/connector.ts";
-import type { Installation, OpenedInstallation } from "../../sync/connectors/shopify/install/oauth-state.ts";
+import type {
+  PendingInstall,
+  OpenedInstallation,
+} from "../../sync/connectors/shopify/install/oauth-state.ts";
 import { openInstallation, sealInstallation } from "../../sync/connectors/shopify/install/oauth-state.ts";
 import {
   authorizeAddress,
@@ -21,7 +24,7 @@ import type { App } from "../../sync/connectors/shopify/install/token-endpoint.t
 import { exchangeCode } from "../../sync/connectors/shopify/install/token-endpoint.ts";
 import { SHOPIFY } from "../../sync/connectors/shopify/run.ts";
 import type { ControlTools, ActionContext } from "../action.ts";
-import { defineAction, runAction, Secret } from "../action.ts";
+import { defineAction, runAction, ShownSecret } from "../action.ts";
 import type { Actor } from "../actor.ts";
 import { textInput } from "../field.ts";
 import { impossible, invalid, Refusal } from "../refusal.ts";
@@ -75,7 +78,7 @@ export const linkSource = defineAction({
     const madeBy = actor.standing === "operator" ? {} : { madeBy: actor.name };
     const place = { shopKey, workspace: domain, shop, url, choices, endsInConsole, ...madeBy };
     const link = sealInstallation(keys.sealingKey, "link", place, now);
-    const secret = new Secret(`${publicUrl}/connect/shopify?link=${link}`);
+    const secret = new ShownSecret(`${publicUrl}/connect/shopify?link=${link}`);
     return {
       result: { address: secret },
       done: "The merchant opens it within seven days, signed in to the shop. Anyone who has it and may install apps there can use it.",
@@ -174,7 +177,7 @@ export async function finishInstallation(
 /** A link connects once; what comes to nothing may be begun again with it. */
 async function connectOnce(
   ready: Ready,
-  workspace: WorkspaceRow,
+  workspace: DirectoryRow,
   installation: OpenedInstallation & { linkId: string },
   code: string,
 ): Promise<InstallationPage> {
@@ -206,7 +209,7 @@ function readyOf(environment: InstallEnvironment): Ready | null {
   return hasApproval(connecting) ? { ...environment, connecting: requireReady(connecting) } : null;
 }
 
-function approval({ keys, connecting, now }: Ready, installation: Installation): InstallationReply {
+function approval({ keys, connecting, now }: Ready, installation: PendingInstall): InstallationReply {
   const { app, publicUrl } = connecting;
   const state = sealInstallation(keys.sealingKey, "state", installation, now());
   return { location: authorizeAddress(installation.url, { clientId: app.clientId, publicUrl, state }) };
@@ -228,7 +231,7 @@ async function useUp({ database }: Ready, shopKey: number, use: string): Promise
 }
 
 /** A member's link ends with their right to make one. */
-async function mayStillLink({ database }: Ready, { shopKey, madeBy }: Installation): Promise<boolean> {
+async function mayStillLink({ database }: Ready, { shopKey, madeBy }: PendingInstall): Promise<boolean> {
   if (madeBy === undefined) return true;
   const roles = ROLES.filter((role) => mayDo(role, linkSource));
   const members = await listMembersByRole(database, shopKey, roles);
@@ -245,8 +248,8 @@ function usedLink(): InstallationPage {
 
 async function connect(
   { database, keys, connecting, now }: Ready,
-  workspace: WorkspaceRow,
-  { shop, url, choices, endsInConsole }: Installation,
+  workspace: DirectoryRow,
+  { shop, url, choices, endsInConsole }: PendingInstall,
   code: string,
 ): Promise<InstallationPage> {
   try {

@@ -13,7 +13,7 @@ import { findRequest } from "../../store/queries/sync-request.ts";
 import { findRunSince, listRuns, listSourceRuns } from "../../store/queries/sync-run.ts";
 import type { RunRow } from "../../store/queries/sync-run.ts";
 import { hasWorker } from "../../store/queries/worker-health.ts";
-import type { WorkspaceRow } from "../../store/queries/workspace-directory.ts";
+import type { DirectoryRow } from "../../store/queries/workspace-directory.ts";
 import type { Source } from "../../sync/connector.ts";
 import { SOURCES } from "../../sync/connectors/sources.ts";
 import type { WorkspaceCaller } from "../action.ts";
@@ -29,7 +29,7 @@ const RUN_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/u;
  * failed: the last run failed, and another one follows. refused: it no longer takes the credentials, so nothing runs.
  * disconnected: there are no credentials any more. imported: files are imported by hand.
  */
-export type SourceState =
+export type SourceProgress =
   | "new"
   | "waiting"
   | "reading"
@@ -44,7 +44,7 @@ export type ShownSource = Pick<ShopSourceRow, "waiting" | "last_run" | "last_syn
   source: string;
   title: string;
   kind: Source["kind"];
-  state: SourceState;
+  state: SourceProgress;
   /** The shop's name, where the source has shops. */
   account: string | null;
   currency_code: string | null;
@@ -144,7 +144,7 @@ function stateOf({ is_connection, has_credentials, status, last_run, last_synced
 }
 
 /** The earlier of what was asked for and of when a worker polls by the clock. */
-function nextRunAt({ waiting }: ShopSourceRow, state: SourceState, nextPollAt: Date | null): Date | null {
+function nextRunAt({ waiting }: ShopSourceRow, state: SourceProgress, nextPollAt: Date | null): Date | null {
   if (state === "imported" || state === "disconnected" || state === "refused") return null;
   const times = waiting.map(({ run_after: runAfter }) => Date.parse(runAfter));
   if (nextPollAt !== null) times.push(nextPollAt.getTime());
@@ -169,7 +169,7 @@ type ShownConnection = {
 /** Every connection, or those of one workspace. */
 export async function showConnections(
   database: Queryable,
-  workspace: WorkspaceRow | null,
+  workspace: DirectoryRow | null,
 ): Promise<ShownConnection[]> {
   const rows = await listConnections(database);
   return rows
@@ -213,7 +213,7 @@ export async function isAbandoned(database: Database, runs: readonly RunRow[]): 
  */
 export async function findBackfillUnderWay(
   database: Database,
-  workspace: WorkspaceRow,
+  workspace: DirectoryRow,
   source: string,
 ): Promise<RequestedSync | null> {
   const request = await findRequest(database, workspace.shop_key, source, "backfill");
@@ -237,7 +237,7 @@ type Retry = { try: number; run_after: Date; error: string | null };
  */
 export async function waitForRun(
   database: Database,
-  workspace: WorkspaceRow,
+  workspace: DirectoryRow,
   requested: RequestedSync,
   watch: { onProgress: (run: RunRow) => void; onRetry: (retry: Retry) => void; check: () => void },
 ): Promise<RunRow> {

@@ -3,7 +3,7 @@ import type { Actor } from "../actor.ts";
 import { impossible, invalid } from "../refusal.ts";
 import type { Database } from "../../store/database.ts";
 import { WorkspaceErasing } from "../../store/queries/import-stage.ts";
-import type { WorkspaceRow } from "../../store/queries/workspace-directory.ts";
+import type { DirectoryRow } from "../../store/queries/workspace-directory.ts";
 import { importFolder } from "../../sync/connectors/csv/import-folder.ts";
 import type { ImportOptions, ImportResult } from "../../sync/connectors/csv/import-folder.ts";
 import { ImportError } from "../../sync/connectors/csv/problems.ts";
@@ -46,7 +46,7 @@ export function stepLabel(stage: string): string {
 export async function importIntoWorkspace(
   database: Database,
   actor: Actor,
-  workspace: WorkspaceRow,
+  workspace: DirectoryRow,
   request: ImportRequest,
 ): Promise<ImportResult> {
   requireRight(actor, importData);

@@ -11,7 +11,7 @@ import type { Queryable } from "../../store/database.ts";
 import { loadCohort } from "../../store/queries/cohort.ts";
 import { countLeftOut, putOrderRules } from "../../store/queries/order-rules.ts";
 import { queueUploads } from "../../store/queries/run-queue.ts";
-import type { WorkspaceRow } from "../../store/queries/workspace-directory.ts";
+import type { DirectoryRow } from "../../store/queries/workspace-directory.ts";
 import { loadAnyWorkspace } from "../../store/queries/workspace-load.ts";
 import { loadRules, openOrdersBetween } from "../../sync/order-rules.ts";
 import { defineAction } from "../action.ts";
@@ -145,7 +145,7 @@ export function changedRules(given: InputOf<typeof RULES>, current: OrderRules):
 /** What a workspace wants to count, and whether its figures follow that already. */
 export async function showRules(
   database: Queryable,
-  { shop_key: shopKey }: Pick<WorkspaceRow, "shop_key">,
+  { shop_key: shopKey }: Pick<DirectoryRow, "shop_key">,
 ): Promise<{ rules: OrderRules; isApplied: boolean }> {
   const { wanted, isApplied } = await loadRules(database, shopKey);
   return { rules: wanted, isApplied };
@@ -178,7 +178,7 @@ const MOST_ORDERS = 20_000;
  * two sets of rules may count differently are projected, under both. null = figures are withheld, or no month is complete.
  */
 export async function previewRules(
-  caller: Pick<WorkspaceCaller, "database" | "actor"> & { workspace: Pick<WorkspaceRow, "shop_key"> },
+  caller: Pick<WorkspaceCaller, "database" | "actor"> & { workspace: Pick<DirectoryRow, "shop_key"> },
   wanted: OrderRules,
 ): Promise<RulesPreview | null> {
   requireRight(caller.actor, setRules);

@@ -1,5 +1,5 @@
 import { formFor, formOf } from "../../console/action-form.ts";
-import type { Action } from "../../console/action.ts";
+import type { FormAction } from "../../console/action.ts";
 import { definePage } from "../../console/page.ts";
 import type { Page, PageCall } from "../../console/page.ts";
 import { rows } from "../../console/views/facts.ts";
@@ -43,7 +43,7 @@ const dataPage = definePage<Data>({
 
 export const DATA_PAGES = [dataPage] as const;
 
-export const DATA_FORMS: readonly Action[] = [
+export const DATA_FORMS: readonly FormAction[] = [
   {
     name: exportWorkspace.name,
     path: `${DATA_PATH}/export`,

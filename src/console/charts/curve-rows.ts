@@ -9,14 +9,14 @@ import { areFew, monthFigure } from "./rates.ts";
 type MonthCurve = NonNullable<ReportData["return_curves"]>[number];
 type PooledAge = NonNullable<ReportData["pooled_return_curve"]>[number];
 /** `months_included`: of the pooled curve. */
-export type CurveAge = MonthCurve["ages"][number] & { months_included?: number };
+export type ChartedAge = MonthCurve["ages"][number] & { months_included?: number };
 
 /** One return curve: of a cohort month, or of all complete ones together (null). `agesPath` leads to its ages. */
 export type Curve = {
   month: string | null;
   path: string;
   agesPath: string;
-  ages: CurveAge[];
+  ages: ChartedAge[];
   /** Too few were sold for its rates to be compared. */
   hasFewUnits: boolean;
 };
@@ -67,7 +67,7 @@ function pooledCurve(ages: readonly PooledAge[]): Curve {
 }
 
 /** The ages that a curve has reached. It ends at the first that is still open. */
-export function observed({ ages }: Curve): CurveAge[] {
+export function observed({ ages }: Curve): ChartedAge[] {
   const open = ages.findIndex((age) => !age.is_complete || age.return_rate === null);
   return open < 0 ? ages : ages.slice(0, open);
 }
@@ -87,7 +87,7 @@ export function ageFigure(answer: ApiAnswer, curve: Curve, index: number): Html 
 }
 
 /** Complete months at an age; undefined where a month would be compared with itself alone. */
-export function usualAt(pooled: Curve | undefined, index: number): CurveAge | undefined {
+export function usualAt(pooled: Curve | undefined, index: number): ChartedAge | undefined {
   const age = pooled?.ages[index];
   return (age?.months_included ?? 0) > 1 ? age : undefined;
 }

@@ -15,7 +15,7 @@ import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
 import { month } from "../format.ts";
 import { observed } from "./curve-rows.ts";
-import type { Curve, CurveAge } from "./curve-rows.ts";
+import type { Curve, ChartedAge } from "./curve-rows.ts";
 import { FULL, paths, percentTick, place, verticalAxis, verticalScale } from "./plot.ts";
 
 const SHAPES = [symbolCircle, symbolSquare, symbolTriangle, symbolDiamond, symbolCross, symbolStar] as const;
@@ -46,10 +46,10 @@ export function curvesDrawing(
     0,
     Math.max(highest, max(usual, (age) => age.return_rate_interval?.high ?? 0) ?? 0),
   );
-  const path = line<CurveAge>()
+  const path = line<ChartedAge>()
     .x((age) => x(age.age_days))
     .y((age) => y(age.return_rate ?? 0));
-  const band = area<CurveAge>()
+  const band = area<ChartedAge>()
     .x((age) => x(age.age_days))
     .y0((age) => y(age.return_rate_interval?.low ?? 0))
     .y1((age) => y(age.return_rate_interval?.high ?? 0))

@@ -6,7 +6,7 @@ import { curvesChart } from "../charts/curves.ts";
 import { heatTable } from "../charts/heat.ts";
 import type { ApiAnswer } from "../figure.ts";
 import { monthsOf, monthsOfForm } from "../months.ts";
-import type { MonthRange, ShownMonths, ShownRange } from "../months.ts";
+import type { MonthParameters, ShownMonths, ShownRange } from "../months.ts";
 import { definePage } from "../page.ts";
 import type { BodyOf, PageCall, View } from "../page.ts";
 import { COHORT_STATE_NAMES, cohortStateOf, pick } from "../selection.ts";
@@ -64,7 +64,7 @@ export const cohorts = definePage<Cohorts>({
 });
 
 /** `range`: the months that are shown; without, those of the query. */
-function form(call: PageCall, range?: MonthRange): Html {
+function form(call: PageCall, range?: MonthParameters): Html {
   const { query } = call;
   const { start_month = "", end_month = "" } = query;
   return filterForm(call, PATH, pick(query, [...SELECTOR_NAMES, "vendor"]), [

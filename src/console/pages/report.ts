@@ -15,7 +15,7 @@ import { count, money, percent } from "../format.ts";
 import { monthsOf, monthsOfForm } from "../months.ts";
 import type { ShownMonths } from "../months.ts";
 import { definePage } from "../page.ts";
-import type { BodyOf, PageCall, Parameters, View } from "../page.ts";
+import type { BodyOf, PageCall, PageParameters, View } from "../page.ts";
 import { COHORT_STATE_NAMES, cohortStateOf, hasVariants, pick, stateWithoutSelector } from "../selection.ts";
 import { monthCoverage } from "../views/coverage.ts";
 import { csvHref, csvLink } from "../views/csv-link.ts";
@@ -71,7 +71,7 @@ export const report = definePage<ReportPage | null>({
   data: async (call) => {
     const months = await monthsOf(call);
     if (months.range === null) return null;
-    const state: Parameters = { ...stateOf(call), ...months.range };
+    const state: PageParameters = { ...stateOf(call), ...months.range };
     const isWhole = sectionOf(call) === "overview";
     const [own, curves, variants, isWatched] = await Promise.all([
       call.read("report", "report", state),
@@ -98,7 +98,7 @@ export const report = definePage<ReportPage | null>({
 });
 
 /** All that the page's query says of the view. */
-function stateOf(call: PageCall): Parameters {
+function stateOf(call: PageCall): PageParameters {
   const { query } = call;
   // A product divided by product would be one row: itself.
   const isWhole = sectionOf(call) === "breakdown" && PRODUCT_NAMES.some((name) => query[name]);
@@ -186,7 +186,7 @@ function tabLinks(call: PageCall) {
 }
 
 /** The export holds every part, whichever is shown; the bridge with its lines where that is shown. */
-function exportStateOf({ months }: ReportPage, call: PageCall): Parameters {
+function exportStateOf({ months }: ReportPage, call: PageCall): PageParameters {
   const reportSection = sectionOf(call) === "bridge" ? "bridge" : undefined;
   return { ...stateOf(call), ...months.range, reportSection };
 }

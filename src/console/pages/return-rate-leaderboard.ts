@@ -7,7 +7,7 @@ import type { ApiAnswer } from "../figure.ts";
 import { count, percent } from "../format.ts";
 import { definePage } from "../page.ts";
 import { parameterNames } from "../page-names.ts";
-import type { BodyOf, PageCall, Parameters, View } from "../page.ts";
+import type { BodyOf, PageCall, PageParameters, View } from "../page.ts";
 import { pick, stateWithoutSelector } from "../selection.ts";
 import { SELECTOR_NAMES } from "../../contract/parameters.ts";
 import { bar } from "../views/bar.ts";
@@ -128,7 +128,7 @@ function ranking({ answer, isWatched }: Ranked, call: PageCall): Html | null {
 }
 
 /** A year's months roll on as the report's own do, so that its links carry none. The window is always the usual one. */
-function reportState({ body: { meta } }: Leaderboard, { query }: PageCall): Parameters {
+function reportState({ body: { meta } }: Leaderboard, { query }: PageCall): PageParameters {
   const { period, start_month, end_month } = meta;
   const { vendor, include_used_variants } = stateWithoutSelector(query);
   return { vendor, include_used_variants, ...(period === "year" ? {} : { start_month, end_month }) };

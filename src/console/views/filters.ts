@@ -4,14 +4,14 @@ import { html } from "../../lib/html.ts";
 import type { Html, HtmlValue } from "../../lib/html.ts";
 import { month } from "../format.ts";
 import { TO_NEWEST } from "../months.ts";
-import type { MonthRange, ShownRange } from "../months.ts";
-import type { PageCall, Parameters } from "../page.ts";
+import type { MonthParameters, ShownRange } from "../months.ts";
+import type { PageCall, PageParameters } from "../page.ts";
 import { problemSummary, wrongOf } from "./field-errors.ts";
 
 type Query = Readonly<Record<string, string>>;
 
 /** One part of a filter form. */
-export type Field = {
+export type Filter = {
   name: string;
   /** `wrong`: the API's sentence about its value; null = nothing. */
   markup: (wrong: string | null) => Html;
@@ -24,8 +24,8 @@ export type Field = {
 export function filterForm(
   call: PageCall,
   path: string,
-  kept: Parameters,
-  parts: readonly (Field | readonly Field[])[],
+  kept: PageParameters,
+  parts: readonly (Filter | readonly Filter[])[],
 ): Html {
   const fields = parts.flat();
   return html`${problemSummary(call, path, fields)}
@@ -38,7 +38,7 @@ export function filterForm(
 }
 
 /** A control with its label and, where its value was refused, the sentence that describes it. */
-function labelled(name: string, label: string, control: (wrongId: string | null) => Html): Field {
+function labelled(name: string, label: string, control: (wrongId: string | null) => Html): Filter {
   return {
     name,
     markup: (wrong) => {
@@ -52,7 +52,7 @@ function labelled(name: string, label: string, control: (wrongId: string | null)
   };
 }
 
-export function monthFields({ start_month, end_month }: MonthRange): Field[] {
+export function monthFields({ start_month, end_month }: MonthParameters): Filter[] {
   return [
     monthField("start_month", "First month of orders", start_month),
     monthField("end_month", "Last month of orders", end_month),
@@ -60,7 +60,7 @@ export function monthFields({ start_month, end_month }: MonthRange): Field[] {
 }
 
 /** A refused month is shown as text: a month input would hide what it cannot read. */
-function monthField(name: string, label: string, value: string): Field {
+function monthField(name: string, label: string, value: string): Filter {
   return labelled(
     name,
     label,
@@ -85,7 +85,7 @@ const WINDOWS = [
 ] as const;
 
 /** `primaryDays`: the workspace's primary window. */
-export function windowField(query: Query, primaryDays: number | null): Field {
+export function windowField(query: Query, primaryDays: number | null): Filter {
   const primary = ["primary", primaryDays === null ? "usual window" : `${primaryDays} days (usual)`] as const;
   return selectField("window", "Returned within", query["window"] ?? "primary", [primary, ...WINDOWS]);
 }
@@ -96,7 +96,7 @@ export function selectField(
   label: string,
   current: string,
   options: readonly (readonly [value: string, text: string])[],
-): Field {
+): Filter {
   const own = options.some(([value]) => value === current) ? [] : [[current, current] as const];
   return labelled(
     name,
@@ -116,7 +116,7 @@ export function textField(
   label: string,
   value: string | undefined,
   type: "text" | "search" | "decimal" | "date" = "text",
-): Field {
+): Filter {
   return labelled(
     name,
     label,
@@ -133,12 +133,12 @@ export function textField(
 }
 
 /** Ticked, it takes the months on to the newest, unless the query asks for open months of its own range. */
-export function openMonthsField(query: Query): Field {
+export function openMonthsField(query: Query): Filter {
   const value = query["include_incomplete"] === "true" ? "true" : TO_NEWEST;
   return checkField("include_incomplete", "Include open months", query, value);
 }
 
-export function checkField(name: string, label: string, query: Query, value = "true"): Field {
+export function checkField(name: string, label: string, query: Query, value = "true"): Filter {
   return {
     name,
     markup: (wrong) =>
@@ -178,7 +178,7 @@ const PRESETS = [
 export function presets(
   call: PageCall,
   path: string,
-  kept: Parameters,
+  kept: PageParameters,
   shown: ShownRange,
   isPinned: boolean,
 ): Html {

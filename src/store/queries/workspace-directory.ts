@@ -2,7 +2,7 @@ import type { Queryable } from "../database.ts";
 import { query, queryRow, queryValue } from "../query.ts";
 
 /** A workspace as its operator sees it; `plan` and `billing` are named as the operator's settings. */
-export type WorkspaceRow = {
+export type DirectoryRow = {
   shop_key: number;
   organization_id: string;
   shop_id: string;
@@ -39,19 +39,19 @@ const findShopKey = queryValue<number, [shopDomain: string]>(
   "select d.shop_key from shop_directory d where d.shop_domain = $1",
 );
 
-const readWorkspace = queryRow<WorkspaceRow, [shopKey: number]>(
+const readWorkspace = queryRow<DirectoryRow, [shopKey: number]>(
   "read_workspace",
   `select ${COLUMNS} from workspace w ${WITH_REQUEST} where w.shop_key = $1`,
 );
 
 /** The workspace of a domain: the directory has its key, and then only its own node is asked. Primary keys. */
-export async function findWorkspace(database: Queryable, shopDomain: string): Promise<WorkspaceRow | null> {
+export async function findWorkspace(database: Queryable, shopDomain: string): Promise<DirectoryRow | null> {
   const shopKey = await findShopKey(database, shopDomain);
   return shopKey === null ? null : readWorkspace(database, shopKey);
 }
 
 /** Every workspace of the installation, by domain: a scan of all of them. */
-export const listWorkspaces = query<WorkspaceRow>(
+export const listWorkspaces = query<DirectoryRow>(
   "list_workspaces",
   `select ${COLUMNS} from workspace w ${WITH_REQUEST} order by w.shop_domain`,
 );

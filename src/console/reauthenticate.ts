@@ -5,9 +5,9 @@ import type { Proof } from "../identity/prove.ts";
 import { html } from "../lib/html.ts";
 import type { Html } from "../lib/html.ts";
 import { isConsolePath } from "./console-path.ts";
-import type { Desk, Handler, Routes, Visitor } from "./desk.ts";
-import { attempt, passkeySiteOf, secretOf, sendProblem, showOwn, showState } from "./desk.ts";
-import { TOO_MANY, whyRefused } from "./entrance-page.ts";
+import type { SessionContext, RouteHandler, Routes, Visitor } from "./session-context.ts";
+import { attempt, passkeySiteOf, secretOf, sendProblem, showOwn, showState } from "./session-context.ts";
+import { TOO_MANY, whyRefused } from "./session-pages.ts";
 import { formOf } from "./form-scope.ts";
 import { createMinuteLimit } from "./minute-limit.ts";
 import type { MinuteLimit } from "./minute-limit.ts";
@@ -18,72 +18,72 @@ const MOST_PROOFS_PER_MINUTE = 30;
 const PROVED = "You have confirmed that it is you. That counts for 10 minutes.";
 
 /** Where somebody who is signed in proves again who they are; it leads back to the page that asked for it. */
-export function proveRoutes(desk: Desk): Routes {
+export function reauthenticateRoutes(context: SessionContext): Routes {
   const answers = createMinuteLimit(MOST_PROOFS_PER_MINUTE);
   const questions = createMinuteLimit(MOST_PROOFS_PER_MINUTE);
   return {
     "/prove": {
       get: async (request, reply) => {
-        const visitor = await desk.signedIn(request);
+        const visitor = await context.signedIn(request);
         const next = new URL(request.raw.url ?? "", "http://localhost").searchParams.get("next") ?? "";
         return visitor === null
-          ? desk.toSignIn(request, reply)
-          : show(desk, { request, reply, visitor, next });
+          ? context.toSignIn(request, reply)
+          : show(context, { request, reply, visitor, next });
       },
-      post: createProve(desk, answers),
+      post: createReauthenticate(context, answers),
     },
     "/prove/options": {
       post: async (request, reply) => {
-        const visitor = await desk.signedIn(request);
-        const passkeySite = passkeySiteOf(request, desk.site);
+        const visitor = await context.signedIn(request);
+        const passkeySite = passkeySiteOf(request, context.site);
         if (visitor === null) return sendProblem(request, reply, 403, "You are no longer signed in.");
         if (passkeySite === null) return sendProblem(request, reply, 403, NO_PASSKEYS_HERE);
         const { userId } = visitor.person;
-        if (!questions(userId, desk.now())) return showState(reply, TOO_MANY);
-        return reply.send(await desk.identity.signatureFor(userId, passkeySite));
+        if (!questions(userId, context.now())) return showState(reply, TOO_MANY);
+        return reply.send(await context.identity.signatureFor(userId, passkeySite));
       },
     },
   };
 }
 
-function createProve(desk: Desk, limit: MinuteLimit): Handler {
+function createReauthenticate(context: SessionContext, limit: MinuteLimit): RouteHandler {
   return async (request, reply) => {
-    const visitor = await desk.signedIn(request);
-    if (visitor === null) return desk.toSignIn(request, reply);
+    const visitor = await context.signedIn(request);
+    if (visitor === null) return context.toSignIn(request, reply);
     const fields = formOf(request);
     const next = fields.get("next") ?? "";
-    const proof = await prove(desk, limit, request, visitor);
+    const proof = await prove(context, limit, request, visitor);
     if (proof === null) return showState(reply, TOO_MANY);
-    if (proof.outcome === "signed_out") return desk.toSignIn(request, reply);
+    if (proof.outcome === "signed_out") return context.toSignIn(request, reply);
     if (proof.outcome !== "proved") {
       noteRefusal(request, `proof: ${proof.outcome}`);
-      return show(desk, { request, reply, visitor, next, problem: whyRefused(proof.outcome) });
+      return show(context, { request, reply, visitor, next, problem: whyRefused(proof.outcome) });
     }
     request.log.info("proved who they are");
-    reply.header("Set-Cookie", desk.writeSession(proof.session));
-    reply.header("Set-Cookie", desk.done.write(PROVED));
+    reply.header("Set-Cookie", context.writeSession(proof.session));
+    reply.header("Set-Cookie", context.done.write(PROVED));
     return reply.redirect(isConsolePath(next) ? next : "/", 303);
   };
 }
 
 /** null = too many of the person's proofs have failed. */
 async function prove(
-  desk: Desk,
+  context: SessionContext,
   limit: MinuteLimit,
   request: FastifyRequest,
   visitor: Visitor,
 ): Promise<Proof | null> {
-  const { identity, site } = desk;
+  const { identity, site } = context;
   const { userId } = visitor.person;
   const proof = { userId, sessionHash: visitor.sessionHash, origin: request.clientAddress };
   const asked = {
     request,
     key: userId,
-    now: desk.now(),
+    now: context.now(),
     hasFailed: ({ outcome }: Proof): boolean => outcome !== "proved",
   };
   const passkeySite = passkeySiteOf(request, site);
-  if (await takesLink(desk, request, userId)) {
+  if (await takesLink(context, request, userId)) {
     const secret = secretOf(request);
     const canSucceed = () => identity.knowsLink(secret);
     return attempt(limit, {
@@ -104,7 +104,7 @@ async function prove(
 
 /** A link proves on this machine alone, and only for who has no passkey. */
 async function takesLink(
-  { identity, site }: Desk,
+  { identity, site }: SessionContext,
   request: FastifyRequest,
   userId: string,
 ): Promise<boolean> {
@@ -121,10 +121,13 @@ type Shown = {
   problem?: string;
 };
 
-async function show(desk: Desk, { request, reply, visitor, next, problem }: Shown): Promise<FastifyReply> {
+async function show(
+  context: SessionContext,
+  { request, reply, visitor, next, problem }: Shown,
+): Promise<FastifyReply> {
   const { userId, name: userName } = visitor.person;
   const goesOn = html`<input type="hidden" name="next" value="${next}" />`;
-  const form = (await takesLink(desk, request, userId))
+  const form = (await takesLink(context, request, userId))
     ? linkForm(goesOn)
     : passkeyForm({ action: "/prove", kind: "get", button: "Confirm with a passkey", fields: goesOn });
   const title = "Confirm that it is you";
@@ -135,7 +138,12 @@ async function show(desk: Desk, { request, reply, visitor, next, problem }: Show
     ${form}
     <p><a href="${isConsolePath(next) ? next : "/"}">Back without confirming</a></p>
   </article>`;
-  return showOwn(desk, request, reply, { status: problem === undefined ? 200 : 403, title, body, userName });
+  return showOwn(context, request, reply, {
+    status: problem === undefined ? 200 : 403,
+    title,
+    body,
+    userName,
+  });
 }
 
 function linkForm(goesOn: Html): Html {

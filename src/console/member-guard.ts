@@ -2,25 +2,25 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import type { MemberAdmission } from "../admission/admit-member.ts";
 import { ApiError } from "../contract/errors.ts";
 import type { ConsoleOptions } from "./console.ts";
-import type { Entrance } from "./entrance.ts";
+import type { SessionPages } from "./session-routes.ts";
 import { createMinuteLimit } from "./minute-limit.ts";
 import { sendState } from "./page-send.ts";
 import { decodeSegment } from "./route.ts";
 import { NOT_FOUND } from "./state-page.ts";
 
 /** A request of a member: the hash of their cookie, and what it asks for below /w/<shop_domain>. */
-export type MemberRequest = { member: MemberAdmission; sessionHash: Buffer; path: string };
+export type GuardedRequest = { member: MemberAdmission; sessionHash: Buffer; path: string };
 
-type Gate = (
+type Guard = (
   request: FastifyRequest,
   reply: FastifyReply,
-) => Promise<MemberRequest | { answered: FastifyReply }>;
+) => Promise<GuardedRequest | { answered: FastifyReply }>;
 
 /**
  * Lets members of the workspace pass; everybody else is answered. `admit` is for the head of a request and counts it, `again`
  * for when its body has arrived, which may take as long as its sender likes.
  */
-export type MemberGate = { admit: Gate; again: Gate };
+export type MemberGuard = { admit: Guard; again: Guard };
 
 /** Of one person. A page makes up to 12 requests; the queue of its shop bounds how many of them run at once. */
 const MOST_PAGES_PER_MINUTE = 300;
@@ -31,22 +31,22 @@ const TOO_MANY_PAGES = new ApiError(
 );
 
 /** Name and origin of the request, session, member, number of requests, in this order. */
-export function createMemberGate(options: ConsoleOptions & { entrance: Entrance }): MemberGate {
-  const { entrance, now } = options;
+export function createMemberGuard(options: ConsoleOptions & { sessions: SessionPages }): MemberGuard {
+  const { sessions, now } = options;
   const admits = createMinuteLimit(MOST_PAGES_PER_MINUTE);
   const pass = async (request: FastifyRequest, reply: FastifyReply, isHead: boolean) => {
     const { shopDomain, path } = placeOf(request);
-    const sessionHash = entrance.sessionHashOf(request);
-    if (sessionHash === null) return { answered: entrance.toSignIn(request, reply) };
+    const sessionHash = sessions.sessionHashOf(request);
+    if (sessionHash === null) return { answered: sessions.toSignIn(request, reply) };
     const member = await options.admitMember({ sessionHash, shopDomain });
-    if (member === "signed_out") return { answered: entrance.toSignIn(request, reply) };
+    if (member === "signed_out") return { answered: sessions.toSignIn(request, reply) };
     if (isHead && !admits(member.userId, now())) throw TOO_MANY_PAGES;
     if (member.role === null) return { answered: await sendState({ request, reply }, NOT_FOUND, null) };
     return { member, sessionHash, path };
   };
   return {
     admit: async (request, reply) => {
-      const refused = entrance.guard(request, reply);
+      const refused = sessions.guard(request, reply);
       if (refused !== null) return { answered: refused };
       const passed = await pass(request, reply, true);
       if ("answered" in passed) return passed;

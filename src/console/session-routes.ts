@@ -4,14 +4,14 @@ import { hashSecret } from "../identity/secret.ts";
 import { LONGEST_SESSION_SECONDS } from "../identity/session.ts";
 import { createCookie } from "../http/cookie.ts";
 import { noteRefusal } from "../http/request-log.ts";
-import type { Surface } from "../http/server.ts";
+import type { RouteGroup } from "../http/server.ts";
 import { consoleHeaders } from "./console-headers.ts";
-import { showState } from "./desk.ts";
-import type { Desk, EntranceOptions, Handlers, Routes } from "./desk.ts";
+import { showState } from "./session-context.ts";
+import type { SessionContext, SessionOptions, RouteHandlers, Routes } from "./session-context.ts";
 import { createDoneCookie } from "./done-cookie.ts";
-import { chooser, OTHER_ORIGIN, otherHost, SIGN_IN, SIGN_IN_LOCALLY } from "./entrance-page.ts";
+import { chooser, OTHER_ORIGIN, otherHost, SIGN_IN, SIGN_IN_LOCALLY } from "./session-pages.ts";
 import { formScope } from "./form-scope.ts";
-import { proveRoutes } from "./prove.ts";
+import { reauthenticateRoutes } from "./reauthenticate.ts";
 import { judgeRequest } from "./request-rules.ts";
 import type { ConsoleSite } from "./request-rules.ts";
 import { signInRoutes } from "./sign-in.ts";
@@ -19,8 +19,8 @@ import { createTargetCookie, SENT } from "./target-cookie.ts";
 import { welcomeRoutes } from "./welcome.ts";
 
 /** The way into the console, and what its other pages ask of it. */
-export type Entrance = Pick<Desk, "sessionHashOf" | "toSignIn" | "done"> & {
-  surfaces: Surface[];
+export type SessionPages = Pick<SessionContext, "sessionHashOf" | "toSignIn" | "done"> & {
+  surfaces: RouteGroup[];
   /** Sets the headers of every page; answers a request that came by another name or from another site, else null. */
   guard: (request: FastifyRequest, reply: FastifyReply) => FastifyReply | null;
 };
@@ -30,14 +30,14 @@ const FORM_LIMIT_BYTES = 16_384;
 /** Not "cookies": it would sign people out of every other service of the domain, or of localhost. */
 const CLEARED_DATA = '"cache", "storage"';
 
-export function createEntrance(options: EntranceOptions): Entrance {
+export function createSessionPages(options: SessionOptions): SessionPages {
   const { identity, site } = options;
   const isSecure = site.publicOrigin !== null;
   const cookie = createCookie("returns", isSecure, LONGEST_SESSION_SECONDS);
   const target = createTargetCookie(isSecure);
   const sessionHashOf = (request: FastifyRequest): Buffer | null =>
     hashSecret(cookie.read(request.headers.cookie) ?? "");
-  const desk: Desk = {
+  const context: SessionContext = {
     ...options,
     sessionHashOf,
     signedIn: async (request) => {
@@ -56,11 +56,11 @@ export function createEntrance(options: EntranceOptions): Entrance {
     done: createDoneCookie(isSecure),
   };
   const routes: Routes = {
-    ...homeRoutes(desk),
-    ...signInRoutes(desk, target),
-    ...proveRoutes(desk),
-    ...accountRoutes(desk),
-    ...welcomeRoutes(desk),
+    ...homeRoutes(context),
+    ...signInRoutes(context, target),
+    ...reauthenticateRoutes(context),
+    ...accountRoutes(context),
+    ...welcomeRoutes(context),
     "/sign-out": {
       post: async (request, reply) => {
         const sessionHash = sessionHashOf(request);
@@ -74,10 +74,10 @@ export function createEntrance(options: EntranceOptions): Entrance {
   };
   const guard = createGuard(site);
   const surfaces = Object.entries(routes).map(([path, handlers]) => surface(path, handlers, guard));
-  return { surfaces, guard, sessionHashOf, toSignIn: desk.toSignIn, done: desk.done };
+  return { surfaces, guard, sessionHashOf, toSignIn: context.toSignIn, done: context.done };
 }
 
-function createGuard(site: ConsoleSite): Entrance["guard"] {
+function createGuard(site: ConsoleSite): SessionPages["guard"] {
   const headers = consoleHeaders(site);
   return (request, reply) => {
     reply.headers(headers);
@@ -93,7 +93,7 @@ function createGuard(site: ConsoleSite): Entrance["guard"] {
 }
 
 /** Where a person's work begins. */
-function homeRoutes({ identity, site, signedIn }: Desk): Routes {
+function homeRoutes({ identity, site, signedIn }: SessionContext): Routes {
   return {
     "/": {
       get: async (request, reply) => {
@@ -124,9 +124,9 @@ function homeRoutes({ identity, site, signedIn }: Desk): Routes {
 
 function surface(
   path: string,
-  { get, post, formBytes = FORM_LIMIT_BYTES }: Handlers,
-  guard: Entrance["guard"],
-): Surface {
+  { get, post, formBytes = FORM_LIMIT_BYTES }: RouteHandlers,
+  guard: SessionPages["guard"],
+): RouteGroup {
   const methods = [get && "GET, HEAD", post && "POST"].filter((method) => method !== undefined);
   return {
     path,

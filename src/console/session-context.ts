@@ -15,24 +15,24 @@ import { stateMarkup } from "./send.ts";
 import type { StatePage } from "./state-page.ts";
 import type { MinuteLimit } from "./minute-limit.ts";
 
-export type EntranceOptions = {
+export type SessionOptions = {
   identity: Identity;
   control: ControlTools;
   site: ConsoleSite;
   now: () => Date;
 };
 
-export type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
+export type RouteHandler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
 /** `formBytes`: how long its form may be, where that is less than the answer of a browser for a passkey. */
-export type Handlers = { get?: Handler; post?: Handler; formBytes?: number };
+export type RouteHandlers = { get?: RouteHandler; post?: RouteHandler; formBytes?: number };
 /** By path. */
-export type Routes = Readonly<Record<string, Handlers>>;
+export type Routes = Readonly<Record<string, RouteHandlers>>;
 
 /** Whose request it is, and the hash of its cookie. */
 export type Visitor = { person: SignedIn; sessionHash: Buffer };
 
 /** What the pages beside those of workspaces are made with. */
-export type Desk = EntranceOptions & {
+export type SessionContext = SessionOptions & {
   sessionHashOf: (request: FastifyRequest) => Buffer | null;
   /** Whose request this is, by the session cookie alone; null = nobody's. Keeps the session alive. */
   signedIn: (request: FastifyRequest) => Promise<Visitor | null>;
@@ -55,7 +55,7 @@ export function showState(
 
 /** Sends a page of one's own account, with the sentence of what was done before it; the log says why a form was `refused`. */
 export function showOwn(
-  { done }: Desk,
+  { done }: SessionContext,
   request: FastifyRequest,
   reply: FastifyReply,
   {

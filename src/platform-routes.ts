@@ -2,9 +2,9 @@ import type { Config } from "./config.ts";
 import { connectingOf } from "./actions/sources/connect.ts";
 import { beginInstallation, finishInstallation } from "./actions/sources/install.ts";
 import { createBrowserCookie } from "./http/browser-cookie.ts";
-import { createConnectSurfaces } from "./http/connect.ts";
-import type { Surface } from "./http/server.ts";
-import { createWebhookSurface } from "./http/webhooks.ts";
+import { createConnectRoutes } from "./http/connect.ts";
+import type { RouteGroup } from "./http/server.ts";
+import { createWebhookRoute } from "./http/webhooks.ts";
 import type { Keys } from "./lib/keys.ts";
 import type { Database } from "./store/database.ts";
 import { readDelivery } from "./sync/connectors/shopify/webhooks/delivery.ts";
@@ -18,19 +18,19 @@ export type PlatformListeners = {
 };
 
 /** Where the store platform reports changes, and where merchants connect their shops. Writes to `database`. */
-export function createPlatformSurfaces(
+export function createPlatformRoutes(
   config: Config,
   keys: Keys,
   database: Database,
   { log, onRefusedWebhook }: PlatformListeners,
-): Surface[] {
+): RouteGroup[] {
   const { publicUrl, shopifyClientId: clientId, shopifyClientSecret: clientSecret } = config;
   const { sealingKey } = keys;
   const environment = { database, keys, connecting: connectingOf(config), now: () => new Date() };
   const receiver = { database, sealingKey, clientId, clientSecret, log };
   return [
-    createWebhookSurface((webhook) => receiveWebhook(receiver, readDelivery(webhook)), onRefusedWebhook),
-    ...createConnectSurfaces(
+    createWebhookRoute((webhook) => receiveWebhook(receiver, readDelivery(webhook)), onRefusedWebhook),
+    ...createConnectRoutes(
       {
         begin: (query, browser) => beginInstallation(environment, query, browser),
         finish: (query, browser) => finishInstallation(environment, query, browser),

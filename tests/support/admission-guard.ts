@@ -13,8 +13,8 @@ import { eventually } from "./worker.ts";
 export const ALERTS: Need = { scope: "read:alerts", entitlements: ["api_access"], counted: true };
 export const pepper = deriveKeys(TEST_SECRET).tokenPepper;
 
-/** A gate, and how many statements it has sent. */
-export function openGate(admission: Queryable): { admit: Admit; statements: () => number } {
+/** A guard, and how many statements it has sent. */
+export function openGuard(admission: Queryable): { admit: Admit; statements: () => number } {
   let statements = 0;
   const counting: Queryable = {
     rows: (statement, values) => {
@@ -25,22 +25,22 @@ export function openGate(admission: Queryable): { admit: Admit; statements: () =
   return { admit: createAdmit({ database: counting, pepper }), statements: () => statements };
 }
 
-export type ServingGate = { admit: Admit; close(this: void): Promise<void> };
+export type ServingGuard = { admit: Admit; close(this: void): Promise<void> };
 
 /** The same as servers open it: on a Citus a check goes straight to the shop's node, which cancels one that takes too long. */
-export async function openServingGate(
-  entrance: Queryable,
+export async function openServingGuard(
+  coordinator: Queryable,
   url: string,
   open: (url: string) => Database,
-): Promise<ServingGate> {
-  if (!isCitus()) return { admit: openGate(entrance).admit, close: async () => {} };
-  const nodes = openNodeDatabases({ entrance, url, open, retryMs: 100 });
-  const nodeOfShop = createShopNodes(entrance);
+): Promise<ServingGuard> {
+  if (!isCitus()) return { admit: openGuard(coordinator).admit, close: async () => {} };
+  const nodes = openNodeDatabases({ coordinator, url, open, retryMs: 100 });
+  const nodeOfShop = createShopNodes(coordinator);
   for (const shopKey of [1, 2, 3, 4, 5, 6, 7, 8]) {
     const node = await nodeOfShop(shopKey);
-    await eventually(async () => nodes.of(node) !== entrance, `node ${node} answers`);
+    await eventually(async () => nodes.of(node) !== coordinator, `node ${node} answers`);
   }
-  const admit = createAdmit({ database: entrance, pepper, nodeOfShop, databaseOfNode: nodes.of });
+  const admit = createAdmit({ database: coordinator, pepper, nodeOfShop, databaseOfNode: nodes.of });
   return { admit, close: () => nodes.close() };
 }
 

@@ -12,7 +12,7 @@ import { errorType, note, noteFailure } from "../lib/trace.ts";
 import { INVALID_REQUEST, isObject, readMessage } from "./message.ts";
 import type { JsonObject, Malformed, Message, RequestId, Request } from "./message.ts";
 import { LEGACY, runMethod, CAPABILITIES, SERVER_INFO, listTools, refuseCall } from "./methods.ts";
-import type { Revision, Outcome } from "./methods.ts";
+import type { Revision, MethodOutcome } from "./methods.ts";
 import {
   INTERNAL,
   METHOD_NOT_FOUND,
@@ -71,7 +71,7 @@ const DISCOVERY = JSON.stringify({
   ...CACHING,
 });
 
-function listCacheableTools(params: JsonObject): Outcome {
+function listCacheableTools(params: JsonObject): MethodOutcome {
   const outcome = listTools(params);
   if ("error" in outcome) return outcome;
   return { resultText: `${outcome.resultText.slice(0, -1)},${JSON.stringify(CACHING).slice(1)}` };
@@ -216,7 +216,7 @@ const SHORT_BODY_BYTES = 4096;
  * The MCP endpoint: JSON-RPC 2.0 over one POST, without streams and sessions. Order of checks: method (the server's),
  * Origin, content type, declared size, token, billing and entitlement, JSON, envelope, revision, method name.
  */
-export function createMcpSurface(options: McpOptions) {
+export function createMcpRoutes(options: McpOptions) {
   const tools = new Map(options.operations.map((operation) => [operation.endpoint.tool?.name, operation]));
   const origins = new Set(options.allowedOrigins);
   const limits = { bytes: BODY_LIMIT_BYTES, milliseconds: options.bodyTimeoutMs ?? BODY_TIMEOUT_MS };

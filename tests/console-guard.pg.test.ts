@@ -17,7 +17,7 @@ import { withoutTable } from "./support/table-away.ts";
 import { changePlan, changeWorkspace, countedRequests, createTenant } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
 
-/** The pages of the running service behind the second gate: what they cost and what they refuse. */
+/** The pages of the running service behind the second guard: what they cost and what they refuse. */
 
 let statements: AskedStatements;
 let service: TestService;
