@@ -1,25 +1,59 @@
-import { requireRight } from "../actions/right.ts";
 import type { FastifyReply, FastifyRequest } from "fastify";
+import { Refusal } from "../actions/refusal.ts";
+import { requireRight } from "../actions/right.ts";
+import { SenderGone } from "../actions/sender.ts";
 import type { MemberAdmission } from "../admission/admit-member.ts";
 import { ApiError } from "../contract/errors.ts";
-import { Refusal } from "../actions/refusal.ts";
-import { SenderGone } from "../actions/sender.ts";
 import { parseQueryString } from "../http/query-string.ts";
-import type { ActionCall } from "./action.ts";
 import { sendOutcome, sendRefusal, sendSentence } from "./action-outcome.ts";
+import type { ActionCall } from "./action.ts";
 import type { DoneCookie } from "./done-cookie.ts";
-import type { SessionPages } from "./session-routes.ts";
 import { formOf } from "./form-scope.ts";
 import { stateOfError } from "./loop-error.ts";
 import { createMinuteLimit, MOST_FORMS_PER_MINUTE, TOO_MANY_FORMS } from "./minute-limit.ts";
-import { actorOf, openCall } from "./page-call.ts";
 import type { OpenCall } from "./page-call.ts";
+import { actorOf, openCall } from "./page-call.ts";
 import type { LoopOptions } from "./page-loop.ts";
 import { sendState } from "./page-send.ts";
-import { createPartPlaces } from "./part-places.ts";
 import { ACTIONS, READABLE } from "./registry.ts";
 import { findByPath } from "./route.ts";
+import type { SessionPages } from "./session-routes.ts";
 import { NOT_FOUND, ONLY_GET } from "./state-page.ts";
+
+/** Each holds some 16 MB while it is taken in: its bytes, and a copy on the way to the database. */
+const MOST_PARTS_AT_ONCE = 12;
+/** The page sends one after the other. */
+const MOST_OF_A_WORKSPACE = 2;
+
+/**
+ * Places of this process for bodies of bytes, asked for before a body is read and free once its request has ended. Throws
+ * when all are taken, or those of the workspace.
+ */
+function createPartPlaces(): (shopKey: number, reply: FastifyReply) => void {
+  const takenByShop = new Map<number, number>();
+  let taken = 0;
+  const change = (shopKey: number, by: 1 | -1): void => {
+    const ofShop = (takenByShop.get(shopKey) ?? 0) + by;
+    if (ofShop === 0) takenByShop.delete(shopKey);
+    else takenByShop.set(shopKey, ofShop);
+    taken += by;
+  };
+  return (shopKey, reply) => {
+    // Its sender was looked up meanwhile, and nothing would give the place back.
+    if (reply.raw.closed) return;
+    if ((takenByShop.get(shopKey) ?? 0) >= MOST_OF_A_WORKSPACE)
+      throw tooMany(`${MOST_OF_A_WORKSPACE} parts of uploads to this workspace are being taken in.`);
+    if (taken >= MOST_PARTS_AT_ONCE)
+      throw tooMany(`${MOST_PARTS_AT_ONCE} parts of uploads are being taken in.`);
+    change(shopKey, 1);
+    reply.raw.once("close", () => change(shopKey, -1));
+  };
+}
+
+function tooMany(sentence: string): ApiError {
+  const message = `${sentence} Send this one again in a second.`;
+  return new ApiError("rate_limited", message, { retryAfterSeconds: 1 });
+}
 
 export type ActionLoopOptions = LoopOptions & { done: DoneCookie; sessions: Pick<SessionPages, "toSignIn"> };
 

@@ -1,22 +1,86 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { Refusal } from "../actions/refusal.ts";
 import { runAction } from "../actions/action.ts";
 import { textInput } from "../actions/field.ts";
+import { Refusal } from "../actions/refusal.ts";
 import { SenderGone } from "../actions/sender.ts";
+import { IMPORTS_PATH, sourcePath } from "../actions/sources/paths.ts";
 import { createWorkspace } from "../actions/workspace/actions.ts";
+import { DEMO_STORE } from "../demo/demo-store-facts.ts";
 import { noteRefusal } from "../http/request-log.ts";
+import type { Membership } from "../identity/identity.ts";
 import type { SignedIn } from "../identity/session.ts";
+import type { Html } from "../lib/html.ts";
+import { html } from "../lib/html.ts";
 import { STATUS } from "./action-outcome.ts";
-import type { SessionContext, Routes } from "./session-context.ts";
 import { formOf } from "./form-scope.ts";
 import { createMinuteLimit, MOST_FORMS_PER_MINUTE, TOO_MANY_FORMS } from "./minute-limit.ts";
 import { actorOf, addressOf } from "./page-call.ts";
 import { sendState } from "./page-send.ts";
 import type { RefusedForm } from "./page.ts";
 import { sendHtml, stateMarkup } from "./send.ts";
-import { IMPORTS_PATH, sourcePath } from "../actions/sources/paths.ts";
+import type { SessionContext, Routes } from "./session-context.ts";
 import { forbidden, tooMany } from "./state-page.ts";
-import { welcome } from "./views/welcome.ts";
+import { entries } from "./views/entries.ts";
+import type { FormPlace } from "./views/form.ts";
+import { refusal, textField } from "./views/form.ts";
+
+type Welcome = { memberships: readonly Membership[]; isOperator: boolean };
+
+/** The ways on for somebody who has just come in. */
+function welcome({ memberships, isOperator }: Welcome, place: FormPlace): Html {
+  const demo = memberships.find(({ shop_domain: domain }) => domain === DEMO_STORE.domain);
+  const own = memberships.filter((each) => each !== demo);
+  return html`<h1>Welcome</h1>
+    ${
+      demo !== undefined &&
+      html`<h2>Look around the demo</h2>
+        <p>
+          Two years of a made-up store, with a batch of lamps that keep coming back.
+          <a href="${addressOf(DEMO_STORE.domain, "")}">Open the demo</a>
+        </p>`
+    }
+    ${own.length > 0 && ownWorkspaces(own)}
+    ${isOperator ? createForm(place, own.length > 0) : own.length === 0 && NOBODY}`;
+}
+
+const NOBODY = html`<h2>Bring your own data</h2>
+  <p>
+    That takes a workspace. Whoever runs this installation makes one; an owner of one that exists can invite
+    you.
+  </p>`;
+
+function ownWorkspaces(own: readonly Membership[]): Html {
+  return html`<h2>Your workspaces</h2>
+    ${entries(
+      own.map(({ shop_domain: domain, role }) => ({
+        name: html`<a href="${addressOf(domain, "")}">${domain}</a>`,
+        detail: role,
+      })),
+    )}`;
+}
+
+/** One button for each way on, so that the workspace is made and the way begun at once. */
+function createForm(place: FormPlace, hasOthers: boolean): Html {
+  return html`<h2>${hasOthers ? "Make one more workspace" : "Bring your own data"}</h2>
+    <p>A workspace holds the orders and returns of one shop. You become its owner.</p>
+    ${refusal(place, createWorkspace.name)}
+    <form method="post" action="/welcome">
+      ${textField(place, createWorkspace.name, {
+        name: "domain",
+        label: "The shop’s domain",
+        hint: "Such as shop.example.com. It names the workspace, and stays.",
+      })}
+      ${textField(place, createWorkspace.name, {
+        name: "currency",
+        label: "Its currency",
+        hint: "Three letters, such as EUR. The shop’s own: all money is counted in it.",
+      })}
+      <div class="actions">
+        <button name="way" value="shopify">Connect Shopify</button>
+        <button name="way" value="csv">Upload CSV files</button>
+      </div>
+    </form>`;
+}
 
 const PATH = "/welcome";
 const FORM_LIMIT_BYTES = 2048;
