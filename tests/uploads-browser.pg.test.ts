@@ -168,6 +168,40 @@ test("a wrong header line and files of other names are reported before anything 
   });
 });
 
+test("a Shopify export and cells between semicolons are refused with what to do", async (context) => {
+  await asOwner(context, { javaScriptEnabled: true }, async (page) => {
+    const shopify = csv("Name,Email,Financial Status,Lineitem quantity", "#1001,a@example.com,paid,1");
+    const other = csv("Name,Email", "Ann,a@example.com");
+    for (const name of ["orders_export_1.csv", "order_lines.csv"]) {
+      await withFolder({ [name]: shopify, "customers.csv": other }, async (folder) => {
+        await choose(page, folder);
+        const banner = page.getByText(`${name} is an order export of Shopify’s admin`);
+        await banner.getByRole("link", { name: "Connect the shop" }).waitFor();
+        assert.equal(await page.locator("[data-problems] p").count(), 1);
+        assert.ok(await page.getByRole("button", { name: "Upload and import" }).isDisabled());
+      });
+    }
+    await looksWell(page);
+    for (const first of ["", "sep=;\r\n"]) {
+      const body = first + csv(LINES, GOOD).replaceAll(",", ";");
+      await withFolder({ "order_lines.csv": body }, async (folder) => {
+        await choose(page, folder);
+        await page
+          .getByText(
+            "order_lines.csv: the cells are separated by semicolons. Export the file with commas between them.",
+          )
+          .waitFor();
+        assert.ok(await page.getByRole("button", { name: "Upload and import" }).isDisabled());
+      });
+    }
+    await withFolder({ "orders_export_1.csv": shopify }, async (folder) => {
+      await choose(page, folder);
+      await page.getByRole("link", { name: "Connect the shop" }).click();
+      await page.waitForURL(/\/settings\/sources\/shopify\/connect$/u);
+    });
+  });
+});
+
 test("refused rows are shown in a table; the corrected file is sent again", async (context) => {
   await asOwner(context, { javaScriptEnabled: true }, async (page) => {
     const files = { ...SMALL_FOLDER, "order_lines.csv": csv(LINES, GOOD, BAD) };

@@ -101,6 +101,7 @@ test("a part may come twice and in any order; with other bytes, another size or 
   assert.match(await early.text(), /order_lines\.csv is not whole: 1 of its parts are missing/u);
   await expectOk(client.part(id, "order_lines.csv", 1, second));
   assert.equal((await client.request(id)).status, 303);
+  assert.match(await pageText(id), />Queued for import</u);
   await refused(client.part(id, "order_lines.csv", 0, first), 409, /waits for its import/u);
   const tooLong = await client.part(id, "order_lines.csv", 0, randomBytes(PART_BYTES + 1));
   assert.equal(tooLong.status, 413);

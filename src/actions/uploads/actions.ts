@@ -16,6 +16,7 @@ import {
   requestUploadImport,
 } from "../../store/queries/import-upload.ts";
 import type { LockedUploadRow, UploadFile, UploadStatus } from "../../store/queries/import-upload.ts";
+import { hasWorker } from "../../store/queries/worker-health.ts";
 import { FILE_NAMES } from "../../sync/connectors/csv/file-formats.ts";
 import type { FileName } from "../../sync/connectors/csv/file-formats.ts";
 import { besideStoreProblem } from "../../sync/connectors/csv/folder-files.ts";
@@ -183,9 +184,10 @@ export const requestImport = defineAction({
     await requireAllParts(connection, { shopKey, uploadId, files: upload.files });
     const request = { by: actor.name, origin: actor.origin, skipInvalid };
     await requestUploadImport(connection, shopKey, uploadId, request);
+    const begins = (await hasWorker(connection)) ? "when a worker is free" : "as soon as a worker runs";
     return {
       result: {},
-      done: "The files are imported now. You can leave this page.",
+      done: `Import queued; it begins ${begins}. You can leave this page.`,
       audit: { detail: { upload_id: uploadId, skip_invalid: skipInvalid } },
     };
   },

@@ -21,6 +21,7 @@ import type { UploadResult } from "../../sync/connectors/csv/import-upload.ts";
 import { PART_BYTES, partCountOf, REFUSED_ROWS_FILE } from "../../sync/connectors/csv/upload-plan.ts";
 import type { WorkspaceCaller } from "../action.ts";
 import { requireRight } from "../right.ts";
+import { sourcePath } from "../sources/paths.ts";
 import { cancelUpload, putPart, replaceFile, requestImport, requireUpload, startUpload } from "./actions.ts";
 import { importData, stepLabel } from "./import-folder.ts";
 
@@ -220,7 +221,7 @@ async function* partsOf(database: Database, shopKey: number, uploadId: string): 
 
 const WORDS: Readonly<Record<UploadView["status"], string>> = {
   sending: "Being sent",
-  waiting: "Waits for its import",
+  waiting: "Queued for import",
   importing: "Being imported",
   refused: "Refused",
   imported: "Imported",
@@ -287,6 +288,7 @@ function uploadForm(upload: UploadView | null, { href, shopDomain }: PageCall): 
       class="progress"
       data-upload="${own}"
       data-start="${href(PATH)}"
+      data-connect="${href(sourcePath("shopify", "/connect"))}"
       data-rules="${JSON.stringify(UPLOAD_RULES)}"
       hidden=""
     >
@@ -391,7 +393,7 @@ function underWay(upload: ShownUpload, call: PageCall): Html {
   const isOfFiles = step !== null && /^(?:Reading|Joining)/u.test(step);
   const scale = (value: number): number => (isOfFiles ? Math.ceil(value / 1000) : value);
   const job = {
-    stage: waits ? "Waiting for its import" : isOfFiles ? `${step} (kB)` : step,
+    stage: waits ? WORDS[upload.status] : isOfFiles ? `${step} (kB)` : step,
     done: waits || total === null || total <= 1 ? null : scale(done),
     total: waits || total === null || total <= 1 ? null : scale(total),
     startedAt: upload.status === "waiting" ? null : startedAt,

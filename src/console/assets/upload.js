@@ -10,6 +10,15 @@ const LONGEST_PAUSE_MS = 30_000;
 const MANY_PARTS = 200;
 const PAUSE_OF_MANY_MS = 250;
 const HEADER_BYTES = 65_536;
+const CSV_NAME = /\.csv(\.gz)?$/u;
+/** Columns that only the order export of Shopify's admin has. */
+const SHOPIFY_EXPORT = ["Name", "Financial Status", "Lineitem quantity"];
+/** @type {(readonly [separator: string, word: string])[]} */
+const SEPARATORS = [
+  [";", "semicolons"],
+  ["\t", "tabs"],
+  ["|", "vertical bars"],
+];
 
 const uploadArea = document.querySelector("[data-upload]");
 if (uploadArea instanceof HTMLElement) prepareUpload(uploadArea);
@@ -41,13 +50,16 @@ function prepareUpload(area) {
   /** @param {File[]} files */
   const choose = async (files) => {
     chosen = files.filter(({ name }) => columnsOf(name, rules) !== undefined);
+    const csvFiles = files.filter(({ name }) => CSV_NAME.test(name));
     const others = files.length - chosen.length;
     const names = chosen.map(({ name, size }) => `${name} (${uploadedMegabytes(size)} MB)`).join(", ");
     const ignored = others === 0 ? "" : ` ${others} other files are left out.`;
     const chosenText = names === "" ? "None of these files has a name of the import format." : `${names}.`;
     find("[data-chosen]").textContent = chosenText + ignored;
-    const problems = (await Promise.all(chosen.map((file) => headerProblem(file, rules)))).flat();
-    find("[data-problems]").replaceChildren(...problems.map(bannerOf));
+    const connectHref = area.dataset["connect"] ?? "";
+    const checked = await Promise.all(csvFiles.map((file) => headerProblem(file, rules, connectHref)));
+    const problems = checked.flat();
+    find("[data-problems]").replaceChildren(...problems);
     button.disabled = chosen.length === 0 || problems.length > 0;
   };
 
@@ -83,11 +95,11 @@ function prepareUpload(area) {
 /** @param {number} bytes */
 const uploadedMegabytes = (bytes) => (bytes / 1e6).toFixed(1);
 
-/** @param {string} text */
-function bannerOf(text) {
+/** @param {(string | Node)[]} content */
+function bannerOf(...content) {
   const banner = document.createElement("p");
   banner.className = "banner refused";
-  banner.textContent = text;
+  banner.append(...content);
   return banner;
 }
 
@@ -96,26 +108,48 @@ function bannerOf(text) {
  * @param {UploadRules} rules
  */
 function columnsOf(name, rules) {
-  return /\.csv(\.gz)?$/u.test(name) ? rules.columns[name.replace(/\.csv(\.gz)?$/u, "")] : undefined;
+  return CSV_NAME.test(name) ? rules.columns[name.replace(CSV_NAME, "")] : undefined;
 }
 
 /**
- * What the first line of a file lacks, so that it is said before gigabytes are sent.
+ * Banners about the first line of a file, so that it is said before gigabytes are sent. A file without a name of the format
+ * is refused only as a Shopify export: people choose that in place of the format.
  *
  * @param {File} file
  * @param {UploadRules} rules
+ * @param {string} connectHref
  */
-async function headerProblem(file, rules) {
-  const [required, ofDeleted] = columnsOf(file.name, rules) ?? [[], []];
+async function headerProblem(file, rules, connectHref) {
+  const columns = columnsOf(file.name, rules);
   try {
     const line = (await firstLine(file)).replaceAll('"', "");
-    const names = new Set(line.split(",").map((name) => name.trim()));
+    /** @param {string | RegExp} separator */
+    const namesBy = (separator) => new Set(line.split(separator).map((name) => name.trim()));
+    const ofExport = namesBy(/[,;\t]/u);
+    if (SHOPIFY_EXPORT.every((name) => ofExport.has(name))) {
+      const link = Object.assign(document.createElement("a"), {
+        href: connectHref,
+        textContent: "Connect the shop",
+      });
+      const why = `${file.name} is an order export of Shopify’s admin, which does not say which units came back. `;
+      return [bannerOf(why, link, " instead.")];
+    }
+    if (columns === undefined) return [];
+    const names = namesBy(",");
+    const [required, ofDeleted] = columns;
     const needed = names.has("deleted") ? ofDeleted : required;
     const missing = needed.filter((name) => !names.has(name));
     if (missing.length === 0) return [];
-    return [`${file.name}: the first line lacks the columns ${missing.join(", ")}.`];
+    const other = SEPARATORS.find(([separator]) => {
+      const found = namesBy(separator);
+      return needed.filter((name) => found.has(name)).length > needed.length - missing.length;
+    });
+    if (other === undefined)
+      return [bannerOf(`${file.name}: the first line lacks the columns ${missing.join(", ")}.`)];
+    const step = "Export the file with commas between them.";
+    return [bannerOf(`${file.name}: the cells are separated by ${other[1]}. ${step}`)];
   } catch {
-    return [`${file.name} cannot be read.`];
+    return columns === undefined ? [] : [bannerOf(`${file.name} cannot be read.`)];
   }
 }
 
@@ -128,7 +162,8 @@ async function firstLine(file) {
   const reader = bytes.getReader();
   const { value } = await reader.read();
   void reader.cancel().catch(() => {});
-  const [line = ""] = new TextDecoder().decode(value).split(/[\r\n]/u, 1);
+  // Excel puts a line of its own above the header, such as sep=;
+  const [line = ""] = new TextDecoder().decode(value).replace(/^"?sep=.*[\r\n]+/iu, "").split(/[\r\n]/u, 1);
   return line;
 }
 
