@@ -46,6 +46,7 @@ test("an owner adds a webhook, sees its secret once, tests, rotates, pauses, res
     /ticket system Signed webhook http:\/\/127\.0\.0\.1:\d+ Receives critical: early warnings/u,
   );
   assert.match(words, /When at once State Waits for the next alert Last delivery none yet/u);
+  assert.match(words, /Remove ticket system Alerts are no longer sent to ticket system\. Remove it\?/u);
   assert.doesNotMatch(page, /whsec_|key=secret/u);
   const [id = ""] = idsOf(page);
 

@@ -173,6 +173,9 @@ test("an invitation is copied, used in another browser, and its member raised an
     await page.getByLabel("Role").selectOption("owner");
     await page.getByRole("button", { name: "Change role" }).click();
     await page.getByText(`Clara is now an owner of ${tenant.shopDomain}.`).waitFor();
+    assert.equal(await page.getByRole("button", { name: "Remove member" }).count(), 0, "it asks first");
+    await page.locator("summary", { hasText: "Remove member" }).click();
+    await page.getByText("They will no longer see this workspace. Remove them?").waitFor();
     await page.getByRole("button", { name: "Remove member" }).click();
     await page.getByText(`Clara was removed from ${tenant.shopDomain}.`).waitFor();
     await invited.reload();

@@ -81,6 +81,9 @@ export type FaceCaller = LinkCaller & Pick<ControlTools, "push">;
 export type ActionContext<By extends ActionCaller = WorkspaceCaller> = By &
   HeldRights & { connection: Connection };
 
+/** Where a person is asked whether to begin. */
+type Asked = { workspace: Pick<DirectoryRow, "shop_domain"> };
+
 /** What changes something: its right, its audit event, its form and its command are of one name. */
 export type Action<
   Inputs extends Fields = Fields,
@@ -97,8 +100,8 @@ export type Action<
   input: Inputs;
   /** Whether it needs the installation's keys. */
   usesKeys?: true;
-  /** What a command asks before it begins; null = nothing. */
-  confirm?(input: InputOf<Inputs>, caller: By): string | null;
+  /** What a person is asked before it begins; null = nothing. */
+  confirm?(input: InputOf<Inputs>, caller: Asked): string | null;
   /** What comes before the transaction, such as asking a source: it holds nothing, and writes nothing that has to be taken back. */
   prepare?(caller: By, input: InputOf<Inputs>): Promise<Prepared>;
   run(context: ActionContext<By>, input: InputOf<Inputs>, prepared: Prepared): Promise<Done<Result>>;

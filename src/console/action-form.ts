@@ -1,6 +1,6 @@
 import type { Action, Done, FaceCaller, ControlTools } from "../actions/action.ts";
 import { runAction } from "../actions/action.ts";
-import type { Field, Fields } from "../actions/field.ts";
+import type { Field, Fields, InputOf } from "../actions/field.ts";
 import { mayDo } from "../actions/right.ts";
 import type { Html } from "../lib/html.ts";
 import { html } from "../lib/html.ts";
@@ -77,13 +77,15 @@ type FormLook = {
   isOffered?: boolean;
   /** What the button says where the action's title does not name what it is about. */
   button?: string;
+  /** What a person is asked before the button is in sight. */
+  question?: string | null;
 };
 
 /** The form of an action, with why it was refused; null for whoever may not do it, unless it was refused just now. */
 export function formFor(call: PageCall, action: AnyAction, form: FormLook): Html | null {
   const why = refusal(call, action.name);
   if (form.isOffered === false || !mayDo(call.role, action)) return why;
-  const { path, look, values = {}, kept = {}, drawn = {}, button = action.title } = form;
+  const { path, look, values = {}, kept = {}, drawn = {}, button = action.title, question = null } = form;
   const shown = Object.entries(action.input).map(([name, field]) =>
     name in drawn
       ? drawn[name]
@@ -93,9 +95,18 @@ export function formFor(call: PageCall, action: AnyAction, form: FormLook): Html
   );
   return html`${why}${actionForm(
     call,
-    { path, button, kept, ...(look === undefined ? {} : { look }) },
+    { path, button, kept, question, isAnswered: why !== null, ...(look === undefined ? {} : { look }) },
     shown.filter((each) => each !== null && each !== undefined),
   )}`;
+}
+
+/** What an action asks of a person before it begins; null = nothing. */
+export function questionOf<Inputs extends Fields>(
+  { shopDomain }: PageCall,
+  action: Pick<Action<Inputs>, "confirm">,
+  input: InputOf<Inputs>,
+): string | null {
+  return action.confirm?.(input, { workspace: { shop_domain: shopDomain } }) ?? null;
 }
 
 /** One field of a form. */

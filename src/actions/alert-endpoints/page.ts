@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { formFor, formOf } from "../../console/action-form.ts";
+import { formFor, formOf, questionOf } from "../../console/action-form.ts";
 import type { ActionCall, FormOutcome } from "../../console/action.ts";
 import { isoInstant } from "../../console/format.ts";
 import { definePage } from "../../console/page.ts";
@@ -139,17 +139,23 @@ function addForm(call: PageCall, hasMail: boolean): Html | null {
 
 function part(endpoint: EndpointRow, call: PageCall, now: Date): Html {
   const { endpoint_id: id, name, kind, paused_at: pausedAt } = endpoint;
-  const button = (action: { name: string }, words: string, look: "quiet" | "danger" = "quiet"): Html =>
-    actionForm(call, { path: pathOf(action), button: `${words} ${name}`, look, kept: { endpoint: id } });
+  const form = (action: { name: string }, words: string) => ({
+    path: pathOf(action),
+    button: `${words} ${name}`,
+    kept: { endpoint: id },
+  });
+  const button = (action: { name: string }, words: string): Html =>
+    actionForm(call, { ...form(action, words), look: "quiet" });
+  const question = questionOf(call, removeEndpoint, { endpoint: name });
   return html`<section>
     <h2>${name}</h2>
     ${endpointFacts(endpoint, now)}
     <div class="actions">
       ${button(testEndpoint, "Test")}
       ${pausedAt === null ? button(pauseEndpoint, "Pause") : button(resumeEndpoint, "Resume")}
-      ${button(removeEndpoint, "Remove", "danger")}
     </div>
     ${kind === "webhook" && rotateForm(call, endpoint)}
+    ${actionForm(call, { ...form(removeEndpoint, "Remove"), look: "danger", question })}
   </section>`;
 }
 

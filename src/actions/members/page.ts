@@ -1,4 +1,4 @@
-import { formFor, formOf } from "../../console/action-form.ts";
+import { formFor, formOf, questionOf } from "../../console/action-form.ts";
 import type { ActionCall } from "../../console/action.ts";
 import { day, instant } from "../../console/format.ts";
 import { definePage } from "../../console/page.ts";
@@ -175,7 +175,7 @@ function forms(member: ListedMember, call: PageCall): Html {
     }
     <h2>${end.button}</h2>
     <p>${end.text}</p>
-    ${formFor(call, removeMember, { path: `${path}/remove`, look: "danger", button: end.button })}`;
+    ${formFor(call, removeMember, { path: `${path}/remove`, look: "danger", button: end.button, question: end.question })}`;
 }
 
 /** The roles that somebody may give. */
@@ -206,12 +206,15 @@ function linkPart({ is_pending: isPending, role }: ListedMember) {
   };
 }
 
-function endPart({ is_pending: isPending }: ListedMember, { shopDomain }: PageCall) {
+function endPart({ is_pending: isPending, user_id: person }: ListedMember, call: PageCall) {
+  const { shopDomain } = call;
   if (isPending) {
-    return { button: "Cancel invitation", text: "The link stops working, and the name leaves the list." };
+    const text = "The link stops working, and the name leaves the list.";
+    return { button: "Cancel invitation", text, question: null };
   }
   return {
     button: removeMember.title,
+    question: questionOf(call, removeMember, { person }),
     text: `They see nothing of ${shopDomain} from their next page on. Who is a member of no other workspace is forgotten with their name; the audit then says “removed member”.`,
   };
 }

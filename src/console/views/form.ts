@@ -35,6 +35,10 @@ export type ActionForm = {
   look?: "quiet" | "danger";
   /** Sent unseen. */
   kept?: PageParameters;
+  /** What a person is asked before the button is in sight; null = nothing. */
+  question?: string | null;
+  /** Whether the question is answered already, by a form that was refused. */
+  isAnswered?: boolean;
 };
 
 /** Why the form of an action was refused: the use case's own sentence. It takes the focus. */
@@ -53,13 +57,19 @@ export function filledIn({ refusedForm }: FormPlace, action: string, name: strin
 
 /** A form that asks for nothing more than its button to be pressed, or for `fields`. */
 export function actionForm({ href }: FormPlace, form: ActionForm, fields: readonly Html[] = []): Html {
-  const { path, button, look, kept = {} } = form;
-  return html`<form method="post" action="${href(path)}">
+  const { path, button, look, kept = {}, question = null, isAnswered = false } = form;
+  const shown = html`<form method="post" action="${href(path)}">
     ${Object.entries(kept).map(
       ([name, value]) =>
         value !== undefined && html`<input type="hidden" name="${name}" value="${String(value)}" />`,
     )}${fields}<button ${look !== undefined && html` class="${look}"`}>${button}</button>
   </form>`;
+  if (question === null) return shown;
+  return html`<details ${isAnswered && html` open=""`}>
+    <summary>${button}</summary>
+    <p>${question}</p>
+    ${shown}
+  </details>`;
 }
 
 /** Why a field of a refused form was refused. */
