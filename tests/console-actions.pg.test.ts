@@ -63,6 +63,27 @@ test("a refused form keeps what was filled in, beside the use case's sentence", 
   assert.match(page, /value="&lt;b&gt;none"/u);
 });
 
+test("a refused field says so beside itself, whatever it is drawn as", async () => {
+  const event = { label: "Spring", starts_on: "2026-04-01", ends_on: "2026-03-01", expects: "new" };
+  const refused = [
+    ["/settings/tokens/new", { name: "x", expires: "90d" }, "token-create-scopes"],
+    ["/settings/tokens/new", { name: "x", scopes: "read:reports" }, "token-create-expires"],
+    ["/settings/members", { name: "Ann", role: "king" }, "member-invite-role"],
+    ["/settings/sale-events", event, "sale-event-add-ends-on"],
+    ["/settings/sale-events", { ...event, ends_on: "2026-04-02", skus: "NONE" }, "sale-event-add-skus"],
+  ] as const;
+  for (const [path, fields, id] of refused) {
+    const response = await post(path, fields);
+    assert.ok([400, 409].includes(response.status), id);
+    const text = (await response.text()).replaceAll(/\s+/gu, " ");
+    const [, banner = ""] = /class="banner refused"[^>]*> ([^<]+)</u.exec(text) ?? [];
+    const [, beside] = new RegExp(`id="${id}-hint" class="wrong"\\s?>([^<]+)<`, "u").exec(text) ?? [];
+    assert.equal(beside?.trim(), banner.trim(), id);
+    assert.match(text, new RegExp(`aria-describedby="${id}-hint"`, "u"));
+    assert.match(text, /aria-invalid="true"/u);
+  }
+});
+
 test("a form of another site is refused unread, and a stranger's leads to the sign-in", async () => {
   const foreign = await post(WATCHLIST, { type: "sku", key: "A" }, { origin: "https://other.example" });
   assert.equal(foreign.status, 403);

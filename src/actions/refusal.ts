@@ -16,10 +16,15 @@ export class Refusal extends Error {
   }
 }
 
-export function invalid(message: string): Refusal {
-  return new Refusal("invalid", message);
+/** `field`: the one that the sentence is about; a form shows it there, too. */
+export function invalid(message: string, field?: string): Refusal {
+  return new Refusal("invalid", message, problemsOf(message, field));
 }
 
-export function impossible(message: string): Refusal {
-  return new Refusal("impossible", message);
+export function impossible(message: string, field?: string): Refusal {
+  return new Refusal("impossible", message, problemsOf(message, field));
+}
+
+function problemsOf(sentence: string, name: string | undefined): Refusal["problems"] {
+  return name === undefined ? [] : [{ name, sentence }];
 }

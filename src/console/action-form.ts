@@ -6,7 +6,16 @@ import type { Html } from "../lib/html.ts";
 import { html } from "../lib/html.ts";
 import type { ActionCall, FormAction, FormOutcome } from "./action.ts";
 import type { Page, PageCall, PageParameters } from "./page.ts";
-import { actionForm, areaField, filledIn, refusal, selectField, textField } from "./views/form.ts";
+import {
+  actionForm,
+  areaField,
+  boxes,
+  filledIn,
+  problemOf,
+  refusal,
+  selectField,
+  textField,
+} from "./views/form.ts";
 
 type FormCaller = FaceCaller & Pick<ControlTools, "connecting">;
 
@@ -132,10 +141,18 @@ export function drawField(
     case "choice":
       return selectField(call, action, { ...labelled, options: choices });
     case "choices":
-      return html`<fieldset>
-        <legend>${label}</legend>
-        ${choices.map(([each, text]) => checkBox(call, action, name, { value: each, text, isChosen: value?.split(",").includes(each) === true }))}
-      </fieldset>`;
+      return boxes(
+        call,
+        action,
+        { name, legend: label },
+        choices.map(([each, text]) =>
+          checkBox(call, action, name, {
+            value: each,
+            text,
+            isChosen: value?.split(",").includes(each) === true,
+          }),
+        ),
+      );
     case "flag":
       return checkBox(call, action, name, { value: "yes", text: label, isChosen: value === "yes" });
     case "lines":
@@ -147,15 +164,17 @@ export function drawField(
 
 /** A box of a field that takes some of a few values; a refused form keeps what was ticked. */
 export function checkBox(
-  { refusedForm }: PageCall,
+  call: PageCall,
   action: string,
   name: string,
   { value, text, isChosen = false }: { value: string; text: Html | string; isChosen?: boolean },
 ): Html {
+  const { refusedForm } = call;
+  const isWrong = problemOf(call, action, name) !== null;
   const isTicked =
     refusedForm?.action === action ? refusedForm.values.getAll(name).includes(value) : isChosen;
   return html`<label class="check"
-    ><input type="checkbox" name="${name}" value="${value}" ${isTicked && html` checked=""`} /> ${text}</label
+    ><input type="checkbox" name="${name}" value="${value}" ${isTicked && html` checked=""`}${isWrong && html` aria-invalid="true"`} /> ${text}</label
   >`;
 }
 
@@ -171,13 +190,15 @@ export function radios(
   }: { legend: string; choices: readonly (readonly [value: string, text: Html | string])[]; value: string },
 ): Html {
   const chosen = filledIn(call, action, name, value);
-  return html`<fieldset>
-    <legend>${legend}</legend>
-    ${choices.map(
+  return boxes(
+    call,
+    action,
+    { name, legend, isOne: true },
+    choices.map(
       ([each, text]) =>
         html`<label class="check"
           ><input type="radio" name="${name}" value="${each}" ${each === chosen && html` checked=""`} /> ${text}</label
         >`,
-    )}
-  </fieldset>`;
+    ),
+  );
 }

@@ -405,7 +405,7 @@ type Address = { address: string; shownAddress: string };
 function mailAddress(address: string, { smtp }: PushOptions): Address {
   if (smtp === null) throw impossible("This service sends no mail: its operator has to set SMTP_URL.");
   if (!MAIL_ADDRESS.test(address))
-    throw invalid("The address must be one e-mail address, such as team@shop.example.");
+    throw invalid("The address must be one e-mail address, such as team@shop.example.", "address");
   return { address, shownAddress: address };
 }
 
@@ -414,12 +414,13 @@ function webAddress(given: string, { allowedNetworks: allowed }: PushOptions): A
   const url = URL.parse(given);
   const protocols = allowed.rules.length > 0 ? ["https:", "http:"] : ["https:"];
   if (url === null || !protocols.includes(url.protocol) || url.username !== "" || url.password !== "")
-    throw invalid("The address must begin with https:// and have no user or password in it.");
+    throw invalid("The address must begin with https:// and have no user or password in it.", "address");
   const host = hostOf(url);
   const literal = isIP(host) === 0 && isLoopbackHost(host) ? "127.0.0.1" : host;
   if (isIP(literal) !== 0 && !isAllowed(literal, { protocol: url.protocol, allowed }))
     throw invalid(
       "The address must be a public one: the operator of this service has to allow other networks.",
+      "address",
     );
   url.hash = "";
   return { address: url.href, shownAddress: url.origin };

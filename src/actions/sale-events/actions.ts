@@ -63,7 +63,7 @@ export const addSaleEvent = defineAction({
     ),
   },
   run: async (context, { label, starts_on, ends_on, skus, slug, expects }) => {
-    if (ends_on < starts_on) throw invalid("The last day must not be before the first day.");
+    if (ends_on < starts_on) throw invalid("The last day must not be before the first day.", "ends_on");
     const event: SaleEventRow = {
       slug: slug ?? readSlug("Slug", slugOf(label)),
       label,
@@ -150,7 +150,7 @@ async function requireSkus({ connection, workspace }: ActionContext, skus: reado
   if (unknown.length === 0) return;
   const named = unknown.slice(0, MOST_NAMED).map(quoted).join(", ");
   const more = unknown.length > MOST_NAMED ? ` and ${unknown.length - MOST_NAMED} more` : "";
-  throw impossible(`The catalogue of ${workspace.shop_domain} has no sku ${named}${more}.`);
+  throw impossible(`The catalogue of ${workspace.shop_domain} has no sku ${named}${more}.`, "skus");
 }
 
 function requireExpected(expects: "new" | "known" | null, isNew: boolean, slug: string): void {

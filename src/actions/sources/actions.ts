@@ -104,7 +104,7 @@ export const disconnectSource = defineAction({
     `The credentials of ${name} are deleted and nothing new is read. Disconnect it?`,
   run: async ({ connection, workspace }, { source: name, typed: confirmed }) => {
     const { shop_key: shopKey, shop_domain: domain } = workspace;
-    if (confirmed !== null && confirmed !== name) throw invalid(`Type ${name} to disconnect it.`);
+    if (confirmed !== null && confirmed !== name) throw invalid(`Type ${name} to disconnect it.`, "typed");
     const found = await findConnection(connection, shopKey, name);
     if (found === null) {
       throw impossible(

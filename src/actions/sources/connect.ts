@@ -179,14 +179,14 @@ export function placeOf(
 ): { shop: string | null; url: string } {
   if (source.address === null && shop !== null && !isShopHost(shop)) {
     const given = actor.session === null ? `, not ${quoted(shop)}` : "";
-    throw invalid(`The shop must be its name at Shopify, such as my-store.myshopify.com${given}.`);
+    throw invalid(`The shop must be its name at Shopify, such as my-store.myshopify.com${given}.`, "shop");
   }
   if (address !== null && actor.session !== null && !mayNameAddress(connecting)) {
-    throw invalid("The address cannot be chosen here: leave it out.");
+    throw invalid("The address cannot be chosen here: leave it out.", "address");
   }
   if (source.address !== null) return { shop: null, url: address ?? source.address };
   if (address !== null) return { shop, url: readAddress(address) };
-  if (shop === null) throw invalid("Name the shop, such as my-store.myshopify.com.");
+  if (shop === null) throw invalid("Name the shop, such as my-store.myshopify.com.", "shop");
   return { shop, url: `https://${shop}` };
 }
 
@@ -195,6 +195,7 @@ function readAddress(value: string): string {
   if (url !== null && isShopUrl(url)) return url.href.replace(/(?<!\/)\/+$/u, "");
   throw invalid(
     "The address must be a shop's, such as https://my-store.myshopify.com (another only on this machine itself).",
+    "address",
   );
 }
 
@@ -211,7 +212,7 @@ function secretsOf({ key, otherSecrets }: Source, input: InputOf<SecretFields>):
     const text = input[`secret-${secret}`] ?? null;
     if (text === null && secret !== key.secret) return [];
     if (text !== null && KEY.test(text)) return [[secret, text]];
-    throw invalid(`The ${title} must be one word of letters, digits and signs.`);
+    throw invalid(`The ${title} must be one word of letters, digits and signs.`, `secret-${secret}`);
   });
   return Object.fromEntries(given.flat()) as Secrets;
 }

@@ -71,7 +71,7 @@ export const linkSource = defineAction({
     const { workspace, actor, keys, now } = context;
     const { publicUrl } = requireReady(context.connecting);
     const { shop, url } = placeOf(context, input);
-    if (shop === null) throw invalid("Name the shop, such as my-store.myshopify.com.");
+    if (shop === null) throw invalid("Name the shop, such as my-store.myshopify.com.", "shop");
     const { shop_key: shopKey, shop_domain: domain } = workspace;
     const choices = settingsOf(input);
     const endsInConsole = actor.session !== null;

@@ -174,7 +174,7 @@ export const revokeToken = defineAction({
       };
     }
     if (typed !== null && typed !== token.name) {
-      throw invalid("The name is not that of this token: type it as it stands above.");
+      throw invalid("The name is not that of this token: type it as it stands above.", "typed_name");
     }
     const revokedAt = (await endToken(context.connection, context.workspace.shop_key, id)) as Date;
     return {

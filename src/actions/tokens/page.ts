@@ -12,7 +12,7 @@ import { definePage } from "../../console/page.ts";
 import type { PageCall, View } from "../../console/page.ts";
 import { codeToCopy } from "../../console/views/code.ts";
 import { facts } from "../../console/views/facts.ts";
-import { filledIn, textField } from "../../console/views/form.ts";
+import { boxes, filledIn, textField } from "../../console/views/form.ts";
 import { dataTable } from "../../console/views/table.ts";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
@@ -194,9 +194,11 @@ function expiryTexts(name: string, form: URLSearchParams): readonly string[] | u
 }
 
 function scopeBoxes(call: PageCall): Html {
-  return html`<fieldset>
-    <legend>${createToken.input.scopes.label}</legend>
-    ${SCOPES.map((scope) => {
+  return boxes(
+    call,
+    createToken.name,
+    { name: "scopes", legend: createToken.input.scopes.label },
+    SCOPES.map((scope) => {
       const endpoints = endpointsOf(scope);
       const isMissing = endpoints.some(({ entitlements }) =>
         entitlements.some((each) => !call.entitlements.includes(each)),
@@ -208,8 +210,8 @@ function scopeBoxes(call: PageCall): Html {
           ${isMissing && "The plan of this workspace does not include it."}</small
         >
       </p>`;
-    })}
-  </fieldset>`;
+    }),
+  );
 }
 
 function expiryFields(call: PageCall): Html {

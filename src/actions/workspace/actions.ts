@@ -107,7 +107,7 @@ export const eraseWorkspace = defineAction({
     const { connection, workspace, actor, now } = context;
     const { shop_key: shopKey, shop_domain: domain } = workspace;
     const isMeant = typed === null ? actor.session === null : domainOf(typed) === domain;
-    if (!isMeant) throw invalid(`Type the domain of this workspace, ${domain}, to have it erased.`);
+    if (!isMeant) throw invalid(`Type the domain of this workspace, ${domain}, to have it erased.`, "domain");
     const eraseAfter = new Date(now.getTime() + ERASE_DAYS * DAY_MS);
     if (!(await askForErasure(connection, shopKey, eraseAfter))) {
       throw impossible(`${domain} is already going to be erased.`);

@@ -163,7 +163,10 @@ async function firstLine(file) {
   const { value } = await reader.read();
   void reader.cancel().catch(() => {});
   // Excel puts a line of its own above the header, such as sep=;
-  const [line = ""] = new TextDecoder().decode(value).replace(/^"?sep=.*[\r\n]+/iu, "").split(/[\r\n]/u, 1);
+  const [line = ""] = new TextDecoder()
+    .decode(value)
+    .replace(/^"?sep=.*[\r\n]+/iu, "")
+    .split(/[\r\n]/u, 1);
   return line;
 }
 

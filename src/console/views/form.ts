@@ -72,10 +72,26 @@ export function actionForm({ href }: FormPlace, form: ActionForm, fields: readon
   </details>`;
 }
 
-/** Why a field of a refused form was refused. */
-function problemOf({ refusedForm }: FormPlace, action: string, name: string): string | null {
-  if (refusedForm?.action !== action) return null;
-  return refusedForm.refusal.problems.find((problem) => problem.name === name)?.sentence ?? null;
+/** Why a field was refused, in a form or in a query; null = it was not. */
+export function problemOf(call: FormPlace, action: string, name: string): string | null {
+  const { refusedForm } = call;
+  const ofForm = refusedForm?.action === action ? refusedForm.refusal.problems : [];
+  return wrongOf(call, name) ?? ofForm.find((problem) => problem.name === name)?.sentence ?? null;
+}
+
+/** Boxes or radios of one field, with why it was refused. A group has no `aria-invalid`; a group of radios has. */
+export function boxes(
+  call: FormPlace,
+  action: string,
+  { name, legend, isOne = false }: { name: string; legend: string; isOne?: boolean },
+  content: readonly Html[],
+): Html {
+  const wrong = problemOf(call, action, name);
+  const id = idOf(action, name);
+  return html`<fieldset ${wrong !== null && isOne && html` role="radiogroup" aria-invalid="true"`} ${wrong !== null && html` aria-describedby="${id}-hint"`}>
+    <legend>${legend}</legend>
+    ${content} ${wrong !== null && html`<small id="${id}-hint" class="wrong">${wrong}</small>`}
+  </fieldset>`;
 }
 
 /** One field of the form of an action. A password is not shown again; what a query was refused for stands beside its field. */
@@ -83,7 +99,7 @@ export function textField(call: FormPlace, action: string, field: InputField): H
   const { name, type = "text", isRequired = true } = field;
   const id = idOf(action, name);
   const value = type === "password" ? "" : filledIn(call, action, name, field.value);
-  const wrong = wrongOf(call, name) ?? problemOf(call, action, name);
+  const wrong = problemOf(call, action, name);
   const isShown = value === "" || (SHOWN_BY[type] ?? /^/u).test(value);
   return labelled(
     id,
@@ -95,8 +111,7 @@ export function textField(call: FormPlace, action: string, field: InputField): H
       value="${value}"
       autocomplete="off"
       ${isRequired && html` required=""`}
-      ${wrong !== null && html` aria-invalid="true"`}
-      ${(wrong !== null || field.hint !== undefined) && html` aria-describedby="${id}-hint"`}
+      ${wrong !== null && html` aria-invalid="true"`} ${(wrong !== null || field.hint !== undefined) && html` aria-describedby="${id}-hint"`}
     />`,
   );
 }
@@ -108,10 +123,11 @@ export function selectField(call: FormPlace, action: string, field: SelectField)
   const { name, options } = field;
   const id = idOf(action, name);
   const value = filledIn(call, action, name, field.value);
+  const wrong = problemOf(call, action, name);
   return labelled(
     id,
-    field,
-    html`<select id="${id}" name="${name}" ${field.hint !== undefined && html` aria-describedby="${id}-hint"`}>
+    { ...field, wrong },
+    html`<select id="${id}" name="${name}" ${wrong !== null && html` aria-invalid="true"`} ${(wrong !== null || field.hint !== undefined) && html` aria-describedby="${id}-hint"`}>
       ${options.map(
         ([each, text]) =>
           html`<option value="${each}" ${each === value && html` selected=""`}>${text}</option>`,
@@ -124,11 +140,12 @@ export function areaField(call: FormPlace, action: string, field: AreaField): Ht
   const { name, isRequired = true } = field;
   const id = idOf(action, name);
   const value = filledIn(call, action, name, field.value);
+  const wrong = problemOf(call, action, name);
   // A browser leaves out the first line break of a text area.
   return labelled(
     id,
-    field,
-    html`<textarea id="${id}" name="${name}" rows="5" autocomplete="off" ${isRequired && html` required=""`} ${field.hint !== undefined && html` aria-describedby="${id}-hint"`}>${`\n${value}`}</textarea>`,
+    { ...field, wrong },
+    html`<textarea id="${id}" name="${name}" rows="5" autocomplete="off" ${isRequired && html` required=""`} ${wrong !== null && html` aria-invalid="true"`} ${(wrong !== null || field.hint !== undefined) && html` aria-describedby="${id}-hint"`}>${`\n${value}`}</textarea>`,
   );
 }
 
