@@ -2,12 +2,12 @@
  * Replays stores day by day: npm run backtest [-- <import folder>…]
  * Prints whether intervals hold what they should (M6) and what that does to spikes (M16), when early warnings (M17) would have been given, beside M16's day, and how good outlooks (M18) would have been.
  */
-import { OPERATOR } from "../src/control/actor.ts";
+import { OPERATOR } from "../src/actions/actor.ts";
 import { existsSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { withContext } from "../bench/context.ts";
 import type { BenchContext } from "../bench/context.ts";
-import { writeDemoFolder } from "../src/control/demo.ts";
+import { writeDemoFolder } from "../src/demo/demo-workspace.ts";
 import { dayOfInstant, dayToText } from "../src/lib/month.ts";
 import { importFolder } from "../src/sync/connectors/csv/import-folder.ts";
 import { countSpikes, scoreHalves, scoreMadeOrders } from "./clusters.ts";

@@ -1,7 +1,7 @@
 import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openKeys } from "../src/control/installation-secret.ts";
+import { openKeys } from "../src/actions/installation/secrets.ts";
 import { migrateInstallation, openInstallation } from "../src/installation.ts";
 import type { Installation } from "../src/installation.ts";
 import { readConfig } from "../src/config.ts";

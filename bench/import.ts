@@ -12,7 +12,7 @@ import { createToken } from "../src/actions/tokens/actions.ts";
 import { startService } from "../src/app.ts";
 import { createServiceLogger } from "../src/cli/service-logger.ts";
 import { readConfig } from "../src/config.ts";
-import { OPERATOR } from "../src/control/actor.ts";
+import { OPERATOR } from "../src/actions/actor.ts";
 import { writeDemoStore } from "../src/demo/demo-store.ts";
 import type { Database } from "../src/store/database.ts";
 import type { BenchContext } from "./context.ts";

@@ -16,7 +16,7 @@ const SUITES: readonly { name: string; files: readonly string[] }[] = [
   {
     name: "generated and corpus inputs, over REST and as arguments of tools",
     files: [
-      "tests/input-corpus.pg.test.ts",
+      "tests/unknown-names.pg.test.ts",
       "tests/mcp-arguments.pg.test.ts",
       "tests/mcp-transport.pg.test.ts",
     ],

@@ -5,7 +5,7 @@
  */
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
-import { globSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { constants, tmpdir } from "node:os";
 import { dirname, join, matchesGlob } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -138,7 +138,8 @@ function run(files: string[], options: string[], serverUrl: string | undefined):
   });
 }
 
-const FILES_PER_BATCH = 8;
+const FILES_PER_BATCH = 12;
+const SHARED_SERVICE = "tests/support/shared-service.ts";
 
 /**
  * Calls `use` with entries that run several test files each, one after the other in one process: to start Node.js and load what
@@ -164,11 +165,16 @@ async function withBatches<Result>(
 }
 
 function entryOf(files: readonly string[]): string {
-  const suites = files.map((file) => {
-    const address = pathToFileURL(join(project, file)).href;
-    return `suite(${JSON.stringify(file)}, async () => { await import(${JSON.stringify(address)}); });\n`;
-  });
-  return `import { suite } from "node:test";\n${suites.join("")}`;
+  const addressOf = (file: string): string => JSON.stringify(pathToFileURL(join(project, file)).href);
+  const usesShared = files.some((file) =>
+    readFileSync(join(project, file), "utf8").includes("shared-service.ts"),
+  );
+  // What suites share is loaded before them: it would belong to the first of them otherwise, and end with it.
+  const shared = usesShared ? `import ${addressOf(SHARED_SERVICE)};\n` : "";
+  const suites = files.map(
+    (file) => `suite(${JSON.stringify(file)}, async () => { await import(${addressOf(file)}); });\n`,
+  );
+  return `${shared}import { suite } from "node:test";\n${suites.join("")}`;
 }
 
 process.exitCode = await main(process.argv.slice(2));

@@ -5,13 +5,14 @@ import { createAdmitMember } from "./admission/admit-member.ts";
 import type { Operation } from "./admission/operation.ts";
 import { createShopNodes } from "./admission/shop-nodes.ts";
 import { startUsageWriter } from "./admission/usage-writer.ts";
-import { publicConsole } from "./control/console-address.ts";
-import { pushOptions } from "./control/push-options.ts";
-import { requireWorkerPlace } from "./control/distribute.ts";
-import { openKeys } from "./control/installation-secret.ts";
+import { connectingOf } from "./actions/sources/connect.ts";
+import { publicConsole } from "./actions/console-address.ts";
+import { pushOptions } from "./push/options.ts";
+import { requireWorkerPlace } from "./actions/installation/schema.ts";
+import { openKeys } from "./actions/installation/secrets.ts";
 import { createDocs } from "./http/docs.ts";
 import { createServer } from "./http/server.ts";
-import type { Surface } from "./http/server.ts";
+import type { RouteGroup } from "./http/server.ts";
 import { createIdentity } from "./identity/identity.ts";
 import {
   openPool,
@@ -24,14 +25,14 @@ import {
 import type { Installation, ServingDatabases } from "./installation.ts";
 import { challengeKeyOf } from "./lib/keys.ts";
 import type { Keys } from "./lib/keys.ts";
-import { createMcpSurface } from "./mcp/surface.ts";
+import { createMcpRoutes } from "./mcp/transport.ts";
 import { createOperatorRoutes, listenForOperators } from "./operations/health.ts";
 import { createMetrics } from "./operations/metrics.ts";
 import type { Metrics } from "./operations/metrics.ts";
 import { createConnectors, PINNED_APIS } from "./sync/connectors/sources.ts";
 import { openCredentials } from "./sync/credentials.ts";
-import { appOf, createPlatformSurfaces } from "./platform-surfaces.ts";
-import { createGate, createOperations, linkedConsole } from "./request-path.ts";
+import { createPlatformRoutes } from "./platform-routes.ts";
+import { createGuard, createOperations, linkedConsole } from "./request-path.ts";
 import type { Database } from "./store/database.ts";
 import type { Tracing } from "./operations/tracing.ts";
 import { createDeliveries } from "./worker/deliveries.ts";
@@ -74,28 +75,28 @@ export async function startService(
   const nodeOfShop = databases.nodes === null ? null : createShopNodes(databases.admission);
   const usage = startUsageWriter({ database: databases.ingest, nodeOfShop, log: logger });
   const counters = { metrics, countUsage: usage.count };
-  const gate = createGate(config, keys, { ...databases, nodeOfShop }, counters);
-  const operations = createOperations(config, gate, keys);
+  const guard = createGuard(config, keys, { ...databases, nodeOfShop }, counters);
+  const operations = createOperations(config, guard, keys);
   const docs = createDocs(config);
   const server = createServer({
     operations,
     surfaces: [
-      createMcpSurface({
+      createMcpRoutes({
         operations,
-        admit: gate.admit,
+        admit: guard.admit,
         allowedOrigins: config.mcpAllowedOrigins,
         onToolError: metrics.countToolError,
       }),
       ...docs.surfaces,
       ...(config.hasConsole ? await createConsoleSurfaces(config, keys, databases, operations) : []),
-      ...createPlatformSurfaces(config, keys, databases.ingest, {
+      ...createPlatformRoutes(config, keys, databases.ingest, {
         log: logger,
         onRefusedWebhook: metrics.countRefusedWebhook,
       }),
     ],
     logger,
     metrics,
-    quotaOf: (authorization) => quotaOfToken(gate.admit, authorization),
+    quotaOf: (authorization) => quotaOfToken(guard.admit, authorization),
     trustedProxies: config.trustedProxies,
     notFoundPage: docs.notFoundPage,
     registerOperationsRoutes: (api) => {
@@ -124,7 +125,7 @@ async function createConsoleSurfaces(
   keys: Keys,
   { console: database, exporting }: Pick<ServingDatabases, "console" | "exporting">,
   operations: readonly Operation[],
-): Promise<Surface[]> {
+): Promise<RouteGroup[]> {
   // Imported here, because it takes memory that a server without the console need not have.
   const { createConsole } = await import("./console/console.ts");
   const now = (): Date => new Date();
@@ -136,7 +137,7 @@ async function createConsoleSurfaces(
       database,
       keys,
       exporting,
-      connecting: { publicUrl: config.publicUrl, app: appOf(config) },
+      connecting: connectingOf(config),
       push: pushOptions(config),
       retention: config,
     },

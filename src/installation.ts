@@ -17,7 +17,7 @@ import type { NodeDatabases } from "./store/node-databases.ts";
 import { hasCitus } from "./store/queries/distribute.ts";
 import { findsViewsFirst, readsViews } from "./store/queries/shop-views.ts";
 import { appliedMigrations } from "./store/queries/schema.ts";
-import type { Role } from "./store/role-rights.ts";
+import type { DatabaseRole } from "./store/role-rights.ts";
 import { createLogins, loginUrl } from "./store/roles.ts";
 import { findMissingShopView } from "./store/shop-views.ts";
 import { rebuildMarkedShops } from "./sync/rebuild.ts";
@@ -41,7 +41,7 @@ export type Installation = {
   /** The owner's, or the worker's where the owner's is kept from this process. */
   databaseUrl: string;
   /** Where what serves connects, each part as its role. */
-  roleUrls: Readonly<Record<Role, string>>;
+  roleUrls: Readonly<Record<DatabaseRole, string>>;
   /** null = the database of DATABASE_URL. */
   embedded: EmbeddedDatabase | null;
   dataFolder: string;
@@ -78,7 +78,7 @@ export async function openInstallation(config: Config, log: Log): Promise<Instal
     await embedded?.release();
   };
   if (embedded !== null) {
-    const passwordOf = (role: Role): string => embeddedPassword(databaseUrl, role);
+    const passwordOf = (role: DatabaseRole): string => embeddedPassword(databaseUrl, role);
     await createLogins(database, passwordOf).catch(async (error: unknown) => {
       await close();
       throw error;
@@ -97,7 +97,8 @@ export async function openInstallation(config: Config, log: Log): Promise<Instal
 
 function roleUrlsOf(config: Config, databaseUrl: string): Installation["roleUrls"] {
   if (config.databaseUrl === null && config.databaseWorkerUrl === null) {
-    const urlOf = (role: Role): string => loginUrl(databaseUrl, role, embeddedPassword(databaseUrl, role));
+    const urlOf = (role: DatabaseRole): string =>
+      loginUrl(databaseUrl, role, embeddedPassword(databaseUrl, role));
     return { reader: urlOf("reader"), admission: urlOf("admission"), worker: urlOf("worker") };
   }
   return {
@@ -108,11 +109,11 @@ function roleUrlsOf(config: Config, databaseUrl: string): Installation["roleUrls
 }
 
 /** Derived from the owner's, which is random and kept in a file of mode 0600: there is nothing more to keep. */
-function embeddedPassword(databaseUrl: string, role: Role): string {
+function embeddedPassword(databaseUrl: string, role: DatabaseRole): string {
   return createHmac("sha256", new URL(databaseUrl).password).update(`login of ${role}`).digest("hex");
 }
 
-const ROLE_OPTIONS: Readonly<Record<Role, string>> = {
+const ROLE_OPTIONS: Readonly<Record<DatabaseRole, string>> = {
   reader: "DATABASE_READER_URL",
   admission: "DATABASE_ADMISSION_URL",
   worker: "DATABASE_WORKER_URL",
@@ -183,7 +184,7 @@ export async function finishMigration({ database }: Installation, log: Log): Pro
 export function openPool(
   { roleUrls }: Installation,
   logger: FastifyBaseLogger,
-  role: Role,
+  role: DatabaseRole,
   options: Pick<DatabaseOptions, "applicationName" | "maxConnections" | "statementTimeoutMs"> &
     Partial<DatabaseOptions>,
 ): DatabasePool {
@@ -225,7 +226,7 @@ export async function openServingDatabases(
     throw new ConfigError([WORKER_ALONE]);
   }
   const isOnCitus = await hasCitus(installation.database);
-  const open = (name: string, role: Role, options: Partial<DatabaseOptions> = {}): DatabasePool =>
+  const open = (name: string, role: DatabaseRole, options: Partial<DatabaseOptions> = {}): DatabasePool =>
     openPool(installation, logger, role, {
       applicationName: `returns-${name}`,
       maxConnections: config.maxConnections,
@@ -250,7 +251,7 @@ export async function openServingDatabases(
       statementTimeoutMs: LONGEST_WAIT_MS,
     });
   const nodes = (await isDistributed(installation.database))
-    ? openNodeDatabases({ entrance: admission, url: installation.roleUrls.admission, open: openNode })
+    ? openNodeDatabases({ coordinator: admission, url: installation.roleUrls.admission, open: openNode })
     : null;
   const close = async (): Promise<void> => {
     await nodes?.close();

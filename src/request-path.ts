@@ -2,7 +2,7 @@ import { createAdmit } from "./admission/admit.ts";
 import { createAnswers } from "./admission/answers.ts";
 import { createGiveBack } from "./admission/give-back.ts";
 import { createOperation } from "./admission/operation.ts";
-import type { Gate, Handler, Operation } from "./admission/operation.ts";
+import type { Guard, Handler, Operation } from "./admission/operation.ts";
 import type { NodeOfShop } from "./admission/shop-nodes.ts";
 import { createShopQueue } from "./admission/shop-queue.ts";
 import { createSnapshots } from "./admission/snapshot.ts";
@@ -32,12 +32,12 @@ export type RequestDatabases = {
 export type RequestCounters = { metrics: Metrics; countUsage: CountUsage };
 
 /** What each request passes before its handler. */
-export function createGate(
+export function createGuard(
   config: Config,
   keys: Keys,
   databases: RequestDatabases,
   { metrics, countUsage }: RequestCounters,
-): Gate {
+): Guard {
   const { admission, reading, nodes, nodeOfShop } = databases;
   return {
     admit: createAdmit({
@@ -71,9 +71,9 @@ export function linkedConsole({ hasConsole, publicUrl }: Config): string | null 
 }
 
 /** Every endpoint of the contract with its handler. */
-export function createOperations(config: Config, gate: Gate, keys: Keys): Operation[] {
+export function createOperations(config: Config, guard: Guard, keys: Keys): Operation[] {
   const handlers = createHandlers(createCursorCodec(keys.cursorKey), linkedConsole(config));
   return ENDPOINTS.map((endpoint: Endpoint) =>
-    createOperation(endpoint, handlers[endpoint.name as AnyEndpoint["name"]] as Handler<Endpoint>, gate),
+    createOperation(endpoint, handlers[endpoint.name as AnyEndpoint["name"]] as Handler<Endpoint>, guard),
   );
 }

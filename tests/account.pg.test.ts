@@ -1,17 +1,13 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { cookieOf, makeUserLink, postForm, signInAs } from "./support/console-person.ts";
 import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
 import { createTenant } from "./support/tenants.ts";
+import { use } from "./support/use.ts";
 
 /** One's own account and the fresh proof of who one is, over HTTP on this machine, without a browser. */
 
-let service: TestService;
-before(async () => {
-  service = await startTestService();
-});
-after(() => service.stop());
+const service = use(startTestService);
 
 const WRITES = [
   "/me/name",

@@ -7,32 +7,45 @@ import type { AdmissionQueue } from "../src/admission/admission-queue.ts";
 import { createToken, parseToken } from "../src/admission/token.ts";
 import type { ParsedToken } from "../src/admission/token.ts";
 import type { Database, Queryable } from "../src/store/database.ts";
-import { ALERTS, askTogether, openGate, pepper, times } from "./support/admission-gate.ts";
+import {
+  ALERTS,
+  askTogether,
+  openGuard,
+  openServingGuard,
+  pepper,
+  times,
+} from "./support/admission-guard.ts";
 import { createTestDatabase, openConnections } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
 import { waitOutMidnight } from "./support/midnight.ts";
 import { openTestPool } from "./support/service.ts";
 import { countedRequests, createTenant, createTokenOf } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
+import { countLockWaits } from "./support/locks.ts";
+import { refuseRows } from "./support/refused-rows.ts";
+import { eventually } from "./support/worker.ts";
 
 const EXPORT: Need = { scope: "read:exports", entitlements: ["api_access", "data_export"], counted: true };
 const UNCOUNTED: Need = { scope: null, entitlements: ["api_access"], counted: false };
 const STATEMENT_TIMEOUT_MS = 2000;
-
 let testDatabase: TestDatabase;
 let database: pg.Pool;
 let admission: Database;
+
+const openAdmission = (url: string): Database =>
+  openConnections(url, {
+    maxConnections: 8,
+    statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+    applicationName: "returns-admission",
+  });
 
 before(async () => {
   await waitOutMidnight();
   testDatabase = await createTestDatabase();
   database = openTestPool(testDatabase.url);
-  admission = openConnections(testDatabase.url, {
-    maxConnections: 8,
-    statementTimeoutMs: STATEMENT_TIMEOUT_MS,
-    applicationName: "returns-admission",
-  });
+  admission = openAdmission(testDatabase.url);
 });
+
 after(async () => {
   await admission.close();
   await database.end();
@@ -57,7 +70,7 @@ function requestOf({ token }: Tenant) {
 describe("requests of one shop that arrive together", () => {
   test("are checked in one statement, and each sees a count of its own, in order of arrival", async () => {
     const tenant = await createTenant(database, { dailyQuota: 100 });
-    const { admit, statements } = openGate(admission);
+    const { admit, statements } = openGuard(admission);
     const asked = await askTogether(admit, times(50, [tenant.token, ALERTS]));
     assert.deepEqual(
       asked,
@@ -69,7 +82,7 @@ describe("requests of one shop that arrive together", () => {
 
   test("that cross the quota pass exactly as far as it reaches, the first to arrive", async () => {
     const tenant = await createTenant(database, { dailyQuota: 10 });
-    const { admit, statements } = openGate(admission);
+    const { admit, statements } = openGuard(admission);
     await askTogether(admit, times(3, [tenant.token, ALERTS]));
     const asked = await askTogether(admit, times(20, [tenant.token, ALERTS]));
     assert.deepEqual(asked, [4, 5, 6, 7, 8, 9, 10, ...times(13, "rate_limited")]);
@@ -81,7 +94,7 @@ describe("requests of one shop that arrive together", () => {
 
   test("that are more than a whole day's quota use all of it on the first request of the day", async () => {
     const tenant = await createTenant(database, { dailyQuota: 2 });
-    const asked = await askTogether(openGate(admission).admit, times(4, [tenant.token, ALERTS]));
+    const asked = await askTogether(openGuard(admission).admit, times(4, [tenant.token, ALERTS]));
     assert.deepEqual(asked, [1, 2, "rate_limited", "rate_limited"]);
     assert.equal(await countedRequests(database, tenant), 2);
   });
@@ -92,7 +105,7 @@ describe("requests of one shop that arrive together", () => {
     const narrow = await createTokenOf(database, shopKey, { scopes: ["read:exports"] });
     const revoked = await createTokenOf(database, shopKey, { revokedAt: "2026-01-01T00:00:00Z" });
     const stranger = createToken(shopKey, pepper);
-    const { admit, statements } = openGate(admission);
+    const { admit, statements } = openGuard(admission);
     const asked = await askTogether(admit, [
       [revoked.token, ALERTS],
       [tenant.token, ALERTS],
@@ -133,10 +146,10 @@ describe("requests of one shop that arrive together", () => {
 
   test("of several processes over one quota: each count is given out once", async () => {
     const tenant = await createTenant(database, { dailyQuota: 100 });
-    const gates = Array.from({ length: 4 }, () => openGate(admission).admit);
+    const guards = Array.from({ length: 4 }, () => openGuard(admission).admit);
     const asked = await Promise.all(
       Array.from({ length: 40 }, (_, index) =>
-        askTogether(gates[index % 4] as Admit, times(7, [tenant.token, ALERTS])),
+        askTogether(guards[index % 4] as Admit, times(7, [tenant.token, ALERTS])),
       ),
     );
     const passed = asked.flat().filter((used) => typeof used === "number");
@@ -150,7 +163,7 @@ describe("requests of one shop that arrive together", () => {
 
 test("requests admitted together share one workspace, and another shop's is never among them", async () => {
   const tenants = await Promise.all(times(8, 0).map(() => createTenant(database)));
-  const { admit } = openGate(admission);
+  const { admit } = openGuard(admission);
   const admissions: Admission[] = await Promise.all(
     Array.from({ length: 200 }, (_, index) => admit(`Bearer ${tenants[index % 8]?.token}`, ALERTS)),
   );
@@ -159,4 +172,137 @@ test("requests admitted together share one workspace, and another shop's is neve
     assert.equal(workspace.shopDomain, tenants[index % 8]?.shopDomain);
     assert.equal(tokenId, tenants[index % 8]?.tokenId);
   }
+});
+
+describe("requests of many shops that arrive together", () => {
+  test("are checked in one statement, and each shop's are counted by themselves up to its own quota", async () => {
+    const quotas = Array.from({ length: 40 }, (_, index) => index % 5);
+    const tenants = await Promise.all(quotas.map((dailyQuota) => createTenant(database, { dailyQuota })));
+    const { admit, statements } = openGuard(admission);
+    const requests = times(3, tenants).flatMap((all) =>
+      all.map(({ token }): [string, Need] => [token, ALERTS]),
+    );
+    const asked = await askTogether(admit, requests);
+    assert.equal(statements(), 1);
+    for (const [index, quota] of quotas.entries()) {
+      const ofTenant = [0, 1, 2].map((round) => asked[round * quotas.length + index]);
+      assert.deepEqual(
+        ofTenant,
+        [1, 2, 3].map((used) => (used <= quota ? used : "rate_limited")),
+      );
+      assert.equal(await countedRequests(database, tenants[index] as Tenant), Math.min(3, quota));
+    }
+  });
+
+  test("of several processes: none waits for another in a circle, and each count of each shop is given out once", async () => {
+    const tenants = await Promise.all(times(12, 0).map(() => createTenant(database, { dailyQuota: 50 })));
+    const guards = times(4, 0).map(() => openGuard(admission).admit);
+    const rounds = Array.from({ length: 32 }, async (_, round) => {
+      // Each in another order, and the first ones all at once: the day's first requests of every shop.
+      const shops = tenants.map((__, index) => tenants[(index * 5 + round) % tenants.length] as Tenant);
+      const asked = await askTogether(
+        guards[round % 4] as Admit,
+        times(2, shops).flatMap((all) => all.map(({ token }): [string, Need] => [token, ALERTS])),
+      );
+      return asked.map((used, index) => ({ used, shop: shops[index % shops.length] as Tenant }));
+    });
+    const asked = (await Promise.all(rounds)).flat();
+    for (const tenant of tenants) {
+      const passed = asked.flatMap(({ used, shop }) =>
+        shop === tenant && typeof used === "number" ? [used] : [],
+      );
+      assert.deepEqual(
+        passed.toSorted((left, right) => left - right),
+        Array.from({ length: 50 }, (_, index) => index + 1),
+      );
+      assert.equal(await countedRequests(database, tenant), 50);
+    }
+  });
+
+  test("fail with their own shop alone when its part of the statement fails", async () => {
+    const tenants = await Promise.all(times(5, 0).map(() => createTenant(database)));
+    const broken = tenants[2] as Tenant;
+    const takeBack = await refuseRows(database, "daily_usage", "no_usage", `shop_key = ${broken.shopKey}`);
+    try {
+      const { admit } = openGuard(admission);
+      const outcomes = await Promise.allSettled(
+        times(2, tenants).flatMap((all) => all.map(({ token }) => admit(`Bearer ${token}`, ALERTS))),
+      );
+      assert.deepEqual(
+        outcomes.map(({ status }) => status),
+        times(2, ["fulfilled", "fulfilled", "rejected", "fulfilled", "fulfilled"]).flat(),
+      );
+      for (const tenant of tenants) {
+        assert.equal(await countedRequests(database, tenant), tenant === broken ? 0 : 2);
+      }
+    } finally {
+      await takeBack();
+    }
+  });
+});
+
+describe("a shop whose rows are locked", () => {
+  /** Keeps rows of a shop locked while `work` runs. */
+  async function whileLocked(table: string, tenant: Tenant, work: () => Promise<void>): Promise<void> {
+    const holder = await database.connect();
+    await holder.query("begin");
+    await holder.query(`select from ${table} where shop_key = $1 for update`, [tenant.shopKey]);
+    try {
+      await work();
+    } finally {
+      await holder.query("rollback");
+      holder.release();
+    }
+  }
+
+  test("fails its own requests and no more: the next ones pass, shops in the same statement never wait", async () => {
+    const tenants = await Promise.all(times(6, 0).map(() => createTenant(database)));
+    const [stuck, ...others] = tenants as [Tenant, ...Tenant[]];
+    const { admit, close } = await openServingGuard(admission, testDatabase.url, openAdmission);
+    await askTogether(admit, [[stuck.token, ALERTS]]);
+    await whileLocked("daily_usage", stuck, async () => {
+      let hasFailed = false;
+      const failing = Promise.allSettled(
+        times(3, 0).map(() => admit(`Bearer ${stuck.token}`, ALERTS).finally(() => (hasFailed = true))),
+      );
+      for (const used of [1, 2, 3]) {
+        const asked = await askTogether(
+          admit,
+          others.map(({ token }) => [token, ALERTS]),
+        );
+        assert.deepEqual(asked, times(others.length, used));
+      }
+      assert.equal(hasFailed, false, "the other shops waited");
+      const outcomes = await failing;
+      assert.ok(outcomes.every((outcome) => outcome.status === "rejected"));
+    });
+    assert.deepEqual(await askTogether(admit, times(2, [stuck.token, ALERTS])), [2, 3]);
+    await close();
+  });
+
+  for (const table of ["workspace", "api_token"]) {
+    test(`in ${table} on the day's first request delays no other, and is admitted once they are free`, async () => {
+      const [stuck, other] = [await createTenant(database), await createTenant(database)];
+      const { admit } = openGuard(admission);
+      let stuckRequest: Promise<unknown[]> | undefined;
+      await whileLocked(table, stuck, async () => {
+        stuckRequest = askTogether(admit, [[stuck.token, ALERTS]]);
+        assert.deepEqual(await askTogether(admit, [[other.token, ALERTS]]), [1]);
+        assert.deepEqual(await askTogether(admit, [[other.token, ALERTS]]), [2]);
+      });
+      assert.deepEqual(await stuckRequest, [1]);
+    });
+  }
+
+  test("that is locked for a moment by another server loses no request", async () => {
+    const tenant = await createTenant(database);
+    const { admit } = openGuard(admission);
+    await askTogether(admit, [[tenant.token, ALERTS]]);
+    let asked: Promise<unknown[]> | undefined;
+    await whileLocked("daily_usage", tenant, async () => {
+      asked = askTogether(admit, times(3, [tenant.token, ALERTS]));
+      await eventually(async () => (await countLockWaits(database)) === 1, "its statement waits");
+    });
+    assert.deepEqual(await asked, [2, 3, 4]);
+  });
 });

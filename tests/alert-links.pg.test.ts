@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 import pino from "pino";
 import { evaluateAlerts } from "../src/alerts/evaluate-alerts.ts";
 import { startService } from "../src/app.ts";
 import { readConfig } from "../src/config.ts";
 import { createStoreTenant, importStore } from "./support/import-store.ts";
-import { createCaller, serviceEnvironment, startTestService } from "./support/service.ts";
-import type { Caller, TestService } from "./support/service.ts";
+import { createCaller, serviceEnvironment } from "./support/service.ts";
+import { service } from "./support/shared-service.ts";
+import type { Caller } from "./support/service.ts";
 import { insertRows } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
 
@@ -21,10 +22,8 @@ const PUBLIC_URL = "https://returns.example";
 const MONTHS = ["2025-11", "2025-12", "2026-01", "2026-02", "2026-03", "2026-04", "2026-05"];
 const SKU = "Lamp & shade #1";
 
-let service: TestService;
 let tenant: Tenant;
 before(async () => {
-  service = await startTestService();
   tenant = await createStoreTenant(service);
   await importStore(service, tenant, {
     currencyCode: "EUR",
@@ -63,7 +62,6 @@ before(async () => {
     },
   ]);
 });
-after(() => service.stop());
 
 /** The alerts as a server with these options tells them. */
 async function alertsOf(options: Record<string, string>): Promise<Alert[]> {

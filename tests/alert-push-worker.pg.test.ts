@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { after, test } from "node:test";
 import { readList } from "../src/actions/action.ts";
 import { endpointList } from "../src/actions/alert-endpoints/actions.ts";
 import { clearWorkspace } from "../src/store/queries/workspace-clear.ts";
@@ -13,19 +13,15 @@ import { addTestEndpoint, deliveryEnvironment, notifyTools, writeAlerts } from "
 import { startReceiver } from "./support/receiver.ts";
 import type { Receiver } from "./support/receiver.ts";
 import { serviceEnvironment, startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
 import { createTenant } from "./support/tenants.ts";
 import { DEFAULT_RETENTION, eventually } from "./support/worker.ts";
+import { use } from "./support/use.ts";
 
 /** Workers that push: killed between sending and recording, several at once, with a receiver that hangs, and with a shop out of reach. */
 
-let service: TestService;
+const service = use(startTestService);
 const receivers: Receiver[] = [];
-before(async () => {
-  service = await startTestService();
-});
 after(async () => {
-  await service.stop();
   for (const receiver of receivers) await receiver.stop();
 });
 

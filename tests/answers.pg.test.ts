@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { after, describe, test } from "node:test";
 import type { TestContext } from "node:test";
 import { evaluateAlerts } from "../src/alerts/evaluate-alerts.ts";
 import type { Endpoint } from "../src/contract/endpoint.ts";
@@ -9,12 +9,11 @@ import { returnCostLeaderboard } from "../src/contract/return-cost-leaderboard.t
 import { returnRateLeaderboard } from "../src/contract/return-rate-leaderboard.ts";
 import { summary } from "../src/contract/summary.ts";
 import { timeseries } from "../src/contract/timeseries.ts";
-import type { Database } from "../src/store/database.ts";
 import { startServerProcess } from "./support/server-process.ts";
 import { leastParameters } from "./support/requests.ts";
-import { startTestService } from "./support/service.ts";
-import type { CalledAnswer, TestService } from "./support/service.ts";
-import { seedSmallStore } from "./support/small-store.ts";
+import { service } from "./support/shared-service.ts";
+import type { CalledAnswer } from "./support/service.ts";
+import { createSmallStore } from "./support/small-store.ts";
 import { changePlan, changeWorkspace, countedRequests, createTenant, insertRows } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
 import { eventually } from "./support/worker.ts";
@@ -29,21 +28,13 @@ const OF_COHORTS = (ENDPOINTS as readonly Endpoint[]).filter(
   ({ name }) => name !== "alerts" && name !== "entities",
 );
 
-let service: TestService;
-let writing: Database;
-
-before(async () => {
-  service = await startTestService();
-  writing = openConnections(service.databaseUrl);
-});
+const writing = openConnections(service.databaseUrl);
 after(async () => {
   await writing.close();
-  await service.stop();
 });
 
 async function seededTenant(options: Parameters<typeof createTenant>[1] = {}): Promise<Tenant> {
-  const tenant = await createTenant(service.database, options);
-  await seedSmallStore(service.database, tenant.shopKey);
+  const tenant = await createSmallStore(service.database, options);
   return tenant;
 }
 

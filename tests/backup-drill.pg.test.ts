@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { OPERATOR } from "../src/control/actor.ts";
+import { OPERATOR } from "../src/actions/actor.ts";
 import { ENDPOINTS } from "../src/contract/registry.ts";
 import { writeDemoStore } from "../src/demo/demo-store.ts";
 import type { Database } from "../src/store/database.ts";
@@ -160,7 +160,7 @@ test("a backup under load holds one moment, and answers elsewhere as that moment
     assert.ok(asked.length > 100, `${asked.length} questions`);
     const answers = await answersOf(service, asked);
     const { reading, seen } = underLoad(sync.shop.database, asked);
-    const made = await backUp(sync.shop.database, folder, { reading });
+    const made = await backUp(reading, folder);
     await seen.loaded;
     assert.notDeepEqual(await hashesOf(service.database), seen.hashes, "the load changed the source");
 

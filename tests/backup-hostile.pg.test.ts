@@ -7,10 +7,9 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { createHash } from "node:crypto";
 import { zstdCompressSync } from "node:zlib";
-import { OPERATOR } from "../src/control/actor.ts";
-import { readBackup, writeManifest } from "../src/control/backup-manifest.ts";
-import type { BackupTable, Manifest } from "../src/control/backup-manifest.ts";
-import { restoreBackup } from "../src/control/restore.ts";
+import { readBackup, writeManifest } from "../src/actions/installation/backup-folder.ts";
+import type { BackupTable, Manifest } from "../src/actions/installation/backup-folder.ts";
+import { restoreBackup } from "../src/actions/installation/actions.ts";
 import { backUp, createEmptyDatabase, createPlainDatabase, restoreInto, rowsIn } from "./support/backups.ts";
 import { runCommand } from "./support/command.ts";
 import { openConnections } from "./support/database.ts";
@@ -33,7 +32,7 @@ before(async () => {
   const source = await createPlainDatabase();
   const database = openConnections(source.url, { maxConnections: 2 });
   await openTestKeys(database);
-  await backUp(database, whole, { secret: TEST_SECRET });
+  await backUp(database, whole, TEST_SECRET);
   await database.close();
   await source.drop();
   const text = await readFile(join(whole, "manifest.json"), "utf8");
@@ -249,8 +248,8 @@ test("a file that is another one when it is read again is refused, and so is a l
       swap(join(folder, file));
     };
     const { signal } = new AbortController();
-    const request = { database, actor: OPERATOR, backup: await readBackup(folder), signal, onProgress };
-    await assert.rejects(restoreBackup(request), sentence);
+    const from = await readBackup(folder);
+    await assert.rejects(restoreBackup(from, { database, signal, onProgress }), sentence);
     await database.close();
     assert.equal(isSwapped, true);
   }

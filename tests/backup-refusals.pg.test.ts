@@ -3,10 +3,9 @@ import { cp, mkdtemp, readdir, readFile, rm, truncate, writeFile } from "node:fs
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { OPERATOR } from "../src/control/actor.ts";
-import { FORMAT, readBackup, writeManifest } from "../src/control/backup-manifest.ts";
-import type { Manifest } from "../src/control/backup-manifest.ts";
-import { restoreBackup, secretForRestore } from "../src/control/restore.ts";
+import { FORMAT, readBackup, writeManifest } from "../src/actions/installation/backup-folder.ts";
+import type { Manifest } from "../src/actions/installation/backup-folder.ts";
+import { restoreBackup, secretForRestore } from "../src/actions/installation/actions.ts";
 import type { Database } from "../src/store/database.ts";
 import {
   backUp,
@@ -40,7 +39,7 @@ before(async () => {
   await pool.end();
   await openTestKeys(database);
   whole = join(parent, "whole");
-  await backUp(database, whole, { secret: TEST_SECRET });
+  await backUp(database, whole, TEST_SECRET);
 });
 after(async () => {
   await database.close();
@@ -206,10 +205,8 @@ test("a restore whose database dies leaves it empty", async () => {
   const connections = openConnections(url.href, { maxConnections: 2 });
   try {
     let isCut = false;
-    const restoring = restoreBackup({
+    const restoring = restoreBackup(await readBackup(whole), {
       database: connections,
-      actor: OPERATOR,
-      backup: await readBackup(whole),
       signal: new AbortController().signal,
       onProgress: (label) => {
         if (isCut || !label.startsWith("Restoring order")) return;

@@ -1,11 +1,9 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import papaparse from "papaparse";
 import type { StoreFiles } from "./oracle/store.ts";
 import { createStoreTenant, importStore } from "./support/import-store.ts";
-import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
-import type { Tenant } from "./support/tenants.ts";
+import { service } from "./support/shared-service.ts";
 
 type Row = {
   key: string;
@@ -50,18 +48,12 @@ function storeFiles(): StoreFiles {
   };
 }
 
-let service: TestService;
-let tenant: Tenant;
-before(async () => {
-  service = await startTestService();
-  tenant = await createStoreTenant(service, { min_sold_units: 1 });
-  await importStore(service, tenant, {
-    currencyCode: "EUR",
-    asOf: "2026-06-01T00:00:00Z",
-    files: storeFiles(),
-  });
+const tenant = await createStoreTenant(service, { min_sold_units: 1 });
+await importStore(service, tenant, {
+  currencyCode: "EUR",
+  asOf: "2026-06-01T00:00:00Z",
+  files: storeFiles(),
 });
-after(() => service.stop());
 
 const ask = (path: string, params: Record<string, string>) =>
   service.call(path, { token: tenant.token, params: { ...MONTH, ...params }, isUnlimited: true });

@@ -8,8 +8,8 @@ import { openOperations } from "./support/operations.ts";
 import { createPerson, setRole } from "./support/people.ts";
 import { startTestService } from "./support/service.ts";
 import type { CalledAnswer, TestService } from "./support/service.ts";
-import { seedSmallStore } from "./support/small-store.ts";
-import { countedRequests, createTenant } from "./support/tenants.ts";
+import { createSmallStore } from "./support/small-store.ts";
+import { countedRequests } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
 
 const CONNECTIONS = 8;
@@ -29,8 +29,7 @@ before(async () => {
 after(() => service.stop());
 
 async function createShop(): Promise<Tenant> {
-  const tenant = await createTenant(service.database, { dailyQuota: 1000 });
-  await seedSmallStore(service.database, tenant.shopKey);
+  const tenant = await createSmallStore(service.database, { dailyQuota: 1000 });
   return tenant;
 }
 

@@ -9,8 +9,7 @@ import type { ConsoleMessage, Page } from "playwright-core";
 import { useChromium } from "./docs-chromium.ts";
 import { startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
-import { seedSmallStore } from "./support/small-store.ts";
-import { createTenant } from "./support/tenants.ts";
+import { createSmallStore } from "./support/small-store.ts";
 
 const root = join(import.meta.dirname, "..");
 const MONTHS = { start_month: "2025-03", end_month: "2026-02" };
@@ -22,8 +21,7 @@ let token: string;
 let folder: string;
 const chromium = useChromium(async () => {
   service = await startTestService();
-  const tenant = await createTenant(service.database);
-  await seedSmallStore(service.database, tenant.shopKey);
+  const tenant = await createSmallStore(service.database);
   token = tenant.token;
   folder = mkdtempSync(join(tmpdir(), "returns-client-browser-"));
   await promisify(execFile)(process.execPath, [join(root, "scripts/client-package.ts"), folder]);

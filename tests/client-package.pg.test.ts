@@ -5,22 +5,17 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { promisify } from "node:util";
-import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
-import { seedSmallStore } from "./support/small-store.ts";
-import { createTenant } from "./support/tenants.ts";
+import { service } from "./support/shared-service.ts";
+import { createSmallStore } from "./support/small-store.ts";
 
 const root = join(import.meta.dirname, "..");
 const run = promisify(execFile);
 
-let service: TestService;
 let token: string;
 /** A program's folder, with the package installed from its tarball. */
 let folder: string;
 before(async () => {
-  service = await startTestService();
-  const tenant = await createTenant(service.database);
-  await seedSmallStore(service.database, tenant.shopKey);
+  const tenant = await createSmallStore(service.database);
   token = tenant.token;
   folder = mkdtempSync(join(tmpdir(), "returns-client-"));
   const built = join(folder, "built");
@@ -34,7 +29,6 @@ before(async () => {
 });
 after(async () => {
   rmSync(folder, { recursive: true, force: true });
-  await service.stop();
 });
 
 /** Runs a program with the Node.js on the PATH: the oldest that is supported, or a newer one. */

@@ -9,9 +9,8 @@ import { Command } from "commander";
 import { addQueryCommands } from "../src/cli/query.ts";
 import type { Endpoint } from "../src/contract/endpoint.ts";
 import { ENDPOINTS } from "../src/contract/registry.ts";
-import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
-import { seedSmallStore } from "./support/small-store.ts";
+import { service } from "./support/shared-service.ts";
+import { createSmallStore } from "./support/small-store.ts";
 import { createTenant } from "./support/tenants.ts";
 
 type Ended = { code: number | null; out: string; error: string };
@@ -20,19 +19,15 @@ const MAIN = join(import.meta.dirname, "../src/cli/main.ts");
 const MONTHS = { start_month: "2025-03", end_month: "2025-05" };
 const MONTH_WORDS = ["--start-month", "2025-03", "--end-month", "2025-05"];
 
-let service: TestService;
 let token: string;
 let folder: string;
 before(async () => {
-  service = await startTestService();
-  const tenant = await createTenant(service.database);
-  await seedSmallStore(service.database, tenant.shopKey);
+  const tenant = await createSmallStore(service.database);
   token = tenant.token;
   folder = mkdtempSync(join(tmpdir(), "returns-query-"));
 });
 after(async () => {
   rmSync(folder, { recursive: true, force: true });
-  await service.stop();
 });
 
 /** Runs the command as a process of its own, with the token in the environment unless told otherwise. */

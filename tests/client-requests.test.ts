@@ -1,19 +1,30 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { inspect } from "node:util";
+import { once } from "node:events";
 import { createClient } from "../src/client/client.ts";
 import type { ClientOptions, ReturnsClient } from "../src/client/client.ts";
-import { ReturnsNetworkError } from "../src/client/errors.ts";
-import { cutOff, failureOf, page, refuse, startFailingServer, succeed } from "./support/failing-server.ts";
-import type { FailingServer } from "./support/failing-server.ts";
+import { ReturnsApiError, ReturnsNetworkError } from "../src/client/errors.ts";
+import {
+  breakOff,
+  cutOff,
+  failureOf,
+  hang,
+  page,
+  refuse,
+  startFailingServer,
+  succeed,
+} from "./support/failing-server.ts";
+import type { FailingServer, Step } from "./support/failing-server.ts";
 
 const TOKEN = "rta_live_a_token_that_must_not_be_shown";
 const MONTHS = { start_month: "2026-01", end_month: "2026-03" };
-
 let server: FailingServer;
+
 before(async () => {
   server = await startFailingServer();
 });
+
 after(async () => server.stop());
 
 function clientWith(options: Partial<ClientOptions> = {}): ReturnsClient {
@@ -117,4 +128,211 @@ test("A path in the base address is kept, and an address that cannot be right is
   for (const baseUrl of ["", "returns.example", "ftp://returns.example", "https://user:pw@returns.example"]) {
     assert.throws(() => clientWith({ baseUrl }), TypeError);
   }
+});
+
+const PASSING: [title: string, step: Step][] = [
+  ["a 429 whose Retry-After is 0", refuse(429, "rate_limited", { "Retry-After": "0" })],
+  ["a 429 without Retry-After", refuse(429, "rate_limited")],
+  ["a 500", refuse(500, "internal_error")],
+  ["a 502 of a proxy", page(502)],
+  ["a 503 of a proxy", page(503, { "Retry-After": "0" })],
+  ["a 504 of a proxy", page(504)],
+  ["a connection that is cut before the answer", cutOff],
+  ["a connection that breaks in the middle of the answer", breakOff],
+];
+
+for (const [title, step] of PASSING) {
+  test(`After ${title} the same request is sent again and succeeds`, async () => {
+    server.answerWith(step, step, succeed);
+    const result = await clientWith().summary(MONTHS);
+    assert.deepEqual(result.data, { sold_units: 1 });
+    assert.equal(result.requestId, "good");
+    assert.equal(result.quota, null);
+    assert.equal(server.requests.length, 3);
+    assert.equal(new Set(server.requests.map(({ url }) => url)).size, 1);
+  });
+}
+
+const FINAL: [title: string, step: Step, code: string, status: number][] = [
+  ["a 400", refuse(400, "invalid_request"), "invalid_request", 400],
+  ["a 401", refuse(401, "unauthorized"), "unauthorized", 401],
+  ["a 403", refuse(403, "forbidden"), "forbidden", 403],
+  ["a 404 of a proxy", page(404), "not_found", 404],
+  ["a 409", refuse(409, "not_ready"), "not_ready", 409],
+  ["a 413 of a proxy", page(413), "invalid_request", 413],
+  ["a code that is not of the closed list", refuse(403, "surprise"), "forbidden", 403],
+];
+
+for (const [title, step, code, status] of FINAL) {
+  test(`For ${title} no second request is sent, and the error says ${code}`, async () => {
+    server.answerWith(step, succeed);
+    const error = await failureOf(clientWith().summary(MONTHS));
+    assert.ok(error instanceof ReturnsApiError);
+    assert.deepEqual([error.code, error.status], [code, status]);
+    assert.equal(server.requests.length, 1);
+  });
+}
+
+test("Retries end after maxRetries with the last error", async () => {
+  server.answerWith(refuse(500, "internal_error"));
+  const error = await failureOf(clientWith({ maxRetries: 3 }).summary(MONTHS));
+  assert.ok(error instanceof ReturnsApiError);
+  assert.deepEqual(
+    [error.code, error.message, error.requestId],
+    ["internal_error", "Refused with 500.", "id-500"],
+  );
+  assert.equal(server.requests.length, 4);
+  server.answerWith(cutOff);
+  const cut = await failureOf(clientWith({ maxRetries: 0 }).summary(MONTHS));
+  assert.ok(cut instanceof ReturnsNetworkError);
+  assert.equal(cut.reason, "connection");
+  assert.equal(server.requests.length, 1);
+});
+
+test("A Retry-After of a second is waited for", async () => {
+  server.answerWith(refuse(429, "rate_limited", { "Retry-After": "1" }), succeed);
+  await clientWith().summary(MONTHS);
+  const [first, second] = server.requests;
+  assert.ok((second?.atMs ?? 0) - (first?.atMs ?? 0) >= 990);
+});
+
+test("A Retry-After until tomorrow is not waited for: the error comes at once and says when, and what is left", async () => {
+  const resetsAt = "2026-07-02T00:00:00.000Z";
+  server.answerWith(
+    refuse(429, "rate_limited", {
+      "Retry-After": "43200",
+      "X-RateLimit-Limit": "1000",
+      "X-RateLimit-Remaining": "0",
+      "X-RateLimit-Reset": resetsAt,
+    }),
+  );
+  const startedAtMs = Date.now();
+  const error = await failureOf(clientWith().summary(MONTHS));
+  assert.ok(error instanceof ReturnsApiError);
+  assert.ok(Date.now() - startedAtMs < 2000);
+  assert.equal(server.requests.length, 1);
+  assert.equal(error.retryAfterSeconds, 43_200);
+  assert.deepEqual(error.quota, { limit: 1000, remaining: 0, resetsAt: new Date(resetsAt) });
+});
+
+test("How long a Retry-After may be is the caller's choice, also when it is a date", async () => {
+  const inAMinute = new Date(Date.now() + 60_000).toUTCString();
+  for (const [value, wantedSeconds] of [
+    ["2", 2],
+    [inAMinute, 60],
+  ] as const) {
+    server.answerWith(refuse(503, "internal_error", { "Retry-After": value }), succeed);
+    const error = await failureOf(clientWith({ maxRetryWaitMs: 1999 }).summary(MONTHS));
+    assert.ok(error instanceof ReturnsApiError);
+    assert.ok(Math.abs((error.retryAfterSeconds ?? 0) - wantedSeconds) <= 1);
+    assert.equal(server.requests.length, 1);
+  }
+});
+
+test("A service that says nothing is given up after timeoutMs, for each try", async () => {
+  server.answerWith(hang);
+  const startedAtMs = Date.now();
+  const error = await failureOf(clientWith({ timeoutMs: 100, maxRetries: 1 }).summary(MONTHS));
+  assert.ok(error instanceof ReturnsNetworkError);
+  assert.equal(error.reason, "timeout");
+  assert.equal(server.requests.length, 2);
+  assert.ok(Date.now() - startedAtMs >= 190);
+  server.answerWith(hang, succeed);
+  await clientWith().summary(MONTHS, { timeoutMs: 100 });
+});
+
+test("A body that stops in the middle runs into the same time limit", async () => {
+  server.answerWith((response) => {
+    response.writeHead(200, { "Content-Type": "application/json" });
+    response.write('{"data":');
+  });
+  const error = await failureOf(clientWith({ timeoutMs: 100, maxRetries: 0 }).summary(MONTHS));
+  assert.ok(error instanceof ReturnsNetworkError);
+  assert.equal(error.reason, "timeout");
+});
+
+test("An aborted call rejects with the reason of its signal: before, while asking, and while it waits", async () => {
+  const reason = new Error("no longer needed");
+  const early = failureOf(clientWith().summary(MONTHS, { signal: AbortSignal.abort(reason) }));
+  assert.equal(await early, reason);
+  for (const step of [hang, refuse(503, "internal_error", { "Retry-After": "10" })]) {
+    server.answerWith(step);
+    const controller = new AbortController();
+    setTimeout(() => controller.abort(reason), 150);
+    const startedAtMs = Date.now();
+    assert.equal(await failureOf(clientWith().summary(MONTHS, { signal: controller.signal })), reason);
+    assert.ok(Date.now() - startedAtMs < 5000);
+    assert.equal(server.requests.length, 1);
+  }
+});
+
+test("An answer of something else is not taken for data, nor asked for again", async () => {
+  const json: Step = (response) => {
+    response.writeHead(200, { "Content-Type": "application/json" });
+    response.end('{"ok":true}');
+  };
+  for (const step of [page(200), json]) {
+    server.answerWith(step);
+    const error = await failureOf(clientWith().summary(MONTHS));
+    assert.ok(error instanceof ReturnsNetworkError);
+    assert.equal(error.reason, "unreadable_answer");
+    assert.equal(server.requests.length, 1);
+  }
+  server.answerWith(page(200));
+  const error = await failureOf(clientWith().exportReport(MONTHS));
+  assert.ok(error instanceof ReturnsNetworkError);
+});
+
+test("An export's pieces arrive while the service still writes, and a slow reader is not timed out", async () => {
+  let write: ((text: string | null) => void) | undefined;
+  server.answerWith((response) => {
+    response.writeHead(200, { "Content-Type": "text/csv; charset=utf-8" });
+    write = (text) => void (text === null ? response.end() : response.write(text));
+    write("first\r\n");
+  });
+  const { stream } = await clientWith({ timeoutMs: 300 }).exportReport(MONTHS);
+  const reader = stream.getReader();
+  const read = async (): Promise<string> => new TextDecoder().decode((await reader.read()).value);
+  assert.equal(await read(), "first\r\n");
+  await new Promise((done) => setTimeout(done, 500));
+  write?.("second\r\n");
+  assert.equal(await read(), "second\r\n");
+  write?.(null);
+  assert.equal((await reader.read()).done, true);
+});
+
+test("An export that breaks off, or stops, fails while it is read and is not asked for again", async () => {
+  const start: Step = (response) => {
+    response.writeHead(200, { "Content-Type": "text/csv; charset=utf-8" });
+    response.write("section,value\r\n");
+  };
+  for (const [reason, step, options] of [
+    ["connection", (...given) => (start(...given), setTimeout(() => given[0].socket?.destroy(), 50)), {}],
+    ["timeout", start, { timeoutMs: 500 }],
+  ] as [string, Step, Partial<ClientOptions>][]) {
+    server.answerWith(step);
+    const file = await clientWith(options).exportReport(MONTHS);
+    const error = await failureOf(file.text());
+    assert.ok(error instanceof ReturnsNetworkError);
+    assert.equal(error.reason, reason);
+    assert.equal(server.requests.length, 1);
+  }
+});
+
+test("An abort ends an export that is being read; so does cancelling it", async () => {
+  const closes: Promise<unknown>[] = [];
+  const start: Step = (response) => {
+    closes.push(once(response, "close", { signal: AbortSignal.timeout(30_000) }));
+    response.writeHead(200, { "Content-Type": "text/csv; charset=utf-8" });
+    response.write("section,value\r\n");
+  };
+  server.answerWith(start);
+  const controller = new AbortController();
+  const file = await clientWith().exportReport(MONTHS, { signal: controller.signal });
+  const reason = new Error("enough");
+  setTimeout(() => controller.abort(reason), 50);
+  assert.equal(await failureOf(file.text()), reason);
+  await (await clientWith().exportReport(MONTHS)).stream.cancel();
+  assert.equal(closes.length, 2);
+  await Promise.all(closes);
 });

@@ -8,7 +8,7 @@ import { iteratePages } from "../src/client/pages.ts";
 import { waitOutMidnight } from "./support/midnight.ts";
 import { startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
-import { seedSmallStore } from "./support/small-store.ts";
+import { createSmallStore } from "./support/small-store.ts";
 import { AMPLE_QUOTA, createTenant, createTokenOf, insertRows } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
 
@@ -21,8 +21,7 @@ let client: ReturnsClient;
 before(async () => {
   await waitOutMidnight();
   service = await startTestService();
-  tenant = await createTenant(service.database);
-  await seedSmallStore(service.database, tenant.shopKey);
+  tenant = await createSmallStore(service.database);
   await insertRows(
     service.database,
     "alert",

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import type { Actor } from "../src/control/actor.ts";
+import type { Actor } from "../src/actions/actor.ts";
 import { createPerson, removeMember, setRole } from "./support/people.ts";
 import { sentenceOf, startOAuthService } from "./support/oauth.ts";
 import type { OAuthService } from "./support/oauth.ts";

@@ -1,25 +1,13 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { postForm, signInAs } from "./support/console-person.ts";
-import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
-import { seedSmallStore } from "./support/small-store.ts";
-import { createTenant } from "./support/tenants.ts";
-import type { Tenant } from "./support/tenants.ts";
+import { test } from "node:test";
+import { makeUserLink, postForm, signInAs } from "./support/console-person.ts";
+import { service } from "./support/shared-service.ts";
+import { createSmallStore } from "./support/small-store.ts";
 
 /** What every form of a workspace's pages has in common: member, right, refusal, audit, the sentence afterwards. */
 
-let service: TestService;
-let tenant: Tenant;
-let cookie: string;
-
-before(async () => {
-  service = await startTestService();
-  tenant = await createTenant(service.database);
-  await seedSmallStore(service.database, tenant.shopKey);
-  cookie = await signInAs(service, { name: "Owner", shopDomain: tenant.shopDomain });
-});
-after(() => service.stop());
+const tenant = await createSmallStore(service.database);
+const cookie = await signInAs(service, { name: "Owner", shopDomain: tenant.shopDomain });
 
 const WATCHLIST = "/settings/watchlist";
 
@@ -80,6 +68,20 @@ test("a form of another site is refused unread, and a stranger's leads to the si
   assert.equal(foreign.status, 403);
   const stranger = await post(WATCHLIST, { type: "sku", key: "A" }, { cookie: "" });
   assert.deepEqual([stranger.status, stranger.headers.get("location")], [303, "/sign-in"]);
+});
+
+test("a form that was sent after the session ended leads to its page after the sign-in, which says so", async () => {
+  const sent = await post(`${WATCHLIST}/remove`, { type: "sku", key: "A" }, { cookie: "" });
+  const [target = ""] = (sent.headers.get("set-cookie") ?? "").split(";");
+  const { secret } = await makeUserLink(service, { name: "Owner" });
+  const signedIn = await postForm(service, "/enter", { secret }, { cookie: target });
+  assert.equal(signedIn.headers.get("location"), `/w/${tenant.shopDomain}${WATCHLIST}`);
+  const cookies = signedIn.headers.getSetCookie().map((each) => each.split(";", 1)[0]);
+  const page = await fetch(new URL(signedIn.headers.get("location") ?? "", service.address), {
+    headers: { cookie: cookies.join("; ") },
+  });
+  assert.equal(page.status, 200);
+  assert.match(await page.text(), /role="status">\s*You were signed out when you sent the form/u);
 });
 
 test("an action is no page and a page no action", async () => {

@@ -1,19 +1,15 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { openPage } from "./support/console-page.ts";
 import { signInAs } from "./support/console-person.ts";
 import { unescaped } from "./support/page-figures.ts";
 import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
 import { createTenant, insertRows } from "./support/tenants.ts";
+import { use } from "./support/use.ts";
 
 const PUBLIC_URL = "http://localhost:8080";
 
-let service: TestService;
-before(async () => {
-  service = await startTestService({ PUBLIC_URL });
-});
-after(() => service.stop());
+const service = use(() => startTestService({ PUBLIC_URL }));
 
 /** Every kind of alert that the service writes, and one that it does not. */
 const KINDS: Record<string, { category: string; metadata: Record<string, unknown> | null }> = {

@@ -3,17 +3,14 @@ import { execFile } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { after, test } from "node:test";
 import { promisify } from "node:util";
 import { valueAt } from "../src/console/figure.ts";
 import { PAGES } from "../src/console/registry.ts";
 import { signInAs } from "./support/console-person.ts";
 import { post, toolCall } from "./support/mcp.ts";
-import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
-import { seedSmallStore } from "./support/small-store.ts";
-import { createTenant } from "./support/tenants.ts";
-import type { Tenant } from "./support/tenants.ts";
+import { service } from "./support/shared-service.ts";
+import { createSmallStore } from "./support/small-store.ts";
 
 type Figure = { path: string; value: string };
 /** One request of a box: its texts by form, and the figures of the page that it gives. */
@@ -24,20 +21,11 @@ const root = join(import.meta.dirname, "..");
 const run = promisify(execFile);
 const MONTHS = "start_month=2025-01&end_month=2026-03";
 
-let service: TestService;
-let tenant: Tenant;
-let cookie: string;
-let folder: string;
-before(async () => {
-  service = await startTestService();
-  tenant = await createTenant(service.database);
-  await seedSmallStore(service.database, tenant.shopKey);
-  cookie = await signInAs(service, { name: "Member", shopDomain: tenant.shopDomain });
-  folder = mkdtempSync(join(tmpdir(), "returns-api-box-"));
-});
+const tenant = await createSmallStore(service.database);
+const cookie = await signInAs(service, { name: "Member", shopDomain: tenant.shopDomain });
+const folder = mkdtempSync(join(tmpdir(), "returns-api-box-"));
 after(async () => {
   rmSync(folder, { recursive: true, force: true });
-  await service.stop();
 });
 
 /** Each form of a request as its reader would run it, with the JSON that it gives. */

@@ -1,12 +1,14 @@
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { after, before, test } from "node:test";
 import { startShipStationSimulator } from "../simulators/shipstation/server.ts";
 import type { ShipStationSimulator } from "../simulators/shipstation/server.ts";
 import { startShopifySimulator } from "../simulators/shopify/start.ts";
 import type { ShopifySimulator } from "../simulators/shopify/start.ts";
-import { connectByForm } from "../src/control/connect-form.ts";
-import { listSources } from "../src/control/connect.ts";
-import { OPERATOR } from "../src/control/actor.ts";
+import { runAction } from "../src/actions/action.ts";
+import { textInput } from "../src/actions/field.ts";
+import { connectSource, listSources } from "../src/actions/sources/connect.ts";
+import type { Actor } from "../src/actions/actor.ts";
 import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
 import { startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
@@ -117,7 +119,7 @@ test("a token connects the shop, its run is asked for, and the next page says wh
     assert.ok(!told.includes(secret), secret);
   }
 
-  const again = await post(`${SOURCES}/shopify/connect`, shopify());
+  const again = await post(`${SOURCES}/shopify/connect`, shopify({ "option-familyTagPrefix": "" }));
   assert.equal(again.status, 303);
   const [, renewed] = await auditOf(service, tenant);
   assert.equal(renewed?.before?.["familyTagPrefix"], "family:");
@@ -159,16 +161,14 @@ test("where others reach the console, nobody sends the service to an address of 
   const { tenant } = await newShop(service);
   const { keys } = service;
   const { database } = service.installation;
-  const acting = {
-    database,
-    keys,
-    connecting: { publicUrl: "https://returns.example", app: null },
-    actor: OPERATOR,
-    workspace: await requireWorkspace(database, tenant.shopDomain),
-    now: new Date(),
-  };
-  for (const source of listSources()) {
-    const form = { shop: shop.options.domain, address: shop.url, secrets: {}, settings: {} };
-    await assert.rejects(connectByForm(acting, source, form), /The address cannot be chosen here/u);
+  const session = { userId: randomUUID(), sessionHash: Buffer.alloc(32) };
+  const actor: Actor = { name: "user", origin: null, standing: "owner", isFresh: true, session };
+  const workspace = await requireWorkspace(database, tenant.shopDomain);
+  const connecting = { publicUrl: "https://returns.example", app: null };
+  const caller = { database, keys, connecting, actor, workspace, now: new Date() };
+  for (const { source, key } of listSources()) {
+    const form = { source, shop: shop.options.domain, address: shop.url, [`secret-${key.secret}`]: "key" };
+    const connected = runAction(connectSource, caller, textInput(form));
+    await assert.rejects(connected, /The address cannot be chosen here/u);
   }
 });

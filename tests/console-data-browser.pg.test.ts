@@ -8,8 +8,7 @@ import { makeUserLink } from "./support/console-person.ts";
 import { wrongLooks, LOOKS } from "./support/page-looks.ts";
 import { startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
-import { seedSmallStore } from "./support/small-store.ts";
-import { createTenant } from "./support/tenants.ts";
+import { createSmallStore } from "./support/small-store.ts";
 import type { Tenant } from "./support/tenants.ts";
 import { readZip } from "./support/zip.ts";
 
@@ -21,8 +20,7 @@ let home: string;
 
 const chromium = useChromium(async () => {
   service = await startTestService();
-  tenant = await createTenant(service.database);
-  await seedSmallStore(service.database, tenant.shopKey);
+  tenant = await createSmallStore(service.database);
   await service.database.query("update order_document set document = '{\"lines\": []}' where shop_key = $1", [
     tenant.shopKey,
   ]);

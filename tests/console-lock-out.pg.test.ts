@@ -1,20 +1,17 @@
 import assert from "node:assert/strict";
 import { createHash, generateKeyPairSync, sign } from "node:crypto";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { isoCBOR } from "@simplewebauthn/server/helpers";
 import { makeUserLink, postForm } from "./support/console-person.ts";
 import { insertRows } from "./support/tenants.ts";
 import { startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
+import { use } from "./support/use.ts";
 
 /** Nobody is kept out by what others at the same address, such as a proxy's, have done wrong. */
 
-let service: TestService;
-before(async () => {
-  service = await startTestService({ TRUSTED_PROXIES: "127.0.0.1" });
-});
-after(() => service.stop());
+const service = use(() => startTestService({ TRUSTED_PROXIES: "127.0.0.1" }));
 
 const MINUTE_MS = 60_000;
 const by = (client: string) => ({ "x-forwarded-for": client });

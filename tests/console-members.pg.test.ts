@@ -1,29 +1,27 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { actAs, auditOf } from "./support/acting-member.ts";
 import type { ActingMember } from "./support/acting-member.ts";
 import { postForm } from "./support/console-person.ts";
 import { createPerson, setRole } from "./support/people.ts";
 import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
 import { createTenant } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
+import { before, use } from "./support/use.ts";
 
 /** The pages of people: members, one member, one's own notices. */
 
 const MEMBERS = "/settings/members";
 const NOTICES = "/settings/notices";
 
-let service: TestService;
+const service = use(startTestService);
 let tenant: Tenant;
 let owner: ActingMember;
 
 before(async () => {
-  service = await startTestService();
   tenant = await createTenant(service.database);
   owner = await actAs(service, tenant, "owner", "Olga");
 });
-after(() => service.stop());
 
 const linkIn = (text: string): string => /http:\/\/[^/\s]+\/enter#[A-Za-z0-9_-]{43}/u.exec(text)?.[0] ?? "";
 

@@ -1,26 +1,17 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { runCommand } from "./support/command.ts";
 import { actAs, auditOf } from "./support/acting-member.ts";
 import { createClock, deliverAll, deliveryEnvironment, writeAlerts } from "./support/push.ts";
 import { startReceiver } from "./support/receiver.ts";
-import type { Receiver } from "./support/receiver.ts";
 import { serviceEnvironment, startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
 import { createTenant } from "./support/tenants.ts";
+import { use } from "./support/use.ts";
 
 /** Notifications, managed on the page and by command. */
 
-let service: TestService;
-let receiver: Receiver;
-before(async () => {
-  service = await startTestService({ PUSH_NETWORKS: "127.0.0.0/8" });
-  receiver = await startReceiver();
-});
-after(async () => {
-  await service.stop();
-  await receiver.stop();
-});
+const service = use(() => startTestService({ PUSH_NETWORKS: "127.0.0.0/8" }));
+const receiver = use(startReceiver);
 
 const PATH = "/settings/notifications";
 const wordsOf = (page: string): string => page.replaceAll(/<[^>]*>/gu, " ").replaceAll(/\s+/gu, " ");

@@ -1,25 +1,23 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
-import { RULE_SETTINGS } from "../src/control/order-rules.ts";
+import { setRules } from "../src/actions/workspace/order-rules.ts";
 import { applyRules } from "../src/sync/apply-rules.ts";
 import { rebuildWorkspace } from "../src/sync/rebuild.ts";
 import { actAs, auditOf } from "./support/acting-member.ts";
 import { runCommand } from "./support/command.ts";
 import { createStoreTenant, importStore } from "./support/import-store.ts";
 import { countLockWaits } from "./support/locks.ts";
-import { serviceEnvironment, startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
+import { serviceEnvironment } from "./support/service.ts";
+import { service } from "./support/shared-service.ts";
 import type { Tenant } from "./support/tenants.ts";
 import { eventually } from "./support/worker.ts";
 
 /** Which orders count, as the page and the command have it: shown before it is saved, for admins, in the audit. */
 
-let service: TestService;
 let tenant: Tenant;
 
 before(async () => {
-  service = await startTestService();
   tenant = await createStoreTenant(service);
   const orders = ["o1", "o2", "o3"].map((id) => ({
     order_id: id,
@@ -42,7 +40,6 @@ before(async () => {
     rebuildWorkspace(connection, tenant.shopKey),
   );
 });
-after(() => service.stop());
 
 const PATH = "/settings/orders";
 const DEFAULTS: Record<string, string> = {
@@ -95,7 +92,7 @@ test("the effect is shown before it is saved; a save is recorded, and the API fo
   ]);
 });
 
-test("a value that is not allowed is refused by name, in the query and in the form, and changes nothing", async () => {
+test("a value that is not allowed is refused by its label, in the query and in the form, and changes nothing", async () => {
   const admin = await actAs(service, tenant, "admin", "another admin");
   const count = (await auditOf(service, tenant)).length;
   for (const change of [
@@ -104,12 +101,13 @@ test("a value that is not allowed is refused by name, in the query and in the fo
     { exchange_tags: "x,".repeat(51) },
   ]) {
     const [name = ""] = Object.keys(change);
+    const { label } = setRules.input[name as keyof typeof setRules.input];
     const asked = await admin.get(queryOf(change));
     assert.equal(asked.status, 400, name);
-    assert.match(asked.text, new RegExp(`${name} must `, "u"));
+    assert.match(asked.text, new RegExp(`${label} must `, "u"));
     const sent = await admin.post(PATH, { ...DEFAULTS, ...change });
     assert.equal(sent.status, 400, name);
-    assert.match(sent.text, new RegExp(`${name} must `, "u"));
+    assert.match(sent.text, new RegExp(`${label} must `, "u"));
   }
   assert.equal((await auditOf(service, tenant)).length, count);
 });
@@ -142,7 +140,7 @@ test("a viewer sees the rules, and neither form nor preview", async () => {
   const viewer = await actAs(service, tenant, "viewer");
   const { status, text } = await viewer.get(queryOf({ free_orders: "count" }));
   assert.equal(status, 200);
-  for (const { label } of RULE_SETTINGS) assert.ok(text.includes(label), label);
+  for (const { label } of Object.values(setRules.input)) assert.ok(text.includes(label), label);
   assert.deepEqual(previewIn(text), {});
   assert.doesNotMatch(text, /<form[^>]*settings\/orders/u);
   assert.equal((await viewer.post(PATH, DEFAULTS)).status, 403);

@@ -1,21 +1,14 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { ENTITLEMENTS } from "../src/contract/endpoint.ts";
 import { openPage } from "./support/console-page.ts";
 import type { Reader } from "./support/console-page.ts";
 import { signInAs } from "./support/console-person.ts";
 import { unescaped } from "./support/page-figures.ts";
-import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
-import { seedSmallStore } from "./support/small-store.ts";
+import { service } from "./support/shared-service.ts";
+import { createSmallStore } from "./support/small-store.ts";
 import { changePlan, changeWorkspace, createTenant } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
-
-let service: TestService;
-before(async () => {
-  service = await startTestService();
-});
-after(() => service.stop());
 
 const open = (path: string, reader: Reader) => openPage(service, path, reader);
 
@@ -70,22 +63,8 @@ test("an early warning says how many came back against how many were expected, w
   );
 });
 
-test("without a complete month each page says so, and shows no figure of one", async () => {
-  const own = await createTenant(service.database, { dataAsOf: null });
-  const of = await readerOf(own);
-  for (const path of ["/leaderboards/return-rate", "/leaderboards/return-cost", "/sale-events", "/cohorts"]) {
-    const { status, text } = await open(path, of);
-    assert.equal(status, 200, path);
-    assert.match(text, /No month is complete yet/u, path);
-    assert.doesNotMatch(text, /<table/u, path);
-  }
-  assert.match((await open("/products", of)).text, /Nothing of this kind yet/u);
-  assert.match((await open("/alerts", of)).text, /No alert yet/u);
-});
-
 test("nothing found says what was looked for, and leads back", async () => {
-  const own = await createTenant(service.database);
-  await seedSmallStore(service.database, own.shopKey);
+  const own = await createSmallStore(service.database);
   const of = await readerOf(own);
   assert.match((await open("/products?q=zebra", of)).text, /Nothing matches “zebra”/u);
   assert.match(
@@ -100,8 +79,7 @@ test("nothing found says what was looked for, and leads back", async () => {
 });
 
 test("a plan without the full ranking or without export acts as in the API, and is named", async () => {
-  const own = await createTenant(service.database);
-  await seedSmallStore(service.database, own.shopKey);
+  const own = await createSmallStore(service.database);
   const of = await readerOf(own);
   assert.match((await open("/cohorts", of)).text, /\/export\/report\.csv\?/u);
   await changeWorkspace(service.database, own, { visible_card_size: 2 });
@@ -118,8 +96,7 @@ test("a plan without the full ranking or without export acts as in the API, and 
 });
 
 test("without label costs a cost is called refunds only, and no label is shown as 0", async () => {
-  const own = await createTenant(service.database);
-  await seedSmallStore(service.database, own.shopKey);
+  const own = await createSmallStore(service.database);
   const of = await readerOf(own);
   assert.match((await open("/leaderboards/return-cost", of)).text, /total_return_label_cost/u);
   await service.database.query("delete from data_source where shop_key = $1 and source = 'labels'", [
@@ -134,8 +111,7 @@ test("without label costs a cost is called refunds only, and no label is shown a
 });
 
 test("a rate of few units is marked, and the ranking by rate leaves it out", async () => {
-  const own = await createTenant(service.database);
-  await seedSmallStore(service.database, own.shopKey);
+  const own = await createSmallStore(service.database);
   await changeWorkspace(service.database, own, { min_sold_units: 1000 });
   const of = await readerOf(own);
   const { text } = await open("/leaderboards/return-cost", of);
@@ -146,8 +122,7 @@ test("a rate of few units is marked, and the ranking by rate leaves it out", asy
 });
 
 test("sale events come ten a page, the newest first, and each leads to its report", async () => {
-  const own = await createTenant(service.database);
-  await seedSmallStore(service.database, own.shopKey);
+  const own = await createSmallStore(service.database);
   await service.database.query(
     `insert into sale_event (shop_key, slug, label, starts_on, ends_on)
      select $1, 'event-' || n, 'Event ' || n, date '2026-01-01' + n, date '2026-01-02' + n from generate_series(10, 20) n`,

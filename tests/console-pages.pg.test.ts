@@ -1,27 +1,15 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { PAGES as REGISTERED } from "../src/console/registry.ts";
 import { openPage } from "./support/console-page.ts";
 import type { Reader } from "./support/console-page.ts";
 import { signInAs } from "./support/console-person.ts";
 import { dataFigures, unescaped } from "./support/page-figures.ts";
-import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
-import { seedSmallStore } from "./support/small-store.ts";
-import { createTenant } from "./support/tenants.ts";
-import type { Tenant } from "./support/tenants.ts";
+import { service } from "./support/shared-service.ts";
+import { createSmallStore } from "./support/small-store.ts";
 
-let service: TestService;
-let tenant: Tenant;
-let cookie: string;
-
-before(async () => {
-  service = await startTestService();
-  tenant = await createTenant(service.database);
-  await seedSmallStore(service.database, tenant.shopKey);
-  cookie = await signInAs(service, { name: "Mercer", shopDomain: tenant.shopDomain });
-});
-after(() => service.stop());
+const tenant = await createSmallStore(service.database);
+const cookie = await signInAs(service, { name: "Mercer", shopDomain: tenant.shopDomain });
 
 const open = (path: string, reader: Reader = { tenant, cookie }) => openPage(service, path, reader);
 
@@ -122,8 +110,7 @@ test("a row's report has the months of its ranking, unless they roll", async () 
 
 test("titles, vendors, alerts and searches of any text stay text", async () => {
   const hostile = `"><script>alert('x')</script><img src=x onerror=alert(1)>`;
-  const own = await createTenant(service.database);
-  await seedSmallStore(service.database, own.shopKey);
+  const own = await createSmallStore(service.database);
   const { database } = service;
   await database.query("update product set title = $2, vendor = $2 where shop_key = $1", [
     own.shopKey,
@@ -189,16 +176,43 @@ test("a form shows what was asked, and keeps what it does not show", async () =>
   assert.match(text, /name="include_incomplete"\s+value="true"\s+checked/u);
 });
 
-test("a refused query shows the API's sentence beside its field, and keeps all values", async () => {
+test("open months are counted up to the newest, by the form and by a preset", async () => {
+  for (const page of ["/report", "/cohorts", "/leaderboards/return-cost"]) {
+    const { text } = await open(page);
+    const preset =
+      /href="[^"]*(\?include_incomplete=newest)"\s[^>]*>With open months</u.exec(text)?.[1] ?? "";
+    const form = "?start_month=2025-06&end_month=2026-05&window=primary&include_incomplete=newest";
+    assert.match(text, /name="include_incomplete"\s+value="newest"\s/u);
+    for (const query of [form, preset]) {
+      const shown = await open(`${page}${query}`);
+      assert.match(shown.text, /Open months are included/u, query);
+      assert.match(shown.text, /name="include_incomplete"\s+value="newest"\s+checked/u, query);
+      assert.match(shown.text, /name="end_month"\s+value="2026-07"/u, query);
+      const last = dataFigures(shown.text).find(({ from }) => /^(?!newest).*meta\/end_month$/u.test(from));
+      assert.equal(last?.value, "2026-07", query);
+    }
+  }
+  // Months that an address names stay as they are, as in the API.
+  const past = await open("/report?start_month=2025-06&end_month=2025-08&include_incomplete=true");
+  const more = /include_incomplete=newest&start_month=2025-06&end_month=2025-08">Go on to the newest month</u;
+  assert.match(unescaped(past.text), more);
+});
+
+test("a refused query shows the API's sentence in the form's words beside its field, and keeps all values", async () => {
   const query = "start_month=2026-13&end_month=2026-03&min_cost=much&limit=0&vendor=Nordwind";
   const { status, text } = await open(`/leaderboards/return-cost?${query}`);
   assert.equal(status, 400);
   const refused = await service.call(COSTS, { token: tenant.token, params: query });
-  for (const name of ["start_month", "min_cost", "limit"]) {
+  for (const [name, label] of [
+    ["start_month", "First month of orders"],
+    ["min_cost", "Cost at least"],
+    ["limit", "Rows"],
+  ] as const) {
     const sentence = refused
       .message()
       .split(/(?<=\.) (?=[a-z_]+ )/u)
-      .find((each) => each.startsWith(name));
+      .find((each) => each.startsWith(name))
+      ?.replace(name, label);
     assert.match(text, new RegExp(`id="${name}-wrong">${sentence}<`, "u"));
     assert.match(text, new RegExp(`aria-describedby="${name}-wrong"`, "u"));
     assert.match(text, new RegExp(`<a href="#${name}">${sentence}</a>`, "u"));
@@ -206,6 +220,41 @@ test("a refused query shows the API's sentence beside its field, and keeps all v
   for (const value of ["2026-13", "2026-03", "much", "Nordwind"])
     assert.match(text, new RegExp(`value="${value}"`, "u"));
   assert.match(text, /<option value="0"\s+selected/u);
+});
+
+test("no word of the API stands in what a page says of a form, and its months stay", async () => {
+  for (const [query, sentence] of [
+    [
+      "start_month=2026-03&end_month=2026-01",
+      "First month of orders must not be later than last month of orders.",
+    ],
+    ["sku=NONE", "SKU names nothing in this workspace; Products lists what there is."],
+    ["vendor=None", "Vendor names nothing in this workspace; Products lists what there is."],
+  ] as const) {
+    for (const page of ["/report", "/cohorts"]) {
+      const { status, text } = await open(`${page}?${query}`);
+      assert.equal(status, 400, `${page}?${query}`);
+      assert.ok(text.includes(`>${sentence}<`), `${page}?${query}`);
+      assert.doesNotMatch(text, /name="(?:start|end)_month"\s+value=""/u, `${page}?${query}`);
+    }
+  }
+});
+
+test("a product is divided by SKU unless something else is asked for", async () => {
+  const product = `/report?product_gid=${encodeURIComponent("gid://shopify/Product/1")}&reportSection=breakdown`;
+  assert.match((await open(product)).text, /<option value="sku"\s+selected/u);
+  assert.match((await open(product)).text, /<h2>By SKU<\/h2>/u);
+  assert.match((await open(`${product}&breakdownBy=vendor`)).text, /<h2>By vendor<\/h2>/u);
+  assert.match((await open("/report?reportSection=breakdown")).text, /<h2>By product<\/h2>/u);
+});
+
+test("what advertisers add to a link is passed over, and nothing else", async () => {
+  for (const { path } of REGISTERED) {
+    const { status } = await open(`${path}?utm_source=a&utm_source=b&utm_campaign=c&gclid=d&fbclid=e`);
+    assert.equal(status, 200, path);
+  }
+  for (const name of ["utm", "utmsource", "gclids", "UTM_SOURCE"])
+    assert.equal((await open(`/report?${name}=a`)).status, 400, name);
 });
 
 test("a name that a page does not take is refused in the API's words on every page, and nothing is shown for it", async () => {
@@ -231,8 +280,7 @@ test("the shared parameters are passed over where a page does not use them, as i
 
 test("every name that a page takes reaches the API, but for those of its own", async () => {
   const own = new Set(["page"]);
-  const workspace = await createTenant(service.database);
-  await seedSmallStore(service.database, workspace.shopKey);
+  const workspace = await createSmallStore(service.database);
   const reader = {
     tenant: workspace,
     cookie: await signInAs(service, { name: "Names", shopDomain: workspace.shopDomain }),

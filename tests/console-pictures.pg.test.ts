@@ -1,27 +1,17 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { signInAs } from "./support/console-person.ts";
-import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
-import { seedSmallStore } from "./support/small-store.ts";
-import { createTenant } from "./support/tenants.ts";
-import type { Tenant } from "./support/tenants.ts";
+import { service } from "./support/shared-service.ts";
+import { createSmallStore } from "./support/small-store.ts";
 
 const SHOPIFY_HOST = "https://cdn.shopify.com";
 const PHOTO = `${SHOPIFY_HOST}/s/files/1/lamp.jpg`;
 
-let service: TestService;
-let tenant: Tenant;
-before(async () => {
-  service = await startTestService();
-  tenant = await createTenant(service.database);
-  await seedSmallStore(service.database, tenant.shopKey);
-  await service.database.query("update product set image_url = $2 where shop_key = $1", [
-    tenant.shopKey,
-    PHOTO,
-  ]);
-});
-after(() => service.stop());
+const tenant = await createSmallStore(service.database);
+await service.database.query("update product set image_url = $2 where shop_key = $1", [
+  tenant.shopKey,
+  PHOTO,
+]);
 
 /** The leaderboard's page and what it may load, with a store source of this name. */
 async function pageWith(source: string): Promise<{ text: string; images: string }> {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { readConfig } from "../src/config.ts";
-import { OPERATOR } from "../src/control/actor.ts";
+import { OPERATOR } from "../src/actions/actor.ts";
 import { diagnose } from "../src/operations/doctor.ts";
 import { runAction } from "../src/actions/action.ts";
 import { textInput } from "../src/actions/field.ts";
@@ -12,19 +12,15 @@ import { runCommand } from "./support/command.ts";
 import { startServerProcess } from "./support/server-process.ts";
 import { TEST_SECRET } from "./support/secret.ts";
 import { serviceEnvironment, startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
 import { seedSmallStore } from "./support/small-store.ts";
 import { createTenant } from "./support/tenants.ts";
 import type { Tenant, TenantOptions } from "./support/tenants.ts";
 import { readList } from "../src/actions/action.ts";
+import { use } from "./support/use.ts";
 
 /** The plan: shown to every member, asked for by an owner, set by an operator. */
 
-let service: TestService;
-before(async () => {
-  service = await startTestService();
-});
-after(() => service.stop());
+const service = use(startTestService);
 
 const PATH = "/settings/plan";
 const WHY = "We want the CSV <b>every week</b>.";

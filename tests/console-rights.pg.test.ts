@@ -1,62 +1,51 @@
 import assert from "node:assert/strict";
-import { globSync, readFileSync } from "node:fs";
-import { join } from "node:path";
-import { after, before, test } from "node:test";
-import type { Action, ActionCall } from "../src/console/action.ts";
+import { test } from "node:test";
+import type { FormAction, ActionCall } from "../src/console/action.ts";
 import type { Page, PageFile } from "../src/console/page.ts";
 import { ACTIONS, FILES, PAGES, SETTINGS } from "../src/console/registry.ts";
 import { matchPath } from "../src/console/route.ts";
 import { ROLES } from "../src/contract/role.ts";
 import type { Role } from "../src/contract/role.ts";
-import type { Acting } from "../src/control/acting.ts";
-import { connectByForm, linkByForm } from "../src/control/connect-form.ts";
-import { Refusal } from "../src/control/refusal.ts";
-import { hasRight, RIGHTS, rightOf } from "../src/control/rights.ts";
-import type { Right, RightName } from "../src/control/rights.ts";
+import { Refusal } from "../src/actions/refusal.ts";
 import { ALL_RIGHTS } from "../src/actions/registry.ts";
 import { mayDo } from "../src/actions/right.ts";
+import type { Right } from "../src/actions/right.ts";
 import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
 import { MONTHS } from "./support/console-pages.ts";
 import { matchSnapshot } from "./support/net.ts";
 import { createAskers } from "./support/rights-people.ts";
 import type { Asker } from "./support/rights-people.ts";
 import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
-import { seedSmallStore } from "./support/small-store.ts";
+import { createSmallStore } from "./support/small-store.ts";
 import { createTenant } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
+import { before, use } from "./support/use.ts";
 
 /**
  * Who may do what: everybody who may ask × every page, file and action of the registry. What is expected comes from the
  * table of rights alone, so that whatever is registered is covered.
  */
 
-let service: TestService;
+const service = use(startTestService);
 /** Pages of figures are asked for in the one with a store, everything else in the other. */
 let store: Tenant;
 let tenant: Tenant;
 
 before(async () => {
-  service = await startTestService();
-  store = await createTenant(service.database);
-  await seedSmallStore(service.database, store.shopKey);
+  store = await createSmallStore(service.database);
   tenant = await createTenant(service.database);
 });
-after(() => service.stop());
 
 /** What everybody was answered, by page and form: a snapshot, beside what follows from the table of rights. */
 const answered: Record<string, Record<string, Verdict | number>> = {};
 
 type Verdict = "signed_out" | "not_found" | "forbidden" | "unproved" | "allowed";
 
-function verdictOf(
-  { standing, isFresh }: Pick<Asker, "standing" | "isFresh">,
-  right: RightName | Right,
-): Verdict {
+function verdictOf({ standing, isFresh }: Pick<Asker, "standing" | "isFresh">, right: Right): Verdict {
   if (standing === "nobody") return "signed_out";
   if (standing === "outsider") return "not_found";
-  if (!hasRight(standing, right)) return "forbidden";
-  return rightOf(right).proof === true && !isFresh ? "unproved" : "allowed";
+  if (!mayDo(standing, right)) return "forbidden";
+  return right.proof === true && !isFresh ? "unproved" : "allowed";
 }
 
 /** An address that a path with `:names` matches. */
@@ -94,7 +83,7 @@ for (const [kind, pages, tenantOf] of [
     const askers = await createAskers(service.database, asked);
     const wrong: string[] = [];
     for (const page of pages) {
-      assert.ok(rightOf(page.right).name in ALL_RIGHTS, `${page.name} has no row in the table of rights`);
+      assert.ok(page.right.name in ALL_RIGHTS, `${page.name} has no row in the table of rights`);
       for (const asker of askers) {
         const query = "view" in page ? "" : `?${MONTHS}`;
         const response = await fetch(addressOf(page.path, asked) + query, {
@@ -113,7 +102,7 @@ for (const [kind, pages, tenantOf] of [
   });
 }
 
-function post({ takes, path }: Action, cookie: string): Promise<Response> {
+function post({ takes, path }: FormAction, cookie: string): Promise<Response> {
   const type = takes === "bytes" ? "application/octet-stream" : "application/x-www-form-urlencoded";
   return fetch(addressOf(path), {
     method: "POST",
@@ -125,7 +114,7 @@ function post({ takes, path }: Action, cookie: string): Promise<Response> {
 
 for (const action of ACTIONS) {
   test(`the action ${action.name}, by everybody who may ask`, async () => {
-    assert.ok(rightOf(action.right).name in ALL_RIGHTS, "it has no row in the table of rights");
+    assert.ok(action.right.name in ALL_RIGHTS, "it has no row in the table of rights");
     const wrong: string[] = [];
     for (const asker of await createAskers(service.database, tenant)) {
       const verdict = await verdictOfAnswer(await post(action, asker.cookie));
@@ -152,25 +141,18 @@ for (const action of ACTIONS) {
   });
 }
 
-/** Use cases that an action comes to only when its form or its path names something. */
-const BEHIND_FORMS: Readonly<Record<string, (acting: Acting) => Promise<unknown>>> = {
-  "source.connect": (acting) => connectByForm(acting, NOTHING as never, NOTHING as never),
-  "source.link": (acting) => linkByForm(acting, NOTHING as never, NOTHING as never),
-};
-
 /** Performs an action without HTTP, past the check of the loop. */
-async function kindOfRefusal(action: Action, role: Role, isFresh: boolean): Promise<string> {
+async function kindOfRefusal(action: FormAction, role: Role, isFresh: boolean): Promise<string> {
   const call = await callOf(action, role, isFresh);
-  const behind = BEHIND_FORMS[action.name];
   try {
-    await (behind === undefined ? action.perform(call) : behind(await call.acting()));
+    await action.perform(call);
     return "done";
   } catch (error) {
     return error instanceof Refusal ? error.kind : String(error);
   }
 }
 
-async function callOf({ path }: Action, role: Role, isFresh: boolean): Promise<ActionCall> {
+async function callOf({ path }: FormAction, role: Role, isFresh: boolean): Promise<ActionCall> {
   const { keys } = service;
   const { database } = service.installation;
   const workspace = await requireWorkspace(database, tenant.shopDomain);
@@ -224,7 +206,7 @@ test("no action is done by a GET, and no page takes a POST", async () => {
 test("a refused form shows its page only to whoever may see the page", () => {
   const wrong = ACTIONS.filter(({ page, right }) => {
     if (page === null) return false;
-    return ROLES.some((role) => hasRight(role, right) && !hasRight(role, page.right));
+    return ROLES.some((role) => mayDo(role, right) && !mayDo(role, page.right));
   });
   assert.deepEqual(
     wrong.map(({ name }) => name),
@@ -237,16 +219,6 @@ test("pages, files and actions have names of their own", () => {
     const names = list.map(({ name }) => name);
     assert.deepEqual(names, [...new Set(names)]);
   }
-});
-
-test("whatever is in the table of rights is asked for somewhere", () => {
-  const root = join(import.meta.dirname, "../src");
-  const sources = globSync("**/*.ts", { cwd: root })
-    .filter((file) => !/(?:rights|audit-words)\.ts$|\.test\.ts$/u.test(file))
-    .map((file) => readFileSync(join(root, file), "utf8"))
-    .join("\n");
-  const unused = Object.keys(RIGHTS).filter((name) => !sources.includes(`"${name}"`));
-  assert.deepEqual(unused, []);
 });
 
 /** What the roles are for: the least role of each kind of action, and whether it takes a recent proof. */

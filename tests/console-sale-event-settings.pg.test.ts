@@ -1,20 +1,12 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { actAs, auditOf } from "./support/acting-member.ts";
 import { startServerProcess } from "./support/server-process.ts";
-import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
-import { seedSmallStore } from "./support/small-store.ts";
-import { createTenant } from "./support/tenants.ts";
-import type { Tenant, TenantOptions } from "./support/tenants.ts";
+import { service } from "./support/shared-service.ts";
+import { createSmallStore } from "./support/small-store.ts";
+import type { TenantOptions } from "./support/tenants.ts";
 
 /** Sale events are entered, changed and removed by forms, and reports follow at once. */
-
-let service: TestService;
-before(async () => {
-  service = await startTestService();
-});
-after(() => service.stop());
 
 const PATH = "/settings/sale-events";
 const MONTHS = { start_month: "2025-06", end_month: "2026-05" };
@@ -32,11 +24,7 @@ const STORED = {
   skus: ["SHIRT-M", "JACKET-M"],
 };
 
-async function smallStore(options: TenantOptions = {}): Promise<Tenant> {
-  const tenant = await createTenant(service.database, options);
-  await seedSmallStore(service.database, tenant.shopKey);
-  return tenant;
-}
+const smallStore = (options: TenantOptions = {}) => createSmallStore(service.database, options);
 
 const wordsOf = (page: string): string => page.replaceAll(/<[^>]*>/gu, " ").replaceAll(/\s+/gu, " ");
 

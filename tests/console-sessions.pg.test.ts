@@ -1,16 +1,12 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { cookieOf, makeUserLink, postForm, signInAs } from "./support/console-person.ts";
 import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
 import { createTenant } from "./support/tenants.ts";
+import { use } from "./support/use.ts";
 
-let service: TestService;
-before(async () => {
-  service = await startTestService();
-});
-after(() => service.stop());
+const service = use(startTestService);
 
 const get = (path: string, cookie?: string): Promise<Response> =>
   fetch(`${service.address}${path}`, {

@@ -8,7 +8,7 @@ import type { ActingMember } from "./support/acting-member.ts";
 import { wrongLooks, LOOKS } from "./support/page-looks.ts";
 import { startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
-import { seedSmallStore } from "./support/small-store.ts";
+import { createSmallStore } from "./support/small-store.ts";
 import { createTenant } from "./support/tenants.ts";
 import type { Tenant, TenantOptions } from "./support/tenants.ts";
 
@@ -27,11 +27,7 @@ const chromium = useChromium(async () => {
   };
 });
 
-async function smallStore(options: TenantOptions = {}): Promise<Tenant> {
-  const made = await createTenant(service.database, options);
-  await seedSmallStore(service.database, made.shopKey);
-  return made;
-}
+const smallStore = (options: TenantOptions = {}) => createSmallStore(service.database, options);
 
 const VIEWS = [
   ...SETTINGS.map(({ path }) => path).filter((path) => !path.includes(":")),

@@ -1,14 +1,10 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { cookieOf, makeUserLink, postForm } from "./support/console-person.ts";
 import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
+import { use } from "./support/use.ts";
 
-let service: TestService;
-before(async () => {
-  service = await startTestService();
-});
-after(() => service.stop());
+const service = use(startTestService);
 
 type Line = Record<string, unknown> & { level: number };
 

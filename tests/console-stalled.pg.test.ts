@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { runAction } from "../src/actions/action.ts";
 import { textInput } from "../src/actions/field.ts";
 import { leaveWorkspace, removeMember, setMemberRole } from "../src/actions/members/actions.ts";
@@ -8,10 +8,9 @@ import { SenderGone } from "../src/actions/sender.ts";
 import { ACTIONS } from "../src/console/registry.ts";
 import { ROLES } from "../src/contract/role.ts";
 import type { Role } from "../src/contract/role.ts";
-import { OPERATOR } from "../src/control/actor.ts";
-import type { Actor } from "../src/control/actor.ts";
-import { rightOf } from "../src/control/rights.ts";
-import { Refusal } from "../src/control/refusal.ts";
+import { OPERATOR } from "../src/actions/actor.ts";
+import type { Actor } from "../src/actions/actor.ts";
+import { Refusal } from "../src/actions/refusal.ts";
 import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
 import type { DatabasePool } from "../src/store/database.ts";
 import { newSecret } from "../src/identity/secret.ts";
@@ -22,22 +21,20 @@ import { openRaw } from "./support/raw-http.ts";
 import type { RawAnswer } from "./support/raw-http.ts";
 import { countRowsByTable } from "./support/rows-by-table.ts";
 import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
 import { createTenant } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
 import { eventually } from "./support/worker.ts";
+import { before, use } from "./support/use.ts";
 
 /** Requests whose body arrives after their sender's rights have changed, and changes of rights at the same moment. */
 
-let service: TestService;
+const service = use(startTestService);
 let tenant: Tenant;
 before(async () => {
-  service = await startTestService();
   tenant = await createTenant(service.database);
   // The last operator could not be disabled.
   await service.database.query("insert into console_user (name, is_operator) values ('operator', true)");
 });
-after(() => service.stop());
 
 type Sender = { userId: string; cookie: string; sessionHash: Buffer };
 
@@ -155,7 +152,7 @@ async function stateOf({ shopKey }: Tenant): Promise<unknown> {
 
 for (const { name, path, right, takes } of ACTIONS) {
   test(`${name}: a body that arrives after its sender was removed, demoted, disabled or signed out does nothing`, async () => {
-    const { least, proof = false } = rightOf(right) as { least: Role; proof?: boolean };
+    const { least, proof = false } = right as { least: Role; proof?: boolean };
     const state = await stateOf(tenant);
     const wrong: string[] = [];
     for (const [way, { change, isAnswered }] of Object.entries(WAYS)) {

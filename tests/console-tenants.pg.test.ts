@@ -1,34 +1,28 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 import { ALL_PATHS, ALL_VIEWS, getPage } from "./support/console-pages.ts";
 import { signInAs } from "./support/console-person.ts";
 import { CANARY, copyAsForeign } from "./support/foreign-tenant.ts";
-import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
-import { seedSmallStore } from "./support/small-store.ts";
+import { service } from "./support/shared-service.ts";
+import { createSmallStore } from "./support/small-store.ts";
 import { createTenant } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
 
 /** Pages show the workspace of their address alone, and only to its members. */
 
-let service: TestService;
 let tenant: Tenant;
 let foreign: Tenant;
 let ofTenant: string;
 let ofForeign: string;
 
 before(async () => {
-  service = await startTestService();
-  tenant = await createTenant(service.database);
-  await seedSmallStore(service.database, tenant.shopKey);
-  const model = await createTenant(service.database);
-  await seedSmallStore(service.database, model.shopKey);
+  tenant = await createSmallStore(service.database);
+  const model = await createSmallStore(service.database);
   foreign = await createTenant(service.database);
   await copyAsForeign(service.database, model.shopKey, foreign.shopKey);
   ofTenant = await signInAs(service, { name: "Member", shopDomain: tenant.shopDomain });
   ofForeign = await signInAs(service, { name: "Stranger", shopDomain: foreign.shopDomain });
 });
-after(() => service.stop());
 
 test("a foreign workspace and a missing one give the same bytes and headers, whatever the page", async () => {
   for (const path of [...ALL_PATHS, "/nothing"]) {

@@ -1,19 +1,11 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { openPage } from "./support/console-page.ts";
 import { signInAs } from "./support/console-person.ts";
-import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
+import { service } from "./support/shared-service.ts";
 import { changePlan, createTenant, insertRows } from "./support/tenants.ts";
 
 /** The page of usage, as its markup is without a browser. */
-
-let service: TestService;
-
-before(async () => {
-  service = await startTestService();
-});
-after(() => service.stop());
 
 test("the usage page shows today against the quota, 30 days, each way to add them up, and what differs", async () => {
   const own = await createTenant(service.database, { dailyQuota: 1000 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { DEMO_DOMAIN } from "../src/control/demo-domain.ts";
+import { DEMO_STORE } from "../src/demo/demo-store-facts.ts";
 import { recordStatements } from "./support/asked-statements.ts";
 import type { AskedStatements } from "./support/asked-statements.ts";
 import { openPage } from "./support/console-page.ts";
@@ -105,8 +105,8 @@ test("nobody's request is led to the sign-in, and another site's form is refused
 });
 
 test("whoever may see the demo finds it there", async () => {
-  await makeWorkspace(service.installation.database, DEMO_DOMAIN);
-  const cookie = await signInAs(service, { name: "Visitor", shopDomain: DEMO_DOMAIN });
+  await makeWorkspace(service.installation.database, DEMO_STORE.domain);
+  const cookie = await signInAs(service, { name: "Visitor", shopDomain: DEMO_STORE.domain });
   assert.match((await get("/welcome", cookie)).text, /href="\/w\/demo-store\.example">Open the demo/u);
 });
 

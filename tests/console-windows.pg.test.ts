@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import fc from "fast-check";
 import { startDemoService } from "./docs-demo.ts";
-import type { DemoService } from "./docs-demo.ts";
 import { readGoldenStores } from "./golden/golden.ts";
 import { randomStore } from "./oracle/random-store.ts";
 import type { Store } from "./oracle/store.ts";
@@ -10,17 +9,14 @@ import { actAs, auditOf } from "./support/acting-member.ts";
 import type { ActingMember } from "./support/acting-member.ts";
 import { createStoreTenant, importStore } from "./support/import-store.ts";
 import { startServerProcess } from "./support/server-process.ts";
-import { seedSmallStore } from "./support/small-store.ts";
+import { createSmallStore } from "./support/small-store.ts";
 import { createTenant } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
+import { use } from "./support/use.ts";
 
 /** The return window and the threshold: what the preview says is what the API answers once they are saved. */
 
-let demo: DemoService;
-before(async () => {
-  demo = await startDemoService();
-});
-after(() => demo.stop());
+const demo = use(startDemoService);
 
 const PATH = "/settings/windows";
 type Wanted = { primary_window_days: number; min_sold_units: number };
@@ -107,14 +103,8 @@ test("the preview is what the API answers after saving, over random stores", asy
   for (const store of fc.sample(randomStore, { numRuns: 5, seed: 16 })) await assertStore(store);
 });
 
-async function smallStore(): Promise<Tenant> {
-  const tenant = await createTenant(demo.service.database);
-  await seedSmallStore(demo.service.database, tenant.shopKey);
-  return tenant;
-}
-
 test("what is saved counts on the very next request and page of another server process", async (context) => {
-  const tenant = await smallStore();
+  const tenant = await createSmallStore(demo.service.database);
   const member = await actAs(demo.service, tenant);
   const other = await startServerProcess(context, demo.service.databaseUrl);
   const earlier = await answered(tenant, { call: other.call });
@@ -136,7 +126,7 @@ test("what is saved counts on the very next request and page of another server p
 });
 
 test("a preview changes nothing, and values that are not allowed are shown with their sentences", async () => {
-  const tenant = await smallStore();
+  const tenant = await createSmallStore(demo.service.database);
   const member = await actAs(demo.service, tenant);
   const earlier = await answered(tenant);
   await member.get(queryOf({ primary_window_days: 90, min_sold_units: 1 }));
@@ -158,7 +148,7 @@ test("a preview changes nothing, and values that are not allowed are shown with 
 });
 
 test("a viewer sees the settings without a form, and whoever runs the installation is named for theirs", async () => {
-  const tenant = await smallStore();
+  const tenant = await createSmallStore(demo.service.database);
   const viewer = await actAs(demo.service, tenant, "viewer");
   const { status, text } = await viewer.get(queryOf({ primary_window_days: 90, min_sold_units: 1 }));
   assert.equal(status, 200);

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
-import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
+import { before, describe, test } from "node:test";
+import { service } from "./support/shared-service.ts";
 import { createTenant, insertRows } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
 
@@ -26,12 +25,10 @@ const LABELS = [
   "9",
 ];
 
-let service: TestService;
 let tenant: Tenant;
 let other: Tenant;
 
 before(async () => {
-  service = await startTestService();
   tenant = await createTenant(service.database);
   other = await createTenant(service.database);
   for (const { shopKey } of [tenant, other]) {
@@ -39,7 +36,6 @@ before(async () => {
     await insertRows(service.database, "alert", alertRows(shopKey));
   }
 });
-after(() => service.stop());
 
 type EntityRow = {
   shop_key: number;

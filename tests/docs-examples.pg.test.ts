@@ -3,10 +3,10 @@ import { spawn } from "node:child_process";
 import { mkdtemp, readFile, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { after, test } from "node:test";
 import papaparse from "papaparse";
 import { startDemoService } from "./docs-demo.ts";
-import type { DemoService } from "./docs-demo.ts";
+import { before, use } from "./support/use.ts";
 
 /** A code block of a guide that can be run: a request for a shell, or a program. */
 type Example = { guide: string; language: "sh" | "js"; status: string; text: string };
@@ -19,20 +19,18 @@ const ANOTHER_DAY = "2026-03-10";
 
 const folder = join(import.meta.dirname, "..", "docs", "guides");
 
-let demo: DemoService;
+const demo = use(() => startDemoService(ANOTHER_DAY));
 let examples: Example[];
 let workFolder: string;
 /** What the first guide has its reader keep: the month of its leaderboard. */
 let month: string;
 
 before(async () => {
-  demo = await startDemoService(ANOTHER_DAY);
   examples = await readExamples();
   workFolder = await mkdtemp(join(tmpdir(), "returns-docs-run-"));
   month = (await ask<Leaderboard>("/leaderboards/return-rate?period=month&limit=3")).meta.start_month;
 });
 after(async () => {
-  await demo.stop();
   await rm(workFolder, { recursive: true, force: true });
 });
 

@@ -1,6 +1,6 @@
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { evaluateAlerts } from "../src/alerts/evaluate-alerts.ts";
 import { dayFromText, dayToText } from "../src/lib/month.ts";
 import { readMigration } from "../src/store/migration-files.ts";
@@ -9,8 +9,8 @@ import type { StoreFiles } from "./oracle/store.ts";
 import { createStoreTenant, importStore } from "./support/import-store.ts";
 import { MIGRATIONS } from "./support/migration-folder.ts";
 import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
 import { changeWorkspace } from "./support/tenants.ts";
+import { use } from "./support/use.ts";
 
 /** A store with alerts computed by hand. */
 type GoldenWarnings = Required<Pick<StoreFiles, "products" | "variants">> & {
@@ -25,11 +25,7 @@ type GoldenWarnings = Required<Pick<StoreFiles, "products" | "variants">> & {
 const FOLDER = join(import.meta.dirname, "golden/warnings");
 const LAG_DAYS = 10;
 
-let service: TestService;
-before(async () => {
-  service = await startTestService();
-});
-after(() => service.stop());
+const service = use(startTestService);
 
 const readGolden = (file: string) => JSON.parse(readFileSync(join(FOLDER, file), "utf8")) as GoldenWarnings;
 for (const file of readdirSync(FOLDER)) {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { loadEvidence } from "../src/alerts/early-warnings.ts";
 import { evaluateAlerts } from "../src/alerts/evaluate-alerts.ts";
 import { dayFromText, dayToText } from "../src/lib/month.ts";
@@ -9,19 +9,12 @@ import { createAnnouncer, gammaPoissonTail, oracleWarnings } from "./oracle/warn
 import type { OracleAnnouncement, OracleWarning } from "./oracle/warnings.ts";
 import { tailProbability } from "../src/metrics/negative-binomial.ts";
 import { createStoreTenant, importStore } from "./support/import-store.ts";
-import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
+import { service } from "./support/shared-service.ts";
 import { changeWorkspace } from "./support/tenants.ts";
 
 const LAST_DAY = dayFromText("2026-05-10") as number;
 /** Days that are evaluated, up to the last one. */
 const JUDGED_DAYS = 36;
-
-let service: TestService;
-before(async () => {
-  service = await startTestService();
-});
-after(() => service.stop());
 
 test("M17: the tail is the integral of Poisson tails over the Gamma density", () => {
   for (const [count, shape, weight, exposure] of [

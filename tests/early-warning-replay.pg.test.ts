@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { evaluateAlerts } from "../src/alerts/evaluate-alerts.ts";
 import { dayFromText, dayToText } from "../src/lib/month.ts";
 import { clearWorkspace } from "../src/store/queries/workspace-clear.ts";
@@ -7,22 +7,14 @@ import { makeWarningStore } from "./oracle/warning-store.ts";
 import { oracleWarnings } from "./oracle/warnings.ts";
 import type { StoreFiles } from "./oracle/store.ts";
 import { createStoreTenant, importStore } from "./support/import-store.ts";
-import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
+import { service } from "./support/shared-service.ts";
 import type { Tenant } from "./support/tenants.ts";
 
 const LAST_DAY = dayFromText("2026-05-10") as number;
 const STORE = makeWarningStore(1, LAST_DAY - 330, LAST_DAY);
 
-let service: TestService;
-let tenant: Tenant;
-let other: Tenant;
-before(async () => {
-  service = await startTestService();
-  tenant = await createStoreTenant(service);
-  other = await createStoreTenant(service);
-});
-after(() => service.stop());
+const tenant = await createStoreTenant(service);
+const other = await createStoreTenant(service);
 
 /** The rows that a shop could have exported on a day. */
 function filesOf(day: number): StoreFiles {

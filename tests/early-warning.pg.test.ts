@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { storeHistory } from "../backtest/warnings.ts";
 import { loadStoreLines } from "../backtest/store-lines.ts";
 import { evaluateAlerts } from "../src/alerts/evaluate-alerts.ts";
@@ -7,10 +7,8 @@ import { loadEvidence } from "../src/alerts/early-warnings.ts";
 import type { StoreEvidence } from "../src/metrics/early-warning.ts";
 import { dayFromText, dayToText } from "../src/lib/month.ts";
 import { createStoreTenant, importStore } from "./support/import-store.ts";
-import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
+import { service } from "./support/shared-service.ts";
 import { changeWorkspace } from "./support/tenants.ts";
-import type { Tenant } from "./support/tenants.ts";
 
 const FIRST_DAY = dayFromText("2025-03-01") as number;
 const BATCH_DAY = dayFromText("2026-02-10") as number;
@@ -18,18 +16,12 @@ const LAST_DAY = dayFromText("2026-04-30") as number;
 /** SKU 3 is the bad one; its used twin belongs to the same product. */
 const SKUS = 12;
 
-let service: TestService;
-let tenant: Tenant;
-before(async () => {
-  service = await startTestService();
-  tenant = await createStoreTenant(service);
-  await importStore(service, tenant, {
-    currencyCode: "EUR",
-    asOf: `${dayToText(LAST_DAY)}T00:00:00Z`,
-    files: storeFiles(),
-  });
+const tenant = await createStoreTenant(service);
+await importStore(service, tenant, {
+  currencyCode: "EUR",
+  asOf: `${dayToText(LAST_DAY)}T00:00:00Z`,
+  files: storeFiles(),
 });
-after(() => service.stop());
 
 /** Each day two orders of each SKU; one line in ten comes back, of SKU 3 from the batch day on every second. */
 function storeFiles() {
@@ -144,7 +136,7 @@ test("M17: day by day, a bad batch is warned of once, within weeks, with its num
   assert.ok((dayFromText(asOf) as number) - BATCH_DAY <= 25, asOf);
   assert.match(
     title,
-    /^(?:LAMP-3|Lamp 1) comes back more than before: \d+ of \d+ order lines ordered since 2026-0/u,
+    /^(?:LAMP-3|Lamp 1) comes back more than before: \d+ of \d+ order lines ordered since \d+ [A-Z][a-z]{2} 2026/u,
   );
   assert.equal(metadata["top_reason"], null);
   const lines = Number(metadata["returned_lines"]);
@@ -169,7 +161,7 @@ test("M16: the spike of the month names the early warning", async () => {
   ];
   const named = spikes.filter(({ metadata }) => metadata["early_warning_on"] === early.metadata["as_of"]);
   assert.ok(named.length > 0, JSON.stringify(spikes));
-  assert.match(named[0]?.body ?? "", / An early warning was given on 2026-0\d-\d\d\.$/u);
+  assert.match(named[0]?.body ?? "", / An early warning was given on \d+ [A-Z][a-z]{2} 2026\.$/u);
 });
 
 test("an as-of day and data version are looked at once", async () => {

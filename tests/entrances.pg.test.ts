@@ -4,7 +4,7 @@ import type { TestContext } from "node:test";
 import type pg from "pg";
 import pino from "pino";
 import { readConfig } from "../src/config.ts";
-import { requireWorkerPlace } from "../src/control/distribute.ts";
+import { requireWorkerPlace } from "../src/actions/installation/schema.ts";
 import { createIdentity } from "../src/identity/identity.ts";
 import { makeLink } from "../src/identity/link.ts";
 import { makePerson } from "../src/identity/person.ts";
@@ -25,7 +25,7 @@ import { startServerProcess } from "./support/server-process.ts";
 import type { ServerProcess } from "./support/server-process.ts";
 import { execute } from "./support/server.ts";
 import { openTestPool, serviceEnvironment } from "./support/service.ts";
-import { seedSmallStore } from "./support/small-store.ts";
+import { createSmallStore } from "./support/small-store.ts";
 import { createTenant, insertRows } from "./support/tenants.ts";
 import { makeWorkspace } from "./support/workspace.ts";
 
@@ -81,8 +81,7 @@ const startOnEach = (context: TestContext): Promise<ServerProcess[]> =>
 test("every entrance gives the same answers, and together they keep to the quota exactly", async (context) => {
   if (!isHere(context)) return;
   const servers = await startOnEach(context);
-  const shop = await createTenant(pool);
-  await seedSmallStore(pool, shop.shopKey);
+  const shop = await createSmallStore(pool);
   for (const [path, params] of ASKED) {
     const answers: unknown[] = [];
     for (const server of servers) {

@@ -4,7 +4,7 @@ import type { TestContext } from "node:test";
 import { runAction } from "../src/actions/action.ts";
 import { textInput } from "../src/actions/field.ts";
 import { eraseWorkspace, keepWorkspace } from "../src/actions/workspace/actions.ts";
-import { OPERATOR } from "../src/control/actor.ts";
+import { OPERATOR } from "../src/actions/actor.ts";
 import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
 import { ENDPOINTS } from "../src/contract/registry.ts";
 import { importFolder } from "../src/sync/connectors/csv/import-folder.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
-import { OPERATOR } from "../src/control/actor.ts";
+import { OPERATOR } from "../src/actions/actor.ts";
 import { importFolder } from "../src/sync/connectors/csv/import-folder.ts";
 import { rebuildWorkspace } from "../src/sync/rebuild.ts";
 import { redactOrders } from "../src/store/queries/order-document.ts";

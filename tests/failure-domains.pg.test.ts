@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, beforeEach, test } from "node:test";
+import { beforeEach, test } from "node:test";
 import { pino } from "pino";
 import { listAccountWorkspaces } from "../src/store/directory.ts";
 import type { Database, Queryable } from "../src/store/database.ts";
@@ -13,20 +13,18 @@ import { runTask } from "../src/worker/tasks.ts";
 import { recordStatements } from "./support/asked-statements.ts";
 import { loseShop } from "./support/lost-shops.ts";
 import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
 import { createTenant } from "./support/tenants.ts";
 import { APP_OPTIONS, connectShop, sendWebhook } from "./support/webhooks.ts";
 import { connect, DEFAULT_RETENTION, eventually, withWorker, workerOptions } from "./support/worker.ts";
+import { before, use } from "./support/use.ts";
 
 /** A shop whose rows cannot be reached keeps no other shop from its webhooks, its runs and its upkeep. */
 
-let service: TestService;
+const service = use(() => startTestService(APP_OPTIONS));
 let database: Database;
 before(async () => {
-  service = await startTestService(APP_OPTIONS);
   ({ database } = service.installation);
 });
-after(() => service.stop());
 beforeEach(async () => {
   logs.splice(0);
   await service.database.query("truncate run_queue, shop_account, shop_directory");

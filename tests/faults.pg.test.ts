@@ -7,8 +7,7 @@ import type { TestDatabase } from "./support/database.ts";
 import { startServerProcess } from "./support/server-process.ts";
 import type { ServerProcess } from "./support/server-process.ts";
 import { openTestPool } from "./support/service.ts";
-import { seedSmallStore } from "./support/small-store.ts";
-import { createTenant } from "./support/tenants.ts";
+import { createSmallStore } from "./support/small-store.ts";
 import type { Tenant } from "./support/tenants.ts";
 import { eventually } from "./support/worker.ts";
 
@@ -24,8 +23,7 @@ let tenant: Tenant;
 before(async () => {
   testDatabase = await createTestDatabase();
   database = openTestPool(testDatabase.url);
-  tenant = await createTenant(database);
-  await seedSmallStore(database, tenant.shopKey);
+  tenant = await createSmallStore(database);
 });
 after(async () => {
   await database.end();

@@ -1,18 +1,9 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { assertHolds, readGoldenStores, titleOf } from "./golden/golden.ts";
 import type { GoldenStore } from "./golden/golden.ts";
 import { createStoreTenant, importStore, setFullLeaderboards } from "./support/import-store.ts";
-import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
-
-let service: TestService;
-
-before(async () => {
-  service = await startTestService();
-});
-
-after(() => service.stop());
+import { service } from "./support/shared-service.ts";
 
 for (const golden of readGoldenStores()) {
   test(`${golden.rules.join(", ")}: ${golden.about}`, () => checkStore(golden));

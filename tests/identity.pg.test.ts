@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { after, test } from "node:test";
 import { isoCBOR } from "@simplewebauthn/server/helpers";
 import type { Identity } from "../src/identity/identity.ts";
 import { createIdentity } from "../src/identity/identity.ts";
@@ -13,17 +13,17 @@ import type { Database } from "../src/store/database.ts";
 import type { LinkPurpose } from "../src/store/queries/console-link.ts";
 import { findPeople } from "../src/store/queries/console-user.ts";
 import { runTask } from "../src/worker/tasks.ts";
-import type { ControlDatabase } from "./support/control.ts";
 import { openControlDatabase } from "./support/control.ts";
 import { openConnections } from "./support/database.ts";
 import { DEFAULT_RETENTION } from "./support/worker.ts";
+import { before, use } from "./support/use.ts";
 
 const START_MS = Date.parse("2026-11-01T08:00:00Z");
 const MINUTE_MS = 60_000;
 const CHALLENGE_KEY = Buffer.alloc(32, 1);
 const HOUR_MS = 60 * MINUTE_MS;
 
-let control: ControlDatabase;
+const control = use(openControlDatabase);
 let database: Database;
 let identity: Identity;
 /** The clock of these tests. */
@@ -31,13 +31,11 @@ let nowMs = START_MS;
 const now = (): Date => new Date(nowMs);
 
 before(async () => {
-  control = await openControlDatabase();
   database = openConnections(control.url, { maxConnections: 12 });
   identity = createIdentity(database, now, CHALLENGE_KEY);
 });
 after(async () => {
   await database.close();
-  await control.stop();
 });
 
 async function linkFor(name: string, purpose: LinkPurpose = "enter"): Promise<string> {

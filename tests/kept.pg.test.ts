@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { OPTION_HELP, readConfig } from "../src/config.ts";
 import { describingFiles } from "../src/actions/workspace/export.ts";
 import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
@@ -9,8 +9,8 @@ import { listTables } from "../src/store/queries/distribute.ts";
 import { actAs } from "./support/acting-member.ts";
 import { runCommand } from "./support/command.ts";
 import { serviceEnvironment, startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
 import { createTenant } from "./support/tenants.ts";
+import { use } from "./support/use.ts";
 
 /** Documents, pages, commands and exports say how long rows are kept. */
 
@@ -21,11 +21,7 @@ const SETTINGS = {
   KEEP_USAGE_DAYS: "60",
 };
 
-let service: TestService;
-before(async () => {
-  service = await startTestService(SETTINGS);
-});
-after(() => service.stop());
+const service = use(() => startTestService(SETTINGS));
 
 const HEADING = "| Table | Grows with | Kept | Setting |";
 const lines = readFileSync(join(import.meta.dirname, "../docs/operating/configure.md"), "utf8").split("\n");

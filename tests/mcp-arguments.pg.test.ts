@@ -1,26 +1,21 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 import type { Endpoint } from "../src/contract/endpoint.ts";
 import { ENDPOINTS } from "../src/contract/registry.ts";
 import { expectRefused, expectUnknown } from "./support/mcp-refusals.ts";
 import { post, toolCall, toolError, toolText } from "./support/mcp.ts";
 import type { RpcAnswer } from "./support/mcp.ts";
 import { leastParameters, parametersOf } from "./support/requests.ts";
-import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
-import { seedSmallStore } from "./support/small-store.ts";
-import { createTenant } from "./support/tenants.ts";
-import type { Tenant } from "./support/tenants.ts";
+import { service } from "./support/shared-service.ts";
+import { createSmallStore } from "./support/small-store.ts";
 
-let service: TestService;
-let tenant: Tenant;
+const tenant = await createSmallStore(service.database);
 
-before(async () => {
-  service = await startTestService();
-  tenant = await createTenant(service.database);
-  await seedSmallStore(service.database, tenant.shopKey);
+/** How many lines the tests of other files logged. */
+let logged: number;
+before(() => {
+  logged = service.logs.length;
 });
-after(() => service.stop());
 
 const call = (tool: string, values: unknown): Promise<RpcAnswer> =>
   post(service.address, toolCall(tool, values), { token: tenant.token });
@@ -255,7 +250,7 @@ describe("hostile bodies", () => {
   });
 
   test("nothing of all this was an unexpected failure, and no token was logged", () => {
-    const text = service.logs.join("");
+    const text = service.logs.slice(logged).join("");
     assert.doesNotMatch(text, /unexpected error|rta_live_/u);
   });
 });

@@ -1,23 +1,13 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { TOOLS } from "../src/contract/tools.ts";
 import { expectError, modernHeaders, modernMeta, post, rpc, toolCall } from "./support/mcp.ts";
 import type { RpcAnswer } from "./support/mcp.ts";
-import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
-import { seedSmallStore } from "./support/small-store.ts";
+import { service } from "./support/shared-service.ts";
+import { createSmallStore } from "./support/small-store.ts";
 import { countedRequests, createTenant, createTokenOf } from "./support/tenants.ts";
-import type { Tenant } from "./support/tenants.ts";
 
-let service: TestService;
-let tenant: Tenant;
-
-before(async () => {
-  service = await startTestService();
-  tenant = await createTenant(service.database);
-  await seedSmallStore(service.database, tenant.shopKey);
-});
-after(() => service.stop());
+const tenant = await createSmallStore(service.database);
 
 const VERSION = "io.modelcontextprotocol/protocolVersion";
 const CLIENT_INFO = "io.modelcontextprotocol/clientInfo";
@@ -82,8 +72,7 @@ describe("results", () => {
   });
 
   test("tools/call has the content of 2025-06-18, counted once, with the headers of the quota", async () => {
-    const limited = await createTenant(service.database, { dailyQuota: 10 });
-    await seedSmallStore(service.database, limited.shopKey);
+    const limited = await createSmallStore(service.database, { dailyQuota: 10 });
     const cases = [
       ["list_entities", { q: "jacket" }, false],
       ["get_summary", { start_month: "2026-13" }, true],

@@ -2,24 +2,23 @@ import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { after, test } from "node:test";
 import { INSTRUCTIONS } from "../src/contract/tools.ts";
-import { makeDemo } from "../src/control/demo.ts";
-import type { Demo } from "../src/control/demo.ts";
+import { makeDemo } from "../src/demo/demo-workspace.ts";
+import type { Demo } from "../src/demo/demo-workspace.ts";
 import { post, toolCall, toolText } from "./support/mcp.ts";
 import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
+import { before, use } from "./support/use.ts";
 
 // A merchant's questions, answered through tools alone: each call uses only the instructions and the answers before it.
 // The demo store is generated for this day.
 const NOW = new Date("2026-08-20T06:00:00Z");
 
-let service: TestService;
+const service = use(startTestService);
 let demo: Demo;
 const folder = mkdtempSync(join(tmpdir(), "returns-questions-"));
 
 before(async () => {
-  service = await startTestService();
   const { keys } = service;
   const { database } = service.installation;
   demo = await makeDemo({
@@ -34,7 +33,6 @@ before(async () => {
   });
 });
 after(async () => {
-  await service.stop();
   rmSync(folder, { recursive: true, force: true });
 });
 

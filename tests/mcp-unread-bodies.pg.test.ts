@@ -10,12 +10,11 @@ import pino from "pino";
 import { createAdmit } from "../src/admission/admit.ts";
 import { createHttpMetrics } from "../src/http/metrics.ts";
 import { createServer } from "../src/http/server.ts";
-import { createMcpSurface } from "../src/mcp/surface.ts";
+import { createMcpRoutes } from "../src/mcp/transport.ts";
 import type { Flood, FloodPlan } from "./support/body-flood.ts";
 import { MCP_PATH, expectError, post, rpc, toolCall } from "./support/mcp.ts";
 import { openRaw } from "./support/raw-http.ts";
-import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
+import { service } from "./support/shared-service.ts";
 import { countedRequests, createTenant } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
 
@@ -23,7 +22,6 @@ const LIMIT_BYTES = 65_536;
 /** What a connection may have read of a body that nobody wants: a few buffers. */
 const MOST_READ_BYTES = 4 * LIMIT_BYTES;
 
-let service: TestService;
 let tenant: Tenant;
 /** The server's side of each connection that brought a request. */
 const accepted = new Set<Socket>();
@@ -32,12 +30,10 @@ const noteRequest = (event: unknown): void =>
 
 before(async () => {
   subscribe("http.server.request.start", noteRequest);
-  service = await startTestService();
   tenant = await createTenant(service.database);
 });
 after(async () => {
   unsubscribe("http.server.request.start", noteRequest);
-  await service.stop();
 });
 beforeEach(() => accepted.clear());
 
@@ -178,7 +174,7 @@ describe("an admitted caller", { timeout: 60_000 }, () => {
     const { keys } = service;
     const { database } = service.installation;
     const admit = createAdmit({ database, pepper: keys.tokenPepper });
-    const surface = createMcpSurface({ operations: [], admit, allowedOrigins: [], bodyTimeoutMs: 20 });
+    const surface = createMcpRoutes({ operations: [], admit, allowedOrigins: [], bodyTimeoutMs: 20 });
     const server = createServer({
       operations: [],
       surfaces: [surface],

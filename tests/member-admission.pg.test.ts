@@ -8,16 +8,14 @@ import type { Database, Statement } from "../src/store/database.ts";
 import { openConnections } from "./support/database.ts";
 import { createPerson, createSession, removeMember, setRole } from "./support/people.ts";
 import type { Person } from "./support/people.ts";
-import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
+import { service } from "./support/shared-service.ts";
 import { changePlan, changeWorkspace, createTenant } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
 
-/** The second gate: session, person, member, workspace, read for every page. */
+/** The second guard: session, person, member, workspace, read for every page. */
 
 const HOUR_MS = 3_600_000;
 
-let service: TestService;
 let connections: Database;
 let asked: Statement[];
 let admitMember: AdmitMember;
@@ -25,7 +23,6 @@ let tenant: Tenant;
 let person: Person;
 
 before(async () => {
-  service = await startTestService();
   connections = openConnections(service.databaseUrl);
   admitMember = createAdmitMember({
     database: {
@@ -42,7 +39,6 @@ before(async () => {
 });
 after(async () => {
   await connections.close();
-  await service.stop();
 });
 
 const ask = (sessionHash = person.sessionHash, shopDomain = tenant.shopDomain, now?: Date) =>

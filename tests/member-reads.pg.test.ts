@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, afterEach, before, describe, mock, test } from "node:test";
+import { after, afterEach, describe, mock, test } from "node:test";
 import type { MemberAdmission } from "../src/admission/admit-member.ts";
 import { ENTITLEMENTS, takesSelector } from "../src/contract/endpoint.ts";
 import type { Endpoint } from "../src/contract/endpoint.ts";
@@ -8,7 +8,6 @@ import { entities } from "../src/contract/entities.ts";
 import { ENDPOINTS } from "../src/contract/registry.ts";
 import { returnRateLeaderboard } from "../src/contract/return-rate-leaderboard.ts";
 import { DEMO_DAY, startDemoService } from "./docs-demo.ts";
-import type { DemoService } from "./docs-demo.ts";
 import { openConnections } from "./support/database.ts";
 import { openOperations } from "./support/operations.ts";
 import type { TestOperations } from "./support/operations.ts";
@@ -28,6 +27,7 @@ import {
   insertRows,
 } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
+import { before, use } from "./support/use.ts";
 
 /** A member is answered what a token is, uncounted: the same bytes, and the same refusal for the same cause. */
 
@@ -38,10 +38,9 @@ let service: TestService;
 let tenant: Tenant;
 let person: Person;
 let operations: TestOperations;
-let demo: DemoService;
+const demo = use(startDemoService);
 
 before(async () => {
-  demo = await startDemoService();
   ({ service, tenant } = demo);
   await service.database.query("update shop_directory set shop_domain = $1 where shop_key = $2", [
     "demo-store.example",
@@ -65,7 +64,6 @@ afterEach(async () => {
 after(async () => {
   mock.timers.reset();
   await operations.stop();
-  await demo.stop();
 });
 
 async function admit({ shopDomain }: Tenant): Promise<MemberAdmission> {

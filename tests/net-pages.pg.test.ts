@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { PAGES, SETTINGS } from "../src/console/registry.ts";
 import { actAs } from "./support/acting-member.ts";
 import { createPageStates } from "./support/console-states.ts";
 import { matchSnapshot, pageLines, readLines, snapshotsIn, withoutVarying } from "./support/net.ts";
 import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
-import { seedSmallStore } from "./support/small-store.ts";
+import { createSmallStore } from "./support/small-store.ts";
 import { createTenant } from "./support/tenants.ts";
 import type { Tenant, TenantOptions } from "./support/tenants.ts";
 import { connectShop } from "./support/webhooks.ts";
+import { before, use } from "./support/use.ts";
 
 /** What each page of the console shows: in every state, by right, and after each of its forms. A file of tests/net/pages/ each. */
 
@@ -67,18 +67,15 @@ const IDS: Readonly<Record<string, string>> = {
   key: "select gen_random_uuid() where $1::bigint > 0",
 };
 
-let service: TestService;
+const service = use(startTestService);
 let store: Tenant;
 /** By file, what its pages show. */
 const sections = new Map<string, string[]>();
 
 before(async () => {
-  service = await startTestService();
-  store = await createTenant(service.database);
-  await seedSmallStore(service.database, store.shopKey);
+  store = await createSmallStore(service.database);
   await connectShop(service, store.shopKey, "shop-of-forms.myshopify.com");
 });
-after(() => service.stop());
 
 test("pages of figures, and every state of them", async () => {
   const { states, cookie, emptyCookie, smallStore } = await createPageStates(service, store);

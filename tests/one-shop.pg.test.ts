@@ -24,7 +24,7 @@ import { post, toolCall } from "./support/mcp.ts";
 import { leastParameters, parametersOf } from "./support/requests.ts";
 import { startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
-import { seedSmallStore } from "./support/small-store.ts";
+import { createSmallStore } from "./support/small-store.ts";
 import { createTenant } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
 
@@ -51,13 +51,11 @@ before(async () => {
   service = await startTestService();
   statements.forget();
   const { database, databaseUrl } = service;
-  own = await createTenant(database);
-  await seedSmallStore(database, own.shopKey);
+  own = await createSmallStore(database);
   await askEverything();
   statements.stop();
   calls = statements.callsOf("returns-reading");
-  model = await createTenant(database);
-  await seedSmallStore(database, model.shopKey);
+  model = await createSmallStore(database);
   foreign = await createTenant(database);
   await copyAsForeign(database, model.shopKey, foreign.shopKey);
   reading = openOfOneShop(databaseUrl);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { startRun } from "../src/store/queries/sync-run.ts";
 import { VERSION } from "../src/lib/version.ts";
 import { createMetrics } from "../src/operations/metrics.ts";
@@ -11,19 +11,18 @@ import { post, toolCall } from "./support/mcp.ts";
 import { eventually } from "./support/worker.ts";
 import { startCommand } from "./support/command.ts";
 import { serviceEnvironment, startTestService } from "./support/service.ts";
-import type { Parameters, TestService } from "./support/service.ts";
+import type { Parameters } from "./support/service.ts";
 import { createTenant, insertRows } from "./support/tenants.ts";
 import { APP_OPTIONS, connectShop, sendWebhook } from "./support/webhooks.ts";
+import { use } from "./support/use.ts";
 
-let service: TestService;
-before(async () => {
-  service = await startTestService({
+const service = use(() =>
+  startTestService({
     ...APP_OPTIONS,
     DATABASE_CONNECTIONS: "1",
     METRICS_ON_API_PORT: "true",
-  });
-});
-after(() => service.stop());
+  }),
+);
 
 /** The samples of one look by name and labels, as they are written: `name{label="value"}`. */
 async function look(address = service.address): Promise<Map<string, number>> {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import fc from "fast-check";
 import { rebuildWorkspace } from "../src/sync/rebuild.ts";
 import { assertHolds } from "./golden/golden.ts";
@@ -13,8 +13,7 @@ import type { OracleRequest } from "./oracle/requests.ts";
 import type { Store, StoreFiles } from "./oracle/store.ts";
 import { isCitus } from "./support/citus.ts";
 import { createStoreTenant, importStore, setFullLeaderboards } from "./support/import-store.ts";
-import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
+import { service } from "./support/shared-service.ts";
 import { changeWorkspace } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
 
@@ -30,14 +29,6 @@ const limits = {
   markInterruptAsFailure: false,
 } as const;
 const REQUESTS_AT_ONCE = 8;
-
-let service: TestService;
-
-before(async () => {
-  service = await startTestService();
-});
-
-after(() => service.stop());
 
 test(
   "M1 to M15, M19, M23 and M24: for random stores, every selection and every window, the service answers as the naive oracle does, " +

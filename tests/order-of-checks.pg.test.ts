@@ -1,15 +1,14 @@
 import assert from "node:assert/strict";
 import { createConnection } from "node:net";
 import { text } from "node:stream/consumers";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { ENDPOINTS } from "../src/contract/registry.ts";
 import { INTERNAL_ERROR_MESSAGE } from "../src/contract/errors.ts";
 import { isCitus, listServers } from "./support/citus.ts";
 import { execute, urlOfDatabase } from "./support/server.ts";
 import { leastParameters } from "./support/requests.ts";
 import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
-import { seedSmallStore } from "./support/small-store.ts";
+import { createSmallStore } from "./support/small-store.ts";
 import { withoutTable } from "./support/table-away.ts";
 import {
   changePlan,
@@ -19,19 +18,17 @@ import {
   createTokenOf,
 } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
+import { before, use } from "./support/use.ts";
 
 const SUMMARY = "/api/v1/summary";
 const MONTHS = { start_month: "2026-01", end_month: "2026-03" };
 
-let service: TestService;
+const service = use(startTestService);
 let tenant: Tenant;
 
 before(async () => {
-  service = await startTestService();
-  tenant = await createTenant(service.database);
-  await seedSmallStore(service.database, tenant.shopKey);
+  tenant = await createSmallStore(service.database);
 });
-after(() => service.stop());
 
 /** A token whose last digit, a part of the checksum, is another one. */
 function withBrokenChecksum(token: string): string {

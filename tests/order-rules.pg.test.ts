@@ -1,26 +1,26 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import fc from "fast-check";
-import { OPERATOR } from "../src/control/actor.ts";
-import { previewRules, setRules, writtenRules } from "../src/control/order-rules.ts";
+import { OPERATOR } from "../src/actions/actor.ts";
+import { runAction } from "../src/actions/action.ts";
+import { textInput } from "../src/actions/field.ts";
+import { previewRules, setRules, writtenRules } from "../src/actions/workspace/order-rules.ts";
 import { DEFAULT_RULES, NO_RULES, ORDER_KINDS } from "../src/metrics/order-rules.ts";
 import type { OrderRules } from "../src/metrics/order-rules.ts";
 import { redactOrders } from "../src/store/queries/order-document.ts";
+import type { DirectoryRow } from "../src/store/queries/workspace-directory.ts";
 import { applyRules } from "../src/sync/apply-rules.ts";
 import { loadRules } from "../src/sync/order-rules.ts";
 import { rebuildWorkspace } from "../src/sync/rebuild.ts";
 import { keepShopInOrder } from "../src/worker/upkeep.ts";
 import { csv, startImportShop } from "./support/import-shop.ts";
-import type { ImportShop } from "./support/import-shop.ts";
+import { openTestKeys } from "./support/secret.ts";
 import { eventually, withWorker, workerOptions } from "./support/worker.ts";
+import { use } from "./support/use.ts";
 
 /** Which orders count: saved rules, their effect and what the facts then are. */
 
-let shop: ImportShop;
-before(async () => {
-  shop = await startImportShop();
-});
-after(() => shop.stop());
+const shop = use(startImportShop);
 
 const MEMBERS: readonly object[] = [
   {},
@@ -86,11 +86,24 @@ async function openStore(): Promise<number> {
   return shopKey;
 }
 
-const save = (shopKey: number, rules: OrderRules) =>
-  setRules(shop.database, OPERATOR, { shop_key: shopKey }, new Map(Object.entries(writtenRules(rules))));
+const save = async (shopKey: number, rules: OrderRules): Promise<void> => {
+  const { database } = shop;
+  const workspace = { shop_key: shopKey } as DirectoryRow;
+  const caller = {
+    database,
+    keys: await openTestKeys(database),
+    workspace,
+    actor: OPERATOR,
+    now: new Date(),
+  };
+  await runAction(setRules, caller, textInput(writtenRules(rules)));
+};
 
 const preview = async (shopKey: number, wanted: OrderRules) =>
-  (await previewRules(shop.database, OPERATOR, { shop_key: shopKey }, wanted)) ?? assert.fail("no preview");
+  (await previewRules(
+    { database: shop.database, actor: OPERATOR, workspace: { shop_key: shopKey } },
+    wanted,
+  )) ?? assert.fail("no preview");
 
 const randomRules: fc.Arbitrary<OrderRules> = fc.record({
   exchangeNames: fc.subarray(["EXC-", "l-"]),

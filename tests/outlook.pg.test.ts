@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { dayCurves, loadStoreLines } from "../backtest/store-lines.ts";
 import type { StoreLine } from "../backtest/store-lines.ts";
 import { dayFromText } from "../src/lib/month.ts";
@@ -8,30 +8,21 @@ import { loadDayCurves } from "../src/store/queries/outlook.ts";
 import type { Selection } from "../src/store/queries/selection.ts";
 import type { Workspace } from "../src/store/workspace.ts";
 import { createStoreTenant, importStore } from "./support/import-store.ts";
-import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
-import type { Tenant } from "./support/tenants.ts";
+import { service } from "./support/shared-service.ts";
 
 const FROM_DAY = dayFromText("2025-06-01") as number;
 const AS_OF = "2026-06-15";
 const AS_OF_DAY = dayFromText(AS_OF) as number;
 
-let service: TestService;
-let tenant: Tenant;
-let lines: StoreLine[];
-before(async () => {
-  service = await startTestService();
-  tenant = await createStoreTenant(service);
-  await importStore(service, tenant, {
-    currencyCode: "EUR",
-    asOf: `${AS_OF}T00:00:00Z`,
-    files: storeFiles(),
-  });
-  lines = await loadStoreLines(service.installation.database, tenant.shopKey);
-});
-after(() => service.stop());
-
 const dayText = (day: number): string => new Date(day * 86_400_000).toISOString().slice(0, 10);
+
+const tenant = await createStoreTenant(service);
+await importStore(service, tenant, {
+  currencyCode: "EUR",
+  asOf: `${AS_OF}T00:00:00Z`,
+  files: storeFiles(),
+});
+const lines = await loadStoreLines(service.installation.database, tenant.shopKey);
 
 /** Six SKUs, the last one used; four lines a day, every fifth comes back in one or two parts within 41 days. */
 function storeFiles() {

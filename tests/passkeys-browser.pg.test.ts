@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import {
   askToSign,
   enrol,
@@ -11,15 +11,11 @@ import {
   signInAgain,
   startPasskeyPlace,
 } from "./support/passkey-place.ts";
-import type { PasskeyPlace } from "./support/passkey-place.ts";
+import { use } from "./support/use.ts";
 
 /** The ways in at an https address, in Chromium with its virtual authenticator, and what is refused of them. */
 
-let place: PasskeyPlace;
-before(async () => {
-  place = await startPasskeyPlace();
-});
-after(() => place.stop());
+const place = use(startPasskeyPlace);
 
 async function unusedLinks(name: string): Promise<number> {
   const { rows } = await place.service.database.query(

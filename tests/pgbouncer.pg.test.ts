@@ -7,15 +7,16 @@ import pino from "pino";
 import { startShopifySimulator } from "../simulators/shopify/start.ts";
 import { startInstallationWorker } from "../src/app.ts";
 import { readConfig } from "../src/config.ts";
-import { OPERATOR } from "../src/control/actor.ts";
-import { connectSource } from "../src/control/connect.ts";
+import { OPERATOR } from "../src/actions/actor.ts";
+import { runAction } from "../src/actions/action.ts";
+import { textInput } from "../src/actions/field.ts";
+import { connectSource } from "../src/actions/sources/connect.ts";
 import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
 import { openInstallation } from "../src/installation.ts";
 import type { Database } from "../src/store/database.ts";
 import { openDatabase } from "../src/store/database.ts";
 import { ROLES } from "../src/store/role-rights.ts";
 import { openWorkerSession } from "../src/store/worker-session.ts";
-import { SHOPIFY_SOURCE } from "../src/sync/connectors/shopify/connector.ts";
 import { isCitus } from "./support/citus.ts";
 import { asRole, createTestDatabase } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
@@ -183,12 +184,12 @@ test("a worker in session mode syncs a shop", async (context) => {
       await installation.close();
     });
     const control = installation.database;
-    const { sealingKey } = await openTestKeys(control);
+    const keys = await openTestKeys(control);
     const workspace = await makeWorkspace(control, "pooled.example");
-    const place = { database: control, sealingKey, publicUrl: null, now: () => new Date() };
-    const secrets = { accessToken: simulator.token };
-    const source = { account: null, url: simulator.url, settings: {}, secrets };
-    await connectSource(place, OPERATOR, workspace, SHOPIFY_SOURCE, source);
+    const connecting = { publicUrl: null, app: null };
+    const caller = { database: control, keys, connecting, workspace, actor: OPERATOR, now: new Date() };
+    const given = { source: "shopify", address: simulator.url, "secret-accessToken": simulator.token };
+    await runAction(connectSource, caller, textInput(given));
     const worker = await startInstallationWorker(config, installation, pino({ enabled: false }));
     try {
       const isReady = async (): Promise<boolean> =>

@@ -37,7 +37,7 @@ after(async () => {
   await testDatabase.drop();
 });
 
-/** Asks the gate at a given time; null = over the quota. */
+/** Asks the guard at a given time; null = over the quota. */
 async function admitAt(tenant: Tenant, now: Date): Promise<QuotaState | null> {
   const admit = createAdmit({ database: admission, pepper: deriveKeys(TEST_SECRET).tokenPepper });
   try {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 import pino from "pino";
 import type { Operation } from "../src/admission/operation.ts";
 import { SCOPES } from "../src/contract/endpoint.ts";
@@ -7,13 +7,12 @@ import { ApiError } from "../src/contract/errors.ts";
 import { ENDPOINTS } from "../src/contract/registry.ts";
 import { createHttpMetrics } from "../src/http/metrics.ts";
 import { createServer } from "../src/http/server.ts";
-import { createMcpSurface } from "../src/mcp/surface.ts";
+import { createMcpRoutes } from "../src/mcp/transport.ts";
 import { MCP_PATH, post, toolCall } from "./support/mcp.ts";
 import { waitOutMidnight } from "./support/midnight.ts";
 import { leastParameters } from "./support/requests.ts";
-import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
-import { seedSmallStore } from "./support/small-store.ts";
+import { service } from "./support/shared-service.ts";
+import { createSmallStore } from "./support/small-store.ts";
 import { withoutTable } from "./support/table-away.ts";
 import { changePlan, changeWorkspace, createTenant, createTokenOf } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
@@ -22,16 +21,12 @@ import type { Tenant } from "./support/tenants.ts";
 
 const QUOTA = 100;
 
-let service: TestService;
 let tenant: Tenant;
 
 before(async () => {
   await waitOutMidnight();
-  service = await startTestService();
-  tenant = await createTenant(service.database, { dailyQuota: QUOTA });
-  await seedSmallStore(service.database, tenant.shopKey);
+  tenant = await createSmallStore(service.database, { dailyQuota: QUOTA });
 });
-after(() => service.stop());
 
 /** The status, and how many of the three headers there are; the URL is sent as it is. */
 async function ask(url: string, token: string | null, method = "GET"): Promise<[number, number, number]> {
@@ -122,7 +117,7 @@ test("a workspace that loses its plan or ends while it is asked is answered with
     const admit = () => Promise.reject(new ApiError("unauthorized", "Nobody."));
     const server = createServer({
       operations,
-      surfaces: [createMcpSurface({ operations, admit, allowedOrigins: [] })],
+      surfaces: [createMcpRoutes({ operations, admit, allowedOrigins: [] })],
       logger: pino({ level: "silent" }),
       metrics: createHttpMetrics(),
       notFoundPage: null,

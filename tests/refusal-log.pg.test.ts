@@ -1,19 +1,15 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect } from "node:net";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { startFaultProxy } from "./support/fault-proxy.ts";
 import { post, toolCall } from "./support/mcp.ts";
 import { startOn, startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
 import { createTenant } from "./support/tenants.ts";
 import { APP_OPTIONS, sendWebhook } from "./support/webhooks.ts";
+import { use } from "./support/use.ts";
 
-let service: TestService;
-before(async () => {
-  service = await startTestService(APP_OPTIONS);
-});
-after(() => service.stop());
+const service = use(() => startTestService(APP_OPTIONS));
 
 const ALERTS = "/api/v1/alerts";
 

@@ -1,12 +1,11 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 import { takesSelector } from "../src/contract/endpoint.ts";
 import { ENDPOINTS } from "../src/contract/registry.ts";
 import { waitOutMidnight } from "./support/midnight.ts";
 import { brokenValues, leastParameters, parametersOf } from "./support/requests.ts";
-import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
-import { seedSmallStore } from "./support/small-store.ts";
+import { service } from "./support/shared-service.ts";
+import { createSmallStore } from "./support/small-store.ts";
 import {
   changePlan,
   changeWorkspace,
@@ -16,16 +15,12 @@ import {
 } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
 
-let service: TestService;
 let tenant: Tenant;
 
 before(async () => {
   await waitOutMidnight();
-  service = await startTestService();
-  tenant = await createTenant(service.database);
-  await seedSmallStore(service.database, tenant.shopKey);
+  tenant = await createSmallStore(service.database);
 });
-after(() => service.stop());
 
 /** Asks with these parameters and expects a 400 whose message names `parameter`. */
 async function expectRefused(path: string, params: string, parameter: string): Promise<void> {

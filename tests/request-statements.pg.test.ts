@@ -9,8 +9,7 @@ import { leastParameters, parametersOf } from "./support/requests.ts";
 import { takesSelector } from "../src/contract/endpoint.ts";
 import { startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
-import { seedSmallStore } from "./support/small-store.ts";
-import { createTenant } from "./support/tenants.ts";
+import { createSmallStore } from "./support/small-store.ts";
 import type { Tenant } from "./support/tenants.ts";
 import { APP_OPTIONS, connectShop, sendWebhook } from "./support/webhooks.ts";
 
@@ -26,8 +25,7 @@ let tenant: Tenant;
 before(async () => {
   statements = recordStatements();
   service = await startTestService(APP_OPTIONS);
-  tenant = await createTenant(service.database);
-  await seedSmallStore(service.database, tenant.shopKey);
+  tenant = await createSmallStore(service.database);
 });
 after(async () => {
   statements.stop();

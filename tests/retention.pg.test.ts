@@ -1,41 +1,30 @@
 import assert from "node:assert/strict";
-import { after, before, beforeEach, test } from "node:test";
-import type pg from "pg";
+import { beforeEach, test } from "node:test";
 import { STATEMENTS } from "../src/store/database.ts";
 import type { Database } from "../src/store/database.ts";
-import type { Retention } from "../src/store/retention.ts";
+import type { Retention } from "../src/lib/retention.ts";
 import { runTask } from "../src/worker/tasks.ts";
 import { isCitus } from "./support/citus.ts";
 import { openControlDatabase } from "./support/control.ts";
-import type { ControlDatabase } from "./support/control.ts";
 import { addDeliveries, addEvents, addRuns } from "./support/old-rows.ts";
 import { refuseRows } from "./support/refused-rows.ts";
-import { openTestPool } from "./support/service.ts";
 import { createTenant } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
 import { DEFAULT_RETENTION } from "./support/worker.ts";
+import { use } from "./support/use.ts";
 
 /** What upkeep deletes because it is old, told the time: rows just before and after each limit. */
 
-let control: ControlDatabase;
-let pool: pg.Pool;
+const control = use(openControlDatabase);
 /** Two shops with the same rows. */
 let tenant: Tenant;
 let other: Tenant;
-before(async () => {
-  control = await openControlDatabase();
-  pool = openTestPool(control.url);
-});
-after(async () => {
-  await pool.end();
-  await control.stop();
-});
 beforeEach(async () => {
-  await pool.query("truncate workspace cascade");
-  await pool.query("truncate run_queue, shop_account, shop_directory");
-  await pool.query("truncate audit_event, identity_event");
-  tenant = await createTenant(pool);
-  other = await createTenant(pool);
+  await control.pool.query("truncate workspace cascade");
+  await control.pool.query("truncate run_queue, shop_account, shop_directory");
+  await control.pool.query("truncate audit_event, identity_event");
+  tenant = await createTenant(control.pool);
+  other = await createTenant(control.pool);
 });
 
 const NOW = new Date("2026-07-01T06:00:00Z");
@@ -56,7 +45,7 @@ async function upkeep(
 }
 
 async function ask<Row extends object>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
-  return (await pool.query<Row>(text, [...values])).rows;
+  return (await control.pool.query<Row>(text, [...values])).rows;
 }
 
 const countOf = async (table: string, shopKey: number): Promise<number> =>
@@ -85,9 +74,9 @@ async function leftOf(table: string, moment: string, { shopKey }: Tenant): Promi
 
 test("runs stay for 90 days, those of webhooks and deliveries for 7, or for as long as is set", async () => {
   for (const shop of [tenant, other]) {
-    await addRuns(pool, shop, "incremental", [...around(90), ...around(30)]);
-    await addRuns(pool, shop, "refresh", [...around(7), ...around(3)]);
-    await addDeliveries(pool, shop, [...around(7), ...around(3)]);
+    await addRuns(control.pool, shop, "incremental", [...around(90), ...around(30)]);
+    await addRuns(control.pool, shop, "refresh", [...around(7), ...around(3)]);
+    await addDeliveries(control.pool, shop, [...around(7), ...around(3)]);
   }
   const [, last90] = around(90);
   const [, last7] = around(7);
@@ -111,11 +100,11 @@ test("usage stays for 400 days with its details, for as long as is set, or forev
   const dayOf = (daysAgo: number): string =>
     new Date(NOW.getTime() - daysAgo * DAY_MS).toISOString().slice(0, 10);
   for (const daysAgo of [0, 31, 32, 400, 401, 4000]) {
-    await pool.query("insert into daily_usage (shop_key, day, requests) values ($1, $2, 5)", [
+    await control.pool.query("insert into daily_usage (shop_key, day, requests) values ($1, $2, 5)", [
       tenant.shopKey,
       dayOf(daysAgo),
     ]);
-    await pool.query(
+    await control.pool.query(
       `insert into usage_detail (shop_key, day, token_id, endpoint, surface, outcome, requests, quota_requests)
        values ($1, $2, 'a', 'summary', 'rest', 'ok', 5, 5), ($1, $2, 'b', 'summary', 'rest', 'ok', 5, 5)`,
       [tenant.shopKey, dayOf(daysAgo)],
@@ -150,8 +139,8 @@ const aroundDay = (days: number): Date[] => {
 
 test("the audit stays forever, unless it is limited: then by whole days, and each deletion is recorded", async () => {
   const keys = [tenant.shopKey, other.shopKey];
-  for (const shopKey of keys) await addEvents(pool, shopKey, "watch.add", aroundDay(90));
-  await pool.query(
+  for (const shopKey of keys) await addEvents(control.pool, shopKey, "watch.add", aroundDay(90));
+  await control.pool.query(
     `insert into identity_event (actor, action, detail, happened_at)
      select 'user:x', 'session.begin', '{}', h from unnest($1::timestamptz[]) h`,
     [aroundDay(90)],
@@ -181,7 +170,7 @@ test("the audit stays forever, unless it is limited: then by whole days, and eac
 });
 
 test("later on the same day nothing is deleted, and the records of deletions go without one of their own", async () => {
-  await addEvents(pool, tenant.shopKey, "watch.add", aroundDay(90));
+  await addEvents(control.pool, tenant.shopKey, "watch.add", aroundDay(90));
   await upkeep({ keepAuditDays: 90 });
   await upkeep({ keepAuditDays: 90 }, new Date("2026-07-01T23:59:59Z"));
   assert.equal((await deletionsOf(tenant.shopKey)).length, 1);
@@ -194,7 +183,7 @@ test("later on the same day nothing is deleted, and the records of deletions go 
 test("the newest import and the newest change of windows stay: doctor and the list of what is to set up read them", async () => {
   const days = [aroundDay(300), aroundDay(200)].flat();
   for (const action of ["import", "windows.set", "watch.add"])
-    await addEvents(pool, tenant.shopKey, action, days);
+    await addEvents(control.pool, tenant.shopKey, action, days);
   await upkeep({ keepAuditDays: 90 });
   const left = await ask<{ action: string; happened_at: Date }>(
     "select action, happened_at from audit_event where shop_key = $1 and actor = 'operator' order by action",
@@ -210,9 +199,14 @@ test("the newest import and the newest change of windows stay: doctor and the li
 const MANY = 11_000;
 
 test("a deletion in the audit that is cut off is recorded as far as it went, and the next upkeep goes on", async () => {
-  await addEvents(pool, tenant.shopKey, "watch.add", minutesBefore(MANY, 90));
-  await addEvents(pool, other.shopKey, "watch.add", minutesBefore(3, 90));
-  const takeBack = await refuseRows(pool, "audit_event", "cut_off", "(detail ->> 'events')::integer > 5000");
+  await addEvents(control.pool, tenant.shopKey, "watch.add", minutesBefore(MANY, 90));
+  await addEvents(control.pool, other.shopKey, "watch.add", minutesBefore(3, 90));
+  const takeBack = await refuseRows(
+    control.pool,
+    "audit_event",
+    "cut_off",
+    "(detail ->> 'events')::integer > 5000",
+  );
   await assert.rejects(upkeep({ keepAuditDays: 90 }), /upkeep failed for a shop/u);
   const eventsOf = async (shopKey: number) => (await deletionsOf(shopKey)).map(({ events }) => events);
   assert.deepEqual(await eventsOf(tenant.shopKey), [5000]);
@@ -238,7 +232,7 @@ function failingAfterOne(database: Database, name: string): Database {
 
 test("many rows go in portions: what an upkeep that is cut off has deleted is deleted, and the next one does the rest", async () => {
   const old = minutesBefore(MANY, 7);
-  for (const shop of [tenant, other]) await addDeliveries(pool, shop, [...old, ...around(3)]);
+  for (const shop of [tenant, other]) await addDeliveries(control.pool, shop, [...old, ...around(3)]);
   const failing = failingAfterOne(control.database, "delete_old_deliveries");
   await assert.rejects(upkeep({}, NOW, failing), /upkeep failed for a shop/u);
   assert.equal(await countOf("webhook_delivery", tenant.shopKey), MANY - 5000 + 2);
@@ -248,8 +242,8 @@ test("many rows go in portions: what an upkeep that is cut off has deleted is de
 });
 
 test("two workers at once delete each row once, and record what they deleted between them", async () => {
-  await addEvents(pool, tenant.shopKey, "watch.add", minutesBefore(MANY, 90));
-  await addDeliveries(pool, tenant, minutesBefore(MANY, 7));
+  await addEvents(control.pool, tenant.shopKey, "watch.add", minutesBefore(MANY, 90));
+  await addDeliveries(control.pool, tenant, minutesBefore(MANY, 7));
   await Promise.all([upkeep({ keepAuditDays: 90 }), upkeep({ keepAuditDays: 90 })]);
   assert.equal(await countOf("webhook_delivery", tenant.shopKey), 0);
   const counted = (await deletionsOf(tenant.shopKey)).map(({ events }) => Number(events));
@@ -284,7 +278,7 @@ test(
     for (const [name, { table, index, values }] of Object.entries(INDEXES)) {
       const text = STATEMENTS.get(name)?.text;
       assert.ok(text !== undefined, name);
-      const client = await pool.connect();
+      const client = await control.pool.connect();
       try {
         await client.query("begin; set local enable_seqscan = off");
         const { rows } = await client.query<{ "QUERY PLAN": string }>(`explain ${text}`, [...values]);

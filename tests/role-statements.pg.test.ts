@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import type { Role } from "../src/store/role-rights.ts";
+import type { DatabaseRole } from "../src/store/role-rights.ts";
 import type { Database } from "../src/store/database.ts";
 import { asRole, openConnections } from "./support/database.ts";
 import { REFUSED } from "./support/roles.ts";
@@ -30,7 +30,7 @@ before(async () => {
 after(() => stop());
 
 /** Names of the statements that a role is refused. Only the worker may make the tables of a run. */
-async function refusedTo(role: Role): Promise<string[]> {
+async function refusedTo(role: DatabaseRole): Promise<string[]> {
   const refused: string[] = [];
   const maker = role === "worker" ? openConnections(asRole(url, role)) : database;
   await forEachStatement(maker, async (connection, statement) => {

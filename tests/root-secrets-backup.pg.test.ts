@@ -4,10 +4,10 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { readBackup, writeManifest } from "../src/control/backup-manifest.ts";
-import type { Manifest } from "../src/control/backup-manifest.ts";
-import { openKeys } from "../src/control/installation-secret.ts";
-import { secretForRestore } from "../src/control/restore.ts";
+import { readBackup, writeManifest } from "../src/actions/installation/backup-folder.ts";
+import type { Manifest } from "../src/actions/installation/backup-folder.ts";
+import { openKeys } from "../src/actions/installation/secrets.ts";
+import { secretForRestore } from "../src/actions/installation/actions.ts";
 import { rootFingerprint } from "../src/lib/keys.ts";
 import type { Keys } from "../src/lib/keys.ts";
 import type { Database } from "../src/store/database.ts";
@@ -51,7 +51,7 @@ const REFUSED = {
 
 test("a backup made under two secrets is restored with either, and its database opens with either", async () => {
   const folder = join(parent, "both");
-  await backUp(database, folder, { secret: SECOND_SECRET });
+  await backUp(database, folder, SECOND_SECRET);
   const backup = await readBackup(folder);
   assert.deepEqual(
     backup.manifest.secret_fingerprints,
@@ -96,7 +96,7 @@ test("a backup of an earlier version is restored with its one secret", async () 
   const connections = openConnections(earlier.url, { maxConnections: 2 });
   try {
     const folder = join(parent, "earlier");
-    await backUp(connections, folder, { secret: TEST_SECRET });
+    await backUp(connections, folder, TEST_SECRET);
     await asEarlier(folder);
     const backup = await readBackup(folder);
     assert.equal(await secretForRestore(backup, TEST_SECRET), TEST_SECRET);
@@ -131,9 +131,9 @@ test("a dropped secret is neither written into a backup nor accepted for one mad
   await openKeys(placeOf(SECOND_SECRET));
   const message = "The secret is not one of this database's valid ones: no backup was made.";
   const folder = join(parent, "dropped");
-  await assert.rejects(backUp(database, folder, { secret: TEST_SECRET }), { name: "Refusal", message });
+  await assert.rejects(backUp(database, folder, TEST_SECRET), { name: "Refusal", message });
   assert.equal(existsSync(folder), false);
-  await backUp(database, folder, { secret: `${TEST_SECRET},${SECOND_SECRET}` });
+  await backUp(database, folder, `${TEST_SECRET},${SECOND_SECRET}`);
   const backup = await readBackup(folder);
   await assert.rejects(secretForRestore(backup, TEST_SECRET), REFUSED);
   assert.equal(await secretForRestore(backup, null), SECOND_SECRET, "the one that opens it");

@@ -8,8 +8,7 @@ import { TEST_SECRET } from "./support/secret.ts";
 import { startServerProcess } from "./support/server-process.ts";
 import type { ServerProcess } from "./support/server-process.ts";
 import { openTestPool, serviceEnvironment } from "./support/service.ts";
-import { seedSmallStore } from "./support/small-store.ts";
-import { createTenant } from "./support/tenants.ts";
+import { createSmallStore } from "./support/small-store.ts";
 import { eventually } from "./support/worker.ts";
 
 /** A rotation of the root secret over two servers that are asked all the time. */
@@ -79,8 +78,7 @@ test("a rotation over two servers under load, in any order: no token and no curs
     await pool.end();
     await database.drop();
   });
-  const tenant = await createTenant(pool, { dailyQuota: null });
-  await seedSmallStore(pool, tenant.shopKey);
+  const tenant = await createSmallStore(pool, { dailyQuota: null });
   const create = [
     "token",
     "create",

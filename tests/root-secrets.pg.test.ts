@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { openKeys } from "../src/control/installation-secret.ts";
+import { openKeys } from "../src/actions/installation/secrets.ts";
 import { deriveKeys, rootFingerprint } from "../src/lib/keys.ts";
 import type { Keys } from "../src/lib/keys.ts";
 import type { Database, Statement } from "../src/store/database.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { fold } from "../src/lib/fold.ts";
 import type { Connection } from "../src/store/database.ts";
 import { STATEMENTS } from "../src/store/database.ts";
@@ -8,17 +8,13 @@ import { openConnections } from "./support/database.ts";
 import { leastParameters } from "./support/requests.ts";
 import { ENDPOINTS } from "../src/contract/registry.ts";
 import { startTestService } from "./support/service.ts";
-import type { CalledAnswer, TestService } from "./support/service.ts";
+import type { CalledAnswer } from "./support/service.ts";
 import { createTenant, insertRows } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
+import { before, use } from "./support/use.ts";
 
 const skip = isCitus() && "a Citus plans a search with its values";
-let service: TestService;
-
-before(async () => {
-  service = await startTestService();
-});
-after(() => service.stop());
+const service = use(startTestService);
 
 type Named = readonly [
   type: "sku" | "product" | "product_group",

@@ -1,29 +1,27 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { postForm, signInAs } from "./support/console-person.ts";
 import { startServerProcess } from "./support/server-process.ts";
 import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
-import { OPERATOR } from "../src/control/actor.ts";
+import { OPERATOR } from "../src/actions/actor.ts";
 import { runAction } from "../src/actions/action.ts";
 import { textInput } from "../src/actions/field.ts";
 import { setWorkspace } from "../src/actions/workspace/settings.ts";
 import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
 import { createTenant, createTokenOf } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
+import { before, use } from "./support/use.ts";
 
 /** What is changed in the console of one server counts for the next request at another one. */
 
-let service: TestService;
+const service = use(startTestService);
 let tenant: Tenant;
 let cookie: string;
 
 before(async () => {
-  service = await startTestService();
   tenant = await createTenant(service.database);
   cookie = await signInAs(service, { name: "Owner", shopDomain: tenant.shopDomain });
 });
-after(() => service.stop());
 
 const ALERTS = "/api/v1/alerts";
 

@@ -1,25 +1,24 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { SourceFailed, SourceRefused } from "../src/sync/connector.ts";
 import type { BulkFault, RequestFault } from "../simulators/shopify/faults.ts";
 import { startShopifySync } from "./support/shopify-sync.ts";
 import type { ShopifySync, ShopifyWorkspace } from "./support/shopify-sync.ts";
 import { read } from "./support/simulator-client.ts";
 import { eventually } from "./support/worker.ts";
+import { before, use } from "./support/use.ts";
 
 const SHOP = { seed: 11, orders: 400, products: 30 };
 const ALL_SCOPES = ["read_orders", "read_all_orders", "read_returns", "read_products"];
 
-let sync: ShopifySync;
+const sync = use(() => startShopifySync(SHOP));
 let undisturbed: unknown[];
 before(async () => {
-  sync = await startShopifySync(SHOP);
   const workspace = await sync.connect();
   await workspace.sync("backfill");
   undisturbed = await workspace.cohorts();
   assert.ok(undisturbed.length > 500);
 });
-after(() => sync.stop());
 
 async function assertUndisturbed(workspace: ShopifyWorkspace): Promise<void> {
   assert.deepEqual(await workspace.cohorts(), undisturbed);

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { addPending } from "../src/store/queries/sync-record.ts";
 import { startShopifySync } from "./support/shopify-sync.ts";
 import type { ShopifySync, ShopifyWorkspace } from "./support/shopify-sync.ts";
+import { before, use } from "./support/use.ts";
 
 const LIMITED = ["read_orders", "read_returns", "read_products"];
 const ALL = [...LIMITED, "read_all_orders"];
@@ -13,15 +14,13 @@ const LIMIT_NOTE =
 const GRANTED_NOTE =
   "The app has the scope read_all_orders now: a backfill of the orders it did not see was asked for.";
 
-let sync: ShopifySync;
+const sync = use(() => startShopifySync({ seed: 61, orders: 400, products: 30 }));
 let undisturbed: unknown[];
 before(async () => {
-  sync = await startShopifySync({ seed: 61, orders: 400, products: 30 });
   const workspace = await sync.connect();
   await workspace.sync("backfill");
   undisturbed = await workspace.cohorts();
 });
-after(() => sync.stop());
 
 const grant = (scopes: string[], { simulator } = sync) => simulator.control("set-scopes", { scopes });
 

@@ -1,56 +1,45 @@
-import { OPERATOR } from "../src/control/actor.ts";
+import { OPERATOR } from "../src/actions/actor.ts";
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { after, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import pino from "pino";
 import { startShopifySimulator } from "../simulators/shopify/start.ts";
-import type { ShopifySimulator } from "../simulators/shopify/start.ts";
 import { startInstallationWorker } from "../src/app.ts";
 import type { InstallationWorker } from "../src/app.ts";
 import { readConfig } from "../src/config.ts";
-import { connectSource } from "../src/control/connect.ts";
+import { runAction } from "../src/actions/action.ts";
+import { textInput } from "../src/actions/field.ts";
+import { connectApproved, connectSource } from "../src/actions/sources/connect.ts";
 import { SHOPIFY_SOURCE } from "../src/sync/connectors/shopify/connector.ts";
 import { serviceEnvironment, startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
 import { approvedTokens } from "./support/shopify-approval.ts";
 import { APP, APP_OPTIONS } from "./support/webhooks.ts";
 import { makeWorkspace } from "./support/workspace.ts";
 import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
+import { before, use } from "./support/use.ts";
 
 const DOMAIN = "lamps.example";
 const LONGEST_WAIT_MS = 30_000;
 
-let service: TestService;
-let simulator: ShopifySimulator;
+const service = use(() => startTestService(APP_OPTIONS));
+const simulator = use(() => startShopifySimulator({ ...APP, orders: 60, products: 8, bulkMillis: 5 }));
 let worker: InstallationWorker;
 let shopKey: number;
 before(async () => {
-  service = await startTestService(APP_OPTIONS);
-  simulator = await startShopifySimulator({ ...APP, orders: 60, products: 8, bulkMillis: 5 });
   const { keys } = service;
   const { database } = service.installation;
   const workspace = await makeWorkspace(database, DOMAIN);
   shopKey = workspace.shop_key;
-  await connectSource(
-    { database, sealingKey: keys.sealingKey, publicUrl: service.address, now: () => new Date() },
-    OPERATOR,
-    workspace,
-    SHOPIFY_SOURCE,
-    {
-      account: null,
-      url: simulator.url,
-      settings: {},
-      secrets: { accessToken: simulator.token },
-    },
-  );
+  const connecting = { publicUrl: service.address, app: APP };
+  const caller = { database, keys, connecting, workspace, actor: OPERATOR, now: new Date() };
+  const given = { source: "shopify", address: simulator.url, "secret-accessToken": simulator.token };
+  await runAction(connectSource, caller, textInput(given));
   const config = readConfig({ ...serviceEnvironment(service.databaseUrl), ...APP_OPTIONS });
   const logger = pino({ level: "trace" }, { write: (line: string) => void service.logs.push(line) });
   worker = await startInstallationWorker(config, service.installation, logger);
 });
 after(async () => {
   await worker.stop();
-  await service.stop();
-  await simulator.stop();
 });
 
 /** One value of the workspace, by SQL. */
@@ -161,15 +150,12 @@ test("a revoked token is reported in one sentence, and connecting again misses n
 
   const { keys } = service;
   const { database } = service.installation;
-  const { sealingKey } = keys;
+  const workspace = await requireWorkspace(database, DOMAIN);
+  const connecting = { publicUrl: null, app: APP };
   const secrets = await approvedTokens(simulator);
-  await connectSource(
-    { database, sealingKey, publicUrl: null, now: () => new Date() },
-    OPERATOR,
-    await requireWorkspace(database, DOMAIN),
-    SHOPIFY_SOURCE,
-    { account: null, url: simulator.url, settings: {}, secrets },
-  );
+  const approved = { source: SHOPIFY_SOURCE, shop: null, url: simulator.url, settings: {}, secrets };
+  const caller = { database, keys, connecting, workspace, actor: OPERATOR, now: new Date(), approved };
+  await runAction(connectApproved, caller, textInput({}));
   await until(READINESS, "ready");
   await until(REFUNDS, refunded + 1);
 });

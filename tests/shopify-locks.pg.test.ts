@@ -1,14 +1,10 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { startShopifySync } from "./support/shopify-sync.ts";
-import type { ShopifySync } from "./support/shopify-sync.ts";
 import { listKeptTables, withSteps } from "./support/transaction-steps.ts";
+import { use } from "./support/use.ts";
 
-let sync: ShopifySync;
-before(async () => {
-  sync = await startShopifySync({ seed: 43, orders: 40, products: 10 });
-});
-after(() => sync.stop());
+const sync = use(() => startShopifySync({ seed: 43, orders: 40, products: 10 }));
 
 test("no transaction of a backfill keeps a table from the runs of other shops", async () => {
   const kept: string[] = [];

@@ -1,22 +1,21 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { loopReturn, startLoopSimulator } from "../simulators/loop/server.ts";
 import { labelConnector } from "../src/sync/connectors/shared/label-run.ts";
 import { LOOP } from "../src/sync/connectors/loop/connector.ts";
 import { connectLabels, SMALL_PAGES, syncLabels } from "./support/label-shop.ts";
 import { startShopifySync } from "./support/shopify-sync.ts";
-import type { ShopifySync, ShopifyWorkspace } from "./support/shopify-sync.ts";
+import type { ShopifyWorkspace } from "./support/shopify-sync.ts";
+import { before, use } from "./support/use.ts";
 
-let sync: ShopifySync;
+const sync = use(() => startShopifySync({ seed: 51, orders: 500, products: 25 }));
 let workspace: ShopifyWorkspace;
 before(async () => {
-  sync = await startShopifySync({ seed: 51, orders: 500, products: 25 });
   const { order } = (await sync.simulator.control("find-order", { with: "returnable" })) ?? { order: 0 };
   await sync.simulator.control("change", { do: "openReturn", order, line: 0, units: 2, approved: false });
   workspace = await sync.connect();
   await workspace.sync("backfill");
 });
-after(() => sync.stop());
 
 type TrueOrder = {
   number: number;

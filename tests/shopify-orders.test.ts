@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
+import { buildSchema, parse, validate } from "graphql";
 import { dayToText } from "../src/lib/month.ts";
 import { projectOrder } from "../src/metrics/classify.ts";
 import { mapOrder } from "../src/sync/connectors/shopify/map/map-order.ts";
@@ -15,6 +16,13 @@ import {
   toSale,
 } from "../src/sync/connectors/shopify/map/records.ts";
 import { notesOf } from "../src/sync/connectors/shopify/notes.ts";
+import { readBulkQuery } from "../simulators/shopify/bulk/rules.ts";
+import {
+  BULK_DOCUMENTS,
+  DOCUMENTS,
+  bulkProductsDocument,
+  productsDocument,
+} from "../src/sync/connectors/shopify/api/documents.ts";
 
 type RestockType = Parameters<typeof toRefund>[1][number]["restockType"];
 type ReturnStatus = Parameters<typeof toReturn>[0]["status"];
@@ -219,3 +227,34 @@ function noon(day: string): string {
 function money(amount: string) {
   return { shopMoney: { amount } };
 }
+
+const schema = buildSchema(
+  readFileSync(new URL("../simulators/shopify/admin-2026-10.graphql", import.meta.url), "utf8"),
+);
+
+const METAFIELD = { namespace: "custom", key: "size_chart" };
+const BULK = [...Object.values(BULK_DOCUMENTS), bulkProductsDocument(null), bulkProductsDocument(METAFIELD)];
+const PAGES = [...Object.values(DOCUMENTS), productsDocument(null), productsDocument(METAFIELD)];
+
+for (const { name, text } of [...PAGES, ...BULK]) {
+  test(`the document ${name} is valid in the platform's schema and names no customer`, () => {
+    assert.deepEqual(validate(schema, parse(text)), []);
+    assert.doesNotMatch(text, /customer|email|phone|address|displayName|note\b/i);
+  });
+}
+
+for (const { name, text } of BULK) {
+  test(`the document ${name} keeps the rules of bulk operations`, () => {
+    assert.equal(readBulkQuery(schema, text).root.kind, "Field");
+  });
+}
+
+test("the metafield of a family stands in the documents of products only when it is named", () => {
+  for (const documentOf of [bulkProductsDocument, productsDocument]) {
+    assert.match(
+      documentOf(METAFIELD).text,
+      /metafield\(namespace: "custom", key: "size_chart"\) \{ value \}/,
+    );
+    assert.doesNotMatch(documentOf(null).text, /metafield/i);
+  }
+});

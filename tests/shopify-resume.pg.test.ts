@@ -1,17 +1,14 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { randomOf } from "../simulators/shopify/world/random.ts";
 import type { SyncKind } from "../src/store/queries/sync-request.ts";
 import { startShopifySync } from "./support/shopify-sync.ts";
-import type { ShopifySync, ShopifyWorkspace } from "./support/shopify-sync.ts";
+import type { ShopifyWorkspace } from "./support/shopify-sync.ts";
+import { use } from "./support/use.ts";
 
 const REASON = new Error("stopped by somebody");
 
-let sync: ShopifySync;
-before(async () => {
-  sync = await startShopifySync({ seed: 21, orders: 600, products: 30 });
-});
-after(() => sync.stop());
+const sync = use(() => startShopifySync({ seed: 21, orders: 600, products: 30 }));
 
 /** Runs until one run comes to its end; each one before is stopped after a random time. Returns how many were. */
 async function syncInPieces(workspace: ShopifyWorkspace, kind: SyncKind, seed: number): Promise<number> {

@@ -1,16 +1,15 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { startShopifySync } from "./support/shopify-sync.ts";
-import type { ShopifySync, ShopifyWorkspace } from "./support/shopify-sync.ts";
+import type { ShopifyWorkspace } from "./support/shopify-sync.ts";
+import { before, use } from "./support/use.ts";
 
-let sync: ShopifySync;
+const sync = use(() => startShopifySync({ seed: 41, orders: 300, products: 25 }));
 let workspace: ShopifyWorkspace;
 before(async () => {
-  sync = await startShopifySync({ seed: 41, orders: 300, products: 25 });
   workspace = await sync.connect();
   await workspace.sync("backfill");
 });
-after(() => sync.stop());
 
 /** As-of, version, source and readiness: what a run publishes beside its rows. */
 async function published() {

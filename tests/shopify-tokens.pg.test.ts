@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { startShopifySimulator } from "../simulators/shopify/start.ts";
-import type { ShopifySimulator } from "../simulators/shopify/start.ts";
 import { putConnection } from "../src/store/queries/data-source.ts";
 import { SourceFailed, SourceRefused } from "../src/sync/connector.ts";
 import type { Secrets } from "../src/sync/connector.ts";
@@ -10,32 +9,21 @@ import type { TokenSource } from "../src/sync/connectors/shopify/api/client.ts";
 import { openTokenClient, readShopAccess } from "../src/sync/connectors/shopify/install/access.ts";
 import { createTokenSource } from "../src/sync/connectors/shopify/install/token.ts";
 import { openControlDatabase } from "./support/control.ts";
-import type { ControlDatabase } from "./support/control.ts";
-import { openTestPool } from "./support/service.ts";
 import { approvedTokens } from "./support/shopify-approval.ts";
 import { createTenant } from "./support/tenants.ts";
 import { APP } from "./support/webhooks.ts";
+import { use } from "./support/use.ts";
 
 const sealingKey = Buffer.alloc(32, 1);
 const source = "shopify";
 const HOUR_MS = 3_600_000;
 
-let control: ControlDatabase;
-let simulator: ShopifySimulator;
-before(async () => {
-  control = await openControlDatabase();
-  simulator = await startShopifySimulator({ ...APP, orders: 10, products: 3 });
-});
-after(async () => {
-  await simulator.stop();
-  await control.stop();
-});
+const control = use(openControlDatabase);
+const simulator = use(() => startShopifySimulator({ ...APP, orders: 10, products: 3 }));
 
 /** A connection with these secrets, and token sources for it as several processes have them. */
 async function connection(secrets: Secrets) {
-  const pool = openTestPool(control.url);
-  const { shopKey } = await createTenant(pool);
-  await pool.end();
+  const { shopKey } = await createTenant(control.pool);
   const place = { sealingKey, shopKey, source };
   const { database } = control;
   const sealedCredentials = sealSecrets(place, secrets);

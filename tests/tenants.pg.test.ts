@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 import type { Endpoint } from "../src/contract/endpoint.ts";
 import { takesSelector } from "../src/contract/endpoint.ts";
 import { ENDPOINTS } from "../src/contract/registry.ts";
 import { CANARY, copyAsForeign } from "./support/foreign-tenant.ts";
 import { leastParameters, parametersOf } from "./support/requests.ts";
-import { startTestService } from "./support/service.ts";
-import type { CalledAnswer, TestService } from "./support/service.ts";
-import { seedSmallStore } from "./support/small-store.ts";
+import { service } from "./support/shared-service.ts";
+import type { CalledAnswer } from "./support/service.ts";
+import { createSmallStore } from "./support/small-store.ts";
 import { createTenant, createTokenOf, insertRows } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
 import { asRole, openConnections } from "./support/database.ts";
@@ -26,26 +26,21 @@ const MAKE_OTHER = [
 ];
 
 const asked = ENDPOINTS.flatMap(askedOf);
-let service: TestService;
 let own: Tenant;
 let foreign: Tenant;
 let textsAlone: string[];
 
 before(async () => {
-  service = await startTestService();
-  own = await createTenant(service.database);
-  await seedSmallStore(service.database, own.shopKey);
+  own = await createSmallStore(service.database);
   await service.database.query(MAKE_FEWER, [own.shopKey]);
   textsAlone = (await askAll(own)).map((answer) => answer.text);
-  const model = await createTenant(service.database);
-  await seedSmallStore(service.database, model.shopKey);
+  const model = await createSmallStore(service.database);
   for (const statement of MAKE_OTHER) await service.database.query(statement, [model.shopKey]);
   foreign = await createTenant(service.database, { currencyCode: FOREIGN_CURRENCY });
   await copyAsForeign(service.database, model.shopKey, foreign.shopKey);
   // Nothing remembered from when the workspace was alone.
   await service.database.query("update workspace set data_version = data_version + 1");
 });
-after(() => service.stop());
 
 /** Every endpoint with each selector, each value of each list, and everything it can be asked for at once. */
 function askedOf(endpoint: Endpoint): Asked[] {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createConnection, createServer } from "node:net";
 import type { AddressInfo, Socket } from "node:net";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import type { TestContext } from "node:test";
 import pg from "pg";
 import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
@@ -10,29 +10,29 @@ import { deleteWorkspace } from "../src/actions/workspace/actions.ts";
 import type { Database } from "../src/store/database.ts";
 import { isCitus } from "./support/citus.ts";
 import { openControlDatabase } from "./support/control.ts";
-import type { ControlDatabase } from "./support/control.ts";
-import { openTestPool } from "./support/service.ts";
 import { eventually } from "./support/worker.ts";
 import { makeWorkspace, operatorOf } from "./support/workspace.ts";
 import { textInput } from "../src/actions/field.ts";
-import { runAction } from "../src/actions/action.ts";
+import { readList, runAction } from "../src/actions/action.ts";
+import { before, use } from "./support/use.ts";
+import { createShopNodes } from "../src/admission/shop-nodes.ts";
+import { startUsageWriter } from "../src/admission/usage-writer.ts";
+import { createUser, renameUser } from "../src/actions/people/actions.ts";
+import { OPERATOR } from "../src/actions/actor.ts";
+import { auditListOfAll } from "../src/actions/audit/audit.ts";
+import { loseShop } from "./support/lost-shops.ts";
+import { createTenant } from "./support/tenants.ts";
 
 /**
  * A workspace has rows on its node, and its domain is on the coordinator. A transaction over both is cut off between them: what
  * Citus does of it later, by itself once a minute, leaves all of the workspace or nothing.
  */
 
-let control: ControlDatabase;
-let pool: pg.Pool;
+const control = use(openControlDatabase);
 let database: Database;
+
 before(async () => {
-  control = await openControlDatabase();
   ({ database } = control);
-  pool = openTestPool(control.url);
-});
-after(async () => {
-  await pool.end();
-  await control.stop();
 });
 
 /** The answer to the first phase is lost, or what comes after it: the second phase. */
@@ -91,11 +91,11 @@ async function startRelay(node: pg.Client, port: number, cut: Cut): Promise<Rela
 
 /** Runs `act` on relays to the nodes; returns whether one has cut it off. */
 async function cutOff(cut: Cut, act: () => Promise<unknown>): Promise<boolean> {
-  const { rows: nodes } = await pool.query<{ id: number; port: number }>(
+  const { rows: nodes } = await control.pool.query<{ id: number; port: number }>(
     "select nodeid as id, nodeport as port from pg_dist_node where shouldhaveshards order by nodeid",
   );
   const setPort = (id: number, port: number): Promise<unknown> =>
-    pool.query("update pg_dist_node set nodeport = $2 where nodeid = $1", [id, port]);
+    control.pool.query("update pg_dist_node set nodeport = $2 where nodeid = $1", [id, port]);
   const relays = await Promise.all(
     nodes.map(async ({ id, port }) => {
       const client = new pg.Client({
@@ -122,8 +122,8 @@ async function cutOff(cut: Cut, act: () => Promise<unknown>): Promise<boolean> {
 /** Ends what is prepared, as Citus does once a minute: not while its transaction has not ended on the coordinator. */
 async function settle(): Promise<void> {
   const isSettled = async (): Promise<boolean> => {
-    await pool.query("select recover_prepared_transactions()");
-    const { rows } = await pool.query<{ prepared: number }>(
+    await control.pool.query("select recover_prepared_transactions()");
+    const { rows } = await control.pool.query<{ prepared: number }>(
       `select sum(result::integer)::integer as prepared from run_command_on_workers(
          'select count(*) from pg_prepared_xacts where database = current_database()')`,
     );
@@ -134,11 +134,12 @@ async function settle(): Promise<void> {
 
 async function rowsOf(domain: string): Promise<{ directory: number; workspace: number }> {
   const count = async (table: string): Promise<number> =>
-    (await pool.query(`select 1 from ${table} where shop_domain = $1`, [domain])).rows.length;
+    (await control.pool.query(`select 1 from ${table} where shop_domain = $1`, [domain])).rows.length;
   return { directory: await count("shop_directory"), workspace: await count("workspace") };
 }
 
 const create = (domain: string): Promise<unknown> => makeWorkspace(database, domain);
+
 const erase = async (domain: string): Promise<unknown> => {
   const workspace = await requireWorkspace(database, domain);
   return runAction(deleteWorkspace, operatorOf(database, workspace), textInput({}));
@@ -167,3 +168,74 @@ for (const cut of ["answer", "second phase"] as const) {
     await (isDone ? create(erased) : erase(erased));
   });
 }
+
+/** What servers and operators write of all shops, while the rows of one cannot be reached. */
+
+/** Enough shops to have some on each node of a cluster. */
+async function createShops(): Promise<number[]> {
+  const shopKeys: number[] = [];
+  for (let made = 0; made < 8; made += 1) shopKeys.push((await createTenant(control.pool)).shopKey);
+  return shopKeys;
+}
+
+test("the usage of others is written while a shop is out of reach, and its own afterwards, all of it", async () => {
+  const shopKeys = await createShops();
+  const { lost, others, find } = await loseShop(control.pool, shopKeys);
+  const warnings: object[] = [];
+  const usage = startUsageWriter({
+    database,
+    nodeOfShop: isCitus() ? createShopNodes(database) : (shopKey) => Promise.resolve(shopKey),
+    log: { warn: (detail) => void warnings.push(detail) },
+    intervalMs: 50,
+  });
+  const day = "2026-11-22";
+  const ask = (some: readonly number[]): void => {
+    for (const shopKey of some) {
+      const caller = { shopKey, tokenId: `token-${shopKey}`, day };
+      usage.count(caller, { endpoint: "summary", surface: "rest" }, "ok", true);
+    }
+  };
+  const writtenOf = async (some: readonly number[]): Promise<number> => {
+    const text =
+      "select coalesce(sum(requests), 0)::integer as requests from usage_detail where shop_key = any($1)";
+    return (await control.pool.query<{ requests: number }>(text, [some])).rows[0]?.requests ?? 0;
+  };
+  try {
+    ask(shopKeys);
+    await eventually(async () => warnings.length > 1, "two times it could not be written");
+    await eventually(async () => (await writtenOf(others)) === others.length, "the usage of others");
+    ask(lost);
+  } finally {
+    await find();
+  }
+  await usage.stop();
+  assert.equal(await writtenOf(lost), 2 * lost.length);
+  assert.equal(await writtenOf(others), others.length);
+  assert.deepEqual(
+    warnings.map((detail) => ({ ...detail, err: null })),
+    warnings.map(() => ({ err: null, shops: lost.length, dropped_requests: 0 })),
+  );
+});
+
+/** A key that some node would have, too. */
+const NO_SHOP = 0;
+
+test("actions on the installation need no node, whichever is lost", async () => {
+  const { lost, others, find } = await loseShop(control.pool, [NO_SHOP, ...(await createShops())]);
+  assert.ok(lost.includes(NO_SHOP) && others.length > 0);
+  const caller = { database, actor: OPERATOR, now: new Date() };
+  try {
+    const { result } = await runAction(createUser, caller, textInput({ name: "Meanwhile" }));
+    await runAction(renameUser, caller, textInput({ person: result.user_id, new_name: "Afterwards" }));
+  } finally {
+    await find();
+  }
+  const events = await readList(auditListOfAll, { ...caller, since: null, limit: 2 });
+  assert.deepEqual(
+    events.map(({ action, workspace }) => [action, workspace]),
+    [
+      ["user.rename", null],
+      ["user.create", null],
+    ],
+  );
+});

@@ -2,19 +2,15 @@ import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, beforeEach, test } from "node:test";
+import { beforeEach, test } from "node:test";
 import { ConfigError, readConfig } from "../src/config.ts";
 import { startSpan, traced } from "../src/lib/trace.ts";
 import { startCollector, traceWhile } from "./support/collector.ts";
-import type { Collector } from "./support/collector.ts";
+import { use } from "./support/use.ts";
 
 /** What a collector that is away, slow or unwilling does to the process that sends: nothing but one line in its log. */
 
-let collector: Collector;
-before(async () => {
-  collector = await startCollector();
-});
-after(() => collector.stop());
+const collector = use(startCollector);
 beforeEach(() => {
   collector.answer(200);
   collector.bodies.length = 0;

@@ -1,33 +1,31 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { after, test } from "node:test";
 import { createAdmit } from "../src/admission/admit.ts";
 import { traced } from "../src/lib/trace.ts";
 import { startCollector, traceWhile, treeOf } from "./support/collector.ts";
-import type { CollectedSpan, Collector } from "./support/collector.ts";
+import type { CollectedSpan } from "./support/collector.ts";
 import { post, rpc, toolCall } from "./support/mcp.ts";
 import { startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
-import { seedSmallStore } from "./support/small-store.ts";
+import { createSmallStore } from "./support/small-store.ts";
 import { withoutTable } from "./support/table-away.ts";
-import { changeWorkspace, createTenant } from "./support/tenants.ts";
+import { changeWorkspace } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
 import { eventually } from "./support/worker.ts";
+import { before, use } from "./support/use.ts";
 
-let collector: Collector;
+const collector = use(startCollector);
 let service: TestService;
 let tenant: Tenant;
 before(async () => {
-  collector = await startCollector();
   // A server that starts while traces are on has the hooks for them.
   await traceWhile(collector, async () => {
     service = await startTestService();
   });
-  tenant = await createTenant(service.database);
-  await seedSmallStore(service.database, tenant.shopKey);
+  tenant = await createSmallStore(service.database);
 });
 after(async () => {
   await service.stop();
-  await collector.stop();
 });
 
 const PATH = "/api/v1/summary";

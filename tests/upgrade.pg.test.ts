@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { knownMigrations, makeSchema, migrate, schemaLevel, UNUSABLE } from "../src/store/migrate.ts";
 import { rebuildMarkedShops } from "../src/sync/rebuild.ts";
 import { createEmptyDatabase } from "./support/backups.ts";
@@ -7,7 +7,7 @@ import { execute } from "./support/server.ts";
 import { openConnections } from "./support/database.ts";
 import type { Database } from "../src/store/database.ts";
 import { csv, startImportShop } from "./support/import-shop.ts";
-import type { ImportShop } from "./support/import-shop.ts";
+import { use } from "./support/use.ts";
 
 /** Databases of these levels come to the same rows as a new import. */
 const LAST_MIGRATIONS = ["0004_sync", "0014_erasure"];
@@ -67,15 +67,7 @@ const STORE = {
   "return_labels.csv": csv("label_id,order_id,charged_at,amount", "b1,o2,2025-12-22T00:00:00Z,4.00"),
 };
 
-let shop: ImportShop;
-
-before(async () => {
-  shop = await startImportShop();
-});
-
-after(async () => {
-  await shop.stop();
-});
+const shop = use(startImportShop);
 
 for (const last of LAST_MIGRATIONS) {
   test(`M7, M8, M14: a database at ${last} comes to the rows of a new import`, async () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import type { TestContext } from "node:test";
 import { startCommand } from "./support/command.ts";
 import type { RunningCommand } from "./support/command.ts";
@@ -10,7 +10,6 @@ import type { FolderFiles } from "./support/import-shop.ts";
 import { countLockWaits } from "./support/locks.ts";
 import { startServerProcess } from "./support/server-process.ts";
 import { serviceEnvironment, startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
 import { expectOk, idOf, PART_BYTES, partsOf, uploadClient } from "./support/upload.ts";
 import {
   checksums,
@@ -22,15 +21,11 @@ import {
 } from "./support/upload-shop.ts";
 import type { UploadShop } from "./support/upload-shop.ts";
 import { eventually } from "./support/worker.ts";
+import { use } from "./support/use.ts";
 
 /** SIGKILL of servers and workers at every point of an upload: it continues, and its import is all or nothing, once. */
 
-let service: TestService;
-
-before(async () => {
-  service = await startTestService();
-});
-after(() => service.stop());
+const service = use(startTestService);
 
 const AS_OF = new Date("2026-07-01T00:00:00Z");
 

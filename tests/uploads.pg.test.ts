@@ -1,33 +1,29 @@
 import assert from "node:assert/strict";
 import { randomBytes, randomUUID } from "node:crypto";
 import { gzipSync } from "node:zlib";
-import { after, afterEach, before, test } from "node:test";
+import { afterEach, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { csv } from "./support/import-shop.ts";
+import { parse } from "csv-parse/sync";
+import { csv, startImportShop } from "./support/import-shop.ts";
 import { openRaw } from "./support/raw-http.ts";
 import type { RawConnection } from "./support/raw-http.ts";
-import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
-import { idOf, expectOk, PART_BYTES, partsOf, refusalOf, uploadClient } from "./support/upload.ts";
+import { service } from "./support/shared-service.ts";
+import { PART_BYTES, expectOk, idOf, partsOf, refusalOf, uploadClient } from "./support/upload.ts";
 import type { Sender } from "./support/upload.ts";
 import {
+  SMALL_FOLDER,
   checksums,
   importByCommand,
   importedBy,
   openUploadShop,
-  SMALL_FOLDER,
 } from "./support/upload-shop.ts";
 import type { UploadShop } from "./support/upload-shop.ts";
+import { ImportError } from "../src/sync/connectors/csv/problems.ts";
+import { runTask } from "../src/worker/tasks.ts";
+import { DEFAULT_RETENTION } from "./support/worker.ts";
 
 /** A folder of CSV files sent by browser: its parts, its limits, and the import that a worker makes of it. */
-
-let service: TestService;
 let shop: UploadShop;
-
-before(async () => {
-  service = await startTestService();
-});
-after(() => service.stop());
 
 async function fresh(): Promise<UploadShop> {
   shop = await openUploadShop(service);
@@ -314,6 +310,7 @@ async function hold(sender: Sender, path: string): Promise<(number | null)[]> {
 }
 
 const opened: RawConnection[] = [];
+
 afterEach(() => {
   for (const { close } of opened.splice(0)) close();
 });
@@ -354,4 +351,138 @@ test("files that hold no rows are refused", async () => {
   const id = await client.send({ "returns.csv": csv("return_id,order_id,line_id,status,units") });
   assert.equal(await importedBy(service, shop, id), "refused");
   assert.match(await pageText(id), /The files hold no rows, only headers\./u);
+});
+
+/** What becomes of an upload whose import finds something wrong: nothing changes until a person has decided. */
+const LINES = "order_id,line_id,ordered_at,units";
+const GOOD = "o1,l1,2026-01-05T10:00:00Z,2";
+const BAD = "o2,l1,2026-01-05T10:00:00Z,1.5";
+
+async function textOfPage({ client }: UploadShop, id: string): Promise<string> {
+  return (await (await client.page(id)).text()).replaceAll(/\s+/gu, " ");
+}
+
+async function refusedRows({ client }: UploadShop, id: string): Promise<Record<string, string>[]> {
+  const answer = await client.refusedRows(id);
+  assert.equal(answer.status, 200);
+  assert.match(answer.headers.get("content-disposition") ?? "", /filename="refused-rows\.csv"/u);
+  return parse(await answer.text(), { columns: true });
+}
+
+test("refused rows are reported by file, line, column and what is allowed; nothing is imported until they are left out", async () => {
+  const own = await openUploadShop(service);
+  const id = await own.client.send({
+    "order_lines.csv": csv(LINES, GOOD, BAD),
+    "returns.csv": csv("return_id,order_id,line_id,status,units", "r1,o9,l1,OPEN,1"),
+  });
+  assert.equal(await importedBy(service, own, id), "refused");
+  const empty = await checksums(service, (await openUploadShop(service)).tenant);
+  assert.deepEqual(await checksums(service, own.tenant), empty);
+  const page = await textOfPage(own, id);
+  assert.match(page, /<strong>Nothing was imported\.<\/strong> 2 rows cannot be used/u);
+  assert.match(
+    page,
+    /<th scope="row">order_lines\.csv<\/th><td class="number">3<\/td><td class="text">units<\/td><td class="text">is not a whole number: &quot;1\.5&quot;<\/td><td class="text">a whole number from 0 to 10000000<\/td>/u,
+  );
+  const rows = await refusedRows(own, id);
+  assert.deepEqual(
+    rows.map(({ file, line, column, allowed }) => [file, line, column, allowed]),
+    [
+      ["order_lines.csv", "3", "units", "a whole number from 0 to 10000000"],
+      ["returns.csv", "2", "line_id", "a line of order_lines.csv, or of an earlier import"],
+    ],
+  );
+  assert.match(page, /Import without these 2 rows/u);
+  assert.equal((await own.client.request(id, { skip_invalid: "yes" })).status, 303);
+  assert.equal(await importedBy(service, own, id), "imported");
+  assert.match(await textOfPage(own, id), /Left out: 2 rows/u);
+  assert.equal((await refusedRows(own, id)).length, 2);
+  const { rows: lines } = await service.database.query("select 1 from order_line where shop_key = $1", [
+    own.tenant.shopKey,
+  ]);
+  assert.equal(lines.length, 1);
+});
+
+test("a corrected file replaces its own alone, and the upload is imported", async () => {
+  const own = await openUploadShop(service);
+  const { client } = own;
+  const id = await client.send({ ...SMALL_FOLDER, "order_lines.csv": csv("order_id,units", "o1,2") });
+  assert.equal(await importedBy(service, own, id), "refused");
+  assert.match(
+    await textOfPage(own, id),
+    /order_lines\.csv: line 1: the required columns line_id, ordered_at are missing/u,
+  );
+  const corrected = Buffer.from(gzipSync(String(SMALL_FOLDER["order_lines.csv"])));
+  await expectOk(client.replace(id, "order_lines.csv.gz", corrected.length));
+  assert.match(await (await client.request(id)).text(), /order_lines\.csv\.gz is not whole: 1 of its parts/u);
+  await expectOk(client.part(id, "order_lines.csv.gz", 0, corrected));
+  assert.equal((await client.request(id)).status, 303);
+  assert.equal(await importedBy(service, own, id), "imported");
+
+  const atOnce = await openUploadShop(service);
+  const whole = await atOnce.client.send(SMALL_FOLDER);
+  assert.equal(await importedBy(service, atOnce, whole), "imported");
+  assert.deepEqual(await checksums(service, own.tenant), await checksums(service, atOnce.tenant));
+});
+
+test("of very many refused rows the page shows 200, and the file has all", async () => {
+  const own = await openUploadShop(service);
+  const id = await own.client.send({ "order_lines.csv": csv(LINES, ...Array<string>(1500).fill(BAD)) });
+  assert.equal(await importedBy(service, own, id), "refused");
+  const page = await textOfPage(own, id);
+  assert.match(page, /The first 200 of 1,500 rows that cannot be used/u);
+  assert.match(page, /Download all of them as CSV/u);
+  assert.equal((await refusedRows(own, id)).length, 1500);
+});
+
+test("hostile text of a refused row stays text", async () => {
+  const own = await openUploadShop(service);
+  const text = '"<script>alert(1)</script><img src=x onerror=y>"';
+  const id = await own.client.send({ "order_lines.csv": csv(LINES, `o1,l1,2026-01-05T10:00:00Z,${text}`) });
+  assert.equal(await importedBy(service, own, id), "refused");
+  const page = await textOfPage(own, id);
+  assert.match(page, /&lt;script&gt;alert\(1\)/u);
+  assert.doesNotMatch(page, /<script>alert|<img src=x/u);
+});
+
+test("upkeep ends what has expired, removes its parts, and forgets it after 30 days", async () => {
+  const own = await openUploadShop(service);
+  const { shopKey } = own.tenant;
+  const id = await own.client.send({ "order_lines.csv": csv(LINES, BAD) });
+  assert.equal(await importedBy(service, own, id), "refused");
+  const { database } = service.installation;
+  const now = Date.now();
+  const DAY_MS = 86_400_000;
+  const look = async (atMs: number) => {
+    const environment = { database, now: () => new Date(atMs), log: console, retention: DEFAULT_RETENTION };
+    await runTask(environment, "upkeep");
+    const { rows } = await service.database.query<{ status: string; parts: number }>(
+      `select u.status, (select count(*)::integer from import_part p where p.shop_key = $1 and p.upload_id = u.upload_id) as parts
+         from import_upload u where u.shop_key = $1`,
+      [shopKey],
+    );
+    return rows;
+  };
+  assert.deepEqual(await look(now), [{ status: "refused", parts: 2 }]);
+  assert.deepEqual(await look(now + DAY_MS + 60_000), [{ status: "expired", parts: 0 }]);
+  assert.deepEqual(await look(now + 32 * DAY_MS), []);
+});
+
+test("a packed file that unpacks to more than is allowed ends the import before it fills anything", async () => {
+  const own = await startImportShop();
+  try {
+    const shopKey = await own.open();
+    const packed = gzipSync(csv(LINES, ...Array<string>(100_000).fill(GOOD)));
+    assert.ok(packed.length < 100_000);
+    await assert.rejects(
+      own.import(shopKey, { "order_lines.csv.gz": packed }, { mostTextBytes: 1_000_000 }),
+      (error) =>
+        error instanceof ImportError &&
+        error.message ===
+          "order_lines.csv.gz: unpacked, the files hold more than 1,000,000 bytes of text together",
+    );
+    assert.deepEqual((await own.dump(shopKey))["order_line"], []);
+  } finally {
+    await own.stop();
+  }
 });

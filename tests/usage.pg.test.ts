@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { OPERATOR } from "../src/control/actor.ts";
+import { before, test } from "node:test";
+import { OPERATOR } from "../src/actions/actor.ts";
 import { showUsage } from "../src/actions/usage/usage.ts";
 import type { Usage } from "../src/actions/usage/usage.ts";
 import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
@@ -8,8 +8,8 @@ import { startCommand } from "./support/command.ts";
 import { post, toolCall } from "./support/mcp.ts";
 import { waitOutMidnight } from "./support/midnight.ts";
 import { startServerProcess } from "./support/server-process.ts";
-import { serviceEnvironment, startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
+import { serviceEnvironment } from "./support/service.ts";
+import { service } from "./support/shared-service.ts";
 import {
   changeWorkspace,
   countedRequests,
@@ -22,13 +22,9 @@ import { eventually } from "./support/worker.ts";
 
 /** What requests asked for and how they ended, from the request to the page's figures. */
 
-let service: TestService;
-
 before(async () => {
   await waitOutMidnight();
-  service = await startTestService();
 });
-after(() => service.stop());
 
 const ALERTS = "/api/v1/alerts";
 

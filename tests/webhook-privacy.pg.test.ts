@@ -1,26 +1,17 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { startShopifySimulator } from "../simulators/shopify/start.ts";
-import type { ShopifySimulator } from "../simulators/shopify/start.ts";
 import { lockShop } from "../src/store/queries/import-stage.ts";
 import { untilLockIsAwaited } from "./support/locks.ts";
 import { countRowsByTable } from "./support/rows-by-table.ts";
 import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
 import { seedSmallStore } from "./support/small-store.ts";
 import { createTenant } from "./support/tenants.ts";
 import { APP, APP_OPTIONS, connectShop, rowsOf, sendWebhook } from "./support/webhooks.ts";
+import { use } from "./support/use.ts";
 
-let service: TestService;
-let simulator: ShopifySimulator;
-before(async () => {
-  service = await startTestService(APP_OPTIONS);
-  simulator = await startShopifySimulator({ ...APP, orders: 10, products: 3 });
-});
-after(async () => {
-  await service.stop();
-  await simulator.stop();
-});
+const service = use(() => startTestService(APP_OPTIONS));
+const simulator = use(() => startShopifySimulator({ ...APP, orders: 10, products: 3 }));
 
 const rowsByTable = (shopKey: number) => countRowsByTable(service.database, shopKey);
 

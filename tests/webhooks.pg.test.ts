@@ -1,18 +1,20 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { COMMON_HEADERS } from "../src/http/headers.ts";
 import { answerRequest, requestRun } from "../src/store/queries/sync-request.ts";
 import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
 import { createTenant } from "./support/tenants.ts";
 import { APP_OPTIONS, connectShop, messageOf, rowsOf, sendWebhook } from "./support/webhooks.ts";
+import { use } from "./support/use.ts";
+import type { OrderDocument } from "../src/metrics/order.ts";
+import { createStage, lockShop } from "../src/store/queries/import-stage.ts";
+import { applyStage } from "../src/sync/apply.ts";
+import { replaceDocument } from "../src/sync/document-merge.ts";
+import { readStored } from "../src/sync/stored-document.ts";
+import { rebuildWorkspace } from "../src/sync/rebuild.ts";
+import { orderGid, orderWithReturn, putSourceLabels, tracking } from "./support/label-shop.ts";
 
-let service: TestService;
-before(async () => {
-  service = await startTestService(APP_OPTIONS);
-});
-after(() => service.stop());
-
+const service = use(() => startTestService(APP_OPTIONS));
 let shops = 0;
 
 /** A workspace that is connected to a shop of its own. */
@@ -290,4 +292,186 @@ describe("the app's installation", () => {
     assert.deepEqual(await pendingOf(shopKey), ["order gid://shopify/Order/1001"]);
     assert.deepEqual(await requestsOf(shopKey), []);
   });
+});
+
+/** A workspace that is connected to a shop. */
+async function connectedToken(shop: string) {
+  const { shopKey } = await createTenant(service.database);
+  await connectShop(service, shopKey, shop);
+  return { shop, shopKey };
+}
+
+const askedOf = async (shopKey: number): Promise<number> => {
+  const [row] = await rowsOf<{ asked: number }>(service, "sync_request", shopKey, "asked::integer, kind");
+  return row?.asked ?? 0;
+};
+
+const SHOP = "topics.myshopify.com";
+const named = { shop_id: 1, shop_domain: SHOP };
+
+/** A payload of each topic, as the platform documents it. */
+const payloads: Record<string, object> = {
+  "orders/updated": ORDER,
+  "orders/delete": { id: 1001 },
+  "refunds/create": { id: 3, order_id: 1001 },
+  "products/update": PRODUCT,
+  "returns/close": RETURN,
+  "bulk_operations/finish": { admin_graphql_api_id: "gid://shopify/BulkOperation/1" },
+  "app/uninstalled": { id: 1, myshopify_domain: SHOP },
+  "app_subscriptions/update": {
+    app_subscription: { admin_graphql_api_id: "gid://shopify/AppSubscription/9" },
+  },
+  "customers/data_request": {
+    ...named,
+    orders_requested: [1],
+    customer: { id: 1 },
+    data_request: { id: 2 },
+  },
+  "customers/redact": { ...named, customer: { id: 1 }, orders_to_redact: [1] },
+  "shop/redact": named,
+};
+
+test("a signed body of one topic is refused under every other", async () => {
+  const { shopKey } = await connectedToken(SHOP);
+  for (const [from, payload] of Object.entries(payloads)) {
+    for (const topic of Object.keys(payloads).filter((other) => other !== from)) {
+      const response = await sendWebhook(service, { topic, shop: SHOP, payload });
+      assert.equal(response.status, 400, `${from} as ${topic}`);
+      assert.equal(await messageOf(response), `The payload is not one of the topic ${topic}.`);
+    }
+  }
+  assert.deepEqual(await rowsOf(service, "webhook_delivery", shopKey, "webhook_id, topic"), []);
+});
+
+test("a body that is sent once has its effect once within a day, whatever its id", async () => {
+  const { shop, shopKey } = await connectedToken("deleting.myshopify.com");
+  const deleted = { topic: "orders/delete", shop, payload: { id: 1001 } };
+  const answers = await Promise.all(Array.from({ length: 5 }, () => sendWebhook(service, deleted)));
+  assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
+  assert.equal(await askedOf(shopKey), 1);
+  await service.database.query(
+    "update webhook_delivery set received_at = now() - interval '25 hours' where shop_key = $1",
+    [shopKey],
+  );
+  assert.equal((await sendWebhook(service, deleted)).status, 200);
+  assert.equal(await askedOf(shopKey), 2);
+});
+
+test("a record that changes twice tells the same twice, and is fetched again", async () => {
+  const { shop, shopKey } = await connectedToken("changing.myshopify.com");
+  for (const topic of ["orders/updated", "returns/close"]) {
+    const payload = payloads[topic];
+    await sendWebhook(service, { topic, shop, payload });
+    await sendWebhook(service, { topic, shop, payload });
+  }
+  assert.equal(await askedOf(shopKey), 4);
+});
+
+test("what no secret has signed is refused before the database is asked", async () => {
+  const client = await service.database.connect();
+  try {
+    await client.query("begin");
+    await client.query("lock table shop_directory, data_source, webhook_delivery in access exclusive mode");
+    const forged = { topic: "orders/updated", shop: "no-shop.example", payload: ORDER, secret: "guessed" };
+    assert.equal((await sendWebhook(service, forged)).status, 401);
+    const foreign = { topic: "shop/redact", shop: SHOP, payload: ORDER };
+    assert.equal((await sendWebhook(service, foreign)).status, 400);
+  } finally {
+    await client.query("rollback");
+    client.release();
+  }
+});
+
+const ORDERS = [1, 2, 3].map((number) =>
+  orderWithReturn(number, { orderName: `#100${number}`, ...tracking(number, `PARCEL-${number}`) }),
+);
+
+/** By its parcel, by the order's name, and by the order itself. */
+const LABELS = [
+  { labelId: "by-parcel", trackingNumber: "PARCEL-1" },
+  { labelId: "by-name", orderName: "#1001" },
+  { labelId: "by-order", orderId: orderGid(1), orderName: "#1001", trackingNumber: "OTHER" },
+  { labelId: "of-another", trackingNumber: "PARCEL-2", orderName: "#1002" },
+];
+
+/** Applies orders as the store source does. Returns how many have changed. */
+async function putStoreOrders(shopKey: number, documents: readonly OrderDocument[]): Promise<number> {
+  const { database } = service.installation;
+  return database.transaction(async (connection) => {
+    await lockShop(connection, shopKey);
+    await createStage(connection);
+    const stored = await connection.rows<{ order_id: string; document: unknown }>(
+      { name: "test_documents", text: "select order_id, document from order_document where shop_key = $1" },
+      [shopKey],
+    );
+    const byId = new Map(stored.map((row) => [row.order_id, readStored(row.order_id, row.document)]));
+    const portions = [
+      documents.map((part) => ({ orderId: part.orderId, stored: byId.get(part.orderId) ?? null, part })),
+    ];
+    const orders = { merge: replaceDocument, next: async () => portions.shift() ?? [] };
+    const run = { connection, shopKey, currencyCode: "EUR", labels: null, orders };
+    return (await applyStage({ ...run, onProgress: () => {} })).changes;
+  });
+}
+
+const sharesOf = (shopKey: number) =>
+  rowsOf(service, "label_share", shopKey, "label_id, order_id, line_id, label_minor, lag_days");
+
+/** Everything of the tables that may name an order or a parcel, as text. */
+async function namesIn(shopKey: number): Promise<string[]> {
+  const found: string[] = [];
+  for (const table of [
+    "order_document",
+    "order_reference",
+    "return_tracking",
+    "return_label",
+    "audit_event",
+  ]) {
+    const rows = await rowsOf(service, table, shopKey, "*");
+    found.push(...(JSON.stringify(rows).match(/#\d+|PARCEL-\d|OTHER/gu) ?? []));
+  }
+  return [...new Set(found)].toSorted();
+}
+
+test("customers/redact removes the names and parcels of the customer's orders, and no figure changes", async () => {
+  const shop = "forgetting.myshopify.com";
+  const { shopKey } = await createTenant(service.database);
+  await connectShop(service, shopKey, shop);
+  const { database } = service.installation;
+  await putStoreOrders(shopKey, ORDERS);
+  await putSourceLabels({ database }, shopKey, LABELS);
+  const shares = await sharesOf(shopKey);
+  assert.equal(shares.length, LABELS.length);
+  const everyName = ["#1001", "#1002", "#1003", "OTHER", "PARCEL-1", "PARCEL-2", "PARCEL-3"];
+  assert.deepEqual(await namesIn(shopKey), everyName);
+
+  const payload = { shop_id: 1, shop_domain: shop, customer: { id: 191 }, orders_to_redact: [1] };
+  assert.equal((await sendWebhook(service, { topic: "customers/redact", shop, payload })).status, 200);
+  const others = ["#1002", "#1003", "PARCEL-2", "PARCEL-3"];
+  assert.deepEqual(await namesIn(shopKey), others);
+  const [event] = await rowsOf<{ orders: string }>(
+    service,
+    "audit_event",
+    shopKey,
+    "detail ->> 'orders' as orders, action",
+  );
+  assert.equal(event?.orders, "1");
+
+  await database.transaction((connection) => rebuildWorkspace(connection, shopKey));
+  assert.deepEqual(await sharesOf(shopKey), shares);
+  assert.equal(await putStoreOrders(shopKey, ORDERS), 0, "what the store tells again is no change");
+  await putSourceLabels({ database }, shopKey, LABELS);
+  assert.deepEqual(await namesIn(shopKey), others);
+  assert.deepEqual(await sharesOf(shopKey), shares);
+});
+
+test("an order that is read after its customer asked to be forgotten is stored without names", async () => {
+  const shop = "later.myshopify.com";
+  const { shopKey } = await createTenant(service.database);
+  await connectShop(service, shopKey, shop);
+  const payload = { shop_id: 1, shop_domain: shop, customer: { id: 191 }, orders_to_redact: [1, 2] };
+  assert.equal((await sendWebhook(service, { topic: "customers/redact", shop, payload })).status, 200);
+  await putStoreOrders(shopKey, ORDERS);
+  assert.deepEqual(await namesIn(shopKey), ["#1003", "PARCEL-3"]);
+  assert.equal((await rowsOf(service, "order_line", shopKey, "order_id, line_id")).length, 3);
 });

@@ -1,30 +1,22 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { finishRun, listRuns, startRun } from "../src/store/queries/sync-run.ts";
 import { runCommand, startCommand } from "./support/command.ts";
 import { openControlDatabase } from "./support/control.ts";
-import type { ControlDatabase } from "./support/control.ts";
 import { pageConnector, startPageSource } from "./support/page-source.ts";
-import type { PageSource } from "./support/page-source.ts";
 import { serviceEnvironment } from "./support/service.ts";
-import { connectedShop, eventually, withWorker, workerOptions } from "./support/worker.ts";
+import { connectedShop, eventually, runNext, withWorker, workerOptions } from "./support/worker.ts";
+import { use } from "./support/use.ts";
+import { findConnection, setSourceStatus } from "../src/store/queries/data-source.ts";
+import type { Connector } from "../src/sync/connector.ts";
+import { findNextRequestTime, requestRun } from "../src/store/queries/sync-request.ts";
 
-let control: ControlDatabase;
-let pages: PageSource;
-before(async () => {
-  control = await openControlDatabase();
-  pages = await startPageSource();
-});
-after(async () => {
-  await pages.stop();
-  await control.stop();
-});
-
+const control = use(openControlDatabase);
+const pages = use(startPageSource);
 const environment = () => serviceEnvironment(control.url);
 const run = (line: string) => runCommand(line.split(" "), environment());
 const options = () => workerOptions(control, [pageConnector(pages, "shopify", "store")]);
-
 type Shown = { status: string; kind: string; counts: object; error: string | null; requested_by: string };
 
 test("sync asks for a run and says when no worker is there; --wait tells its outcome, runs its history", async () => {
@@ -228,4 +220,85 @@ test("the worker is a process of its own, and part of serve unless told not to; 
     serving.child.kill("SIGINT");
     assert.equal((await serving.outcome).code, 0);
   }
+});
+
+for (const status of ["failed", "disconnected"] as const) {
+  test(`M10: a label source that is ${status} has failed while it is tried again, until a run has succeeded`, async () => {
+    const { shopKey } = await connectedShop(control, [["loop", "label_cost"]]);
+    const healthy = pageConnector(pages, "loop", "label_cost");
+    const isUnderWay = Promise.withResolvers<undefined>();
+    const mayEnd = Promise.withResolvers<undefined>();
+    const loop: Connector = {
+      ...healthy,
+      sync: async (context) => {
+        isUnderWay.resolve(undefined);
+        await mayEnd.promise;
+        return healthy.sync(context);
+      },
+    };
+    const statusNow = async (): Promise<string | null | undefined> =>
+      (await findConnection(control.database, shopKey, "loop"))?.status;
+    await setSourceStatus(
+      control.database,
+      shopKey,
+      "loop",
+      status,
+      "The source answered 503 several times.",
+    );
+    await withWorker(workerOptions(control, [loop]), async () => {
+      await requestRun(control.database, {
+        shopKey,
+        source: "loop",
+        kind: "incremental",
+        requestedBy: "operator",
+      });
+      await isUnderWay.promise;
+      assert.equal(await statusNow(), "failed");
+      mayEnd.resolve(undefined);
+      await eventually(async () => (await statusNow()) === "ok", "the run's outcome");
+    });
+  });
+}
+
+/** A connection whose backfill waits for its next try after so many failures, and an incremental run is asked for. */
+async function withFailingBackfill(failures: number, isRead: boolean): Promise<number> {
+  const { shopKey } = await connectedShop(control, [["shopify", "store"]]);
+  if (isRead)
+    await control.pool.query("update data_source set last_synced_at = now() where shop_key = $1", [shopKey]);
+  const common = { shopKey, source: "shopify", requestedBy: "schedule" } as const;
+  await requestRun(control.database, { ...common, kind: "backfill" });
+  await control.pool.query(
+    "update sync_request set failures = $2, run_after = now() + interval '1 hour' where shop_key = $1",
+    [shopKey, failures],
+  );
+  await requestRun(control.database, { ...common, kind: "incremental" });
+  return shopKey;
+}
+
+/** What runs next, and whether a worker would look at the connection at all. */
+async function nextRunOf(shopKey: number): Promise<string | null> {
+  const nextAt = await findNextRequestTime(control.database, shopKey, "shopify");
+  const due = nextAt !== null && nextAt <= new Date();
+  const result = await runNext(options(), { shopKey, source: "shopify" });
+  assert.equal(result !== null, due);
+  if (result === null) return null;
+  const { rows } = await control.pool.query<{ kind: string }>("select kind from sync_run where run_id = $1", [
+    result.runId,
+  ]);
+  return rows[0]?.kind ?? null;
+}
+
+test("a backfill that has failed three times lets others pass while it waits, and keeps its turn", async () => {
+  const shopKey = await withFailingBackfill(3, true);
+  assert.equal(await nextRunOf(shopKey), "incremental");
+  assert.equal(await nextRunOf(shopKey), null, "the backfill still waits");
+  await control.pool.query("update sync_request set run_after = now() where shop_key = $1", [shopKey]);
+  const common = { shopKey, source: "shopify", requestedBy: "schedule" } as const;
+  await requestRun(control.database, { ...common, kind: "incremental" });
+  assert.equal(await nextRunOf(shopKey), "backfill", "due, it goes first again");
+});
+
+test("others wait for a backfill that has failed less often, and for a first one however often", async () => {
+  assert.equal(await nextRunOf(await withFailingBackfill(2, true)), null);
+  assert.equal(await nextRunOf(await withFailingBackfill(100, false)), null);
 });

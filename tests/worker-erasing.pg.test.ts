@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { runAction } from "../src/actions/action.ts";
 import { textInput } from "../src/actions/field.ts";
 import { eraseWorkspace, keepWorkspace } from "../src/actions/workspace/actions.ts";
@@ -9,17 +9,13 @@ import { requestRun } from "../src/store/queries/sync-request.ts";
 import type { Connector } from "../src/sync/connector.ts";
 import { runTask } from "../src/worker/tasks.ts";
 import { openControlDatabase } from "./support/control.ts";
-import type { ControlDatabase } from "./support/control.ts";
 import { operatorOf } from "./support/workspace.ts";
 import { connectedShop, eventually, withWorker, workerOptions } from "./support/worker.ts";
+import { use } from "./support/use.ts";
 
 /** A worker and a workspace that is going to be erased. */
 
-let control: ControlDatabase;
-before(async () => {
-  control = await openControlDatabase();
-});
-after(() => control.stop());
+const control = use(openControlDatabase);
 
 let statements = 0;
 const rows = <Row>(text: string, values: unknown[]): Promise<Row[]> =>

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { after, test } from "node:test";
 import type { Database } from "../src/store/database.ts";
 import { findConnection } from "../src/store/queries/data-source.ts";
 import { listRuns } from "../src/store/queries/sync-run.ts";
@@ -8,25 +8,23 @@ import { requestRun } from "../src/store/queries/sync-request.ts";
 import type { SyncKind } from "../src/store/queries/sync-request.ts";
 import { startWorker } from "../src/worker/worker.ts";
 import { openControlDatabase } from "./support/control.ts";
-import type { ControlDatabase } from "./support/control.ts";
 import { openConnections } from "./support/database.ts";
 import { pageConnector, startPageSource } from "./support/page-source.ts";
 import type { PageSource } from "./support/page-source.ts";
 import { connect, connectedShop, eventually, withWorker, workerOptions } from "./support/worker.ts";
+import { before, use } from "./support/use.ts";
 
-let control: ControlDatabase;
+const control = use(openControlDatabase);
 /** For looking on: the workers' own connections are killed here. */
 let watching: Database;
 let pages: PageSource;
 before(async () => {
-  control = await openControlDatabase();
   watching = openConnections(control.url, { maxConnections: 2, applicationName: "test-watching" });
   pages = await startPageSource();
 });
 after(async () => {
   await pages.stop();
   await watching.close();
-  await control.stop();
 });
 
 const KILLS = 5;

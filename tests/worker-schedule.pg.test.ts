@@ -1,40 +1,53 @@
 import assert from "node:assert/strict";
-import { after, before, beforeEach, test } from "node:test";
+import { beforeEach, test } from "node:test";
+import { createHmac } from "node:crypto";
 import { pino } from "pino";
 import { finishTask, takeDueTask } from "../src/store/queries/schedule.ts";
-import type { SourceTask } from "../src/store/queries/run-queue.ts";
 import type { TaskName } from "../src/store/queries/schedule.ts";
+import type { SourceTask } from "../src/store/queries/run-queue.ts";
 import { runTask } from "../src/worker/tasks.ts";
 import { openControlDatabase } from "./support/control.ts";
-import type { ControlDatabase } from "./support/control.ts";
 import { refuseRows } from "./support/refused-rows.ts";
-import { openTestPool } from "./support/service.ts";
 import {
-  connectedShop,
   DEFAULT_RETENTION,
+  TEST_SEALING_KEY,
+  connect,
+  connectedShop,
   eventually,
+  runNext,
   runScheduled,
   withWorker,
   workerOptions,
 } from "./support/worker.ts";
+import { use } from "./support/use.ts";
+import { OPERATOR } from "../src/actions/actor.ts";
+import { runAction } from "../src/actions/action.ts";
+import { openTestKeys } from "./support/secret.ts";
+import { textInput } from "../src/actions/field.ts";
+import { disconnectSource, requestSync } from "../src/actions/sources/actions.ts";
+import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
+import { findConnection } from "../src/store/queries/data-source.ts";
+import { lockShop } from "../src/store/queries/import-stage.ts";
+import { putAccount } from "../src/store/queries/shop-account.ts";
+import { eraseWorkspace } from "../src/store/queries/workspace-erase.ts";
+import { SourceRefused } from "../src/sync/connector.ts";
+import type { Connector, SyncContext } from "../src/sync/connector.ts";
+import { requestRun } from "../src/store/queries/sync-request.ts";
+import type { SyncKind } from "../src/store/queries/sync-request.ts";
+import { publishLabelRun, publishStoreRun } from "../src/sync/publish.ts";
+import type { RunResult } from "../src/sync/runs.ts";
+import { receiveWebhook } from "../src/sync/connectors/shopify/webhooks/receive.ts";
 
-let control: ControlDatabase;
-let pool: ReturnType<typeof openTestPool>;
-before(async () => {
-  control = await openControlDatabase();
-  pool = openTestPool(control.url);
-});
-after(async () => {
-  await pool.end();
-  await control.stop();
-});
+const control = use(openControlDatabase);
+
 beforeEach(async () => {
-  await pool.query("truncate workspace cascade");
-  await pool.query("truncate run_queue, shop_account, shop_directory");
+  await control.pool.query("truncate workspace cascade");
+  await control.pool.query("truncate run_queue, shop_account, shop_directory");
 });
 
 const NOW = new Date("2026-07-01T06:00:00Z");
 const logs: string[] = [];
+
 const run = (task: TaskName, now = NOW) =>
   runTask(
     {
@@ -45,10 +58,12 @@ const run = (task: TaskName, now = NOW) =>
     },
     task,
   );
+
 const look = (task: SourceTask) => runScheduled(control, workerOptions(control, [], logs), task);
+
 const requests = async (): Promise<string[]> =>
   (
-    await pool.query<{ text: string }>(
+    await control.pool.query<{ text: string }>(
       "select shop_key || ' ' || source || ' ' || kind || ' ' || requested_by as text from sync_request order by 1",
     )
   ).rows.map((row) => row.text);
@@ -61,11 +76,17 @@ test("a connection that was never read gets a backfill, later what has changed; 
   const fresh = await connectedShop(control, both);
   const known = await connectedShop(control, both);
   const refused = await connectedShop(control, both);
-  await pool.query("update data_source set last_synced_at = now() where shop_key = $1", [known.shopKey]);
-  await pool.query("update data_source set status = 'disconnected' where shop_key = $1", [refused.shopKey]);
+  await control.pool.query("update data_source set last_synced_at = now() where shop_key = $1", [
+    known.shopKey,
+  ]);
+  await control.pool.query("update data_source set status = 'disconnected' where shop_key = $1", [
+    refused.shopKey,
+  ]);
   const without = await connectedShop(control, both);
-  await pool.query("update data_source set sealed_credentials = null where shop_key = $1", [without.shopKey]);
-  await pool.query(
+  await control.pool.query("update data_source set sealed_credentials = null where shop_key = $1", [
+    without.shopKey,
+  ]);
+  await control.pool.query(
     "insert into data_source (shop_key, source, kind) values ($1, 'csv', 'store'), ($2, 'csv', 'store')",
     [fresh.shopKey, known.shopKey],
   );
@@ -87,14 +108,19 @@ test("a connection that was never read gets a backfill, later what has changed; 
 
 test("every workspace's alerts are evaluated, past one that fails", async () => {
   const shops = await Promise.all([1, 2, 3].map(() => connectedShop(control, [["shopify", "store"]])));
-  await pool.query(
+  await control.pool.query(
     "update data_source set last_synced_at = '2026-06-01T00:00:00Z', created_at = '2026-01-01T00:00:00Z'",
   );
   const [first] = shops.map((shop) => shop.shopKey).toSorted((one, other) => one - other);
-  const takeBack = await refuseRows(pool, "alert", "this_workspace_takes_no_alert", `shop_key = ${first}`);
+  const takeBack = await refuseRows(
+    control.pool,
+    "alert",
+    "this_workspace_takes_no_alert",
+    `shop_key = ${first}`,
+  );
   const alerts = async (): Promise<number[]> =>
     (
-      await pool.query<{ shop_key: string }>(
+      await control.pool.query<{ shop_key: string }>(
         "select shop_key from alert where category = 'connection_stale' order by 1",
       )
     ).rows.map((row) => Number(row.shop_key));
@@ -112,7 +138,7 @@ test("every workspace's alerts are evaluated, past one that fails", async () => 
 
 test("upkeep forgets runs after 90 days, those of webhooks and deliveries after 7, and nothing that is open", async () => {
   const { shopKey } = await connectedShop(control, [["shopify", "store"]]);
-  await pool.query(
+  await control.pool.query(
     `insert into sync_run (shop_key, run_id, source, kind, requested_by, status, started_at)
      select $1, gen_random_uuid(), 'shopify', kind, 'schedule', status, started_at::timestamptz
        from (values ('incremental', 'succeeded', '2026-04-02T05:00Z'),
@@ -122,25 +148,25 @@ test("upkeep forgets runs after 90 days, those of webhooks and deliveries after 
                     ('refresh', 'running', '2026-01-02T00:00Z')) r (kind, status, started_at)`,
     [shopKey],
   );
-  await pool.query(
+  await control.pool.query(
     `insert into webhook_delivery (shop_key, source, webhook_id, topic, received_at)
      values ($1, 'shopify', 'old', 't', '2026-06-24T05:00Z'), ($1, 'shopify', 'new', 't', '2026-06-24T07:00Z')`,
     [shopKey],
   );
   await run("upkeep");
-  const runs = await pool.query<{ run: string }>(
+  const runs = await control.pool.query<{ run: string }>(
     "select kind || ' ' || status as run from sync_run order by started_at",
   );
   assert.deepEqual(
     runs.rows.map(({ run: left }) => left),
     ["incremental running", "refresh running", "incremental failed", "refresh succeeded"],
   );
-  const deliveries = await pool.query("select webhook_id from webhook_delivery");
+  const deliveries = await control.pool.query("select webhook_id from webhook_delivery");
   assert.deepEqual(deliveries.rows, [{ webhook_id: "new" }]);
 });
 
 test("each task is due at its times of the day, in UTC", async () => {
-  const { rows } = await pool.query<{ task: TaskName; times: string[] }>(
+  const { rows } = await control.pool.query<{ task: TaskName; times: string[] }>(
     `select s.task, array_agg(distinct to_char(date_bin(s.period, minute, s.first_at) at time zone 'UTC', 'HH24:MI'))
               filter (where date_bin(s.period, minute, s.first_at) = minute) as times
        from schedule s, generate_series('2026-07-01 00:00Z'::timestamptz, '2026-07-01 23:59Z', '1 minute') minute
@@ -160,7 +186,7 @@ test("each task is due at its times of the day, in UTC", async () => {
 
 /** Nothing is due but what has been missed for some time: `task`, twelve times or more. */
 async function missed(task: TaskName): Promise<void> {
-  await pool.query(
+  await control.pool.query(
     "update schedule set done_until = now() + case when task = $1 then -12 * period else interval '1 day' end",
     [task],
   );
@@ -171,15 +197,16 @@ const HAVE_TURN = "update run_queue set due_at = now()";
 
 /** How often the store's backfill was asked for: once by each time that the task was done. */
 async function askedFor(shopKey: number): Promise<number> {
-  const { rows } = await pool.query<{ asked: string }>("select asked from sync_request where shop_key = $1", [
-    shopKey,
-  ]);
+  const { rows } = await control.pool.query<{ asked: string }>(
+    "select asked from sync_request where shop_key = $1",
+    [shopKey],
+  );
   return Number(rows[0]?.asked ?? 0);
 }
 
 const isDone = async (task: TaskName): Promise<boolean> =>
-  (await pool.query("select from schedule where task = $1 and done_until > now() - period", [task])).rows
-    .length === 1;
+  (await control.pool.query("select from schedule where task = $1 and done_until > now() - period", [task]))
+    .rows.length === 1;
 
 /** Its run fails, and its request stays to be counted. */
 const scheduled = () => ({ ...workerOptions(control, [], logs), hasSchedule: true, firstRetryMs: 600_000 });
@@ -193,9 +220,10 @@ test("of several workers one does a task that is due, once for all the times tha
         await eventually(() => isDone("stores"), "the task");
         // Each worker has looked several times more by then.
         await eventually(async () => (await takeDueTask(control.database)) === null, "nothing is due");
-        await pool.query(HAVE_TURN);
+        await control.pool.query(HAVE_TURN);
         await eventually(
-          async () => (await pool.query("select from sync_run where status = 'failed'")).rows.length === 1,
+          async () =>
+            (await control.pool.query("select from sync_run where status = 'failed'")).rows.length === 1,
           "its run",
         );
         assert.equal(await askedFor(shopKey), 1);
@@ -212,29 +240,199 @@ test("a task belongs to the worker that does it, and to the next one when that i
     assert.equal(due?.task, "stores");
     assert.equal(await takeDueTask(control.database), null, "nobody else does it meanwhile");
     const { rows } = await connection.client.query<{ pid: number }>("select pg_backend_pid() as pid");
-    await pool.query("select pg_terminate_backend($1::integer, 10000)", [rows[0]?.pid]);
+    await control.pool.query("select pg_terminate_backend($1::integer, 10000)", [rows[0]?.pid]);
     if (due !== null) await finishTask(connection, due);
   });
   await assert.rejects(killed);
   await withWorker(scheduled(), async () => {
     await eventually(() => isDone("stores"), "another worker does it");
-    await pool.query(HAVE_TURN);
+    await control.pool.query(HAVE_TURN);
     await eventually(async () => (await askedFor(shopKey)) === 1, "the shop is asked");
   });
 });
 
 test("a task that fails is logged, and done again when it is next due", async () => {
   await missed("upkeep");
-  await pool.query("alter table console_link rename to console_link_away");
+  await control.pool.query("alter table console_link rename to console_link_away");
   try {
     await withWorker(scheduled(), async () => {
       await eventually(() => isDone("upkeep"), "its time has passed");
     });
   } finally {
-    await pool.query("alter table console_link_away rename to console_link");
+    await control.pool.query("alter table console_link_away rename to console_link");
   }
   const failures = logs.filter(
     (line) => line.includes('"task":"upkeep"') && line.includes("makes up for it"),
   );
   assert.equal(failures.length, 1);
+});
+
+/** Runs what is due; `meanwhile` happens after the source was read and before that is published. */
+async function runDue(
+  shopKey: number,
+  meanwhile: (context: SyncContext) => Promise<unknown> = async () => {},
+  source: "shopify" | "loop" = "shopify",
+): Promise<RunResult | null> {
+  const kind = source === "shopify" ? "store" : "label_cost";
+  const connector: Connector = {
+    source,
+    kind,
+    sync: async (context) => {
+      await context.credentials.read();
+      await meanwhile(context);
+      const { database, currencyCode } = context;
+      const common = { shopKey, source, asOf: NOW, isChanged: true };
+      await database.transaction(async (connection) => {
+        await lockShop(connection, shopKey);
+        await connection.client.query(
+          "insert into order_reference (shop_key, order_id, order_name) values ($1, $2, '#1')",
+          [shopKey, `order ${context.kind}`],
+        );
+        if (kind === "store") await publishStoreRun(connection, { ...common, backfilledOrders: null });
+        else await publishLabelRun(connection, { ...common, currencyCode });
+      });
+      return { counts: {}, notes: [] };
+    },
+  };
+  return runNext(workerOptions(control, [connector], logs), { shopKey, source });
+}
+
+const ask = (shopKey: number, kind: SyncKind, source = "shopify") =>
+  requestRun(control.database, { shopKey, source, kind, requestedBy: "operator" });
+
+const stateOf = async (shopKey: number, source = "shopify") => {
+  const { rows } = await control.pool.query<Record<string, unknown>>(
+    `select w.readiness, s.status, s.last_synced_at is not null as is_read,
+            (select count(*)::integer from sync_request r where r.shop_key = s.shop_key) as requests
+       from workspace w join data_source s using (shop_key) where shop_key = $1 and s.source = $2`,
+    [shopKey, source],
+  );
+  return rows[0];
+};
+
+const callerOf = async (domain: string) => ({
+  database: control.database,
+  keys: await openTestKeys(control.database),
+  actor: OPERATOR,
+  workspace: await requireWorkspace(control.database, domain),
+  now: new Date(),
+});
+
+const disconnect = async (domain: string, source = "shopify") =>
+  (await runAction(disconnectSource, await callerOf(domain), textInput({ source }))).result;
+
+/** The shop uninstalls the app. */
+async function uninstall(shopKey: number): Promise<void> {
+  const shop = `shop-${shopKey}.myshopify.com`;
+  await control.pool.query(
+    "update data_source set settings = settings || jsonb_build_object('shop', $2::text) where shop_key = $1",
+    [shopKey, shop],
+  );
+  await putAccount(control.database, shopKey, "shopify", shop);
+  const body = Buffer.from(JSON.stringify({ id: 1, myshopify_domain: shop }));
+  const signature = createHmac("sha256", "app-secret").update(body).digest("base64");
+  const answer = await receiveWebhook(
+    {
+      database: control.database,
+      sealingKey: TEST_SEALING_KEY,
+      clientId: "app-id",
+      clientSecret: "app-secret",
+      log: workerOptions(control, []).log,
+    },
+    { topic: "app/uninstalled", shop, webhookId: "uninstall", triggeredAt: null, signature, body },
+  );
+  assert.deepEqual(answer, { status: 200 });
+}
+
+test("a source that is disconnected while it is read stays disconnected; what was read is served", async () => {
+  const { shopKey, domain } = await connectedShop(control, [["shopify", "store"]]);
+  await ask(shopKey, "backfill");
+  const result = await runDue(shopKey, () => disconnect(domain));
+  assert.equal(result?.status, "succeeded");
+  const state = { readiness: "ready", status: "disconnected", is_read: true, requests: 0 };
+  assert.deepEqual(await stateOf(shopKey), state);
+  await runScheduled(control, workerOptions(control, []), "stores");
+  assert.deepEqual(await stateOf(shopKey), state, "the clock asks for nothing");
+});
+
+test("a label source that is disconnected while it is read stays disconnected", async () => {
+  const { shopKey, domain } = await connectedShop(control, [["loop", "label_cost"]]);
+  await ask(shopKey, "backfill", "loop");
+  await runDue(shopKey, () => disconnect(domain, "loop"), "loop");
+  assert.equal((await stateOf(shopKey, "loop"))?.["status"], "disconnected");
+});
+
+test("an operator's disconnecting ends no serving, whatever runDue fails because of it or is asked for after", async () => {
+  const { shopKey, domain } = await connectedShop(control, [["shopify", "store"]]);
+  await ask(shopKey, "backfill");
+  await runDue(shopKey);
+  await ask(shopKey, "incremental");
+  const result = await runDue(shopKey, async (context) => {
+    await disconnect(domain);
+    await context.credentials.read();
+  });
+  assert.equal(result?.status, "failed");
+  const state = { readiness: "ready", status: "disconnected", is_read: true, requests: 0 };
+  assert.deepEqual(await stateOf(shopKey), state);
+  await assert.rejects(
+    runAction(requestSync, await callerOf(domain), textInput({ source: "shopify" })),
+    /is not connected to "shopify"; it is connected to no source\./u,
+  );
+  await ask(shopKey, "incremental");
+  assert.equal(await runDue(shopKey), null, "a request that came through all the same begins no run");
+  assert.deepEqual(await stateOf(shopKey), state);
+});
+
+test("an app that is uninstalled while its shop is read leaves the workspace waiting to be connected", async () => {
+  for (const kind of ["backfill", "incremental"] as const) {
+    const { shopKey } = await connectedShop(control, [["shopify", "store"]]);
+    await ask(shopKey, kind);
+    await runDue(shopKey, () => uninstall(shopKey));
+    assert.deepEqual(
+      await stateOf(shopKey),
+      { readiness: "reconnecting", status: "disconnected", is_read: true, requests: 0 },
+      kind,
+    );
+  }
+});
+
+test("a refusal of credentials that were replaced meanwhile does not end the new connection", async () => {
+  const { shopKey } = await connectedShop(control, [["shopify", "store"]]);
+  await ask(shopKey, "backfill");
+  const result = await runDue(shopKey, async () => {
+    await connect(control, shopKey, "shopify", "store");
+    await control.pool.query(
+      `update data_source set settings = '{"connectedAt": "2026-07-01T05:00:00Z"}' where shop_key = $1`,
+      [shopKey],
+    );
+    throw new SourceRefused("The source refuses the token: connect it again.");
+  });
+  assert.equal(result?.status, "failed");
+  const state = await stateOf(shopKey);
+  assert.deepEqual([state?.["requests"], state?.["readiness"]], [1, "backfilling"]);
+  assert.notEqual((await findConnection(control.database, shopKey, "shopify"))?.status, "disconnected");
+});
+
+test("a runDue whose workspace was erased while it read writes nothing, and ends without a fault", async () => {
+  for (const source of ["shopify", "loop"] as const) {
+    const kind = source === "shopify" ? "store" : "label_cost";
+    const { shopKey } = await connectedShop(control, [[source, kind]]);
+    await ask(shopKey, "backfill", source);
+    const result = await runDue(
+      shopKey,
+      ({ database }) =>
+        database.transaction(async (connection) => {
+          await lockShop(connection, shopKey);
+          await eraseWorkspace(connection, shopKey);
+        }),
+      source,
+    );
+    assert.equal(result?.status, "failed");
+    for (const table of ["order_reference", "sync_run", "data_source"]) {
+      const { rows } = await control.pool.query(`select from ${table} where shop_key = $1`, [shopKey]);
+      assert.equal(rows.length, 0, table);
+    }
+    const runLogs = logs.filter((line) => line.includes(result?.runId ?? "-"));
+    assert.ok(runLogs.length > 0 && !runLogs.some((line) => line.includes("unexpectedly")), runLogs.join(""));
+  }
 });

@@ -1,14 +1,10 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { readCursor } from "../src/sync/connectors/shopify/cursor.ts";
 import { startShopifySync } from "./support/shopify-sync.ts";
-import type { ShopifySync } from "./support/shopify-sync.ts";
+import { use } from "./support/use.ts";
 
-let sync: ShopifySync;
-before(async () => {
-  sync = await startShopifySync({ seed: 5, orders: 80, products: 10 });
-});
-after(() => sync.stop());
+const sync = use(() => startShopifySync({ seed: 5, orders: 80, products: 10 }));
 
 test("a run that keeps up leaves a backfill that nobody waits for behind, and the next one starts over", async () => {
   const { simulator, shop } = sync;

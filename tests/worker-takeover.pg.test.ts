@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { after, before, test } from "node:test";
+import { after, test } from "node:test";
 import { deriveKeys } from "../src/lib/keys.ts";
 import type { Database } from "../src/store/database.ts";
 import { requestRun } from "../src/store/queries/sync-request.ts";
@@ -11,14 +11,13 @@ import { openWorkerSession } from "../src/store/worker-session.ts";
 import { startDueRun } from "../src/sync/run-record.ts";
 import { startCommand } from "./support/command.ts";
 import { openControlDatabase } from "./support/control.ts";
-import type { ControlDatabase } from "./support/control.ts";
 import { openConnections } from "./support/database.ts";
 import { refuseRows } from "./support/refused-rows.ts";
 import { execute } from "./support/server.ts";
 import { pageConnector, startPageSource } from "./support/page-source.ts";
 import type { PageSource } from "./support/page-source.ts";
 import { TEST_SECRET } from "./support/secret.ts";
-import { openTestPool, serviceEnvironment } from "./support/service.ts";
+import { serviceEnvironment } from "./support/service.ts";
 import {
   connectedShop,
   eventually,
@@ -26,24 +25,20 @@ import {
   withWorker,
   workerOptions,
 } from "./support/worker.ts";
+import { before, use } from "./support/use.ts";
 
 /** What a worker that ends at any moment leaves to the others. */
 
-let control: ControlDatabase;
+const control = use(openControlDatabase);
 let watching: Database;
-let pool: ReturnType<typeof openTestPool>;
 let pages: PageSource;
 before(async () => {
-  control = await openControlDatabase();
   watching = openConnections(control.url, { maxConnections: 2, applicationName: "test-watching" });
-  pool = openTestPool(control.url);
   pages = await startPageSource();
 });
 after(async () => {
   await pages.stop();
-  await pool.end();
   await watching.close();
-  await control.stop();
 });
 
 const logs: string[] = [];
@@ -108,7 +103,7 @@ test("the run of a worker that lives is left alone; killed, another continues it
 
 test("a worker that is killed as it takes a request leaves it to the next one, and no trace", async () => {
   const { shopKey } = await connectedShop(control, []);
-  const holder = await pool.connect();
+  const holder = await control.pool.connect();
   await holder.query("begin");
   // It stands in the middle of its transaction, where it writes the history of the run.
   await holder.query("lock table sync_run in share mode");
@@ -117,7 +112,11 @@ test("a worker that is killed as it takes a request leaves it to the next one, a
     await elsewhere.worker.printed(/keeps connected sources/u);
     const blocked =
       "select from pg_stat_activity where wait_event_type = 'Lock' and query like 'insert into sync_run%'";
-    await eventually(async () => (await pool.query(blocked)).rows.length === 1, "it takes the request", 120);
+    await eventually(
+      async () => (await control.pool.query(blocked)).rows.length === 1,
+      "it takes the request",
+      120,
+    );
     await elsewhere.kill();
     await holder.query("rollback");
     await withWorker(options(), () => succeeded(shopKey));
@@ -132,7 +131,7 @@ const placesOf = (shops: readonly { shopKey: number }[]) =>
   shops.map(({ shopKey }) => ({ shopKey, source: "shopify" }));
 const locks = async (): Promise<number> =>
   (
-    await pool.query(
+    await control.pool.query(
       `select from pg_locks l join pg_database d on d.oid = l.database
         where l.locktype = 'advisory' and d.datname = current_database()`,
     )
@@ -181,7 +180,7 @@ test("nothing of a source is started beside a run that is open", async () => {
   await ask(shopKey);
   assert.notEqual(await startDueRun(control.database, place), null);
   assert.equal(await startDueRun(control.database, place), null);
-  await pool.query("truncate workspace cascade");
+  await control.pool.query("truncate workspace cascade");
 });
 
 test("a session whose connection is killed says so, and another session has its claims", async () => {
@@ -190,7 +189,7 @@ test("a session whose connection is killed says so, and another session has its 
     const places = placesOf([{ shopKey: 1 }]);
     assert.deepEqual(await first.claim(places, 1), places);
     assert.deepEqual(await second.claim(places, 1), []);
-    await pool.query(
+    await control.pool.query(
       `select pg_terminate_backend(l.pid, 10000) from pg_locks l join pg_database d on d.oid = l.database
         where l.locktype = 'advisory' and d.datname = current_database()`,
     );
@@ -207,7 +206,7 @@ test("a worker that loses its session alone stops its runs, and continues them i
   await ask(shopKey);
   await withWorker(options(), async () => {
     await eventually(async () => (await runsOf(shopKey))[0]?.stage === "pages", "its progress");
-    await pool.query(
+    await control.pool.query(
       "select pg_terminate_backend(pid, 10000) from pg_stat_activity where application_name = 'returns-worker'",
     );
     await eventually(async () => (await runsOf(shopKey)).length === 2, "the next run");
@@ -220,7 +219,7 @@ test("a worker that loses its session alone stops its runs, and continues them i
 test("a run whose end could not be recorded is not left open by the worker that lives", async () => {
   const { shopKey } = await connectedShop(control, [["shopify", "store"]]);
   const condition = "status = 'succeeded' and attempt = 1";
-  const takeBack = await refuseRows(pool, "sync_run", "this_end_is_not_recorded", condition);
+  const takeBack = await refuseRows(control.pool, "sync_run", "this_end_is_not_recorded", condition);
   await ask(shopKey);
   await withWorker(options(), () => succeeded(shopKey));
   await takeBack();

@@ -4,20 +4,19 @@ import { readFileSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { after, test } from "node:test";
 import { promisify } from "node:util";
 import { startImportShop } from "./support/import-shop.ts";
 import { inside } from "./support/inside.ts";
-import type { ImportShop } from "./support/import-shop.ts";
+import { before, use } from "./support/use.ts";
 
 const guide = readFileSync(join(import.meta.dirname, "..", "docs", "guides", "your-data.md"), "utf8");
 const blocksOf = (language: string): string[] =>
   [...guide.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, "gmsu"))].map(([, text = ""]) => text);
 
-let shop: ImportShop;
+const shop = use(startImportShop);
 let folder: string;
 before(async () => {
-  shop = await startImportShop();
   folder = await mkdtemp(join(tmpdir(), "returns-your-data-"));
   const [orders = "", refunds = ""] = blocksOf("json");
   const [converter = ""] = blocksOf("javascript");
@@ -26,7 +25,6 @@ before(async () => {
   await writeFile(join(folder, "convert.mjs"), converter);
 });
 after(async () => {
-  await shop.stop();
   await rm(folder, { recursive: true, force: true });
 });
 

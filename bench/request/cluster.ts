@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { openKeys } from "../../src/control/installation-secret.ts";
+import { openKeys } from "../../src/actions/installation/secrets.ts";
 import { openDatabase } from "../../src/store/database.ts";
 import type { Database } from "../../src/store/database.ts";
 import { distributeInstallation } from "../../src/store/distribute.ts";

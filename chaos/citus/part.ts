@@ -1,7 +1,7 @@
 import { runAction } from "../../src/actions/action.ts";
 import { textInput } from "../../src/actions/field.ts";
 import { requestSync } from "../../src/actions/sources/actions.ts";
-import { OPERATOR } from "../../src/control/actor.ts";
+import { OPERATOR } from "../../src/actions/actor.ts";
 import type { Database } from "../../src/store/database.ts";
 import { listTenantTables } from "../../src/store/queries/distribute.ts";
 import { openTestKeys } from "../../tests/support/secret.ts";

@@ -5,16 +5,15 @@ import { startShopifySimulator } from "../../simulators/shopify/start.ts";
 import type { ShopifySimulator } from "../../simulators/shopify/start.ts";
 import type { Message } from "../../simulators/shopify/webhooks.ts";
 import type { Change } from "../../simulators/shopify/changes.ts";
-import { OPERATOR } from "../../src/control/actor.ts";
-import { connectSource } from "../../src/control/connect.ts";
-import { importIntoWorkspace } from "../../src/control/import.ts";
+import { OPERATOR } from "../../src/actions/actor.ts";
+import { importIntoWorkspace } from "../../src/actions/uploads/import-folder.ts";
 import { runAction } from "../../src/actions/action.ts";
 import { textInput } from "../../src/actions/field.ts";
+import { connectSource } from "../../src/actions/sources/connect.ts";
 import { createToken } from "../../src/actions/tokens/actions.ts";
 import { SCOPES } from "../../src/contract/endpoint.ts";
 import type { Database } from "../../src/store/database.ts";
-import type { WorkspaceRow } from "../../src/store/queries/workspace-directory.ts";
-import { SHOPIFY_SOURCE } from "../../src/sync/connectors/shopify/connector.ts";
+import type { DirectoryRow } from "../../src/store/queries/workspace-directory.ts";
 import { openTestKeys } from "../../tests/support/secret.ts";
 import { makeWorkspace } from "../../tests/support/workspace.ts";
 
@@ -29,7 +28,7 @@ export type Store = {
   export(): Promise<void>;
 };
 
-export type Shop = { workspace: WorkspaceRow; shopKey: number; token: string; store: Store };
+export type Shop = { workspace: DirectoryRow; shopKey: number; token: string; store: Store };
 
 const ORDERS = 120;
 const PRODUCTS = 12;
@@ -111,15 +110,12 @@ export async function openShop(database: Database, store: Store, domain: string)
 
 /** Connects a shop to its store, which asks for a backfill. */
 export async function connectShop(database: Database, { workspace, store }: Shop): Promise<void> {
-  const { sealingKey } = await openTestKeys(database);
-  const environment = { database, sealingKey, publicUrl: null, now: () => new Date() };
+  const keys = await openTestKeys(database);
+  const connecting = { publicUrl: null, app: null };
+  const caller = { database, keys, connecting, workspace, actor: OPERATOR, now: new Date() };
   const { url, token, options } = store.simulator;
-  await connectSource(environment, OPERATOR, workspace, SHOPIFY_SOURCE, {
-    account: options.domain,
-    url,
-    settings: {},
-    secrets: { accessToken: token },
-  });
+  const given = { source: "shopify", shop: options.domain, address: url, "secret-accessToken": token };
+  await runAction(connectSource, caller, textInput(given));
 }
 
 /** Imports one version of its store into a shop. */

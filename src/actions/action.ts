@@ -1,18 +1,22 @@
-import type { ControlTools } from "../control/acting.ts";
-import type { Actor } from "../control/actor.ts";
-import { recordAction } from "../control/audit.ts";
-import type { Connection, Database } from "../store/database.ts";
-import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
+import type { Keys } from "../lib/keys.ts";
+import type { Retention } from "../lib/retention.ts";
 import type { Cell } from "../lib/table.ts";
-import { readInput } from "./field.ts";
+import type { PushOptions } from "../push/send.ts";
+import type { Connection, Database, DatabasePool } from "../store/database.ts";
+import type { DirectoryRow } from "../store/queries/workspace-directory.ts";
+import type { Workspace } from "../store/workspace.ts";
+import type { Actor } from "./actor.ts";
+import { recordAction } from "./audit/record.ts";
 import type { Fields, Given, InputOf } from "./field.ts";
-import { requireRight } from "./right.ts";
+import { readInput } from "./field.ts";
 import type { Right } from "./right.ts";
-import { holdRights } from "./sender.ts";
+import { requireRight } from "./right.ts";
 import type { HeldRights } from "./sender.ts";
+import { holdRights } from "./sender.ts";
+import type { Connecting } from "./sources/connect.ts";
 
 /** A text that is shown once, such as a new token. Its type keeps it out of the audit. */
-export class Secret {
+export class ShownSecret {
   readonly #text: string;
 
   constructor(text: string) {
@@ -47,7 +51,7 @@ export type Done<Result> = {
   /** In a sentence, what counts from now on. */
   done: string;
   /** Shown this once: alone on the standard output of a command, above `done` on a page. */
-  secret?: Secret;
+  secret?: ShownSecret;
   /** How what was concerned is since, and how it was before; null = nothing was changed. */
   audit: Audited | null;
   /** What follows once the transaction is committed, such as sending a message; its result and sentence are the action's. */
@@ -55,17 +59,17 @@ export type Done<Result> = {
 };
 
 /** Who acts on what, and with what. */
-export type Caller = Partial<Omit<ControlTools, "database">> & {
+export type ActionCaller = Partial<Omit<ControlTools, "database">> & {
   database: Database;
   actor: Actor;
   now: Date;
 };
 
 /** Who acts on a workspace. `keys` are opened for actions that use them. */
-export type WorkspaceCaller = Caller & Pick<ControlTools, "keys"> & { workspace: WorkspaceRow };
+export type WorkspaceCaller = ActionCaller & Pick<ControlTools, "keys"> & { workspace: DirectoryRow };
 
 /** Who acts where links to the console can be made. */
-export type LinkCaller<By extends Caller = WorkspaceCaller> = By & {
+export type LinkCaller<By extends ActionCaller = WorkspaceCaller> = By & {
   /** Such as https://returns.example. Throws a `Refusal` where the console is off. */
   consoleOrigin: () => string;
 };
@@ -74,13 +78,14 @@ export type LinkCaller<By extends Caller = WorkspaceCaller> = By & {
 export type FaceCaller = LinkCaller & Pick<ControlTools, "push">;
 
 /** What `run` is given: the caller with the rights of this moment, and the one transaction of the action. */
-export type ActionContext<By extends Caller = WorkspaceCaller> = By & HeldRights & { connection: Connection };
+export type ActionContext<By extends ActionCaller = WorkspaceCaller> = By &
+  HeldRights & { connection: Connection };
 
 /** What changes something: its right, its audit event, its form and its command are of one name. */
 export type Action<
   Inputs extends Fields = Fields,
   Result = unknown,
-  By extends Caller = WorkspaceCaller,
+  By extends ActionCaller = WorkspaceCaller,
   Prepared = unknown,
 > = Right & {
   /** Verb and noun, such as "Revoke token": the button of its form. */
@@ -105,7 +110,7 @@ export type Action<
 export function defineAction<
   Inputs extends Fields,
   Result,
-  By extends Caller = WorkspaceCaller,
+  By extends ActionCaller = WorkspaceCaller,
   Prepared = undefined,
 >(action: Action<Inputs, Result, By, Prepared>): Action<Inputs, Result, By, Prepared> {
   return action;
@@ -117,7 +122,7 @@ export function defineAction<
  *
  * @throws Refusal as `requireRight` and `readInput`, and those of the action; SenderGone as `holdRights`
  */
-export async function runAction<Inputs extends Fields, Result, By extends Caller, Prepared>(
+export async function runAction<Inputs extends Fields, Result, By extends ActionCaller, Prepared>(
   action: Action<Inputs, Result, By, Prepared>,
   caller: By,
   given: Given,
@@ -146,7 +151,7 @@ export async function runAction<Inputs extends Fields, Result, By extends Caller
 }
 
 /** Rows that people and programs read: its right, its command, its table. */
-export type List<Row extends object = object, By extends Caller = WorkspaceCaller> = Right & {
+export type List<Row extends object = object, By extends ActionCaller = WorkspaceCaller> = Right & {
   /** Its line in the help of commands. */
   about: string;
   /** In the words of the table of rights, such as "Read the list of tokens". */
@@ -156,17 +161,38 @@ export type List<Row extends object = object, By extends Caller = WorkspaceCalle
   rows(caller: By): Promise<Row[]>;
 };
 
-export function defineList<Row extends object, By extends Caller = WorkspaceCaller>(
+export function defineList<Row extends object, By extends ActionCaller = WorkspaceCaller>(
   list: List<Row, By>,
 ): List<Row, By> {
   return list;
 }
 
 /** Reads the rows of a list. Throws as `requireRight` does. */
-export async function readList<Row extends object, By extends Caller>(
+export async function readList<Row extends object, By extends ActionCaller>(
   list: List<Row, By>,
   caller: By,
 ): Promise<Row[]> {
   requireRight(caller.actor, list);
   return list.rows(caller);
 }
+
+/** What use cases work with wherever they are called from. */
+export type ControlTools = {
+  database: DatabasePool;
+  keys: Keys;
+  connecting: Connecting;
+  /** For exports, each of which holds a connection for as long as it is downloaded. */
+  exporting: DatabasePool;
+  /** How test messages are sent. */
+  push: PushOptions;
+  /** For what pages say of it; workers apply it. */
+  retention: Retention;
+};
+
+/** A member who acts on a workspace; `admitted` is what the statements of requests take. */
+export type Acting = ControlTools & {
+  actor: Actor;
+  workspace: DirectoryRow;
+  admitted: Workspace;
+  now: Date;
+};

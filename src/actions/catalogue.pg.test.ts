@@ -1,27 +1,26 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { openControlDatabase } from "../../tests/support/control.ts";
-import type { ControlDatabase } from "../../tests/support/control.ts";
 import { openTestKeys } from "../../tests/support/secret.ts";
 import { withStoreFolder } from "../../tests/support/store-folder.ts";
 import { makeWorkspace } from "../../tests/support/workspace.ts";
-import { OPERATOR } from "../control/actor.ts";
-import { importIntoWorkspace } from "../control/import.ts";
+import { OPERATOR } from "./actor.ts";
+import { importIntoWorkspace } from "./uploads/import-folder.ts";
 import type { Keys } from "../lib/keys.ts";
-import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
+import type { DirectoryRow } from "../store/queries/workspace-directory.ts";
 import { readList, runAction } from "./action.ts";
 import { textInput } from "./field.ts";
 import { addSaleEvent, removeSaleEvent, saleEventList } from "./sale-events/actions.ts";
 import { rebuild } from "./sources/actions.ts";
 import { addWatched, removeWatched, watchedList } from "./watchlist/actions.ts";
 import { requireWorkspace } from "./workspace/workspace.ts";
+import { before, use } from "../../tests/support/use.ts";
 
-let control: ControlDatabase;
+const control = use(openControlDatabase);
 let keys: Keys;
-let workspace: WorkspaceRow;
-let empty: WorkspaceRow;
+let workspace: DirectoryRow;
+let empty: DirectoryRow;
 before(async () => {
-  control = await openControlDatabase();
   keys = await openTestKeys(control.database);
   empty = await makeWorkspace(control.database, "empty.example");
   workspace = await makeWorkspace(control.database, "lamps.example");
@@ -43,7 +42,6 @@ before(async () => {
       }),
   );
 });
-after(() => control.stop());
 
 const caller = (by = workspace) => ({
   database: control.database,

@@ -1,13 +1,5 @@
-import {
-  readChoices,
-  readDay,
-  readExpiry,
-  readInteger,
-  readLifetime,
-  readOneOf,
-  readText,
-} from "../control/input.ts";
-import { invalid, Refusal } from "../control/refusal.ts";
+import { readChoices, readDay, readExpiry, readInteger, readLifetime, readOneOf, readText } from "./input.ts";
+import { invalid, Refusal } from "./refusal.ts";
 
 /** One of the values that a field allows, and how people read it. */
 export type Choice = readonly [value: string, text: string];

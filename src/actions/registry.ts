@@ -1,23 +1,32 @@
-import { RIGHTS } from "../control/rights.ts";
 import { ACCOUNT_ACTIONS } from "./account/actions.ts";
 import { ENDPOINT_ACTIONS, endpointList } from "./alert-endpoints/actions.ts";
+import { INSTALLATION_ACTIONS } from "./installation/actions.ts";
 import { changeOwners, MEMBER_ACTIONS, memberList } from "./members/actions.ts";
 import { USER_ACTIONS, userList } from "./people/actions.ts";
 import { PLAN_ACTIONS, planList } from "./plan/actions.ts";
-import type { Right } from "./right.ts";
+import { readAudit, readAuditOfAll, readFigures, readSettings, readSources } from "./right.ts";
+import type { NamedRight, Right } from "./right.ts";
 import { SALE_EVENT_ACTIONS, saleEventList } from "./sale-events/actions.ts";
+import { connectSource } from "./sources/connect.ts";
+import { linkSource } from "./sources/install.ts";
 import { SOURCE_ACTIONS } from "./sources/actions.ts";
 import { TOKEN_ACTIONS, tokenList } from "./tokens/actions.ts";
 import { UPLOAD_ACTIONS } from "./uploads/actions.ts";
+import { importData } from "./uploads/import-folder.ts";
 import { usageRead } from "./usage/usage.ts";
 import { WATCHLIST_ACTIONS, watchedList } from "./watchlist/actions.ts";
 import { WORKSPACE_ACTIONS } from "./workspace/actions.ts";
+import { setRules } from "./workspace/order-rules.ts";
 import { workspaceList } from "./workspace/workspace.ts";
 
-type Named = Right & { past: string };
-
 /** Every list that people and programs read, and what is asked for besides an action's own right. */
-export const LISTS: readonly Named[] = [
+export const LISTS: readonly NamedRight[] = [
+  readFigures,
+  readSettings,
+  readSources,
+  importData,
+  readAudit,
+  readAuditOfAll,
   tokenList,
   memberList,
   changeOwners,
@@ -31,22 +40,25 @@ export const LISTS: readonly Named[] = [
 ];
 
 /** Everything that changes something. */
-export const ACTIONS: readonly Named[] = [
+export const ACTIONS: readonly NamedRight[] = [
   ...TOKEN_ACTIONS,
   ...MEMBER_ACTIONS,
   ...USER_ACTIONS,
   ...ENDPOINT_ACTIONS,
   ...UPLOAD_ACTIONS,
+  connectSource,
+  linkSource,
   ...SOURCE_ACTIONS,
   ...ACCOUNT_ACTIONS,
   ...PLAN_ACTIONS,
   ...WATCHLIST_ACTIONS,
   ...SALE_EVENT_ACTIONS,
   ...WORKSPACE_ACTIONS,
+  ...INSTALLATION_ACTIONS,
+  setRules,
 ];
 
 /** Who may do what, of every page and action of the console and every command, by name. */
-export const ALL_RIGHTS: Readonly<Record<string, Right>> = Object.fromEntries([
-  ...Object.entries(RIGHTS).map(([name, right]) => [name, { name, ...right }]),
-  ...[...LISTS, ...ACTIONS].map((right) => [right.name, right]),
-]);
+export const ALL_RIGHTS: Readonly<Record<string, Right>> = Object.fromEntries(
+  [...LISTS, ...ACTIONS].map((right) => [right.name, right]),
+);

@@ -1,7 +1,7 @@
 import { ROLES } from "../contract/role.ts";
 import type { Role } from "../contract/role.ts";
-import type { Actor } from "../control/actor.ts";
-import { Refusal } from "../control/refusal.ts";
+import type { Actor } from "./actor.ts";
+import { Refusal } from "./refusal.ts";
 
 /** What an action, a list or a page asks of the actor. */
 export type Right = {
@@ -15,6 +15,24 @@ export type Right = {
   hasNoWorkspace?: boolean;
   /** It changes who the members of the workspace are, or what they may do: its transaction holds all of them. */
   holdsMembers?: boolean;
+};
+
+/** A right with its words in the table of rights, such as "Read settings". */
+export type NamedRight = Right & { past: string };
+
+export const readFigures: NamedRight = {
+  name: "figures.read",
+  past: "Read figures, alerts and files",
+  least: "viewer",
+};
+export const readSettings: NamedRight = { name: "settings.read", past: "Read settings", least: "viewer" };
+export const readSources: NamedRight = { name: "sources.read", past: "Read the sources", least: "admin" };
+export const readAudit: NamedRight = { name: "audit.read", past: "Read the audit", least: "admin" };
+export const readAuditOfAll: NamedRight = {
+  name: "audit.read_all",
+  past: "Read the audit of every workspace",
+  least: "operator",
+  hasNoWorkspace: true,
 };
 
 const STANDINGS: readonly Actor["standing"][] = ["person", ...ROLES, "operator"];

@@ -1,9 +1,9 @@
-import type { Actor } from "../control/actor.ts";
-import { Refusal } from "../control/refusal.ts";
-import { requireRight, rightOf } from "../control/rights.ts";
-import type { Right, RightName } from "../control/rights.ts";
+import { requireRight } from "./right.ts";
+import type { Right } from "./right.ts";
+import type { Actor } from "./actor.ts";
+import { Refusal } from "./refusal.ts";
 import { isFreshProof } from "../identity/session.ts";
-import type { Connection, DatabasePool } from "../store/database.ts";
+import type { Connection } from "../store/database.ts";
 import { holdSession } from "../store/queries/console-session.ts";
 import { lockMemberships, lockPerson } from "../store/queries/console-user.ts";
 import { holdRole, lockMembers } from "../store/queries/workspace-member.ts";
@@ -12,7 +12,7 @@ import type { WorkspaceMemberRow } from "../store/queries/workspace-member.ts";
 /** Who acts, as their request was admitted, and for what. */
 export type Sender = {
   actor: Actor;
-  right: RightName | Right;
+  right: Right;
   /** null = it concerns no workspace. */
   shopKey: number | null;
   now: Date;
@@ -42,9 +42,8 @@ export class SenderGone extends Error {
  */
 export async function holdRights(
   connection: Connection,
-  { actor, right: given, shopKey, now }: Sender,
+  { actor, right, shopKey, now }: Sender,
 ): Promise<HeldRights> {
-  const right = rightOf(given);
   const holdsMembers = right.holdsMembers === true;
   const members = holdsMembers && shopKey !== null ? await lockMembers(connection, shopKey) : [];
   if (actor.session === null) return { actor, members };
@@ -69,32 +68,4 @@ export async function holdRights(
     throw new Refusal("forbidden", "Your role has changed since you sent this. Nothing was changed.");
   }
   return { actor: present, members };
-}
-
-const READS = /^\s*select\b/iu;
-
-/**
- * A database on which a sender calls a use case: whatever is written holds the sender's rights in its own transaction. What
- * follows on a transaction that was committed, such as evaluating alerts, is not checked again, and holds nothing.
- */
-export function databaseOf(database: DatabasePool, sender: Sender): DatabasePool {
-  let isDone = false;
-  const checked: DatabasePool["transaction"] = (work, signal) =>
-    database.transaction(async (connection) => {
-      await holdRights(connection, sender);
-      return work(connection);
-    }, signal);
-  return {
-    ...database,
-    transaction: async (work, signal) => {
-      if (isDone) return database.transaction(work, signal);
-      const result = await checked(work, signal);
-      isDone = true;
-      return result;
-    },
-    rows: (statement, values) =>
-      isDone || READS.test(statement.text)
-        ? database.rows(statement, values)
-        : checked((connection) => connection.rows(statement, values)),
-  };
 }

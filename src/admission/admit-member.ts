@@ -21,7 +21,7 @@ export type AdmitMember = (
 ) => Promise<MemberAdmission | NoMember | "signed_out">;
 
 /**
- * Makes the second gate, which every page of the console passes: session, person, member, workspace. Two statements, and
+ * Makes the second guard, which every page of the console passes: session, person, member, workspace. Two statements, and
  * nothing is remembered: a change bites on the very next page. The time is the database's unless it is given. A workspace
  * is admitted in any state, because its pages say which; `checkMember` is for what gives figures.
  */

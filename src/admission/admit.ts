@@ -11,7 +11,7 @@ import type { AdmissionResult } from "./check-batch.ts";
 import { billingInactive, entitlementMissing, notReady, unauthorized, unknownToken } from "./refusals.ts";
 import type { NodeOfShop } from "./shop-nodes.ts";
 import { parseToken } from "./token.ts";
-import type { Caller } from "./usage-count.ts";
+import type { CountedCaller } from "./usage-count.ts";
 
 /** What a request needs of its token, plan and shop. */
 export type Need = {
@@ -28,11 +28,11 @@ export type Admit = (
   authorization: string | undefined,
   need: Need,
   now?: Date,
-  onKnown?: (caller: Caller) => void,
+  onKnown?: (caller: CountedCaller) => void,
 ) => Promise<Admission>;
 
 /**
- * Makes the one gate that every request passes. The order of checks is token, billing, entitlement, scope, readiness,
+ * Makes the one guard that every request passes. The order of checks is token, billing, entitlement, scope, readiness,
  * quota; the first that fails throws an `ApiError` (401, 403, 409, 429). Nothing is cached: a change of plan,
  * billing, readiness or a revocation bites on the very next request.
  */

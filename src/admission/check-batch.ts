@@ -1,7 +1,7 @@
 import type { Span } from "../lib/trace.ts";
 import type { Queryable } from "../store/database.ts";
 import { admitCallers } from "../store/queries/admit.ts";
-import type { AdmitRow, Caller, Verdict } from "../store/queries/admit.ts";
+import type { AdmitRow, Caller, AdmissionVerdict } from "../store/queries/admit.ts";
 import { hashSecret } from "./token.ts";
 
 /** One request as the checks see it. */
@@ -16,7 +16,7 @@ export type AdmissionRequest = {
 
 /** What became of a request; `row` is shared by equal requests that were checked together. */
 export type AdmissionResult = {
-  verdict: Verdict | "over_quota";
+  verdict: AdmissionVerdict | "over_quota";
   missing: string | null;
   /** Requests of the day, this one included if it was counted; null = no daily quota. */
   usedRequests: number | null;

@@ -29,7 +29,7 @@ export type MemberRequest = { words: Vocabulary; parameters: () => RawInput };
 /** The same as a surface received it with a token. */
 export type RawRequest = MemberRequest & { authorization: string | undefined };
 
-/** One endpoint ready to run: a gate, input, handler, in the order of the contract. */
+/** One endpoint ready to run: a guard, input, handler, in the order of the contract. */
 export type Operation = {
   endpoint: Endpoint;
   /** Answers a token, counted. Throws `ApiError`; `onAdmitted` hears the quota and who asks before the input is read. */
@@ -44,7 +44,7 @@ export type Operation = {
   read(admission: MemberAdmission, request: MemberRequest): Promise<ReadyAnswer>;
 };
 
-export type Gate = {
+export type Guard = {
   admit: Admit;
   answers: Answers;
   openSnapshot: OpenSnapshot;
@@ -58,7 +58,7 @@ export type Gate = {
 export function createOperation<E extends Endpoint>(
   endpoint: E,
   handler: Handler<E>,
-  { admit, answers, openSnapshot, shopQueue, giveBack, countUsage }: Gate,
+  { admit, answers, openSnapshot, shopQueue, giveBack, countUsage }: Guard,
 ): Operation {
   const readers = {
     rest: compileRequest(endpoint, REST_WORDS),

@@ -3,7 +3,7 @@ import { loadWorkspace } from "../store/queries/workspace-load.ts";
 import type { Snapshot, Workspace } from "../store/workspace.ts";
 import { notReady } from "./refusals.ts";
 
-/** The workspace was deleted after its request was admitted. Each gate says so in its own words. */
+/** The workspace was deleted after its request was admitted. Each guard says so in its own words. */
 export class WorkspaceGone extends Error {
   override name = "WorkspaceGone";
 }

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { invalidRequest } from "../contract/errors.ts";
 import { countEnd, createUsageMemory } from "./usage-count.ts";
-import type { Caller } from "./usage-count.ts";
+import type { CountedCaller } from "./usage-count.ts";
 
-const CALLER: Caller = { shopKey: 7, tokenId: "0000000000700001", day: "2026-11-22" };
+const CALLER: CountedCaller = { shopKey: 7, tokenId: "0000000000700001", day: "2026-11-22" };
 const ASKED = { endpoint: "summary", surface: "rest" } as const;
 
 test("equal requests are one count, others their own", () => {

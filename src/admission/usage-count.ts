@@ -3,13 +3,13 @@ import type { ErrorCode } from "../contract/errors.ts";
 import type { Vocabulary } from "../contract/vocabulary.ts";
 
 /** Whose request it is; `day` is the UTC day that its admission counted it on. */
-export type Caller = { shopKey: number; tokenId: string; day: string };
+export type CountedCaller = { shopKey: number; tokenId: string; day: string };
 
 /** How a request ended. */
 export type UsageOutcome = "ok" | ErrorCode;
 
 /** Requests that agree in all of it. `quotaRequests` of them count towards the daily quota. */
-export type UsageCount = Caller & {
+export type UsageCount = CountedCaller & {
   endpoint: string;
   surface: Vocabulary["surface"];
   outcome: UsageOutcome;
@@ -21,10 +21,15 @@ export type UsageCount = Caller & {
 export type Asked = Pick<UsageCount, "endpoint" | "surface">;
 
 /** What becomes known of a request while it runs: null = not yet whose it is. */
-export type RunningRequest = { caller: Caller | null; isCounted: boolean };
+export type RunningRequest = { caller: CountedCaller | null; isCounted: boolean };
 
 /** Hears of a request that has ended. */
-export type CountUsage = (caller: Caller, asked: Asked, outcome: UsageOutcome, isCounted: boolean) => void;
+export type CountUsage = (
+  caller: CountedCaller,
+  asked: Asked,
+  outcome: UsageOutcome,
+  isCounted: boolean,
+) => void;
 
 /** The requests of this process that are in no table yet. */
 export type UsageMemory = {
@@ -61,7 +66,11 @@ const MOST_COUNTS = 100_000;
 /** Counts in a map: nothing else happens while a request is answered. */
 export function createUsageMemory(mostCounts = MOST_COUNTS): UsageMemory {
   let counts = new Map<string, UsageCount>();
-  const countOf = ({ shopKey, tokenId, day }: Caller, asked: Asked, outcome: UsageOutcome): UsageCount => {
+  const countOf = (
+    { shopKey, tokenId, day }: CountedCaller,
+    asked: Asked,
+    outcome: UsageOutcome,
+  ): UsageCount => {
     const key = keyOf({ tokenId, day, ...asked, outcome });
     let found = counts.get(key);
     if (found === undefined) {

@@ -39,10 +39,10 @@ test("M17: the alert says what, since when, how many against how many, why, what
     category: "return_rate_watchlist",
     severity: "warning",
     title:
-      "Brass lamp comes back more than before: 7 of 36 order lines ordered since 2026-08-29, 0.4 expected by now",
+      "Brass lamp comes back more than before: 7 of 36 order lines ordered since 29 Aug 2026, 0.4 expected by 9 Sep 2026",
     body:
-      "7 of 36 order lines (40 units) ordered from 2026-08-29 to 2026-09-09 have already come back, from 6 orders; at the " +
-      "usual rate, 0.4 would have come back by now. Most of the excess comes from LMP53-BRASS. The reason given most often " +
+      "7 of 36 order lines (40 units) ordered from 29 Aug 2026 to 9 Sep 2026 have already come back, from 6 orders; at the " +
+      "usual rate, 0.4 would have come back by 9 Sep 2026. Most of the excess comes from LMP53-BRASS. The reason given most often " +
       "is DEFECTIVE, for 37.5 % of the returned units. Refunds and labels so far: 425.50 USD. To see why, request the " +
       "report with product_gid=gid://import/Product/700053, start_month=2026-08, end_month=2026-09, " +
       "include_incomplete=true, reportSection=reasons.",
@@ -96,7 +96,7 @@ test("M17: one order day, one returned line an order and no label costs are word
   const { body } = earlyWarningAlert(WARNING, details, SETTINGS);
   assert.match(
     body ?? "",
-    /^6 of 36 order lines \(40 units\) ordered on 2026-09-09 have already come back; at /u,
+    /^6 of 36 order lines \(40 units\) ordered on 9 Sep 2026 have already come back; at /u,
   );
   assert.match(body ?? "", / Refunds so far: 400\.00 USD\. /u);
 });

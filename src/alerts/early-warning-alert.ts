@@ -7,7 +7,7 @@ import type { AnnouncedWarning } from "../metrics/warning-episode.ts";
 import { REFUND_ONLY, UNSPECIFIED } from "../metrics/returned-units.ts";
 import type { AlertDraft } from "./alert-draft.ts";
 import { nameOf, selectorOf } from "./warned-entity.ts";
-import { countText, percentText, readableName, unitsText } from "./wording.ts";
+import { countText, percentText, readableName, unitsText, dayWords } from "./wording.ts";
 
 /** What was sold on the order days of a warning, and what of it came back by the as-of day; money in minor units. */
 export type WarningDetails = {
@@ -48,11 +48,12 @@ export function earlyWarningAlert(
     severity: isCritical(warning) ? "critical" : "warning",
     title:
       `${capitalized(nameOf(entity))} comes back more than before: ${countText(details.returnedLines)} of ` +
-      `${linesText(warning.lines)} ordered since ${details.orderedFrom}, ${expectedText(warning)} expected by now`,
+      `${linesText(warning.lines)} ordered since ${dayWords(details.orderedFrom)}, ${expectedText(warning)} expected by ` +
+      dayWords(dayToText(asOfDay)),
     body: [
       `${countText(details.returnedLines)} of ${linesText(warning.lines)} (${unitsText(details.soldUnits)}) ordered ` +
         `${daysBetweenText(details)} have already come back${ordersText(warning, details)}; at the usual rate, ` +
-        `${expectedText(warning)} would have come back by now.`,
+        `${expectedText(warning)} would have come back by ${dayWords(dayToText(asOfDay))}.`,
       partsText(warning),
       topReason === null
         ? ""
@@ -130,7 +131,9 @@ function ordersText({ returnedLines: orders }: EarlyWarning, { returnedLines }: 
 }
 
 function daysBetweenText({ orderedFrom, orderedTo }: WarningDetails): string {
-  return orderedFrom === orderedTo ? `on ${orderedFrom}` : `from ${orderedFrom} to ${orderedTo}`;
+  return orderedFrom === orderedTo
+    ? `on ${dayWords(orderedFrom)}`
+    : `from ${dayWords(orderedFrom)} to ${dayWords(orderedTo)}`;
 }
 
 function expectedText({ expectedLines }: EarlyWarning): string {

@@ -1,19 +1,12 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { createStoreTenant, importStore } from "../../tests/support/import-store.ts";
 import { untilLockIsAwaited } from "../../tests/support/locks.ts";
-import { startTestService } from "../../tests/support/service.ts";
-import type { TestService } from "../../tests/support/service.ts";
+import { service } from "../../tests/support/shared-service.ts";
 import { changeWorkspace, insertRows } from "../../tests/support/tenants.ts";
 import type { Tenant } from "../../tests/support/tenants.ts";
 import { lockShop } from "../store/queries/import-stage.ts";
 import { evaluateAlerts } from "./evaluate-alerts.ts";
-
-let service: TestService;
-before(async () => {
-  service = await startTestService();
-});
-after(() => service.stop());
 
 const NOW = new Date("2026-07-01T06:00:00Z");
 const HOUR_MS = 3_600_000;

@@ -15,8 +15,8 @@ test("M5: a month that became complete has a report", () => {
       eventKey: "report_ready:2026-05",
       category: "report_ready",
       severity: "info",
-      title: "The report of 2026-05 is ready",
-      body: "98 of 1,234 units sold in 2026-05 (7.9 %) came back within 30 days.",
+      title: "The report of May 2026 is ready",
+      body: "98 of 1,234 units sold in May 2026 (7.9 %) came back within 30 days.",
       metadata: { cohort_month: "2026-05" },
     },
   ]);

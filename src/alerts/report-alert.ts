@@ -1,6 +1,6 @@
 import { monthToText } from "../lib/month.ts";
 import type { AlertDraft } from "./alert-draft.ts";
-import { daysText, percentText, unitsText } from "./wording.ts";
+import { daysText, percentText, unitsText, monthWords } from "./wording.ts";
 
 export type ReportMonth = { cohortMonth: number; soldUnits: number; returnedUnits: number };
 
@@ -27,9 +27,9 @@ export function reportAlerts(months: readonly ReportMonth[], settings: ReportSet
       eventKey: `report_ready:${month}`,
       category: "report_ready",
       severity: "info",
-      title: `The report of ${month} is ready`,
+      title: `The report of ${monthWords(month)} is ready`,
       body:
-        `${returnedUnits.toLocaleString("en")} of ${unitsText(soldUnits)} sold in ${month} ` +
+        `${returnedUnits.toLocaleString("en")} of ${unitsText(soldUnits)} sold in ${monthWords(month)} ` +
         `(${percentText(returnedUnits, soldUnits)}) came back within ${daysText(primaryWindowDays)}.`,
       metadata: { cohort_month: month },
     };

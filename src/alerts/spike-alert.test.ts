@@ -31,8 +31,8 @@ test("M16: a spike is reported once per entity and month, with its numbers", () 
     eventKey: "spike:sku:LMP53-BRASS:2026-05",
     category: "return_rate_watchlist",
     severity: "critical",
-    title: "Return rate of LMP53-BRASS jumped to 57.1 % in 2026-05",
-    body: "40 of 70 units sold in 2026-05 came back within 30 days. In the six months before it was 10 % of 600 units.",
+    title: "Return rate of LMP53-BRASS jumped to 57.1 % in May 2026",
+    body: "40 of 70 units sold in May 2026 came back within 30 days. In the six months before it was 10 % of 600 units.",
     metadata: {
       kind: "month",
       sku: "LMP53-BRASS",
@@ -51,7 +51,7 @@ test("M17: the spike names the early warning of its month, and none of another o
     const alert = spikeAlert({ ...entity([10, 100], [40, 70]), warnedDay: dayFromText(warnedOn) }, settings);
     return [alert?.metadata["early_warning_on"], alert?.body?.split("600 units.")[1]];
   };
-  assert.deepEqual(spikeAfter("2026-05-01"), ["2026-05-01", " An early warning was given on 2026-05-01."]);
+  assert.deepEqual(spikeAfter("2026-05-01"), ["2026-05-01", " An early warning was given on 1 May 2026."]);
   assert.deepEqual(spikeAfter("2026-06-30")[0], "2026-06-30");
   assert.deepEqual(spikeAfter("2026-04-30"), [null, ""]);
   assert.deepEqual(spikeAfter("2026-07-01"), [null, ""]);
@@ -118,6 +118,6 @@ test("a hostile name stays on its line in the title and is exact in the metadata
   const key = `<b>&amp;'"\nCritical:\u202e ${"x".repeat(200)}`;
   const alert = spikeAlert(entity([10, 100], [40, 70], { kind: "sku", key, title: null }), settings);
   const name = `<b>&amp;'" Critical: ${"x".repeat(200)}`.slice(0, 79);
-  assert.equal(alert?.title, `Return rate of ${name}… jumped to 57.1 % in 2026-05`);
+  assert.equal(alert?.title, `Return rate of ${name}… jumped to 57.1 % in May 2026`);
   assert.equal(alert?.metadata["sku"], key);
 });

@@ -5,7 +5,7 @@ import type { Spike } from "../metrics/spike.ts";
 import type { AlertDraft } from "./alert-draft.ts";
 import { nameOf, selectorOf } from "./warned-entity.ts";
 import type { WarnedEntity } from "./warned-entity.ts";
-import { daysText, percentText, unitsText } from "./wording.ts";
+import { daysText, percentText, unitsText, dayWords, monthWords } from "./wording.ts";
 
 export type WatchedEntity = WarnedEntity & {
   /** M17: the first day of its newest episode of early warnings; null = it was never warned of. */
@@ -53,12 +53,12 @@ export function spikeAlert(entity: WatchedEntity, settings: SpikeSettings): Aler
     eventKey: `spike:${entity.kind}:${entity.key}:${month}`,
     category: "return_rate_watchlist",
     severity: isCritical(spike) ? "critical" : "warning",
-    title: `Return rate of ${nameOf(entity)} jumped to ${percentText(spike.returnedUnits, spike.soldUnits)} in ${month}`,
+    title: `Return rate of ${nameOf(entity)} jumped to ${percentText(spike.returnedUnits, spike.soldUnits)} in ${monthWords(month)}`,
     body:
-      `${spike.returnedUnits.toLocaleString("en")} of ${unitsText(spike.soldUnits)} sold in ${month} came back ` +
+      `${spike.returnedUnits.toLocaleString("en")} of ${unitsText(spike.soldUnits)} sold in ${monthWords(month)} came back ` +
       `within ${daysText(primaryWindowDays)}. In the six months before it was ` +
       `${percentText(spike.baselineReturnedUnits, spike.baselineSoldUnits)} of ${unitsText(spike.baselineSoldUnits)}.` +
-      (warnedOn === null ? "" : ` An early warning was given on ${warnedOn}.`),
+      (warnedOn === null ? "" : ` An early warning was given on ${dayWords(warnedOn)}.`),
     metadata: {
       kind: "month",
       ...selectorOf(entity),

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { staleAlert } from "./stale-alert.ts";
-import type { Source } from "./stale-alert.ts";
+import type { WatchedSource } from "./stale-alert.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const lastSyncedAt = new Date("2026-07-01T04:30:00.123Z");
-const shopify: Source = {
+const shopify: WatchedSource = {
   source: "shopify",
   kind: "store",
   isConnection: true,
@@ -46,7 +46,12 @@ test("the next outage is another event", () => {
 });
 
 test("a source that never synced is stale 36 hours after it was connected", () => {
-  const silent: Source = { ...shopify, kind: "label_cost", lastSyncedAt: null, connectedAt: lastSyncedAt };
+  const silent: WatchedSource = {
+    ...shopify,
+    kind: "label_cost",
+    lastSyncedAt: null,
+    connectedAt: lastSyncedAt,
+  };
   assert.equal(staleAlert(silent, after(36 * HOUR_MS)), null);
   const alert = staleAlert(silent, after(3 * DAY_MS));
   assert.equal(alert?.eventKey, "stale:shopify:never");

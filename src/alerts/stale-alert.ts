@@ -2,7 +2,7 @@ import { staleForMs } from "../metrics/staleness.ts";
 import type { AlertDraft } from "./alert-draft.ts";
 import { daysText, readableName } from "./wording.ts";
 
-export type Source = {
+export type WatchedSource = {
   source: string;
   kind: "store" | "label_cost";
   /** false = somebody imports it when they like, so that nothing could be down. */
@@ -21,7 +21,7 @@ const CRITICAL_FROM_MS = 7 * DAY_MS;
  * there is no such outage. An outage is known by its last sync and so has one alert: with the severity of the age
  * at which it is first seen, critical from 7 days on.
  */
-export function staleAlert(source: Source, now: Date): AlertDraft | null {
+export function staleAlert(source: WatchedSource, now: Date): AlertDraft | null {
   const { source: name, kind, isConnection, lastSyncedAt, connectedAt } = source;
   const ageMs = staleForMs(lastSyncedAt ?? connectedAt, now);
   if (!isConnection || ageMs === null) return null;
@@ -39,7 +39,7 @@ export function staleAlert(source: Source, now: Date): AlertDraft | null {
   };
 }
 
-function beginningOf({ lastSyncedAt, connectedAt }: Source): string {
+function beginningOf({ lastSyncedAt, connectedAt }: WatchedSource): string {
   return lastSyncedAt === null
     ? `It was connected at ${minuteText(connectedAt)}`
     : `Its last successful sync was at ${minuteText(lastSyncedAt)}`;

@@ -35,3 +35,15 @@ export function unitsText(units: number): string {
 export function daysText(days: number): string {
   return `${days} ${days === 1 ? "day" : "days"}`;
 }
+
+const MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
+
+/** "2026-09" → "Sep 2026". */
+export function monthWords(month: string): string {
+  return `${MONTHS[Number(month.slice(5, 7)) - 1] ?? ""} ${month.slice(0, 4)}`;
+}
+
+/** "2026-09-03" → "3 Sep 2026". */
+export function dayWords(day: string): string {
+  return `${Number(day.slice(8, 10))} ${monthWords(day)}`;
+}

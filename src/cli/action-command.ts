@@ -3,17 +3,24 @@ import { readList, runAction } from "../actions/action.ts";
 import type { Action, FaceCaller, List } from "../actions/action.ts";
 import { readInput } from "../actions/field.ts";
 import type { Field, Fields, Given } from "../actions/field.ts";
-import { OPERATOR } from "../control/actor.ts";
-import { quoted } from "../control/input.ts";
-import { pushOptions } from "../control/push-options.ts";
-import { invalid } from "../control/refusal.ts";
+import type { InstallationCaller } from "../actions/installation/actions.ts";
+import { OPERATOR } from "../actions/actor.ts";
+import { consoleAddress } from "../actions/console-address.ts";
+import { quoted } from "../actions/input.ts";
+import { impossible, invalid } from "../actions/refusal.ts";
+import { migrateInstallation } from "../installation.ts";
+import { pushOptions } from "../push/options.ts";
 import { readAssignments } from "./assignments.ts";
 import type { CommandSession, CommandSpec } from "./command.ts";
-import { placeOfConsole } from "./console-place.ts";
 import { readSecretFile } from "./secret-input.ts";
+import { runningAddress } from "./service-claim.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** What a command gives to its action. */
+type CommandCaller = FaceCaller & InstallationCaller;
 
 /** How a command says what its action takes. */
-type CommandLook = {
+type CommandLook<Result> = {
   /** The last word of the action's name unless stated otherwise. */
   name?: string;
   /** Fields that stand without a name, in this order. */
@@ -23,6 +30,8 @@ type CommandLook = {
   /** Fields that a file may hold, since they can be secret, each with the help of that option. */
   files?: Readonly<Record<string, string>>;
   examples?: readonly string[];
+  /** What it says after the sentence of what was done. */
+  also?: (terminal: Terminal, result: Result) => void;
   /** How it names the workspace; by --workspace unless stated otherwise. */
   forWorkspace?: "word";
   /** Whom the field `person` means, by id. It asks for that and for what the action asks (null = nothing) at once. */
@@ -31,10 +40,10 @@ type CommandLook = {
 
 /** The command of an action: `./returns token revoke <token-id>`. */
 export function commandOf<Inputs extends Fields, Result>(
-  action: Action<Inputs, Result, FaceCaller>,
-  look: CommandLook = {},
+  action: Action<Inputs, Result, CommandCaller>,
+  look: CommandLook<Result> = {},
 ): CommandSpec {
-  const { words = [], settings = [], files = {}, examples = [], forWorkspace = true, person } = look;
+  const { words = [], settings = [], files = {}, examples = [], forWorkspace = true, also, person } = look;
   const fields = Object.entries<Field<unknown>>(action.input).filter(([, { only }]) => only !== "form");
   const named = fields.filter(([name]) => ![...words, ...settings].includes(name));
   const flagsOf = (isOptional: boolean) =>
@@ -75,13 +84,11 @@ export function commandOf<Inputs extends Fields, Result>(
       const assigned = readSettings(action.name, settings, typed[words.length]);
       const given = await givenBy(action.input, { words, assigned, files: Object.keys(files) }, typed);
       const question = action.confirm?.(readInput(action.input, given, new Date()), faceOf(session)) ?? null;
-      if (person === undefined) {
-        if (question !== null) await session.confirm(question);
-        return perform(session, action, given);
-      }
-      const id = await person(session, given.texts("person")[0] ?? "", question);
-      const texts = (name: string) => (name === "person" ? [id] : given.texts(name));
-      await perform(session, action, { ...given, texts });
+      if (person === undefined && question !== null) await session.confirm(question);
+      const id = await person?.(session, given.texts("person")[0] ?? "", question);
+      const texts = (name: string) => (name === "person" && id !== undefined ? [id] : given.texts(name));
+      const result = await perform(session, action, { ...given, texts });
+      also?.(session.terminal, result);
     },
   };
 }
@@ -89,21 +96,52 @@ export function commandOf<Inputs extends Fields, Result>(
 /** Runs an action as the operator, and prints what it has done. */
 export async function perform<Inputs extends Fields, Result>(
   session: CommandSession,
-  action: Action<Inputs, Result, FaceCaller>,
+  action: Action<Inputs, Result, CommandCaller>,
   given: Given,
-): Promise<void> {
+): Promise<Result> {
   const { terminal } = session;
   const { result, done, secret } = await runAction(action, faceOf(session), given);
   terminal.print(result, `${secret?.reveal() ?? done}\n`);
   if (secret !== undefined) terminal.hint(done);
+  return result;
 }
 
-function faceOf(session: CommandSession): FaceCaller {
-  return { ...callerOf(session), consoleOrigin: () => placeOfConsole(session).origin };
+function faceOf(session: CommandSession): CommandCaller {
+  return { ...callerOf(session), consoleOrigin: () => consoleOrigin(session) };
 }
 
-export function callerOf({ config, database, keys, workspace }: CommandSession) {
-  return { database, keys, push: pushOptions(config), workspace, actor: OPERATOR, now: new Date() };
+export function callerOf({
+  config,
+  database,
+  installation,
+  interruption,
+  keys,
+  terminal,
+  workspace,
+}: CommandSession) {
+  return {
+    database,
+    keys,
+    push: pushOptions(config),
+    workspace,
+    actor: OPERATOR,
+    now: new Date(),
+    secrets: installation,
+    signal: interruption.signal,
+    onProgress: terminal.showProgress,
+    migrate: async () => {
+      terminal.showStatus("");
+      await migrateInstallation(installation, terminal.tell);
+    },
+  };
+}
+
+/** Where the console is for whoever gets a link from a command. Throws a `Refusal` when it is off. */
+function consoleOrigin({ config, installation }: CommandSession): string {
+  if (!config.hasConsole) throw impossible("The console is off: CONSOLE is set to off.");
+  // The running service may have picked a free port.
+  const address = installation.embedded === null ? null : runningAddress(installation.dataFolder);
+  return consoleAddress(config.publicUrl, address === null ? config.port : new URL(address).port).origin;
 }
 
 /** The command of a list: `./returns token list`. */

@@ -1,9 +1,10 @@
 import { Option } from "commander";
-import { OPERATOR } from "../control/actor.ts";
-import { changeText, showNewestActions } from "../control/audit-trail.ts";
-import { keptAuditText } from "../control/retention.ts";
-import { readInstant, readInteger } from "../control/input.ts";
+import { readList } from "../actions/action.ts";
+import { auditList, auditListOfAll } from "../actions/audit/audit.ts";
 import { requireWorkspace } from "../actions/workspace/workspace.ts";
+import { OPERATOR } from "../actions/actor.ts";
+import { readInstant, readInteger } from "../actions/input.ts";
+import { keptAuditText } from "../lib/retention.ts";
 import type { CommandSession, CommandSpec } from "./command.ts";
 
 type AuditOptions = { workspace?: string; since?: string; limit: string };
@@ -12,7 +13,7 @@ const MOST_ACTIONS = 10_000;
 
 export const AUDIT: CommandSpec = {
   name: "audit",
-  summary: "Show who did what, newest first.",
+  summary: auditList.about,
   options: {
     "--workspace <domain>": "only of this workspace",
     "--since <when>": "only from this day or moment on, in UTC",
@@ -27,20 +28,17 @@ export const AUDIT: CommandSpec = {
     const since = options.since === undefined ? null : readInstant("--since", options.since);
     const workspace =
       options.workspace === undefined ? null : await requireWorkspace(database, options.workspace);
-    const actions = await showNewestActions(database, OPERATOR, workspace, { since, limit });
+    const caller = { database, actor: OPERATOR, now: new Date(), since, limit };
+    const actions =
+      workspace === null
+        ? await readList(auditListOfAll, caller)
+        : await readList(auditList, { ...caller, workspace });
     const kept = keptAuditText(config);
     if (kept !== null && actions.length < limit) terminal.hint(kept);
     if (actions.length === 0) {
       terminal.print([], "Nothing was done.\n");
       return;
     }
-    terminal.printTable(actions, {
-      when: "happened_at",
-      workspace: "workspace",
-      who: "who",
-      what: "what",
-      changes: ({ changes }) => changes.map(changeText).join("; ") || null,
-      from: "origin",
-    });
+    terminal.printTable(actions, auditList.columns);
   },
 };

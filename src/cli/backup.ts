@@ -1,26 +1,18 @@
-import { mkdir } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Command } from "commander";
+import { backup } from "../actions/installation/actions.ts";
+import { rowsText, sizeText, verifyBackup } from "../actions/installation/backup-folder.ts";
 import { readConfig } from "../config.ts";
 import type { Config } from "../config.ts";
-import { OPERATOR } from "../control/actor.ts";
-import { nextBackupIn, removeOldBackups, verifyBackup } from "../control/backup-folder.ts";
-import { makeBackup } from "../control/backup.ts";
-import { readInteger } from "../control/input.ts";
-import { ownSecret } from "../control/installation-secret.ts";
-import { impossible } from "../control/refusal.ts";
 import { dataFolderOf } from "../installation.ts";
 import { readSecret } from "../lib/secret-file.ts";
+import { commandOf } from "./action-command.ts";
 import { addCommand } from "./command.ts";
-import type { CommandSession, CommandSpec } from "./command.ts";
+import type { CommandSpec } from "./command.ts";
 import { listenForInterruption } from "./interruption.ts";
 import { LONGEST_STOP_MS, terminalOf } from "./session.ts";
 import type { CommandContext } from "./session.ts";
 import type { Terminal } from "./terminal.ts";
-
-const MOST_KEPT = 10_000;
-
-type BackupOptions = { withSecret?: boolean; keep?: string };
 
 export function addBackupCommands(program: Command, context: CommandContext): void {
   addCommand(program, context, BACKUP)
@@ -31,52 +23,23 @@ export function addBackupCommands(program: Command, context: CommandContext): vo
 }
 
 const BACKUP: CommandSpec = {
-  name: "backup",
-  summary: "Back up the whole installation into a folder, while it runs.",
-  arguments: { "<folder>": "a folder that does not exist yet, or an empty one" },
-  options: {
-    "--with-secret": "also write the secret into the backup: protect it like the secret",
-    "--keep <number>":
-      "the folder is one of backups: add one named by the time, then remove all but this many",
-  },
+  ...commandOf(backup, {
+    words: ["folder"],
+    examples: [
+      "./returns backup ./backup-2026-11-22",
+      "./returns backup ./backup-2026-11-22 --with-secret",
+      "./returns backup ./backups --keep 14",
+      "./returns backup verify ./backup-2026-11-22",
+    ],
+    also: (terminal, { removed, has_secret: hasSecret }) => {
+      for (const name of removed) terminal.tell(`Removed ${name}.`);
+      if (!hasSecret)
+        terminal.hint(
+          "The backup holds no secret: keep a copy of RETURNS_SECRET, or of the file secret in the data folder, elsewhere.",
+        );
+    },
+  }),
   takesAnySchema: true,
-  examples: [
-    "./returns backup ./backup-2026-11-22",
-    "./returns backup ./backup-2026-11-22 --with-secret",
-    "./returns backup ./backups --keep 14",
-    "./returns backup verify ./backup-2026-11-22",
-  ],
-  run: async (session: CommandSession, given: string, options: BackupOptions) => {
-    const { database, installation, terminal, interruption } = session;
-    const keep = options.keep === undefined ? null : readInteger("--keep", options.keep, 1, MOST_KEPT);
-    const now = new Date();
-    const folder = keep === null ? resolve(given) : nextBackupIn(resolve(given), now);
-    // Any other error is that of writing into it.
-    if (keep !== null) await mkdir(resolve(given), { mode: 0o700 }).catch(() => {});
-    const hasSecret = options.withSecret === true;
-    const secret = hasSecret ? ownSecret(installation) : null;
-    if (hasSecret && secret === null) throw impossible("No secret is set that the backup could include.");
-    const made = await makeBackup({
-      database,
-      reading: database,
-      actor: OPERATOR,
-      folder,
-      secret,
-      now,
-      signal: interruption.signal,
-      onProgress: terminal.showProgress,
-    });
-    const removed = keep === null ? [] : await removeOldBackups(resolve(given), keep);
-    terminal.print(
-      { ...made, removed },
-      `Backed up ${rowsText(made)} to ${made.folder} (${sizeText(made)}).\n`,
-    );
-    for (const name of removed) terminal.tell(`Removed ${name}.`);
-    if (!hasSecret)
-      terminal.hint(
-        "The backup holds no secret: keep a copy of RETURNS_SECRET, or of the file secret in the data folder, elsewhere.",
-      );
-  },
 };
 
 async function verify(context: CommandContext, command: Command, given: string): Promise<void> {
@@ -113,12 +76,4 @@ function secretHere(config: Config): string | null {
   } catch {
     return null;
   }
-}
-
-function rowsText({ rows, tables }: { rows: number; tables: number }): string {
-  return `${rows.toLocaleString("en")} rows of ${tables} tables`;
-}
-
-function sizeText({ bytes }: { bytes: number }): string {
-  return `${(bytes / 1_000_000).toLocaleString("en", { maximumFractionDigits: 1 })} MB`;
 }

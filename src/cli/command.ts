@@ -1,7 +1,7 @@
 import type { Command, Option } from "commander";
-import { COMMAND_OPTIONS } from "../config.ts";
-import { openKeys } from "../control/installation-secret.ts";
+import { openKeys } from "../actions/installation/secrets.ts";
 import { requireWorkspace } from "../actions/workspace/workspace.ts";
+import { COMMAND_OPTIONS } from "../config.ts";
 import type { Keys } from "../lib/keys.ts";
 import { inSession, inUnmigratedSession } from "./session.ts";
 import type { CommandContext, Session } from "./session.ts";

@@ -1,10 +1,12 @@
 import { Option } from "commander";
-import { OPERATOR } from "../control/actor.ts";
-import { connectSource, listSources, readKey } from "../control/connect.ts";
-import { createInstallationLink } from "../control/connect-oauth.ts";
-import { readPlace } from "../control/connect-place.ts";
-import { quoted } from "../control/input.ts";
-import { invalid } from "../control/refusal.ts";
+import { runAction } from "../actions/action.ts";
+import { textInput } from "../actions/field.ts";
+import { connectingOf, connectSource, listSources } from "../actions/sources/connect.ts";
+import type { Source } from "../actions/sources/connect.ts";
+import { linkSource } from "../actions/sources/install.ts";
+import { quoted } from "../actions/input.ts";
+import { invalid } from "../actions/refusal.ts";
+import { callerOf } from "./action-command.ts";
 import type { CommandGroup, CommandSession, CommandSpec } from "./command.ts";
 import { readSecret, readSecretFile } from "./secret-input.ts";
 import type { SecretOptions } from "./secret-input.ts";
@@ -18,7 +20,7 @@ const SHOP_OPTIONS = {
 
 export const CONNECT: CommandGroup = {
   name: "connect",
-  summary: "Connect a workspace to a source; the worker then keeps it in sync.",
+  summary: connectSource.about,
   examples: [
     "./returns connect shopify --workspace shop.example --shop my-store.myshopify.com --token-stdin < token",
     "./returns connect shopify --workspace shop.example --shop my-store.myshopify.com --oauth",
@@ -32,8 +34,6 @@ export const CONNECT: CommandGroup = {
     throw invalid(`${quoted(word)} is not a source: use ${known}. For any other source, import a folder.`);
   },
 };
-
-type Source = ReturnType<typeof listSources>[number];
 
 type ConnectOptions = SecretOptions & {
   shop?: string;
@@ -62,39 +62,42 @@ function commandOf(source: Source): CommandSpec {
         : { "--url <address>": `the address of the API (default: ${address})` }),
     },
     otherOptions: own.map(({ option }) => option),
-    run: (session: CommandSession, given: ConnectOptions & Record<string, unknown>) => {
-      const chosen = Object.fromEntries(
-        own.map(({ setting, option }) => [setting, given[option.attributeName()]]),
-      );
+    run: (session: CommandSession, given: ConnectOptions & Record<string, string | string[] | undefined>) => {
+      const { shop, url } = given;
+      const connection = {
+        source: source.source,
+        shop,
+        address: url,
+        ...Object.fromEntries(
+          own.map(({ setting, option }) => [`option-${setting}`, given[option.attributeName()]]),
+        ),
+      };
       return given.oauth === true
-        ? printLink(session, given, chosen)
-        : connectWithKey(session, source, given, chosen);
+        ? printLink(session, given, connection)
+        : connectWithKey(session, source, given, connection);
     },
   };
 }
 
 async function connectWithKey(
   session: CommandSession,
-  source: Source,
+  { key, title }: Source,
   options: ConnectOptions,
-  settings: Record<string, unknown>,
+  connection: Readonly<Record<string, string | string[] | undefined>>,
 ): Promise<void> {
-  const { terminal, workspace } = session;
+  const { terminal } = session;
   const { clientSecretFile: file } = options;
-  const key = readKey(source.key.title, await readSecret(options));
-  const clientSecret =
-    file === undefined
+  const given = textInput({
+    ...connection,
+    [`secret-${key.secret}`]: await readSecret(options),
+    ...(file === undefined
       ? {}
-      : { clientSecret: readKey("client secret", await readSecretFile("--client-secret-file", file)) };
-  const place = readPlace(source, options);
-  terminal.hint(`Asking ${source.title}…`);
-  const connected = await connectSource(environmentOf(session), OPERATOR, workspace, source, {
-    ...place,
-    settings,
-    secrets: { [source.key.secret]: key, ...clientSecret },
+      : { "secret-clientSecret": await readSecretFile("--client-secret-file", file) }),
   });
-  const { notes, ...fields } = connected;
-  terminal.printFields(fields, connected);
+  terminal.showStatus(`Asking ${title}…`);
+  const { result } = await runAction(connectSource, connectCaller(session), given);
+  const { notes, ...fields } = result;
+  terminal.printFields(fields, result);
   for (const note of notes) terminal.hint(note);
   terminal.hint('The worker reads it now, as part of "serve" or as "worker"; "runs" shows how far it is.');
 }
@@ -102,28 +105,17 @@ async function connectWithKey(
 async function printLink(
   session: CommandSession,
   options: ConnectOptions,
-  settings: Record<string, unknown>,
+  connection: Readonly<Record<string, string | string[] | undefined>>,
 ): Promise<void> {
-  const { config, terminal, workspace } = session;
+  const { terminal } = session;
   if (options.tokenStdin === true || options.tokenFile !== undefined) {
     throw invalid("Give --oauth or a token, not both.");
   }
-  const { shopifyClientId: clientId, shopifyClientSecret: clientSecret } = config;
-  const app = clientId === null || clientSecret === null ? null : { clientId, clientSecret };
-  const environment = { ...environmentOf(session), app };
-  const { shop, url } = options;
-  const link = await createInstallationLink(environment, OPERATOR, workspace, { shop, url, settings });
-  terminal.print({ address: link }, `${link}\n`);
-  terminal.hint(
-    "The merchant opens it within seven days, signed in to the shop. Anyone who has it and may install apps there can use it.",
-  );
+  const { result, done } = await runAction(linkSource, connectCaller(session), textInput(connection));
+  terminal.print(result, `${result.address.reveal()}\n`);
+  terminal.hint(done);
 }
 
-function environmentOf({ config, database, keys }: CommandSession) {
-  return {
-    database,
-    sealingKey: keys.sealingKey,
-    publicUrl: config.publicUrl,
-    now: () => new Date(),
-  };
+function connectCaller(session: CommandSession) {
+  return { ...callerOf(session), connecting: connectingOf(session.config) };
 }

@@ -1,9 +1,9 @@
 import { resolve } from "node:path";
 import type { Command } from "commander";
-import { demoTokenFile, makeDemo, writeDemoFolder } from "../control/demo.ts";
-import type { Demo, DemoStoreRequest } from "../control/demo.ts";
-import { readDay, readInteger } from "../control/input.ts";
-import { openKeys } from "../control/installation-secret.ts";
+import { demoTokenFile, makeDemo, writeDemoFolder } from "../demo/demo-workspace.ts";
+import type { Demo, DemoStoreRequest } from "../demo/demo-workspace.ts";
+import { readDay, readInteger } from "../actions/input.ts";
+import { openKeys } from "../actions/installation/secrets.ts";
 import type { Interruption } from "./interruption.ts";
 import { listenForInterruption } from "./interruption.ts";
 import { inSession, LONGEST_STOP_MS, terminalOf } from "./session.ts";

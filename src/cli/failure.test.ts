@@ -4,7 +4,7 @@ import { CommanderError } from "commander";
 import { ReturnsApiError } from "../client/errors.ts";
 import type { ErrorCode } from "../client/generated/endpoints.ts";
 import { ConfigError } from "../config.ts";
-import { impossible, invalid } from "../control/refusal.ts";
+import { impossible, invalid } from "../actions/refusal.ts";
 import { describeFailure } from "./failure.ts";
 
 test("what was not understood ends with 2, what cannot be done with 1", () => {

@@ -1,7 +1,7 @@
 import { CommanderError } from "commander";
 import { ReturnsApiError } from "../client/errors.ts";
 import { ConfigError } from "../config.ts";
-import { Refusal } from "../control/refusal.ts";
+import { Refusal } from "../actions/refusal.ts";
 import { Interrupted } from "./interruption.ts";
 
 /** What a command that failed says and ends with: 1 = not done, 2 = not understood. */

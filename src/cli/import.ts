@@ -1,9 +1,8 @@
-import { OPERATOR } from "../control/actor.ts";
 import { resolve } from "node:path";
-import { importIntoWorkspace } from "../control/import.ts";
-import type { ImportSummary } from "../control/import.ts";
-import { readInstant } from "../control/input.ts";
-import { impossible } from "../control/refusal.ts";
+import { importIntoWorkspace } from "../actions/uploads/import-folder.ts";
+import { OPERATOR } from "../actions/actor.ts";
+import { readInstant } from "../actions/input.ts";
+import { impossible } from "../actions/refusal.ts";
 import type { CommandSession, CommandSpec } from "./command.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -45,7 +44,11 @@ export const IMPORT: CommandSpec = {
 };
 
 /** Rows that cannot be used are messages; throws a `Refusal` that says why nothing was imported when that is so. */
-function show(summary: ImportSummary, terminal: Terminal, isSkipping: boolean): void {
+function show(
+  summary: Awaited<ReturnType<typeof importIntoWorkspace>>,
+  terminal: Terminal,
+  isSkipping: boolean,
+): void {
   const { counts, invalid, invalid_count: invalidCount, warnings } = summary;
   for (const row of invalid.slice(0, SHOWN_ROWS)) {
     terminal.hint(`${row.file}:${row.line} ${row.column ?? "row"}: ${row.reason}`);

@@ -34,8 +34,8 @@ export const MEMBER: CommandGroup = {
         { role, new: isNew }: { role: string; new?: true },
       ) => {
         const person = isNew ? null : await personMeant(session, named);
-        if (person === null) return perform(session, inviteMember, textInput({ name: named, role }));
-        await perform(session, addMember, textInput({ person: person.user_id, role }));
+        if (person === null) await perform(session, inviteMember, textInput({ name: named, role }));
+        else await perform(session, addMember, textInput({ person: person.user_id, role }));
       },
     },
     commandOf(setMemberRole, { name: "role", words: ["person", "role"], person: memberMeant }),

@@ -1,8 +1,10 @@
-import { OPERATOR } from "../control/actor.ts";
-import { distribute } from "../control/distribute.ts";
-import { readSchemaLevel } from "../control/schema.ts";
-import type { SchemaLevel } from "../control/schema.ts";
+import { runAction } from "../actions/action.ts";
+import { textInput } from "../actions/field.ts";
+import { distribute } from "../actions/installation/actions.ts";
+import { readSchemaLevel } from "../actions/installation/schema.ts";
+import type { SchemaLevel } from "../actions/installation/schema.ts";
 import { migrateInstallation } from "../installation.ts";
+import { callerOf } from "./action-command.ts";
 import type { CommandSession, CommandSpec } from "./command.ts";
 
 const UNCHANGED: Readonly<Record<SchemaLevel, string>> = {
@@ -18,7 +20,7 @@ export const MIGRATE: CommandSpec = {
   summary: "Migrate the database's schema to this version; safe to run twice, or on several servers at once.",
   takesAnySchema: true,
   options: {
-    "--distribute": "then distribute the tables over the nodes of a Citus cluster (docs/scaling.md)",
+    "--distribute": distribute.about,
   },
   examples: [
     "DATABASE_URL_FILE=./database-url ./returns migrate",
@@ -34,11 +36,8 @@ export const MIGRATE: CommandSpec = {
       terminal.print({ schema, migrated }, `${sentence}\n`);
       return;
     }
-    const made = await distribute(database, OPERATOR);
-    const { functions, ...tables } = made;
-    const count = Object.values(tables).flat().length;
-    const outcome =
-      count === 0 ? "All tables were distributed already." : `${count} tables were distributed.`;
-    terminal.print({ schema, migrated, ...tables, functions }, `${sentence}\n${outcome}\n`);
+    const { result, done } = await runAction(distribute, callerOf(session), textInput({}));
+    const { functions, ...tables } = result;
+    terminal.print({ schema, migrated, ...tables, functions }, `${sentence}\n${done}\n`);
   },
 };

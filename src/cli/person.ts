@@ -1,7 +1,7 @@
 import { findByIdOrName } from "../actions/people/actions.ts";
 import type { FoundPerson } from "../actions/people/actions.ts";
-import { quoted } from "../control/input.ts";
-import { impossible } from "../control/refusal.ts";
+import { quoted } from "../actions/input.ts";
+import { impossible } from "../actions/refusal.ts";
 import { callerOf } from "./action-command.ts";
 import type { CommandSession } from "./command.ts";
 

@@ -1,5 +1,5 @@
 import { createServer } from "node:net";
-import { impossible } from "../control/refusal.ts";
+import { impossible } from "../actions/refusal.ts";
 
 /** Throws a `Refusal` when the port cannot be listened on, before any long work is done for nothing. */
 export async function requireFreePort(host: string, port: number): Promise<void> {

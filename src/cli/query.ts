@@ -1,22 +1,29 @@
-import { Option } from "commander";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { text } from "node:stream/consumers";
 import type { Command } from "commander";
+import { Option } from "commander";
+import { invalid, impossible } from "../actions/refusal.ts";
+import type { ReturnsClient } from "../client/client.ts";
+import { createClient } from "../client/client.ts";
+import { ReturnsNetworkError } from "../client/errors.ts";
+import type { ExportReportParameters } from "../client/generated/parameters.ts";
+import { iteratePages } from "../client/pages.ts";
+import type { RequestOptions, Result } from "../client/result.ts";
 import { COMMAND_OPTIONS } from "../config.ts";
-import { isPaged, listParameters } from "../contract/endpoint.ts";
 import type { Endpoint, Parameter } from "../contract/endpoint.ts";
+import { isPaged, listParameters, camelCase } from "../contract/endpoint.ts";
 import { exportReport } from "../contract/export-report.ts";
 import { ENDPOINTS } from "../contract/registry.ts";
 import { queryOption } from "../contract/written-request.ts";
-import { invalid } from "../control/refusal.ts";
 import { listenForInterruption } from "./interruption.ts";
-import { copyExport, printAnswer } from "./query-answer.ts";
-import { connect, queryFailure } from "./query-connection.ts";
-import type { ConnectionOptions } from "./query-connection.ts";
-import { terminalOf } from "./session.ts";
+import { dataText, rowsCsv } from "./query-output.ts";
 import type { CommandContext } from "./session.ts";
+import { terminalOf } from "./session.ts";
+import type { Terminal } from "./terminal.ts";
 
 type QueryOptions = ConnectionOptions & { csv?: boolean; all?: boolean } & Record<string, unknown>;
 
-const { url, token } = COMMAND_OPTIONS;
 const LONGEST_STOP_MS = 1_000;
 
 const EXAMPLES = `Examples:
@@ -36,7 +43,7 @@ export function addQueryCommands(program: Command, context: CommandContext): voi
     .addHelpText("before", EXAMPLES)
     .addHelpText(
       "after",
-      `\nOptions of the environment: ${url.name}, ${token.name}, ${token.name}_FILE.\nEvery request counts against the daily quota.\n`,
+      `\nOptions of the environment: ${COMMAND_OPTIONS.url.name}, ${COMMAND_OPTIONS.token.name}, ${COMMAND_OPTIONS.token.name}_FILE.\nEvery request counts against the daily quota.\n`,
     );
   for (const endpoint of ENDPOINTS) addEndpoint(group, context, endpoint);
 }
@@ -45,9 +52,12 @@ function addEndpoint(group: Command, context: CommandContext, endpoint: Endpoint
   const command = group
     .command(endpoint.name)
     .description(`${endpoint.summary} (${endpoint.scope}).`)
-    .option("--url <address>", `where the service lies (default: ${url.name} or ${url.fallback})`)
+    .option(
+      "--url <address>",
+      `where the service lies (default: ${COMMAND_OPTIONS.url.name} or ${COMMAND_OPTIONS.url.fallback})`,
+    )
     .option("--allow-plain-http", "send the token unencrypted to another machine")
-    .option("--token-file <file>", `file that holds the token (default: ${token.name})`)
+    .option("--token-file <file>", `file that holds the token (default: ${COMMAND_OPTIONS.token.name})`)
     .addOption(new Option("--token <->", "- reads the token from standard input"));
   for (const parameter of listParameters(endpoint.parameters)) command.addOption(optionOf(parameter));
   const isReport = endpoint.name === "report";
@@ -113,4 +123,166 @@ function parametersOf({ parameters }: Endpoint, options: QueryOptions): Record<s
 /** As commander names the value of an option. */
 function optionName(parameterName: string): string {
   return new Option(queryOption(parameterName)).attributeName();
+}
+
+/** One request as the command line describes it; only the service validates values. */
+type Ask = { endpoint: Endpoint; parameters: Record<string, unknown>; signal: AbortSignal };
+
+type Meta = {
+  returned?: number;
+  next_cursor?: string | null;
+  start_month?: string;
+  end_month?: string;
+  months_included?: number;
+  excluded_months?: string[];
+  complete_through?: string | null;
+  /** Answers of figures have one. */
+  data_as_of?: string | null;
+  freshness: { data_updated_at: string | null } | null;
+};
+type Answer = Result<unknown, Meta>;
+type Method = (parameters: Record<string, unknown>, options?: RequestOptions) => Promise<Answer>;
+
+/** Asks and prints: a table for people, or the body as JSON, or the rows as CSV. */
+async function printAnswer(
+  client: ReturnsClient,
+  ask: Ask,
+  { terminal, isAll, isCsv }: { terminal: Terminal; isAll: boolean; isCsv: boolean },
+): Promise<void> {
+  const { endpoint, parameters, signal } = ask;
+  // The names of the methods are those of the contract, as the options are.
+  const method = (client as unknown as Record<string, Method>)[camelCase(endpoint.name)] as Method;
+  const answer = isAll ? await askAll(method, ask, terminal) : await method(parameters, { signal });
+  const { data, meta } = answer;
+  const columns = columnsOf(endpoint);
+  if (isCsv) process.stdout.write(rowsCsv(data, columns));
+  else terminal.print({ data, meta }, dataText(data, columns, terminal.style));
+  if (typeof meta.next_cursor === "string") {
+    terminal.hint(`There are more rows: --all prints them, --cursor ${meta.next_cursor} the next page.`);
+  }
+  if (isCsv) return;
+  const months = monthsLine(meta);
+  if (months !== null) terminal.hint(months);
+  terminal.hint(statusLine(answer));
+}
+
+type DataSchema = { properties?: Record<string, DataSchema>; items?: DataSchema };
+
+/** The members of a row of its list, or of its data when that is one thing. */
+function columnsOf({ response }: Endpoint): string[] {
+  const { data } = (response as { properties: { data: DataSchema } } | null)?.properties ?? { data: {} };
+  const row = data.items ?? data.properties?.["rows"]?.items ?? data;
+  return Object.keys(row.properties ?? {});
+}
+
+/** Copies the CSV file to standard output while it arrives. */
+async function copyExport(client: ReturnsClient, { parameters, signal }: Ask): Promise<void> {
+  const given: unknown = parameters;
+  const { stream } = await client.exportReport(given as ExportReportParameters, { signal });
+  for await (const piece of stream) {
+    if (!process.stdout.write(piece)) await once(process.stdout, "drain");
+  }
+}
+
+/** All pages as one answer; pages are as long as may be, because each counts against the quota. */
+async function askAll(
+  method: Method,
+  { endpoint, parameters, signal }: Ask,
+  terminal: Terminal,
+): Promise<Answer> {
+  const limit =
+    parameters["limit"] ??
+    listParameters(endpoint.parameters).find(({ name }) => name === "limit")?.schema.maximum;
+  const pages = method as (
+    parameters: Record<string, unknown>,
+    options?: RequestOptions,
+  ) => Promise<Result<unknown[], Meta & { next_cursor: string | null }>>;
+  const rows: unknown[] = [];
+  let last: Answer | undefined;
+  for await (const page of iteratePages(pages, { ...parameters, limit }, { signal })) {
+    rows.push(...page.data);
+    last = page;
+    terminal.showStatus(`${rows.length.toLocaleString("en")} rows`);
+  }
+  terminal.showStatus("");
+  const { meta, ...rest } = last as Answer;
+  return { ...rest, data: rows, meta: { ...meta, returned: rows.length } };
+}
+
+/** Rows alone do not say which months they count; null where the answer's data says so itself. */
+function monthsLine(meta: Meta): string | null {
+  const { start_month: start, end_month: end, months_included: included, excluded_months: excluded } = meta;
+  if (included === undefined) return null;
+  const range = start === undefined ? "Order months" : `Order months ${start} to ${end}`;
+  const through =
+    typeof meta.complete_through === "string" ? `; complete through ${meta.complete_through}` : "";
+  return `${range}: ${included} counted, ${excluded?.length ?? 0} left out as incomplete${through}.`;
+}
+
+function statusLine({ meta, quota }: Answer): string {
+  const asOf = meta.data_as_of ?? meta.freshness?.data_updated_at ?? null;
+  const age = asOf === null ? "The age of the data is not known" : `Data as of ${asOf}`;
+  if (quota === null) return `${age}.`;
+  const left = quota.remaining.toLocaleString("en");
+  return `${age}; ${left} of ${quota.limit.toLocaleString("en")} requests left until ${quota.resetsAt.toISOString()}.`;
+}
+
+/** Where to ask, and as whom. */
+type ConnectionOptions = {
+  url?: string;
+  token?: string;
+  tokenFile?: string;
+  allowPlainHttp?: boolean;
+};
+
+/** A client as the options and the environment say. Throws a `Refusal`. */
+async function connect(options: ConnectionOptions, { environment }: CommandContext): Promise<ReturnsClient> {
+  const baseUrl = options.url ?? (environment[COMMAND_OPTIONS.url.name] || COMMAND_OPTIONS.url.fallback);
+  const token = await readToken(options, environment);
+  try {
+    return createClient({ baseUrl, token, allowPlainHttp: options.allowPlainHttp });
+  } catch (error) {
+    throw invalid(
+      (error as Error).message
+        .replace("baseUrl", "--url")
+        .replace(/^token/u, "The token")
+        .replace("allowPlainHttp", "--allow-plain-http"),
+    );
+  }
+}
+
+/** What a request without an answer means to a person at a terminal; anything else as it is. */
+function queryFailure(error: unknown): unknown {
+  if (!(error instanceof ReturnsNetworkError)) return error;
+  if (error.reason === "unreadable_answer")
+    return impossible("What answers at this address is not a Returns Analytics API: check --url.");
+  const sentence = error.message.replace(/\.?$/u, "");
+  return impossible(`${sentence}: is the service running there? --url gives another address.`);
+}
+
+async function readToken(
+  { token, tokenFile }: ConnectionOptions,
+  environment: CommandContext["environment"],
+): Promise<string> {
+  if (token !== undefined && tokenFile !== undefined)
+    throw invalid("Give --token - or --token-file, not both.");
+  if (token !== undefined && token !== "-") {
+    throw invalid(
+      "Other users can read a command line: give the token with --token-file, in RETURNS_TOKEN, or with --token - on standard input.",
+    );
+  }
+  if (tokenFile !== undefined) return readTokenFile("--token-file", tokenFile);
+  if (token === "-") return (await text(process.stdin)).trim();
+  const { RETURNS_TOKEN: inEnvironment, RETURNS_TOKEN_FILE: fileInEnvironment } = environment;
+  if (inEnvironment) return inEnvironment.trim();
+  if (fileInEnvironment) return readTokenFile("RETURNS_TOKEN_FILE", fileInEnvironment);
+  throw invalid("A token is needed: --token-file, RETURNS_TOKEN, or --token - for standard input.");
+}
+
+function readTokenFile(name: string, file: string): string {
+  try {
+    return readFileSync(file, "utf8").trim();
+  } catch {
+    throw invalid(`${name} names a file that cannot be read.`);
+  }
 }

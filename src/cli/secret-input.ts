@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { impossible, invalid } from "../control/refusal.ts";
+import { impossible, invalid } from "../actions/refusal.ts";
 
 /** Longer input is a mistake, such as a file of something else. */
 const LONGEST_BYTES = 65_536;

@@ -1,9 +1,9 @@
 import { openTracing, startInstallationWorker, startService } from "../app.ts";
 import type { InstallationWorker, Service } from "../app.ts";
-import { isDemoMissing } from "../control/demo.ts";
-import { openKeys } from "../control/installation-secret.ts";
-import { needsMigration, requireCurrentSchema } from "../control/schema.ts";
-import { claimService } from "../control/service-claim.ts";
+import { isDemoMissing } from "../demo/demo-workspace.ts";
+import { openKeys } from "../actions/installation/secrets.ts";
+import { needsMigration, requireCurrentSchema } from "../actions/installation/schema.ts";
+import { claimService } from "./service-claim.ts";
 import { finishMigration, migrateInstallation } from "../installation.ts";
 import type { CommandSpec } from "./command.ts";
 import { createDemo } from "./demo.ts";

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { readConfig } from "../config.ts";
 import type { Config } from "../config.ts";
-import { needsMigration, requireCurrentSchema } from "../control/schema.ts";
+import { needsMigration, requireCurrentSchema } from "../actions/installation/schema.ts";
 import { migrateInstallation, openInstallation } from "../installation.ts";
 import type { Installation } from "../installation.ts";
 import { listenForInterruption } from "./interruption.ts";

@@ -3,8 +3,8 @@ import { textInput } from "../actions/field.ts";
 import { cancelBackfill, requestSync } from "../actions/sources/actions.ts";
 import type { RequestedSync } from "../actions/sources/actions.ts";
 import { findBackfillUnderWay, waitForRun } from "../actions/sources/reads.ts";
-import { OPERATOR } from "../control/actor.ts";
-import { impossible, invalid } from "../control/refusal.ts";
+import { OPERATOR } from "../actions/actor.ts";
+import { impossible, invalid } from "../actions/refusal.ts";
 import type { CommandSession, CommandSpec } from "./command.ts";
 import { countsText, durationText, retryText, stageText } from "../lib/run-text.ts";
 

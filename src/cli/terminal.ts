@@ -1,5 +1,5 @@
 import { createInterface } from "node:readline/promises";
-import { impossible, invalid } from "../control/refusal.ts";
+import { impossible, invalid } from "../actions/refusal.ts";
 import { createProgress } from "./progress.ts";
 import { formatFields, formatRows, PLAIN } from "../lib/table.ts";
 import type { Cell, Columns, TextStyle } from "../lib/table.ts";

@@ -1,4 +1,4 @@
-import { OPERATOR } from "../control/actor.ts";
+import { OPERATOR } from "../actions/actor.ts";
 import { showUsage } from "../actions/usage/usage.ts";
 import type { Usage } from "../actions/usage/usage.ts";
 import type { CommandSession, CommandSpec } from "./command.ts";

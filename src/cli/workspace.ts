@@ -1,14 +1,15 @@
 import { resolve } from "node:path";
-import { OPERATOR } from "../control/actor.ts";
+import { runAction } from "../actions/action.ts";
+import { readInput } from "../actions/field.ts";
 import {
+  changedRules,
   previewRules,
-  readRules,
-  RULE_SETTINGS,
+  RULE_NAMES,
   setRules,
   showRules,
   writtenRules,
-} from "../control/order-rules.ts";
-import type { RulesFigures, RulesPreview } from "../control/order-rules.ts";
+} from "../actions/workspace/order-rules.ts";
+import type { RulesFigures, RulesPreview } from "../actions/workspace/order-rules.ts";
 import {
   createWorkspace,
   deleteWorkspace,
@@ -18,6 +19,8 @@ import {
 import { exportIntoFolder, exportWorkspace } from "../actions/workspace/export.ts";
 import { setWorkspace } from "../actions/workspace/settings.ts";
 import { shownWorkspace, workspaceList } from "../actions/workspace/workspace.ts";
+import { quoted } from "../actions/input.ts";
+import { invalid } from "../actions/refusal.ts";
 import { callerOf, commandOf, listCommand } from "./action-command.ts";
 import { readAssignments } from "./assignments.ts";
 import type { CommandGroup, CommandSession } from "./command.ts";
@@ -29,6 +32,28 @@ function previewText({ startMonth, endMonth, now, saved, isWhole }: RulesPreview
   };
   const part = isWhole ? "" : " (of the first 20,000 orders that the rules concern)";
   return `${startMonth} to ${endMonth} have ${side(now)}; with these rules${part} ${side(saved)}.`;
+}
+
+async function rules(session: CommandSession, words: string[]): Promise<void> {
+  const { terminal, workspace, confirm } = session;
+  const caller = callerOf(session);
+  const { rules: saved } = await showRules(caller.database, workspace);
+  const assigned = readAssignments(words);
+  if (assigned.size === 0) return terminal.printFields(writtenRules(saved));
+  const unknown = [...assigned.keys()].find((name) => !Object.hasOwn(setRules.input, name));
+  if (unknown !== undefined) {
+    throw invalid(`${quoted(unknown)} is no rule of orders; the rules are ${RULE_NAMES.join(", ")}.`);
+  }
+  const given = {
+    texts: (name: string) => [assigned.get(name) ?? []].flat(),
+    subject: (name: string) => name,
+  };
+  const wanted = changedRules(readInput(setRules.input, given, caller.now), saved);
+  const preview = await previewRules(caller, wanted);
+  if (preview !== null) terminal.hint(previewText(preview));
+  await confirm(`Save these rules of ${workspace.shop_domain}?`);
+  terminal.printFields((await runAction(setRules, caller, given)).result);
+  terminal.hint("A worker has the figures follow; ./returns rebuild does it at once.");
 }
 
 export const WORKSPACE: CommandGroup = {
@@ -56,24 +81,14 @@ export const WORKSPACE: CommandGroup = {
     {
       name: "rules",
       summary: "Show which orders count, or change it after showing what that changes.",
-      arguments: { "[key=value...]": `rules: ${RULE_SETTINGS.map(({ name }) => name).join(", ")}` },
+      arguments: { "[key=value...]": `rules: ${RULE_NAMES.join(", ")}` },
       forWorkspace: true,
       confirms: true,
       examples: [
         "./returns workspace rules --workspace shop.example",
         "./returns workspace rules --workspace shop.example free_orders=leave_out left_out_tags=wholesale,b2b",
       ],
-      run: async ({ database, terminal, workspace, confirm }: CommandSession, words: string[]) => {
-        const { rules } = await showRules(database, workspace);
-        const given = readAssignments(words);
-        if (given.size === 0) return terminal.printFields(writtenRules(rules));
-        const wanted = readRules(given, rules);
-        const preview = await previewRules(database, OPERATOR, workspace, wanted);
-        if (preview !== null) terminal.hint(previewText(preview));
-        await confirm(`Save these rules of ${workspace.shop_domain}?`);
-        terminal.printFields(writtenRules(await setRules(database, OPERATOR, workspace, given)));
-        terminal.hint("A worker has the figures follow; ./returns rebuild does it at once.");
-      },
+      run: rules,
     },
     {
       name: "export",

@@ -1,6 +1,6 @@
 import { ReturnsApiError, ReturnsNetworkError } from "./errors.ts";
 
-export type RetryPolicy = {
+export type ClientRetries = {
   /** Tries after the first one. */
   maxRetries: number;
   /** The longest pause between two tries; a longer Retry-After is not waited for. */
@@ -18,7 +18,7 @@ const RETRIED_STATUSES: ReadonlySet<number> = new Set([429, 500, 502, 503, 504])
 export function retryWaitMs(
   error: unknown,
   retriesMade: number,
-  policy: RetryPolicy,
+  policy: ClientRetries,
   random: () => number = Math.random,
 ): number | null {
   if (retriesMade >= policy.maxRetries || !isPassing(error)) return null;

@@ -1,12 +1,14 @@
+import type { Action, Done, FaceCaller, ControlTools } from "../actions/action.ts";
 import { runAction } from "../actions/action.ts";
-import type { Action, Done, FaceCaller } from "../actions/action.ts";
 import type { Field, Fields } from "../actions/field.ts";
 import { mayDo } from "../actions/right.ts";
-import { html } from "../lib/html.ts";
 import type { Html } from "../lib/html.ts";
-import type { ActionCall, Action as FormAction, Outcome } from "./action.ts";
-import type { Page, PageCall, Parameters } from "./page.ts";
+import { html } from "../lib/html.ts";
+import type { ActionCall, FormAction, FormOutcome } from "./action.ts";
+import type { Page, PageCall, PageParameters } from "./page.ts";
 import { actionForm, areaField, filledIn, refusal, selectField, textField } from "./views/form.ts";
+
+type FormCaller = FaceCaller & Pick<ControlTools, "connecting">;
 
 /** Where the form of an action is sent to, and what follows on it. */
 type FormPlace<Result> = {
@@ -17,14 +19,14 @@ type FormPlace<Result> = {
   /** The texts of a field that the form does not send under the field's own name. */
   texts?: (name: string, form: URLSearchParams) => readonly string[] | undefined;
   /** Unless stated otherwise the page is shown again, with the sentence of what was done. */
-  follow?: (done: Done<Result>, call: ActionCall) => Outcome | Promise<Outcome>;
+  follow?: (done: Done<Result>, call: ActionCall) => FormOutcome | Promise<FormOutcome>;
   /** What follows on a refusal that is no reason to show the form again; undefined = it is one. */
-  instead?: (error: unknown, call: ActionCall) => Outcome | undefined;
+  instead?: (error: unknown, call: ActionCall) => FormOutcome | undefined;
 };
 
 /** An action as the console takes it: from a form, or from a script. */
 export function formOf<Inputs extends Fields, Result>(
-  action: Action<Inputs, Result, FaceCaller>,
+  action: Action<Inputs, Result, FormCaller>,
   { path, page, texts, follow, instead }: FormPlace<Result>,
 ): FormAction {
   return {
@@ -68,7 +70,7 @@ type FormLook = {
   look?: "quiet" | "danger";
   /** What stands in a field until somebody changes it; a field that is `kept` is sent unseen. */
   values?: Readonly<Record<string, string>>;
-  kept?: Parameters;
+  kept?: PageParameters;
   /** Fields that the page draws itself, by name. */
   drawn?: Readonly<Record<string, Html | null>>;
   /** false: nothing but why it was refused just now. */
@@ -87,7 +89,7 @@ export function formFor(call: PageCall, action: AnyAction, form: FormLook): Html
       ? drawn[name]
       : name in kept || field.only === "command"
         ? null
-        : control(call, action.name, name, field, values[name]),
+        : drawField(call, action.name, name, field, values[name]),
   );
   return html`${why}${actionForm(
     call,
@@ -96,7 +98,8 @@ export function formFor(call: PageCall, action: AnyAction, form: FormLook): Html
   )}`;
 }
 
-function control(
+/** One field of a form. */
+export function drawField(
   call: PageCall,
   action: string,
   name: string,

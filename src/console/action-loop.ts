@@ -1,27 +1,61 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
+import { Refusal } from "../actions/refusal.ts";
+import { requireRight } from "../actions/right.ts";
+import { SenderGone } from "../actions/sender.ts";
 import type { MemberAdmission } from "../admission/admit-member.ts";
 import { ApiError } from "../contract/errors.ts";
-import { Refusal } from "../control/refusal.ts";
-import { requireRight } from "../control/rights.ts";
-import { databaseOf, SenderGone } from "../actions/sender.ts";
 import { parseQueryString } from "../http/query-string.ts";
-import type { ActionCall } from "./action.ts";
 import { sendOutcome, sendRefusal, sendSentence } from "./action-outcome.ts";
+import type { ActionCall } from "./action.ts";
 import type { DoneCookie } from "./done-cookie.ts";
-import type { Entrance } from "./entrance.ts";
 import { formOf } from "./form-scope.ts";
 import { stateOfError } from "./loop-error.ts";
 import { createMinuteLimit, MOST_FORMS_PER_MINUTE, TOO_MANY_FORMS } from "./minute-limit.ts";
-import { actorOf, openCall } from "./page-call.ts";
 import type { OpenCall } from "./page-call.ts";
+import { actorOf, openCall } from "./page-call.ts";
 import type { LoopOptions } from "./page-loop.ts";
 import { sendState } from "./page-send.ts";
-import { createPartPlaces } from "./part-places.ts";
 import { ACTIONS, READABLE } from "./registry.ts";
 import { findByPath } from "./route.ts";
+import type { SessionPages } from "./session-routes.ts";
 import { NOT_FOUND, ONLY_GET } from "./state-page.ts";
 
-export type ActionLoopOptions = LoopOptions & { done: DoneCookie; entrance: Pick<Entrance, "toSignIn"> };
+/** Each holds some 16 MB while it is taken in: its bytes, and a copy on the way to the database. */
+const MOST_PARTS_AT_ONCE = 12;
+/** The page sends one after the other. */
+const MOST_OF_A_WORKSPACE = 2;
+
+/**
+ * Places of this process for bodies of bytes, asked for before a body is read and free once its request has ended. Throws
+ * when all are taken, or those of the workspace.
+ */
+function createPartPlaces(): (shopKey: number, reply: FastifyReply) => void {
+  const takenByShop = new Map<number, number>();
+  let taken = 0;
+  const change = (shopKey: number, by: 1 | -1): void => {
+    const ofShop = (takenByShop.get(shopKey) ?? 0) + by;
+    if (ofShop === 0) takenByShop.delete(shopKey);
+    else takenByShop.set(shopKey, ofShop);
+    taken += by;
+  };
+  return (shopKey, reply) => {
+    // Its sender was looked up meanwhile, and nothing would give the place back.
+    if (reply.raw.closed) return;
+    if ((takenByShop.get(shopKey) ?? 0) >= MOST_OF_A_WORKSPACE)
+      throw tooMany(`${MOST_OF_A_WORKSPACE} parts of uploads to this workspace are being taken in.`);
+    if (taken >= MOST_PARTS_AT_ONCE)
+      throw tooMany(`${MOST_PARTS_AT_ONCE} parts of uploads are being taken in.`);
+    change(shopKey, 1);
+    reply.raw.once("close", () => change(shopKey, -1));
+  };
+}
+
+function tooMany(sentence: string): ApiError {
+  const message = `${sentence} Send this one again in a second.`;
+  return new ApiError("rate_limited", message, { retryAfterSeconds: 1 });
+}
+
+export type ActionLoopOptions = LoopOptions & { done: DoneCookie; sessions: Pick<SessionPages, "toSignIn"> };
 
 const BYTES_TYPE = /^application\/octet-stream\b/iu;
 const TAKES_FORM = new ApiError("invalid_request", "This takes a form, no bytes.");
@@ -32,13 +66,13 @@ const TOO_MANY = new ApiError("rate_limited", TOO_MANY_FORMS, { retryAfterSecond
  * read: a stranger's is not, nor are bytes that the member may not send. When it has arrived, the member is admitted again, and
  * what the use case writes holds their rights.
  */
-export function createActionLoop({ gate, tools, send, done, entrance }: ActionLoopOptions) {
+export function createActionLoop({ guard, tools, send, done, sessions }: ActionLoopOptions) {
   const admits = createMinuteLimit(MOST_FORMS_PER_MINUTE);
   const takePlace = createPartPlaces();
 
   async function admit(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> {
     try {
-      const result = await gate.admit(request, reply);
+      const result = await guard.admit(request, reply);
       if ("answered" in result) return await result.answered;
       const { member, path, sessionHash } = result;
       if (BYTES_TYPE.test(request.headers["content-type"] ?? "")) {
@@ -57,7 +91,7 @@ export function createActionLoop({ gate, tools, send, done, entrance }: ActionLo
   async function perform(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     let member: MemberAdmission | null = null;
     try {
-      const admitted = await gate.again(request, reply);
+      const admitted = await guard.again(request, reply);
       if ("answered" in admitted) return await admitted.answered;
       const { sessionHash, path } = admitted;
       ({ member } = admitted);
@@ -66,12 +100,7 @@ export function createActionLoop({ gate, tools, send, done, entrance }: ActionLo
       const { place: action, held } = found;
       request.log = request.log.child({ action: action.name });
       if (action.takes !== "bytes" && !admits(member.userId, tools.now())) throw TOO_MANY;
-      const { workspace } = member;
-      const now = tools.now();
-      const actor = actorOf(member, sessionHash, member.role, request, now);
-      const sender = { actor, right: action.right, shopKey: workspace.shopKey, now };
-      const database = databaseOf(tools.control.database, sender);
-      const acting = { ...tools, control: { ...tools.control, database } };
+      const actor = actorOf(member, sessionHash, member.role, request, tools.now());
       const raw = parseQueryString(request.raw.url ?? "");
       const sent = {
         request,
@@ -80,7 +109,7 @@ export function createActionLoop({ gate, tools, send, done, entrance }: ActionLo
         action,
         send,
         done,
-        call: openCall(acting, { request, member, actor, raw, held }),
+        call: openCall(tools, { request, member, actor, raw, held }),
       };
       try {
         requireRight(actor, action.right);
@@ -91,7 +120,7 @@ export function createActionLoop({ gate, tools, send, done, entrance }: ActionLo
       }
     } catch (error) {
       if (error instanceof SenderGone) {
-        if (error.reason === "signed_out") return entrance.toSignIn(request, reply);
+        if (error.reason === "signed_out") return sessions.toSignIn(request, reply);
         return sendState({ request, reply }, NOT_FOUND, null);
       }
       return sendState({ request, reply }, stateOfError(error, request, member), member);

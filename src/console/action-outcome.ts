@@ -1,8 +1,8 @@
 import type { FastifyReply } from "fastify";
 import type { MemberAdmission } from "../admission/admit-member.ts";
-import type { Refusal } from "../control/refusal.ts";
+import type { Refusal } from "../actions/refusal.ts";
 import { noteRefusal } from "../http/request-log.ts";
-import type { Action, Outcome } from "./action.ts";
+import type { FormAction, FormOutcome } from "./action.ts";
 import type { DoneCookie } from "./done-cookie.ts";
 import { formOf } from "./form-scope.ts";
 import type { OpenCall } from "./page-call.ts";
@@ -11,7 +11,7 @@ import type { Exchange, PageSender } from "./page-send.ts";
 /** An action that was asked for, and what answers it. */
 export type SentAction = Exchange & {
   member: MemberAdmission;
-  action: Action;
+  action: FormAction;
   call: OpenCall;
   send: PageSender;
   done: DoneCookie;
@@ -20,7 +20,7 @@ export type SentAction = Exchange & {
 /** Of a refusal, by its kind. */
 export const STATUS = { invalid: 400, forbidden: 403, unproved: 403, impossible: 409 } as const;
 
-export async function sendOutcome(sent: SentAction, outcome: Outcome): Promise<FastifyReply> {
+export async function sendOutcome(sent: SentAction, outcome: FormOutcome): Promise<FastifyReply> {
   const { request, reply, member, action, send, done } = sent;
   if ("done" in outcome) {
     return reply.header("Set-Cookie", done.write(outcome.done)).redirect(outcome.href, 303);

@@ -1,17 +1,17 @@
 import type { FastifyInstance } from "fastify";
 import type { AdmitMember } from "../admission/admit-member.ts";
 import type { Operation } from "../admission/operation.ts";
-import type { ControlTools } from "../control/acting.ts";
-import { DEMO_PICTURES_ROUTE, demoPictures } from "../control/demo-pictures.ts";
-import type { Surface } from "../http/server.ts";
+import type { ControlTools } from "../actions/action.ts";
+import { DEMO_PICTURES_ROUTE, demoPictures } from "../demo/pictures.ts";
+import type { RouteGroup } from "../http/server.ts";
 import type { Identity } from "../identity/identity.ts";
 import { renderHtml } from "../lib/html.ts";
 import type { Asset } from "./assets.ts";
 import { CONSOLE_ASSETS } from "./console-assets.ts";
-import { createEntrance } from "./entrance.ts";
+import { createSessionPages } from "./session-routes.ts";
 import { createActionLoop } from "./action-loop.ts";
 import { formScope } from "./form-scope.ts";
-import { createMemberGate } from "./member-gate.ts";
+import { createMemberGuard } from "./member-guard.ts";
 import type { OperationByName } from "./page-call.ts";
 import { createPageLoop } from "./page-loop.ts";
 import { createPageSender } from "./page-send.ts";
@@ -32,11 +32,11 @@ const FORM_LIMIT_BYTES = 65_536;
 const PART_LIMIT_BYTES = 4_194_304;
 
 /** The pages of workspaces, and what they load. They neither query nor count: they call the API's operations. */
-export function createConsole(options: ConsoleOptions): Surface[] {
-  const entrance = createEntrance(options);
-  const { done } = entrance;
+export function createConsole(options: ConsoleOptions): RouteGroup[] {
+  const sessions = createSessionPages(options);
+  const { done } = sessions;
   const loop = {
-    gate: createMemberGate({ ...options, entrance }),
+    guard: createMemberGuard({ ...options, sessions }),
     tools: {
       operationOf: operationByName(options.operations),
       control: options.control,
@@ -46,7 +46,7 @@ export function createConsole(options: ConsoleOptions): Surface[] {
     send: createPageSender(done),
   };
   const servePage = createPageLoop(loop);
-  const actions = createActionLoop({ ...loop, done, entrance });
+  const actions = createActionLoop({ ...loop, done, sessions });
   return [
     {
       path: "/w/*",
@@ -59,9 +59,9 @@ export function createConsole(options: ConsoleOptions): Surface[] {
         });
       },
     },
-    ...entrance.surfaces,
-    ...CONSOLE_ASSETS.all.map(assetSurface),
-    pictureSurface(),
+    ...sessions.surfaces,
+    ...CONSOLE_ASSETS.all.map(assetRoute),
+    pictureRoute(),
   ];
 }
 
@@ -78,7 +78,7 @@ function operationByName(operations: readonly Operation[]): OperationByName {
  * The pictures of the demo store, all on one route: one for each would take a megabyte of every process, and a series of
  * metrics. Their names do not change when they are drawn in another way, so they are kept for a day.
  */
-function pictureSurface(): Surface {
+function pictureRoute(): RouteGroup {
   const bodies = new Map([...demoPictures()].map(([path, picture]) => [path, renderHtml(picture)]));
   return {
     path: DEMO_PICTURES_ROUTE,
@@ -98,7 +98,7 @@ function pictureSurface(): Surface {
   };
 }
 
-function assetSurface({ path, type, body, gzipped }: Asset): Surface {
+function assetRoute({ path, type, body, gzipped }: Asset): RouteGroup {
   return {
     path,
     allowedMethods: "GET, HEAD",

@@ -1,6 +1,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { count, days, decimals, money, months, percent, points, units, wholePercent } from "./format.ts";
+import {
+  count,
+  days,
+  decimals,
+  keyMoney,
+  money,
+  months,
+  percent,
+  points,
+  units,
+  wholePercent,
+} from "./format.ts";
 
 test("a rate that is not all or nothing is never shown as all or nothing", () => {
   assert.equal(percent(0.043217), "4.3 %");
@@ -47,4 +58,12 @@ test("amounts have the decimals of their currency, and a minus sign as differenc
 test("one of something is singular", () => {
   assert.deepEqual([days(1), days(2), units(1), units(1234)], ["1 day", "2 days", "1 unit", "1,234 units"]);
   assert.deepEqual([months(1), months(12), count(1234)], ["1 month", "12 months", "1,234"]);
+});
+
+test("a key figure has no decimals from ten thousand on", () => {
+  const pounds = keyMoney("GBP");
+  assert.equal(pounds(9_999.99), "£9,999.99");
+  assert.equal(pounds(1_488_795.04), "£1,488,795");
+  assert.equal(pounds(-12_345.6), "−£12,346");
+  assert.equal(keyMoney("KWD")(2123.34), "KWD\u00a02,123.340");
 });

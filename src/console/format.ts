@@ -61,13 +61,28 @@ export const units: Format<number> = (value) =>
   `${wholeNumber.format(value)} ${value === 1 ? "unit" : "units"}`;
 
 /** The amounts of a workspace's currency: 1234.5 → "€1,234.50", −12.5 → "−€12.50". Making a formatter takes longer than a page of amounts. */
-export const money = rememberLast((currencyCode: string): Format<number> => {
+export const money = rememberLast((currencyCode: string): ((value: number) => string) => {
   const format = new Intl.NumberFormat("en", {
     style: "currency",
     currency: currencyCode,
     signDisplay: "negative",
   });
   return (value) => format.format(value).replace("-", "−");
+});
+
+/** From here on a key figure is shown in whole units of the currency. */
+const WHOLE_FROM = 10_000;
+
+/** The amount of a key figure: as `money`, large ones without decimals, as 1488795.04 → "£1,488,795". */
+export const keyMoney = rememberLast((currencyCode: string): ((value: number) => string) => {
+  const exact = money(currencyCode);
+  const whole = new Intl.NumberFormat("en", {
+    style: "currency",
+    currency: currencyCode,
+    signDisplay: "negative",
+    maximumFractionDigits: 0,
+  });
+  return (value) => (Math.abs(value) < WHOLE_FROM ? exact(value) : whole.format(value).replace("-", "−"));
 });
 
 const MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");

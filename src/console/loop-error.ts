@@ -1,12 +1,13 @@
 import type { FastifyRequest } from "fastify";
 import type { MemberAdmission } from "../admission/admit-member.ts";
 import { ApiError } from "../contract/errors.ts";
-import { Refusal } from "../control/refusal.ts";
-import { placeOf } from "./member-gate.ts";
+import { Refusal } from "../actions/refusal.ts";
+import { placeOf } from "./member-guard.ts";
 import { addressOf } from "./page-call.ts";
 import { FILES } from "./registry.ts";
 import { NOT_FOUND, badInput, forbidden, notReady, tooMany, unexpected, unproved } from "./state-page.ts";
 import type { StatePage } from "./state-page.ts";
+import { inPageWords } from "./views/field-errors.ts";
 import { waysOn } from "./views/ways-on.ts";
 import { logFailure } from "../lib/log-failure.ts";
 
@@ -18,8 +19,12 @@ export function stateOfError(
 ): StatePage {
   if (error instanceof Refusal) return stateOfRefusal(error, freshHref(request));
   if (error instanceof ApiError) {
-    if (error.code === "invalid_request") return badInput(error.message, freshHref(request));
-    if (error.code === "forbidden") return forbidden(error.message);
+    if (error.code === "invalid_request")
+      return badInput(
+        error.problems.map(({ sentence }) => inPageWords(sentence)).join(" "),
+        freshHref(request),
+      );
+    if (error.code === "forbidden") return forbidden(inPageWords(error.message));
     if (error.code === "rate_limited") return tooMany(error.message, error.retryAfterSeconds ?? 1);
     if (error.code === "not_found") return NOT_FOUND;
     if (error.code === "not_ready") return notReadyFor(member);

@@ -5,8 +5,8 @@ import type { Operation } from "../admission/operation.ts";
 import type { RawInput } from "../contract/input.ts";
 import type { AnyEndpoint } from "../contract/registry.ts";
 import { REST_WORDS } from "../contract/vocabulary.ts";
-import type { Acting, ControlTools } from "../control/acting.ts";
-import type { Actor } from "../control/actor.ts";
+import type { Acting, ControlTools } from "../actions/action.ts";
+import type { Actor } from "../actions/actor.ts";
 import { isFreshProof } from "../identity/session.ts";
 import { findWatched } from "../actions/watchlist/actions.ts";
 import { closeSetup, showSetup } from "../actions/workspace/setup.ts";
@@ -15,7 +15,7 @@ import { mayDo } from "../actions/right.ts";
 import type { ApiAnswer } from "./figure.ts";
 import type { ConsoleSite } from "./request-rules.ts";
 import { imageSources } from "./views/picture.ts";
-import type { BodyOf, JsonEndpoint, MadeRequest, PageCall, Parameters } from "./page.ts";
+import type { BodyOf, JsonEndpoint, MadeRequest, PageCall, PageParameters } from "./page.ts";
 import { userName } from "../lib/user-name.ts";
 
 export type OperationByName = (name: AnyEndpoint["name"]) => Operation;
@@ -86,7 +86,11 @@ export function openCall(tools: CallTools, { request, member, actor, raw, held }
     href: (path, parameters = {}) => addressOf(workspace.shopDomain, path, parameters),
     requests,
     answers: () => answers.filter((answer) => answer !== null),
-    read: async <Name extends JsonEndpoint["name"]>(name: string, endpoint: Name, parameters: Parameters) => {
+    read: async <Name extends JsonEndpoint["name"]>(
+      name: string,
+      endpoint: Name,
+      parameters: PageParameters,
+    ) => {
       const operation = operationOf(endpoint);
       const given = givenParameters(parameters);
       requests.push({ name, endpoint: operation.endpoint, parameters: given });
@@ -114,7 +118,7 @@ function jsonOf(answer: ReadyAnswer): unknown {
   return JSON.parse(answer.text) as unknown;
 }
 
-function givenParameters(parameters: Parameters): Record<string, string> {
+function givenParameters(parameters: PageParameters): Record<string, string> {
   return Object.fromEntries(
     Object.entries(parameters)
       .filter(([, value]) => value !== undefined && value !== "")
@@ -123,7 +127,7 @@ function givenParameters(parameters: Parameters): Record<string, string> {
 }
 
 /** The address of a page of a workspace, parameters without a value left out. */
-export function addressOf(shopDomain: string, path: string, parameters: Parameters = {}): string {
+export function addressOf(shopDomain: string, path: string, parameters: PageParameters = {}): string {
   const query = new URLSearchParams(givenParameters(parameters)).toString();
   return `/w/${encodeURIComponent(shopDomain)}${path}${query === "" ? "" : `?${query}`}`;
 }

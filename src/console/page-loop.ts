@@ -1,13 +1,14 @@
+import { requireRight } from "../actions/right.ts";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { DATA_PATH } from "../actions/workspace/page.ts";
 import type { MemberAdmission } from "../admission/admit-member.ts";
+import type { RawInput } from "../contract/input.ts";
 import { REST_WORDS } from "../contract/vocabulary.ts";
-import { requireRight } from "../control/rights.ts";
 import { note } from "../lib/trace.ts";
 import { sendAnswer } from "../http/answer.ts";
 import { parseQueryString } from "../http/query-string.ts";
 import { stateOfError } from "./loop-error.ts";
-import type { MemberGate } from "./member-gate.ts";
+import type { MemberGuard } from "./member-guard.ts";
 import { actorOf, addressOf, openCall } from "./page-call.ts";
 import type { CallTools } from "./page-call.ts";
 import { sendState } from "./page-send.ts";
@@ -19,14 +20,14 @@ import { BILLING_INACTIVE, erasing, NOT_FOUND, notReady, ONLY_POST } from "./sta
 import type { StatePage } from "./state-page.ts";
 import { waysOn } from "./views/ways-on.ts";
 
-export type LoopOptions = { gate: MemberGate; tools: CallTools; send: PageSender };
+export type LoopOptions = { guard: MemberGuard; tools: CallTools; send: PageSender };
 
 /** The loop over the pages of the registry: member, page, right, data, view. */
-export function createPageLoop({ gate, tools, send }: LoopOptions) {
+export function createPageLoop({ guard, tools, send }: LoopOptions) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     let member: MemberAdmission | null = null;
     try {
-      const admitted = await gate.admit(request, reply);
+      const admitted = await guard.admit(request, reply);
       if ("answered" in admitted) return await admitted.answered;
       member = admitted.member;
       const found = findByPath(READABLE, admitted.path);
@@ -39,7 +40,7 @@ export function createPageLoop({ gate, tools, send }: LoopOptions) {
       if (state !== null) return await sendState({ request, reply }, state, member);
       requireRight(actor, page.right);
       if ("view" in page) {
-        const raw = parseQueryString(request.raw.url ?? "");
+        const raw = withoutTracking(parseQueryString(request.raw.url ?? ""));
         return await send.page(
           { request, reply },
           page,
@@ -54,6 +55,13 @@ export function createPageLoop({ gate, tools, send }: LoopOptions) {
       return sendState({ request, reply }, stateOfError(error, request, member), member);
     }
   };
+}
+
+/** What mail programs and advertisers add to links. Any other name that a page does not take is refused. */
+const TRACKING = /^(?:utm_\w*|gclid|fbclid)$/u;
+
+function withoutTracking({ values, refusals }: RawInput): RawInput {
+  return { values: new Map([...values].filter(([name]) => !TRACKING.test(name))), refusals };
 }
 
 /** An action is no page. */

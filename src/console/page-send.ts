@@ -1,9 +1,9 @@
+import { mayDo } from "../actions/right.ts";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { DATA_PATH, erasureBanner } from "../actions/workspace/page.ts";
 import type { MemberAdmission } from "../admission/admit-member.ts";
 import { ApiError } from "../contract/errors.ts";
 import { html } from "../lib/html.ts";
-import { hasRight } from "../control/rights.ts";
 import { CONSOLE_ASSETS } from "./console-assets.ts";
 import { contentSecurityPolicy } from "./console-headers.ts";
 import type { DoneCookie } from "./done-cookie.ts";
@@ -18,6 +18,7 @@ import { sendHtml, stateMarkup } from "./send.ts";
 import type { StatePage } from "./state-page.ts";
 import { apiBox } from "./views/api-box.ts";
 import { asOf, printedFooter } from "./views/as-of.ts";
+import { inPageWords } from "./views/field-errors.ts";
 
 export type Exchange = { request: FastifyRequest; reply: FastifyReply };
 /** What is shown of a page, and in which status. */
@@ -58,11 +59,13 @@ export function createPageSender(done: DoneCookie): PageSender {
       reply.header("Content-Security-Policy", contentSecurityPolicy(call.imageSources));
       const { origin } = call;
       const frame = framed(exchange, page, member, shown);
+      // A refused query shows its form and no figure.
+      const answers = shown.status === 200 ? call.answers() : [];
       const markup = layout({
         ...frame,
-        above: html`${frame.above}${asOf(call.answers(), member)}`,
+        above: html`${frame.above}${asOf(answers, member)}`,
         below: shown.status === 200 && call.requests.length > 0 ? apiBox(call.requests, origin) : null,
-        printed: printedFooter(`${origin}${request.raw.url}`, call.answers(), member),
+        printed: printedFooter(`${origin}${request.raw.url}`, answers, member),
       });
       return sendHtml(request, reply, shown.status, markup);
     },
@@ -79,7 +82,8 @@ async function viewOf(page: Page, call: OpenCall): Promise<Shown> {
   } catch (error) {
     const isRefusal = error instanceof ApiError && error.code === "invalid_request";
     if (!isRefusal || page.refused === undefined) throw error;
-    return { status: 400, ...page.refused({ ...call, problems: error.problems }) };
+    const problems = error.problems.map(({ name, sentence }) => ({ name, sentence: inPageWords(sentence) }));
+    return { status: 400, ...(await page.refused({ ...call, problems })) };
   }
 }
 
@@ -103,7 +107,7 @@ function workspaceOf({ workspace, role }: MemberAdmission, current: Page | null)
     current: placeOf(path, current),
   });
   const listed = (pages: readonly Page[]) =>
-    pages.filter(({ link, right }) => link !== null && hasRight(role, right)).map(linkTo);
+    pages.filter(({ link, right }) => link !== null && mayDo(role, right)).map(linkTo);
   const isInSettings = SETTINGS.some((page) => page === current);
   return {
     shopDomain,

@@ -1,12 +1,12 @@
+import type { Right } from "../actions/right.ts";
 import type { Problem } from "../contract/errors.ts";
 import type { Static, TSchema } from "typebox";
 import type { Endpoint } from "../contract/endpoint.ts";
 import type { AnyEndpoint } from "../contract/registry.ts";
 import type { Html } from "../lib/html.ts";
-import type { Acting } from "../control/acting.ts";
-import type { Refusal } from "../control/refusal.ts";
+import type { Acting } from "../actions/action.ts";
+import type { Refusal } from "../actions/refusal.ts";
 import type { IsWatched } from "../actions/watchlist/actions.ts";
-import type { Right, RightName } from "../control/rights.ts";
 import type { Setup } from "../actions/workspace/setup.ts";
 import type { Role } from "../contract/role.ts";
 import type { ApiAnswer } from "./figure.ts";
@@ -20,7 +20,7 @@ export type BodyOf<Name extends JsonEndpoint["name"]> = Static<
 >;
 
 /** The parameters of a request by name, as an address has them. */
-export type Parameters = Readonly<Record<string, string | number | boolean | undefined>>;
+export type PageParameters = Readonly<Record<string, string | number | boolean | undefined>>;
 
 /** One request of the API that a page made; the API box and the tests read the list. */
 export type MadeRequest = {
@@ -65,15 +65,15 @@ export type PageCall = {
    */
   setup: () => Promise<Setup | null>;
   /** Path of a page of this workspace, with a query: `href("/report", { sku: "A" })`. */
-  href: (path: string, parameters?: Parameters) => string;
+  href: (path: string, parameters?: PageParameters) => string;
   /**
-   * Asks the API's own operation, uncounted, and lists the request under `name`. Parameters that are undefined or empty are
+   * Asks the API's own operation, uncounted, and lists the request under `name`. PageParameters that are undefined or empty are
    * left out. Throws `ApiError`.
    */
   read<Name extends JsonEndpoint["name"]>(
     name: string,
     endpoint: Name,
-    parameters: Parameters,
+    parameters: PageParameters,
   ): Promise<ApiAnswer<BodyOf<Name>>>;
 };
 
@@ -92,7 +92,7 @@ export type View = {
 export type PageFile = {
   name: string;
   path: string;
-  right: RightName | Right;
+  right: Right;
   endpoint: AnyEndpoint["name"];
 };
 
@@ -102,7 +102,7 @@ export type Page<Data = unknown> = {
   name: string;
   /** Below /w/<shop_domain>; "" = the overview. A segment such as `:id` stands for any text. */
   path: string;
-  right: RightName | Right;
+  right: Right;
   /** Text of the link in the navigation; null = not listed there. */
   link: string | null;
   /** The names that its query may hold; with any that is neither here nor shared by all endpoints, the page is refused. */
@@ -112,7 +112,7 @@ export type Page<Data = unknown> = {
   /** What it is for and how things stand, in a sentence: its line on the overview of settings. */
   about?: (call: PageCall) => Promise<string>;
   /** What stands in for the view when the API refuses the query: its form, with `call.problems` beside their fields. */
-  refused?: (call: PageCall) => View;
+  refused?: (call: PageCall) => View | Promise<View>;
 };
 
 /** Keeps a page's data and view of one type, and gives the registry pages of any. */

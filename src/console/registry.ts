@@ -1,15 +1,20 @@
+import { auditFiles, auditPage } from "../actions/audit/page.ts";
 import { ENDPOINT_FORMS, ENDPOINT_PAGES } from "../actions/alert-endpoints/page.ts";
 import { MEMBER_FORMS, MEMBER_PAGES } from "../actions/members/page.ts";
+import { NOTICE_FORMS, NOTICE_PAGES } from "../actions/notices/page.ts";
 import { PLAN_FORMS, PLAN_PAGES } from "../actions/plan/page.ts";
+import { readFigures } from "../actions/right.ts";
 import { SALE_EVENT_FORMS, SALE_EVENT_PAGES } from "../actions/sale-events/page.ts";
+import { CONNECT_FORMS, CONNECT_PAGES } from "../actions/sources/connect-page.ts";
 import { SOURCE_FORMS, SOURCE_PAGES } from "../actions/sources/page.ts";
 import { TOKEN_FORMS, TOKEN_PAGES } from "../actions/tokens/page.ts";
 import { UPLOAD_FORMS, UPLOAD_PAGES } from "../actions/uploads/page.ts";
 import { usage } from "../actions/usage/page.ts";
 import { WATCHLIST_FORMS, WATCHLIST_PAGES } from "../actions/watchlist/page.ts";
+import { RULE_FORMS, RULE_PAGES } from "../actions/workspace/order-rules-page.ts";
 import { DATA_FORMS, DATA_PAGES, settingsOverview } from "../actions/workspace/page.ts";
 import { WINDOW_FORMS, WINDOW_PAGES } from "../actions/workspace/windows-page.ts";
-import type { Action } from "./action.ts";
+import type { FormAction } from "./action.ts";
 import type { Page, PageFile } from "./page.ts";
 import { alerts } from "./pages/alerts.ts";
 import { cohorts } from "./pages/cohorts.ts";
@@ -19,10 +24,6 @@ import { report } from "./pages/report.ts";
 import { returnCostLeaderboard } from "./pages/return-cost-leaderboard.ts";
 import { returnRateLeaderboard } from "./pages/return-rate-leaderboard.ts";
 import { saleEvents } from "./pages/sale-events.ts";
-import { audit, auditActions } from "./settings/audit.ts";
-import { notices, noticesActions } from "./settings/notices.ts";
-import { orderRules, orderRulesActions } from "./settings/order-rules.ts";
-import { connectActions, sourceConnect } from "./settings/source-connect.ts";
 
 /** Every page of figures, in the order of the navigation. */
 export const PAGES: readonly Page[] = [
@@ -38,26 +39,26 @@ export const PAGES: readonly Page[] = [
 
 /** Files of a workspace. */
 export const FILES: readonly PageFile[] = [
-  { name: "report-csv", path: "/export/report.csv", right: "figures.read", endpoint: "export-report" },
+  { name: "report-csv", path: "/export/report.csv", right: readFigures, endpoint: "export-report" },
 ];
 
 /** The pages below the overview of settings, in the order of the navigation. */
 export const SETTINGS_PAGES: readonly Page[] = [
   ...WINDOW_PAGES,
-  orderRules,
+  ...RULE_PAGES,
   ...TOKEN_PAGES,
   usage,
   ...PLAN_PAGES,
   ...MEMBER_PAGES,
   ...SOURCE_PAGES,
-  sourceConnect,
+  ...CONNECT_PAGES,
   ...UPLOAD_PAGES,
   ...WATCHLIST_PAGES,
   ...SALE_EVENT_PAGES,
   ...DATA_PAGES,
   ...ENDPOINT_PAGES,
-  notices,
-  audit,
+  ...NOTICE_PAGES,
+  auditPage,
 ];
 
 export const SETTINGS_OVERVIEW = settingsOverview(SETTINGS_PAGES);
@@ -69,20 +70,20 @@ export const SETTINGS: readonly Page[] = [SETTINGS_OVERVIEW, ...SETTINGS_PAGES];
 export const READABLE: readonly (Page | PageFile)[] = [...FILES, ...PAGES, ...SETTINGS];
 
 /** Every form of the pages of a workspace. */
-export const ACTIONS: readonly Action[] = [
+export const ACTIONS: readonly FormAction[] = [
   ...SETUP_FORMS,
   ...WINDOW_FORMS,
-  ...orderRulesActions,
+  ...RULE_FORMS,
   ...TOKEN_FORMS,
   ...PLAN_FORMS,
   ...UPLOAD_FORMS,
   ...MEMBER_FORMS,
   ...SOURCE_FORMS,
-  ...connectActions,
+  ...CONNECT_FORMS,
   ...WATCHLIST_FORMS,
   ...SALE_EVENT_FORMS,
   ...DATA_FORMS,
   ...ENDPOINT_FORMS,
-  ...noticesActions,
-  ...auditActions,
+  ...NOTICE_FORMS,
+  ...auditFiles,
 ];

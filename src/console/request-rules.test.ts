@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { consoleAddress, publicConsole } from "../control/console-address.ts";
+import { consoleAddress, publicConsole } from "../actions/console-address.ts";
 import { judgeRequest } from "./request-rules.ts";
-import type { RequestHead, Verdict } from "./request-rules.ts";
+import type { RequestHead, OriginVerdict } from "./request-rules.ts";
 
 const LOOPBACK = { publicOrigin: null };
 const PUBLIC = { publicOrigin: "https://returns.example" };
@@ -81,7 +81,7 @@ test("with an https PUBLIC_URL the console has that name alone", () => {
   }
 });
 
-const CHANGES: readonly [Partial<RequestHead>, Verdict][] = [
+const CHANGES: readonly [Partial<RequestHead>, OriginVerdict][] = [
   [{}, "allowed"],
   [{ fetchSite: undefined }, "allowed"],
   [{ origin: undefined }, "allowed"],

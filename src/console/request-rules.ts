@@ -13,7 +13,7 @@ export type RequestHead = {
 };
 
 /** "other_host" = a name that the console does not have. "other_origin" = a change that no page of ours sent. */
-export type Verdict = "allowed" | "other_host" | "other_origin";
+export type OriginVerdict = "allowed" | "other_host" | "other_origin";
 
 /** A Host of HTTP: a name or IPv4 address, or IPv6 in brackets, and a port. */
 const HOST = /^(?<name>[^:]+|\[[^\]]*\])(?::\d{1,5})?$/u;
@@ -24,7 +24,7 @@ const READING_METHODS: ReadonlySet<string> = new Set(["GET", "HEAD"]);
  * changes something comes from a page of ours: by its Origin and, where it is sent, by Sec-Fetch-Site; without both it is
  * refused, and so is `Origin: null`.
  */
-export function judgeRequest(head: RequestHead, site: ConsoleSite): Verdict {
+export function judgeRequest(head: RequestHead, site: ConsoleSite): OriginVerdict {
   const ownOrigin = originOf(head.host, site);
   if (ownOrigin === null) return "other_host";
   if (READING_METHODS.has(head.method)) return "allowed";

@@ -1,4 +1,4 @@
-import type { Parameters } from "./page.ts";
+import type { PageParameters } from "./page.ts";
 import { SELECTOR_NAMES } from "../contract/parameters.ts";
 
 /** What links carry from one page to another besides the selection: the vendor, months, window and the two flags. */
@@ -16,14 +16,14 @@ export const COHORT_STATE_NAMES: readonly string[] = [...SELECTOR_NAMES, ...KEPT
 type Query = Readonly<Record<string, string>>;
 
 /** The parameters of a query with these names. */
-export function pick(query: Query, names: readonly string[]): Parameters {
+export function pick(query: Query, names: readonly string[]): PageParameters {
   return Object.fromEntries(
     names.flatMap((name) => (query[name] === undefined ? [] : [[name, query[name]]])),
   );
 }
 
 /** All that a view of cohort months takes from its query. */
-export function cohortStateOf(query: Query): Parameters {
+export function cohortStateOf(query: Query): PageParameters {
   return pick(query, COHORT_STATE_NAMES);
 }
 
@@ -31,7 +31,7 @@ export function cohortStateOf(query: Query): Parameters {
  * What a link to another selection keeps: months, window, the two flags and the vendor, which the link of a vendor's own row
  * replaces.
  */
-export function stateWithoutSelector(query: Query): Parameters {
+export function stateWithoutSelector(query: Query): PageParameters {
   return pick(query, KEPT_NAMES);
 }
 

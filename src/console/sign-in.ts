@@ -3,8 +3,8 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { clientKeyOf } from "../http/client-address.ts";
 import { noteRefusal } from "../http/request-log.ts";
 import type { SignIn } from "../identity/sign-in.ts";
-import type { Desk, Handler, Routes } from "./desk.ts";
-import { attempt, passkeySiteOf, secretOf, sendProblem, showState } from "./desk.ts";
+import type { SessionContext, RouteHandler, Routes } from "./session-context.ts";
+import { attempt, passkeySiteOf, secretOf, sendProblem, showState } from "./session-context.ts";
 import {
   ENROL,
   ENTER,
@@ -14,10 +14,13 @@ import {
   SIGN_IN_LOCALLY,
   TOO_MANY,
   whyRefused,
-} from "./entrance-page.ts";
+} from "./session-pages.ts";
 import { formOf } from "./form-scope.ts";
 import { createMinuteLimit } from "./minute-limit.ts";
 import type { MinuteLimit } from "./minute-limit.ts";
+import { ACTIONS } from "./registry.ts";
+import { findByPath } from "./route.ts";
+import { SENT } from "./target-cookie.ts";
 import type { TargetCookie } from "./target-cookie.ts";
 
 /** That failed, of one address. */
@@ -28,24 +31,24 @@ const AFTER_RECOVERY = "Your earlier passkeys have been removed, and every other
  * The ways in: a passkey, and one-time links, which on https open nothing but the making of a passkey. A sign-in with a
  * passkey asks for its options first.
  */
-export function signInRoutes(desk: Desk, target: TargetCookie): Routes {
-  const { identity, site } = desk;
+export function signInRoutes(context: SessionContext, target: TargetCookie): Routes {
+  const { identity, site } = context;
   const isPublic = site.publicOrigin !== null;
   const answers = createMinuteLimit(MOST_FAILURES_PER_MINUTE);
   const questions = createMinuteLimit(MOST_FAILURES_PER_MINUTE);
   const browserOf = (request: FastifyRequest) => ({
-    oldSessionHash: desk.sessionHashOf(request),
+    oldSessionHash: context.sessionHashOf(request),
     origin: request.clientAddress,
   });
-  const finish = createFinish(desk, target);
+  const finish = createFinish(context, target);
 
-  const byLink: Handler = async (request, reply) => {
+  const byLink: RouteHandler = async (request, reply) => {
     const secret = secretOf(request);
     const passkeySite = passkeySiteOf(request, site);
     if (isPublic && passkeySite === null) return showState(reply, refusedSignIn("rejected", isPublic));
     const credential = formOf(request).get("credential") ?? "";
     const result = await attemptOf(
-      desk,
+      context,
       request,
       answers,
       () => identity.knowsLink(secret),
@@ -58,12 +61,12 @@ export function signInRoutes(desk: Desk, target: TargetCookie): Routes {
     );
     return result === null ? showState(reply, TOO_MANY) : finish(request, reply, result);
   };
-  const byPasskey: Handler = async (request, reply) => {
+  const byPasskey: RouteHandler = async (request, reply) => {
     const passkeySite = passkeySiteOf(request, site);
     if (passkeySite === null) return showState(reply, refusedSignIn("rejected", isPublic));
     const answer = { credential: formOf(request).get("credential") ?? "", site: passkeySite };
     const result = await attemptOf(
-      desk,
+      context,
       request,
       answers,
       () => identity.knowsPasskey({ ...answer, userId: null }),
@@ -71,12 +74,12 @@ export function signInRoutes(desk: Desk, target: TargetCookie): Routes {
     );
     return result === null ? showState(reply, TOO_MANY) : finish(request, reply, result);
   };
-  const enrolmentOptions: Handler = async (request, reply) => {
+  const enrolmentOptions: RouteHandler = async (request, reply) => {
     const passkeySite = passkeySiteOf(request, site);
     if (!isPublic || passkeySite === null) return sendProblem(request, reply, 403, NO_PASSKEYS_HERE);
     const secret = secretOf(request);
     const options = await attemptOf(
-      desk,
+      context,
       request,
       questions,
       () => identity.knowsLink(secret),
@@ -86,7 +89,7 @@ export function signInRoutes(desk: Desk, target: TargetCookie): Routes {
     if ("outcome" in options) return sendProblem(request, reply, 403, whyRefused(options.outcome));
     return reply.send(options);
   };
-  const signatureOptions: Handler = async (request, reply) => {
+  const signatureOptions: RouteHandler = async (request, reply) => {
     const passkeySite = passkeySiteOf(request, site);
     if (passkeySite === null) return sendProblem(request, reply, 403, NO_PASSKEYS_HERE);
     return reply.send(await identity.signatureFor(null, passkeySite));
@@ -99,7 +102,7 @@ export function signInRoutes(desk: Desk, target: TargetCookie): Routes {
     "/enter/options": { post: enrolmentOptions },
     "/sign-in": {
       get: async (request, reply) =>
-        (await desk.signedIn(request)) === null
+        (await context.signedIn(request)) === null
           ? showState(reply, isPublic ? SIGN_IN : SIGN_IN_LOCALLY)
           : reply.redirect("/", 303),
       post: byPasskey,
@@ -111,7 +114,7 @@ export function signInRoutes(desk: Desk, target: TargetCookie): Routes {
 
 /** An attempt that counts for its address. */
 async function attemptOf<Result extends object>(
-  desk: Desk,
+  context: SessionContext,
   request: FastifyRequest,
   limit: MinuteLimit,
   canSucceed: () => Promise<boolean>,
@@ -120,15 +123,28 @@ async function attemptOf<Result extends object>(
   return attempt(limit, {
     request,
     key: clientKeyOf(request.clientAddress),
-    now: desk.now(),
+    now: context.now(),
     canSucceed,
     make,
     hasFailed: (result) => "outcome" in result && result.outcome !== "signed_in",
   });
 }
 
+const NOT_SENT =
+  "You were signed out when you sent the form, so nothing was changed. Fill it in and send it again.";
+
+/** The page of a form of a workspace, by the address that the form was sent to. */
+function formPage(asked: string): string {
+  const [, , shop = "", ...rest] = asked.slice(0, -SENT.length).split("?", 1)[0]?.split("/") ?? [];
+  const found = findByPath(ACTIONS, `/${rest.join("/")}`);
+  const path = (found?.place.page?.path ?? "").replaceAll(/:(\w+)/gu, (_, name: string) =>
+    encodeURIComponent(found?.held[name] ?? ""),
+  );
+  return `/w/${shop}${path}`;
+}
+
 /** What is refused says why to whoever has the link or passkey, and to the log. */
-function createFinish({ site, writeSession, done }: Desk, target: TargetCookie) {
+function createFinish({ site, writeSession, done }: SessionContext, target: TargetCookie) {
   return (request: FastifyRequest, reply: FastifyReply, result: SignIn): FastifyReply => {
     if (result.userId !== null) request.log = request.log.child({ user_id: result.userId });
     if (result.outcome !== "signed_in") {
@@ -139,9 +155,12 @@ function createFinish({ site, writeSession, done }: Desk, target: TargetCookie) 
       return showState(reply, refusedSignIn(result.outcome, site.publicOrigin !== null));
     }
     request.log.info("signed in");
-    const page = target.read(request.headers.cookie);
+    const asked = target.read(request.headers.cookie);
+    const wasSent = asked?.endsWith(SENT) === true;
+    const page = wasSent ? formPage(asked) : asked;
     reply.header("Set-Cookie", writeSession(result.session));
     if (page !== null) reply.header("Set-Cookie", target.clear);
+    if (wasSent) reply.header("Set-Cookie", done.write(NOT_SENT));
     if (result.isRecovery) reply.header("Set-Cookie", done.write(AFTER_RECOVERY));
     return reply.redirect(page ?? "/", 303);
   };

@@ -2,6 +2,8 @@ import { createCookie } from "../http/cookie.ts";
 import { isConsolePath } from "./console-path.ts";
 
 const LIFETIME_SECONDS = 600;
+/** Ends the address of a form that was sent: its page is the target, since the form itself is no page. */
+export const SENT = "#sent";
 
 /** The cookie that keeps which page a person asked for, until they have signed in. */
 export type TargetCookie = {

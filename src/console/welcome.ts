@@ -1,22 +1,86 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { Refusal } from "../control/refusal.ts";
 import { runAction } from "../actions/action.ts";
 import { textInput } from "../actions/field.ts";
+import { Refusal } from "../actions/refusal.ts";
 import { SenderGone } from "../actions/sender.ts";
+import { IMPORTS_PATH, sourcePath } from "../actions/sources/paths.ts";
 import { createWorkspace } from "../actions/workspace/actions.ts";
+import { DEMO_STORE } from "../demo/demo-store-facts.ts";
 import { noteRefusal } from "../http/request-log.ts";
+import type { Membership } from "../identity/identity.ts";
 import type { SignedIn } from "../identity/session.ts";
+import type { Html } from "../lib/html.ts";
+import { html } from "../lib/html.ts";
 import { STATUS } from "./action-outcome.ts";
-import type { Desk, Routes } from "./desk.ts";
 import { formOf } from "./form-scope.ts";
 import { createMinuteLimit, MOST_FORMS_PER_MINUTE, TOO_MANY_FORMS } from "./minute-limit.ts";
 import { actorOf, addressOf } from "./page-call.ts";
 import { sendState } from "./page-send.ts";
 import type { RefusedForm } from "./page.ts";
 import { sendHtml, stateMarkup } from "./send.ts";
-import { IMPORTS_PATH, sourcePath } from "./settings/source-paths.ts";
+import type { SessionContext, Routes } from "./session-context.ts";
 import { forbidden, tooMany } from "./state-page.ts";
-import { welcome } from "./views/welcome.ts";
+import { entries } from "./views/entries.ts";
+import type { FormPlace } from "./views/form.ts";
+import { refusal, textField } from "./views/form.ts";
+
+type Welcome = { memberships: readonly Membership[]; isOperator: boolean };
+
+/** The ways on for somebody who has just come in. */
+function welcome({ memberships, isOperator }: Welcome, place: FormPlace): Html {
+  const demo = memberships.find(({ shop_domain: domain }) => domain === DEMO_STORE.domain);
+  const own = memberships.filter((each) => each !== demo);
+  return html`<h1>Welcome</h1>
+    ${
+      demo !== undefined &&
+      html`<h2>Look around the demo</h2>
+        <p>
+          Two years of a made-up store, with a batch of lamps that keep coming back.
+          <a href="${addressOf(DEMO_STORE.domain, "")}">Open the demo</a>
+        </p>`
+    }
+    ${own.length > 0 && ownWorkspaces(own)}
+    ${isOperator ? createForm(place, own.length > 0) : own.length === 0 && NOBODY}`;
+}
+
+const NOBODY = html`<h2>Bring your own data</h2>
+  <p>
+    That takes a workspace. Whoever runs this installation makes one; an owner of one that exists can invite
+    you.
+  </p>`;
+
+function ownWorkspaces(own: readonly Membership[]): Html {
+  return html`<h2>Your workspaces</h2>
+    ${entries(
+      own.map(({ shop_domain: domain, role }) => ({
+        name: html`<a href="${addressOf(domain, "")}">${domain}</a>`,
+        detail: role,
+      })),
+    )}`;
+}
+
+/** One button for each way on, so that the workspace is made and the way begun at once. */
+function createForm(place: FormPlace, hasOthers: boolean): Html {
+  return html`<h2>${hasOthers ? "Make one more workspace" : "Bring your own data"}</h2>
+    <p>A workspace holds the orders and returns of one shop. You become its owner.</p>
+    ${refusal(place, createWorkspace.name)}
+    <form method="post" action="/welcome">
+      ${textField(place, createWorkspace.name, {
+        name: "domain",
+        label: "The shop’s domain",
+        hint: "Such as shop.example.com. It names the workspace, and stays.",
+      })}
+      ${textField(place, createWorkspace.name, {
+        name: "currency",
+        label: "Its currency",
+        hint: "Three letters, such as EUR. The shop’s own: all money is counted in it.",
+      })}
+      <div class="actions">
+        <button name="way" value="shopify">Connect Shopify</button>
+        <button name="way" value="csv">Upload CSV files</button>
+      </div>
+    </form>`;
+}
 
 const PATH = "/welcome";
 const FORM_LIMIT_BYTES = 2048;
@@ -29,22 +93,22 @@ const WAYS: Readonly<Record<string, string>> = {
 };
 
 /** The page of somebody who has no workspace yet, or wants one more: operators make it there, and become its owner. */
-export function welcomeRoutes(desk: Desk): Routes {
+export function welcomeRoutes(context: SessionContext): Routes {
   const admits = createMinuteLimit(MOST_FORMS_PER_MINUTE);
   return {
     [PATH]: {
       formBytes: FORM_LIMIT_BYTES,
       get: async (request, reply) => {
-        const visitor = await desk.signedIn(request);
-        if (visitor === null) return desk.toSignIn(request, reply);
-        return show(desk, { request, reply, person: visitor.person, status: 200, refusedForm: null });
+        const visitor = await context.signedIn(request);
+        if (visitor === null) return context.toSignIn(request, reply);
+        return show(context, { request, reply, person: visitor.person, status: 200, refusedForm: null });
       },
       post: async (request, reply) => {
-        const visitor = await desk.signedIn(request);
-        if (visitor === null) return desk.toSignIn(request, reply);
+        const visitor = await context.signedIn(request);
+        if (visitor === null) return context.toSignIn(request, reply);
         const { person, sessionHash } = visitor;
-        if (!admits(person.userId, desk.now())) return sendState({ request, reply }, TOO_MANY, null);
-        return create(desk, { request, reply, person, sessionHash });
+        if (!admits(person.userId, context.now())) return sendState({ request, reply }, TOO_MANY, null);
+        return create(context, { request, reply, person, sessionHash });
       },
     },
   };
@@ -53,33 +117,36 @@ export function welcomeRoutes(desk: Desk): Routes {
 type Asked = { request: FastifyRequest; reply: FastifyReply; person: SignedIn };
 
 /** Makes the workspace, and leads to the way on that was chosen. */
-async function create(desk: Desk, asked: Asked & { sessionHash: Buffer }): Promise<FastifyReply> {
+async function create(
+  context: SessionContext,
+  asked: Asked & { sessionHash: Buffer },
+): Promise<FastifyReply> {
   const { request, reply, person, sessionHash } = asked;
   const form = formOf(request);
-  const now = desk.now();
+  const now = context.now();
   const actor = actorOf(person, sessionHash, person.isOperator ? "operator" : "person", request, now);
-  const caller = { database: desk.control.database, actor, now };
+  const caller = { database: context.control.database, actor, now };
   const input = textInput({ domain: form.get("domain") ?? "", currency: form.get("currency") ?? "" });
   try {
     const { result } = await runAction(createWorkspace, caller, input);
     const way = WAYS[form.get("way") ?? ""] ?? "";
     reply.header(
       "Set-Cookie",
-      desk.done.write(`Created the workspace ${result.shop_domain}. You are its owner.`),
+      context.done.write(`Created the workspace ${result.shop_domain}. You are its owner.`),
     );
     return await reply.redirect(addressOf(result.shop_domain, way), 303);
   } catch (error) {
-    if (error instanceof SenderGone) return desk.toSignIn(request, reply);
+    if (error instanceof SenderGone) return context.toSignIn(request, reply);
     if (!(error instanceof Refusal)) throw error;
     noteRefusal(request, error.message);
     if (error.kind === "forbidden") return sendState({ request, reply }, forbidden(error.message), null);
     const refusedForm = { action: createWorkspace.name, values: form, refusal: error };
-    return show(desk, { ...asked, status: STATUS[error.kind], refusedForm });
+    return show(context, { ...asked, status: STATUS[error.kind], refusedForm });
   }
 }
 
 async function show(
-  { identity }: Desk,
+  { identity }: SessionContext,
   shown: Asked & { status: number; refusedForm: RefusedForm | null },
 ): Promise<FastifyReply> {
   const { request, reply, person, status, refusedForm } = shown;

@@ -1,6 +1,7 @@
 import type { Html } from "../lib/html.ts";
 import { html } from "../lib/html.ts";
 import { BATCH_PRODUCT_PLAN, FAMILY_PLANS } from "./assortment.ts";
+import { DEMO_STORE } from "./demo-store-facts.ts";
 
 /** Colours of a drawing: the product's own, a darker one for its lines, a lighter one, and a warm white. */
 type Paint = { fill: string; line: string; light: string; cream: string };
@@ -218,6 +219,20 @@ const SILHOUETTES = {
 
 /** Where a service has the pictures of the demo store; below it `<silhouette>-<colour>.svg`. */
 export const PICTURES_PATH = "/demo/pictures/";
+/** The route of all of them. */
+export const DEMO_PICTURES_ROUTE = `${PICTURES_PATH}*`;
+
+const OWN_ADDRESS = `https://${DEMO_STORE.domain}`;
+
+/** Pictures of the demo store's products, by the path at which this service has them. */
+export function demoPictures(): ReadonlyMap<string, Html> {
+  return new Map([...drawPictures()].map(([name, picture]) => [`${PICTURES_PATH}${name}.svg`, picture]));
+}
+
+/** The path at which this service has an image of the demo store; null = it is another store's image. */
+export function demoPicturePath(imageUrl: string): string | null {
+  return imageUrl.startsWith(`${OWN_ADDRESS}${PICTURES_PATH}`) ? imageUrl.slice(OWN_ADDRESS.length) : null;
+}
 
 /** The colours that the demo store sells, as red, green and blue. */
 const COLOURS: Readonly<Record<string, number>> = {

@@ -41,12 +41,12 @@ function drawsOf(weights: readonly number[]): Record<Fit, WeightedDraw<Reason>> 
   return { smallest: drawOf("too_small"), middle: drawOf(null), largest: drawOf("too_large") };
 }
 
-export type ReturnStatus = "REQUESTED" | "OPEN" | "CLOSED" | "DECLINED" | "CANCELED";
+export type DemoReturnStatus = "REQUESTED" | "OPEN" | "CLOSED" | "DECLINED" | "CANCELED";
 
 /** One return request of an order, as it stands at the end of the store's history. */
 export interface ReturnCase {
   returnId: string;
-  status: ReturnStatus;
+  status: DemoReturnStatus;
   requestedAt: number;
   closedAt: number | null;
   /** Settled by sending another size: closed without any refund. */

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 /** A system user that the server runs as; PostgreSQL refuses to run as root. */
 export type Account = { name: string; uid: number; gid: number };
 
-export type Outcome = { code: number | null; output: string };
+export type ProgramEnd = { code: number | null; output: string };
 
 const accountName = "returns-db";
 
@@ -71,7 +71,7 @@ export async function canEnter(folder: string, account: Account): Promise<boolea
 }
 
 /** Runs a program to its end as the given user; a program that cannot be started has the code null. */
-export function run(program: string, args: string[], account: Account | undefined): Promise<Outcome> {
+export function run(program: string, args: string[], account: Account | undefined): Promise<ProgramEnd> {
   return new Promise((resolve) => {
     // The working folder of this process may be closed to the other user.
     const identity = account === undefined ? {} : { uid: account.uid, gid: account.gid };

@@ -1,16 +1,13 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
-import { startTestService } from "../../tests/support/service.ts";
-import type { TestService } from "../../tests/support/service.ts";
+import { before, describe, test } from "node:test";
+import { service } from "../../tests/support/shared-service.ts";
 import { createTenant, insertRows } from "../../tests/support/tenants.ts";
 import type { Tenant } from "../../tests/support/tenants.ts";
 import { fold } from "../lib/fold.ts";
 
-let service: TestService;
 let tenant: Tenant;
 
 before(async () => {
-  service = await startTestService();
   tenant = await createTenant(service.database);
   const products = [
     ["gid 1", "Crème Brûlée Tee", "Ångström"],
@@ -45,7 +42,6 @@ before(async () => {
     { ...row(3, "Tops", "Tops", ["Tops"]), product_group_type: "family", vendor: null },
   ]);
 });
-after(() => service.stop());
 
 function row(rank: number, label: string, key: string, searched: readonly string[]) {
   return {

@@ -1,15 +1,10 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { makeReportStore } from "../../tests/support/random-report-store.ts";
 import { startReportService } from "../../tests/support/report-service.ts";
-import type { ReportService } from "../../tests/support/report-service.ts";
+import { use } from "../../tests/support/use.ts";
 
-let service: ReportService;
-
-before(async () => {
-  service = await startReportService(makeReportStore(7));
-});
-after(() => service.stop());
+const service = use(() => startReportService(makeReportStore(7)));
 
 const BROKEN_DOWN = [
   {},

@@ -1,21 +1,16 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { compileInput } from "../contract/input.ts";
 import { returnRateLeaderboard as contract } from "../contract/return-rate-leaderboard.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { makeReportStore } from "../../tests/support/random-report-store.ts";
 import { AS_OF, startReportService } from "../../tests/support/report-service.ts";
-import type { ReportService } from "../../tests/support/report-service.ts";
 import { reportWorkspace } from "../../tests/support/report-store.ts";
 import { returnRateLeaderboard } from "./return-rate-leaderboard.ts";
+import { use } from "../../tests/support/use.ts";
 
-let service: ReportService;
+const service = use(() => startReportService(makeReportStore(7)));
 const ask = (parameters: Record<string, unknown>, of?: Workspace) => service.ask(parameters, of);
-
-before(async () => {
-  service = await startReportService(makeReportStore(7));
-});
-after(() => service.stop());
 
 test("M5: the comparison is the summary of as many complete months before", async () => {
   const { data } = await ask({ start_month: "2025-01", end_month: "2025-03" });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { REPORT_SECTIONS } from "../contract/parameters.ts";
 import type { Queryable } from "../store/database.ts";
 import { makeReportStore } from "../../tests/support/random-report-store.ts";
@@ -12,20 +12,15 @@ import {
   reportInput,
   startReportService,
 } from "../../tests/support/report-service.ts";
-import type { ReportService } from "../../tests/support/report-service.ts";
 import { reportWorkspace } from "../../tests/support/report-store.ts";
 import type { StoreLine } from "../../tests/support/report-store.ts";
+import { use } from "../../tests/support/use.ts";
 
 const store = makeReportStore(7);
 const WINDOWS = ["primary", "30d", "90d", "lifetime"] as const;
 
-let service: ReportService;
+const service = use(() => startReportService(store));
 const ask = (parameters: Record<string, unknown>) => service.ask(parameters);
-
-before(async () => {
-  service = await startReportService(store);
-});
-after(() => service.stop());
 
 test("M15: a sale event and each baseline are what a loop over the days' lines counts", async () => {
   const periods = {

@@ -1,25 +1,20 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { report as contract } from "../contract/report.ts";
 import { REFUND_ONLY, UNSPECIFIED } from "../metrics/returned-units.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { makeReportStore } from "../../tests/support/random-report-store.ts";
 import { countReport, countUnmatchedLabels } from "../../tests/support/report-oracle.ts";
 import { AS_OF, WINDOW_DAYS, oracleRequest, startReportService } from "../../tests/support/report-service.ts";
-import type { ReportService } from "../../tests/support/report-service.ts";
 import { reportWorkspace } from "../../tests/support/report-store.ts";
 import type { StoreLine } from "../../tests/support/report-store.ts";
+import { use } from "../../tests/support/use.ts";
 
 const store = makeReportStore(7);
 const WINDOWS = ["primary", "30d", "90d", "lifetime"] as const;
 
-let service: ReportService;
+const service = use(() => startReportService(store));
 const ask = (parameters: Record<string, unknown>, of?: Workspace) => service.ask(parameters, of);
-
-before(async () => {
-  service = await startReportService(store);
-});
-after(() => service.stop());
 
 const isOfProduct = (line: StoreLine, number: number) => line.product_gid === `gid://shop/Product/${number}`;
 const SELECTIONS: {

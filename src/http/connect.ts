@@ -4,7 +4,7 @@ import { html, renderHtml } from "../lib/html.ts";
 import type { Html } from "../lib/html.ts";
 import { newBrowser } from "./browser-cookie.ts";
 import type { BrowserCookie } from "./browser-cookie.ts";
-import type { Surface } from "./server.ts";
+import type { RouteGroup } from "./server.ts";
 
 /** Where the merchant's browser goes next, or one sentence that it shows. */
 export type ConnectReply = { location: string } | ConnectPage;
@@ -36,7 +36,7 @@ const PAGE_HEADERS = {
 } as const;
 
 /** The two pages of an installation. They answer GET alone: a HEAD would use up what may be used once. */
-export function createConnectSurfaces(handlers: ConnectHandlers, cookie: BrowserCookie): Surface[] {
+export function createConnectRoutes(handlers: ConnectHandlers, cookie: BrowserCookie): RouteGroup[] {
   return [
     createPage("/connect/shopify", async (request, reply) => {
       const browser = cookie.read(request.headers.cookie) ?? newBrowser();
@@ -53,7 +53,7 @@ export function createConnectSurfaces(handlers: ConnectHandlers, cookie: Browser
 function createPage(
   path: string,
   handle: (request: FastifyRequest, reply: FastifyReply) => Promise<ConnectReply>,
-): Surface {
+): RouteGroup {
   return {
     path,
     allowedMethods: "GET",

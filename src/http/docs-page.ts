@@ -2,10 +2,10 @@ import { API_VERSION } from "../contract/version.ts";
 import { html } from "../lib/html.ts";
 import type { Html } from "../lib/html.ts";
 
-export type NavigationLink = { href: string; text: string; children?: readonly NavigationLink[] };
-export type NavigationGroup = { title: string; links: readonly NavigationLink[] };
+export type DocsLink = { href: string; text: string; children?: readonly DocsLink[] };
+export type NavigationGroup = { title: string; links: readonly DocsLink[] };
 
-export type Page = {
+export type DocsPage = {
   path: string;
   title: string;
   /** For search engines and previews, one sentence. */
@@ -17,14 +17,14 @@ export type Page = {
   /** A class of the page's own for its layout. */
   layout: "guide" | "reference";
   /** What is read before and after it, at its end. */
-  previous?: NavigationLink | undefined;
-  next?: NavigationLink | undefined;
+  previous?: DocsLink | undefined;
+  next?: DocsLink | undefined;
 };
 
 const REFERENCE_STYLE = html`\n<link rel="stylesheet" href="/docs/assets/reference.css">`;
 
 /** The frame of every page. Nothing in it is inline script or style: the content security policy forbids both. */
-export function renderPage(page: Page): Html {
+export function renderPage(page: DocsPage): Html {
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -60,16 +60,16 @@ ${sectionList(page)}</div>
 `;
 }
 
-function neighbours({ previous, next }: Page): Html | null {
+function neighbours({ previous, next }: DocsPage): Html | null {
   if (previous === undefined && next === undefined) return null;
-  const link = (to: NavigationLink | undefined, relation: "prev" | "next", word: string): Html =>
+  const link = (to: DocsLink | undefined, relation: "prev" | "next", word: string): Html =>
     to === undefined
       ? html`<span></span>`
       : html`<a href="${to.href}" rel="${relation}"><span>${word}</span>${to.text}</a>`;
   return html`<nav class="neighbours" aria-label="Previous and next">${link(previous, "prev", "Previous")}${link(next, "next", "Next")}</nav>\n`;
 }
 
-function sectionList({ sections }: Page): Html | null {
+function sectionList({ sections }: DocsPage): Html | null {
   if (sections.length < 2) return null;
   const links = sections.map(({ id, text }) => html`<li><a href="#${id}">${text}</a></li>`);
   return html`<nav class="sections" aria-label="On this page"><p>On this page</p><ul>${links}</ul></nav>\n`;
@@ -79,8 +79,8 @@ function topLink(href: string, text: string, isCurrent: boolean): Html {
   return html`<a href="${href}"${isCurrent && html` class="current"`}>${text}</a>`;
 }
 
-function navigation({ navigation: groups, path }: Page): Html[] {
-  const link = ({ href, text, children = [] }: NavigationLink): Html => {
+function navigation({ navigation: groups, path }: DocsPage): Html[] {
+  const link = ({ href, text, children = [] }: DocsLink): Html => {
     const inner = children.length > 0 && html`<ul>${children.map(link)}</ul>`;
     return html`<li><a href="${href}"${href === path && html` aria-current="page"`}>${text}</a>${inner}</li>`;
   };

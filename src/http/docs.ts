@@ -14,7 +14,7 @@ import {
   renderDescription,
   tableBlock,
 } from "./docs-markdown.ts";
-import type { NavigationGroup, NavigationLink, Page } from "./docs-page.ts";
+import type { NavigationGroup, DocsLink, DocsPage } from "./docs-page.ts";
 import { renderPage } from "./docs-page.ts";
 import type { JsonSchema } from "./openapi-schemas.ts";
 import type { OpenApiDocument } from "./openapi.ts";
@@ -45,7 +45,7 @@ const EXAMPLE_ADDRESS = "http://127.0.0.1:8080";
 type Place = { path: string; method: string; operation: Operation };
 
 /** The reference's contents, by tag in the order in which the contract names them. */
-function referenceNavigation(document: OpenApiDocument): NavigationLink[] {
+function referenceNavigation(document: OpenApiDocument): DocsLink[] {
   return placesOf(document).map(({ path, operation }) => ({
     href: `/docs/reference#${operation.operationId}`,
     text: path.replace("/api/v1", ""),
@@ -268,7 +268,7 @@ function namedType(type: string, { format, items }: Schema): string {
 type SearchEntry = { href: string; title: string; section: string; text: string };
 
 /** Every section of the guides in reading order, then the endpoints of the reference. */
-function buildSearchIndex(guides: readonly Guide[], endpoints: readonly NavigationLink[]): SearchEntry[] {
+function buildSearchIndex(guides: readonly Guide[], endpoints: readonly DocsLink[]): SearchEntry[] {
   return [
     ...guides.flatMap(({ path, title, render }) =>
       renderHtml(render().body)
@@ -333,7 +333,7 @@ export function createDocs({ hasConsole }: { hasConsole: boolean }) {
   const openApi = buildOpenApi();
   const guides = readGuides();
   const navigation = navigationOf(guides, openApi);
-  const page = (path: string, own: () => Omit<Page, "navigation" | "path">): Document => ({
+  const page = (path: string, own: () => Omit<DocsPage, "navigation" | "path">): Document => ({
     path,
     type: HTML_TYPE,
     body: once(() => renderHtml(renderPage({ ...own(), path, navigation }))),
@@ -364,7 +364,7 @@ export function createDocs({ hasConsole }: { hasConsole: boolean }) {
 function buildDocuments(
   guides: readonly Guide[],
   openApi: OpenApiDocument,
-  page: (path: string, own: () => Omit<Page, "navigation" | "path">) => Document,
+  page: (path: string, own: () => Omit<DocsPage, "navigation" | "path">) => Document,
 ): Document[] {
   const endpoints = referenceNavigation(openApi);
   return [
@@ -422,7 +422,7 @@ function once(make: () => string): () => Buffer {
   return () => (body ??= Buffer.from(make()));
 }
 
-const NOT_FOUND: Omit<Page, "navigation" | "path"> = {
+const NOT_FOUND: Omit<DocsPage, "navigation" | "path"> = {
   title: "Not found",
   description: "There is nothing at this address.",
   body: html`<h1>Not found</h1>
@@ -432,7 +432,7 @@ const NOT_FOUND: Omit<Page, "navigation" | "path"> = {
   layout: "guide",
 };
 
-function linkTo(guide: Guide | undefined): NavigationLink | undefined {
+function linkTo(guide: Guide | undefined): DocsLink | undefined {
   return guide === undefined ? undefined : { href: guide.path, text: guide.title };
 }
 

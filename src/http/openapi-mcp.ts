@@ -1,12 +1,12 @@
 import { TOOLS } from "../contract/tools.ts";
 import examples from "./openapi-examples.json" with { type: "json" };
 import { headerReferences } from "./openapi-responses.ts";
-import type { JsonObject } from "./openapi-schemas.ts";
+import type { JsonMembers } from "./openapi-schemas.ts";
 
 export const MCP_PATH = "/api/v1/mcp";
 
 /** JSON-RPC messages, as the MCP endpoint takes and gives them. */
-export const MCP_SCHEMAS: JsonObject = {
+export const MCP_SCHEMAS: JsonMembers = {
   JsonRpcRequest: {
     type: "object",
     description: "One JSON-RPC 2.0 message; an array of them is refused.",
@@ -66,7 +66,7 @@ export const MCP_SCHEMAS: JsonObject = {
 };
 
 /** The MCP endpoint as an OpenAPI operation; its tools are those of the contract. */
-export function describeMcp(): JsonObject {
+export function describeMcp(): JsonMembers {
   return {
     operationId: "postMcp",
     tags: ["MCP"],
@@ -134,7 +134,7 @@ const errorAnswer = (
   code: number,
   message: string,
   options: { hasQuota?: boolean; others?: string[] } = {},
-): JsonObject => ({
+): JsonMembers => ({
   description,
   headers: headerReferences({ hasQuota: options.hasQuota === true, others: options.others ?? [] }),
   content: {
@@ -145,7 +145,7 @@ const errorAnswer = (
   },
 });
 
-const RESPONSES: JsonObject = {
+const RESPONSES: JsonMembers = {
   "200": {
     description: "The answer to a request; a tool's refusal and an unknown method are answers too.",
     headers: headerReferences({ hasQuota: true }),

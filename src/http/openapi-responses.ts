@@ -3,21 +3,21 @@ import { ERROR_STATUS } from "../contract/errors.ts";
 import type { ErrorCode } from "../contract/errors.ts";
 import { COMMON_HEADERS } from "./headers.ts";
 import examples from "./openapi-examples.json" with { type: "json" };
-import type { JsonObject } from "./openapi-schemas.ts";
+import type { JsonMembers } from "./openapi-schemas.ts";
 
-const text = (description: string, example?: string): JsonObject => ({
+const text = (description: string, example?: string): JsonMembers => ({
   description,
   schema: { type: "string" },
   ...(example === undefined ? {} : { example }),
 });
-const fixed = (name: keyof typeof COMMON_HEADERS, description: string): JsonObject => ({
+const fixed = (name: keyof typeof COMMON_HEADERS, description: string): JsonMembers => ({
   description,
   required: true,
   schema: { type: "string", const: COMMON_HEADERS[name] },
 });
 
 /** Every header of the contract, by its name on the wire. */
-export const HEADERS: Readonly<Record<string, JsonObject>> = {
+export const HEADERS: Readonly<Record<string, JsonMembers>> = {
   "Cache-Control": fixed("Cache-Control", "No copy may be kept."),
   "CDN-Cache-Control": fixed("CDN-Cache-Control", "No copy may be kept by a CDN."),
   "Edge-CDN-Cache-Control": fixed("Edge-CDN-Cache-Control", "The same under a name that CDN vendors vary."),
@@ -75,13 +75,13 @@ const COMMON = [...Object.keys(COMMON_HEADERS), "X-Request-ID"];
 const QUOTA = Object.keys(HEADERS).filter((name) => name.startsWith("X-RateLimit-"));
 
 /** References to the headers of an answer: common ones, those of the quota where they are sent, and others. */
-export function headerReferences(options: { hasQuota: boolean; others?: readonly string[] }): JsonObject {
+export function headerReferences(options: { hasQuota: boolean; others?: readonly string[] }): JsonMembers {
   const names = [...COMMON, ...(options.hasQuota ? QUOTA : []), ...(options.others ?? [])];
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 
 /** The body of every refusal. */
-export const ERROR_SCHEMA: JsonObject = {
+export const ERROR_SCHEMA: JsonMembers = {
   type: "object",
   description: "The body of every error.",
   required: ["error"],
@@ -150,7 +150,7 @@ const REFUSALS: readonly { code: ErrorCode; when: string; hasQuota: boolean; oth
 const BODIES: Readonly<Record<string, unknown>> = examples.errors;
 
 /** The shared refusals as components. */
-export function errorResponses(): JsonObject {
+export function errorResponses(): JsonMembers {
   return Object.fromEntries(
     REFUSALS.map(({ code, when, hasQuota, others = [] }) => [
       pascalCase(code),
@@ -169,7 +169,7 @@ export function errorResponses(): JsonObject {
 }
 
 /** References to the shared refusals, by status. */
-export function errorReferences(): JsonObject {
+export function errorReferences(): JsonMembers {
   return Object.fromEntries(
     REFUSALS.map(({ code }) => [
       String(ERROR_STATUS[code]),

@@ -95,10 +95,10 @@ function describeField(component: string, name: string): string | undefined {
   return FIELDS[`${component}.${name}`] ?? FIELDS[name];
 }
 
-export type JsonObject = { [member: string]: unknown };
+export type JsonMembers = { [member: string]: unknown };
 
 /** What the document's own words need of a JSON Schema; the rest is passed on. */
-export type JsonSchema = JsonObject & {
+export type JsonSchema = JsonMembers & {
   type?: string | string[];
   description?: string;
   enum?: unknown[];

@@ -13,16 +13,16 @@ import {
   headerReferences,
 } from "./openapi-responses.ts";
 import { responseSchemas, plainSchema } from "./openapi-schemas.ts";
-import type { JsonObject, JsonSchema } from "./openapi-schemas.ts";
+import type { JsonMembers, JsonSchema } from "./openapi-schemas.ts";
 
 export type OpenApiDocument = {
   openapi: string;
-  info: JsonObject & { title: string; version: string; description: string };
-  servers: JsonObject[];
+  info: JsonMembers & { title: string; version: string; description: string };
+  servers: JsonMembers[];
   tags: { name: string; description: string }[];
-  security: JsonObject[];
-  paths: Record<string, Record<string, JsonObject>>;
-  components: Record<string, JsonObject>;
+  security: JsonMembers[];
+  paths: Record<string, Record<string, JsonMembers>>;
+  components: Record<string, JsonMembers>;
 };
 
 /** The whole API as an OpenAPI 3.1 document: a loop over the contract. */
@@ -57,7 +57,7 @@ export function buildOpenApi(): OpenApiDocument {
   };
 }
 
-const BEARER: JsonObject = {
+const BEARER: JsonMembers = {
   type: "http",
   scheme: "bearer",
   description: `A token of one workspace, \`rta_live_…\`. Scopes: ${scopesText()}. Each operation names the one it needs.`,
@@ -97,7 +97,7 @@ const MONTHS_TEXT =
 const ANSWERS: Readonly<Record<string, unknown>> = examples.endpoints;
 
 /** The OpenAPI operation of an endpoint, named like its tool, or like itself where it has none. */
-function describeOperation(endpoint: Endpoint): JsonObject {
+function describeOperation(endpoint: Endpoint): JsonMembers {
   return {
     operationId: camelCase(endpoint.tool?.name ?? endpoint.name),
     tags: [endpoint.tag],
@@ -119,7 +119,7 @@ function descriptionOf({ description, parameters, scope, entitlements }: Endpoin
   ].join("\n\n");
 }
 
-function describeParameters({ parameters, example }: Endpoint): JsonObject[] {
+function describeParameters({ parameters, example }: Endpoint): JsonMembers[] {
   const given = new URLSearchParams(example);
   return listParameters(parameters).map(({ name, schema, isRequired }) => {
     const { description, ...rest } = plainSchema(schema as JsonSchema);
@@ -140,7 +140,7 @@ function typedExample(schema: JsonSchema, example: string): unknown {
   return schema.type === "boolean" ? example === "true" : example;
 }
 
-function describeAnswer(endpoint: Endpoint): JsonObject {
+function describeAnswer(endpoint: Endpoint): JsonMembers {
   const example = ANSWERS[endpoint.name];
   if (endpoint.response === null) {
     return {

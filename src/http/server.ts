@@ -19,7 +19,7 @@ import { parseQueryString } from "./query-string.ts";
 import { createRequestLine, createRequestLog, PROBE_ROUTES } from "./request-log.ts";
 
 /** A route beside the REST endpoints, with answers of its own form. */
-export type Surface = {
+export type RouteGroup = {
   /** A path that ends in `/*` stands for all that begin with what is before the star. */
   path: string;
   allowedMethods: string;
@@ -28,7 +28,7 @@ export type Surface = {
 
 export type ServerOptions = {
   operations: readonly Operation[];
-  surfaces: readonly Surface[];
+  surfaces: readonly RouteGroup[];
   logger: FastifyBaseLogger;
   metrics: HttpMetrics;
   /** What the token of a request whose path cannot be read has used of its plan; null = unknown or unlimited. */

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { ErrorCode } from "../contract/errors.ts";
 import { sendError, sendRefusal } from "./answer.ts";
 import { noteRefusal } from "./request-log.ts";
-import type { Surface } from "./server.ts";
+import type { RouteGroup } from "./server.ts";
 
 /** A delivery as it arrived. Header names are in lower case; the body is what a signature is over. */
 export type ReceivedWebhook = { headers: Readonly<Record<string, string>>; body: Buffer };
@@ -36,10 +36,10 @@ const CODES = {
 } as const;
 
 /** The store platform's webhooks: one path for every shop and topic. `onRefused` gets each refusal's status. */
-export function createWebhookSurface(
+export function createWebhookRoute(
   receive: (webhook: ReceivedWebhook) => Promise<WebhookReply>,
   onRefused: (status: number) => void,
-): Surface {
+): RouteGroup {
   const intake = openIntake();
   return {
     path: PATH,

@@ -14,14 +14,14 @@ const VERSIONS: ReadonlySet<unknown> = new Set([DEFAULT_VERSION, "2025-11-25"]);
 export const CAPABILITIES = { tools: {} } as const;
 export const SERVER_INFO = { name: "returns-analytics", title: SERVER_TITLE, version: API_VERSION } as const;
 
-export type Outcome = { resultText: string } | { error: RpcError };
+export type MethodOutcome = { resultText: string } | { error: RpcError };
 
 /** What differs between the protocol's revisions. */
 export type Revision = {
   /** What is wrong with a message before its method is looked at, answered with HTTP 400; null = nothing. */
   refuse: (headers: IncomingHttpHeaders, message: Message) => RpcError | null;
   /** By name, what answers a request that was not refused and that no tool has to run for. */
-  methods: ReadonlyMap<string, (params: JsonObject) => Outcome>;
+  methods: ReadonlyMap<string, (params: JsonObject) => MethodOutcome>;
   unknownMethod: { status: 200 | 404; message: string };
   /** The JSON of a result, from the JSON that 2025-06-18 gives. */
   resultText: (resultText: string) => string;
@@ -54,14 +54,14 @@ function refuseVersion(headers: IncomingHttpHeaders, message: Message): RpcError
   return { code: INVALID_REQUEST, message: reason };
 }
 
-export function runMethod({ methods, unknownMethod }: Revision, { method, params }: Request): Outcome {
+export function runMethod({ methods, unknownMethod }: Revision, { method, params }: Request): MethodOutcome {
   const run = methods.get(method);
   if (run === undefined) return refused(METHOD_NOT_FOUND, unknownMethod.message);
   return isObject(params) ? run(params) : refused(INVALID_PARAMS, "params must be an object.");
 }
 
 /** Every version is answered with one of ours: the client decides whether to go on. */
-function initialize(params: JsonObject): Outcome {
+function initialize(params: JsonObject): MethodOutcome {
   const asked = params["protocolVersion"];
   return {
     resultText: JSON.stringify({
@@ -75,14 +75,14 @@ function initialize(params: JsonObject): Outcome {
 
 const TOOL_LIST = JSON.stringify({ tools: TOOLS });
 
-export function listTools(params: JsonObject): Outcome {
+export function listTools(params: JsonObject): MethodOutcome {
   const { cursor } = params;
   if (cursor === undefined || cursor === null) return { resultText: TOOL_LIST };
   return refused(INVALID_PARAMS, "tools/list answers on one page: there is no cursor to send.");
 }
 
 /** A well-formed call of a known tool never comes here. */
-export function refuseCall(params: JsonObject): Outcome {
+export function refuseCall(params: JsonObject): MethodOutcome {
   const { name } = params;
   if (typeof name !== "string") return refused(INVALID_PARAMS, "name must be the name of a tool.");
   const names = TOOLS.map((tool) => tool.name);
@@ -91,6 +91,6 @@ export function refuseCall(params: JsonObject): Outcome {
     : refused(INVALID_PARAMS, `Unknown tool; the tools are ${names.join(", ")}.`);
 }
 
-function refused(code: number, message: string): Outcome {
+function refused(code: number, message: string): MethodOutcome {
   return { error: { code, message } };
 }

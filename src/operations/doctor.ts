@@ -1,10 +1,10 @@
 import { lstatSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { DEMO_TOKEN_PREFIX } from "../control/demo.ts";
-import type { SecretPlace } from "../control/installation-secret.ts";
-import { describeSecret } from "../control/installation-secret.ts";
-import { retentionText } from "../control/retention.ts";
-import { needsMigration, readSchemaLevel, schemaProblem } from "../control/schema.ts";
+import { DEMO_TOKEN_PREFIX } from "../demo/demo-workspace.ts";
+import { describeSecret } from "../actions/installation/secrets.ts";
+import type { SecretPlace } from "../actions/installation/secrets.ts";
+import { retentionText } from "../lib/retention.ts";
+import { needsMigration, readSchemaLevel, schemaProblem } from "../actions/installation/schema.ts";
 import { distanceText } from "../lib/relative-time.ts";
 import { staleForMs } from "../metrics/staleness.ts";
 import type { Queryable } from "../store/database.ts";
@@ -18,7 +18,7 @@ import type { ConnectionHealthRow } from "../store/queries/worker-health.ts";
 import { connectionHealth, countWorkers } from "../store/queries/worker-health.ts";
 import type { WorkspaceHealthRow } from "../store/queries/workspace-directory.ts";
 import { workspaceHealth } from "../store/queries/workspace-directory.ts";
-import type { Retention } from "../store/retention.ts";
+import type { Retention } from "../lib/retention.ts";
 import { seesWorkers } from "../store/worker-session.ts";
 import { PINNED_APIS } from "../sync/connectors/sources.ts";
 

@@ -2,13 +2,13 @@ import type { Queryable } from "./database.ts";
 import { findExcessRight, findLogin, findMissingRight, mayCall } from "./queries/roles.ts";
 import type { LoginRow, RightValues } from "./queries/roles.ts";
 import { FUNCTIONS, groupOf, ROLES, TABLE_RIGHTS, TABLES_WITH_RIGHTS } from "./role-rights.ts";
-import type { Role } from "./role-rights.ts";
+import type { DatabaseRole } from "./role-rights.ts";
 
-export type RoleDatabases = Readonly<Partial<Record<Role, Queryable>>>;
+export type RoleDatabases = Readonly<Partial<Record<DatabaseRole, Queryable>>>;
 
 export type LoginCheck = {
   /** The option that names a role's login. */
-  nameOf: (role: Role) => string;
+  nameOf: (role: DatabaseRole) => string;
   hasCitus: boolean;
   /** A newer version has migrated the database, and may have given a role more. */
   isAhead: boolean;
@@ -22,7 +22,7 @@ export async function findLoginProblem(
   databases: RoleDatabases,
   { nameOf, hasCitus, isAhead }: LoginCheck,
 ): Promise<string | null> {
-  const logins: [Role, LoginRow][] = [];
+  const logins: [DatabaseRole, LoginRow][] = [];
   for (const role of ROLES) {
     const database = databases[role];
     if (database === undefined) continue;
@@ -40,16 +40,16 @@ export async function findLoginProblem(
   return `${nameOf(first[0])} and ${nameOf(other[0])} name different databases: give all of them the same one.`;
 }
 
-const only = (role: Role): string => `grant it ${groupOf(role)} and nothing more`;
+const only = (role: DatabaseRole): string => `grant it ${groupOf(role)} and nothing more`;
 
-function findFault(role: Role, login: LoginRow): string | null {
+function findFault(role: DatabaseRole, login: LoginRow): string | null {
   if (login.is_replica) return "connects to a replica: name the primary, whose data is current";
   if (login.is_privileged)
     return `is a superuser, or has another attribute of an administrator: ${only(role)}`;
   return login.may_create ? `may create tables: ${only(role)}` : null;
 }
 
-async function findExcess(database: Queryable, role: Role): Promise<string | null> {
+async function findExcess(database: Queryable, role: DatabaseRole): Promise<string | null> {
   const excess = await findExcessRight(database, ...valuesOf(role), TABLES_WITH_RIGHTS);
   if (excess !== null) return `has the right to ${excess.privilege} on ${excess.table_name}: ${only(role)}`;
   for (const [name, caller] of Object.entries(FUNCTIONS)) {
@@ -58,7 +58,7 @@ async function findExcess(database: Queryable, role: Role): Promise<string | nul
   return null;
 }
 
-async function findLack(database: Queryable, role: Role): Promise<string | null> {
+async function findLack(database: Queryable, role: DatabaseRole): Promise<string | null> {
   const remedy = `grant it ${groupOf(role)}, and run "./returns migrate" as the owner`;
   const missing = await findMissingRight(database, ...valuesOf(role));
   if (missing !== null) return `lacks the right to ${missing.privilege} on ${missing.table_name}: ${remedy}`;
@@ -68,7 +68,7 @@ async function findLack(database: Queryable, role: Role): Promise<string | null>
   return null;
 }
 
-function valuesOf(role: Role): RightValues {
+function valuesOf(role: DatabaseRole): RightValues {
   const rights = TABLE_RIGHTS.filter((right) => right.role === role).flatMap(
     ({ table, privilege, columns }) => (columns ?? [null]).map((column) => ({ table, privilege, column })),
   );

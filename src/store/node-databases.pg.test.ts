@@ -16,15 +16,15 @@ const STRANGER = 2;
 const RETRY_MS = 100;
 
 let testDatabase: TestDatabase;
-let entrance: Database;
+let coordinator: Database;
 let nodes: NodeDatabases;
 before(async () => {
   testDatabase = await createTestDatabase();
   const { url } = testDatabase;
   if (!isCitus()) await pretendNodes(url);
-  entrance = openConnections(url, { applicationName: "test-entrance", maxConnections: 2 });
+  coordinator = openConnections(url, { applicationName: "test-coordinator", maxConnections: 2 });
   nodes = openNodeDatabases({
-    entrance,
+    coordinator,
     url,
     open: (nodeUrl) => openConnections(nodeUrl, { applicationName: "test-node" }),
     retryMs: RETRY_MS,
@@ -32,7 +32,7 @@ before(async () => {
 });
 after(async () => {
   await nodes.close();
-  await entrance.close();
+  await coordinator.close();
   await testDatabase.drop();
 });
 
@@ -57,28 +57,28 @@ async function nameOf(database: Queryable): Promise<string | undefined> {
 
 /** Asks again until the node answers for itself; the test's own limit ends a wait in vain. */
 async function untilDirect(): Promise<void> {
-  while (nodes.of(NODE) === entrance) await sleep(RETRY_MS / 10);
+  while (nodes.of(NODE) === coordinator) await sleep(RETRY_MS / 10);
 }
 
-test("the entrance answers for a node until the node has answered itself", async () => {
-  assert.equal(nodes.of(NODE), entrance);
+test("the coordinator answers for a node until the node has answered itself", async () => {
+  assert.equal(nodes.of(NODE), coordinator);
   await untilDirect();
   assert.equal(await nameOf(nodes.of(NODE)), "test-node");
 });
 
-test("a node whose connection is lost is left to the entrance, then tried again", async () => {
+test("a node whose connection is lost is left to the coordinator, then tried again", async () => {
   await untilDirect();
   const lost = nodes.of(NODE);
   const text = "select pg_terminate_backend(pg_backend_pid())";
   await assert.rejects(lost.rows({ name: "end_connection", text }, []));
-  assert.equal(nodes.of(NODE), entrance);
+  assert.equal(nodes.of(NODE), coordinator);
   await untilDirect();
   assert.equal(await nameOf(nodes.of(NODE)), "test-node");
 });
 
-test("a node that the catalogue does not name stays with the entrance", async () => {
+test("a node that the catalogue does not name stays with the coordinator", async () => {
   for (let tries = 0; tries < 3; tries += 1) {
-    assert.equal(nodes.of(UNKNOWN_NODE), entrance);
+    assert.equal(nodes.of(UNKNOWN_NODE), coordinator);
     await sleep(RETRY_MS);
   }
 });
@@ -89,7 +89,7 @@ test("an address at which another node answers is not used", async (context) => 
     return;
   }
   for (let tries = 0; tries < 3; tries += 1) {
-    assert.equal(nodes.of(STRANGER), entrance);
+    assert.equal(nodes.of(STRANGER), coordinator);
     await sleep(RETRY_MS);
   }
 });

@@ -3,15 +3,15 @@ import type { Database, Queryable } from "./database.ts";
 
 /** Connections straight to the nodes of a Citus cluster, for statements that one node answers whole. */
 export type NodeDatabases = {
-  /** The node's own connections; the entrance's until the node has answered, and for a while after it failed. */
+  /** The node's own connections; the coordinator's until the node has answered, and for a while after it failed. */
   of(this: void, node: number): Queryable;
   close(): Promise<void>;
 };
 
 export type NodeDatabasesOptions = {
   /** Where the service connects: it passes on what is for another node. */
-  entrance: Queryable;
-  /** The address of the entrance; the nodes have its user, password and database. */
+  coordinator: Queryable;
+  /** The address of the coordinator; the nodes have its user, password and database. */
   url: string;
   open: (url: string) => Database;
   /** 60000 by default. */
@@ -23,12 +23,12 @@ type Node = { database: Database | null; isTrying: boolean; triedMs: number };
 const RETRY_MS = 60_000;
 
 /**
- * Opens connections to a node when it is first asked for. No request waits for that: the entrance serves it until the node
- * has answered. A node that fails, or that servers cannot reach, is left to the entrance and tried again after `retryMs`,
+ * Opens connections to a node when it is first asked for. No request waits for that: the coordinator serves it until the node
+ * has answered. A node that fails, or that servers cannot reach, is left to the coordinator and tried again after `retryMs`,
  * at the address that the cluster's catalogue names then.
  */
 export function openNodeDatabases(options: NodeDatabasesOptions): NodeDatabases {
-  const { entrance, retryMs = RETRY_MS } = options;
+  const { coordinator, retryMs = RETRY_MS } = options;
   const nodes = new Map<number, Node>();
   const closing = new Set<Promise<void>>();
   let isClosed = false;
@@ -61,7 +61,7 @@ export function openNodeDatabases(options: NodeDatabasesOptions): NodeDatabases 
     of: (key) => {
       const node = nodeOf(key);
       const { database } = node;
-      if (database === null) return entrance;
+      if (database === null) return coordinator;
       return {
         rows: <Row>(...asked: Parameters<Queryable["rows"]>) =>
           database.rows<Row>(...asked).catch((error: unknown) => {
@@ -79,8 +79,8 @@ export function openNodeDatabases(options: NodeDatabasesOptions): NodeDatabases 
 }
 
 /** Throws unless the address that the catalogue names leads to that node. */
-async function openNode({ entrance, url, open }: NodeDatabasesOptions, key: number): Promise<Database> {
-  const { host, port } = await findNodePlace(entrance, key);
+async function openNode({ coordinator, url, open }: NodeDatabasesOptions, key: number): Promise<Database> {
+  const { host, port } = await findNodePlace(coordinator, key);
   const database = open(urlOfNode(url, host, port));
   try {
     if (await isOnNode(database, key)) return database;

@@ -3,14 +3,14 @@
  * group roles without a login (deploy/roles.sql), of which logins are members.
  */
 export const ROLES = ["worker", "admission", "reader"] as const;
-export type Role = (typeof ROLES)[number];
+export type DatabaseRole = (typeof ROLES)[number];
 
-export function groupOf(role: Role): string {
+export function groupOf(role: DatabaseRole): string {
   return `returns_${role}`;
 }
 
 /** The login that the service makes for itself on the embedded database. */
-export function loginOf(role: Role): string {
+export function loginOf(role: DatabaseRole): string {
   return `returns_login_${role}`;
 }
 
@@ -116,7 +116,7 @@ const TABLES: Readonly<Record<string, Line>> = {
 };
 
 /** Functions that run with the owner's rights, and the role that may call each. No other function writes. */
-export const FUNCTIONS: Readonly<Record<string, Role>> = {
+export const FUNCTIONS: Readonly<Record<string, DatabaseRole>> = {
   admit_callers: "admission",
   analyze_shop: "worker",
 };
@@ -125,14 +125,14 @@ export const FUNCTIONS: Readonly<Record<string, Role>> = {
  * Every sequence but that of `schema_migration`. A backup by the worker's login would leave out those that it has no right
  * to; identity columns need none.
  */
-export const SEQUENCES: Readonly<Record<string, Role>> = {
+export const SEQUENCES: Readonly<Record<string, DatabaseRole>> = {
   shop_directory_shop_key_seq: "worker",
   sync_record_record_number_seq: "worker",
 };
 
 /** What a role may do with one table; `columns`: null = the whole table. */
 export type TableRight = {
-  role: Role;
+  role: DatabaseRole;
   table: string;
   privilege: Privilege;
   columns: readonly string[] | null;

@@ -11,7 +11,7 @@ import {
   TABLE_RIGHTS,
   TABLES_WITH_RIGHTS,
 } from "./role-rights.ts";
-import type { Role } from "./role-rights.ts";
+import type { DatabaseRole } from "./role-rights.ts";
 
 /**
  * The statements that give the group roles of this server the rights of `role-rights.ts`, and nobody else more than that;
@@ -36,7 +36,7 @@ export async function applyRoles(connection: Connection): Promise<void> {
 }
 
 /** Temporary tables and large objects are open to everybody by default, and tables in databases of before PostgreSQL 15. */
-function planDatabase(state: DatabaseStateRow, roles: readonly Role[]): string[] {
+function planDatabase(state: DatabaseStateRow, roles: readonly DatabaseRole[]): string[] {
   const { database_name: name, temporary_is_open: temporaryIsOpen } = state;
   const statements: string[] = state.outside_schema.map(
     (group) => `grant usage on schema public to ${group}`,
@@ -55,7 +55,7 @@ function planDatabase(state: DatabaseStateRow, roles: readonly Role[]): string[]
 }
 
 /** A role whose rights with a table differ loses all of them there, and gets the right ones. */
-async function planTables(database: Queryable, roles: readonly Role[]): Promise<string[]> {
+async function planTables(database: Queryable, roles: readonly DatabaseRole[]): Promise<string[]> {
   const names = [...TABLES_WITH_RIGHTS, ...Object.keys(SEQUENCES)];
   const columnsOf = new Map(
     (await listColumns(database, names)).map((found) => [found.table_name, found.columns]),
@@ -80,11 +80,11 @@ async function planTables(database: Queryable, roles: readonly Role[]): Promise<
 
 /** Of the tables, sequences and columns that are there. */
 function listWanted(
-  roles: readonly Role[],
+  roles: readonly DatabaseRole[],
   columnsOf: ReadonlyMap<string, readonly string[]>,
 ): HeldRightRow[] {
   const wanted: HeldRightRow[] = [];
-  const add = (role: Role, table: string, privilege: string, column: string | null): void => {
+  const add = (role: DatabaseRole, table: string, privilege: string, column: string | null): void => {
     const present = columnsOf.get(table);
     if (!roles.includes(role) || present === undefined) return;
     if (column !== null && !present.includes(column)) return;
@@ -108,9 +108,9 @@ function textOf(rights: readonly HeldRightRow[]): string {
     .join();
 }
 
-function planFunction(found: FunctionStateRow, roles: readonly Role[]): string[] {
+function planFunction(found: FunctionStateRow, roles: readonly DatabaseRole[]): string[] {
   const { name, signature, callers } = found;
-  const role = FUNCTIONS[name] as Role;
+  const role = FUNCTIONS[name] as DatabaseRole;
   const statements: string[] = [];
   if (!found.is_safe) {
     statements.push(
@@ -135,7 +135,10 @@ const LOGINS_LOCK = 7_382_015;
  * Makes the group roles and a login in each, on a server of the service's own, unless they are there. Two processes may do
  * this at once.
  */
-export async function createLogins(database: Database, passwordOf: (role: Role) => string): Promise<void> {
+export async function createLogins(
+  database: Database,
+  passwordOf: (role: DatabaseRole) => string,
+): Promise<void> {
   const wanted = ROLES.flatMap((role) => [groupOf(role), loginOf(role)]);
   if ((await listRoles(database, wanted)).length === wanted.length) return;
   await database.transaction(async (connection) => {
@@ -153,6 +156,6 @@ export async function createLogins(database: Database, passwordOf: (role: Role) 
 }
 
 /** The same database, as the login of a role. */
-export function loginUrl(url: string, role: Role, password: string): string {
+export function loginUrl(url: string, role: DatabaseRole, password: string): string {
   return Object.assign(new URL(url), { username: loginOf(role), password }).href;
 }

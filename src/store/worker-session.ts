@@ -5,16 +5,16 @@ import { claimKey, WORKER_APPLICATION } from "./queries/worker-health.ts";
 import { streamOf } from "./silent-connections.ts";
 
 /** A source of one shop. */
-export type SourcePlace = { shopKey: number; source: string };
+export type SourceKey = { shopKey: number; source: string };
 
 /** A worker's own connection. What it claims is the worker's as long as it lasts: it ends with the process. */
 export type WorkerSession = {
   /** Aborted when the connection breaks: other workers may claim the same from then on. */
   lost: AbortSignal;
   /** Takes the right to run sources, in this order, up to so many; returns those that no other session has. */
-  claim(places: readonly SourcePlace[], most: number): Promise<SourcePlace[]>;
+  claim(places: readonly SourceKey[], most: number): Promise<SourceKey[]>;
   /** Gives a claim back; nothing when the connection is broken. */
-  release(place: SourcePlace): Promise<void>;
+  release(place: SourceKey): Promise<void>;
   close(): Promise<void>;
 };
 
@@ -58,7 +58,7 @@ export async function openWorkerSession(databaseUrl: string): Promise<WorkerSess
     lost: lost.signal,
     claim: async (places, most) => {
       const values = [places.map(({ shopKey }) => shopKey), places.map(({ source }) => source), most];
-      return (await client.query<SourcePlace>(CLAIM, values)).rows;
+      return (await client.query<SourceKey>(CLAIM, values)).rows;
     },
     release: async ({ shopKey, source }) => {
       await client.query(RELEASE, [shopKey, source]).catch(lose);

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { csv, startImportShop } from "../../tests/support/import-shop.ts";
-import type { FolderFiles, ImportShop } from "../../tests/support/import-shop.ts";
+import type { FolderFiles } from "../../tests/support/import-shop.ts";
+import { use } from "../../tests/support/use.ts";
 
 const LINES = csv(
   "order_id,line_id,ordered_at,product_id,variant_id,sku,title,vendor,units",
@@ -12,13 +13,7 @@ const LINES = csv(
 );
 const NO_LINES = { "order_lines.csv": csv("order_id,line_id,ordered_at,units") };
 
-let shop: ImportShop;
-
-before(async () => {
-  shop = await startImportShop();
-});
-
-after(() => shop.stop());
+const shop = use(startImportShop);
 
 test("products and SKUs that only lines name carry title and vendor of the latest line that has one", async () => {
   const shopKey = await openWith({ "order_lines.csv": LINES });

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { csv, startImportShop } from "../../tests/support/import-shop.ts";
-import type { FolderFiles, ImportShop } from "../../tests/support/import-shop.ts";
+import type { FolderFiles } from "../../tests/support/import-shop.ts";
 import { rebuildWorkspace } from "./rebuild.ts";
+import { use } from "../../tests/support/use.ts";
 
 /** A run rolls up the months whose facts it changed; what it must reach is what a rebuild of everything gives. */
 
@@ -94,13 +95,7 @@ const CHANGES: Readonly<Record<string, FolderFiles>> = {
   },
 };
 
-let shop: ImportShop;
-
-before(async () => {
-  shop = await startImportShop();
-});
-
-after(() => shop.stop());
+const shop = use(startImportShop);
 
 async function openStore(): Promise<number> {
   const shopKey = await shop.open();

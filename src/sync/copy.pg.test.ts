@@ -1,16 +1,10 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { startImportShop } from "../../tests/support/import-shop.ts";
-import type { ImportShop } from "../../tests/support/import-shop.ts";
 import { openCopyBuffer } from "./copy.ts";
+import { use } from "../../tests/support/use.ts";
 
-let shop: ImportShop;
-
-before(async () => {
-  shop = await startImportShop();
-});
-
-after(() => shop.stop());
+const shop = use(startImportShop);
 
 test("a repeated key in a COPY has its SQLSTATE, also on the way from a node", async () => {
   const shopKey = await shop.open();

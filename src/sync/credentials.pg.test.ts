@@ -1,25 +1,21 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { openControlDatabase } from "../../tests/support/control.ts";
-import type { ControlDatabase } from "../../tests/support/control.ts";
-import { openTestPool } from "../../tests/support/service.ts";
 import { createTenant } from "../../tests/support/tenants.ts";
 import { putConnection } from "../store/queries/data-source.ts";
 import { SourceRefused } from "./connector.ts";
 import type { Credentials } from "./connector.ts";
 import { openCredentials, sealSecrets } from "./credentials.ts";
+import { before, use } from "../../tests/support/use.ts";
 
 const sealingKey = Buffer.alloc(32, 7);
 const source = "shopify";
 
-let control: ControlDatabase;
+const control = use(openControlDatabase);
 let shopKey: number;
 before(async () => {
-  control = await openControlDatabase();
-  const pool = openTestPool(control.url);
-  ({ shopKey } = await createTenant(pool));
-  await pool.end();
+  ({ shopKey } = await createTenant(control.pool));
   await putConnection(control.database, {
     shopKey,
     source,
@@ -28,7 +24,6 @@ before(async () => {
     sealedCredentials: sealSecrets({ sealingKey, shopKey, source }, { accessToken: "first-secret" }),
   });
 });
-after(() => control.stop());
 
 const open = (key = sealingKey): Credentials =>
   openCredentials({ database: control.database, sealingKey: key, shopKey, source });

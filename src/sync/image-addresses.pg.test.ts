@@ -1,15 +1,11 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { csv, startImportShop } from "../../tests/support/import-shop.ts";
-import type { ImportShop } from "../../tests/support/import-shop.ts";
 import { NO_ANOMALIES } from "./connectors/shopify/map/map-order.ts";
 import { notesOf } from "./connectors/shopify/notes.ts";
+import { use } from "../../tests/support/use.ts";
 
-let shop: ImportShop;
-before(async () => {
-  shop = await startImportShop();
-});
-after(() => shop.stop());
+const shop = use(startImportShop);
 
 const ADDRESSES = [
   ["p1", "https://images.example/1.jpg", true],

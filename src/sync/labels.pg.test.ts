@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { redactOrders } from "../store/queries/order-document.ts";
 import { csv, startImportShop } from "../../tests/support/import-shop.ts";
 import { inside } from "../../tests/support/inside.ts";
-import type { FolderFiles, ImportShop } from "../../tests/support/import-shop.ts";
+import type { FolderFiles } from "../../tests/support/import-shop.ts";
 import {
   orderGid,
   orderWithReturn,
@@ -13,6 +13,7 @@ import {
   returnGid,
   tracking,
 } from "../../tests/support/label-shop.ts";
+import { use } from "../../tests/support/use.ts";
 
 const LABELS = "label_id,order_id,return_id,charged_at,amount,currency,voided_at";
 const CHARGED = "2026-01-25T00:00:00Z";
@@ -35,13 +36,7 @@ const STORE: FolderFiles = {
   ),
 };
 
-let shop: ImportShop;
-
-before(async () => {
-  shop = await startImportShop();
-});
-
-after(() => shop.stop());
+const shop = use(startImportShop);
 
 test("M10: a label of a return is split over its lines by processed, else requested units, ties by line id", async () => {
   const { shares } = await sharesOf(`b1,,r1,${CHARGED},1.00,,`);

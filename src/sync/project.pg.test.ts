@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { csv, startImportShop } from "../../tests/support/import-shop.ts";
-import type { FolderFiles, ImportShop } from "../../tests/support/import-shop.ts";
+import type { FolderFiles } from "../../tests/support/import-shop.ts";
 import type { Database } from "../store/database.ts";
+import { use } from "../../tests/support/use.ts";
 
 const LINES = "order_id,line_id,ordered_at,sku,units";
 const FIRST = { "order_lines.csv": csv(LINES, "o1,l1,2026-01-05T10:00:00Z,HAT,3") };
@@ -10,15 +11,7 @@ const SECOND = {
   "order_lines.csv": csv(LINES, "o1,l1,2026-02-05T10:00:00Z,HAT,4", "o2,l1,2026-02-06T10:00:00Z,HAT,1"),
 };
 
-let shop: ImportShop;
-
-before(async () => {
-  shop = await startImportShop();
-});
-
-after(async () => {
-  await shop.stop();
-});
+const shop = use(startImportShop);
 
 /** Imports a folder; returns the names of the statements that it ran. */
 async function statementsOf(shopKey: number, files: FolderFiles): Promise<Set<string>> {

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { csv, startImportShop } from "../../tests/support/import-shop.ts";
-import type { ImportShop } from "../../tests/support/import-shop.ts";
 import { inside } from "../../tests/support/inside.ts";
 import { rebuildDirtyCohorts } from "./cohorts.ts";
 import { rebuildMarkedShops, rebuildWorkspace } from "./rebuild.ts";
+import { use } from "../../tests/support/use.ts";
 
 const STORE = {
   "products.csv": csv("product_id,title,vendor,family", "p1,Hat,Acme,Tops"),
@@ -25,13 +25,7 @@ const STORE = {
 const MARK_ALL =
   "insert into dirty_cohort (shop_key, cohort_month) select distinct shop_key, cohort_month from cohort where shop_key = $1";
 
-let shop: ImportShop;
-
-before(async () => {
-  shop = await startImportShop();
-});
-
-after(() => shop.stop());
+const shop = use(startImportShop);
 
 test("a rebuild gives the rows that the import gave, under a new version", async () => {
   const shopKey = await openStore();

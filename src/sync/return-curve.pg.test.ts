@@ -1,14 +1,10 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { csv, startImportShop } from "../../tests/support/import-shop.ts";
-import type { ImportShop } from "../../tests/support/import-shop.ts";
 import { putSourceLabels } from "../../tests/support/label-shop.ts";
+import { use } from "../../tests/support/use.ts";
 
-let shop: ImportShop;
-before(async () => {
-  shop = await startImportShop();
-});
-after(() => shop.stop());
+const shop = use(startImportShop);
 
 /**
  * The first line sells 5: r1 closes 2 units on day 5; refunds linked to it follow on days 10 and 20, one of 2 units

@@ -1,20 +1,14 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import type { Connection, Statement } from "../store/database.ts";
 import { startImportShop } from "../../tests/support/import-shop.ts";
-import type { ImportShop } from "../../tests/support/import-shop.ts";
 import { rebuildCohorts } from "./cohorts.ts";
+import { use } from "../../tests/support/use.ts";
 
 const MONTH = "2026-01-01";
 const LISTINGS = 2000;
 
-let shop: ImportShop;
-
-before(async () => {
-  shop = await startImportShop();
-});
-
-after(() => shop.stop());
+const shop = use(startImportShop);
 
 /** Rolls up a month whose tables no statistics describe yet; the plan of each statement that ran, by its name. */
 async function plansOfRollup(): Promise<Map<string, string>> {

@@ -1,25 +1,23 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { csv, startImportShop } from "../../tests/support/import-shop.ts";
-import type { FolderFiles, ImportShop } from "../../tests/support/import-shop.ts";
+import type { FolderFiles } from "../../tests/support/import-shop.ts";
 import { putSourceLabels } from "../../tests/support/label-shop.ts";
 import { countRowsRead, listKeptTables, withSteps } from "../../tests/support/transaction-steps.ts";
 import type { Connection, Database } from "../store/database.ts";
 import { MANY_ROWS } from "./apply.ts";
+import { before, use } from "../../tests/support/use.ts";
 
 const ORDERS = MANY_ROWS + 200;
 /** A run reads each of its rows some 60 times; a loop of all rows over all rows reads each once per order. */
 const READS_PER_ORDER = 150;
 
-let shop: ImportShop;
+const shop = use(startImportShop);
 
 before(async () => {
-  shop = await startImportShop();
   // From here on the planner has statistics: they know one large shop.
   await shop.import(await shop.open(), largeStore());
 });
-
-after(() => shop.stop());
 
 test("a second large shop reads its rows some times, not once for every other of its rows", async () => {
   const shopKey = await shop.open();

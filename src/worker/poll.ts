@@ -9,7 +9,7 @@ import type { QueuedRow } from "../store/queries/run-queue.ts";
 import { askForRun, findNextRequestTime, findSourceState } from "../store/queries/sync-request.ts";
 import type { SourceStateRow, SyncKind } from "../store/queries/sync-request.ts";
 import { closeAbandonedRun, updateRunProgress } from "../store/queries/sync-run.ts";
-import type { SourcePlace } from "../store/worker-session.ts";
+import type { SourceKey } from "../store/worker-session.ts";
 import { isLostDatabase } from "../lib/lost-database.ts";
 import { importUpload } from "../sync/connectors/csv/import-upload.ts";
 import { applyRules } from "../sync/apply-rules.ts";
@@ -27,7 +27,7 @@ export type PollEnvironment = RunEnvironment & {
 
 /** A poll of which the caller has the claim. */
 export type Poll = {
-  place: SourcePlace;
+  place: SourceKey;
   stop: AbortSignal;
   /** Gets what writes the progress that is not in the database yet. */
   show: (write: () => Promise<void>) => void;

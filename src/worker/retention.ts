@@ -17,7 +17,7 @@ import {
 } from "../store/queries/old-rows.ts";
 import type { AuditDeletion, DeletedAuditRow } from "../store/queries/old-rows.ts";
 import type { SyncKind } from "../store/queries/sync-request.ts";
-import type { Retention } from "../store/retention.ts";
+import type { Retention } from "../lib/retention.ts";
 
 const DAY_MS = 24 * 3_600_000;
 /** Of one table and shop in one upkeep, so that a shop with millions of rows holds up no other: the next one goes on. */

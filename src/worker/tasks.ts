@@ -6,7 +6,7 @@ import { findErasure } from "../store/queries/erasure.ts";
 import { queueTask } from "../store/queries/run-queue.ts";
 import { finishTask, takeDueTask } from "../store/queries/schedule.ts";
 import type { TaskName } from "../store/queries/schedule.ts";
-import type { Retention } from "../store/retention.ts";
+import type { Retention } from "../lib/retention.ts";
 import type { RunLog } from "../sync/runs.ts";
 import { deleteOldOfInstallation } from "./retention.ts";
 import { keepShopInOrder } from "./upkeep.ts";

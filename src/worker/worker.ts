@@ -4,9 +4,9 @@ import { findErasure } from "../store/queries/erasure.ts";
 import { WorkspaceErasing } from "../store/queries/import-stage.ts";
 import { listQueued, postponePoll } from "../store/queries/run-queue.ts";
 import { takeDueTask } from "../store/queries/schedule.ts";
-import type { Retention } from "../store/retention.ts";
+import type { Retention } from "../lib/retention.ts";
 import { openWorkerSession } from "../store/worker-session.ts";
-import type { SourcePlace, WorkerSession } from "../store/worker-session.ts";
+import type { SourceKey, WorkerSession } from "../store/worker-session.ts";
 import { retryDelayMs } from "../sync/runs.ts";
 import type { Deliveries } from "./deliveries.ts";
 import { pollPlace } from "./poll.ts";
@@ -165,7 +165,7 @@ async function watchRuns({ options, polls }: State): Promise<void> {
   }
 }
 
-function beginPoll(state: State, place: SourcePlace): void {
+function beginPoll(state: State, place: SourceKey): void {
   const { options, session } = state;
   const key = keyOf(place);
   const stopping = new AbortController();
@@ -191,7 +191,7 @@ function beginPoll(state: State, place: SourcePlace): void {
 }
 
 /** A poll that fails is made again later and later, and said once: the shop's node may be away for long. */
-async function backOff({ options, failures }: State, place: SourcePlace, error: unknown): Promise<void> {
+async function backOff({ options, failures }: State, place: SourceKey, error: unknown): Promise<void> {
   const { log, queueDatabase, firstRetryMs } = options;
   const failed = failures.get(keyOf(place)) ?? 0;
   failures.set(keyOf(place), failed + 1);
@@ -202,6 +202,6 @@ async function backOff({ options, failures }: State, place: SourcePlace, error: 
   await postponePoll(queueDatabase, place.shopKey, place.source, delayMs).catch(() => {});
 }
 
-function keyOf({ shopKey, source }: SourcePlace): string {
+function keyOf({ shopKey, source }: SourceKey): string {
   return `${shopKey}/${source}`;
 }

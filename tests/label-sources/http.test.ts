@@ -1,26 +1,24 @@
 import assert from "node:assert/strict";
-import { after, before, beforeEach, test } from "node:test";
-import type { FaultKind, LabelServer } from "../../simulators/label-source/server.ts";
+import { beforeEach, test } from "node:test";
 import { startLabelServer } from "../../simulators/label-source/server.ts";
+import type { FaultKind, LabelServer } from "../../simulators/label-source/server.ts";
 import { SourceFailed, SourceRefused } from "../../src/sync/connector.ts";
 import { RETRY_POLICY } from "../../src/sync/connectors/shared/http.ts";
 import type { RetryPolicy } from "../../src/sync/connectors/shared/http.ts";
 import { getJson, readApiKey, readBaseUrl } from "../../src/sync/connectors/shared/json-source.ts";
 import type { JsonSource } from "../../src/sync/connectors/shared/json-source.ts";
+import { before, use } from "../support/use.ts";
 
 const KEY = "a-key";
 const PAGE = { page: "x".repeat(5000) };
 const QUICK: RetryPolicy = { ...RETRY_POLICY, firstDelayMs: 1, tries: 3 };
 
-let server: LabelServer;
+const server = use(() => startServer(1000));
 
 before(async () => {
-  server = await startServer(1000);
   // The process's first request takes longer than those the time limit of a slow source is for.
   await ask();
 });
-
-after(() => server.stop());
 
 beforeEach(() => server.control.setApiKey(KEY));
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { generateLoopReturns, startLoopSimulator } from "../../simulators/loop/server.ts";
 import {
   generateShipStationLabels,
@@ -14,7 +14,6 @@ import { labelConnector } from "../../src/sync/connectors/shared/label-run.ts";
 import { LOOP } from "../../src/sync/connectors/loop/connector.ts";
 import { SHIPSTATION } from "../../src/sync/connectors/shipstation/connector.ts";
 import { csv, startImportShop } from "../support/import-shop.ts";
-import type { ImportShop } from "../support/import-shop.ts";
 import {
   connectLabels,
   NOW,
@@ -26,27 +25,16 @@ import {
   syncLabels,
   tracking,
 } from "../support/label-shop.ts";
-import { startTestService } from "../support/service.ts";
-import type { TestService } from "../support/service.ts";
+import { service } from "../support/shared-service.ts";
 import { createTenant } from "../support/tenants.ts";
 import type { Tenant } from "../support/tenants.ts";
+import { use } from "../support/use.ts";
 
 const LABELS = "label_id,order_id,return_id,charged_at,amount,currency,voided_at";
 const END = "2026-05-30T00:00:00.000Z";
 const ORDERS = 120;
 
-let shop: ImportShop;
-let service: TestService;
-
-before(async () => {
-  shop = await startImportShop();
-  service = await startTestService();
-});
-
-after(async () => {
-  await service.stop();
-  await shop.stop();
-});
+const shop = use(startImportShop);
 
 test("M10: a year of ShipStation labels gives the same cohort rows as the same labels imported as CSV", async () => {
   const labels = generateShipStationLabels({ seed: 3, count: ORDERS * 3, currencyCode: "EUR", now: END });

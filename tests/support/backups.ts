@@ -3,12 +3,12 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
-import { OPERATOR } from "../../src/control/actor.ts";
-import { readBackup } from "../../src/control/backup-manifest.ts";
-import { makeBackup } from "../../src/control/backup.ts";
-import type { BackupRequest, MadeBackup } from "../../src/control/backup.ts";
-import { restoreBackup } from "../../src/control/restore.ts";
-import type { Restored } from "../../src/control/restore.ts";
+import { runAction } from "../../src/actions/action.ts";
+import { textInput } from "../../src/actions/field.ts";
+import { backup, restoreBackup } from "../../src/actions/installation/actions.ts";
+import type { Restored } from "../../src/actions/installation/actions.ts";
+import { readBackup } from "../../src/actions/installation/backup-folder.ts";
+import { OPERATOR } from "../../src/actions/actor.ts";
 import type { Database } from "../../src/store/database.ts";
 import { openConnections } from "./database.ts";
 import type { TestDatabase } from "./database.ts";
@@ -47,32 +47,26 @@ export async function withTemporaryFolder<Result>(use: (folder: string) => Promi
 }
 
 /** Backs a database up as the command does, by default without the secret. */
-export async function backUp(
-  database: Database,
-  folder: string,
-  own: Partial<BackupRequest> = {},
-): Promise<MadeBackup> {
-  return makeBackup({
+export async function backUp(database: Database, folder: string, secret: string | null = null) {
+  const caller = {
     database,
-    reading: database,
     actor: OPERATOR,
-    folder,
-    secret: null,
     now: new Date(),
     signal: new AbortController().signal,
     onProgress: () => {},
-    ...own,
-  });
+    secrets: { secret, dataFolder: "" },
+    migrate: () => Promise.resolve(),
+  };
+  const input = textInput({ folder, ...(secret === null ? {} : { with_secret: "yes" }) });
+  return (await runAction(backup, caller, input)).result;
 }
 
 /** Restores a folder into the database of an address, as the command does before it migrates. */
 export async function restoreInto(url: string, folder: string): Promise<Restored> {
   const database = openConnections(url, { maxConnections: 2 });
   try {
-    return await restoreBackup({
+    return await restoreBackup(await readBackup(folder), {
       database,
-      actor: OPERATOR,
-      backup: await readBackup(folder),
       signal: new AbortController().signal,
       onProgress: () => {},
     });

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { makeDemo } from "../../src/control/demo.ts";
-import type { Demo } from "../../src/control/demo.ts";
+import { makeDemo } from "../../src/demo/demo-workspace.ts";
+import type { Demo } from "../../src/demo/demo-workspace.ts";
 import { deriveKeys } from "../../src/lib/keys.ts";
 import { openConnections } from "./database.ts";
 import { TEST_SECRET } from "./secret.ts";

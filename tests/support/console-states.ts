@@ -1,7 +1,7 @@
 import { ENTITLEMENTS } from "../../src/contract/endpoint.ts";
 import { makeUserLink, signInAs } from "./console-person.ts";
 import type { TestService } from "./service.ts";
-import { seedSmallStore } from "./small-store.ts";
+import { createSmallStore } from "./small-store.ts";
 import { createTenant } from "./tenants.ts";
 import type { Tenant, TenantOptions } from "./tenants.ts";
 
@@ -122,8 +122,7 @@ async function createStore(
   change: string | null = null,
   options: TenantOptions = {},
 ): Promise<Tenant> {
-  const tenant = await createTenant(database, options);
-  await seedSmallStore(database, tenant.shopKey);
+  const tenant = await createSmallStore(database, options);
   if (change !== null) await database.query(change, [tenant.shopKey]);
   return tenant;
 }

@@ -1,5 +1,7 @@
+import type pg from "pg";
 import type { Database } from "../../src/store/database.ts";
 import { createTestDatabase, openConnections } from "./database.ts";
+import { openTestPool } from "./service.ts";
 
 /** `shop_key` 0 = the installation. */
 export type AuditEvent = { shop_key: number; actor: string; action: string; detail: Record<string, unknown> };
@@ -7,6 +9,8 @@ export type AuditEvent = { shop_key: number; actor: string; action: string; deta
 export type ControlDatabase = {
   database: Database;
   url: string;
+  /** For the test's own reading and writing. */
+  pool: pg.Pool;
   /** Every recorded action, oldest first. */
   audit(): Promise<AuditEvent[]>;
   stop(): Promise<void>;
@@ -19,9 +23,11 @@ export async function openControlDatabase(): Promise<ControlDatabase> {
     maxConnections: 4,
     applicationName: "returns-control",
   });
+  const pool = openTestPool(testDatabase.url);
   return {
     database,
     url: testDatabase.url,
+    pool,
     audit: () =>
       database.rows(
         {
@@ -35,7 +41,7 @@ export async function openControlDatabase(): Promise<ControlDatabase> {
         [],
       ),
     stop: async () => {
-      await database.close();
+      await Promise.all([database.close(), pool.end()]);
       await testDatabase.drop();
     },
   };

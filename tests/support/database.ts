@@ -7,7 +7,7 @@ import { migrate } from "../../src/store/migrate.ts";
 import { openDatabase } from "../../src/store/database.ts";
 import type { Database, DatabaseOptions } from "../../src/store/database.ts";
 import { groupOf, ROLES } from "../../src/store/role-rights.ts";
-import type { Role } from "../../src/store/role-rights.ts";
+import type { DatabaseRole } from "../../src/store/role-rights.ts";
 import { createLogins, loginUrl } from "../../src/store/roles.ts";
 import { freeze, isCitus, joinNodes, listServers } from "./citus.ts";
 import { TEST_SECRET } from "./secret.ts";
@@ -35,7 +35,7 @@ export const FORGET_KEYS = "delete from installation";
 const LOGIN_PASSWORD = "a password of tests";
 
 /** A database as the login of a role, which is what a service uses. */
-export function asRole(url: string, role: Role): string {
+export function asRole(url: string, role: DatabaseRole): string {
   return loginUrl(url, role, LOGIN_PASSWORD);
 }
 

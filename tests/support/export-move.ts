@@ -3,14 +3,14 @@ import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readConfig } from "../../src/config.ts";
-import { OPERATOR } from "../../src/control/actor.ts";
+import { OPERATOR } from "../../src/actions/actor.ts";
 import { exportIntoFolder } from "../../src/actions/workspace/export.ts";
 import { requireWorkspace } from "../../src/actions/workspace/workspace.ts";
 import { takesSelector } from "../../src/contract/endpoint.ts";
 import type { Endpoint } from "../../src/contract/endpoint.ts";
 import { ENDPOINTS } from "../../src/contract/registry.ts";
 import type { Database } from "../../src/store/database.ts";
-import type { WorkspaceRow } from "../../src/store/queries/workspace-directory.ts";
+import type { DirectoryRow } from "../../src/store/queries/workspace-directory.ts";
 import { importFolder } from "../../src/sync/connectors/csv/import-folder.ts";
 import { parametersOf } from "./requests.ts";
 import type { TestService } from "./service.ts";
@@ -55,7 +55,7 @@ export async function filesOf(folder: string): Promise<Record<string, string>> {
 
 /** Imports the store of an export into a new workspace with the settings of the exported one. */
 export async function importExport(service: TestService, folder: string): Promise<Tenant> {
-  const settings = JSON.parse(await readFile(join(folder, "settings.json"), "utf8")) as WorkspaceRow;
+  const settings = JSON.parse(await readFile(join(folder, "settings.json"), "utf8")) as DirectoryRow;
   const tenant = await createTenant(service.database, {
     currencyCode: settings.currency_code,
     dailyQuota: null,

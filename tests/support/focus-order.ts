@@ -46,6 +46,7 @@ export const FOCUS_ORDER: Readonly<Record<string, readonly string[]>> = {
     ...FRAME,
     "link choose another product, SKU or group",
     "link Newest 12 complete months",
+    "link With open months",
     "link May 2026 only",
     "link 3 months to May 2026",
     "link 6 months to May 2026",

@@ -1,4 +1,4 @@
-import { OPERATOR } from "../../src/control/actor.ts";
+import { OPERATOR } from "../../src/actions/actor.ts";
 import { importFolder } from "../../src/sync/connectors/csv/import-folder.ts";
 import type { StoreFiles, StoreSettings } from "../oracle/store.ts";
 import type { TestService } from "./service.ts";

@@ -2,9 +2,11 @@ import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { startShopifySimulator } from "../../simulators/shopify/start.ts";
 import type { ShopifySimulator } from "../../simulators/shopify/start.ts";
-import { OPERATOR } from "../../src/control/actor.ts";
-import type { Actor } from "../../src/control/actor.ts";
-import { createInstallationLink } from "../../src/control/connect-oauth.ts";
+import { OPERATOR } from "../../src/actions/actor.ts";
+import type { Actor } from "../../src/actions/actor.ts";
+import { runAction } from "../../src/actions/action.ts";
+import { textInput } from "../../src/actions/field.ts";
+import { linkSource } from "../../src/actions/sources/install.ts";
 import { requireWorkspace } from "../../src/actions/workspace/workspace.ts";
 import { COMMON_HEADERS } from "../../src/http/headers.ts";
 import { startTestService } from "./service.ts";
@@ -51,10 +53,11 @@ export async function startOAuthService() {
       const { keys } = service;
       const { database } = service.installation;
       const workspace = await requireWorkspace(database, tenant.shopDomain);
-      const { sealingKey } = keys;
-      const environment = { database, sealingKey, publicUrl: PUBLIC_URL, app: APP, now: () => now };
-      const settings = { familyTagPrefix: "family:" };
-      return here(await createInstallationLink(environment, actor, workspace, { shop, url, settings }));
+      const connecting = { publicUrl: PUBLIC_URL, app: APP };
+      const given = { source: "shopify", shop, address: url, "option-familyTagPrefix": "family:" };
+      const caller = { database, keys, connecting, actor, workspace, now };
+      const { result } = await runAction(linkSource, caller, textInput(given));
+      return here(result.address.reveal());
     },
     /** Where a page sends the browser. */
     next: async (address: string): Promise<string> => {

@@ -9,7 +9,7 @@ import { REST_WORDS } from "../../src/contract/vocabulary.ts";
 import { parseQueryString } from "../../src/http/query-string.ts";
 import { openServingDatabases } from "../../src/installation.ts";
 import { createMetrics } from "../../src/operations/metrics.ts";
-import { createGate, createOperations } from "../../src/request-path.ts";
+import { createGuard, createOperations } from "../../src/request-path.ts";
 import { serviceEnvironment } from "./service.ts";
 import type { TestService } from "./service.ts";
 
@@ -30,7 +30,7 @@ export async function openOperations(
   const { installation } = service;
   const databases = await openServingDatabases(config, installation, pino({ enabled: false }));
   const nodeOfShop = databases.nodes === null ? null : createShopNodes(databases.admission);
-  const gate = createGate(
+  const guard = createGuard(
     config,
     service.keys,
     { ...databases, nodeOfShop },
@@ -39,7 +39,7 @@ export async function openOperations(
       countUsage: () => {},
     },
   );
-  const operations = createOperations(config, gate, service.keys);
+  const operations = createOperations(config, guard, service.keys);
   const operationOf = (endpoint: Endpoint): Operation => {
     const operation = operations.find((one) => one.endpoint === endpoint);
     if (operation === undefined) throw new Error(`no operation of ${endpoint.name}`);

@@ -1,9 +1,9 @@
-import { OPERATOR } from "../../src/control/actor.ts";
+import { OPERATOR } from "../../src/actions/actor.ts";
 import type { WorkspaceCaller } from "../../src/actions/action.ts";
 import { runAction } from "../../src/actions/action.ts";
 import { addEndpoint } from "../../src/actions/alert-endpoints/actions.ts";
 import { textInput } from "../../src/actions/field.ts";
-import { pushOptions } from "../../src/control/push-options.ts";
+import { pushOptions } from "../../src/push/options.ts";
 import { requireWorkspace } from "../../src/actions/workspace/workspace.ts";
 import type { DeliveryEnvironment } from "../../src/push/deliver.ts";
 import { resolveByDns } from "../../src/push/networks.ts";

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
 import { ROLES, TABLE_RIGHTS, TABLES_WITH_RIGHTS } from "../../src/store/role-rights.ts";
-import type { Privilege, Role } from "../../src/store/role-rights.ts";
+import type { Privilege, DatabaseRole } from "../../src/store/role-rights.ts";
 
 const ROLES_FILE = join(import.meta.dirname, "../../deploy/roles.sql");
 
@@ -69,7 +69,7 @@ const TRIES: readonly Try[] = ["select", "insert", "update", "delete", "truncate
  * Tries everything on every table as a role; returns what turned out otherwise than its rights say. A table of which it may
  * use some columns is tried with these, and with all.
  */
-export async function triedRights(role: Role, client: pg.Client, owner: pg.Pool): Promise<string[]> {
+export async function triedRights(role: DatabaseRole, client: pg.Client, owner: pg.Pool): Promise<string[]> {
   const surprises: string[] = [];
   for (const table of TABLES_WITH_RIGHTS) {
     const { rows } = await owner.query<{ name: string }>(
@@ -104,7 +104,7 @@ export async function connectAs(url: string): Promise<pg.Client> {
 }
 
 /** Of every role what surprises; `urlOf`: the address of the database as its login. */
-export async function surprisesOf(urlOf: (role: Role) => string, owner: pg.Pool): Promise<string[]> {
+export async function surprisesOf(urlOf: (role: DatabaseRole) => string, owner: pg.Pool): Promise<string[]> {
   const ofRoles = ROLES.map(async (role) => {
     const client = await connectAs(urlOf(role));
     try {

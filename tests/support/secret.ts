@@ -1,4 +1,4 @@
-import { openKeys } from "../../src/control/installation-secret.ts";
+import { openKeys } from "../../src/actions/installation/secrets.ts";
 import type { Keys } from "../../src/lib/keys.ts";
 import type { Database } from "../../src/store/database.ts";
 

@@ -1,7 +1,7 @@
 import pg from "pg";
 import pino from "pino";
 import { startService } from "../../src/app.ts";
-import { openKeys } from "../../src/control/installation-secret.ts";
+import { openKeys } from "../../src/actions/installation/secrets.ts";
 import { openInstallation } from "../../src/installation.ts";
 import type { Installation } from "../../src/installation.ts";
 import type { Keys } from "../../src/lib/keys.ts";

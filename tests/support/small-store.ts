@@ -19,7 +19,15 @@ import {
 } from "./small-store-plan.ts";
 import { alertRows, endpointRows } from "./small-store-alerts.ts";
 import { uploadRows } from "./small-store-upload.ts";
-import { insertRows } from "./tenants.ts";
+import { createTenant, insertRows } from "./tenants.ts";
+import type { Tenant, TenantOptions } from "./tenants.ts";
+
+/** A workspace that holds the small store. */
+export async function createSmallStore(database: pg.Pool, options: TenantOptions = {}): Promise<Tenant> {
+  const tenant = await createTenant(database, options);
+  await seedSmallStore(database, tenant.shopKey);
+  return tenant;
+}
 
 /**
  * A store small enough to know by heart: three products, six SKUs (one used, one without a vendor), eighteen order

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { pino } from "pino";
 import { putConnection } from "../../src/store/queries/data-source.ts";
 import type { SourceKind } from "../../src/store/queries/data-source.ts";
-import type { Retention } from "../../src/store/retention.ts";
+import type { Retention } from "../../src/lib/retention.ts";
 import type { Connector } from "../../src/sync/connector.ts";
 import { openCredentials, sealSecrets } from "../../src/sync/credentials.ts";
 import { listQueued } from "../../src/store/queries/run-queue.ts";

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import type { Actor } from "../../control/actor.ts";
-import { impossible, invalid } from "../../control/refusal.ts";
+import type { Actor } from "../actor.ts";
+import { impossible, invalid } from "../refusal.ts";
 import { checkEnrolment } from "../../identity/passkey.ts";
 import type { PasskeyRefusal, PasskeySite } from "../../identity/passkey.ts";
 import { challengeKeyOf } from "../../lib/keys.ts";
@@ -11,12 +11,12 @@ import type { NewPasskey } from "../../store/queries/console-passkey.ts";
 import { deleteOtherSessions, deleteSession, listSessions } from "../../store/queries/console-session.ts";
 import { lockPerson } from "../../store/queries/console-user.ts";
 import { defineAction } from "../action.ts";
-import type { ActionContext, Caller } from "../action.ts";
+import type { ActionContext, ActionCaller } from "../action.ts";
 import { flag, own, text } from "../field.ts";
 import { giveName, PERSON_NAME_MAX_LENGTH, readPersonName } from "../people/person-name.ts";
 
 /** Somebody who is signed in, at their own account. */
-export type AccountCaller = Caller & {
+export type AccountCaller = ActionCaller & {
   actor: { session: NonNullable<Actor["session"]> };
   keys: Keys;
   /** Where a passkey that this browser makes belongs; null = it can make none here. */

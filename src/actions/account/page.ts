@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { STATUS } from "../../console/action-outcome.ts";
-import { passkeySiteOf, sendProblem, showOwn } from "../../console/desk.ts";
-import type { Desk, Handler, Routes, Visitor } from "../../console/desk.ts";
+import { passkeySiteOf, sendProblem, showOwn } from "../../console/session-context.ts";
+import type { SessionContext, RouteHandler, Routes, Visitor } from "../../console/session-context.ts";
 import { formOf } from "../../console/form-scope.ts";
 import { instant } from "../../console/format.ts";
 import { createMinuteLimit, MOST_FORMS_PER_MINUTE, TOO_MANY_FORMS } from "../../console/minute-limit.ts";
@@ -12,7 +12,7 @@ import { passkeyForm } from "../../console/passkey-form.ts";
 import { tooMany } from "../../console/state-page.ts";
 import { refusal, textField } from "../../console/views/form.ts";
 import type { FormPlace } from "../../console/views/form.ts";
-import { Refusal } from "../../control/refusal.ts";
+import { Refusal } from "../refusal.ts";
 import { isFreshProof } from "../../identity/session.ts";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
@@ -37,19 +37,21 @@ const PATH = "/me";
 const TOO_MANY = tooMany(TOO_MANY_FORMS, 60);
 
 /** One's own account: name, passkeys, running sessions. */
-export function accountRoutes(desk: Desk): Routes {
+export function accountRoutes(context: SessionContext): Routes {
   const admits = createMinuteLimit(MOST_FORMS_PER_MINUTE);
-  const formAt = { desk, admits };
+  const formAt = { context, admits };
   return {
     [PATH]: {
       get: async (request, reply) => {
-        const visitor = await desk.signedIn(request);
-        return visitor === null ? desk.toSignIn(request, reply) : show(desk, { request, reply, visitor });
+        const visitor = await context.signedIn(request);
+        return visitor === null
+          ? context.toSignIn(request, reply)
+          : show(context, { request, reply, visitor });
       },
     },
     [`${PATH}/name`]: { post: createPost(formAt, renameSelf) },
     [`${PATH}/passkeys`]: { post: createPost(formAt, addPasskey) },
-    [`${PATH}/passkeys/options`]: { post: createOptions(desk) },
+    [`${PATH}/passkeys/options`]: { post: createOptions(context) },
     [`${PATH}/passkeys/remove`]: { post: createPost(formAt, removePasskey) },
     [`${PATH}/sessions/end`]: { post: createPost(formAt, endSession) },
     [`${PATH}/sessions/end-others`]: { post: createPost(formAt, endSession, { id: OTHERS }) },
@@ -58,81 +60,89 @@ export function accountRoutes(desk: Desk): Routes {
 
 /** Runs an action on what a form holds, or on `fixed`; a form may ask to end the other sessions, too. */
 function createPost<Inputs extends Fields, Result, Prepared>(
-  { desk, admits }: { desk: Desk; admits: MinuteLimit },
+  { context, admits }: { context: SessionContext; admits: MinuteLimit },
   action: Action<Inputs, Result, AccountCaller, Prepared>,
   fixed: Readonly<Record<string, string>> = {},
-): Handler {
+): RouteHandler {
   return async (request, reply) => {
-    const visitor = await desk.signedIn(request);
-    if (visitor === null) return desk.toSignIn(request, reply);
+    const visitor = await context.signedIn(request);
+    if (visitor === null) return context.toSignIn(request, reply);
     const { userId, name } = visitor.person;
-    if (!admits(userId, desk.now())) return showOwn(desk, request, reply, { ...TOO_MANY, userName: name });
+    if (!admits(userId, context.now()))
+      return showOwn(context, request, reply, { ...TOO_MANY, userName: name });
     const fields = formOf(request);
     const given = {
       texts: (field: string) => (field in fixed ? [fixed[field] ?? ""] : fields.getAll(field)),
       subject: (_field: string, { label }: Field<unknown>) => label,
     };
     try {
-      const caller = callerOf(desk, request, visitor);
+      const caller = callerOf(context, request, visitor);
       const sentences = [(await runAction(action, caller, given)).done];
       if (fields.get("end_others") === "yes") {
         sentences.push((await runAction(endSession, caller, textInput({ id: OTHERS }))).done);
       }
-      return await reply.header("Set-Cookie", desk.done.write(sentences.join(" "))).redirect(PATH, 303);
+      return await reply.header("Set-Cookie", context.done.write(sentences.join(" "))).redirect(PATH, 303);
     } catch (error) {
-      if (error instanceof SenderGone) return desk.toSignIn(request, reply);
+      if (error instanceof SenderGone) return context.toSignIn(request, reply);
       if (!(error instanceof Refusal)) throw error;
       const refusedForm = { action: action.name, values: fields, refusal: error };
-      return show(desk, { request, reply, visitor, refusedForm });
+      return show(context, { request, reply, visitor, refusedForm });
     }
   };
 }
 
-function callerOf(desk: Desk, request: FastifyRequest, { person, sessionHash }: Visitor): AccountCaller {
-  const now = desk.now();
+function callerOf(
+  context: SessionContext,
+  request: FastifyRequest,
+  { person, sessionHash }: Visitor,
+): AccountCaller {
+  const now = context.now();
   const actor = actorOf(person, sessionHash, "person", request, now);
   return {
-    ...desk.control,
+    ...context.control,
     actor: { ...actor, session: { userId: person.userId, sessionHash } },
     now,
-    site: passkeySiteOf(request, desk.site),
-    isPublic: desk.site.publicOrigin !== null,
+    site: passkeySiteOf(request, context.site),
+    isPublic: context.site.publicOrigin !== null,
   };
 }
 
 /** What the browser needs to make one more passkey. */
-function createOptions(desk: Desk): Handler {
+function createOptions(context: SessionContext): RouteHandler {
   return async (request, reply) => {
-    const visitor = await desk.signedIn(request);
-    const site = passkeySiteOf(request, desk.site);
+    const visitor = await context.signedIn(request);
+    const site = passkeySiteOf(request, context.site);
     if (visitor === null) return sendProblem(request, reply, 403, "You are no longer signed in.");
     if (site === null) return sendProblem(request, reply, 403, NO_PASSKEYS_HERE);
     try {
-      requireRight(callerOf(desk, request, visitor).actor, addPasskey);
+      requireRight(callerOf(context, request, visitor).actor, addPasskey);
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       return sendProblem(request, reply, STATUS[error.kind], error.message);
     }
     const { userId, name } = visitor.person;
-    return reply.send(await desk.identity.enrolmentOf({ userId, name, site }));
+    return reply.send(await context.identity.enrolmentOf({ userId, name, site }));
   };
 }
 
 type Shown = { request: FastifyRequest; reply: FastifyReply; visitor: Visitor; refusedForm?: RefusedForm };
 
-async function show(desk: Desk, { request, reply, visitor, refusedForm }: Shown): Promise<FastifyReply> {
+async function show(
+  context: SessionContext,
+  { request, reply, visitor, refusedForm }: Shown,
+): Promise<FastifyReply> {
   const { person, sessionHash } = visitor;
-  const now = desk.now();
-  const account = await showAccount(desk.control.database, { userId: person.userId, sessionHash }, now);
+  const now = context.now();
+  const account = await showAccount(context.control.database, { userId: person.userId, sessionHash }, now);
   const isFresh = isFreshProof(person.provedAt, now);
   const place: FormPlace = { refusedForm: refusedForm ?? null, problems: [], href: () => PATH };
   const body = html`<h1>Your account</h1>
     ${!isFresh && refusedForm === undefined && TO_CHANGE} ${nameForm(person.name, place)}
-    ${passkeys(account, place, desk.site.publicOrigin !== null)} ${sessions(account, place)}`;
+    ${passkeys(account, place, context.site.publicOrigin !== null)} ${sessions(account, place)}`;
   const status = refusedForm === undefined ? 200 : STATUS[refusedForm.refusal.kind];
   const { name: userName } = person;
   const refused = refusedForm?.refusal.message;
-  return showOwn(desk, request, reply, { status, title: "Your account", body, userName, refused });
+  return showOwn(context, request, reply, { status, title: "Your account", body, userName, refused });
 }
 
 const TO_CHANGE = html`<p class="banner">

@@ -1,18 +1,15 @@
 import { randomUUID } from "node:crypto";
 import { isIP } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { ControlTools } from "../../control/acting.ts";
-import { quoted, readLifetime } from "../../control/input.ts";
-import { impossible, invalid } from "../../control/refusal.ts";
-import type { Refusal } from "../../control/refusal.ts";
 import { isLoopbackHost } from "../../lib/loopback.ts";
 import { sealEndpoint, unsealEndpoint } from "../../push/endpoint-secrets.ts";
 import { isAllowed } from "../../push/networks.ts";
 import { hostOf } from "../../push/post.ts";
-import { send } from "../../push/send.ts";
 import type { PushOptions } from "../../push/send.ts";
+import { send } from "../../push/send.ts";
 import { newSigningSecret } from "../../push/signature.ts";
 import { testMessage } from "../../push/test-message.ts";
+import type { EndpointRow } from "../../store/queries/alert-endpoint.ts";
 import {
   askTest,
   countEndpoints,
@@ -26,13 +23,15 @@ import {
   resumeEndpoint as markResumed,
   setEndpointSecrets,
 } from "../../store/queries/alert-endpoint.ts";
-import type { EndpointRow } from "../../store/queries/alert-endpoint.ts";
 import { queuePush } from "../../store/queries/run-queue.ts";
 import { countWorkers } from "../../store/queries/worker-health.ts";
 import { seesWorkers } from "../../store/worker-session.ts";
-import { defineAction, defineList, Secret } from "../action.ts";
-import type { ActionContext, Detail, Done, WorkspaceCaller } from "../action.ts";
+import type { ControlTools, ActionContext, Detail, Done, WorkspaceCaller } from "../action.ts";
+import { defineAction, defineList, ShownSecret } from "../action.ts";
 import { integer, oneOf, optional, own, requestKey, someOf, text } from "../field.ts";
+import { quoted, readLifetime } from "../input.ts";
+import type { Refusal } from "../refusal.ts";
+import { impossible, invalid } from "../refusal.ts";
 
 /** Who has messages sent. */
 type SendingCaller = WorkspaceCaller & Pick<ControlTools, "push">;
@@ -332,9 +331,9 @@ function withSecret<Result extends object>(
   result: Result,
   secret: string | null,
   rest: Pick<Done<unknown>, "done" | "audit">,
-): Done<Result & { secret: Secret | null }> {
+): Done<Result & { secret: ShownSecret | null }> {
   if (secret === null) return { ...rest, result: { ...result, secret: null } };
-  const shown = new Secret(secret);
+  const shown = new ShownSecret(secret);
   const done = `${rest.done} The secret is not shown again.`;
   return { ...rest, done, result: { ...result, secret: shown }, secret: shown };
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { formFor, formOf } from "../../console/action-form.ts";
-import type { ActionCall, Outcome } from "../../console/action.ts";
+import type { ActionCall, FormOutcome } from "../../console/action.ts";
 import { isoInstant } from "../../console/format.ts";
 import { definePage } from "../../console/page.ts";
 import type { PageCall } from "../../console/page.ts";
@@ -11,7 +11,7 @@ import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
 import type { EndpointRow } from "../../store/queries/alert-endpoint.ts";
 import { readList } from "../action.ts";
-import type { Done, Secret } from "../action.ts";
+import type { Done, ShownSecret } from "../action.ts";
 import {
   addEndpoint,
   CATEGORIES,
@@ -82,9 +82,9 @@ function pathOf({ name }: { name: string }): string {
 }
 
 function showSecret(
-  { result: { name }, done, secret }: Done<{ name: string; secret: Secret | null }>,
+  { result: { name }, done, secret }: Done<{ name: string; secret: ShownSecret | null }>,
   { href }: ActionCall,
-): Outcome {
+): FormOutcome {
   if (secret === undefined) return { href: href(PATH), done };
   return {
     view: {

@@ -1,22 +1,21 @@
 import assert from "node:assert/strict";
-import { after, before, beforeEach, test } from "node:test";
+import { beforeEach, test } from "node:test";
 import { createPerson, createSession, setRole } from "../../../tests/support/people.ts";
 import type { Person } from "../../../tests/support/people.ts";
 import { openTestKeys } from "../../../tests/support/secret.ts";
 import { startTestService } from "../../../tests/support/service.ts";
-import type { TestService } from "../../../tests/support/service.ts";
 import { createTenant } from "../../../tests/support/tenants.ts";
 import type { Tenant } from "../../../tests/support/tenants.ts";
 import type { Role } from "../../contract/role.ts";
-import { OPERATOR } from "../../control/actor.ts";
-import type { Actor } from "../../control/actor.ts";
-import { Refusal } from "../../control/refusal.ts";
+import { OPERATOR } from "../actor.ts";
+import type { Actor } from "../actor.ts";
+import { Refusal } from "../refusal.ts";
 import { requireWorkspace } from "../workspace/workspace.ts";
 import { createIdentity } from "../../identity/identity.ts";
 import type { Database } from "../../store/database.ts";
-import type { WorkspaceRow } from "../../store/queries/workspace-directory.ts";
+import type { DirectoryRow } from "../../store/queries/workspace-directory.ts";
 import { readList, runAction } from "../action.ts";
-import type { Action, LinkCaller, Secret } from "../action.ts";
+import type { Action, LinkCaller, ShownSecret } from "../action.ts";
 import { textInput } from "../field.ts";
 import type { Fields } from "../field.ts";
 import type { Keys } from "../../lib/keys.ts";
@@ -30,21 +29,21 @@ import {
   removeMember,
   setMemberRole,
 } from "./actions.ts";
+import { before, use } from "../../../tests/support/use.ts";
 
 const NOW = new Date();
 const ORIGIN = "http://localhost:8080";
 
-let service: TestService;
+const service = use(startTestService);
 let database: Database;
 let keys: Keys;
 let tenant: Tenant;
-let workspace: WorkspaceRow;
+let workspace: DirectoryRow;
 let owner: Person;
 let admin: Person;
 let viewer: Person;
 
 before(async () => {
-  service = await startTestService();
   ({ database } = service.installation);
   keys = await openTestKeys(database);
 });
@@ -55,7 +54,6 @@ beforeEach(async () => {
   admin = await member("admin");
   viewer = await member("viewer");
 });
-after(() => service.stop());
 
 async function member(role: Role): Promise<Person> {
   const person = await createPerson(service.database);
@@ -71,7 +69,7 @@ const as = ({ userId, sessionHash }: Person, standing: Role): Actor => ({
   session: { userId, sessionHash },
 });
 
-const callerOf = (actor: Actor, by: WorkspaceRow) => ({
+const callerOf = (actor: Actor, by: DirectoryRow) => ({
   database,
   keys,
   workspace: by,
@@ -84,12 +82,12 @@ async function act<Result>(
   action: Action<Fields, Result, LinkCaller>,
   actor: Actor,
   values: Parameters<typeof textInput>[0],
-  by: WorkspaceRow = workspace,
+  by: DirectoryRow = workspace,
 ): Promise<Result> {
   return (await runAction(action, callerOf(actor, by), textInput(values))).result;
 }
 
-const secretOf = (link: Secret): string => link.reveal().replace(/^.*#/u, "");
+const secretOf = (link: ShownSecret): string => link.reveal().replace(/^.*#/u, "");
 const listed = (actor: Actor) => readList(memberList, callerOf(actor, workspace));
 
 /** The kind of a refusal; "done" = it was none. */
@@ -198,7 +196,7 @@ for (const [what, change] of Object.entries(OTHER_RIGHTS)) {
     }
     await change(userId);
     const identity = createIdentity(database, () => NOW, Buffer.alloc(32));
-    const enter = async (link: Secret) =>
+    const enter = async (link: ShownSecret) =>
       (await identity.signInByLink({ secret: secretOf(link), ...NO_BROWSER })).outcome;
     for (const link of links) assert.equal(await enter(link), "changed");
     const members = await listed(as(owner, "owner"));
@@ -362,7 +360,7 @@ test("an invitation that was lost is made again, and the first link does not wor
   const again = await act(recoverMember, byOwner, { person: first.user_id });
   assert.equal(again.purpose, "invite");
   const identity = createIdentity(database, () => NOW, Buffer.alloc(32));
-  const enter = async ({ link }: { link: Secret }) =>
+  const enter = async ({ link }: { link: ShownSecret }) =>
     (await identity.signInByLink({ secret: secretOf(link), ...NO_BROWSER })).outcome;
   assert.equal(await enter(first), "unknown");
   assert.equal(await enter(again), "signed_in");

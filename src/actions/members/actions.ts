@@ -1,10 +1,10 @@
 import { ROLES } from "../../contract/role.ts";
 import type { Role } from "../../contract/role.ts";
-import { recordAction } from "../../control/audit.ts";
-import { quoted } from "../../control/input.ts";
-import { membersOfRole, notify } from "../../control/notice.ts";
+import { recordAction } from "../audit/record.ts";
+import { quoted } from "../input.ts";
+import { membersOfRole, notify } from "../notices/notices.ts";
 import { readPersonName, requireOwnName } from "../people/person-name.ts";
-import { impossible, Refusal } from "../../control/refusal.ts";
+import { impossible, Refusal } from "../refusal.ts";
 import { makeLink } from "../../identity/link.ts";
 import { userName } from "../../lib/user-name.ts";
 import { deleteLinks } from "../../store/queries/console-link.ts";
@@ -24,7 +24,7 @@ import {
   updateRole,
 } from "../../store/queries/workspace-member.ts";
 import type { WorkspaceMemberRow } from "../../store/queries/workspace-member.ts";
-import { defineAction, defineList, Secret } from "../action.ts";
+import { defineAction, defineList, ShownSecret } from "../action.ts";
 import type { ActionContext, Done, LinkCaller, WorkspaceCaller } from "../action.ts";
 import { oneOf, own } from "../field.ts";
 import { requireRight } from "../right.ts";
@@ -50,7 +50,7 @@ export type MemberLink = {
   role: Role;
   /** "recover": it ends the passkeys that the member has when they use it. */
   purpose: "invite" | "recover";
-  link: Secret;
+  link: ShownSecret;
   expires_at: Date;
 };
 
@@ -349,7 +349,7 @@ async function linked(
 ) {
   const origin = consoleOrigin();
   const { secret, expiresAt: expires_at } = await makeLink(connection, { userId: user_id, purpose, now });
-  const link = new Secret(`${origin}/enter#${secret}`);
+  const link = new ShownSecret(`${origin}/enter#${secret}`);
   const result: MemberLink = { user_id, name, role: held, purpose, link, expires_at };
   return {
     result,

@@ -1,6 +1,6 @@
-import { recordAction } from "../../control/audit.ts";
-import { quoted } from "../../control/input.ts";
-import { impossible } from "../../control/refusal.ts";
+import { recordAction } from "../audit/record.ts";
+import { quoted } from "../input.ts";
+import { impossible } from "../refusal.ts";
 import { requireWorkspace } from "../workspace/workspace.ts";
 import { makeLink } from "../../identity/link.ts";
 import { ensureOperator, makePerson } from "../../identity/person.ts";
@@ -16,8 +16,8 @@ import {
   setOperator,
 } from "../../store/queries/console-user.ts";
 import type { ListedPerson, PersonRow } from "../../store/queries/console-user.ts";
-import { defineAction, defineList, Secret } from "../action.ts";
-import type { ActionContext, Caller, Detail, Done, LinkCaller } from "../action.ts";
+import { defineAction, defineList, ShownSecret } from "../action.ts";
+import type { ActionContext, ActionCaller, Detail, Done, LinkCaller } from "../action.ts";
 import { flag, optional, own } from "../field.ts";
 import { requireRight } from "../right.ts";
 import { giveName, isPersonId, readPersonName, requireOwnName } from "./person-name.ts";
@@ -38,7 +38,7 @@ export type UserLink = {
   is_operator: boolean;
   /** The workspaces that the person owns by this link, or owned before it. */
   owner_of: string[];
-  link: Secret;
+  link: ShownSecret;
   expires_at: Date;
 };
 
@@ -51,7 +51,7 @@ const person = own("Person", (_subject, id) => id, { hint: "their id, or on a te
 const name = own("The name", readPersonName, { hint: "what they are called" });
 
 /** Everybody who uses the console, by name. */
-export const userList = defineList<ListedPerson, Caller>({
+export const userList = defineList<ListedPerson, ActionCaller>({
   name: "users.read",
   about: "List everybody who uses the console.",
   past: "Read the list of people",
@@ -69,7 +69,10 @@ export const userList = defineList<ListedPerson, Caller>({
 });
 
 /** Who has an id or a name. Names are chosen by those who have them, so that nothing is done by a name alone. */
-export async function findByIdOrName({ database, actor }: Caller, named: string): Promise<FoundPerson[]> {
+export async function findByIdOrName(
+  { database, actor }: ActionCaller,
+  named: string,
+): Promise<FoundPerson[]> {
   requireRight(actor, userList);
   const text = named.trim();
   if (!isPersonId(text)) return findPeople(database, readPersonName("The name", text));
@@ -86,7 +89,7 @@ export const createUser = defineAction({
   past: "Created a person",
   ...OF_OPERATORS,
   input: { name, new: flag("New", { hint: "create a new person, whoever else has that name" }) },
-  run: async ({ connection, now }: ActionContext<Caller>, input) => {
+  run: async ({ connection, now }: ActionContext<ActionCaller>, input) => {
     // Two of a name are easily taken for each other: so a second one is created on purpose alone.
     if (!input.new && (await findPeople(connection, input.name)).length > 0) {
       throw impossible(
@@ -120,7 +123,7 @@ export const linkUser = defineAction({
     unseen: flag("Every workspace that has no member yet"),
     recover: flag("Recovery"),
   },
-  run: async (context: ActionContext<LinkCaller<Caller>>, { workspace, unseen, recover, ...whom }) => {
+  run: async (context: ActionContext<LinkCaller<ActionCaller>>, { workspace, unseen, recover, ...whom }) => {
     const { connection, actor, consoleOrigin, now } = context;
     const origin = consoleOrigin();
     const { user_id, name: called, is_operator, disabled_at } = await personOf(context, whom);
@@ -139,7 +142,7 @@ export const linkUser = defineAction({
     }
     const purpose = recover ? "recover" : "enter";
     const { secret, expiresAt: expires_at } = await makeLink(connection, { userId: user_id, purpose, now });
-    const link = new Secret(`${origin}/enter#${secret}`);
+    const link = new ShownSecret(`${origin}/enter#${secret}`);
     const owner_of = owned.map(({ shop_domain: domain }) => domain);
     const result: UserLink = { user_id, name: called, is_operator, owner_of, link, expires_at };
     const rights = [
@@ -165,7 +168,7 @@ export const disableUser = defineAction({
   ...OF_OPERATORS,
   proof: true,
   input: { person },
-  run: (context: ActionContext<Caller>, { person: id }) =>
+  run: (context: ActionContext<ActionCaller>, { person: id }) =>
     changePerson(context, id, "disabled", async ({ connection, now }, found, isLastOperator) => {
       if (found.disabled_at !== null) return null;
       if (isLastOperator) {
@@ -186,7 +189,7 @@ export const enableUser = defineAction({
   ...OF_OPERATORS,
   proof: true,
   input: { person },
-  run: (context: ActionContext<Caller>, { person: id }) =>
+  run: (context: ActionContext<ActionCaller>, { person: id }) =>
     changePerson(context, id, "enabled", async ({ connection }, found) => {
       if (found.disabled_at === null) return null;
       await setDisabled(connection, found.user_id, null);
@@ -202,7 +205,7 @@ export const renameUser = defineAction({
   ...OF_OPERATORS,
   proof: true,
   input: { person, new_name: own("The new name", readPersonName, { hint: "the new one" }) },
-  run: (context: ActionContext<Caller>, { person: id, new_name: wanted }) =>
+  run: (context: ActionContext<ActionCaller>, { person: id, new_name: wanted }) =>
     changePerson(context, id, `called ${wanted}`, async ({ connection }, found) => {
       if (found.name === wanted) return null;
       await giveName(connection, found.user_id, wanted);
@@ -219,7 +222,7 @@ export const grantOperator = defineAction({
   ...OF_OPERATORS,
   proof: true,
   input: { person },
-  run: (context: ActionContext<Caller>, { person: id }) =>
+  run: (context: ActionContext<ActionCaller>, { person: id }) =>
     changePerson(context, id, "an operator of this installation", async ({ connection }, found) => {
       if (found.is_operator) return null;
       await setOperator(connection, found.user_id);
@@ -237,7 +240,7 @@ export const USER_ACTIONS = [
 ] as const;
 
 async function personOf(
-  { connection, actor, now }: ActionContext<Caller>,
+  { connection, actor, now }: ActionContext<ActionCaller>,
   whom: { person: string | null; name: string | null },
 ): Promise<PersonRow> {
   if (whom.person !== null) {
@@ -262,11 +265,11 @@ async function personOf(
  * they already were so, and `state` says it in words.
  */
 async function changePerson(
-  context: ActionContext<Caller>,
+  context: ActionContext<ActionCaller>,
   id: string,
   state: string,
   change: (
-    context: ActionContext<Caller>,
+    context: ActionContext<ActionCaller>,
     found: PersonRow,
     isLastOperator: boolean,
   ) => Promise<{ since: Detail; before?: Detail } | null>,

@@ -1,7 +1,7 @@
 import type { Connection } from "../../store/database.ts";
 import { findNamesakes, lockNames, renamePerson } from "../../store/queries/console-user.ts";
-import { quoted } from "../../control/input.ts";
-import { impossible, invalid } from "../../control/refusal.ts";
+import { quoted } from "../input.ts";
+import { impossible, invalid } from "../refusal.ts";
 
 export const PERSON_NAME_MAX_LENGTH = 100;
 /** Before NFKC, which may make one character of several. */

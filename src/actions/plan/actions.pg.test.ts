@@ -1,22 +1,20 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { openControlDatabase } from "../../../tests/support/control.ts";
-import type { ControlDatabase } from "../../../tests/support/control.ts";
 import { openTestKeys } from "../../../tests/support/secret.ts";
-import { OPERATOR } from "../../control/actor.ts";
+import { OPERATOR } from "../actor.ts";
 import { readList, runAction } from "../action.ts";
-import type { Caller } from "../action.ts";
+import type { ActionCaller } from "../action.ts";
 import { textInput } from "../field.ts";
 import { planList, setPlan } from "./actions.ts";
+import { before, use } from "../../../tests/support/use.ts";
 
-let control: ControlDatabase;
-let caller: Caller;
+const control = use(openControlDatabase);
+let caller: ActionCaller;
 before(async () => {
-  control = await openControlDatabase();
   const { database } = control;
   caller = { database, keys: await openTestKeys(database), actor: OPERATOR, now: new Date() };
 });
-after(() => control.stop());
 
 const set = async (plan: string, settings: Record<string, string>) =>
   (await runAction(setPlan, caller, textInput({ plan, ...settings }))).result;

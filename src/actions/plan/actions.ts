@@ -1,6 +1,6 @@
 import { ENTITLEMENTS } from "../../contract/endpoint.ts";
-import { quoted, readChoices, readInteger } from "../../control/input.ts";
-import { impossible, invalid, Refusal } from "../../control/refusal.ts";
+import { quoted, readChoices, readInteger } from "../input.ts";
+import { impossible, invalid, Refusal } from "../refusal.ts";
 import type { Queryable } from "../../store/database.ts";
 import {
   deletePlanRequest,
@@ -12,7 +12,7 @@ import {
 } from "../../store/queries/plan.ts";
 import type { PlanRequestRow, PlanRow } from "../../store/queries/plan.ts";
 import { defineAction, defineList } from "../action.ts";
-import type { ActionContext, Caller } from "../action.ts";
+import type { ActionContext, ActionCaller } from "../action.ts";
 import { omittable, own, text } from "../field.ts";
 import { requireWorkspace } from "../workspace/workspace.ts";
 
@@ -23,7 +23,7 @@ const PLAN_KEY = /^[a-z0-9][a-z0-9_-]{0,39}$/u;
 const REASON_MAX_LENGTH = 300;
 
 /** Every plan, smallest quota first. */
-export const planList = defineList<PlanRow, Caller>({
+export const planList = defineList<PlanRow, ActionCaller>({
   name: "plans.read",
   about: "Show every plan.",
   past: "Read the list of plans",
@@ -52,7 +52,10 @@ export const setPlan = defineAction({
       own("Entitlements", (subject, given) => readChoices(subject, given, ENTITLEMENTS), { hint: "<list>" }),
     ),
   },
-  run: async ({ connection }: ActionContext<Caller>, { plan: key, daily_quota: quota, entitlements }) => {
+  run: async (
+    { connection }: ActionContext<ActionCaller>,
+    { plan: key, daily_quota: quota, entitlements },
+  ) => {
     const before = await findPlan(connection, key);
     const base = before ?? (await findPlan(connection, DEFAULT_PLAN)) ?? NOTHING;
     const plan: PlanRow = {

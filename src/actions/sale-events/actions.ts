@@ -1,6 +1,6 @@
 import { day as shownDay } from "../../console/format.ts";
-import { quoted, readOneOf } from "../../control/input.ts";
-import { impossible, invalid } from "../../control/refusal.ts";
+import { quoted, readOneOf } from "../input.ts";
+import { impossible, invalid } from "../refusal.ts";
 import { raiseDataVersion } from "../../store/queries/data-version.ts";
 import type { SaleEventRow } from "../../store/queries/report-figures.ts";
 import {

@@ -1,7 +1,6 @@
 import { evaluateAlerts } from "../../alerts/evaluate-alerts.ts";
-import { listSources } from "../../control/connect.ts";
-import { quoted } from "../../control/input.ts";
-import { impossible, invalid } from "../../control/refusal.ts";
+import { quoted } from "../input.ts";
+import { impossible, invalid } from "../refusal.ts";
 import type { Queryable } from "../../store/database.ts";
 import {
   findConnection,
@@ -13,7 +12,8 @@ import type { ConnectionRow } from "../../store/queries/data-source.ts";
 import { dropRequests, requestRun } from "../../store/queries/sync-request.ts";
 import type { SyncKind } from "../../store/queries/sync-request.ts";
 import { hasWorker } from "../../store/queries/worker-health.ts";
-import type { WorkspaceRow } from "../../store/queries/workspace-directory.ts";
+import type { DirectoryRow } from "../../store/queries/workspace-directory.ts";
+import { SOURCES } from "../../sync/connectors/sources.ts";
 import { rebuildWorkspace } from "../../sync/rebuild.ts";
 import { defineAction } from "../action.ts";
 import { flag, own, typedName } from "../field.ts";
@@ -29,9 +29,7 @@ export type RequestedSync = {
 
 const source = own("The source", (_subject, given) => given, {
   kind: "hidden",
-  hint: listSources()
-    .map((each) => each.source)
-    .join(", "),
+  hint: SOURCES.map((each) => each.source).join(", "),
 });
 
 /** Asks for a run now: of everything with `backfill` or when nothing was read yet, else of what has changed. */
@@ -160,7 +158,7 @@ export const SOURCE_ACTIONS = [requestSync, cancelBackfill, disconnectSource, re
 
 async function requireConnection(
   database: Queryable,
-  workspace: WorkspaceRow,
+  workspace: DirectoryRow,
   name: string,
 ): Promise<ConnectionRow> {
   const connection = await findConnection(database, workspace.shop_key, name);
@@ -168,7 +166,7 @@ async function requireConnection(
   throw impossible(await notConnected(database, workspace, name));
 }
 
-async function notConnected(database: Queryable, workspace: WorkspaceRow, name: string): Promise<string> {
+async function notConnected(database: Queryable, workspace: DirectoryRow, name: string): Promise<string> {
   const connected = (await listConnections(database))
     .filter((row) => row.shop_key === workspace.shop_key && row.sealed_credentials !== null)
     .map((connection) => connection.source);

@@ -1,20 +1,21 @@
+import { readSources } from "../right.ts";
 import { ApiError } from "../../contract/errors.ts";
 import { formOf } from "../../console/action-form.ts";
 import { instant } from "../../console/format.ts";
 import { definePage } from "../../console/page.ts";
 import type { PageCall } from "../../console/page.ts";
-import { IMPORTS_PATH, SOURCES_PATH, sourcePath } from "../../console/settings/source-paths.ts";
 import { entries } from "../../console/views/entries.ts";
 import { rows } from "../../console/views/facts.ts";
 import { actionForm, refusal, textField } from "../../console/views/form.ts";
 import { progress } from "../../console/views/progress.ts";
 import type { Progress } from "../../console/views/progress.ts";
 import { dataTable } from "../../console/views/table.ts";
-import { keptRunsText } from "../../control/retention.ts";
+import { keptRunsText } from "../../lib/retention.ts";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
 import { countsText, durationText, stageText } from "../../lib/run-text.ts";
 import { cancelBackfill, disconnectSource, requestSync } from "./actions.ts";
+import { IMPORTS_PATH, SOURCES_PATH, sourcePath } from "./paths.ts";
 import { showSourceRuns, showSources } from "./reads.ts";
 import type { RunPage, ShownSource, ShownSources } from "./reads.ts";
 
@@ -26,16 +27,16 @@ type ListData = ShownSources & { now: Date };
 const sourcesPage = definePage<ListData>({
   name: "sources",
   path: SOURCES_PATH,
-  right: "sources.read",
+  right: readSources,
   link: "Sources",
   takes: [],
   about: async (call) => {
-    const { sources: all } = await readSources(call);
+    const { sources: all } = await loadSources(call);
     const used = all.filter(({ state }) => state !== "new");
     if (used.length === 0) return "No data sources yet.";
     return used.map((source) => `${source.title}: ${stateText(source).toLowerCase()}.`).join(" ");
   },
-  data: readSources,
+  data: loadSources,
   view: (data, call) => ({ title: "Sources", body: listBody(data, call) }),
 });
 
@@ -45,7 +46,7 @@ type SourceData = { shown: ShownSource; hasWorker: boolean; history: RunPage; ke
 const sourcePage = definePage<SourceData>({
   name: "source",
   path: SOURCE_PATH,
-  right: "sources.read",
+  right: readSources,
   link: null,
   takes: ["before"],
   data: async (call) => {
@@ -65,7 +66,7 @@ type ProgressData = { shown: ShownSource; hasWorker: boolean; now: Date };
 const progressPage = definePage<ProgressData>({
   name: "source-progress",
   path: `${SOURCE_PATH}/progress`,
-  right: "sources.read",
+  right: readSources,
   link: null,
   takes: [],
   data: async (call) => {
@@ -107,7 +108,7 @@ export const SOURCE_FORMS = [
   }),
 ];
 
-async function readSources(call: PageCall): Promise<ListData> {
+async function loadSources(call: PageCall): Promise<ListData> {
   const acting = await call.acting();
   return { ...(await showSources(acting)), now: acting.now };
 }

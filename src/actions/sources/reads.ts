@@ -1,8 +1,7 @@
+import { readSources, requireRight } from "../right.ts";
 import { setTimeout as sleep } from "node:timers/promises";
-import { listSources } from "../../control/connect.ts";
-import { readInteger } from "../../control/input.ts";
-import { invalid } from "../../control/refusal.ts";
-import { requireRight } from "../../control/rights.ts";
+import { readInteger } from "../input.ts";
+import { invalid } from "../refusal.ts";
 import { requireWorkspace } from "../workspace/workspace.ts";
 import type { Database, Queryable } from "../../store/database.ts";
 import { listConnections } from "../../store/queries/data-source.ts";
@@ -14,8 +13,9 @@ import { findRequest } from "../../store/queries/sync-request.ts";
 import { findRunSince, listRuns, listSourceRuns } from "../../store/queries/sync-run.ts";
 import type { RunRow } from "../../store/queries/sync-run.ts";
 import { hasWorker } from "../../store/queries/worker-health.ts";
-import type { WorkspaceRow } from "../../store/queries/workspace-directory.ts";
+import type { DirectoryRow } from "../../store/queries/workspace-directory.ts";
 import type { Source } from "../../sync/connector.ts";
+import { SOURCES } from "../../sync/connectors/sources.ts";
 import type { WorkspaceCaller } from "../action.ts";
 import type { RequestedSync } from "./actions.ts";
 
@@ -29,7 +29,7 @@ const RUN_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/u;
  * failed: the last run failed, and another one follows. refused: it no longer takes the credentials, so nothing runs.
  * disconnected: there are no credentials any more. imported: files are imported by hand.
  */
-export type SourceState =
+export type SourceProgress =
   | "new"
   | "waiting"
   | "reading"
@@ -44,7 +44,7 @@ export type ShownSource = Pick<ShopSourceRow, "waiting" | "last_run" | "last_syn
   source: string;
   title: string;
   kind: Source["kind"];
-  state: SourceState;
+  state: SourceProgress;
   /** The shop's name, where the source has shops. */
   account: string | null;
   currency_code: string | null;
@@ -62,12 +62,11 @@ const IMPORTED_TITLES: Readonly<Record<string, string>> = {
 
 /** Every source that a workspace is or can be connected to, in the order of the registry, then what is imported. */
 export async function showSources({ database, actor, workspace }: WorkspaceCaller): Promise<ShownSources> {
-  requireRight(actor, "sources.read");
+  requireRight(actor, readSources);
   const { shop_key: shopKey } = workspace;
   const rows = await listShopSources(database, shopKey);
   const polls = await listNextPolls(database, shopKey);
-  const known = listSources();
-  const connectable = known.map((source) => {
+  const connectable = SOURCES.map((source) => {
     const row = rows.find((each) => each.source === source.source && each.is_connection);
     const nextPollAt = polls.find((poll) => poll.source === source.source)?.next_at ?? null;
     return row === undefined ? newSource(source) : shownSource(row, source.title, nextPollAt);
@@ -90,7 +89,7 @@ export async function showSourceRuns(
   { database, actor, workspace }: WorkspaceCaller,
   { source, before }: { source: string; before: string | null },
 ): Promise<RunPage> {
-  requireRight(actor, "sources.read");
+  requireRight(actor, readSources);
   if (before !== null && !RUN_ID.test(before)) throw invalid("before must be the id of a run.");
   const shopKey = workspace.shop_key;
   const found = await listSourceRuns(database, { shopKey, source, before, limit: RUNS_PER_PAGE + 1 });
@@ -145,7 +144,7 @@ function stateOf({ is_connection, has_credentials, status, last_run, last_synced
 }
 
 /** The earlier of what was asked for and of when a worker polls by the clock. */
-function nextRunAt({ waiting }: ShopSourceRow, state: SourceState, nextPollAt: Date | null): Date | null {
+function nextRunAt({ waiting }: ShopSourceRow, state: SourceProgress, nextPollAt: Date | null): Date | null {
   if (state === "imported" || state === "disconnected" || state === "refused") return null;
   const times = waiting.map(({ run_after: runAfter }) => Date.parse(runAfter));
   if (nextPollAt !== null) times.push(nextPollAt.getTime());
@@ -170,7 +169,7 @@ type ShownConnection = {
 /** Every connection, or those of one workspace. */
 export async function showConnections(
   database: Queryable,
-  workspace: WorkspaceRow | null,
+  workspace: DirectoryRow | null,
 ): Promise<ShownConnection[]> {
   const rows = await listConnections(database);
   return rows
@@ -214,7 +213,7 @@ export async function isAbandoned(database: Database, runs: readonly RunRow[]): 
  */
 export async function findBackfillUnderWay(
   database: Database,
-  workspace: WorkspaceRow,
+  workspace: DirectoryRow,
   source: string,
 ): Promise<RequestedSync | null> {
   const request = await findRequest(database, workspace.shop_key, source, "backfill");
@@ -238,7 +237,7 @@ type Retry = { try: number; run_after: Date; error: string | null };
  */
 export async function waitForRun(
   database: Database,
-  workspace: WorkspaceRow,
+  workspace: DirectoryRow,
   requested: RequestedSync,
   watch: { onProgress: (run: RunRow) => void; onRetry: (retry: Retry) => void; check: () => void },
 ): Promise<RunRow> {

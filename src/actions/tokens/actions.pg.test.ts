@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { openControlDatabase } from "../../../tests/support/control.ts";
-import type { ControlDatabase } from "../../../tests/support/control.ts";
 import { hashSecret, parseToken } from "../../admission/token.ts";
-import type { WorkspaceRow } from "../../store/queries/workspace-directory.ts";
-import { OPERATOR } from "../../control/actor.ts";
-import type { Refusal } from "../../control/refusal.ts";
+import type { DirectoryRow } from "../../store/queries/workspace-directory.ts";
+import { OPERATOR } from "../actor.ts";
+import type { Refusal } from "../refusal.ts";
 import { openTestKeys } from "../../../tests/support/secret.ts";
 import { makeWorkspace } from "../../../tests/support/workspace.ts";
 import type { Keys } from "../../lib/keys.ts";
@@ -15,23 +14,22 @@ import { textInput } from "../field.ts";
 import type { Fields } from "../field.ts";
 import { setWorkspace } from "../workspace/settings.ts";
 import { createToken, revokeToken, rotateToken, tokenList } from "./actions.ts";
+import { before, use } from "../../../tests/support/use.ts";
 
 let keys: Keys;
 const now = new Date();
 const inHours = (hours: number): Date => new Date(now.getTime() + hours * 3_600_000);
 
-let control: ControlDatabase;
-let workspace: WorkspaceRow;
-let other: WorkspaceRow;
+const control = use(openControlDatabase);
+let workspace: DirectoryRow;
+let other: DirectoryRow;
 before(async () => {
-  control = await openControlDatabase();
   keys = await openTestKeys(control.database);
   workspace = await makeWorkspace(control.database, "tokens.example");
   other = await makeWorkspace(control.database, "other.example");
 });
-after(() => control.stop());
 
-const callerOf = (by: WorkspaceRow, at: Date = now) => ({
+const callerOf = (by: DirectoryRow, at: Date = now) => ({
   database: control.database,
   keys,
   workspace: by,
@@ -42,17 +40,17 @@ const callerOf = (by: WorkspaceRow, at: Date = now) => ({
 async function act<Result>(
   action: Action<Fields, Result>,
   values: Parameters<typeof textInput>[0],
-  by: WorkspaceRow = workspace,
+  by: DirectoryRow = workspace,
 ): Promise<Result> {
   return (await runAction(action, callerOf(by), textInput(values))).result;
 }
 
 const ALERTS = { name: "a", scopes: "read:alerts" };
-const create = (values: Parameters<typeof textInput>[0], by?: WorkspaceRow) => act(createToken, values, by);
+const create = (values: Parameters<typeof textInput>[0], by?: DirectoryRow) => act(createToken, values, by);
 const issue = (name: string, expires?: string) =>
   create({ name, scopes: "read:alerts,read:dashboard", expires });
-const end = (tokenId: string, by?: WorkspaceRow) => act(revokeToken, { token_id: tokenId }, by);
-const rotate = (tokenId: string, overlap?: string, by?: WorkspaceRow) =>
+const end = (tokenId: string, by?: DirectoryRow) => act(revokeToken, { token_id: tokenId }, by);
+const rotate = (tokenId: string, overlap?: string, by?: DirectoryRow) =>
   act(rotateToken, { token_id: tokenId, overlap }, by);
 const listed = (at?: Date) => readList(tokenList, callerOf(workspace, at));
 
@@ -102,7 +100,7 @@ test("a token's name, scopes and expiry are checked, in sentences", async () => 
 
 test("a token is made only on a plan with api_access; one of before stays, and is not replaced either", async () => {
   const { token_id: tokenId } = await issue("before");
-  const plan = async (name: string): Promise<WorkspaceRow> => ({
+  const plan = async (name: string): Promise<DirectoryRow> => ({
     ...workspace,
     ...(await act(setWorkspace, { plan: name })),
   });

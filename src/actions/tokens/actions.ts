@@ -2,8 +2,8 @@ import { createToken as makeToken } from "../../admission/token.ts";
 import { SCOPES } from "../../contract/endpoint.ts";
 import type { Scope } from "../../contract/endpoint.ts";
 import { firstDay } from "../usage/usage.ts";
-import { quoted } from "../../control/input.ts";
-import { impossible, invalid, Refusal } from "../../control/refusal.ts";
+import { quoted } from "../input.ts";
+import { impossible, invalid, Refusal } from "../refusal.ts";
 import { findPlan } from "../../store/queries/plan.ts";
 import {
   expireToken,
@@ -15,7 +15,7 @@ import {
   revokeToken as endToken,
 } from "../../store/queries/token.ts";
 import type { TokenRow } from "../../store/queries/token.ts";
-import { defineAction, defineList, Secret } from "../action.ts";
+import { defineAction, defineList, ShownSecret } from "../action.ts";
 import type { ActionContext, Done } from "../action.ts";
 import { expiry, lifetime, optional, own, requestKey, someOf, text, typedName } from "../field.ts";
 import { attend, sortByAttention, statusOf } from "./attention.ts";
@@ -33,7 +33,7 @@ export const SCOPE_WORDS: Readonly<Record<Scope, string>> = {
 };
 
 /** The token is shown this once; only its hash is kept. */
-type IssuedToken = { token: Secret; token_id: string };
+type IssuedToken = { token: ShownSecret; token_id: string };
 
 const NAME_MAX_LENGTH = 100;
 const ID_ATTEMPTS = 5;
@@ -191,7 +191,7 @@ function issued<Issued extends IssuedToken>(
   result: Issued,
   detail: { name: string; scopes: readonly string[]; expires_at: Date | null; replaces?: string },
   before?: ReturnType<typeof settingsOf>,
-): Done<Issued> & { secret: Secret } {
+): Done<Issued> & { secret: ShownSecret } {
   const { token: secret, token_id: id } = result;
   return {
     result,
@@ -216,7 +216,7 @@ async function insertNewToken(context: ActionContext, token: TokenToInsert): Pro
   for (let attempt = 1; attempt <= ID_ATTEMPTS; attempt++) {
     const { token: secret, tokenId: id, secretHash } = makeToken(shopKey, keys.tokenPepper);
     const kept = { ...token, tokenId: id, secretHash, createdBy: actor.name };
-    if (await insertToken(connection, shopKey, kept)) return { token: new Secret(secret), token_id: id };
+    if (await insertToken(connection, shopKey, kept)) return { token: new ShownSecret(secret), token_id: id };
     // The same form, sent to another server at the same time.
     await refuseSecond(context, token.requestKey);
   }

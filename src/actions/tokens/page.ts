@@ -6,7 +6,7 @@ import { ApiError } from "../../contract/errors.ts";
 import { ENDPOINTS } from "../../contract/registry.ts";
 import { curlLine, mcpCommandLine, mcpConfigText } from "../../contract/written-request.ts";
 import { checkBox, formFor, formOf, radios } from "../../console/action-form.ts";
-import type { ActionCall, Outcome } from "../../console/action.ts";
+import type { ActionCall, FormOutcome } from "../../console/action.ts";
 import { count, isoDay, isoInstant } from "../../console/format.ts";
 import { definePage } from "../../console/page.ts";
 import type { PageCall, View } from "../../console/page.ts";
@@ -174,7 +174,7 @@ export const TOKEN_FORMS = [
 ];
 
 /** A form that has created its token before leads to that token. */
-function leadToToken(error: unknown, call: ActionCall): Outcome | undefined {
+function leadToToken(error: unknown, call: ActionCall): FormOutcome | undefined {
   if (!(error instanceof AlreadyMade)) return undefined;
   const done = "This form has already created this token, and no second one. A token is shown only once.";
   return { href: call.href(`${PATH}/${error.tokenId}`), done };

@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from "node:crypto";
 import { ApiError } from "../../contract/errors.ts";
-import { quoted, readDay } from "../../control/input.ts";
-import { impossible, invalid } from "../../control/refusal.ts";
+import { quoted, readDay } from "../input.ts";
+import { impossible, invalid } from "../refusal.ts";
 import { dayFromText, dayToText } from "../../lib/month.ts";
 import type { Connection, Queryable } from "../../store/database.ts";
 import { findConnectedStore } from "../../store/queries/data-source.ts";

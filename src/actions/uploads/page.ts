@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
 import { formOf } from "../../console/action-form.ts";
-import type { Action as FormAction } from "../../console/action.ts";
+import type { FormAction } from "../../console/action.ts";
 import { count, day, instant } from "../../console/format.ts";
 import { definePage } from "../../console/page.ts";
 import type { PageCall } from "../../console/page.ts";
@@ -8,8 +8,6 @@ import { facts } from "../../console/views/facts.ts";
 import { actionForm, refusal } from "../../console/views/form.ts";
 import { progress } from "../../console/views/progress.ts";
 import { dataTable } from "../../console/views/table.ts";
-import { stepLabel } from "../../control/import.ts";
-import { requireRight } from "../../control/rights.ts";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
 import type { Database } from "../../store/database.ts";
@@ -22,7 +20,9 @@ import { FILE_FORMATS, FILE_NAMES } from "../../sync/connectors/csv/file-formats
 import type { UploadResult } from "../../sync/connectors/csv/import-upload.ts";
 import { PART_BYTES, partCountOf, REFUSED_ROWS_FILE } from "../../sync/connectors/csv/upload-plan.ts";
 import type { WorkspaceCaller } from "../action.ts";
+import { requireRight } from "../right.ts";
 import { cancelUpload, putPart, replaceFile, requestImport, requireUpload, startUpload } from "./actions.ts";
+import { importData, stepLabel } from "./import-folder.ts";
 
 const PATH = "/settings/imports";
 const UPLOAD_PATH = `${PATH}/:id`;
@@ -69,7 +69,7 @@ const OPEN: ReadonlySet<string> = new Set(["sending", "waiting", "importing", "r
 const importsPage = definePage<UploadsView>({
   name: "imports",
   path: PATH,
-  right: "import",
+  right: importData,
   link: "Import files",
   takes: [],
   about: async (call) => aboutUploads(await showUploads(call)),
@@ -85,7 +85,7 @@ const importsPage = definePage<UploadsView>({
 const importPage = definePage<ShownUpload>({
   name: "import",
   path: UPLOAD_PATH,
-  right: "import",
+  right: importData,
   link: null,
   takes: [],
   data: showUpload,
@@ -108,7 +108,7 @@ export const UPLOAD_FORMS: readonly FormAction[] = [
   {
     name: "import.parts",
     path: `${UPLOAD_PATH}/parts`,
-    right: "import",
+    right: importData,
     page: null,
     perform: async ({ path, acting }) => ({
       json: { files: await showParts(await acting(), path["id"] ?? "") },
@@ -129,7 +129,7 @@ export const UPLOAD_FORMS: readonly FormAction[] = [
   {
     name: "import.refused_rows",
     path: `${UPLOAD_PATH}/refused-rows`,
-    right: "import",
+    right: importData,
     page: importPage,
     perform: async ({ path, acting }) => {
       const body = Readable.from(await readRefusedRows(await acting(), path["id"] ?? ""), {
@@ -182,7 +182,7 @@ async function showParts(
   { database, actor, workspace }: WorkspaceCaller,
   uploadId: string,
 ): Promise<SentFiles> {
-  requireRight(actor, "import");
+  requireRight(actor, importData);
   const { shop_key: shopKey } = workspace;
   const row = await requireUpload(database, shopKey, uploadId, findUpload);
   const there = new Map(
@@ -205,7 +205,7 @@ async function readRefusedRows(
   { database, actor, workspace }: WorkspaceCaller,
   uploadId: string,
 ): Promise<AsyncGenerator<Buffer>> {
-  requireRight(actor, "import");
+  requireRight(actor, importData);
   await requireUpload(database, workspace.shop_key, uploadId, findUpload);
   return partsOf(database, workspace.shop_key, uploadId);
 }

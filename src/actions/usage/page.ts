@@ -7,7 +7,7 @@ import { facts } from "../../console/views/facts.ts";
 import { dataTable } from "../../console/views/table.ts";
 import type { Endpoint } from "../../contract/endpoint.ts";
 import { ENDPOINTS } from "../../contract/registry.ts";
-import { keptText } from "../../control/retention.ts";
+import { keptText } from "../../lib/retention.ts";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
 import { showUsage, usageRead } from "./usage.ts";

@@ -1,12 +1,12 @@
-import type { Actor } from "../../control/actor.ts";
-import { readInteger } from "../../control/input.ts";
+import type { Actor } from "../actor.ts";
+import { readInteger } from "../input.ts";
 import { dayFromText, dayOfInstant, dayToText } from "../../lib/month.ts";
 import type { Database } from "../../store/database.ts";
 import { findPlan } from "../../store/queries/plan.ts";
 import { listTokens } from "../../store/queries/token.ts";
 import { listQuotaDays, sumUsage } from "../../store/queries/usage.ts";
 import type { QuotaDayRow, UsageSumRow } from "../../store/queries/usage.ts";
-import type { WorkspaceRow } from "../../store/queries/workspace-directory.ts";
+import type { DirectoryRow } from "../../store/queries/workspace-directory.ts";
 import { requireRight } from "../right.ts";
 
 /** What can be asked for at once, where usage is kept for longer. */
@@ -37,7 +37,7 @@ export type NamedGroup = UsageGroup & { name: string | null };
 export async function showUsage(
   database: Database,
   actor: Actor,
-  workspace: WorkspaceRow,
+  workspace: DirectoryRow,
   { days, now, keepUsageDays }: { days?: string | undefined; now: Date; keepUsageDays: number },
 ): Promise<Usage> {
   requireRight(actor, usageRead);
@@ -76,7 +76,7 @@ export async function showUsage(
 export async function showTokenUsage(
   database: Database,
   actor: Actor,
-  workspace: WorkspaceRow,
+  workspace: DirectoryRow,
   { tokenId, now }: { tokenId: string; now: Date },
 ): Promise<UsageSummary> {
   requireRight(actor, usageRead);

@@ -1,6 +1,6 @@
 import { evaluateAlerts } from "../../alerts/evaluate-alerts.ts";
-import { quoted } from "../../control/input.ts";
-import { impossible } from "../../control/refusal.ts";
+import { quoted } from "../input.ts";
+import { impossible } from "../refusal.ts";
 import type { Queryable } from "../../store/database.ts";
 import {
   deleteWatched,

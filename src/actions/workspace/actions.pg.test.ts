@@ -4,10 +4,10 @@ import { openControlDatabase } from "../../../tests/support/control.ts";
 import type { ControlDatabase } from "../../../tests/support/control.ts";
 import { openTestKeys } from "../../../tests/support/secret.ts";
 import { makeWorkspace } from "../../../tests/support/workspace.ts";
-import { OPERATOR } from "../../control/actor.ts";
+import { OPERATOR } from "../actor.ts";
 import { putConnection } from "../../store/queries/data-source.ts";
 import type { SourceKind } from "../../store/queries/data-source.ts";
-import type { WorkspaceRow } from "../../store/queries/workspace-directory.ts";
+import type { DirectoryRow } from "../../store/queries/workspace-directory.ts";
 import { readList, runAction } from "../action.ts";
 import { textInput } from "../field.ts";
 import { disconnectSource } from "../sources/actions.ts";
@@ -26,7 +26,7 @@ const operator = () => ({ database: control.database, actor: OPERATOR, now: new 
 const create = async (input: { domain: string; currency: string; plan?: string; organization?: string }) =>
   (await runAction(createWorkspace, operator(), textInput(input))).result;
 
-const set = async (workspace: WorkspaceRow, settings: Record<string, string>) => {
+const set = async (workspace: DirectoryRow, settings: Record<string, string>) => {
   const caller = { ...operator(), keys: await openTestKeys(control.database), workspace };
   return (await runAction(setWorkspace, caller, textInput(settings))).result;
 };

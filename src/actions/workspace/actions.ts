@@ -1,17 +1,17 @@
 import { randomBytes } from "node:crypto";
 import { instant } from "../../console/format.ts";
-import { recordAction } from "../../control/audit.ts";
-import { DEMO_DOMAIN } from "../../control/demo-domain.ts";
-import { impossible, invalid } from "../../control/refusal.ts";
+import { recordAction } from "../audit/record.ts";
+import { DEMO_STORE } from "../../demo/demo-store-facts.ts";
+import { impossible, invalid } from "../refusal.ts";
 import { askForErasure, takeErasureBack } from "../../store/queries/erasure.ts";
 import { lockShop, WorkspaceGone } from "../../store/queries/import-stage.ts";
 import { wakeShop } from "../../store/queries/run-queue.ts";
 import { eraseWorkspace as eraseRows } from "../../store/queries/workspace-erase.ts";
-import type { WorkspaceRow } from "../../store/queries/workspace-directory.ts";
+import type { DirectoryRow } from "../../store/queries/workspace-directory.ts";
 import { lockMembers, putOwner } from "../../store/queries/workspace-member.ts";
 import { insertShop, insertWorkspace } from "../../store/queries/workspace-write.ts";
 import { defineAction } from "../action.ts";
-import type { ActionContext, Caller, Done } from "../action.ts";
+import type { ActionContext, ActionCaller, Done } from "../action.ts";
 import { omittable, own, typedName } from "../field.ts";
 import { DEFAULT_PLAN, requirePlan } from "../plan/actions.ts";
 import { exportWorkspace } from "./export.ts";
@@ -58,7 +58,7 @@ export const createWorkspace = defineAction({
       }),
     ),
   },
-  run: async ({ connection, actor, now }: ActionContext<Caller>, input) => {
+  run: async ({ connection, actor, now }: ActionContext<ActionCaller>, input) => {
     const { domain, currency, plan = DEFAULT_PLAN, organization = newId("org") } = input;
     const shopId = newId("shop");
     await requirePlan(connection, plan);
@@ -70,7 +70,7 @@ export const createWorkspace = defineAction({
       shopDomain: domain,
       currencyCode: currency,
       planKey: plan,
-      isSetupOpen: domain !== DEMO_DOMAIN,
+      isSetupOpen: domain !== DEMO_STORE.domain,
     });
     if (actor.session !== null) {
       const { userId } = actor.session;
@@ -185,7 +185,7 @@ export const WORKSPACE_ACTIONS = [
 ] as const;
 
 /** Who acts on a workspace without the installation's keys. */
-type OfWorkspace = Caller & { workspace: WorkspaceRow };
+type OfWorkspace = ActionCaller & { workspace: DirectoryRow };
 
 /** What was decided of a workspace; `erase_after` null = it stays. */
 type Erasure = { shop_domain: string; erase_after: Date | null };

@@ -3,14 +3,10 @@ import { join } from "node:path";
 import { finished, Readable } from "node:stream";
 import { finished as settled, pipeline } from "node:stream/promises";
 import { ZipFile } from "yazl";
-import type { Acting } from "../../control/acting.ts";
-import { makePrivateFolder, writeNewFolder } from "../../control/new-folder.ts";
-import { showRules, writtenRules } from "../../control/order-rules.ts";
-import { impossible } from "../../control/refusal.ts";
-import { keptText } from "../../control/retention.ts";
+import { keptText } from "../../lib/retention.ts";
+import type { Retention } from "../../lib/retention.ts";
 import { DEFAULT_RULES } from "../../metrics/order-rules.ts";
 import type { Connection, Database } from "../../store/database.ts";
-import type { NextRows } from "../../store/query.ts";
 import {
   listExportedMembers,
   listExportedSources,
@@ -20,18 +16,21 @@ import {
 } from "../../store/queries/export.ts";
 import { listTokens } from "../../store/queries/token.ts";
 import { listWatched } from "../../store/queries/watchlist.ts";
-import type { WorkspaceRow } from "../../store/queries/workspace-directory.ts";
-import type { Retention } from "../../store/retention.ts";
-import { exportStore } from "../../sync/connectors/csv/export-files.ts";
+import type { DirectoryRow } from "../../store/queries/workspace-directory.ts";
+import type { NextRows } from "../../store/query.ts";
 import type { ExportedFile } from "../../sync/connectors/csv/export-files.ts";
+import { exportStore } from "../../sync/connectors/csv/export-files.ts";
+import type { Acting, ActionContext, ActionCaller } from "../action.ts";
 import { defineAction, runAction } from "../action.ts";
-import type { ActionContext, Caller } from "../action.ts";
 import { textInput } from "../field.ts";
+import { makePrivateFolder, writeNewFolder } from "../new-folder.ts";
+import { impossible } from "../refusal.ts";
 import { requireRight } from "../right.ts";
+import { showRules, writtenRules } from "./order-rules.ts";
 import { requireWorkspace } from "./workspace.ts";
 
-type ExportRequest = Caller & {
-  workspace: WorkspaceRow;
+type ExportRequest = ActionCaller & {
+  workspace: DirectoryRow;
   /** Holds a connection for as long as the files are read. */
   reading: Database;
   /** For what the export says of its audit. */
@@ -178,7 +177,7 @@ async function exportFiles(
 /** Of an export: the workspace beside its store, as texts for people and programs. Nothing secret. */
 export function describingFiles(
   connection: Connection,
-  workspace: WorkspaceRow,
+  workspace: DirectoryRow,
   { now, retention }: Pick<ExportRequest, "now" | "retention">,
 ): readonly ExportedFile[] {
   const { shop_key: shopKey } = workspace;
@@ -200,11 +199,11 @@ export function describingFiles(
   ];
 }
 
-async function rulesOf(connection: Connection, workspace: WorkspaceRow): Promise<Record<string, string>> {
+async function rulesOf(connection: Connection, workspace: DirectoryRow): Promise<Record<string, string>> {
   return writtenRules((await showRules(connection, workspace)).rules);
 }
 
-async function settings(connection: Connection, workspace: WorkspaceRow, now: Date): Promise<object> {
+async function settings(connection: Connection, workspace: DirectoryRow, now: Date): Promise<object> {
   const { shop_key: shopKey, data_version: _version, ...shown } = workspace;
   return {
     exported_at: now,
@@ -218,7 +217,7 @@ async function settings(connection: Connection, workspace: WorkspaceRow, now: Da
 
 /** How another installation gets the same workspace, command by command. */
 function readme(
-  workspace: WorkspaceRow,
+  workspace: DirectoryRow,
   rules: Record<string, string>,
   now: Date,
   { keepAuditDays }: Retention,

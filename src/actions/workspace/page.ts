@@ -1,13 +1,12 @@
-import type { Action } from "../../console/action.ts";
 import { formFor, formOf } from "../../console/action-form.ts";
+import type { FormAction } from "../../console/action.ts";
 import { definePage } from "../../console/page.ts";
 import type { Page, PageCall } from "../../console/page.ts";
 import { rows } from "../../console/views/facts.ts";
 import { textField } from "../../console/views/form.ts";
-import { hasRight } from "../../control/rights.ts";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
-import { mayDo } from "../right.ts";
+import { mayDo, readSettings } from "../right.ts";
 import { ERASE_DAYS, eraseWorkspace, keepWorkspace, timeText } from "./actions.ts";
 import { exportFromConsole, exportWorkspace } from "./export.ts";
 
@@ -20,7 +19,7 @@ export const DATA_PATH = "/settings/data";
 const dataPage = definePage<Data>({
   name: "data",
   path: DATA_PATH,
-  right: "settings.read",
+  right: readSettings,
   link: "Data",
   takes: [],
   about: async (call) => {
@@ -44,7 +43,7 @@ const dataPage = definePage<Data>({
 
 export const DATA_PAGES = [dataPage] as const;
 
-export const DATA_FORMS: readonly Action[] = [
+export const DATA_FORMS: readonly FormAction[] = [
   {
     name: exportWorkspace.name,
     path: `${DATA_PATH}/export`,
@@ -61,11 +60,11 @@ export function settingsOverview(pages: readonly Page[]): Page {
   return definePage<Line[]>({
     name: "settings",
     path: "/settings",
-    right: "settings.read",
+    right: readSettings,
     link: "Settings",
     takes: [],
     data: async (call) => {
-      const listed = pages.filter(({ link, right }) => link !== null && hasRight(call.role, right));
+      const listed = pages.filter(({ link, right }) => link !== null && mayDo(call.role, right));
       return Promise.all(listed.map(async (page) => ({ page, about: (await page.about?.(call)) ?? "" })));
     },
     view: (lines, call) => ({

@@ -1,7 +1,7 @@
 import { evaluateAlerts } from "../../alerts/evaluate-alerts.ts";
 import { units } from "../../console/format.ts";
-import { recordAction } from "../../control/audit.ts";
-import { impossible, invalid } from "../../control/refusal.ts";
+import { recordAction } from "../audit/record.ts";
+import { impossible, invalid } from "../refusal.ts";
 import { listConnections } from "../../store/queries/data-source.ts";
 import { deletePlanRequest } from "../../store/queries/plan.ts";
 import { setPrimaryWindow } from "../../store/queries/publish.ts";
@@ -24,10 +24,10 @@ export const setWindows = defineAction({
   least: "admin",
   input: {
     primary_window_days: integer("Return window in days", 1, LONGEST_WINDOW_DAYS, {
-      hint: "Days after the order, 1 to 365. The API calls it primary_window_days.",
+      hint: "Days after the order, 1 to 365.",
     }),
     min_sold_units: integer("Minimum units sold", 0, null, {
-      hint: "0 or more. A SKU that sold fewer is not ranked. The API calls it min_sold_units.",
+      hint: "0 or more. A SKU that sold fewer is not ranked.",
     }),
   },
   run: async (context, settings) => {

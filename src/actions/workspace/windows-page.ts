@@ -8,8 +8,8 @@ import { rows } from "../../console/views/facts.ts";
 import { refusal, textField } from "../../console/views/form.ts";
 import { dataTable } from "../../console/views/table.ts";
 import { invalidParameters } from "../../contract/errors.ts";
-import type { Acting } from "../../control/acting.ts";
-import { Refusal } from "../../control/refusal.ts";
+import type { Acting } from "../action.ts";
+import { Refusal } from "../refusal.ts";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
 import { monthToText } from "../../lib/month.ts";
@@ -21,7 +21,7 @@ import type { Selection } from "../../store/queries/selection.ts";
 import { loadWorkspace } from "../../store/queries/workspace-load.ts";
 import { readInput, textInput } from "../field.ts";
 import type { InputOf } from "../field.ts";
-import { mayDo, requireRight } from "../right.ts";
+import { mayDo, readSettings, requireRight } from "../right.ts";
 import { setWindows } from "./settings.ts";
 
 const PATH = "/settings/windows";
@@ -63,7 +63,7 @@ type Data = {
 const windows = definePage<Data>({
   name: "windows",
   path: PATH,
-  right: "settings.read",
+  right: readSettings,
   link: "Return window",
   takes: NAMES,
   about: async ({ primaryWindowDays, minSoldUnits }) =>

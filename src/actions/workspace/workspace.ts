@@ -1,18 +1,18 @@
 import { domainToASCII } from "node:url";
-import { impossible, invalid } from "../../control/refusal.ts";
+import { impossible, invalid } from "../refusal.ts";
 import type { Queryable } from "../../store/database.ts";
 import { findWorkspace, listWorkspaces } from "../../store/queries/workspace-directory.ts";
-import type { WorkspaceRow } from "../../store/queries/workspace-directory.ts";
+import type { DirectoryRow } from "../../store/queries/workspace-directory.ts";
 import { defineList } from "../action.ts";
-import type { Caller } from "../action.ts";
+import type { ActionCaller } from "../action.ts";
 
 /** A workspace as it is shown: without the key that only the database uses. */
-export type ShownWorkspace = Omit<WorkspaceRow, "shop_key">;
+export type ShownWorkspace = Omit<DirectoryRow, "shop_key">;
 
 const DOMAIN = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/u;
 
 /** Every workspace, by domain. */
-export const workspaceList = defineList<ShownWorkspace, Caller>({
+export const workspaceList = defineList<ShownWorkspace, ActionCaller>({
   name: "workspaces.read",
   about: "Show every workspace.",
   past: "Read the list of workspaces",
@@ -31,7 +31,7 @@ export const workspaceList = defineList<ShownWorkspace, Caller>({
 });
 
 /** The workspace of a domain as somebody wrote it; throws a `Refusal` when there is none. */
-export async function requireWorkspace(database: Queryable, domain: string): Promise<WorkspaceRow> {
+export async function requireWorkspace(database: Queryable, domain: string): Promise<DirectoryRow> {
   const shopDomain = readDomain("The domain", domain);
   const workspace = await findWorkspace(database, shopDomain);
   if (workspace !== null) return workspace;
@@ -40,7 +40,7 @@ export async function requireWorkspace(database: Queryable, domain: string): Pro
   );
 }
 
-export function shownWorkspace(workspace: WorkspaceRow): ShownWorkspace {
+export function shownWorkspace(workspace: DirectoryRow): ShownWorkspace {
   const shown: ShownWorkspace & { shop_key?: number } = { ...workspace };
   delete shown.shop_key;
   return shown;

@@ -53,6 +53,58 @@ test("trend: the band ends with the complete months, and the dashed line joins t
   assert.deepEqual([band, solid, dashed], [24, 12, 3]);
 });
 
+test("trend: the dashed line goes to the outlook of open months, never to what came back so far", () => {
+  const places = (path: Partial<Record<string, string>> | undefined): number[] =>
+    [...(path?.d ?? "").matchAll(/,([\d.]+)/gu)].map(([, y]) => Number(y));
+  const markup = drawn("trendChart", risingStory);
+  const dashed = elements(markup, "path").find((path) => path.class === "rate open");
+  const trend = valueAt(chartAnswer(risingStory), "trend") as {
+    return_rate: number;
+    outlook: Figure | null;
+  }[];
+  const expected = trend.slice(-3).map((row) => 100 - ((row.outlook ?? row).return_rate / 0.12) * 100);
+  assert.deepEqual(places(dashed).map(Math.round), expected.map(Math.round));
+  const without = elements(drawn("trendChart", { ...risingStory, hasOutlook: false }), "path");
+  assert.equal(places(without.find((path) => path.class === "rate open")).length, 1);
+});
+
+type Figure = { return_rate: number };
+
+test("timing: days beyond the window are left out while they are empty", () => {
+  const spans = (windowDays: number | null, lastUnits: number): string[] => {
+    const answer = chartAnswer({ ...risingStory, windowDays });
+    const buckets = valueAt(answer, "timing_buckets") as { returned_units: number }[];
+    for (const bucket of buckets.slice(3)) bucket.returned_units = lastUnits;
+    const markup = renderHtml(timingChart({ answer }));
+    return [...markup.matchAll(/text-anchor="middle">([\d–+]+)<\/text>/gu)].map(([, span = ""]) => span);
+  };
+  assert.deepEqual(spans(30, 0), ["0–7", "8–14", "15–30"]);
+  assert.equal(spans(30, 2).length, 6);
+  assert.equal(spans(null, 0).length, 6);
+});
+
+test("reasons: a tie has no reason that is given most", () => {
+  const answer = chartAnswer(risingStory);
+  const reasons = valueAt(answer, "return_reasons") as { label: string; returned_units: number }[];
+  for (const [index, label] of ["Too small", "Unknown", "Too large"].entries())
+    Object.assign(reasons[index] ?? {}, { label, returned_units: 9, share: 0.3333 });
+  assert.equal(
+    textOf(titleOf(renderHtml(reasonsChart({ answer })))),
+    "No one reason is given most: “Too small”, “Too large” have 33.3 % of the returned units each",
+  );
+});
+
+test("sixty months are named every half year, and on a phone once a year", () => {
+  const months = Array.from({ length: 60 }, () => ({ soldUnits: 500, returnedUnits: 20 }));
+  const markup = drawn("trendChart", { ...risingStory, months });
+  const namesOf = (width: string): string[] => {
+    const group = new RegExp(`<g class="${width}"\\s*>(.*?)</g`, "su").exec(markup)?.[1] ?? "";
+    return [...group.matchAll(/>([A-Z][a-z]{2})</gu)].map(([, name = ""]) => name);
+  };
+  assert.deepEqual([...new Set(namesOf("wide"))], ["Feb", "Aug"]);
+  assert.deepEqual([...new Set(namesOf("narrow"))], ["Aug"]);
+});
+
 test("a month without sales interrupts the line and has no rate", () => {
   const months = risingStory.months.map((row, index) =>
     index === 4 ? { soldUnits: 0, returnedUnits: 0 } : row,

@@ -8,19 +8,23 @@ import { areFew, monthFigure } from "./rates.ts";
 
 type MonthCurve = NonNullable<ReportData["return_curves"]>[number];
 type PooledAge = NonNullable<ReportData["pooled_return_curve"]>[number];
-export type CurveAge = MonthCurve["ages"][number];
+/** `months_included`: of the pooled curve. */
+export type ChartedAge = MonthCurve["ages"][number] & { months_included?: number };
 
 /** One return curve: of a cohort month, or of all complete ones together (null). `agesPath` leads to its ages. */
 export type Curve = {
   month: string | null;
   path: string;
   agesPath: string;
-  ages: CurveAge[];
+  ages: ChartedAge[];
   /** Too few were sold for its rates to be compared. */
   hasFewUnits: boolean;
 };
 
-/** The curves of the answer that sold something, oldest month first; the pooled one apart. `fewUnits`: see `areFew`. */
+/**
+ * The curves of the answer that sold something, oldest month first; apart the pooled one, if it holds more than one month.
+ * `fewUnits`: see `areFew`.
+ */
 export function readCurves(
   answer: ApiAnswer,
   fewUnits: number,
@@ -42,9 +46,13 @@ export function readCurves(
         ages: row.ages,
         hasFewUnits: areFew(row.sold_units, fewUnits),
       })),
-    pooled: (pooled[0]?.return_rate ?? null) === null ? undefined : pooledCurve(pooled),
+    pooled: isPool(pooled[0]) ? pooledCurve(pooled) : undefined,
     ages: (rows[0]?.ages ?? pooled).map((age) => age.age_days),
   };
+}
+
+function isPool(youngest: PooledAge | undefined): boolean {
+  return youngest !== undefined && youngest.return_rate !== null && youngest.months_included > 1;
 }
 
 function pooledCurve(ages: readonly PooledAge[]): Curve {
@@ -59,7 +67,7 @@ function pooledCurve(ages: readonly PooledAge[]): Curve {
 }
 
 /** The ages that a curve has reached. It ends at the first that is still open. */
-export function observed({ ages }: Curve): CurveAge[] {
+export function observed({ ages }: Curve): ChartedAge[] {
   const open = ages.findIndex((age) => !age.is_complete || age.return_rate === null);
   return open < 0 ? ages : ages.slice(0, open);
 }
@@ -78,12 +86,18 @@ export function ageFigure(answer: ApiAnswer, curve: Curve, index: number): Html 
     : html`${rate} <small>so far</small>`;
 }
 
+/** Complete months at an age; undefined where a month would be compared with itself alone. */
+export function usualAt(pooled: Curve | undefined, index: number): ChartedAge | undefined {
+  const age = pooled?.ages[index];
+  return (age?.months_included ?? 0) > 1 ? age : undefined;
+}
+
 /**
  * 1 = above, −1 = below what complete months had brought back at that age, by intervals that do not overlap; 0 = neither, still
  * open, or too few units to say.
  */
 export function against(pooled: Curve | undefined, curve: Curve, index: number): -1 | 0 | 1 {
-  const usual = pooled?.ages[index]?.return_rate_interval;
+  const usual = usualAt(pooled, index)?.return_rate_interval;
   const own = observed(curve)[index]?.return_rate_interval;
   if (!usual || !own || curve.hasFewUnits) return 0;
   if (own.low > usual.high) return 1;

@@ -4,7 +4,7 @@ import type { Html } from "../../lib/html.ts";
 import { figure } from "../figure.ts";
 import type { ApiAnswer } from "../figure.ts";
 import { days as daysText } from "../format.ts";
-import { against, ageFigure, curveName, observed } from "./curve-rows.ts";
+import { against, ageFigure, curveName, observed, usualAt } from "./curve-rows.ts";
 import type { Curve } from "./curve-rows.ts";
 
 /** This many months are named; more are summed up. */
@@ -28,7 +28,8 @@ export function curvesFinding(answer: ApiAnswer, drawn: readonly Curve[], pooled
   const { curve, index, side } = found;
   const rate = ageFigure(answer, curve, index);
   const days = figure(answer, `${curve.agesPath}/${index}/age_days`, daysText);
-  const usual = pooled !== undefined && observed(pooled).length > index && ageFigure(answer, pooled, index);
+  const usual =
+    pooled !== undefined && usualAt(pooled, index) !== undefined && ageFigure(answer, pooled, index);
   if (usual === false)
     return html`${rate} of what was sold in ${curveName(answer, curve)} came back within ${days}`;
   if (side === 0)
@@ -40,7 +41,7 @@ export function curvesFinding(answer: ApiAnswer, drawn: readonly Curve[], pooled
 
 /** The months that brought back more than complete months had at the same age: those with a marked cell in the heat table. */
 export function heatFinding(answer: ApiAnswer, months: readonly Curve[], pooled: Curve | undefined): Html {
-  if (pooled === undefined) return html`No complete month to compare with yet`;
+  if (pooled === undefined) return html`No other complete month to compare with`;
   if (months.every((curve) => curve.hasFewUnits)) return html`Too few units are sold in a month to compare`;
   const off = months.filter((curve) => curve.ages.some((_, index) => against(pooled, curve, index) > 0));
   const names = off.map(

@@ -37,7 +37,7 @@ test("heat: without a complete month nothing is compared, and few units are comp
     Object.assign(age, { return_rate: null, return_rate_interval: null }),
   );
   const title = textOf(titleOf(renderHtml(heatTable({ answer: young }))));
-  assert.equal(title, "No complete month to compare with yet");
+  assert.equal(title, "No other complete month to compare with");
   const months = usual(4000).with(3, { soldUnits: 25, returnedUnits: 25 });
   assert.match(textOf(titleOf(heatOf(months, 20))), /^Dec 2025 brings back more/u);
   const few = heatOf(months, 30);
@@ -45,6 +45,16 @@ test("heat: without a complete month nothing is compared, and few units are comp
   assert.doesNotMatch(few, /▲<\/span/u);
   assert.match(few, /few units/u);
   assert.equal(textOf(titleOf(heatOf(usual(25), 30))), "Too few units are sold in a month to compare");
+});
+
+test("a month alone is never compared with itself", () => {
+  const answer = chartAnswer({ ...risingStory, months: usual(400).slice(0, 1), openMonths: 0 });
+  const curves = renderHtml(curvesChart({ answer }));
+  assert.equal(textOf(titleOf(curves)), "2.8 % of what was sold in Sep 2025 came back within 14 days");
+  assert.doesNotMatch(textOf(curves), /against|complete months/u);
+  const heat = renderHtml(heatTable({ answer }));
+  assert.equal(textOf(titleOf(heat)), "No other complete month to compare with");
+  assert.doesNotMatch(heat, /class="pooled"/u);
 });
 
 test("heat: complete months together have no number of sold units, since it differs by age", () => {

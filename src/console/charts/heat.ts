@@ -5,7 +5,7 @@ import type { Html } from "../../lib/html.ts";
 import { figure, valueAt } from "../figure.ts";
 import type { ApiAnswer } from "../figure.ts";
 import { days } from "../format.ts";
-import { against, ageFigure, curveName, observed, readCurves } from "./curve-rows.ts";
+import { against, ageFigure, curveName, observed, readCurves, usualAt } from "./curve-rows.ts";
 import type { Curve } from "./curve-rows.ts";
 import { heatFinding } from "./curves-finding.ts";
 import { nothingToDraw, scrolling } from "./frame.ts";
@@ -109,7 +109,7 @@ function shadeAt(
   index: number,
 ): (rate: number) => number {
   const closed = months.filter((curve) => !curve.hasFewUnits && observed(curve).length > index);
-  const usual = (pooled?.ages[index]?.return_rate ?? 0) * DARKEST;
+  const usual = (usualAt(pooled, index)?.return_rate ?? 0) * DARKEST;
   const top = usual > 0 ? usual : (max(closed, (curve) => curve.ages[index]?.return_rate ?? 0) ?? 0);
   return scaleQuantize()
     .domain([0, top > 0 ? top : 1])

@@ -83,11 +83,15 @@ export function columns(count: number): {
 /** Every how many months one is named, so that names keep apart: where there is room, and on a phone. */
 const MOST_NAMES = { wide: 12, narrow: 6 } as const;
 
+/** The same months of each year. */
+const MONTH_STEPS = [1, 2, 3, 4, 6, 12];
+
 /** Names of months ("2026-08-01") under their columns, counted from the newest; the year under its first. */
 export function monthAxis(months: readonly string[], middle: (index: number) => number): Html {
   return html`<g class="axis"
     >${(["wide", "narrow"] as const).map((width) => {
-      const step = Math.ceil(months.length / MOST_NAMES[width]);
+      const least = Math.ceil(months.length / MOST_NAMES[width]);
+      const step = MONTH_STEPS.find((each) => each >= least) ?? Math.ceil(least / 12) * 12;
       const named = months
         .map((text, index) => ({ text, index }))
         .filter(({ index }) => (months.length - 1 - index) % step === 0);

@@ -66,11 +66,24 @@ export function reasonsChart({
   </figure>`;
 }
 
+/** So many reasons that are given equally often are named. */
+const MOST_TIED = 3;
+
 function findingOf(answer: ApiAnswer, reasons: readonly Reason[]): Html {
   const stated = reasons.findIndex((reason) => reason.kind === "stated");
   const share = (index: number): Html => figure(answer, `return_reasons/${index}/share`, percent);
   if (stated < 0) return html`No reason is known for the units that came back`;
-  const name = html`“${figure(answer, `return_reasons/${stated}/label`, String)}”`;
+  const label = (index: number): Html => html`“${figure(answer, `return_reasons/${index}/label`, String)}”`;
+  const name = label(stated);
+  const units = reasons[stated]?.returned_units;
+  const tied = reasons.flatMap((reason, index) =>
+    reason.kind === "stated" && reason.returned_units === units ? [index] : [],
+  );
+  if (tied.length > 1) {
+    const names = tied.slice(0, MOST_TIED).map((index, order) => html`${order > 0 && ", "}${label(index)}`);
+    const more = tied.length > MOST_TIED ? " and others" : "";
+    return html`No one reason is given most: ${names}${more} have ${share(stated)} of the returned units each`;
+  }
   if (stated === 0) return html`${name} is the reason given most: ${share(0)} of the returned units`;
   return html`Of the reasons given, ${name} leads: ${share(stated)} of the returned units`;
 }

@@ -21,7 +21,11 @@ type Bucket = {
 
 /** When do returns come? The share of each span of days since the order as a bar, the sum of shares as a line. */
 export function timingChart({ answer, exportHref }: ChartInput): Html {
-  const buckets = (valueAt(answer, "timing_buckets") ?? []) as Bucket[];
+  const windowDays = (valueAt(answer, "window_days") ?? Infinity) as number;
+  // Days after the window are empty by its rule.
+  const buckets = ((valueAt(answer, "timing_buckets") ?? []) as Bucket[]).filter(
+    (bucket) => bucket.from_day <= windowDays || bucket.returned_units > 0,
+  );
   if (buckets.every((bucket) => bucket.share === null || bucket.returned_units === 0)) {
     return nothingToDraw("Nothing came back, so there is no timing to draw.");
   }

@@ -1,24 +1,32 @@
-import { max } from "d3-array";
-import { html } from "../../lib/html.ts";
+import { max, greatest, least } from "d3-array";
+import { area, line } from "d3-shape";
+import type { ReportData } from "../../contract/report.ts";
 import type { Html } from "../../lib/html.ts";
-import { figure, valueAt } from "../figure.ts";
+import { html } from "../../lib/html.ts";
 import type { ApiAnswer } from "../figure.ts";
-import { days, wholePercent } from "../format.ts";
-import { chartFigure, nothingToDraw } from "./frame.ts";
+import { figure, valueAt } from "../figure.ts";
+import { days, wholePercent, count, percent } from "../format.ts";
 import type { ChartInput, LegendItem } from "./frame.ts";
-import { columns, verticalScale } from "./plot.ts";
-import { DEFAULT_FEW_UNITS, areFew } from "./rates.ts";
+import { chartFigure, nothingToDraw } from "./frame.ts";
+import type { Scale } from "./plot.ts";
+import { columns, verticalScale, monthAxis, paths, percentTick, place, verticalAxis } from "./plot.ts";
+import {
+  DEFAULT_FEW_UNITS,
+  areFew,
+  intervalFigure,
+  monthFigure,
+  rateFigure,
+  soldFigure,
+  differ,
+} from "./rates.ts";
 import { boxSwatch, dotSwatch, lineSwatch } from "./swatches.ts";
-import { trendDrawing, whisker } from "./trend-drawing.ts";
-import { trendFinding } from "./trend-finding.ts";
-import type { TrendMonth } from "./trend-finding.ts";
-import { trendTable } from "./trend-table.ts";
+import { table } from "./table.ts";
 
 /** An interval reaches at most this many times as high as the highest rate; beyond, the drawing says that it goes on. */
 const REACH = 2.5;
 
 /**
- * Is it rising? The return rate of each order month with its interval; open months hollow and dashed, with the outlook.
+ * Is it rising? The return rate of each order month with its interval; open months hollow, with the outlook.
  * `path` leads to the report's trend.
  */
 export function trendChart({
@@ -58,11 +66,11 @@ function legendOf(answer: ApiAnswer, sold: readonly TrendMonth[]): (LegendItem |
     { swatch: lineSwatch("rate", dotSwatch("dot")), text: "return rate" },
     { swatch: boxSwatch("band"), text: "likely range (95 % interval)" },
     sold.some((row) => row.is_complete === false) && {
-      swatch: lineSwatch("rate open", dotSwatch("dot open")),
-      text: "still open, can rise",
+      swatch: dotSwatch("dot open"),
+      text: "so far in months still open, can rise",
     },
     expected !== undefined && {
-      swatch: whisker("15", "1", "13", "7"),
+      swatch: html`${lineSwatch("rate open")}${whisker("15", "1", "13", "7")}`,
       text: html`outlook: where the month is likely to end,
       ${figure<number>(answer, `${expected.path}/outlook/level`, wholePercent)} of the time`,
     },
@@ -91,4 +99,155 @@ function summaryOf(answer: ApiAnswer): Html {
   return html`Share of the units sold in a month that came back within ${figure(answer, "window_days", days)}
   of the order. The band is the likely range of each rate: the 95 % interval, wide where little was sold or
   orders come back as a whole.`;
+}
+
+/** The trend's figures, a row per month; the readout begins with the newest complete one. */
+function trendTable(answer: ApiAnswer, months: readonly TrendMonth[], fewUnits: number): Html {
+  const hasOutlook = months.some((row) => row.outlook !== null);
+  const start = months.findLast((row) => row.sold_units > 0 && row.is_complete !== false);
+  return table(
+    [
+      "Month",
+      "Return rate",
+      "95 % interval",
+      ...(hasOutlook ? ["Outlook"] : []),
+      "Units sold",
+      "Units returned",
+      "Month is",
+    ],
+    months.map((row) => ({
+      head: monthFigure(answer, `${row.path}/cohort_month`),
+      cells: [
+        rateFigure(answer, row.path),
+        intervalFigure(answer, `${row.path}/return_rate_interval`),
+        ...(hasOutlook ? [outlookCell(answer, row)] : []),
+        soldFigure(answer, row.path, areFew(row.sold_units, fewUnits)),
+        figure(answer, `${row.path}/returned_units`, count),
+        figure(answer, `${row.path}/is_complete`, stateOf, "never complete: no window"),
+      ],
+      x: row.x,
+      isStart: row === start,
+    })),
+  );
+}
+
+function stateOf(isComplete: boolean): string {
+  return isComplete ? "complete" : "still open";
+}
+
+function outlookCell(answer: ApiAnswer, { path, outlook, is_complete: isComplete }: TrendMonth): Html {
+  if (outlook === null) {
+    return figure(
+      answer,
+      `${path}/outlook`,
+      String,
+      isComplete === false ? "too little history" : "complete",
+    );
+  }
+  return html`${figure(answer, `${path}/outlook/return_rate`, percent)}
+  (${intervalFigure(answer, `${path}/outlook`)}), ${figure(answer, `${path}/outlook/share_observed`, percent)}
+  of it seen`;
+}
+
+/**
+ * Interval as a band, rate as a line with dots. Of open months hollow dots for what came back so far, and a dashed line to the
+ * outlook: a line to what can still rise would look like an improvement.
+ */
+function trendDrawing(months: readonly TrendMonth[], scale: Scale): Html {
+  const isDrawn = (row: TrendMonth): boolean => row.sold_units > 0;
+  const isOpen = (row: TrendMonth): boolean => isDrawn(row) && row.is_complete === false;
+  const isSolid = (row: TrendMonth): boolean => isDrawn(row) && !isOpen(row);
+  const isBanded = (row: TrendMonth): boolean => isSolid(row) && row.return_rate_interval !== null;
+  const rate = line<TrendMonth>()
+    .x((row) => row.x)
+    .y((row) => scale(row.return_rate));
+  const band = area<TrendMonth>()
+    .x((row) => row.x)
+    .y0((row) => scale(row.return_rate_interval?.low ?? 0))
+    .y1((row) => scale(row.return_rate_interval?.high ?? 0))
+    .defined(isBanded);
+  const expected = line<TrendMonth>()
+    .x((row) => row.x)
+    .y((row) => scale(row.outlook?.return_rate ?? row.return_rate))
+    .defined((row) => isSolid(row) || (isDrawn(row) && row.outlook !== null));
+  const dashed = months.filter(
+    (row, index) =>
+      isOpen(row) ||
+      (isSolid(row) && months[index + 1] !== undefined && isOpen(months[index + 1] as TrendMonth)),
+  );
+  const alone = months.filter(
+    (row, index) =>
+      isBanded(row) && ![months[index - 1], months[index + 1]].some((beside) => beside && isBanded(beside)),
+  );
+  return html`${verticalAxis(scale, percentTick)}${monthAxis(
+    months.map((row) => row.cohort_month),
+    (index) => months[index]?.x ?? 0,
+  )}
+  ${paths(html`<path class="band" d="${band(months) ?? ""}" />${alone.map(({ x, return_rate_interval: interval }) => html`<line class="band-line" x1="${x}" x2="${x}" y1="${scale(interval?.low ?? 0)}" y2="${scale(interval?.high ?? 0)}" />`)}`, true)}
+  ${paths(html`<path class="rate" d="${rate.defined(isSolid)(months) ?? ""}" /><path class="rate open" d="${expected(dashed) ?? ""}" />`)}
+  ${months.map(({ x, outlook }) => outlook && whisker(place(x), place(scale(outlook.high)), place(scale(outlook.low)), place(scale(outlook.return_rate))))}
+  ${months.filter(isDrawn).map((row) => html`<circle class="${isOpen(row) ? "dot open" : "dot"}" cx="${place(row.x)}" cy="${place(scale(row.return_rate))}" r="${months.length > 36 ? 2.5 : 4}" />`)}`;
+}
+
+/** An outlook: a line from low to high, with a bar at the expected rate. */
+function whisker(x: string, top: string, bottom: string, expected: string): Html {
+  return html`<g class="whisker"
+    ><line x1="${x}" x2="${x}" y1="${top}" y2="${bottom}" /><svg x="${x}" overflow="visible">
+      <line x1="-4" x2="4" y1="${top}" y2="${top}" />
+      <line x1="-4" x2="4" y1="${bottom}" y2="${bottom}" />
+      <line class="expected" x1="-6" x2="6" y1="${expected}" y2="${expected}" /></svg
+  ></g>`;
+}
+
+/** A row of the trend, where it stands in the answer, and its place on the horizontal axis. */
+type TrendMonth = NonNullable<ReportData["trend"]>[number] & { path: string; x: number };
+
+/**
+ * The finding of a trend, from complete months with sales, oldest first: a rise or fall from first to last, else a month that
+ * stands out, else that they are alike. Months differ when their intervals do not overlap; those with few units do not count.
+ */
+function trendFinding(answer: ApiAnswer, months: readonly TrendMonth[], fewUnits: number): Html {
+  const closed = months.filter((row) => row.is_complete !== false);
+  const enough = closed.filter((row) => !areFew(row.sold_units, fewUnits));
+  if (closed.length > 1 && enough.length < 2) return html`Too few units are sold in a month to show a trend`;
+  const complete = closed.length > 1 ? enough : closed;
+  const [first, last] = [complete.at(0), complete.at(-1)];
+  if (first === undefined || last === undefined) return openFinding(answer, months);
+  const rate = (row: TrendMonth): Html => rateFigure(answer, row.path);
+  if (first === last) return html`${rate(last)} of what was sold in ${nameOf(answer, last)} came back`;
+  const lowest = least(complete, (row) => row.return_rate) ?? first;
+  const highest = greatest(complete, (row) => row.return_rate) ?? last;
+  if (last.is_complete === null) {
+    return html`So far, returns are highest for orders of ${nameOf(answer, highest)}: ${rate(highest)}`;
+  }
+  if (differ(first, last)) {
+    const verb = last.return_rate > first.return_rate ? "rose" : "fell";
+    return html`Returns ${verb} from ${rate(first)} to ${rate(last)} between ${between(answer, first, last)}`;
+  }
+  if (differ(lowest, highest)) {
+    if (highest === closed.at(-1)) {
+      return html`Returns were highest in ${nameOf(answer, highest)}: ${rate(highest)}; the lowest month is
+      ${nameOf(answer, lowest)}, at ${rate(lowest)}`;
+    }
+    return html`Returns peaked at ${rate(highest)} in ${nameOf(answer, highest)}; the lowest month is
+    ${nameOf(answer, lowest)}, at ${rate(lowest)}`;
+  }
+  return html`Returns stayed between ${rate(lowest)} and ${rate(highest)} from
+  ${between(answer, first, last, "to")}`;
+}
+
+function openFinding(answer: ApiAnswer, months: readonly TrendMonth[]): Html {
+  const last = months.at(-1);
+  if (last === undefined) return html`Nothing was sold`;
+  return html`Every month is still open: so far ${rateFigure(answer, last.path)} of ${nameOf(answer, last)}
+  came back`;
+}
+
+function between(answer: ApiAnswer, first: TrendMonth, last: TrendMonth, word = "and"): Html {
+  const sameYear = first.cohort_month.slice(0, 4) === last.cohort_month.slice(0, 4);
+  return html`${monthFigure(answer, `${first.path}/cohort_month`, !sameYear)} ${word} ${nameOf(answer, last)}`;
+}
+
+function nameOf(answer: ApiAnswer, { path }: TrendMonth): Html {
+  return monthFigure(answer, `${path}/cohort_month`);
 }

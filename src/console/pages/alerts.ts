@@ -1,3 +1,4 @@
+import { readFigures } from "../../actions/right.ts";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
 import type { ApiAnswer } from "../figure.ts";
@@ -20,7 +21,7 @@ type Alerts = ApiAnswer<BodyOf<"alerts">>;
 export const alerts = definePage<Alerts>({
   name: "alerts",
   path: PATH,
-  right: "figures.read",
+  right: readFigures,
   link: TITLE,
   takes: parameterNames("alerts"),
   data: (call) => call.read("alerts", "alerts", { limit: LIMIT, ...call.query }),

@@ -1,17 +1,26 @@
+import { readFigures } from "../../actions/right.ts";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
 import { SELECTOR_NAMES } from "../../contract/parameters.ts";
 import { curvesChart } from "../charts/curves.ts";
 import { heatTable } from "../charts/heat.ts";
 import type { ApiAnswer } from "../figure.ts";
-import { monthsOf } from "../months.ts";
-import type { MonthRange, ShownMonths } from "../months.ts";
+import { monthsOf, monthsOfForm } from "../months.ts";
+import type { MonthParameters, ShownMonths, ShownRange } from "../months.ts";
 import { definePage } from "../page.ts";
 import type { BodyOf, PageCall, View } from "../page.ts";
 import { COHORT_STATE_NAMES, cohortStateOf, pick } from "../selection.ts";
 import { monthCoverage } from "../views/coverage.ts";
 import { csvHref, csvNote } from "../views/csv-link.ts";
-import { checkField, filterForm, monthFields, presets, windowField } from "../views/filters.ts";
+import {
+  checkField,
+  filterBox,
+  filterForm,
+  monthFields,
+  openMonthsField,
+  presets,
+  windowField,
+} from "../views/filters.ts";
 import { monthRange } from "../views/month-range.ts";
 import { noCompleteMonth } from "../views/no-months.ts";
 import { selectionTitle } from "../views/selection-title.ts";
@@ -30,7 +39,7 @@ type Cohorts = {
 export const cohorts = definePage<Cohorts>({
   name: "cohorts",
   path: PATH,
-  right: "figures.read",
+  right: readFigures,
   link: TITLE,
   takes: COHORT_STATE_NAMES,
   data: async (call) => {
@@ -48,23 +57,26 @@ export const cohorts = definePage<Cohorts>({
     data === null
       ? { title: TITLE, body: html`<h1>${TITLE}</h1> ${noCompleteMonth(call)} ${form(call)}` }
       : cohortsView(data, call),
-  refused: (call): View => ({ title: TITLE, body: html`<h1>${TITLE}</h1> ${form(call)}` }),
+  refused: async (call) => ({
+    title: TITLE,
+    body: html`<h1>${TITLE}</h1> ${form(call, await monthsOfForm(call))}`,
+  }),
 });
 
 /** `range`: the months that are shown; without, those of the query. */
-function form(call: PageCall, range?: MonthRange): Html {
+function form(call: PageCall, range?: MonthParameters): Html {
   const { query } = call;
   const { start_month = "", end_month = "" } = query;
   return filterForm(call, PATH, pick(query, [...SELECTOR_NAMES, "vendor"]), [
     monthFields(range ?? { start_month, end_month }),
     windowField(query, call.primaryWindowDays),
-    checkField("include_incomplete", "Include open months", query),
+    openMonthsField(query),
     checkField("include_used_variants", "Include used variants", query),
   ]);
 }
 
 function cohortsView({ months, answer, named }: Exclude<Cohorts, null>, call: PageCall): View {
-  const range = months.range as MonthRange;
+  const range = months.range as ShownRange;
   const selection = selectionTitle(answer, named);
   const { start_month: _first, end_month: _last, ...rolling } = cohortStateOf(call.query);
   const state = { ...rolling, ...range };
@@ -74,16 +86,20 @@ function cohortsView({ months, answer, named }: Exclude<Cohorts, null>, call: Pa
     title: `${TITLE}: ${selection.title}`,
     body: html`<h1>${TITLE}: ${selection.title}</h1>
       <p class="lead">
-        ${selection.detail !== null && html`${selection.detail} · `}A cohort is the orders of one month: here ${monthRange(answer)}. A row follows one month: what share had come back 7, 14, 30 and more days after the
-        order. Read down a column to compare months at the same age. Months are
-        <a href="/docs/numbers">in UTC</a>: an order near the end of a month in shop time may be in the next one.
+        ${selection.detail !== null && html`${selection.detail} · `}A cohort is the orders of one month: here ${monthRange(answer)}.
       </p>
       <p>
-        <a href="${call.href("/report", months.isPinned ? state : rolling)}">Report of the same selection</a> ·
+        <a href="${call.href("/report", cohortStateOf(call.query))}">Report of the same selection</a> ·
         <a href="${call.href("/products", state)}">Choose a product, SKU or group</a>
       </p>
-      ${presets(call, PATH, rolling, range, months.isPinned)} ${form(call, range)}
-      ${monthCoverage(answer, "summary", call.href(PATH, { ...state, include_incomplete: "true" }))}
-      ${heatTable(chart)} ${curvesChart(chart)} ${csvNote(exportHref)}`,
+      ${filterBox(html`${presets(call, PATH, rolling, range, months.isPinned)} ${form(call, range)}`)}
+      ${monthCoverage(answer, "summary", (include_incomplete) => call.href(PATH, { ...state, include_incomplete }))}
+      ${heatTable(chart)}
+      <p class="note">
+        A row follows one month: what share had come back 7, 14, 30 and more days after the order. Read down a
+        column to compare months at the same age. Months are <a href="/docs/numbers">in UTC</a>: an order near the
+        end of a month in shop time may be in the next one.
+      </p>
+      ${curvesChart(chart)} ${csvNote(exportHref)}`,
   };
 }

@@ -1,23 +1,22 @@
-import { closeSetup } from "../../actions/workspace/setup.ts";
+import { readFigures } from "../../actions/right.ts";
+import { SOURCES_PATH } from "../../actions/sources/paths.ts";
 import type { Setup } from "../../actions/workspace/setup.ts";
+import { closeSetup } from "../../actions/workspace/setup.ts";
+import type { Html } from "../../lib/html.ts";
+import { html } from "../../lib/html.ts";
 import { formFor, formOf } from "../action-form.ts";
 import { reasonsChart } from "../charts/reasons.ts";
 import { trendChart } from "../charts/trend.ts";
-import { html } from "../../lib/html.ts";
-import type { Html } from "../../lib/html.ts";
-import { figure } from "../figure.ts";
 import type { ApiAnswer } from "../figure.ts";
+import { figure } from "../figure.ts";
 import { count, money, month, percent } from "../format.ts";
-import { newestMonths } from "../months.ts";
-import type { MonthRange, ShownMonths } from "../months.ts";
-import { definePage } from "../page.ts";
+import { newestMonths, withOpenMonths } from "../months.ts";
 import type { BodyOf, PageCall, View } from "../page.ts";
-import { SOURCES_PATH } from "../settings/source-paths.ts";
-import { alertLine } from "../views/alert.ts";
+import { definePage } from "../page.ts";
 import type { Alerts } from "../views/alert.ts";
+import { alertLine } from "../views/alert.ts";
 import { csvHref } from "../views/csv-link.ts";
 import { noCompleteMonth } from "../views/no-months.ts";
-import { ranking } from "../views/ranking.ts";
 import { summaryFigures } from "../views/report/summary.ts";
 
 /** Alerts shown; the rest are a link away. */
@@ -67,7 +66,7 @@ type PageData = { shown: OverviewData | null; setup: Setup | null };
 export const overview = definePage<PageData>({
   name: "overview",
   path: "",
-  right: "figures.read",
+  right: readFigures,
   link: "Overview",
   takes: [],
   data: async (call) => {
@@ -93,13 +92,6 @@ async function readOverview(call: PageCall): Promise<OverviewData | null> {
     call.read("alerts", "alerts", { category: "return_rate_watchlist", limit: ALERTS_READ }),
   ]);
   return { report, trend, byRate: year, byCost, alerts };
-}
-
-/** The range up to the month of the data, open months included. */
-function withOpenMonths(range: MonthRange, { body }: Exclude<ShownMonths["year"], null>) {
-  const asOf = body.meta.data_as_of;
-  const end_month = asOf === null ? range.end_month : asOf.slice(0, "YYYY-MM".length);
-  return { ...range, end_month, include_incomplete: true };
 }
 
 function fullView(
@@ -180,4 +172,21 @@ function costRows(answer: ApiAnswer<BodyOf<"return-cost-leaderboard">>, call: Pa
     value: figure(answer, `rows/${index}/total_cost_amount`, money(call.currencyCode)),
     note: html`${figure(answer, `rows/${index}/returned_units`, count)} units came back`,
   }));
+}
+
+/** One row of a short ranking: what it is, where it leads, its figure, and what the figure is made of. */
+type RankedRow = { label: string; detail: string | null; href: string; value: Html; note: Html };
+
+/** A short list of the worst, each a link to its report. */
+function ranking(rows: readonly RankedRow[]): Html {
+  return html`<ol class="ranking">
+    ${rows.map(
+      ({ label, detail, href, value, note }) =>
+        html`<li>
+          <a href="${href}">${label}</a
+          >${detail !== null && html`<span class="detail">${detail}</span>`}<strong>${value}</strong
+          ><span class="note">${note}</span>
+        </li>`,
+    )}
+  </ol>`;
 }

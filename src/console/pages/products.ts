@@ -1,3 +1,4 @@
+import { readFigures } from "../../actions/right.ts";
 import type { IsWatched } from "../../actions/watchlist/actions.ts";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
@@ -27,7 +28,7 @@ type Listed = { answer: Entities; isWatched: IsWatched };
 export const products = definePage<Listed>({
   name: "products",
   path: PATH,
-  right: "figures.read",
+  right: readFigures,
   link: TITLE,
   takes: parameterNames("entities"),
   data: async (call) => {

@@ -1,3 +1,4 @@
+import { readFigures } from "../../actions/right.ts";
 import { costsChart } from "../charts/costs.ts";
 import { curvesChart } from "../charts/curves.ts";
 import { reasonsChart } from "../charts/reasons.ts";
@@ -11,14 +12,23 @@ import type { Html } from "../../lib/html.ts";
 import { figure } from "../figure.ts";
 import type { ApiAnswer } from "../figure.ts";
 import { count, money, percent } from "../format.ts";
-import { monthsOf } from "../months.ts";
+import { monthsOf, monthsOfForm } from "../months.ts";
 import type { ShownMonths } from "../months.ts";
 import { definePage } from "../page.ts";
-import type { BodyOf, PageCall, Parameters, View } from "../page.ts";
+import type { BodyOf, PageCall, PageParameters, View } from "../page.ts";
 import { COHORT_STATE_NAMES, cohortStateOf, hasVariants, pick, stateWithoutSelector } from "../selection.ts";
 import { monthCoverage } from "../views/coverage.ts";
 import { csvHref, csvLink } from "../views/csv-link.ts";
-import { checkField, filterForm, monthFields, presets, selectField, windowField } from "../views/filters.ts";
+import {
+  checkField,
+  filterBox,
+  filterForm,
+  monthFields,
+  openMonthsField,
+  presets,
+  selectField,
+  windowField,
+} from "../views/filters.ts";
 import { monthRange } from "../views/month-range.ts";
 import { noCompleteMonth } from "../views/no-months.ts";
 import {
@@ -55,13 +65,13 @@ const STATE_NAMES = ["saleEvent", "saleEventBaseline", "saleEventScope", "report
 export const report = definePage<ReportPage | null>({
   name: "report",
   path: PATH,
-  right: "figures.read",
+  right: readFigures,
   link: "Report",
   takes: [...COHORT_STATE_NAMES, ...STATE_NAMES],
   data: async (call) => {
     const months = await monthsOf(call);
     if (months.range === null) return null;
-    const state: Parameters = { ...stateOf(call), ...months.range };
+    const state: PageParameters = { ...stateOf(call), ...months.range };
     const isWhole = sectionOf(call) === "overview";
     const [own, curves, variants, isWatched] = await Promise.all([
       call.read("report", "report", state),
@@ -81,13 +91,25 @@ export const report = definePage<ReportPage | null>({
     data === null
       ? { title: "Report", body: html`<h1>Report</h1>${noCompleteMonth(call)}${form(call, null)}` }
       : reportView(data, call),
-  refused: (call) => ({ title: "Report", body: html`<h1>Report</h1>${form(call, null)}` }),
+  refused: async (call) => ({
+    title: "Report",
+    body: html`<h1>Report</h1>${form(call, await monthsOfForm(call))}`,
+  }),
 });
 
 /** All that the page's query says of the view. */
-function stateOf({ query }: PageCall): Parameters {
-  return { ...cohortStateOf(query), ...pick(query, STATE_NAMES) };
+function stateOf(call: PageCall): PageParameters {
+  const { query } = call;
+  // A product divided by product would be one row: itself.
+  const isWhole = sectionOf(call) === "breakdown" && PRODUCT_NAMES.some((name) => query[name]);
+  return {
+    ...cohortStateOf(query),
+    ...(isWhole && { breakdownBy: "sku" }),
+    ...pick(query, STATE_NAMES),
+  };
 }
+
+const PRODUCT_NAMES = ["product_gid", "store_product_gid", "shopify_product_gid"] as const;
 
 /** Unknown sections mean the overview, as in the API. */
 function sectionOf({ query }: PageCall): string {
@@ -105,10 +127,9 @@ function reportView(data: ReportPage, call: PageCall): View {
     title: `Report: ${selection.title}`,
     body: html`<h1>${selection.title}</h1>
 <p class="lead">${selection.detail !== null && html`${selection.detail} · `}${vendor !== null && html`only vendor ${figure(own, "meta/vendor", String)} · `}orders of ${monthRange(own)} · <a href="${call.href("/products", stateWithoutSelector(call.query))}">choose another product, SKU or group</a>${selectionLinks(call, own, data.isWatched)}</p>
-${presets(call, PATH, rolling, shown, months.isPinned)}
-${form(call, shown)}
-${tabs("Parts of the report", tabLinks(call, months))}
-${monthCoverage(own, "summary", call.href(PATH, { ...rolling, ...shown, include_incomplete: "true" }))}
+${filterBox(html`${presets(call, PATH, rolling, shown, months.isPinned)} ${form(call, shown)}`)}
+${tabs("Parts of the report", tabLinks(call))}
+${monthCoverage(own, "summary", (include_incomplete) => call.href(PATH, { ...rolling, ...shown, include_incomplete }))}
 ${summaryFigures(own, call)}
 ${sectionParts(data, call)}
 ${csvLink(csvHref(call, exportStateOf(data, call)))}`,
@@ -126,9 +147,9 @@ function form(call: PageCall, shown: ShownMonths["range"]): Html {
     monthFields(shown ?? { start_month, end_month }),
     windowField(query, call.primaryWindowDays),
     isDivided
-      ? selectField("breakdownBy", "Divided by", query["breakdownBy"] ?? "product", BREAKDOWN_NAMES)
+      ? selectField("breakdownBy", "Divided by", String(breakdownBy ?? "product"), BREAKDOWN_NAMES)
       : [],
-    checkField("include_incomplete", "Include open months", query),
+    openMonthsField(query),
     hasSelection(call) ? checkField("include_used_variants", "Include used variants", query) : [],
   ]);
 }
@@ -154,9 +175,9 @@ const TABS = [
 ] as const satisfies readonly (readonly [(typeof REPORT_SECTIONS)[number], string])[];
 
 /** Each part keeps the selection, and the months where they are pinned. */
-function tabLinks(call: PageCall, { range, isPinned }: ShownMonths) {
+function tabLinks(call: PageCall) {
   const current = sectionOf(call);
-  const state = { ...stateOf(call), ...(isPinned ? range : {}) };
+  const state = stateOf(call);
   return TABS.map(([value, text]) => ({
     text,
     href: call.href(PATH, { ...state, reportSection: value === "overview" ? undefined : value }),
@@ -165,7 +186,7 @@ function tabLinks(call: PageCall, { range, isPinned }: ShownMonths) {
 }
 
 /** The export holds every part, whichever is shown; the bridge with its lines where that is shown. */
-function exportStateOf({ months }: ReportPage, call: PageCall): Parameters {
+function exportStateOf({ months }: ReportPage, call: PageCall): PageParameters {
   const reportSection = sectionOf(call) === "bridge" ? "bridge" : undefined;
   return { ...stateOf(call), ...months.range, reportSection };
 }

@@ -1,3 +1,4 @@
+import { readFigures } from "../../actions/right.ts";
 import type { IsWatched } from "../../actions/watchlist/actions.ts";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
@@ -5,16 +6,24 @@ import { rateFigure } from "../charts/rates.ts";
 import { figure } from "../figure.ts";
 import type { ApiAnswer } from "../figure.ts";
 import { count, money } from "../format.ts";
-import { monthsOf } from "../months.ts";
+import { monthsOf, monthsOfForm } from "../months.ts";
 import type { ShownMonths } from "../months.ts";
 import { definePage } from "../page.ts";
 import { parameterNames } from "../page-names.ts";
-import type { BodyOf, PageCall, View } from "../page.ts";
+import type { BodyOf, PageCall } from "../page.ts";
 import { pick, stateWithoutSelector } from "../selection.ts";
 import { SELECTOR_NAMES } from "../../contract/parameters.ts";
 import { bar } from "../views/bar.ts";
 import { monthCoverage } from "../views/coverage.ts";
-import { checkField, filterForm, monthFields, presets, textField, windowField } from "../views/filters.ts";
+import {
+  filterBox,
+  filterForm,
+  monthFields,
+  openMonthsField,
+  presets,
+  textField,
+  windowField,
+} from "../views/filters.ts";
 import { limitField, rankedNote } from "../views/leaderboard.ts";
 import { monthRange } from "../views/month-range.ts";
 import { noCompleteMonth } from "../views/no-months.ts";
@@ -40,7 +49,7 @@ type Costs = {
 export const returnCostLeaderboard = definePage<Costs>({
   name: "return-cost-leaderboard",
   path: PATH,
-  right: "figures.read",
+  right: readFigures,
   link: "Highest costs",
   takes: parameterNames("return-cost-leaderboard"),
   data: async (call) => {
@@ -62,10 +71,10 @@ export const returnCostLeaderboard = definePage<Costs>({
     body: html`<h1>${TITLE}</h1>
       ${data === null ? html`${noCompleteMonth(call)} ${form(call)}` : costs(data, call)}`,
   }),
-  refused: (call): View => ({
+  refused: async (call) => ({
     title: TITLE,
     body: html`<h1>${TITLE}</h1>
-      ${form(call)}`,
+      ${form(call, await monthsOfForm(call))}`,
   }),
 });
 
@@ -73,12 +82,13 @@ function costs(data: Exclude<Costs, null>, call: PageCall): Html {
   const { months, answer } = data;
   const range = months.range as Exclude<ShownMonths["range"], null>;
   const { start_month: _first, end_month: _last, ...rolling } = call.query;
-  const open = call.href(PATH, { ...rolling, ...range, include_incomplete: "true" });
+  const hrefWith = (include_incomplete: string) =>
+    call.href(PATH, { ...rolling, ...range, include_incomplete });
   return html`<p class="lead">
       What returns cost most, of the orders of ${monthRange(answer)}
     </p>
-    ${presets(call, PATH, rolling, range, months.isPinned)} ${form(call, range)}
-    ${monthCoverage(answer, "meta", open)} ${labelNote(answer)} ${ranking(data, call)}`;
+    ${filterBox(html`${presets(call, PATH, rolling, range, months.isPinned)} ${form(call, range)}`)}
+    ${monthCoverage(answer, "meta", hrefWith)} ${labelNote(answer)} ${ranking(data, call)}`;
 }
 
 /** `range`: the months that are shown; without, those of the query. */
@@ -91,7 +101,7 @@ function form(call: PageCall, range?: { start_month: string; end_month: string }
     textField("min_cost", `Cost at least, in ${call.currencyCode}`, query["min_cost"], "decimal"),
     textField("vendor", "Vendor", query["vendor"]),
     limitField(query["limit"] ?? LIMIT, ["10", "25", "50", "100"]),
-    checkField("include_incomplete", "Include open months", query),
+    openMonthsField(query),
   ]);
 }
 

@@ -1,3 +1,4 @@
+import { readFigures } from "../../actions/right.ts";
 import type { IsWatched } from "../../actions/watchlist/actions.ts";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
@@ -6,7 +7,7 @@ import type { ApiAnswer } from "../figure.ts";
 import { count, percent } from "../format.ts";
 import { definePage } from "../page.ts";
 import { parameterNames } from "../page-names.ts";
-import type { BodyOf, PageCall, Parameters, View } from "../page.ts";
+import type { BodyOf, PageCall, PageParameters, View } from "../page.ts";
 import { pick, stateWithoutSelector } from "../selection.ts";
 import { SELECTOR_NAMES } from "../../contract/parameters.ts";
 import { bar } from "../views/bar.ts";
@@ -29,7 +30,7 @@ type Ranked = { answer: Leaderboard; isWatched: IsWatched };
 export const returnRateLeaderboard = definePage<Ranked>({
   name: "return-rate-leaderboard",
   path: PATH,
-  right: "figures.read",
+  right: readFigures,
   link: "Highest rates",
   takes: parameterNames("return-rate-leaderboard"),
   data: async (call) => {
@@ -127,7 +128,7 @@ function ranking({ answer, isWatched }: Ranked, call: PageCall): Html | null {
 }
 
 /** A year's months roll on as the report's own do, so that its links carry none. The window is always the usual one. */
-function reportState({ body: { meta } }: Leaderboard, { query }: PageCall): Parameters {
+function reportState({ body: { meta } }: Leaderboard, { query }: PageCall): PageParameters {
   const { period, start_month, end_month } = meta;
   const { vendor, include_used_variants } = stateWithoutSelector(query);
   return { vendor, include_used_variants, ...(period === "year" ? {} : { start_month, end_month }) };

@@ -1,4 +1,4 @@
-import { mayDo } from "../../actions/right.ts";
+import { mayDo, readFigures } from "../../actions/right.ts";
 import { addSaleEvent } from "../../actions/sale-events/actions.ts";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
@@ -8,9 +8,9 @@ import { figure, valueAt } from "../figure.ts";
 import type { ApiAnswer } from "../figure.ts";
 import { count, day, percent, points } from "../format.ts";
 import { monthsOf } from "../months.ts";
-import type { MonthRange } from "../months.ts";
+import type { MonthParameters } from "../months.ts";
 import { definePage } from "../page.ts";
-import type { BodyOf, PageCall, Parameters, View } from "../page.ts";
+import type { BodyOf, PageCall, PageParameters, View } from "../page.ts";
 import { COHORT_STATE_NAMES, cohortStateOf } from "../selection.ts";
 import { filterForm, selectField, windowField } from "../views/filters.ts";
 import { intervalPair } from "../views/interval-pair.ts";
@@ -27,14 +27,14 @@ type Events = {
   list: Report;
   places: readonly number[];
   compared: readonly Report[];
-  range: MonthRange;
+  range: MonthParameters;
 } | null;
 
 /** The store's sale events, each against its baseline; one alone is a part of the report. */
 export const saleEvents = definePage<Events>({
   name: "sale-events",
   path: PATH,
-  right: "figures.read",
+  right: readFigures,
   link: TITLE,
   takes: [...COHORT_STATE_NAMES, "saleEventBaseline", "saleEventScope", "page"],
   data: async (call) => {
@@ -63,7 +63,7 @@ export const saleEvents = definePage<Events>({
   }),
 });
 
-function state({ query }: PageCall): Parameters {
+function state({ query }: PageCall): PageParameters {
   const { saleEventBaseline, saleEventScope = "event_scope" } = query;
   return { ...cohortStateOf(query), saleEventBaseline, saleEventScope };
 }

@@ -33,7 +33,7 @@ export function apiBox(requests: readonly MadeRequest[], address: string): Html 
 function requestPart(request: MadeRequest, address: string): Html {
   const call = toolCall(request);
   return html`<section data-request="${request.name}" data-path="${pathText(request)}">
-    <h3>${request.endpoint.summary}</h3>
+    <h2>${request.endpoint.summary}</h2>
     <p>${needsText(request)}</p>
     ${written("curl", "In a terminal: curl", curlRequestText(address, request))}
     ${
@@ -47,7 +47,7 @@ function requestPart(request: MadeRequest, address: string): Html {
 }
 
 function written(form: string, title: string, text: string): Html {
-  return html`<h4>${title}</h4>
+  return html`<h3>${title}</h3>
     ${codeToCopy(form, text)}`;
 }
 

@@ -3,13 +3,18 @@ import type { Html } from "../../lib/html.ts";
 import { figure, valueAt } from "../figure.ts";
 import type { ApiAnswer } from "../figure.ts";
 import { month } from "../format.ts";
+import { TO_NEWEST } from "../months.ts";
 
 /**
  * Which months an answer counts, and which it leaves out since they can still rise. `path` leads to what it says of them:
- * "meta" or "summary". `includeHref`: the same view with open months.
+ * "meta" or "summary". `hrefWith`: the same months with this value of `include_incomplete`.
  */
-export function monthCoverage(answer: ApiAnswer, path: string, includeHref: string): Html | null {
-  const include = html`<a href="${includeHref}">Include open months</a>`;
+export function monthCoverage(
+  answer: ApiAnswer,
+  path: string,
+  hrefWith: (open: string) => string,
+): Html | null {
+  const include = html`<a href="${hrefWith("true")}">Include open months</a>`;
   if (valueAt(answer, `${path}/months_included`) === 0) {
     return html`<p class="banner">
       No month of this range is complete, so nothing is counted: zeros here are no results. ${include}
@@ -17,6 +22,13 @@ export function monthCoverage(answer: ApiAnswer, path: string, includeHref: stri
   }
   if (countsOpenMonths(answer, path)) {
     return html`<p class="banner">Open months are included: their rates can still rise.</p>`;
+  }
+  if (valueAt(answer, "meta/include_incomplete") === true && valueAt(answer, "meta/window") !== "lifetime") {
+    const endsBefore = String(valueAt(answer, "meta/end_month")) < String(valueAt(answer, "meta/data_as_of"));
+    return html`<p class="banner">
+      No month of this range is
+      open.${endsBefore && html` <a href="${hrefWith(TO_NEWEST)}">Go on to the newest month</a>`}
+    </p>`;
   }
   const excluded = (valueAt(answer, `${path}/excluded_months`) ?? []) as readonly string[];
   if (excluded.length === 0) return null;

@@ -1,9 +1,9 @@
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
-import type { PageCall, Parameters } from "../page.ts";
+import type { PageCall, PageParameters } from "../page.ts";
 
 /** Where the report of these parameters is a CSV file; null = the plan has no export. */
-export function csvHref(call: PageCall, parameters: Parameters): string | null {
+export function csvHref(call: PageCall, parameters: PageParameters): string | null {
   return call.entitlements.includes("data_export") ? call.href("/export/report.csv", parameters) : null;
 }
 

@@ -2,6 +2,36 @@ import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
 import type { PageCall } from "../page.ts";
 
+/** What forms call the parameters that a person fills in, or that a link of a page carries. */
+const LABELS: Readonly<Record<string, string>> = {
+  start_month: "First month of orders",
+  end_month: "Last month of orders",
+  window: "Returned within",
+  min_cost: "Cost at least",
+  min_sold_units: "Sold units, at least,",
+  min_return_rate: "Return rate",
+  limit: "Rows",
+  vendor: "Vendor",
+  q: "Search",
+  sku: "SKU",
+  product_gid: "Product",
+  product_group_key: "Group",
+};
+
+/**
+ * A sentence of the API in the words of pages. One about a name that a page does not take, or takes once, is about the
+ * address and stays as it is.
+ */
+export function inPageWords(sentence: string): string {
+  const [first = ""] = sentence.split(" ", 1);
+  if (sentence.endsWith(" data_export.")) return sentence.replace("data_export", "the download as CSV");
+  const label = LABELS[first];
+  if (label === undefined || / is not a parameter | given once only/u.test(sentence)) return sentence;
+  return `${label}${sentence.slice(first.length)}`
+    .replaceAll(/\bend_month\b/gu, "last month of orders")
+    .replace(/; take \w+ from \S+\.$/u, "; Products lists what there is.");
+}
+
 /** The API's sentence about a field; null = it takes the value. */
 export function wrongOf({ problems }: Pick<PageCall, "problems">, name: string): string | null {
   return problems.find((problem) => problem.name === name)?.sentence ?? null;

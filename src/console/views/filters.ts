@@ -1,16 +1,17 @@
 import { monthToText } from "../../lib/month.ts";
 import { knownMonth } from "../../lib/month.ts";
 import { html } from "../../lib/html.ts";
-import type { Html } from "../../lib/html.ts";
+import type { Html, HtmlValue } from "../../lib/html.ts";
 import { month } from "../format.ts";
-import type { MonthRange } from "../months.ts";
-import type { PageCall, Parameters } from "../page.ts";
+import { TO_NEWEST } from "../months.ts";
+import type { MonthParameters, ShownRange } from "../months.ts";
+import type { PageCall, PageParameters } from "../page.ts";
 import { problemSummary, wrongOf } from "./field-errors.ts";
 
 type Query = Readonly<Record<string, string>>;
 
 /** One part of a filter form. */
-export type Field = {
+export type Filter = {
   name: string;
   /** `wrong`: the API's sentence about its value; null = nothing. */
   markup: (wrong: string | null) => Html;
@@ -23,8 +24,8 @@ export type Field = {
 export function filterForm(
   call: PageCall,
   path: string,
-  kept: Parameters,
-  parts: readonly (Field | readonly Field[])[],
+  kept: PageParameters,
+  parts: readonly (Filter | readonly Filter[])[],
 ): Html {
   const fields = parts.flat();
   return html`${problemSummary(call, path, fields)}
@@ -37,7 +38,7 @@ export function filterForm(
 }
 
 /** A control with its label and, where its value was refused, the sentence that describes it. */
-function labelled(name: string, label: string, control: (wrongId: string | null) => Html): Field {
+function labelled(name: string, label: string, control: (wrongId: string | null) => Html): Filter {
   return {
     name,
     markup: (wrong) => {
@@ -51,7 +52,7 @@ function labelled(name: string, label: string, control: (wrongId: string | null)
   };
 }
 
-export function monthFields({ start_month, end_month }: MonthRange): Field[] {
+export function monthFields({ start_month, end_month }: MonthParameters): Filter[] {
   return [
     monthField("start_month", "First month of orders", start_month),
     monthField("end_month", "Last month of orders", end_month),
@@ -59,7 +60,7 @@ export function monthFields({ start_month, end_month }: MonthRange): Field[] {
 }
 
 /** A refused month is shown as text: a month input would hide what it cannot read. */
-function monthField(name: string, label: string, value: string): Field {
+function monthField(name: string, label: string, value: string): Filter {
   return labelled(
     name,
     label,
@@ -84,7 +85,7 @@ const WINDOWS = [
 ] as const;
 
 /** `primaryDays`: the workspace's primary window. */
-export function windowField(query: Query, primaryDays: number | null): Field {
+export function windowField(query: Query, primaryDays: number | null): Filter {
   const primary = ["primary", primaryDays === null ? "usual window" : `${primaryDays} days (usual)`] as const;
   return selectField("window", "Returned within", query["window"] ?? "primary", [primary, ...WINDOWS]);
 }
@@ -95,7 +96,7 @@ export function selectField(
   label: string,
   current: string,
   options: readonly (readonly [value: string, text: string])[],
-): Field {
+): Filter {
   const own = options.some(([value]) => value === current) ? [] : [[current, current] as const];
   return labelled(
     name,
@@ -115,7 +116,7 @@ export function textField(
   label: string,
   value: string | undefined,
   type: "text" | "search" | "decimal" | "date" = "text",
-): Field {
+): Filter {
   return labelled(
     name,
     label,
@@ -131,7 +132,13 @@ export function textField(
   );
 }
 
-export function checkField(name: string, label: string, query: Query): Field {
+/** Ticked, it takes the months on to the newest, unless the query asks for open months of its own range. */
+export function openMonthsField(query: Query): Filter {
+  const value = query["include_incomplete"] === "true" ? "true" : TO_NEWEST;
+  return checkField("include_incomplete", "Include open months", query, value);
+}
+
+export function checkField(name: string, label: string, query: Query, value = "true"): Filter {
   return {
     name,
     markup: (wrong) =>
@@ -140,11 +147,19 @@ export function checkField(name: string, label: string, query: Query): Field {
           type="checkbox"
           id="${name}"
           name="${name}"
-          value="true"
-          ${query[name] === "true" && html` checked`}
+          value="${value}"
+          ${query[name] === value && html` checked`}
         /><label for="${name}">${label}</label>${wrong !== null && html` <span class="wrong">${wrong}</span>`}
       </div>`,
   };
+}
+
+/** What changes the view, behind a summary on phones, where the figures come first. */
+export function filterBox(content: HtmlValue): Html {
+  return html`<details class="filter-box">
+    <summary>Months and filters</summary>
+    ${content}
+  </details>`;
 }
 
 /** `null`: the one month by its name. */
@@ -157,19 +172,19 @@ const PRESETS = [
 ] as const;
 
 /**
- * Ranges of months as links: the newest twelve complete months, which roll, and fixed ones that end with the last month
- * shown.
+ * Ranges of months as links: the newest twelve complete months, alone or with the open ones, which roll, and fixed ones that
+ * end with the last month shown.
  */
 export function presets(
   call: PageCall,
   path: string,
-  kept: Parameters,
-  shown: MonthRange,
+  kept: PageParameters,
+  shown: ShownRange,
   isPinned: boolean,
 ): Html {
   const last = knownMonth(shown.end_month);
   const links = PRESETS.map(([months, text]) => {
-    const range = { start_month: monthToText(Math.max(last - months + 1, 12)), end_month: shown.end_month };
+    const range = { ...shown, start_month: monthToText(Math.max(last - months + 1, 12)) };
     const isCurrent = isPinned && range.start_month === shown.start_month;
     return html`<li>
       <a href="${call.href(path, { ...kept, ...range })}" ${isCurrent && html` aria-current="true"`}
@@ -177,11 +192,21 @@ export function presets(
       >
     </li>`;
   });
+  const isOpen = shown.include_incomplete !== undefined;
   const newest = html`<li>
-    <a href="${call.href(path, kept)}" ${!isPinned && html` aria-current="true"`}
-      >Newest 12 complete months</a
-    >
-  </li>`;
+      <a
+        href="${call.href(path, { ...kept, include_incomplete: undefined })}"
+        ${!isPinned && !isOpen && html` aria-current="true"`}
+        >Newest 12 complete months</a
+      >
+    </li>
+    <li>
+      <a
+        href="${call.href(path, { ...kept, include_incomplete: TO_NEWEST })}"
+        ${!isPinned && isOpen && html` aria-current="true"`}
+        >With open months</a
+      >
+    </li>`;
   const pin = html`<li><a href="${call.href(path, { ...kept, ...shown })}">Pin these months</a></li>`;
   return html`<ul class="presets" aria-label="Months">
     ${newest}${links}${!isPinned && pin}

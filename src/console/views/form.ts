@@ -1,6 +1,6 @@
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
-import type { PageCall, Parameters } from "../page.ts";
+import type { PageCall, PageParameters } from "../page.ts";
 import { wrongOf } from "./field-errors.ts";
 
 /** What a form has to know of the page that it stands on. */
@@ -15,7 +15,7 @@ type Labelled = {
   hint?: string;
 };
 
-export type Field = Labelled & {
+export type InputField = Labelled & {
   type?: "text" | "number" | "date" | "password" | "search";
   isRequired?: boolean;
 };
@@ -34,7 +34,7 @@ export type ActionForm = {
   /** "quiet": one of many, such as a row's; "danger": it takes something away. */
   look?: "quiet" | "danger";
   /** Sent unseen. */
-  kept?: Parameters;
+  kept?: PageParameters;
 };
 
 /** Why the form of an action was refused: the use case's own sentence. It takes the focus. */
@@ -69,7 +69,7 @@ function problemOf({ refusedForm }: FormPlace, action: string, name: string): st
 }
 
 /** One field of the form of an action. A password is not shown again; what a query was refused for stands beside its field. */
-export function textField(call: FormPlace, action: string, field: Field): Html {
+export function textField(call: FormPlace, action: string, field: InputField): Html {
   const { name, type = "text", isRequired = true } = field;
   const id = idOf(action, name);
   const value = type === "password" ? "" : filledIn(call, action, name, field.value);

@@ -4,12 +4,12 @@ import { figure } from "../figure.ts";
 import type { ApiAnswer } from "../figure.ts";
 import { count } from "../format.ts";
 import type { BodyOf, PageCall } from "../page.ts";
-import type { Field } from "./filters.ts";
+import type { Filter } from "./filters.ts";
 import { selectField } from "./filters.ts";
 
 type Leaderboard = ApiAnswer<BodyOf<"return-rate-leaderboard"> | BodyOf<"return-cost-leaderboard">>;
 
-export function limitField(current: string, limits: readonly string[]): Field {
+export function limitField(current: string, limits: readonly string[]): Filter {
   return selectField(
     "limit",
     "Show",

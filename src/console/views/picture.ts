@@ -1,4 +1,4 @@
-import { demoPicturePath } from "../../control/demo-pictures.ts";
+import { demoPicturePath } from "../../demo/pictures.ts";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
 

@@ -1,16 +1,16 @@
+import { mayDo, readSources } from "../../actions/right.ts";
 import type { MemberAdmission } from "../../admission/admit-member.ts";
-import { listSources } from "../../control/connect.ts";
-import { hasRight } from "../../control/rights.ts";
+import { listSources } from "../../actions/sources/connect.ts";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
 import { addressOf } from "../page-call.ts";
-import { IMPORTS_PATH, SOURCES_PATH, sourcePath } from "../settings/source-paths.ts";
+import { IMPORTS_PATH, SOURCES_PATH, sourcePath } from "../../actions/sources/paths.ts";
 
 /** What a member can do about a workspace that gives no figures yet; without the right to it, who can. */
 export function waysOn(member: MemberAdmission): Html {
   const { readiness, role, workspace } = member;
   const href = (path: string): string => addressOf(workspace.shopDomain, path);
-  if (!hasRight(role, "sources.read")) {
+  if (!mayDo(role, readSources)) {
     return html`<p>An admin or an owner of this workspace can see to it.</p>`;
   }
   const store = workspace.sources.find(({ kind, source }) => kind === "store" && isConnectable(source));
@@ -36,7 +36,7 @@ export function repairLink(
   status: string,
   { role, workspace }: MemberAdmission,
 ): Html | null {
-  if (!hasRight(role, "sources.read")) return null;
+  if (!mayDo(role, readSources)) return null;
   const href = (path: string): string => addressOf(workspace.shopDomain, path);
   if (!isConnectable(source)) return html`<a href="${href(IMPORTS_PATH)}">Upload newer files</a>`;
   return status === "disconnected"

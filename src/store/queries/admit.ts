@@ -1,7 +1,7 @@
 import { command, query } from "../query.ts";
 
 /** What the checks before the quota say of a caller; "locked" = ask again, waiting for the shop's rows. */
-export type Verdict =
+export type AdmissionVerdict =
   | "admitted"
   | "unknown_token"
   | "revoked_token"
@@ -25,7 +25,7 @@ export type Caller = {
 
 /** All but `verdict` and `granted_requests` may be null while the token is unknown. */
 export type AdmitRow = {
-  verdict: Verdict;
+  verdict: AdmissionVerdict;
   /** Which entitlement or scope. */
   missing: string | null;
   shop_key: number;

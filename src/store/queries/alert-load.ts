@@ -213,7 +213,7 @@ export const loadSoldMonths = query<MonthUnitsRow, [shopKey: number]>(
 );
 
 /** A watched entity with its months that sold something; `product_title` of products only. */
-export type WatchedEntityRow = {
+export type WatchedMonthsRow = {
   entity_kind: WatchedKind;
   entity_key: string;
   product_title: string | null;
@@ -235,7 +235,7 @@ export type WatchedRange = {
  * One row per entity of the watchlist and per SKU among those with the most returned units: a range and
  * then look-ups of cohort's primary key.
  */
-export const loadWatchedEntities = query<WatchedEntityRow, [shopKey: number, range: WatchedRange]>(
+export const loadWatchedEntities = query<WatchedMonthsRow, [shopKey: number, range: WatchedRange]>(
   "load_watched_entities",
   `with ranked as (
            select m.entity_key

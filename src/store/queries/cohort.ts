@@ -21,7 +21,7 @@ export type CohortMonthRow = {
 };
 
 /** `windowDays` null = lifetime. Both months are included. */
-export type CohortRange = {
+export type SelectedMonths = {
   selection: Selection;
   windowDays: number | null;
   startMonth: number;
@@ -62,7 +62,7 @@ export const COHORT_MONTHS = `months as (
   )`;
 
 /** One row: the months of a selection that sold something, oldest first. Look-ups in cohort's primary key. */
-export const loadCohort = requireRow<CohortAnswer, [workspace: Workspace, range: CohortRange]>(
+export const loadCohort = requireRow<CohortAnswer, [workspace: Workspace, range: SelectedMonths]>(
   "load_cohort",
   `with ${CHOSEN},
   ${COHORT_MONTHS}

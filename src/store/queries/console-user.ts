@@ -55,13 +55,6 @@ export const findFirstOperator = queryRow<PersonRow>(
     where u.is_operator and u.disabled_at is null order by u.created_at, u.user_id limit 1`,
 );
 
-/** The ids of all operators who may sign in: a scan, of some dozens of people. */
-export const listOperators = queryColumn<string>(
-  "list_operators",
-  `select u.user_id from console_user u
-    where u.is_operator and u.disabled_at is null order by u.created_at, u.user_id`,
-);
-
 /** Makes a person. */
 export const insertPerson = requireRow<PersonRow, [name: string, isOperator: boolean, now: Date]>(
   "insert_person",

@@ -1,8 +1,39 @@
 import type { Queryable } from "../database.ts";
-import { query, queryRow, queryValue } from "../query.ts";
+import { query, queryRow, queryValue, command } from "../query.ts";
+
+/** What is set up of a workspace. */
+type SetupRow = {
+  has_store: boolean;
+  has_labels: boolean;
+  has_window: boolean;
+  has_others: boolean;
+  has_token: boolean;
+};
+
+/**
+ * What is set up; null = the workspace is gone. Primary keys, and audit_event_time: a new workspace has few events, and the
+ * list is closed once all of it is done.
+ */
+export const readSetup = queryRow<SetupRow, [shopKey: number]>(
+  "read_setup",
+  `select exists (select from data_source s where s.shop_key = $1 and s.kind = 'store'
+                    and (s.sealed_credentials is not null or s.last_synced_at is not null)) as has_store,
+                exists (select from data_source s where s.shop_key = $1 and s.kind = 'label_cost'
+                    and (s.sealed_credentials is not null or s.last_synced_at is not null)) as has_labels,
+                exists (select from audit_event a where a.shop_key = $1 and a.action = 'windows.set') as has_window,
+                (select count(*) > 1 from workspace_member m where m.shop_key = $1) as has_others,
+                exists (select from api_token t where t.shop_key = $1 and t.revoked_at is null) as has_token
+           from workspace w where w.shop_key = $1`,
+);
+
+/** The overview no longer lists what is left to set up. Primary key. */
+export const closeSetupList = command<[shopKey: number]>(
+  "close_setup_list",
+  "update workspace set is_setup_open = false where shop_key = $1 and is_setup_open",
+);
 
 /** A workspace as its operator sees it; `plan` and `billing` are named as the operator's settings. */
-export type WorkspaceRow = {
+export type DirectoryRow = {
   shop_key: number;
   organization_id: string;
   shop_id: string;
@@ -39,19 +70,19 @@ const findShopKey = queryValue<number, [shopDomain: string]>(
   "select d.shop_key from shop_directory d where d.shop_domain = $1",
 );
 
-const readWorkspace = queryRow<WorkspaceRow, [shopKey: number]>(
+const readWorkspace = queryRow<DirectoryRow, [shopKey: number]>(
   "read_workspace",
   `select ${COLUMNS} from workspace w ${WITH_REQUEST} where w.shop_key = $1`,
 );
 
 /** The workspace of a domain: the directory has its key, and then only its own node is asked. Primary keys. */
-export async function findWorkspace(database: Queryable, shopDomain: string): Promise<WorkspaceRow | null> {
+export async function findWorkspace(database: Queryable, shopDomain: string): Promise<DirectoryRow | null> {
   const shopKey = await findShopKey(database, shopDomain);
   return shopKey === null ? null : readWorkspace(database, shopKey);
 }
 
 /** Every workspace of the installation, by domain: a scan of all of them. */
-export const listWorkspaces = query<WorkspaceRow>(
+export const listWorkspaces = query<DirectoryRow>(
   "list_workspaces",
   `select ${COLUMNS} from workspace w ${WITH_REQUEST} order by w.shop_domain`,
 );

@@ -1,60 +1,106 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { putConnection, setCredentials } from "../../../store/queries/data-source.ts";
 import { csv, startImportShop } from "../../../../tests/support/import-shop.ts";
-import type { ImportShop } from "../../../../tests/support/import-shop.ts";
+import { lockShop } from "../../../store/queries/import-stage.ts";
+import { countWaitingForLocks, untilLockIsAwaited } from "../../../../tests/support/locks.ts";
+import { before, use } from "../../../../tests/support/use.ts";
 
 const LINES = csv("order_id,line_id,ordered_at,units", "o1,l1,2026-01-05T10:00:00Z,3");
+
 const REFUNDS = csv(
   "refund_id,order_id,line_id,refunded_at,units,subtotal",
   "f1,o1,l1,2026-01-09T00:00:00Z,1,5",
 );
+
 const LABELS = csv("label_id,order_id,charged_at,amount", "b1,o1,2026-01-10T00:00:00Z,4.00");
 const EVENTS = csv("slug,label,starts_on,ends_on", "s,Sale,2026-01-01,2026-01-09");
+const shop = use(startImportShop);
+let connected: number;
 
-let shop: ImportShop;
-let shopKey: number;
 before(async () => {
-  shop = await startImportShop();
-  shopKey = await shop.open();
-  await shop.import(shopKey, { "order_lines.csv": LINES, "refunds.csv": REFUNDS });
+  connected = await shop.open();
+  await shop.import(connected, { "order_lines.csv": LINES, "refunds.csv": REFUNDS });
   await putConnection(shop.database, {
-    shopKey,
+    shopKey: connected,
     source: "shopify",
     kind: "store",
     settings: {},
     sealedCredentials: Buffer.from("sealed"),
   });
 });
-after(() => shop.stop());
 
 test("a folder does not overwrite what a connected store tells", async () => {
-  const dumped = await shop.dump(shopKey);
+  const dumped = await shop.dump(connected);
   for (const files of [
     { "order_lines.csv": LINES },
     { "products.csv": csv("product_id,title", "p,P"), "return_labels.csv": LABELS },
     {},
   ]) {
-    await assert.rejects(shop.import(shopKey, files), /gets its orders and products from shopify/u);
+    await assert.rejects(shop.import(connected, files), /gets its orders and products from shopify/u);
   }
-  assert.deepEqual(await shop.dump(shopKey), dumped);
+  assert.deepEqual(await shop.dump(connected), dumped);
 });
 
 test("M10: labels and sale events come beside a connected store, whose as-of stays", async () => {
   const asOf = "select data_as_of, data_version from workspace where shop_key = $1";
-  const [old] = await shop.rows<{ data_as_of: Date; data_version: number }>(asOf, [shopKey]);
+  const [old] = await shop.rows<{ data_as_of: Date; data_version: number }>(asOf, [connected]);
   const later = new Date("2026-07-01T00:00:00Z");
   const files = { "return_labels.csv": LABELS, "sale_events.csv": EVENTS };
-  const result = await shop.import(shopKey, files, { asOf: later });
+  const result = await shop.import(connected, files, { asOf: later });
   assert.deepEqual([result.counts.return_labels, result.counts.sale_events], [1, 1]);
-  const [current] = await shop.rows<{ data_as_of: Date; data_version: number }>(asOf, [shopKey]);
+  const [current] = await shop.rows<{ data_as_of: Date; data_version: number }>(asOf, [connected]);
   assert.deepEqual(current?.data_as_of, old?.data_as_of);
   assert.equal(current?.data_version, (old?.data_version ?? 0) + 1);
-  assert.equal((await shop.dump(shopKey))["label_share"]?.length, 1);
-  assert.equal((await shop.import(shopKey, files, { asOf: later })).data_version, current?.data_version);
+  assert.equal((await shop.dump(connected))["label_share"]?.length, 1);
+  assert.equal((await shop.import(connected, files, { asOf: later })).data_version, current?.data_version);
 });
 
 test("a store that was disconnected leaves its orders to folders again", async () => {
-  await setCredentials(shop.database, shopKey, "shopify", null);
-  assert.equal((await shop.import(shopKey, { "order_lines.csv": LINES })).imported, true);
+  await setCredentials(shop.database, connected, "shopify", null);
+  assert.equal((await shop.import(connected, { "order_lines.csv": LINES })).imported, true);
+});
+
+const ONE_LINE = csv("order_id,line_id,ordered_at,units", "o1,l1,2026-01-05T10:00:00Z,1");
+const REASON = new Error("stopped by somebody");
+
+test("an import that waits for another run says so, and one that is stopped leaves no statement behind", async () => {
+  const shopKey = await shop.open();
+  await shop.database.transaction(async (connection) => {
+    await lockShop(connection, shopKey);
+    const stop = new AbortController();
+    let waits = 0;
+    const stopped = shop.import(
+      shopKey,
+      { "order_lines.csv": ONE_LINE },
+      { signal: stop.signal, onWait: () => void (waits += 1) },
+    );
+    const outcome = assert.rejects(stopped, REASON);
+    await untilLockIsAwaited(shop.database);
+    assert.equal(waits, 1);
+    stop.abort(REASON);
+    await outcome;
+    assert.equal(await countWaitingForLocks(shop.database), 0);
+  });
+  assert.equal((await shop.import(shopKey, { "order_lines.csv": ONE_LINE })).counts.order_lines, 1);
+});
+
+test("an import that was stopped before it began changes nothing", async () => {
+  const shopKey = await shop.open();
+  const signal = AbortSignal.abort(REASON);
+  await assert.rejects(shop.import(shopKey, { "order_lines.csv": ONE_LINE }, { signal }), REASON);
+  assert.deepEqual((await shop.dump(shopKey))["order_line"], []);
+});
+
+test("M15: SKUs of a sale event that the store does not know are reported", async () => {
+  const shopKey = await shop.open();
+  const files = {
+    "order_lines.csv": csv("order_id,line_id,ordered_at,units,sku", "o1,l1,2026-01-05T10:00:00Z,1,A"),
+    "sale_events.csv": csv("slug,label,starts_on,ends_on,skus", "s,Sale,2026-01-01,2026-01-09,A;B;C"),
+  };
+  const { warnings } = await shop.import(shopKey, files, { asOf: new Date("2026-01-10T00:00:00Z") });
+  assert.deepEqual(
+    warnings.map(({ kind, file, count }) => ({ kind, file, count })),
+    [{ kind: "unknown_sale_sku", file: "sale_events.csv", count: 2 }],
+  );
 });

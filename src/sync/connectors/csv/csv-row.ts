@@ -2,7 +2,7 @@ import { dayFromText } from "../../../lib/month.ts";
 import { currencyExponent, minorFromDecimal } from "../../../metrics/money.ts";
 
 /** Where a column stands in the rows of one file. */
-export type Columns = ReadonlyMap<string, number>;
+export type CsvColumns = ReadonlyMap<string, number>;
 
 /** A cell that cannot be used, or a whole row (column null); caught where rows are read. */
 export class CellProblem extends Error {
@@ -43,7 +43,7 @@ const MAX_UNITS = 10_000_000;
 const MAX_MINOR = 1e12;
 
 /** Reads row after row of one file: the returned function points the one reader at the next row's cells. */
-export function openCsvRow(columns: Columns): (cells: readonly string[]) => CsvRow {
+export function openCsvRow(columns: CsvColumns): (cells: readonly string[]) => CsvRow {
   let cells: readonly string[] = [];
   const cell = (column: string): string => {
     const index = columns.get(column);

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { redactOrders } from "../../../store/queries/order-document.ts";
 import { csv, startImportShop } from "../../../../tests/support/import-shop.ts";
 import type { FolderFiles, ImportShop } from "../../../../tests/support/import-shop.ts";
+import { use } from "../../../../tests/support/use.ts";
 
 type Rows = Readonly<Record<string, readonly string[]>>;
 
@@ -46,11 +47,7 @@ const STORE: Rows = {
   "sale_events.csv": ["w,Winter,2026-01-01,2026-01-31,HAT", "s,Spring,2026-02-01,2026-02-28,"],
 };
 
-let shop: ImportShop;
-before(async () => {
-  shop = await startImportShop();
-});
-after(() => shop.stop());
+const shop = use(startImportShop);
 
 const filesOf = (rows: Rows): FolderFiles =>
   Object.fromEntries(Object.entries(rows).map(([name, lines]) => [name, csv(HEADERS[name] ?? "", ...lines)]));

@@ -14,7 +14,7 @@ import type { ExportedLabelRow } from "../../../store/queries/export.ts";
 import { readStored } from "../../stored-document.ts";
 import { unitsEver } from "../../document-merge.ts";
 import { FILE_FORMATS } from "./file-formats.ts";
-import type { Cell, FileFormat, FileName } from "./file-formats.ts";
+import type { CsvCell, FileFormat, FileName } from "./file-formats.ts";
 
 /** A file of an export; its text is read once, before that of the next file. */
 export type ExportedFile = { name: string; content: AsyncIterable<string> };
@@ -34,7 +34,7 @@ export async function exportStore(
     writtenOf: (row: Row) => Written[],
     currencyOf: (row: Row) => string = () => currencyCode,
   ): ExportedFile => {
-    const cellsOf = (row: Row): Cell[][] =>
+    const cellsOf = (row: Row): CsvCell[][] =>
       writtenOf(row).map((written) => format.write(written, currencyOf(row)));
     return { name: `${name}.csv`, content: csvText(format.columns, rowsOf(open, cellsOf)) };
   };
@@ -113,20 +113,20 @@ function exportedLabel({ source, ...row }: ExportedLabelRow, hasSeveralSources: 
 /** The rows of a file, a fetch of the cursor at a time. */
 async function* rowsOf<Row extends object>(
   open: () => Promise<NextRows<Row>>,
-  cellsOf: (row: Row) => Cell[][],
-): AsyncGenerator<Cell[][]> {
+  cellsOf: (row: Row) => CsvCell[][],
+): AsyncGenerator<CsvCell[][]> {
   const next = await open();
   for (let rows = await next(); rows.length > 0; rows = await next()) yield rows.flatMap(cellsOf);
 }
 
 async function* csvText(
   columns: readonly string[],
-  portions: AsyncIterable<Cell[][]>,
+  portions: AsyncIterable<CsvCell[][]>,
 ): AsyncGenerator<string> {
   yield csvOf([[...columns]]);
   for await (const rows of portions) if (rows.length > 0) yield csvOf(rows);
 }
 
-function csvOf(rows: Cell[][]): string {
+function csvOf(rows: CsvCell[][]): string {
   return stringify(rows, { record_delimiter: "\r\n", quoted_match: /[\r\n]/u });
 }

@@ -29,14 +29,14 @@ export type RowContext = {
 };
 
 /** A cell as the format writes it; null = empty. */
-export type Cell = string | number | null;
+export type CsvCell = string | number | null;
 
 /** A value of a row: the columns in which it stands, how they are read, and what is written into them. `read` throws CellProblem. */
 type Field<Value> = {
   columns: readonly string[];
   isRequired?: boolean;
   read: (row: CsvRow, context: RowContext) => Value | undefined;
-  write: (value: NonNullable<Value>, currencyCode: string) => Cell | Cell[];
+  write: (value: NonNullable<Value>, currencyCode: string) => CsvCell | CsvCell[];
   /** As it is staged where that is not the value itself. */
   stage?: (value: Value) => CopyValue;
 };
@@ -52,7 +52,7 @@ export type FileFormat<Row = never> = {
   /** Of the staging table, after the line number. */
   stagedColumns: readonly string[];
   read: (row: CsvRow, context: RowContext) => CopyValue[];
-  write: (row: Row, currencyCode: string) => Cell[];
+  write: (row: Row, currencyCode: string) => CsvCell[];
   /** Where a row may say that it is gone: the columns that it is known by, and the first values that these stage. */
   removal?: { keys: readonly string[]; read: (row: CsvRow, context: RowContext) => CopyValue[] };
 };
@@ -68,7 +68,7 @@ const MAX_URL_BYTES = 4096;
 const MAX_LIST_BYTES = 1024 * 1024;
 
 /** A value that stands in one column, and is written as it is. */
-function field<Value extends Cell>(
+function field<Value extends CsvCell>(
   column: string,
   read: (row: CsvRow, context: RowContext) => Value,
 ): Field<Value> {
@@ -462,7 +462,7 @@ function readSkus(row: CsvRow): string[] | null {
 }
 
 /** A SKU that the list of `skus` cannot hold makes it JSON. */
-function skusCells(named: string[]): Cell[] {
+function skusCells(named: string[]): CsvCell[] {
   const skus = [...new Set(named)];
   const isPlain = skus.every((sku) => !sku.includes(";") && sku.trim() === sku);
   return isPlain ? [skus.join(";"), null] : [null, JSON.stringify(skus)];

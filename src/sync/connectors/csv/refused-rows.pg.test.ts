@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { inside } from "../../../../tests/support/inside.ts";
 import { csv, startImportShop } from "../../../../tests/support/import-shop.ts";
-import type { FolderFiles, ImportShop } from "../../../../tests/support/import-shop.ts";
+import type { FolderFiles } from "../../../../tests/support/import-shop.ts";
+import { use } from "../../../../tests/support/use.ts";
 
 const LINES = "order_id,line_id,ordered_at,units";
 const RETURNS = "return_id,order_id,line_id,status,units,processed_units,closed_at";
@@ -12,13 +13,7 @@ const lines = (...rows: string[]): FolderFiles => ({ "order_lines.csv": csv(LINE
 const refunds = (...rows: string[]): FolderFiles => ({ ...lines(), "refunds.csv": csv(REFUNDS, ...rows) });
 const returns = (...rows: string[]): FolderFiles => ({ ...lines(), "returns.csv": csv(RETURNS, ...rows) });
 
-let shop: ImportShop;
-
-before(async () => {
-  shop = await startImportShop();
-});
-
-after(() => shop.stop());
+const shop = use(startImportShop);
 
 type Refusal = {
   title: string;
@@ -27,25 +22,81 @@ type Refusal = {
   reason: RegExp;
 };
 
+type BadRow = readonly [title: string, row: string, column: string | null, reason: RegExp];
+
+const BAD_LINES: readonly BadRow[] = [
+  ["a missing value of a required column", "o2,,2026-01-05T10:00:00Z,1", "line_id", /empty/],
+  [
+    "a value of blanks and control characters only",
+    "o2,\u0007 \u0001,2026-01-05T10:00:00Z,1",
+    "line_id",
+    /empty/,
+  ],
+  ["negative units", "o2,l1,2026-01-05T10:00:00Z,-1", "units", /negative/],
+  ["units that are no whole number", "o2,l1,2026-01-05T10:00:00Z,1.5", "units", /whole number/],
+  ["units beyond any order", "o2,l1,2026-01-05T10:00:00Z,99999999999", "units", /more than/],
+  ["a time without offset", "o2,l1,2026-01-05T10:00:00,1", "ordered_at", /ISO 8601/],
+  ["a day that no calendar has", "o2,l1,2026-02-30T10:00:00Z,1", "ordered_at", /no real time/],
+  ["more cells than the header", "o2,l1,2026-01-05T10:00:00Z,1,extra", null, /5 cells.*4/],
+  [
+    "an id beyond what an index can hold",
+    `${"x".repeat(600)},l1,2026-01-05T10:00:00Z,1`,
+    "order_id",
+    /longer than 512 bytes/,
+  ],
+];
+const BAD_RETURNS: readonly BadRow[] = [
+  ["an unknown return status", "r1,o1,l1,LOST,1,,", "status", /none of REQUESTED/],
+  ["a closed return without closed_at", "r1,o1,l1,CLOSED,1,,", "closed_at", /CLOSED/],
+  ["a return of an unknown line", "r1,o1,l9,OPEN,1,,", "line_id", /unknown/],
+];
+const BAD_REFUNDS: readonly BadRow[] = [
+  ["a refund of an unknown order", "f1,o9,l1,2026-01-06T00:00:00Z,1,5.00,RETURN", "line_id", /unknown/],
+  [
+    "a refund above the line's units",
+    "f1,o1,l1,2026-01-06T00:00:00Z,3,5.00,RETURN",
+    "units",
+    /more than the units of the line/,
+  ],
+  ["an unknown restock type", "f1,o1,l1,2026-01-06T00:00:00Z,1,5.00,SHELF", "restock_type", /none of RETURN/],
+  [
+    "more decimals than the currency has",
+    "f1,o1,l1,2026-01-06T00:00:00Z,1,5.001,RETURN",
+    "subtotal",
+    /2 decimals of EUR/,
+  ],
+  [
+    "an amount in scientific notation",
+    "f1,o1,l1,2026-01-06T00:00:00Z,1,1e3,RETURN",
+    "subtotal",
+    /plain decimal/,
+  ],
+  [
+    "an amount beyond exact arithmetic",
+    "f1,o1,l1,2026-01-06T00:00:00Z,1,99999999999999999999,RETURN",
+    "subtotal",
+    /too large/,
+  ],
+  ["a negative refund", "f1,o1,l1,2026-01-06T00:00:00Z,1,-5.00,RETURN", "subtotal", /negative/],
+];
+
+/** Row `line` of `file` is the only bad one. */
+const rowRefusals = (
+  rows: readonly BadRow[],
+  folder: (row: string) => FolderFiles,
+  [file, line]: [string, number],
+): Refusal[] =>
+  rows.map(([title, row, column, reason]) => ({
+    title,
+    files: folder(row),
+    at: [file, line, column],
+    reason,
+  }));
+
 const REFUSALS: Refusal[] = [
-  {
-    title: "a missing value of a required column",
-    files: lines("o2,,2026-01-05T10:00:00Z,1"),
-    at: ["order_lines.csv", 3, "line_id"],
-    reason: /empty/,
-  },
-  {
-    title: "a value of blanks and control characters only",
-    files: lines("o2,\u0007 \u0001,2026-01-05T10:00:00Z,1"),
-    at: ["order_lines.csv", 3, "line_id"],
-    reason: /empty/,
-  },
-  {
-    title: "negative units",
-    files: lines("o2,l1,2026-01-05T10:00:00Z,-1"),
-    at: ["order_lines.csv", 3, "units"],
-    reason: /negative/,
-  },
+  ...rowRefusals(BAD_LINES, lines, ["order_lines.csv", 3]),
+  ...rowRefusals(BAD_RETURNS, returns, ["returns.csv", 2]),
+  ...rowRefusals(BAD_REFUNDS, refunds, ["refunds.csv", 2]),
   {
     title: "changes that are no list of times, units and causes",
     files: {
@@ -55,106 +106,10 @@ const REFUSALS: Refusal[] = [
     reason: /no list of times, units and causes: "later -1 edit"/,
   },
   {
-    title: "units that are no whole number",
-    files: lines("o2,l1,2026-01-05T10:00:00Z,1.5"),
-    at: ["order_lines.csv", 3, "units"],
-    reason: /whole number/,
-  },
-  {
-    title: "units beyond any order",
-    files: lines("o2,l1,2026-01-05T10:00:00Z,99999999999"),
-    at: ["order_lines.csv", 3, "units"],
-    reason: /more than/,
-  },
-  {
-    title: "a time without offset",
-    files: lines("o2,l1,2026-01-05T10:00:00,1"),
-    at: ["order_lines.csv", 3, "ordered_at"],
-    reason: /ISO 8601/,
-  },
-  {
-    title: "a day that no calendar has",
-    files: lines("o2,l1,2026-02-30T10:00:00Z,1"),
-    at: ["order_lines.csv", 3, "ordered_at"],
-    reason: /no real time/,
-  },
-  {
-    title: "more cells than the header",
-    files: lines("o2,l1,2026-01-05T10:00:00Z,1,extra"),
-    at: ["order_lines.csv", 3, null],
-    reason: /5 cells.*4/,
-  },
-  {
     title: "a flag that is neither true nor false",
     files: { "order_lines.csv": csv(`${LINES},test`, `${GOOD_LINE},perhaps`) },
     at: ["order_lines.csv", 2, "test"],
     reason: /true nor false/,
-  },
-  {
-    title: "an id beyond what an index can hold",
-    files: lines(`${"x".repeat(600)},l1,2026-01-05T10:00:00Z,1`),
-    at: ["order_lines.csv", 3, "order_id"],
-    reason: /longer than 512 bytes/,
-  },
-  {
-    title: "an unknown return status",
-    files: returns("r1,o1,l1,LOST,1,,"),
-    at: ["returns.csv", 2, "status"],
-    reason: /none of REQUESTED/,
-  },
-  {
-    title: "a closed return without closed_at",
-    files: returns("r1,o1,l1,CLOSED,1,,"),
-    at: ["returns.csv", 2, "closed_at"],
-    reason: /CLOSED/,
-  },
-  {
-    title: "a return of an unknown line",
-    files: returns("r1,o1,l9,OPEN,1,,"),
-    at: ["returns.csv", 2, "line_id"],
-    reason: /unknown/,
-  },
-  {
-    title: "a refund of an unknown order",
-    files: refunds("f1,o9,l1,2026-01-06T00:00:00Z,1,5.00,RETURN"),
-    at: ["refunds.csv", 2, "line_id"],
-    reason: /unknown/,
-  },
-  {
-    title: "a refund above the line's units",
-    files: refunds("f1,o1,l1,2026-01-06T00:00:00Z,3,5.00,RETURN"),
-    at: ["refunds.csv", 2, "units"],
-    reason: /more than the units of the line/,
-  },
-  {
-    title: "an unknown restock type",
-    files: refunds("f1,o1,l1,2026-01-06T00:00:00Z,1,5.00,SHELF"),
-    at: ["refunds.csv", 2, "restock_type"],
-    reason: /none of RETURN/,
-  },
-  {
-    title: "more decimals than the currency has",
-    files: refunds("f1,o1,l1,2026-01-06T00:00:00Z,1,5.001,RETURN"),
-    at: ["refunds.csv", 2, "subtotal"],
-    reason: /2 decimals of EUR/,
-  },
-  {
-    title: "an amount in scientific notation",
-    files: refunds("f1,o1,l1,2026-01-06T00:00:00Z,1,1e3,RETURN"),
-    at: ["refunds.csv", 2, "subtotal"],
-    reason: /plain decimal/,
-  },
-  {
-    title: "an amount beyond exact arithmetic",
-    files: refunds("f1,o1,l1,2026-01-06T00:00:00Z,1,99999999999999999999,RETURN"),
-    at: ["refunds.csv", 2, "subtotal"],
-    reason: /too large/,
-  },
-  {
-    title: "a negative refund",
-    files: refunds("f1,o1,l1,2026-01-06T00:00:00Z,1,-5.00,RETURN"),
-    at: ["refunds.csv", 2, "subtotal"],
-    reason: /negative/,
   },
   {
     title: "an option without a name",

@@ -5,7 +5,7 @@ import { openCopyBuffer } from "../../copy.ts";
 import type { CopyValue } from "../../copy.ts";
 import { readRecords } from "./csv-records.ts";
 import { CellProblem, openCsvRow } from "./csv-row.ts";
-import type { Columns, CsvRow } from "./csv-row.ts";
+import type { CsvColumns, CsvRow } from "./csv-row.ts";
 import { DELETED, FILE_FORMATS } from "./file-formats.ts";
 import type { FileFormat, RowContext } from "./file-formats.ts";
 import { readText } from "./folder-files.ts";
@@ -138,7 +138,7 @@ function readHeader(
   cells: readonly string[],
   line: number,
   warnings: ImportWarning[],
-): Columns {
+): CsvColumns {
   const fail = (what: string): ImportError => new ImportError(`${file.fileName}: line ${line}: ${what}`);
   const names = cells.map((cell) => cell.trim());
   if (names.some((name) => name.includes("\0"))) throw fail("wrong encoding, the file must be UTF-8");

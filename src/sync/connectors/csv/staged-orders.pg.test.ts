@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { csv, startImportShop } from "../../../../tests/support/import-shop.ts";
-import type { FolderFiles, ImportShop } from "../../../../tests/support/import-shop.ts";
+import type { FolderFiles } from "../../../../tests/support/import-shop.ts";
 import { rebuildWorkspace } from "../../rebuild.ts";
 import { readStored } from "../../stored-document.ts";
+import { use } from "../../../../tests/support/use.ts";
 
 const LINES = [
   "order_id,line_id,ordered_at,sku,title,units,unit_price",
@@ -26,13 +27,7 @@ const STORE: FolderFiles = {
   ),
 };
 
-let shop: ImportShop;
-
-before(async () => {
-  shop = await startImportShop();
-});
-
-after(() => shop.stop());
+const shop = use(startImportShop);
 
 test("a first folder gives the same rows whether the lines of an order stand together or not", async () => {
   const [header = "", ...lines] = LINES;

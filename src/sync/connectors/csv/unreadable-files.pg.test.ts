@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { gzipSync } from "node:zlib";
 import { csv, startImportShop, withFolder } from "../../../../tests/support/import-shop.ts";
-import type { FolderFiles, ImportShop } from "../../../../tests/support/import-shop.ts";
+import type { FolderFiles } from "../../../../tests/support/import-shop.ts";
 import { ImportError } from "./problems.ts";
+import { use } from "../../../../tests/support/use.ts";
 
 const LINES = "order_id,line_id,ordered_at,sku,title,units";
 const ROW = "o1,l1,2026-01-05T10:00:00Z,A,Hat,2";
@@ -15,13 +16,7 @@ const MANY = csv(
   ...Array.from({ length: 20_000 }, (_, index) => `o${index},l1,2026-01-05T10:00:00Z,A,Crème hat ${index},2`),
 );
 
-let shop: ImportShop;
-
-before(async () => {
-  shop = await startImportShop();
-});
-
-after(() => shop.stop());
+const shop = use(startImportShop);
 
 const UNREADABLE: { title: string; files: FolderFiles; message: RegExp }[] = [
   {

@@ -51,7 +51,7 @@ export type ShopifyClient = {
   retryPolicy: ShopifyRetryPolicy;
 };
 
-export type ClientOptions = {
+export type ShopifyClientOptions = {
   url: string;
   tokens: TokenSource;
   signal: AbortSignal;
@@ -68,7 +68,7 @@ export class DownloadGone extends Error {
   override name = "DownloadGone";
 }
 
-export function openClient(options: ClientOptions): ShopifyClient {
+export function openClient(options: ShopifyClientOptions): ShopifyClient {
   const { signal, retryPolicy, url } = options;
   const source = { title: TITLE, address: url, signal, retryPolicy };
   const budget = openBudget();
@@ -79,7 +79,7 @@ export function openClient(options: ClientOptions): ShopifyClient {
   };
 }
 
-type Place = { source: HttpSource; budget: Budget; options: ClientOptions };
+type Place = { source: HttpSource; budget: Budget; options: ShopifyClientOptions };
 
 async function query<Answer>(
   { source, budget, options }: Place,

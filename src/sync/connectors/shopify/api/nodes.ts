@@ -56,20 +56,20 @@ export async function allOf<Value>(promises: readonly Promise<Value>[]): Promise
 }
 
 /** A page of items, and where the next one begins. */
-export type Page<Item> = {
+export type NodePage<Item> = {
   nodes: Item[];
   pageInfo: { hasNextPage: boolean; endCursor?: string | null };
 };
 
 /** The cursor of the page behind one; null = there is none. */
-export function nextOf({ pageInfo }: Page<unknown>): string | null {
+export function nextOf({ pageInfo }: NodePage<unknown>): string | null {
   return pageInfo.hasNextPage ? (pageInfo.endCursor ?? null) : null;
 }
 
 /** The items of a first page and of all that follow it; `read` fetches the page after a cursor. */
 export async function allPages<Item>(
-  first: Page<Item>,
-  read: (after: string) => Promise<Page<Item> | undefined>,
+  first: NodePage<Item>,
+  read: (after: string) => Promise<NodePage<Item> | undefined>,
 ): Promise<Item[]> {
   const items = [...first.nodes];
   for (let after = nextOf(first); after !== null;) {
@@ -83,8 +83,8 @@ export async function allPages<Item>(
 /** The same for a connection of one object, by the document of its further pages. */
 export async function allNodes<Item>(
   client: ShopifyClient,
-  first: Page<Item>,
-  further: Document<{ parent: { page: Page<Item> } }>,
+  first: NodePage<Item>,
+  further: Document<{ parent: { page: NodePage<Item> } }>,
   id: string,
 ): Promise<Item[]> {
   return allPages(first, async (after) => (await client.query(further, { id, after })).parent.page);

@@ -1,16 +1,12 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { startImportShop } from "../../../../../tests/support/import-shop.ts";
-import type { ImportShop } from "../../../../../tests/support/import-shop.ts";
 import { addPending, listPending } from "../../../../store/queries/sync-record.ts";
 import { drainPending } from "./drain.ts";
 import type { ShopifyRun } from "../run.ts";
+import { use } from "../../../../../tests/support/use.ts";
 
-let shop: ImportShop;
-before(async () => {
-  shop = await startImportShop();
-});
-after(() => shop.stop());
+const shop = use(startImportShop);
 
 test("M5: an order that is asked for again while others are fetched is fetched in this run; one whose fetching had begun stays asked for", async () => {
   const shopKey = await shop.open();

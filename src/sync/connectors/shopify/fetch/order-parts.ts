@@ -1,7 +1,7 @@
 import type { ShopifyClient } from "../api/client.ts";
 import { DOCUMENTS } from "../api/documents.ts";
 import { allNodes, allOf, allPages, openNodeReader } from "../api/nodes.ts";
-import type { Page } from "../api/nodes.ts";
+import type { NodePage } from "../api/nodes.ts";
 import { toAgreement, toFulfillment, toRefund, toSale, toTrackingNumber } from "../map/records.ts";
 import type { FulfillmentRecord, RefundRecord, ShopifyOrder, TrackingRecord } from "../map/records.ts";
 import type { ShopifyRun } from "../run.ts";
@@ -61,7 +61,7 @@ type AgreementEdge = ReturnType<typeof DOCUMENTS.orderAgreements.read>["parent"]
 export async function fetchAgreements(
   client: ShopifyClient,
   id: string,
-  first: Page<AgreementEdge>,
+  first: NodePage<AgreementEdge>,
 ): Promise<Pick<ShopifyOrder, "agreements" | "sales" | "tipLineIds">> {
   const ledger = { agreements: [], sales: [], tipLineIds: [] } as Awaited<ReturnType<typeof fetchAgreements>>;
   let previous: string | null = null;

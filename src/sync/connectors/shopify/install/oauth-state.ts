@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { seal, unseal } from "../../../../lib/seal.ts";
 
 /** What an installation is for. It travels through the merchant's browser, sealed. */
-export type Installation = {
+export type PendingInstall = {
   shopKey: number;
   /** The workspace's domain. */
   workspace: string;
@@ -22,7 +22,7 @@ export type Installation = {
   linkId?: string;
 };
 
-export type OpenedInstallation = Installation & {
+export type OpenedInstallation = PendingInstall & {
   /** Of this one sealing, so that a state or a link counts once. */
   id: string;
 };
@@ -36,7 +36,7 @@ const LONGEST = 4096;
 export function sealInstallation(
   sealingKey: Buffer,
   kind: SealedKind,
-  installation: Installation,
+  installation: PendingInstall,
   now: Date,
 ): string {
   const endsAt = now.getTime() + LIFETIME_MS[kind];

@@ -1,0 +1,213 @@
+import { auditWords } from "./words.ts";
+import { readDay } from "../input.ts";
+import { invalid } from "../refusal.ts";
+import { csvText, guardedText } from "../../lib/csv-text.ts";
+import type { Database } from "../../store/database.ts";
+import { listAudit, listAuditOfAll, listInstallationEvents } from "../../store/queries/audit.ts";
+import type { AuditFilter, AuditPosition, AuditRow } from "../../store/queries/audit.ts";
+import { defineList } from "../action.ts";
+import type { ActionCaller, List, WorkspaceCaller } from "../action.ts";
+import { readAudit, readAuditOfAll, requireRight } from "../right.ts";
+
+/** One part of what an action concerned: as it was before and as it is since; null = it was not there, or is not any more. */
+export type AuditChange = { name: string; before: string | null; after: string | null };
+
+type AuditCaller = ActionCaller & Pick<WorkspaceCaller, "workspace">;
+
+/** An action as people read it. */
+export type ShownAction = {
+  happened_at: Date;
+  /** A person's name, "Operator", "Merchant", a source, or "removed member". */
+  who: string;
+  /** As the audit stores it, such as user:<id>; what filters take. */
+  actor: string;
+  action: string;
+  /** The action in words. */
+  what: string;
+  changes: AuditChange[];
+  /** An address; of a command the operating system's user; null = a source, or a command of an earlier version. */
+  origin: string | null;
+};
+
+/** Which actions are asked for, as an address holds it: `from` and `to` are days, both included. "" = any. */
+export type AuditQuery = { who?: string; action?: string; from?: string; to?: string };
+
+/** `next`: where the page after this one begins; null = this is the last. */
+export type AuditPage = { actions: ShownAction[]; next: string | null };
+
+const DAY_MS = 86_400_000;
+const CSV_ROWS_PER_READ = 1000;
+const CURSOR =
+  /^(?<position>\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{6}Z)~(?<id>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/u;
+/** An actor or an action as they are stored. */
+const STORED_NAME = /^[a-z][a-z0-9_.:-]{0,99}$/u;
+
+/** Who is gone; the audit keeps what they did. */
+const REMOVED = "removed member";
+const NAMES: Readonly<Record<string, string>> = {
+  operator: "Operator",
+  merchant: "Merchant",
+  shopify: "Shopify",
+};
+
+/** What the lists of commands ask for: the newest `limit` actions, `since` null = from the beginning. */
+type Newest = { since: Date | null; limit: number };
+
+/** `workspace` null = it concerned the installation. */
+type ListedAction = ShownAction & { workspace: string | null };
+
+const columns: List<ListedAction>["columns"] = {
+  when: ({ happened_at: at }) => at,
+  workspace: ({ workspace }) => workspace,
+  who: ({ who }) => who,
+  what: ({ what }) => what,
+  changes: ({ changes }) => changes.map(changeText).join("; ") || null,
+  from: ({ origin }) => origin,
+};
+
+/** The newest actions on a workspace. */
+export const auditList = defineList<ListedAction, AuditCaller & Newest>({
+  ...readAudit,
+  about: "Show who did what, newest first.",
+  columns,
+  rows: async ({ database, workspace, since, limit }) => {
+    const filter = { actor: null, action: null, from: since, to: null };
+    const rows = await listAudit(database, workspace.shop_key, filter, null, limit);
+    return rows.map((row) => ({ workspace: workspace.shop_domain, ...shownAction(row) }));
+  },
+});
+
+/** The newest actions on every workspace and on the installation. */
+export const auditListOfAll = defineList<ListedAction, ActionCaller & Newest>({
+  ...readAuditOfAll,
+  about: auditList.about,
+  columns,
+  rows: async ({ database, since, limit }) => {
+    const rows = [
+      ...(await listAuditOfAll(database, since, limit)),
+      ...(await listInstallationEvents(database, since, limit)),
+    ];
+    const newest = rows.toSorted((left, right) => (left.position < right.position ? 1 : -1)).slice(0, limit);
+    return newest.map((row) => ({ workspace: row.shop_domain, ...shownAction(row) }));
+  },
+});
+
+/** One page of what was done in a workspace, newest first. Throws a `Refusal` for an invalid day or cursor. */
+export async function showAudit(
+  { database, actor, workspace }: AuditCaller,
+  request: { query: AuditQuery; cursor: string | null; limit: number },
+): Promise<AuditPage> {
+  requireRight(actor, readAudit);
+  const position = request.cursor === null ? null : readCursor(request.cursor);
+  const filter = readFilter(request.query);
+  const rows = await listAudit(database, workspace.shop_key, filter, position, request.limit + 1);
+  const shown = rows.slice(0, request.limit);
+  const last = shown.at(-1);
+  return {
+    actions: shown.map(shownAction),
+    next: rows.length > shown.length && last !== undefined ? cursorOf(last) : null,
+  };
+}
+
+/** The same, all of it, as CSV in pieces. */
+export function auditCsv(
+  { database, actor, workspace }: AuditCaller,
+  query: AuditQuery,
+): AsyncGenerator<string> {
+  requireRight(actor, readAudit);
+  return csvPieces(database, workspace.shop_key, readFilter(query));
+}
+
+/** "role: viewer → admin", for where there is no table. */
+function changeText({ name, before, after }: AuditChange): string {
+  if (before === null) return `${name}: ${after ?? ""}`;
+  return `${name}: ${before} → ${after ?? "none"}`;
+}
+
+async function* csvPieces(database: Database, shopKey: number, filter: AuditFilter): AsyncGenerator<string> {
+  yield csvText([["happened_at", "who", "actor", "action", "what", "changes", "origin"]]);
+  let position: AuditPosition | null = null;
+  for (;;) {
+    const rows: AuditRow[] = await listAudit(database, shopKey, filter, position, CSV_ROWS_PER_READ);
+    const last = rows.at(-1);
+    if (last === undefined) return;
+    yield csvText(rows.map((row) => csvCells(shownAction(row)).map(guardedText)));
+    position = [last.position, last.audit_id];
+  }
+}
+
+function csvCells({ happened_at: at, who, actor, action, what, changes, origin }: ShownAction): string[] {
+  return [at.toISOString(), who, actor, action, what, changes.map(changeText).join("; "), origin ?? ""];
+}
+
+function shownAction(row: AuditRow): ShownAction {
+  const { happened_at, actor, action, origin } = row;
+  return {
+    happened_at,
+    who: whoOf(row),
+    actor,
+    action,
+    what: auditWords(action),
+    changes: changesOf(row),
+    origin,
+  };
+}
+
+function whoOf({ actor, actor_name: name }: AuditRow): string {
+  return actor.startsWith("user:") ? (name ?? REMOVED) : (NAMES[actor] ?? actor);
+}
+
+/** What stayed as it was says what was concerned, such as the source of a run. */
+function changesOf({ detail, before, concerned_name: person }: AuditRow): AuditChange[] {
+  const names = [...new Set([...Object.keys(detail), ...Object.keys(before ?? {})])];
+  const concerned = "user_id" in detail ? [{ name: "member", before: null, after: person ?? REMOVED }] : [];
+  const others = names
+    .filter((name) => name !== "user_id")
+    .map((name) => {
+      const after = name in detail ? valueText(detail[name]) : null;
+      const earlier = before !== null && name in before ? valueText(before[name]) : null;
+      return { name: name.replaceAll("_", " "), before: earlier === after ? null : earlier, after };
+    });
+  return [...concerned, ...others];
+}
+
+/** "none" stands for null and for an empty list. */
+function valueText(value: unknown): string {
+  if (value === null || value === undefined) return "none";
+  if (typeof value === "boolean") return value ? "yes" : "no";
+  if (Array.isArray(value)) return value.length === 0 ? "none" : value.map(valueText).join(", ");
+  if (typeof value !== "string") return JSON.stringify(value);
+  return value.replace(/^(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2}):\d{2}(?:\.\d+)?Z$/u, "$1 $2 UTC");
+}
+
+function readFilter({ who = "", action = "", from = "", to = "" }: AuditQuery): AuditFilter {
+  const last = readAuditDay("to", to);
+  return {
+    actor: readStoredName("Who", who),
+    action: readStoredName("The action", action),
+    from: readAuditDay("from", from),
+    to: last === null ? null : new Date(last.getTime() + DAY_MS),
+  };
+}
+
+function readStoredName(name: string, value: string): string | null {
+  if (value === "" || STORED_NAME.test(value)) return value === "" ? null : value;
+  throw invalid(`${name} must be one that the list shows.`);
+}
+
+/** The first moment of a day of a filter; null = none is given. Throws a `Refusal`. */
+export function readAuditDay(name: "from" | "to", day: string): Date | null {
+  if (day === "") return null;
+  return new Date(`${readDay(name === "from" ? "The first day" : "The last day", day)}T00:00:00Z`);
+}
+
+function cursorOf({ position, audit_id: id }: AuditRow): string {
+  return Buffer.from(`${position}~${id}`).toString("base64url");
+}
+
+function readCursor(cursor: string): AuditPosition {
+  const groups = CURSOR.exec(Buffer.from(cursor, "base64url").toString())?.groups;
+  const { position = "", id = "" } = groups ?? {};
+  if (!Number.isNaN(Date.parse(position))) return [position, id];
+  throw invalid("The cursor is none that this page gave. Begin at the first page.");
+}

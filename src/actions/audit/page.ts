@@ -1,0 +1,174 @@
+import { Readable } from "node:stream";
+import type { FormAction } from "../../console/action.ts";
+import { instant } from "../../console/format.ts";
+import { definePage } from "../../console/page.ts";
+import type { PageCall, View } from "../../console/page.ts";
+import { pick } from "../../console/selection.ts";
+import { filterForm, selectField, textField } from "../../console/views/filters.ts";
+import { actionForm, refusal } from "../../console/views/form.ts";
+import { pageLinks } from "../../console/views/page-links.ts";
+import { dataTable } from "../../console/views/table.ts";
+import { invalidParameters } from "../../contract/errors.ts";
+import { AUDIT_WORDS } from "./words.ts";
+import { Refusal } from "../refusal.ts";
+import { keptAuditText } from "../../lib/retention.ts";
+import { html } from "../../lib/html.ts";
+import type { Html } from "../../lib/html.ts";
+import { userName } from "../../lib/user-name.ts";
+import { readList } from "../action.ts";
+import { memberList } from "../members/actions.ts";
+import { readAudit } from "../right.ts";
+import { auditCsv, readAuditDay, showAudit } from "./audit.ts";
+import type { AuditChange, AuditPage, AuditQuery, ShownAction } from "./audit.ts";
+
+const PATH = "/settings/audit";
+const TITLE = "Audit";
+const CSV = "audit.csv";
+const LIMIT = 50;
+const FILTERS = ["who", "action", "from", "to"] as const;
+
+type Data = AuditPage & {
+  /** Who acts may be: the members by name. */
+  people: { actor: string; name: string }[];
+  /** How far back it reaches; null = to its beginning. */
+  kept: string | null;
+};
+
+/** Who did what, newest first. */
+export const auditPage = definePage<Data>({
+  name: "audit",
+  path: PATH,
+  right: readAudit,
+  link: TITLE,
+  takes: [...FILTERS, "cursor"],
+  about: async () => "Who changed what, and when.",
+  data: async (call) => {
+    requireDays(call.query);
+    const acting = await call.acting();
+    const cursor = call.query["cursor"] ?? null;
+    const page = await showAudit(acting, { query: queryOf(call.query), cursor, limit: LIMIT });
+    const list = await readList(memberList, acting);
+    const people = list.map(({ user_id: id, name }) => ({ actor: userName(id), name }));
+    return { ...page, people, kept: keptAuditText(acting.retention) };
+  },
+  view: (data, call) => ({
+    title: TITLE,
+    body: html`<h1>${TITLE}</h1>
+      <p class="lead">
+        Who changed what in ${call.shopDomain}, newest first. Times are in UTC. Whoever is gone is a “removed
+        member”. ${data.kept}
+      </p>
+      ${form(call, data.people)} ${table(data, call)} ${pageLinks(call, PATH, data.next)} ${csvForm(call)}`,
+  }),
+  refused: (call): View => ({
+    title: TITLE,
+    body: html`<h1>${TITLE}</h1>
+      ${form(call, [])}`,
+  }),
+});
+
+export const auditFiles: readonly FormAction[] = [
+  {
+    name: CSV,
+    path: `${PATH}/csv`,
+    right: readAudit,
+    page: auditPage,
+    perform: async ({ form: sent, acting, shopDomain }) => {
+      const pieces = auditCsv(await acting(), queryOf(Object.fromEntries(sent)));
+      const file = { name: `audit_${shopDomain}.csv`, type: "text/csv; charset=utf-8" };
+      return { file: { ...file, body: Readable.from(pieces) } };
+    },
+  },
+];
+
+type Query = Readonly<Record<string, string>>;
+
+function queryOf(query: Query): AuditQuery {
+  return pick(query, FILTERS);
+}
+
+/** An invalid day is refused beside its field. Throws `ApiError`. */
+function requireDays(query: Query): void {
+  const problems = (["from", "to"] as const).flatMap((name) => {
+    try {
+      readAuditDay(name, query[name] ?? "");
+      return [];
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      return [{ name, sentence: error.message }];
+    }
+  });
+  if (problems.length > 0) throw invalidParameters(problems);
+}
+
+const NO_PERSON = [
+  ["operator", "Operator"],
+  ["merchant", "Merchant"],
+  ["shopify", "Shopify"],
+] as const;
+
+function form(call: PageCall, people: Data["people"]): Html {
+  const { query } = call;
+  const who = [
+    ["", "everybody"],
+    ...people.map(({ actor, name }) => [actor, name] as const),
+    ...NO_PERSON,
+  ] as const;
+  const words = Object.entries(AUDIT_WORDS).toSorted(([, one], [, other]) => (one < other ? -1 : 1));
+  const actions = [["", "everything"], ...words] as const;
+  return filterForm(call, PATH, {}, [
+    selectField("who", "Who", query["who"] ?? "", who),
+    selectField("action", "What", query["action"] ?? "", actions),
+    textField("from", "From day (UTC)", query["from"], "date"),
+    textField("to", "To day, included", query["to"], "date"),
+  ]);
+}
+
+const COLUMNS = [
+  { text: "When" },
+  { text: "Who" },
+  { text: "What" },
+  { text: "Before → after" },
+  { text: "From where" },
+];
+
+function table({ actions }: Data, call: PageCall): Html {
+  if (actions.length === 0) return html`<p class="banner">Nothing of this kind was done.</p>`;
+  return dataTable(
+    "What was done, newest first",
+    COLUMNS,
+    actions.map((action) => cells(action, call)),
+  );
+}
+
+function cells(
+  { happened_at: at, who, actor, action, what, changes, origin }: ShownAction,
+  call: PageCall,
+): Html[] {
+  const moment = at.toISOString();
+  const { cursor: _page, ...kept } = call.query;
+  return [
+    html`<time datetime="${moment}">${instant(moment)}</time>`,
+    html`<a href="${call.href(PATH, { ...kept, who: actor })}">${who}</a>`,
+    html`<a href="${call.href(PATH, { ...kept, action })}">${what}</a>`,
+    html`${changes.map(changeLine)}`,
+    html`${origin ?? (actor === "operator" ? "command line" : "–")}`,
+  ];
+}
+
+function changeLine({ name, before, after }: AuditChange): Html {
+  return html`<div>
+    <small>${name}</small> ${before !== null && html`<del>${before}</del> → `}${after ?? "none"}
+  </div>`;
+}
+
+function csvForm(call: PageCall): Html {
+  return html`<h2>Take it elsewhere</h2>
+    ${refusal(call, CSV)}
+    ${actionForm(call, {
+      path: `${PATH}/csv`,
+      button: "Download everything shown by this filter as CSV",
+      look: "quiet",
+      kept: pick(call.query, FILTERS),
+    })}`;
+}

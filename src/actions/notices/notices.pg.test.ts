@@ -1,0 +1,72 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { createPerson, setRole } from "../../../tests/support/people.ts";
+import type { Person } from "../../../tests/support/people.ts";
+import { startTestService } from "../../../tests/support/service.ts";
+import type { TestService } from "../../../tests/support/service.ts";
+import { createTenant } from "../../../tests/support/tenants.ts";
+import type { Tenant } from "../../../tests/support/tenants.ts";
+import { userName } from "../../lib/user-name.ts";
+import { listNotices } from "../../store/queries/notice.ts";
+import { membersOfRole, notify } from "./notices.ts";
+import type { Notice } from "./notices.ts";
+
+const NOTICE: Notice = {
+  event: "token:1:14",
+  category: "token_expiry",
+  severity: "warning",
+  title: "A token expires in 14 days",
+  body: "Rotate it before.",
+  link: { path: "/settings/tokens", text: "Tokens" },
+};
+
+let service: TestService;
+let tenant: Tenant;
+let owner: Person;
+let admin: Person;
+let viewer: Person;
+
+before(async () => {
+  service = await startTestService();
+  tenant = await createTenant(service.database);
+  [owner, admin, viewer] = (await Promise.all([1, 2, 3].map(() => createPerson(service.database)))) as [
+    Person,
+    Person,
+    Person,
+  ];
+  await setRole(service.database, tenant, owner, "owner");
+  await setRole(service.database, tenant, admin, "admin");
+  await setRole(service.database, tenant, viewer, "viewer");
+});
+after(() => service.stop());
+
+const noticesOf = ({ userId }: Person) =>
+  listNotices(service.installation.database, tenant.shopKey, userName(userId), 10);
+
+test("a notice reaches its recipients alone, once per event, and never the API's alerts", async () => {
+  const { database } = service.installation;
+  const recipients = await membersOfRole(database, tenant.shopKey, "admin");
+  assert.deepEqual(recipients.toSorted(), [owner.userId, admin.userId].toSorted());
+  for (let run = 1; run <= 2; run += 1) {
+    await database.transaction((connection) => notify(connection, tenant.shopKey, recipients, NOTICE));
+  }
+  for (const person of [owner, admin]) {
+    const [notice, ...others] = await noticesOf(person);
+    assert.deepEqual(others, []);
+    assert.deepEqual(
+      [notice?.title, notice?.body, notice?.link_path, notice?.link_label],
+      ["A token expires in 14 days", "Rotate it before.", "/settings/tokens", "Tokens"],
+    );
+  }
+  assert.deepEqual(await noticesOf(viewer), []);
+  const alerts = await service.call("/api/v1/alerts", { token: tenant.token });
+  assert.deepEqual(alerts.json().data, []);
+});
+
+test("who is disabled gets no notice", async () => {
+  const { database } = service.installation;
+  await service.database.query("update console_user set disabled_at = now() where user_id = $1", [
+    admin.userId,
+  ]);
+  assert.deepEqual(await membersOfRole(database, tenant.shopKey, "admin"), [owner.userId]);
+});

@@ -1,0 +1,77 @@
+import { formFor, formOf } from "../../console/action-form.ts";
+import { instant } from "../../console/format.ts";
+import { definePage } from "../../console/page.ts";
+import type { PageCall } from "../../console/page.ts";
+import { alertTabs, severityMark } from "../../console/views/alert.ts";
+import { rows } from "../../console/views/facts.ts";
+import { html } from "../../lib/html.ts";
+import type { Html } from "../../lib/html.ts";
+import { leaveWorkspace, ROLE_TEXTS } from "../members/actions.ts";
+import { readSettings } from "../right.ts";
+import { showNotices } from "./notices.ts";
+import type { ShownNotice } from "./notices.ts";
+
+const PATH = "/settings/notices";
+const TITLE = "Your notices";
+
+/** The member's own notices, their role, and the way out. */
+const noticesPage = definePage<ShownNotice[]>({
+  name: "notices",
+  path: PATH,
+  right: readSettings,
+  link: TITLE,
+  takes: [],
+  about: async (call) => {
+    const count = (await noticesOf(call)).length;
+    const told = count === 0 ? "No notice for you alone." : `${count} for you alone.`;
+    return `${told} Your role is ${call.role}.`;
+  },
+  data: noticesOf,
+  view: (list, call) => ({
+    title: TITLE,
+    body: html`<h1>${TITLE}</h1>
+      ${alertTabs(call, "yours")}
+      <p class="lead">
+        What concerns you alone, such as a token that expires soon or a recovery link that was created. Newest first;
+        times are in UTC.
+      </p>
+      <h2>Told to you alone</h2>
+      ${list.length === 0 ? html`<p class="banner">No notice yet.</p>` : list.map((notice) => item(notice, call))}
+      ${rolePart(call)}`,
+  }),
+});
+
+export const NOTICE_PAGES = [noticesPage] as const;
+
+export const NOTICE_FORMS = [
+  formOf(leaveWorkspace, {
+    path: `${PATH}/leave`,
+    page: noticesPage,
+    follow: ({ done }) => ({ href: "/w", done }),
+  }),
+];
+
+async function noticesOf({ acting }: PageCall): Promise<ShownNotice[]> {
+  return showNotices(await acting());
+}
+
+function item({ severity, title, body, link, created_at: at }: ShownNotice, { href }: PageCall): Html {
+  const moment = at.toISOString();
+  return html`<article class="alert ${severity}">
+    <p class="severity">${severityMark(severity)} · <time datetime="${moment}">${instant(moment)}</time></p>
+    <h3>${title}</h3>
+    <p>${body}</p>
+    ${link !== null && html`<p><a href="${href(link.path)}">${link.text}</a></p>`}
+  </article>`;
+}
+
+function rolePart(call: PageCall): Html {
+  const { role, shopDomain } = call;
+  return html`<h2>You in this workspace</h2>
+    ${rows([{ name: "Your role", value: role, note: ROLE_TEXTS[role] }])}
+    <p>
+      Who leaves sees nothing of ${shopDomain} any more until an admin or an owner invites them again. The last owner
+      cannot leave.
+    </p>
+    ${formFor(call, leaveWorkspace, { path: `${PATH}/leave`, look: "danger" })}`;
+}

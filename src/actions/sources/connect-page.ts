@@ -1,0 +1,174 @@
+import { formFor, formOf, drawField } from "../../console/action-form.ts";
+import { definePage } from "../../console/page.ts";
+import type { PageCall } from "../../console/page.ts";
+import { refusal } from "../../console/views/form.ts";
+import { ApiError } from "../../contract/errors.ts";
+import { html } from "../../lib/html.ts";
+import type { Html } from "../../lib/html.ts";
+import type { Fields } from "../field.ts";
+import {
+  CONNECTION_INPUT,
+  connectSource,
+  listSources,
+  mayNameAddress,
+  optionFields,
+  secretFields,
+} from "./connect.ts";
+import type { Source } from "./connect.ts";
+import { hasApproval, linkSource } from "./install.ts";
+import { readSource } from "./page.ts";
+import { SOURCES_PATH, sourcePath } from "./paths.ts";
+import type { ShownSource } from "./reads.ts";
+
+type Data = {
+  source: Source;
+  shown: ShownSource;
+  mayNameAddress: boolean;
+  hasApproval: boolean;
+};
+
+/** The forms that connect a source, or connect it again. */
+const connectPage = definePage<Data>({
+  name: "source-connect",
+  path: `${SOURCES_PATH}/:source/connect`,
+  right: connectSource,
+  link: null,
+  takes: [],
+  data: async (call) => {
+    const { connecting } = await call.acting();
+    const { shown } = await readSource(call);
+    return {
+      source: sourceOf(call),
+      shown,
+      mayNameAddress: mayNameAddress(connecting),
+      hasApproval: hasApproval(connecting),
+    };
+  },
+  view: (data, call) => ({ title: `Connect ${data.source.title}`, body: body(data, call) }),
+});
+
+export const CONNECT_PAGES = [connectPage] as const;
+
+export const CONNECT_FORMS = [
+  formOf(connectSource, {
+    path: `${SOURCES_PATH}/:source/connect`,
+    page: connectPage,
+    follow: ({ result, done }, { href }) => ({ href: href(sourcePath(result.source, "/progress")), done }),
+  }),
+  formOf(linkSource, {
+    path: `${SOURCES_PATH}/:source/link`,
+    page: connectPage,
+    follow: ({ secret }, call) => {
+      const { title } = sourceOf(call);
+      const link = secret?.reveal() ?? "";
+      return { view: { title: `Approve at ${title}`, body: approve(title, link), isSecret: true } };
+    },
+  }),
+];
+
+function sourceOf({ path }: PageCall): Source {
+  const source = listSources().find((each) => each.source === path["source"]);
+  if (source === undefined) throw new ApiError("not_found", "There is no such source.");
+  return source;
+}
+
+function body(data: Data, call: PageCall): Html {
+  const { source, shown } = data;
+  const { title, kind } = source;
+  return html`<p><a href="${call.href(SOURCES_PATH)}">All sources</a></p>
+    <h1>${shown.state === "new" ? `Connect ${title}` : `Connect ${title} again`}</h1>
+    <p class="lead">
+      ${kind === "store" ? "Orders, returns, refunds and products are read. Nothing in the shop is changed; it is only asked to report changes, by webhooks." : "The costs of return labels are read. Nothing is changed there."}
+    </p>
+    ${source.address === null && byApproval(data, call)} ${withKey(data, call)}`;
+}
+
+/** A link instead of a redirect: the answer to a form of the console may not lead to another site. */
+function byApproval(data: Data, call: PageCall): Html {
+  const { source } = data;
+  if (!data.hasApproval) {
+    return html`<section><h2>By approval</h2>
+      ${refusal(call, linkSource.name)}
+      <p>
+        Not here: it takes an app of ${source.title} and an address of this service, which whoever runs this
+        installation sets (<code>PUBLIC_URL</code>, <code>SHOPIFY_CLIENT_ID</code>,
+        <code>SHOPIFY_CLIENT_SECRET</code>). <a href="/docs/connect">How to connect</a>.
+      </p></section>`;
+  }
+  return html`<section><h2>By approval</h2>
+    <p>You approve it in the admin of the shop, as somebody who may install apps there. No key is copied.</p>
+    ${form(data, call, linkSource, { path: "/link", button: linkSource.title, secrets: {} })}</section>`;
+}
+
+function withKey(data: Data, call: PageCall): Html {
+  const { source, shown } = data;
+  const { title, address, key } = source;
+  const secrets = secretFields(source, shown.state === "new" ? "It may be left out." : "Empty: as before.");
+  return html`<section><h2>${address === null ? `With a ${key.title}` : `With its ${key.title}`}</h2>
+    ${address === null && html`<p>Of a custom app that has the scopes read_orders, read_returns, read_products and, for orders older than 60 days, read_all_orders.</p>`}
+    ${form(data, call, connectSource, { path: "/connect", button: `Connect ${title}`, secrets })}</section>`;
+}
+
+/** The fields of this source alone, filled with what is stored; its own options have a usual value each. */
+function form(
+  { source, shown, mayNameAddress: mayName }: Data,
+  call: PageCall,
+  action: typeof connectSource | typeof linkSource,
+  { path, button, secrets }: { path: `/${string}`; button: string; secrets: Fields },
+): Html | null {
+  const { shop, address } = CONNECTION_INPUT;
+  const options = optionFields(source);
+  const names = Object.keys(options);
+  const values = valuesOf(source, shown);
+  const isFilledIn = call.refusedForm?.action === action.name;
+  const folded = html`<details ${isFilledIn && html` open=""`}>
+    <summary>How products are sorted</summary>
+    ${Object.entries(options).map(([name, field]) => drawField(call, action.name, name, field, values[name]))}
+  </details>`;
+  const input = {
+    ...(source.address === null ? { shop } : {}),
+    ...(mayName ? { address } : {}),
+    ...secrets,
+    ...options,
+  };
+  return formFor(
+    call,
+    { ...action, input },
+    {
+      path: sourcePath(source.source, path),
+      button,
+      values,
+      drawn: Object.fromEntries(names.map((name, place) => [name, place === 0 ? folded : null])),
+    },
+  );
+}
+
+function valuesOf({ address, options }: Source, { account, settings }: ShownSource): Record<string, string> {
+  const url = settings["url"];
+  const usual = address ?? (account === null ? null : `https://${account}`);
+  const chosen = options.map(({ setting, isList }) => {
+    const value = settings[setting];
+    const text = isList && Array.isArray(value) ? value.join("\n") : value;
+    return [`option-${setting}`, typeof text === "string" ? text : ""];
+  });
+  return {
+    shop: account ?? "",
+    address: typeof url === "string" && url !== usual ? url : "",
+    ...Object.fromEntries(chosen),
+  };
+}
+
+/** Shown once: whoever has the link and may install apps in the shop can use it. */
+function approve(title: string, link: string): Html {
+  return html`<h1>Approve at ${title}</h1>
+    <p>Follow this link signed in to the shop, and approve what the app may read. It leads back here.</p>
+    <p><a href="${link}">Approve at ${title}</a></p>
+    <p>
+      Somebody else runs the shop? Pass the link on. It connects this workspace once, within seven days, and
+      works only for people who may install apps in the shop.
+    </p>
+    <div class="code">
+      <pre tabindex="0"><code>${link}</code></pre>
+      <button class="copy" type="button" hidden>Copy</button>
+    </div>`;
+}

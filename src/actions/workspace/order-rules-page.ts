@@ -1,0 +1,181 @@
+import { readSettings } from "../../actions/right.ts";
+import { createShopQueue, ShopBusy } from "../../admission/shop-queue.ts";
+import { drawField, formOf } from "../../console/action-form.ts";
+import type { Format } from "../../console/figure.ts";
+import { count, month, percent, units } from "../../console/format.ts";
+import { definePage } from "../../console/page.ts";
+import type { PageCall } from "../../console/page.ts";
+import { refusal } from "../../console/views/form.ts";
+import { dataTable } from "../../console/views/table.ts";
+import { ApiError, invalidParameters } from "../../contract/errors.ts";
+import { Refusal } from "../refusal.ts";
+import { html } from "../../lib/html.ts";
+import type { Html } from "../../lib/html.ts";
+import type { LeftOut } from "../../metrics/order-rules.ts";
+import { readInput, textInput } from "../field.ts";
+import type { Field, InputOf } from "../field.ts";
+import { mayDo } from "../right.ts";
+import { changedRules, previewRules, RULE_NAMES, setRules, showRules, writtenRules } from "./order-rules.ts";
+import type { RulesFigures, RulesPreview } from "./order-rules.ts";
+
+const PATH = "/settings/orders";
+const TITLE = "Which orders count";
+const RULES: readonly [name: string, field: Field<unknown>][] = Object.entries(setRules.input);
+
+/** Each holds one of the console's connections for some seconds, and most of them are for everybody else. */
+const inTurn = createShopQueue({ places: 2, mostPerShop: 1, longestWaitMs: 3000 });
+const BUSY = new ApiError(
+  "rate_limited",
+  "What other rules would change is being counted already. Ask again when that has ended.",
+  { retryAfterSeconds: 5 },
+);
+
+type Data = {
+  /** By name: what is saved, and over it what the query asks for. */
+  values: Record<string, string>;
+  isApplied: boolean;
+  /** undefined = nothing was asked for; null = there is nothing to show of it. */
+  preview: RulesPreview | null | undefined;
+};
+
+/** The rules by which orders count, and what others would change. */
+const orderRules = definePage<Data>({
+  name: "order-rules",
+  path: PATH,
+  right: readSettings,
+  link: TITLE,
+  takes: RULE_NAMES,
+  about: async () =>
+    "Exchange orders of other apps, orders at price 0, unpaid ones, channels and tags that are left out.",
+  data: async (call) => {
+    const acting = await call.acting();
+    const { database, workspace, now } = acting;
+    const { rules: saved, isApplied } = await showRules(database, workspace);
+    const given = givenOf(call);
+    if (Object.keys(given).length === 0 || !mayDo(call.role, setRules)) {
+      return { values: writtenRules(saved), isApplied, preview: undefined };
+    }
+    const wanted = changedRules(readQuery(given, now), saved);
+    const preview = await inTurn(workspace.shop_key, () => previewRules(acting, wanted)).catch(
+      (error: unknown) => {
+        throw error instanceof ShopBusy ? BUSY : error;
+      },
+    );
+    return { values: writtenRules(wanted), isApplied, preview };
+  },
+  view: (data, call) => ({
+    title: TITLE,
+    body: html`<h1>${TITLE}</h1>
+      ${LEAD} ${!data.isApplied && html`<p class="banner" role="status">The figures do not follow these rules yet: a worker recomputes the orders that they concern.</p>`}
+      ${data.preview !== undefined && shown(data.preview)}
+      ${mayDo(call.role, setRules) ? form(call, data.values, data.preview !== undefined) : listed(data.values)}`,
+  }),
+  refused: (call) => ({
+    title: TITLE,
+    body: html`<h1>${TITLE}</h1>
+      <p class="banner refused" role="alert" tabindex="-1" autofocus>
+        ${call.problems.map(({ sentence }) => `${sentence} `)}
+      </p>
+      ${mayDo(call.role, setRules) && form(call, givenOf(call), false)}`,
+  }),
+});
+
+const LEAD = html`<p class="lead">
+  An order that is left out sells nothing, and nothing of it comes back. Test orders and canceled ones never
+  count. Rules need the tags, channels and payments that Shopify sends with orders: of imported files they
+  concern refunds alone.
+</p>`;
+
+export const RULE_PAGES = [orderRules] as const;
+
+export const RULE_FORMS = [formOf(setRules, { path: PATH, page: orderRules })];
+
+function givenOf({ query }: PageCall): Record<string, string> {
+  return Object.fromEntries(
+    RULE_NAMES.flatMap((name) => (query[name] === undefined ? [] : [[name, query[name]]])),
+  );
+}
+
+function readQuery(given: Record<string, string>, now: Date): InputOf<typeof setRules.input> {
+  try {
+    return readInput(setRules.input, textInput(given), now);
+  } catch (error) {
+    throw error instanceof Refusal ? invalidParameters(error.problems) : error;
+  }
+}
+
+/** Enter presses the first button, which only shows. */
+function form(call: PageCall, values: Record<string, string>, hasSave: boolean): Html {
+  const canBeSaved = hasSave || call.refusedForm !== null;
+  return html`<h2>Rules</h2>
+    ${refusal(call, setRules.name)}
+    <form method="post" action="${call.href(PATH)}">
+      ${RULES.map(([name, field]) => drawField(call, setRules.name, name, field, values[name] ?? ""))}
+      <div class="actions">
+        <button class="${canBeSaved ? "quiet" : ""}" formmethod="get">Show what would change</button>
+        ${canBeSaved && html`<button>${setRules.title}</button>`}
+      </div>
+    </form>`;
+}
+
+function listed(values: Record<string, string>): Html {
+  return dataTable(
+    "Rules",
+    [{ text: "Rule" }, { text: "Value" }],
+    RULES.map(([name, { label, choices }]) => {
+      const value = values[name] ?? "";
+      return [
+        html`${label}`,
+        html`${choices?.find(([each]) => each === value)?.[1] ?? (value === "" ? "none" : value)}`,
+      ];
+    }),
+  );
+}
+
+const LEFT_OUT_WORDS: Readonly<Record<LeftOut, string>> = {
+  exchange: "Exchange orders of other apps, left out",
+  free_drafts: "Draft orders at price 0, left out",
+  free_orders: "Other orders at price 0, left out",
+  unpaid: "Orders not paid in full, left out",
+  voided: "Orders whose payment was voided, left out",
+  channel: "Orders of channels, left out",
+  tag: "Orders with tags, left out",
+};
+
+function shown(preview: RulesPreview | null): Html {
+  if (preview === null) {
+    return html`<p class="banner">
+      Figures are withheld, or no month is complete yet, so there is nothing to show of what these rules would
+      change. They can be saved all the same.
+    </p>`;
+  }
+  const { now, saved, startMonth, endMonth, isWhole } = preview;
+  const row = <Value extends number>(
+    text: string,
+    name: string,
+    [valueOf, format]: readonly [of: (figures: RulesFigures) => Value, format: Format<Value>],
+  ): Html[] => [
+    html`${text}`,
+    previewed(`${name}_now`, valueOf(now), format),
+    previewed(name, valueOf(saved), format),
+  ];
+  const kinds = Object.entries(LEFT_OUT_WORDS) as [LeftOut, string][];
+  return html`${dataTable(
+    `What the rules give, ${month(startMonth) as string} to ${month(endMonth) as string}`,
+    [{ text: "Newest 12 complete months" }, { text: "Now" }, { text: "If saved" }],
+    [
+      row("Return rate", "return_rate", [(figures) => figures.returnRate, percent]),
+      row("Units sold", "sold_units", [(figures) => figures.soldUnits, units]),
+      row("Units returned", "returned_units", [(figures) => figures.returnedUnits, count]),
+      ...kinds.map(([by, text]) =>
+        row(text, `left_out_${by}`, [(figures) => figures.leftOutOrders[by], count]),
+      ),
+    ],
+  )}
+  ${!isWhole && html`<p class="banner">These rules concern more orders than are counted here: only the first 20,000 of them are in the column “If saved”. Saving applies the rules to all.</p>`}`;
+}
+
+/** A figure that the API gives only once the rules are saved and applied. */
+function previewed<Value extends number>(name: string, value: Value, format: Format<Value>): Html {
+  return html`<data value="${String(value)}" data-preview="${name}">${format(value)}</data>`;
+}

@@ -1,0 +1,143 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+import type { ControlTools } from "../actions/action.ts";
+import type { Identity } from "../identity/identity.ts";
+import type { PasskeySite } from "../identity/passkey.ts";
+import type { SignedIn } from "../identity/session.ts";
+import { noteRefusal } from "../http/request-log.ts";
+import { renderHtml } from "../lib/html.ts";
+import { createPlaces } from "../lib/places.ts";
+import { CONSOLE_ASSETS } from "./console-assets.ts";
+import type { DoneCookie } from "./done-cookie.ts";
+import { formOf } from "./form-scope.ts";
+import { layout } from "./layout.ts";
+import type { ConsoleSite } from "./request-rules.ts";
+import { stateMarkup } from "./send.ts";
+import type { StatePage } from "./state-page.ts";
+import type { MinuteLimit } from "./minute-limit.ts";
+
+export type SessionOptions = {
+  identity: Identity;
+  control: ControlTools;
+  site: ConsoleSite;
+  now: () => Date;
+};
+
+export type RouteHandler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
+/** `formBytes`: how long its form may be, where that is less than the answer of a browser for a passkey. */
+export type RouteHandlers = { get?: RouteHandler; post?: RouteHandler; formBytes?: number };
+/** By path. */
+export type Routes = Readonly<Record<string, RouteHandlers>>;
+
+/** Whose request it is, and the hash of its cookie. */
+export type Visitor = { person: SignedIn; sessionHash: Buffer };
+
+/** What the pages beside those of workspaces are made with. */
+export type SessionContext = SessionOptions & {
+  sessionHashOf: (request: FastifyRequest) => Buffer | null;
+  /** Whose request this is, by the session cookie alone; null = nobody's. Keeps the session alive. */
+  signedIn: (request: FastifyRequest) => Promise<Visitor | null>;
+  /** Sends nobody's request to the sign-in, which leads back to the page that was asked for. */
+  toSignIn: (request: FastifyRequest, reply: FastifyReply) => FastifyReply;
+  /** As a Set-Cookie header. */
+  writeSession: (session: string) => string;
+  done: DoneCookie;
+};
+
+/** Sends a page that belongs to no workspace. */
+export function showState(
+  reply: FastifyReply,
+  state: StatePage,
+  userName: string | null = null,
+): FastifyReply {
+  const frame = { scripts: [CONSOLE_ASSETS.enterScript], userName, workspace: null };
+  return sendMarkup(reply, state.status, renderHtml(stateMarkup(reply, state, frame)));
+}
+
+/** Sends a page of one's own account, with the sentence of what was done before it; the log says why a form was `refused`. */
+export function showOwn(
+  { done }: SessionContext,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  {
+    refused,
+    status,
+    title,
+    body,
+    userName,
+  }: Pick<StatePage, "status" | "title" | "body"> & { userName: string; refused?: string | undefined },
+): FastifyReply {
+  if (refused !== undefined) noteRefusal(request, refused);
+  const sentence = done.read(request.headers.cookie);
+  if (sentence !== null) reply.header("Set-Cookie", done.clear);
+  const frame = {
+    scripts: [CONSOLE_ASSETS.enterScript],
+    userName,
+    workspace: null,
+    above: null,
+    below: null,
+  };
+  return sendMarkup(reply, status, renderHtml(layout({ ...frame, title, body, done: sentence })));
+}
+
+function sendMarkup(reply: FastifyReply, status: number, text: string): FastifyReply {
+  return reply.code(status).type("text/html; charset=utf-8").send(text);
+}
+
+/** Where passkeys of this request's page belong; null = browsers have none there, as under an IP address. */
+export function passkeySiteOf(
+  { headers }: FastifyRequest,
+  { publicOrigin }: ConsoleSite,
+): PasskeySite | null {
+  if (publicOrigin !== null) return { rpId: new URL(publicOrigin).hostname, origin: publicOrigin };
+  const host = headers.host?.toLowerCase() ?? "";
+  return /^localhost(?::\d+)?$/u.test(host) ? { rpId: "localhost", origin: `http://${host}` } : null;
+}
+
+/** The secret of a link that was sent; what was pasted may be the whole link. */
+export function secretOf(request: FastifyRequest): string {
+  const given = formOf(request).get("secret") ?? "";
+  return given.slice(given.lastIndexOf("#") + 1).trim();
+}
+
+/** Answers a script of ours. */
+export function sendProblem(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  status: number,
+  message: string,
+): FastifyReply {
+  noteRefusal(request, message);
+  return reply.code(status).send({ message });
+}
+
+/** An attempt to get in, or to prove who one is. */
+type Attempt<Result> = {
+  request: FastifyRequest;
+  /** Whose failures count, such as an address. */
+  key: string;
+  now: Date;
+  /** A cheap look, which writes nothing, whether it can succeed. */
+  canSucceed: () => Promise<boolean>;
+  /** Beyond the limit a refusal is not written down, so that nobody fills the table. */
+  make: (recordsRefusals: boolean) => Promise<Result>;
+  hasFailed: (result: Result) => boolean;
+};
+
+/** So that looks beyond the limit leave the database's connections to others. */
+const lookInTurn = createPlaces(2);
+
+/**
+ * Makes an attempt, of which so many may fail in a minute; null = too many have. Beyond the limit those that can succeed are
+ * still made: nobody is kept out by the failures of others at their address.
+ */
+export async function attempt<Result>(limit: MinuteLimit, asked: Attempt<Result>): Promise<Result | null> {
+  const { request, key, now, canSucceed, make, hasFailed } = asked;
+  const isWithin = limit(key, now);
+  if (isWithin || (await lookInTurn(canSucceed))) {
+    const result = await make(isWithin);
+    if (!hasFailed(result)) limit.giveBack(key);
+    if (isWithin || !hasFailed(result)) return result;
+  }
+  noteRefusal(request, "too many sign-ins from this address");
+  return null;
+}

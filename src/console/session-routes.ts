@@ -1,0 +1,144 @@
+import { accountRoutes } from "../actions/account/page.ts";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { hashSecret } from "../identity/secret.ts";
+import { LONGEST_SESSION_SECONDS } from "../identity/session.ts";
+import { createCookie } from "../http/cookie.ts";
+import { noteRefusal } from "../http/request-log.ts";
+import type { RouteGroup } from "../http/server.ts";
+import { consoleHeaders } from "./console-headers.ts";
+import { showState } from "./session-context.ts";
+import type { SessionContext, SessionOptions, RouteHandlers, Routes } from "./session-context.ts";
+import { createDoneCookie } from "./done-cookie.ts";
+import { chooser, OTHER_ORIGIN, otherHost, SIGN_IN, SIGN_IN_LOCALLY } from "./session-pages.ts";
+import { formScope } from "./form-scope.ts";
+import { reauthenticateRoutes } from "./reauthenticate.ts";
+import { judgeRequest } from "./request-rules.ts";
+import type { ConsoleSite } from "./request-rules.ts";
+import { signInRoutes } from "./sign-in.ts";
+import { createTargetCookie, SENT } from "./target-cookie.ts";
+import { welcomeRoutes } from "./welcome.ts";
+
+/** The way into the console, and what its other pages ask of it. */
+export type SessionPages = Pick<SessionContext, "sessionHashOf" | "toSignIn" | "done"> & {
+  surfaces: RouteGroup[];
+  /** Sets the headers of every page; answers a request that came by another name or from another site, else null. */
+  guard: (request: FastifyRequest, reply: FastifyReply) => FastifyReply | null;
+};
+
+/** Of the answer of a browser for a passkey. */
+const FORM_LIMIT_BYTES = 16_384;
+/** Not "cookies": it would sign people out of every other service of the domain, or of localhost. */
+const CLEARED_DATA = '"cache", "storage"';
+
+export function createSessionPages(options: SessionOptions): SessionPages {
+  const { identity, site } = options;
+  const isSecure = site.publicOrigin !== null;
+  const cookie = createCookie("returns", isSecure, LONGEST_SESSION_SECONDS);
+  const target = createTargetCookie(isSecure);
+  const sessionHashOf = (request: FastifyRequest): Buffer | null =>
+    hashSecret(cookie.read(request.headers.cookie) ?? "");
+  const context: SessionContext = {
+    ...options,
+    sessionHashOf,
+    signedIn: async (request) => {
+      const sessionHash = sessionHashOf(request);
+      const person = sessionHash === null ? null : await identity.readSession(sessionHash);
+      if (sessionHash === null || person === null) return null;
+      request.log = request.log.child({ user_id: person.userId });
+      return { person, sessionHash };
+    },
+    toSignIn: (request, reply) => {
+      const kept = target.write((request.raw.url ?? "") + (request.method === "POST" ? SENT : ""));
+      if (kept !== null) reply.header("Set-Cookie", kept);
+      return reply.redirect("/sign-in", 303);
+    },
+    writeSession: (session) => cookie.write(session),
+    done: createDoneCookie(isSecure),
+  };
+  const routes: Routes = {
+    ...homeRoutes(context),
+    ...signInRoutes(context, target),
+    ...reauthenticateRoutes(context),
+    ...accountRoutes(context),
+    ...welcomeRoutes(context),
+    "/sign-out": {
+      post: async (request, reply) => {
+        const sessionHash = sessionHashOf(request);
+        const userId =
+          sessionHash === null ? null : await identity.signOut(sessionHash, request.clientAddress);
+        if (userId !== null) request.log.info({ user_id: userId }, "signed out");
+        reply.headers({ "Set-Cookie": cookie.clear, "Clear-Site-Data": CLEARED_DATA });
+        return reply.redirect("/sign-in", 303);
+      },
+    },
+  };
+  const guard = createGuard(site);
+  const surfaces = Object.entries(routes).map(([path, handlers]) => surface(path, handlers, guard));
+  return { surfaces, guard, sessionHashOf, toSignIn: context.toSignIn, done: context.done };
+}
+
+function createGuard(site: ConsoleSite): SessionPages["guard"] {
+  const headers = consoleHeaders(site);
+  return (request, reply) => {
+    reply.headers(headers);
+    const { host, origin, "sec-fetch-site": fetchSite } = request.headers;
+    const head = { method: request.method, host, origin, fetchSite: fetchSite?.toString() };
+    const verdict = judgeRequest(head, site);
+    if (verdict === "allowed") return null;
+    const isOtherHost = verdict === "other_host";
+    noteRefusal(request, isOtherHost ? "the console has no such name" : "not sent by a page of the console");
+    const port = request.socket.localPort ?? 0;
+    return showState(reply, isOtherHost ? otherHost(site.publicOrigin, port) : OTHER_ORIGIN);
+  };
+}
+
+/** Where a person's work begins. */
+function homeRoutes({ identity, site, signedIn }: SessionContext): Routes {
+  return {
+    "/": {
+      get: async (request, reply) => {
+        const visitor = await signedIn(request);
+        if (visitor === null) return showState(reply, site.publicOrigin === null ? SIGN_IN_LOCALLY : SIGN_IN);
+        const { userId, lastShopKey, isOperator } = visitor.person;
+        const workspaces = await identity.workspacesOf(userId);
+        if (workspaces.length === 0 && isOperator) return reply.redirect("/welcome", 303);
+        const [only, another] = workspaces;
+        const last = workspaces.find((workspace) => workspace.shop_key === lastShopKey);
+        const chosen = last ?? (another === undefined ? only : undefined);
+        return reply.redirect(
+          chosen === undefined ? "/w" : `/w/${encodeURIComponent(chosen.shop_domain)}`,
+          303,
+        );
+      },
+    },
+    "/w": {
+      get: async (request, reply) => {
+        const visitor = await signedIn(request);
+        if (visitor === null) return reply.redirect("/sign-in", 303);
+        const { userId, name, isOperator } = visitor.person;
+        return showState(reply, chooser(await identity.workspacesOf(userId), isOperator), name);
+      },
+    },
+  };
+}
+
+function surface(
+  path: string,
+  { get, post, formBytes = FORM_LIMIT_BYTES }: RouteHandlers,
+  guard: SessionPages["guard"],
+): RouteGroup {
+  const methods = [get && "GET, HEAD", post && "POST"].filter((method) => method !== undefined);
+  return {
+    path,
+    allowedMethods: methods.join(", "),
+    register: (server: FastifyInstance): void => {
+      formScope(server, { formBytes, partBytes: null }, (scope) => {
+        scope.addHook("onRequest", (request, reply, done) => {
+          if (guard(request, reply) === null) done();
+        });
+        if (get !== undefined) scope.get(path, get);
+        if (post !== undefined) scope.post(path, post);
+      });
+    },
+  };
+}

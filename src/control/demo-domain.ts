@@ -1,4 +1,0 @@
-import { DEMO_STORE } from "../demo/demo-store-facts.ts";
-
-/** The domain of the demo workspace. */
-export const DEMO_DOMAIN: string = DEMO_STORE.domain;

@@ -1,0 +1,398 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { IncomingMessage, IncomingHttpHeaders } from "node:http";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { Admit } from "../admission/admit.ts";
+import type { Operation } from "../admission/operation.ts";
+import { ApiError, INTERNAL_ERROR_MESSAGE } from "../contract/errors.ts";
+import type { ErrorCode, QuotaState } from "../contract/errors.ts";
+import { INSTRUCTIONS } from "../contract/tools.ts";
+import { QUOTA_HEADERS, quotaHeaders } from "../contract/wire.ts";
+import { logFailure } from "../lib/log-failure.ts";
+import { errorType, note, noteFailure } from "../lib/trace.ts";
+import { INVALID_REQUEST, isObject, readMessage } from "./message.ts";
+import type { JsonObject, Malformed, Message, RequestId, Request } from "./message.ts";
+import { LEGACY, runMethod, CAPABILITIES, SERVER_INFO, listTools, refuseCall } from "./methods.ts";
+import type { Revision, MethodOutcome } from "./methods.ts";
+import {
+  INTERNAL,
+  METHOD_NOT_FOUND,
+  NOT_AUTHENTICATED,
+  rpcError,
+  rpcResult,
+  sendRpc,
+  INVALID_PARAMS,
+} from "./reply.ts";
+import type { RpcAnswer, RpcError } from "./reply.ts";
+import { callTool, toolResultText } from "./tool-call.ts";
+
+/** The revision without a handshake: every request names its version and what the client is capable of. */
+const MODERN_VERSION = "2026-07-28";
+
+const HEADER_MISMATCH = -32020;
+const UNSUPPORTED_VERSION = -32022;
+
+const VERSION_MEMBER = "io.modelcontextprotocol/protocolVersion";
+const CAPABILITIES_MEMBER = "io.modelcontextprotocol/clientCapabilities";
+const SERVER_MEMBER = "io.modelcontextprotocol/serverInfo";
+
+/**
+ * Whether a message is of revision 2026-07-28: its `_meta` has a protocol version, or the header names that revision on
+ * anything but `initialize`. Each message is decided separately: some clients send `initialize` after discovery.
+ */
+function isModern(headers: IncomingHttpHeaders, message: Message | Malformed): boolean {
+  if (message.kind === "request" && Object.hasOwn(metaOf(message), VERSION_MEMBER)) return true;
+  const isInitialize = message.kind !== "malformed" && message.method === "initialize";
+  return headers["mcp-protocol-version"] === MODERN_VERSION && !isInitialize;
+}
+
+const MODERN: Revision = {
+  refuse: refuseModern,
+  methods: new Map([
+    ["server/discover", () => ({ resultText: DISCOVERY })],
+    ["tools/list", listCacheableTools],
+    ["tools/call", refuseCall],
+  ]),
+  unknownMethod: {
+    status: 404,
+    message: "Unknown method; this server has server/discover, tools/list and tools/call.",
+  },
+  resultText: (resultText) => `{"resultType":"complete",${resultText.slice(1, -1)},"_meta":${RESULT_META}}`,
+};
+
+const RESULT_META = JSON.stringify({ [SERVER_MEMBER]: SERVER_INFO });
+
+/** The same for every token; a release may change it. */
+const CACHING = { ttlMs: 3_600_000, cacheScope: "public" } as const;
+
+const DISCOVERY = JSON.stringify({
+  supportedVersions: [MODERN_VERSION],
+  capabilities: CAPABILITIES,
+  instructions: INSTRUCTIONS,
+  ...CACHING,
+});
+
+function listCacheableTools(params: JsonObject): MethodOutcome {
+  const outcome = listTools(params);
+  if ("error" in outcome) return outcome;
+  return { resultText: `${outcome.resultText.slice(0, -1)},${JSON.stringify(CACHING).slice(1)}` };
+}
+
+function refuseModern(headers: IncomingHttpHeaders, message: Message): RpcError | null {
+  if (message.kind === "request") {
+    return refuseVersion(headers, message) ?? refuseMeta(message) ?? refuseHeaders(headers, message);
+  }
+  if (message.method !== null) return null;
+  return { code: INVALID_REQUEST, message: "The body must be a request or a notification." };
+}
+
+/** An unsupported version comes before all that another version may have changed. */
+function refuseVersion(headers: IncomingHttpHeaders, message: Request): RpcError | null {
+  const requested = metaOf(message)[VERSION_MEMBER];
+  if (typeof requested !== "string") return null;
+  const header = headers["mcp-protocol-version"];
+  const differs = mismatch("MCP-Protocol-Version", `params._meta member ${VERSION_MEMBER}`);
+  if (header !== undefined && header !== requested) return differs;
+  if (requested === MODERN_VERSION) return header === undefined ? differs : null;
+  return {
+    code: UNSUPPORTED_VERSION,
+    message: `This protocol version is not supported; send ${MODERN_VERSION}, or initialize for an earlier one.`,
+    data: { supported: [MODERN_VERSION], requested },
+  };
+}
+
+function refuseMeta(message: Request): RpcError | null {
+  const meta = metaOf(message);
+  if (typeof meta[VERSION_MEMBER] !== "string") return missing(VERSION_MEMBER, "a string");
+  if (!isObject(meta[CAPABILITIES_MEMBER])) return missing(CAPABILITIES_MEMBER, "an object");
+  return null;
+}
+
+function refuseHeaders(headers: IncomingHttpHeaders, { method, params }: Request): RpcError | null {
+  if (headers["mcp-method"] !== method) return mismatch("Mcp-Method", "method");
+  if (method !== "tools/call") return null;
+  const { name } = params as JsonObject;
+  const expected = typeof name === "string" ? name : null;
+  return decodeName(headers["mcp-name"]) === expected ? null : mismatch("Mcp-Name", "params.name");
+}
+
+const BASE64_NAME = /^=\?base64\?((?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?)\?=$/u;
+
+/** The name in the Mcp-Name header, which is Base64 between marks when it is no plain ASCII; null = none. */
+function decodeName(header: string | string[] | undefined): string | null {
+  if (typeof header !== "string") return null;
+  const encoded = BASE64_NAME.exec(header)?.[1];
+  return encoded === undefined ? header : Buffer.from(encoded, "base64").toString("utf8");
+}
+
+function metaOf({ params }: Request): JsonObject {
+  const meta = isObject(params) ? params["_meta"] : undefined;
+  return isObject(meta) ? meta : {};
+}
+
+function missing(member: string, form: string): RpcError {
+  return { code: INVALID_PARAMS, message: `params._meta must have ${member}, ${form}.` };
+}
+
+function mismatch(header: string, member: string): RpcError {
+  return { code: HEADER_MISMATCH, message: `The header ${header} must be the same as the body's ${member}.` };
+}
+
+/** How much of a body is read, and for how long. */
+type BodyLimits = { bytes: number; milliseconds: number };
+
+const TOO_LARGE = "The request body is too large.";
+const UNREADABLE = "The request body could not be read.";
+
+/** A body that was not read to its end; `statusCode` is HTTP's. */
+class UnreadBodyError extends Error {
+  readonly statusCode: 400 | 408 | 413;
+
+  constructor(statusCode: 400 | 408 | 413, message: string) {
+    super(message);
+    this.statusCode = statusCode;
+  }
+}
+
+/** The size that a request declares for its body; 0 also for one that comes in chunks. */
+function declaredBytes(request: IncomingMessage): number {
+  return Number(request.headers["content-length"] ?? 0);
+}
+
+/** Reads a body to its end, or no further than its limits; rejects with `UnreadBodyError`. */
+function readBody(request: IncomingMessage, limits: BodyLimits): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let length = 0;
+    const stop = (): void => {
+      clearTimeout(timer);
+      request.off("data", take).off("end", finish).off("close", breakOff);
+    };
+    const fail = (error: UnreadBodyError): void => {
+      stop();
+      request.pause();
+      reject(error);
+    };
+    const take = (chunk: Buffer): void => {
+      length += chunk.length;
+      if (length > limits.bytes) fail(new UnreadBodyError(413, TOO_LARGE));
+      else chunks.push(chunk);
+    };
+    const finish = (): void => {
+      stop();
+      resolve(Buffer.concat(chunks, length));
+    };
+    const breakOff = (): void => fail(new UnreadBodyError(400, UNREADABLE));
+    // Most bodies have arrived by now and need no timer.
+    const timer = request.complete
+      ? undefined
+      : setTimeout(
+          () => fail(new UnreadBodyError(408, "The request body took too long to arrive.")),
+          limits.milliseconds,
+        );
+    if (request.destroyed) breakOff();
+    else request.on("data", take).on("end", finish).on("close", breakOff);
+  });
+}
+
+export type McpOptions = {
+  operations: readonly Operation[];
+  admit: Admit;
+  /** Origins of browser pages that may call; a request without Origin is no browser's. */
+  allowedOrigins: readonly string[];
+  /** Hears of each tool call that is answered with an error, which HTTP does not show. */
+  onToolError?: (code: ErrorCode) => void;
+  /** How long a body may take to arrive; 10 s by default. */
+  bodyTimeoutMs?: number;
+};
+
+const PATH = "/api/v1/mcp";
+const NEED = { scope: null, entitlements: ["api_access"], counted: false } as const;
+const BODY_LIMIT_BYTES = 65_536;
+const BODY_TIMEOUT_MS = 10_000;
+/** Less than the headers may have: reading it costs less than querying the database twice (docs/decisions/0016). */
+const SHORT_BODY_BYTES = 4096;
+
+/**
+ * The MCP endpoint: JSON-RPC 2.0 over one POST, without streams and sessions. Order of checks: method (the server's),
+ * Origin, content type, declared size, token, billing and entitlement, JSON, envelope, revision, method name.
+ */
+export function createMcpRoutes(options: McpOptions) {
+  const tools = new Map(options.operations.map((operation) => [operation.endpoint.tool?.name, operation]));
+  const origins = new Set(options.allowedOrigins);
+  const limits = { bytes: BODY_LIMIT_BYTES, milliseconds: options.bodyTimeoutMs ?? BODY_TIMEOUT_MS };
+  const admitted = new WeakSet<FastifyRequest>();
+  const call = { tools, countError: options.onToolError ?? (() => {}) };
+  const admit = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    const { quota, tokenId } = await options.admit(request.headers.authorization, NEED);
+    noteAdmission(request, reply, quota, tokenId);
+  };
+  return {
+    path: PATH,
+    allowedMethods: "POST",
+    register: (server: FastifyInstance): void => {
+      // A context of its own: its parser and error form are not the other routes'.
+      void server.register(async (scope) => {
+        scope.removeAllContentTypeParsers();
+        scope.addContentTypeParser("application/json", ({ raw }: FastifyRequest) => readBody(raw, limits));
+        scope.addHook("onRequest", (request, reply, done) => {
+          const refusal = refuseUnread(request, origins);
+          if (refusal === null) done();
+          else sendRpc(reply, refusal);
+        });
+        scope.addHook("onRequest", async (request, reply) => {
+          // By then, what came in one piece with the headers is here.
+          await nextTurn();
+          if (hasShortBody(request)) return;
+          await admit(request, reply);
+          admitted.add(request);
+        });
+        scope.setErrorHandler((error, request, reply) =>
+          sendRpc(reply, failureAnswer(error, request, reply, null)),
+        );
+        scope.post(PATH, async (request, reply) => {
+          const enter = async (): Promise<void> => {
+            if (!admitted.has(request)) await admit(request, reply);
+          };
+          const message = readMessage(request.body as Buffer);
+          return sendRpc(reply, await answerMessage(message, request, reply, { ...call, enter }));
+        });
+      });
+    },
+  };
+}
+
+function refuseUnread({ headers, raw }: FastifyRequest, origins: ReadonlySet<string>): RpcAnswer | null {
+  const refuse = (status: number, message: string): RpcAnswer =>
+    rpcError(status, null, { code: INVALID_REQUEST, message });
+  if (headers.origin !== undefined && !origins.has(headers.origin)) {
+    return refuse(403, "Browser pages of this Origin may not call this server.");
+  }
+  const mediaType = headers["content-type"]?.split(";", 1)[0]?.trim().toLowerCase();
+  if (mediaType !== "application/json") return refuse(415, "The Content-Type must be application/json.");
+  return declaredBytes(raw) > BODY_LIMIT_BYTES ? refuse(413, TOO_LARGE) : null;
+}
+
+/** Whether the whole body is here already and short; any other is read only once its caller is admitted. */
+function hasShortBody({ raw }: FastifyRequest): boolean {
+  return raw.complete && raw.readableLength <= SHORT_BODY_BYTES;
+}
+
+function noteAdmission(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  quota: QuotaState | null,
+  tokenId: string,
+): void {
+  request.log = request.log.child({ token_id: tokenId });
+  reply.headers(quotaHeaders(quota));
+}
+
+type Tools = ReadonlyMap<string | undefined, Operation>;
+type CountError = (code: ErrorCode) => void;
+
+/** `enter` admits a caller who was not before the body was read; a tool's own admission, the counted one, does too. */
+async function answerMessage(
+  message: Message | Malformed,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { tools, countError, enter }: { tools: Tools; countError: CountError; enter: () => Promise<void> },
+): Promise<RpcAnswer> {
+  const id = message.kind === "request" ? message.id : null;
+  try {
+    if (message.kind === "malformed") {
+      await enter();
+      return rpcError(400, null, { code: message.code, message: message.reason });
+    }
+    const revision = isModern(request.headers, message) ? MODERN : LEGACY;
+    const refusal = revision.refuse(request.headers, message);
+    const call = refusal === null ? toolCallOf(message, tools) : null;
+    if (call !== null) {
+      return rpcResult(call.id, revision.resultText(await answerCall(call, request, reply, countError)));
+    }
+    await enter();
+    return refusal === null ? uncountedAnswer(message, revision) : rpcError(400, id, refusal);
+  } catch (error) {
+    return failureAnswer(error, request, reply, id);
+  }
+}
+
+type ToolCall = { id: RequestId; operation: Operation; values: JsonObject };
+
+/** A well-formed call of a known tool, or null. */
+function toolCallOf(message: Message, tools: Tools): ToolCall | null {
+  if (message.kind !== "request" || message.method !== "tools/call") return null;
+  const { id, params } = message;
+  if (!isObject(params) || typeof params["name"] !== "string") return null;
+  const operation = tools.get(params["name"]);
+  const { arguments: values = {} } = params;
+  return operation === undefined || !isObject(values) ? null : { id, operation, values };
+}
+
+const TOOL_CALL = { "mcp.method.name": "tools/call", "gen_ai.operation.name": "execute_tool" };
+
+/** Runs a tool; its own admission is the counted one. Returns the JSON of the result. */
+async function answerCall(
+  { operation, values }: ToolCall,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  countError: CountError,
+): Promise<string> {
+  const { authorization } = request.headers;
+  note({ ...TOOL_CALL, "gen_ai.tool.name": operation.endpoint.tool?.name ?? "" });
+  const answer = await callTool(operation, { authorization, values }, (quota, tokenId) =>
+    noteAdmission(request, reply, quota, tokenId),
+  );
+  reply.headers(quotaHeaders(answer.refusedQuota));
+  if (answer.failure !== null) noteError(request, answer.failure);
+  if (answer.errorCode !== null) countError(answer.errorCode);
+  return toolResultText(answer);
+}
+
+/** Everything that is no request of the daily quota, for a caller who may use the API. */
+function uncountedAnswer(message: Message, revision: Revision): RpcAnswer {
+  if (message.kind === "unanswered") return { status: 202, text: null };
+  const outcome = runMethod(revision, message);
+  if (!("error" in outcome)) {
+    note({ "mcp.method.name": message.method });
+    return rpcResult(message.id, revision.resultText(outcome.resultText));
+  }
+  const isUnknown = outcome.error.code === METHOD_NOT_FOUND;
+  return rpcError(isUnknown ? revision.unknownMethod.status : 200, message.id, outcome.error);
+}
+
+/** What answers an error of ours or of Fastify, whose own refusals carry a status. */
+function failureAnswer(
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  id: RequestId | null,
+): RpcAnswer {
+  if (error instanceof ApiError) {
+    request.log = request.log.child({ reason: error.message });
+    return refusedCaller(error, reply, id);
+  }
+  const { statusCode = 500 } = error as { statusCode?: number };
+  if (statusCode >= 400 && statusCode < 500) {
+    const message = error instanceof UnreadBodyError ? error.message : UNREADABLE;
+    return rpcError(statusCode, null, { code: INVALID_REQUEST, message });
+  }
+  noteError(request, error);
+  reply.header("Retry-After", "1");
+  return rpcError(500, id, { code: INTERNAL, message: INTERNAL_ERROR_MESSAGE });
+}
+
+function refusedCaller(error: ApiError, reply: FastifyReply, id: RequestId | null): RpcAnswer {
+  for (const name of QUOTA_HEADERS) reply.removeHeader(name);
+  if (error.code !== "unauthorized") {
+    return rpcError(403, id, { code: NOT_AUTHENTICATED, message: error.message });
+  }
+  reply.header("WWW-Authenticate", "Bearer");
+  const advice =
+    "Set the header Authorization: Bearer <API_TOKEN> where the MCP client configures this server.";
+  return rpcError(401, id, { code: NOT_AUTHENTICATED, message: `${error.message} ${advice}` });
+}
+
+function noteError(request: FastifyRequest, error: unknown): void {
+  noteFailure(errorType(error));
+  logFailure(request.log, error, PATH);
+}

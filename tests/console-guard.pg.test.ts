@@ -1,0 +1,303 @@
+import assert from "node:assert/strict";
+import { after, afterEach, before, describe, mock, test } from "node:test";
+import { exportReport } from "../src/contract/export-report.ts";
+import { ENTITLEMENTS } from "../src/contract/endpoint.ts";
+import { returnRateLeaderboard } from "../src/contract/return-rate-leaderboard.ts";
+import { report } from "../src/contract/report.ts";
+import { recordStatements } from "./support/asked-statements.ts";
+import type { AskedStatements } from "./support/asked-statements.ts";
+import { signInAs } from "./support/console-person.ts";
+import { ALL_PATHS, ALL_VIEWS, FILE_PATHS, getPage, MONTHS, PAGE_PATHS } from "./support/console-pages.ts";
+import type { ServedPage } from "./support/console-pages.ts";
+import { execute, urlOfDatabase } from "./support/server.ts";
+import { startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+import { createSmallStore } from "./support/small-store.ts";
+import { withoutTable } from "./support/table-away.ts";
+import { changePlan, changeWorkspace, countedRequests, createTenant } from "./support/tenants.ts";
+import type { Tenant } from "./support/tenants.ts";
+
+/** The pages of the running service behind the second guard: what they cost and what they refuse. */
+
+let statements: AskedStatements;
+let service: TestService;
+let tenant: Tenant;
+let cookie: string;
+
+before(async () => {
+  statements = recordStatements();
+  service = await startTestService();
+  tenant = await createSmallStore(service.database);
+  cookie = await signInAs(service, { name: "Member", shopDomain: tenant.shopDomain });
+});
+afterEach(async () => {
+  await changePlan(service.database, tenant, { entitlements: ENTITLEMENTS });
+  await changeWorkspace(service.database, tenant, { billing_status: "active", readiness: "ready" });
+});
+after(async () => {
+  statements.stop();
+  await service.stop();
+});
+
+const get = (path: string): Promise<ServedPage> => getPage(service, cookie, tenant, path);
+
+async function statusesOf(paths: readonly string[]): Promise<number[]> {
+  const statuses = [];
+  for (const path of paths) statuses.push((await get(path)).status);
+  return statuses;
+}
+
+/** Every one of the paths answers with this status. */
+async function expectAll(status: number, paths: readonly string[] = ALL_PATHS): Promise<void> {
+  assert.deepEqual(
+    await statusesOf(paths),
+    paths.map(() => status),
+    paths.join(" "),
+  );
+}
+
+/** The status that the API gives a token of the workspace. */
+async function apiStatus({ path }: { path: string }, query = MONTHS): Promise<number> {
+  const { status } = await service.call(path, { token: tenant.token, params: query });
+  return status;
+}
+
+test("every page and file is served, in each of its views, and none of them is counted", async () => {
+  const rows = async () => (await service.database.query("select * from daily_usage order by 1, 2")).rows;
+  assert.equal(await apiStatus(report), 200);
+  const counted = await rows();
+  await expectAll(200, ALL_VIEWS);
+  assert.deepEqual(await rows(), counted);
+});
+
+test("a used-up quota stops no page", async () => {
+  await service.database.query("delete from daily_usage");
+  await changePlan(service.database, tenant, { dailyQuota: 0 });
+  assert.equal(await apiStatus(report), 429);
+  await expectAll(200);
+  assert.equal(await countedRequests(service.database, tenant), 0);
+  await changePlan(service.database, tenant, { dailyQuota: 1000 });
+});
+
+test("what pages ask the database is in the registry of statements, and what is remembered costs three of them", async () => {
+  await service.database.query("update workspace set data_version = data_version + 1");
+  statements.forget();
+  await expectAll(200);
+  assert.deepEqual(statements.unregistered(), []);
+  assert.ok(statements.names().includes("list_alerts"));
+  statements.forget();
+  await expectAll(200);
+  assert.deepEqual(statements.names().toSorted(), ["find_member", "list_watched", "load_workspace"]);
+});
+
+test("a page keeps its session alive, writing at most every five minutes, and / leads to its workspace", async () => {
+  const { database } = service;
+  const other = await createTenant(database);
+  const own = await signInAs(service, { name: "Visitor", shopDomain: tenant.shopDomain });
+  await signInAs(service, { name: "Visitor", shopDomain: other.shopDomain });
+  const ofVisitor = "user_id = (select user_id from console_user where name = 'Visitor')";
+  const idleHours = async (): Promise<number[]> => {
+    const { rows } = await database.query<{ hours: number }>(
+      `select round(extract(epoch from idle_until - now()) / 3600)::integer as hours from console_session
+        where ${ofVisitor} order by created_at`,
+    );
+    return rows.map(({ hours }) => hours);
+  };
+  const age = (minutes: number) =>
+    database.query(
+      `update console_session set last_seen_at = now() - make_interval(mins => $1),
+              idle_until = now() + interval '2 hours' where ${ofVisitor}`,
+      [minutes],
+    );
+  await age(4);
+  assert.equal((await getPage(service, own, other, "")).status, 200);
+  assert.deepEqual(await idleHours(), [2, 2]);
+  await age(6);
+  for (const { shopDomain } of [tenant, other]) {
+    assert.equal((await getPage(service, own, { shopDomain }, "")).status, 200);
+    assert.deepEqual(await idleHours(), [12, 2]);
+    const home = await fetch(`${service.address}/`, { redirect: "manual", headers: { cookie: own } });
+    assert.equal(home.headers.get("location"), `/w/${shopDomain}`);
+  }
+});
+
+describe("a change bites on the very next page, as it does for the API", () => {
+  test("billing: 403", async () => {
+    await changeWorkspace(service.database, tenant, { billing_status: "inactive" });
+    assert.equal(await apiStatus(report), 403);
+    await expectAll(403);
+    await changeWorkspace(service.database, tenant, { billing_status: "active" });
+    await expectAll(200);
+  });
+
+  test("readiness: 409, with no figure", async () => {
+    for (const readiness of ["installing", "backfilling", "reconnecting"]) {
+      await changeWorkspace(service.database, tenant, { readiness });
+      assert.equal(await apiStatus(report), 409);
+      await expectAll(409);
+      for (const path of ALL_PATHS) assert.doesNotMatch((await get(path)).text, /data-from|returned_units/u);
+    }
+    await changeWorkspace(service.database, tenant, { readiness: "ready" });
+    await expectAll(200);
+  });
+
+  test("a plan without data_export: 403 for the file alone, before readiness", async () => {
+    await changePlan(service.database, tenant, { entitlements: ["api_access", "full_leaderboards"] });
+    assert.equal(await apiStatus(exportReport), 403);
+    await expectAll(403, FILE_PATHS);
+    await expectAll(200, PAGE_PATHS);
+    assert.match((await get(FILE_PATHS[0] ?? "")).text, /does not include the download as CSV\./u);
+    await changeWorkspace(service.database, tenant, { readiness: "installing" });
+    assert.equal(await apiStatus(exportReport), 403);
+    await expectAll(403, FILE_PATHS);
+  });
+
+  test("a plan without full_leaderboards: as many rows as the API gives", async () => {
+    await changeWorkspace(service.database, tenant, { visible_card_size: 1, min_sold_units: 0 });
+    const query = "period=year&limit=50";
+    const rowsOf = async (): Promise<[inApi: number, onPage: number]> => {
+      const answer = await service.call(returnRateLeaderboard.path, { token: tenant.token, params: query });
+      const { text } = await get(`/leaderboards/return-rate?${query}`);
+      const shown = [...text.matchAll(/data-from="leaderboard\/rows\/(\d+)\//gu)].map(([, row]) => row);
+      return [(answer.json().data["rows"] as object[]).length, new Set(shown).size];
+    };
+    const [whole, shown] = await rowsOf();
+    assert.ok(whole > 1);
+    assert.equal(shown, whole);
+    await changePlan(service.database, tenant, { entitlements: ["api_access"] });
+    assert.deepEqual(await rowsOf(), [1, 1]);
+    await changeWorkspace(service.database, tenant, { visible_card_size: 10, min_sold_units: 20 });
+  });
+
+  test("a plan without api_access serves every page, and no request", async () => {
+    await changePlan(service.database, tenant, { entitlements: ["data_export"] });
+    assert.equal(await apiStatus(report), 403);
+    await expectAll(200);
+  });
+
+  test("a member who is removed: 404; a new one: 200", async () => {
+    const { database } = service;
+    const ofMember = "shop_key = $1 and user_id = (select user_id from console_user where name = 'Member')";
+    await database.query(`delete from workspace_member where ${ofMember}`, [tenant.shopKey]);
+    await expectAll(404);
+    await database.query(
+      `insert into workspace_member (shop_key, user_id, role)
+       select $1, user_id, 'viewer' from console_user where name = 'Member'`,
+      [tenant.shopKey],
+    );
+    await expectAll(200);
+  });
+
+  test("a person who is disabled, a session that has ended: to the sign-in page", async () => {
+    const { database } = service;
+    const own = await signInAs(service, { name: "Leaving", shopDomain: tenant.shopDomain });
+    const expectStatus = async (status: number): Promise<void> => {
+      for (const path of ALL_PATHS) {
+        const { status: given, headers } = await getPage(service, own, tenant, path);
+        assert.equal(given, status, path);
+        assert.equal(headers.get("location"), status === 303 ? "/sign-in" : null);
+      }
+    };
+    await expectStatus(200);
+    await database.query("update console_user set disabled_at = now() where name = 'Leaving'");
+    await expectStatus(303);
+    await database.query("update console_user set disabled_at = null where name = 'Leaving'");
+    await expectStatus(200);
+    await database.query(
+      `update console_session s set idle_until = now() from console_user u
+        where u.user_id = s.user_id and u.name = 'Leaving'`,
+    );
+    await expectStatus(303);
+  });
+});
+
+test("a page that is not there is 404, as in the API", async () => {
+  await expectAll(404, ["/nothing", "/report/more", "/export"]);
+  assert.equal((await service.call("/api/v1/nothing", { token: tenant.token })).status, 404);
+});
+
+test("a person has 300 pages a minute, with any number of sessions: 429 with Retry-After; others go on", async () => {
+  mock.timers.enable({ apis: ["Date"], now: Date.now() });
+  try {
+    const hasty = { name: "Hasty", shopDomain: tenant.shopDomain };
+    const sessions = [await signInAs(service, hasty), await signInAs(service, hasty)];
+    let opened = 0;
+    const open = () => getPage(service, sessions[(opened += 1) % 2] as string, tenant, "/nothing");
+    for (let pages = 0; pages < 300; pages += 1) assert.equal((await open()).status, 404);
+    const { status, headers } = await open();
+    assert.deepEqual([status, headers.get("retry-after")], [429, "60"]);
+    assert.equal((await get("/nothing")).status, 404);
+    mock.timers.tick(60_000);
+    assert.equal((await open()).status, 404);
+  } finally {
+    mock.timers.reset();
+  }
+});
+
+test("a page that goes wrong is a plain 500 with the id of its request, whatever was asked first", async () => {
+  const { database, logs } = service;
+  for (const table of ["workspace_member", "cohort"]) {
+    await database.query("update workspace set data_version = data_version + 1");
+    const page = await withoutTable(database, table, () => get("/report"));
+    assert.equal(page.status, 500, table);
+    assert.match(page.headers.get("content-type") ?? "", /^text\/html/u);
+    assert.ok(page.text.includes(page.headers.get("x-request-id") ?? "none"));
+    assert.doesNotMatch(page.text, /relation|does not exist/u);
+    assert.ok(
+      logs.some((line) => line.includes(`relation \\"${table}\\" does not exist`)),
+      table,
+    );
+  }
+  await expectAll(200);
+});
+
+test("with the database away: 503 with Retry-After and no detail, then recovery", async () => {
+  const name = new URL(service.databaseUrl).pathname.slice(1);
+  const server = urlOfDatabase(service.databaseUrl, "postgres");
+  await execute(server, `alter database ${name} with allow_connections false`);
+  await execute(
+    server,
+    `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}' and pid <> pg_backend_pid()`,
+  );
+  try {
+    for (const path of ALL_PATHS) {
+      const { status, headers, text } = await get(path);
+      assert.deepEqual([status, headers.get("retry-after")], [503, "5"], path);
+      assert.ok(!text.includes(name), path);
+    }
+    for (const path of ["/", "/w", "/sign-in"]) {
+      const home = await fetch(`${service.address}${path}`, { redirect: "manual", headers: { cookie } });
+      assert.deepEqual([home.status, home.headers.get("retry-after")], [503, "5"], path);
+      assert.match(await home.text(), /The database does not answer/u);
+    }
+  } finally {
+    await execute(server, `alter database ${name} with allow_connections true`);
+  }
+  await expectAll(200);
+});
+
+test("a file without its months leads to the report, which needs none", async () => {
+  const { status, text } = await get("/export/report.csv");
+  assert.equal(status, 400);
+  assert.ok(text.includes(`href="/w/${tenant.shopDomain}/report"`));
+  assert.ok(!text.includes(`href="/w/${tenant.shopDomain}/export/report.csv"`));
+});
+
+test("bad input is refused with the API's sentence, in the words of pages", async () => {
+  for (const [query, name, label] of [
+    [`${MONTHS}&sku=GONE`, "sku", "SKU"],
+    ["start_month=2026-13&end_month=2026-03", "start_month", "First month of orders"],
+  ] as const) {
+    const answer = await service.call(report.path, { token: tenant.token, params: query });
+    const first =
+      answer
+        .message()
+        .split(/["'&<;]/u)[0]
+        ?.replace(name, label) ?? "";
+    for (const path of ["/report", "/export/report.csv"]) {
+      const page = await get(`${path}?${query}`);
+      assert.deepEqual([page.status, answer.status], [400, 400], path);
+      assert.ok(page.text.includes(first), first);
+    }
+  }
+});

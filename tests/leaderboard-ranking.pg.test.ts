@@ -1,0 +1,252 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { loadReturnRates } from "../src/store/queries/return-rate-leaderboard.ts";
+import { byCodePoint } from "./oracle/numbers.ts";
+import { openControlDatabase } from "./support/control.ts";
+import { MONTH, SELECTIONS, VENDORS, anyRows, insertRankedShop } from "./support/ranked-shop.ts";
+import type { RankedRow as Row, Vendor } from "./support/ranked-shop.ts";
+import { reportWorkspace } from "./support/report-store.ts";
+import { use } from "./support/use.ts";
+import { loadReturnCosts } from "../src/store/queries/return-cost-leaderboard.ts";
+
+const control = use(openControlDatabase);
+
+type Rates = {
+  threshold: number;
+  minSoldUnits: number | null;
+  minReturnRate: number | null;
+  vendor: Vendor;
+  cardSize: number | null;
+  limit: number;
+};
+
+const OPEN: Rates = {
+  threshold: 20,
+  minSoldUnits: null,
+  minReturnRate: null,
+  vendor: null,
+  cardSize: null,
+  limit: 50,
+};
+
+/** The SKUs that the statement ranks, the same within a family, and how many pass the filters. */
+async function rateRanking(rows: readonly Row[], rates: Rates): Promise<{ skus: string[]; count: number }> {
+  const workspace = reportWorkspace(await insertRankedShop(control.pool, rows), "2025-06-01T00:00:00Z");
+  const { threshold, cardSize, limit, ...filters } = rates;
+  const answers = [];
+  for (const selection of SELECTIONS) {
+    const loaded = await loadReturnRates(control.database, workspace, {
+      selection,
+      months: { startMonth: MONTH, endMonth: MONTH },
+      windowDays: 30,
+      minSoldUnits: threshold,
+      filters,
+      cardSize,
+      limit,
+    });
+    answers.push({ skus: loaded.rows.map((row) => row.sku), count: loaded.eligible_count });
+  }
+  assert.deepEqual(answers[1], answers[0], "within a family");
+  return answers[0] as { skus: string[]; count: number };
+}
+
+const sold = (sku: string, units: number, returned: number, vendor: Vendor = null): Row => ({
+  sku,
+  sold: units,
+  returned,
+  refund: 0,
+  label: 0,
+  vendor,
+});
+
+const STORE = [
+  sold("half", 20, 10, "Acme"),
+  sold("few", 19, 19, "Acme"),
+  sold("third", 300, 100, "Bolt"),
+  sold("tenth", 100, 10, "Acme"),
+  sold("none", 50, 0),
+];
+
+test("M12: rows are ranked by rate, then returned units, sold units and sku by code point", async () => {
+  assert.deepEqual((await rateRanking(STORE, OPEN)).skus, ["half", "third", "tenth", "none"]);
+  const ties = [
+    sold("b", 40, 0),
+    sold("small", 30, 10),
+    sold("large", 60, 20),
+    sold("more", 50, 0),
+    sold("\u{ffff}", 40, 0),
+    sold("😀", 40, 0),
+  ];
+  assert.deepEqual((await rateRanking(ties, OPEN)).skus, ["large", "small", "more", "b", "\u{ffff}", "😀"]);
+});
+
+test("M12: the exact rate ranks, not the rounded one, up to 2^26 units", async () => {
+  const close = [sold("lower", 3_000_001, 1_000_000), sold("higher", 3_000_000, 1_000_000)];
+  assert.deepEqual((await rateRanking(close, OPEN)).skus, ["higher", "lower"]);
+  const large = 2 ** 26;
+  const closest = [sold("lower", large - 1, large - 3), sold("higher", large, large - 2)];
+  assert.deepEqual((await rateRanking(closest, OPEN)).skus, ["higher", "lower"]);
+});
+
+test("M12: a minimum rate is compared as the exact decimal it is written as", async () => {
+  for (const [returned, units, minReturnRate, expected] of [
+    [1, 10, 0.1, 1],
+    [3, 10, 0.3, 1],
+    [29_999_999, 100_000_000, 0.3, 0],
+    [1, 10_000_000, 1e-7, 1],
+    [1, 10_000_001, 1e-7, 0],
+    [7, 7, 1, 1],
+    [0, 0, 0, 1],
+    [0, 0, 0.01, 0],
+    [1, 1, 1e21, 0],
+  ] as const) {
+    const rates = { ...OPEN, threshold: 0, minReturnRate };
+    const { skus, count } = await rateRanking([sold("a", units, returned)], rates);
+    assert.deepEqual([skus.length, count], [expected, expected], `${returned} of ${units}: ${minReturnRate}`);
+  }
+});
+
+test("M12: the larger of both thresholds applies, and a threshold holds its own edge", async () => {
+  assert.equal((await rateRanking(STORE, { ...OPEN, minSoldUnits: 5 })).count, 4);
+  assert.deepEqual(await rateRanking(STORE, { ...OPEN, minSoldUnits: 100 }), {
+    skus: ["third", "tenth"],
+    count: 2,
+  });
+});
+
+test("M12: with full leaderboards the filters reach the whole ranking, and the limit comes last", async () => {
+  const board = await rateRanking(STORE, { ...OPEN, vendor: "Acme", limit: 1 });
+  assert.deepEqual(board, { skus: ["half"], count: 2 });
+  assert.deepEqual((await rateRanking(STORE, { ...OPEN, minReturnRate: 0.1 })).skus, [
+    "half",
+    "third",
+    "tenth",
+  ]);
+});
+
+test("M12: without full leaderboards the filters take away from the visible card", async () => {
+  const card = { ...OPEN, cardSize: 2, limit: 2 };
+  assert.deepEqual(await rateRanking(STORE, { ...card, vendor: "Acme" }), { skus: ["half"], count: 2 });
+  assert.deepEqual(await rateRanking(STORE, { ...card, minSoldUnits: 50 }), { skus: ["third"], count: 3 });
+  assert.deepEqual((await rateRanking(STORE, { ...card, limit: 1 })).skus, ["half"]);
+});
+
+const RUNS = { numRuns: 40 };
+
+test("M12: any ranking is that of a naive sort, with ties, thresholds, cards and absent vendors", async () => {
+  const anyRates = fc.record({
+    threshold: fc.integer({ min: 0, max: 4 }),
+    minSoldUnits: fc.option(fc.integer({ min: 0, max: 6 })),
+    minReturnRate: fc.option(fc.constantFrom(0, 0.25, 0.5, 1)),
+    vendor: fc.constantFrom(...VENDORS),
+    cardSize: fc.option(fc.integer({ min: 1, max: 6 })),
+    limit: fc.integer({ min: 1, max: 6 }),
+  });
+  await fc.assert(
+    fc.asyncProperty(anyRows, anyRates, async (rows, rates) => {
+      const ranked = rows
+        .filter((row) => row.sold >= rates.threshold)
+        .toSorted(
+          (left, right) =>
+            right.returned * (left.sold || 1) - left.returned * (right.sold || 1) ||
+            right.returned - left.returned ||
+            right.sold - left.sold ||
+            byCodePoint(left.sku, right.sku),
+        );
+      const passes = (row: Row): boolean =>
+        row.sold >= (rates.minSoldUnits ?? 0) &&
+        (row.sold === 0 ? 0 : row.returned / row.sold) >= (rates.minReturnRate ?? 0) &&
+        (rates.vendor === null || row.vendor === rates.vendor);
+      const seen = ranked.slice(0, rates.cardSize ?? ranked.length).filter(passes);
+      assert.deepEqual(await rateRanking(rows, rates), {
+        skus: seen.slice(0, rates.limit).map((row) => row.sku),
+        count: ranked.filter(passes).length,
+      });
+    }),
+    RUNS,
+  );
+});
+
+type Costs = { minCostMinor: number | null; labelCostsIncluded: boolean; vendor: Vendor; limit: number };
+const ALL_COSTS: Costs = { minCostMinor: null, labelCostsIncluded: true, vendor: null, limit: 50 };
+
+async function costRanking(rows: readonly Row[], costs: Costs): Promise<{ skus: string[]; count: number }> {
+  const workspace = reportWorkspace(await insertRankedShop(control.pool, rows), "2025-06-01T00:00:00Z");
+  const answers = [];
+  for (const selection of SELECTIONS) {
+    const range = { selection, windowDays: 30, startMonth: MONTH, endMonth: MONTH };
+    const loaded = await loadReturnCosts(control.database, workspace, { ...range, ...costs });
+    answers.push({ skus: loaded.rows.map((row) => row.sku), count: loaded.eligible_count });
+  }
+  assert.deepEqual(answers[1], answers[0], "within a family");
+  return answers[0] as { skus: string[]; count: number };
+}
+
+const cost = (sku: string, refund: number, label: number, vendor: Vendor = null): Row => ({
+  sku,
+  sold: 9,
+  returned: 1,
+  vendor,
+  refund,
+  label,
+});
+
+const COSTLY = [
+  cost("a", 500, 0, "Acme"),
+  cost("b", 300, 300, "Bolt"),
+  cost("c", 0, 0),
+  cost("d", 0, 90, "Acme"),
+  cost("B", 600, 0),
+];
+
+test("M13: SKUs with a cost are ranked by it, ties by sku by code point", async () => {
+  assert.deepEqual((await costRanking(COSTLY, ALL_COSTS)).skus, ["B", "b", "a", "d"]);
+  assert.deepEqual((await costRanking(COSTLY.toReversed(), ALL_COSTS)).skus, ["B", "b", "a", "d"]);
+  const ties = [cost("😀", 1, 0), cost("\u{ffff}", 1, 0)];
+  assert.deepEqual((await costRanking(ties, ALL_COSTS)).skus, ["\u{ffff}", "😀"]);
+});
+
+test("M13: without label costs a SKU that only has them is left out", async () => {
+  assert.deepEqual(await costRanking(COSTLY, { ...ALL_COSTS, labelCostsIncluded: false }), {
+    skus: ["B", "a", "b"],
+    count: 3,
+  });
+});
+
+test("M13: a cost of 0 or below is left out", async () => {
+  assert.deepEqual((await costRanking([cost("a", -100, 50), cost("b", -100, 100)], ALL_COSTS)).skus, []);
+});
+
+test("M13: a minimum cost holds its own edge and may be fractional", async () => {
+  assert.deepEqual((await costRanking(COSTLY, { ...ALL_COSTS, minCostMinor: 600 })).skus, ["B", "b"]);
+  assert.deepEqual((await costRanking(COSTLY, { ...ALL_COSTS, minCostMinor: 600.5 })).skus, []);
+});
+
+test("M13: vendor filters before the count, the limit after it", async () => {
+  const board = await costRanking(COSTLY, { ...ALL_COSTS, vendor: "Acme", limit: 1 });
+  assert.deepEqual(board, { skus: ["a"], count: 2 });
+});
+
+test("M13: any ranking is that of a naive sort, with ties, credits and absent vendors", async () => {
+  const anyCosts = fc.record({
+    minCostMinor: fc.option(fc.constantFrom(0, 0.5, 2, 3)),
+    labelCostsIncluded: fc.boolean(),
+    vendor: fc.constantFrom(...VENDORS),
+    limit: fc.integer({ min: 1, max: 6 }),
+  });
+  await fc.assert(
+    fc.asyncProperty(anyRows, anyCosts, async (rows, costs) => {
+      const costOf = (row: Row): number => row.refund + (costs.labelCostsIncluded ? row.label : 0);
+      const ranked = rows
+        .filter((row) => costOf(row) > 0 && costOf(row) >= (costs.minCostMinor ?? 0))
+        .filter((row) => costs.vendor === null || row.vendor === costs.vendor)
+        .toSorted((left, right) => costOf(right) - costOf(left) || byCodePoint(left.sku, right.sku));
+      assert.deepEqual(await costRanking(rows, costs), {
+        skus: ranked.slice(0, costs.limit).map((row) => row.sku),
+        count: ranked.length,
+      });
+    }),
+    { numRuns: 40 },
+  );
+});

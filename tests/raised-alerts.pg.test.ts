@@ -1,0 +1,126 @@
+import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { runAction } from "../src/actions/action.ts";
+import { textInput } from "../src/actions/field.ts";
+import { rebuild } from "../src/actions/sources/actions.ts";
+import { importIntoWorkspace } from "../src/actions/uploads/import-folder.ts";
+import { addWatched } from "../src/actions/watchlist/actions.ts";
+import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
+import { OPERATOR } from "../src/actions/actor.ts";
+import { makeDemo } from "../src/demo/demo-workspace.ts";
+import type { Keys } from "../src/lib/keys.ts";
+import type { DirectoryRow } from "../src/store/queries/workspace-directory.ts";
+import { openControlDatabase } from "./support/control.ts";
+import type { ControlDatabase } from "./support/control.ts";
+import { openTestKeys } from "./support/secret.ts";
+import { withStoreFolder } from "./support/store-folder.ts";
+import { makeWorkspace } from "./support/workspace.ts";
+
+let control: ControlDatabase;
+let keys: Keys;
+before(async () => {
+  control = await openControlDatabase();
+  keys = await openTestKeys(control.database);
+});
+after(() => control.stop());
+
+type StoredAlert = { event_key: string; severity: string; title: string };
+
+/** Every alert of a workspace, but that imports completed. */
+const alertsOf = (workspace: DirectoryRow): Promise<StoredAlert[]> =>
+  control.database.rows(
+    {
+      name: "test_alerts",
+      text: `select event_key, severity, title from alert
+              where shop_key = $1 and category <> 'backfill_completed' order by event_key`,
+    },
+    [workspace.shop_key],
+  );
+const keysOf = async (workspace: DirectoryRow): Promise<string[]> =>
+  (await alertsOf(workspace)).map((alert) => alert.event_key);
+
+const MONTHS = ["2025-11", "2025-12", "2026-01", "2026-02", "2026-03", "2026-04", "2026-05"];
+
+test("M16: an import, a new entry of the watchlist and a rebuild raise what is due, once", async () => {
+  const { database } = control;
+  const workspace = await makeWorkspace(database, "lamps.example");
+  await withStoreFolder(storeWithSpike(), (folder) =>
+    importIntoWorkspace(database, OPERATOR, workspace, {
+      folder,
+      asOf: new Date("2026-07-01T00:00:00Z"),
+      now: new Date("2026-07-01T00:00:00Z"),
+      skipInvalid: false,
+      onProgress: () => {},
+    }),
+  );
+  const imported = ["report_ready:2026-05", "spike:sku:LAMP-01:2026-05"];
+  assert.deepEqual(await keysOf(workspace), imported);
+
+  const caller = { database, keys, workspace, actor: OPERATOR, now: new Date() };
+  await runAction(addWatched, caller, textInput({ type: "sku", key: "LAMP-01" }));
+  await runAction(addWatched, caller, textInput({ type: "family", key: "Lighting" }));
+  const watched = ["report_ready:2026-05", "spike:family:Lighting:2026-05", "spike:sku:LAMP-01:2026-05"];
+  assert.deepEqual(await keysOf(workspace), watched);
+
+  await database.rows(
+    { name: "test_forget", text: "delete from alert where shop_key = $1 and event_key like 'spike:%'" },
+    [workspace.shop_key],
+  );
+  await runAction(rebuild, caller, textInput({}));
+  assert.deepEqual(await keysOf(workspace), watched);
+  await runAction(rebuild, caller, textInput({}));
+  assert.deepEqual(await keysOf(workspace), watched);
+});
+
+test("M16: the bad batch of the demo store raises one alert, and nothing else so grave a one", async () => {
+  const dataFolder = await mkdtemp(join(tmpdir(), "returns-alerts-"));
+  try {
+    const { domain, store } = await makeDemo({
+      database: control.database,
+      dataFolder,
+      tokenFile: join(dataFolder, "demo-token"),
+      keys,
+      keepFolder: null,
+      today: "2026-07-01",
+      now: new Date("2026-07-01T06:00:00Z"),
+      onProgress: () => {},
+    });
+    const workspace = await requireWorkspace(control.database, domain);
+    const { sku, cohortMonth } = store.badBatch;
+    const spikes = (await alertsOf(workspace)).filter((alert) => alert.event_key.startsWith("spike:"));
+    const [gravest, ...others] = spikes.filter((alert) => alert.severity === "critical");
+    assert.deepEqual([gravest?.event_key, others], [`spike:sku:${sku}:${cohortMonth}`, []]);
+    assert.match(
+      gravest?.title ?? "",
+      new RegExp(`^Return rate of ${sku} jumped to \\d+(\\.\\d)? % in `, "u"),
+    );
+  } finally {
+    await rm(dataFolder, { recursive: true, force: true });
+  }
+});
+
+/** One SKU of which 5 in 100 came back in each month, and 50 in the last one. */
+function storeWithSpike() {
+  return {
+    products: [{ product_id: "7", title: "Lamp", family: "Lighting" }],
+    variants: [{ variant_id: "70", product_id: "7", sku: "LAMP-01" }],
+    order_lines: MONTHS.map((month) => ({
+      order_id: month,
+      line_id: "1",
+      ordered_at: `${month}-03T10:00:00Z`,
+      variant_id: "70",
+      units: 100,
+    })),
+    refunds: MONTHS.map((month) => ({
+      refund_id: month,
+      order_id: month,
+      line_id: "1",
+      refunded_at: `${month}-20T10:00:00Z`,
+      units: month === MONTHS.at(-1) ? 50 : 5,
+      subtotal: "1.00",
+    })),
+  };
+}
