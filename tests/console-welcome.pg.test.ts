@@ -85,7 +85,7 @@ test("others make no workspace, and learn who does", async () => {
   assert.doesNotMatch((await get("/w", cookie)).text, /New workspace/u);
   assert.match((await get("/w", operator)).text, /href="\/welcome"/u);
   const { text } = await get("/welcome", cookie);
-  assert.match(wordsOf(text), /Whoever runs this installation makes one/u);
+  assert.match(wordsOf(text), /The operator of this service can create one/u);
   assert.doesNotMatch(text, /action="\/welcome"/u);
   const sent = { domain: "two.example", currency: "EUR" };
   const refused = await postForm(service, "/welcome", sent, { cookie });

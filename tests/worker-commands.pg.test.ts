@@ -132,7 +132,7 @@ test("sync --cancel-backfill takes back a backfill that keeps failing, where som
   assert.deepEqual([early.code, early.stdout], [1, ""]);
   assert.match(
     early.stderr,
-    /^Nothing of shopify was read yet: it begins with a backfill, or is disconnected\.$/mu,
+    /^Nothing has been read from shopify yet: its first sync is a backfill, or it is disconnected\.$/mu,
   );
   // Longer than the command waits between its looks, so that it sees each failed try.
   await withWorker({ ...options(), firstRetryMs: 2500 }, async () => {

@@ -180,7 +180,7 @@ function readSettings(action: string, settings: readonly string[], typed: unknow
   const unknown = [...assigned.keys()].find((name) => !settings.includes(name));
   if (unknown === undefined) return assigned;
   const noun = action.slice(0, action.lastIndexOf("."));
-  throw invalid(`${quoted(unknown)} is no setting of a ${noun}; its settings are ${settings.join(", ")}.`);
+  throw invalid(`${quoted(unknown)} is not a setting of a ${noun}; its settings are ${settings.join(", ")}.`);
 }
 
 /** What was typed: words by their place, then settings and commander's options by name, or what a file of theirs holds. */

@@ -1,6 +1,6 @@
 /** What stands above every page of the small store, which is the second workspace of its database. */
 const FRAME = [
-  "link Skip to the content",
+  "link Skip to content",
   "link Returns Analytics",
   "link shop-2.example",
   "link Guides",

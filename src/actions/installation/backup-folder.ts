@@ -107,7 +107,7 @@ function requireShape(file: string, manifest: Manifest): void {
     new Set(tables.flatMap((table) => [table.name, table.file])).size < 2 * tables.length;
   if (error === undefined && !isTwice) return;
   const place = isTwice ? "/tables" : error?.instancePath || "/";
-  throw impossible(`${file} is not one that a backup writes (see ${place}). Nothing was restored.`);
+  throw impossible(`${file} is not a valid manifest (see ${place}). Nothing was restored.`);
 }
 
 /** The secret that a backup holds; null = none. Throws a `Refusal` when it is missing or none of the manifest's. */
@@ -305,7 +305,7 @@ function notRestorable(folder: string): string {
 }
 
 function damaged(file: string): Error {
-  return impossible(`${file} is damaged: it is not what the backup has written. Nothing was restored.`);
+  return impossible(`${file} is damaged: it has changed since the backup was made. Nothing was restored.`);
 }
 
 function newerVersion({ version }: Manifest): Error {
