@@ -106,7 +106,7 @@ test("serving stops at once on every server, and taking it back restores everyth
   for (const { path } of PAGES) {
     const page = await getPage(service, cookie, tenant, path);
     assert.equal(page.status, 409, path);
-    assert.match(page.text, /going to be erased/u);
+    assert.match(page.text, /will be erased/u);
     assert.ok(page.text.includes(`href="/w/${tenant.shopDomain}/settings/data"`));
   }
   const file = await getPage(
