@@ -95,7 +95,7 @@ test("somebody with two authenticators adds the second one on the page of their 
     assert.equal((await page.locator("summary", { hasText: "Remove" }).all()).length, 2);
     await page.getByLabel("Passkey name").fill("Again");
     await page.getByRole("button", { name: "Add passkey" }).click();
-    await page.getByRole("alert").filter({ hasText: "has a passkey for your account already" }).waitFor();
+    await page.getByRole("alert").filter({ hasText: "already has a passkey for your account" }).waitFor();
     await signInAgain(device);
     await page.waitForURL(`${HOME}/w`);
   });

@@ -141,7 +141,7 @@ test("a workspace that is not ready leads to what makes it so, those who may", a
     const [, article = ""] = text.split("<article");
     for (const path of paths) assert.ok(article.includes(at(tenant, path)), `${readiness}: ${path}`);
     const viewer = (await page("viewer")).text;
-    assert.match(viewer, /An admin or an owner of this workspace can see to it/u);
+    assert.match(viewer, /An admin or an owner of this workspace can fix this/u);
     assert.ok(!viewer.slice(viewer.indexOf("<article")).includes("/settings/"));
   }
 });

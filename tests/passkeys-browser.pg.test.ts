@@ -89,7 +89,7 @@ test("a second device gets a passkey by another link, and both sign in", async (
     await first.page.getByRole("button", { name: "Create passkey and sign in" }).click();
     await first.page
       .getByRole("alert")
-      .filter({ hasText: "has a passkey for your account already" })
+      .filter({ hasText: "already has a passkey for your account" })
       .waitFor();
     await place.withDevice(context, async (second) => {
       await enrol(second, await passkeyLink(place, "Two devices"));

@@ -118,7 +118,7 @@ test("sync --wait ends with 1 and the reason when the run fails, and doctor tell
   assert.match(
     examined.stdout,
     new RegExp(
-      `^${domain}: shopify is disconnected \\(The source refuses the token: connect it again\\); it waits`,
+      `^${domain}: shopify is disconnected \\(The source refuses the token: connect it again\\); it must be`,
       "mu",
     ),
   );

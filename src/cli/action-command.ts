@@ -136,7 +136,7 @@ export function callerOf({
   };
 }
 
-/** Where the console is for whoever gets a link from a command. Throws a `Refusal` when it is off. */
+/** The address of the console for links that a command prints. Throws a `Refusal` when it is off. */
 function consoleOrigin({ config, installation }: CommandSession): string {
   if (!config.hasConsole) throw impossible("The console is off: CONSOLE is set to off.");
   // The running service may have picked a free port.

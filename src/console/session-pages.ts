@@ -10,7 +10,7 @@ const SECRET_FIELD = html`<p class="field">
   <input id="secret" name="secret" autocomplete="off" spellcheck="false" required />
 </p>`;
 
-/** Where a link leads on this machine: one button. Without script, the link is pasted. */
+/** The page that a link opens on this machine: one button. Without JavaScript, the link is pasted. */
 export const ENTER: StatePage = {
   status: 200,
   title: "Sign in",
@@ -22,7 +22,7 @@ export const ENTER: StatePage = {
     <p>The link works once. <code>./returns user link</code> prints another.</p>`,
 };
 
-/** Where a link leads on https: to a passkey, which signs in. */
+/** The page that a link opens on https: it creates a passkey, which signs in. */
 export const ENROL: StatePage = {
   status: 200,
   title: "Create passkey",
@@ -54,7 +54,7 @@ export const SIGN_IN: StatePage = {
     <p><a href="/docs">Guides to the API</a></p>`,
 };
 
-/** On the machine that the service runs on, who has no passkey signs in with a link. */
+/** On the service's own machine, a person without a passkey signs in with a link. */
 export const SIGN_IN_LOCALLY: StatePage = {
   status: 200,
   title: "Sign in",
@@ -149,7 +149,7 @@ function loopbackRemedies(port: number): Html {
     </ul>`;
 }
 
-/** The chooser of a person with several workspaces, or with none. */
+/** The list of workspaces of a person who has several or none. */
 export function chooser(workspaces: readonly Membership[], isOperator: boolean): StatePage {
   return {
     status: 200,

@@ -5,7 +5,7 @@ import { isLostDatabase } from "../lib/lost-database.ts";
 /** A page that says why there is no other: its status, and what the reader can do next. */
 export type StatePage = { status: number; title: string; body: Html; retryAfterSeconds?: number };
 
-/** The same bytes for a workspace that is missing and one that is somebody else's. */
+/** The same bytes for a missing workspace and for somebody else's. */
 export const NOT_FOUND: StatePage = {
   status: 404,
   title: "Not found",
@@ -39,7 +39,7 @@ const READINESS: Readonly<Record<string, readonly [title: string, text: string]>
   ],
 };
 
-/** Its own page says when, and takes it back. */
+/** The data page says when, and can cancel it. */
 export function erasing(dataHref: string): StatePage {
   return {
     status: 409,
@@ -109,7 +109,7 @@ const DATABASE_AWAY: StatePage = {
     </p>`,
 };
 
-/** What an error that nobody foresaw shows, on every page of the console. */
+/** The page of an unexpected error, on every page of the console. */
 export function unexpected(error: unknown, requestId: string): StatePage {
   return isLostDatabase(error) ? DATABASE_AWAY : broken(requestId);
 }
@@ -142,7 +142,7 @@ export const ONLY_GET: StatePage = {
     <p>Nothing was changed.</p>`,
 };
 
-/** What gives access to others asks for a recent sign-in; `href` = the page that wanted it. */
+/** Actions that give access to others require a recent sign-in; `href` = the page that requires it. */
 export function unproved(sentence: string, href: string): StatePage {
   return {
     status: 403,

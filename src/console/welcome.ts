@@ -59,7 +59,7 @@ function ownWorkspaces(own: readonly Membership[]): Html {
     )}`;
 }
 
-/** One button for each way on, so that the workspace is made and the way begun at once. */
+/** One button for each next step: it creates the workspace and starts that step. */
 function createForm(place: FormPlace, hasOthers: boolean): Html {
   return html`<h2>${hasOthers ? "Create another workspace" : "Bring your own data"}</h2>
     <p>A workspace holds the orders and returns of one shop. You become its owner.</p>

@@ -19,13 +19,13 @@ import { giveName, PERSON_NAME_MAX_LENGTH, readPersonName } from "../people/pers
 export type AccountCaller = ActionCaller & {
   actor: { session: NonNullable<Actor["session"]> };
   keys: Keys;
-  /** Where a passkey that this browser makes belongs; null = it can make none here. */
+  /** The site for which this browser can create a passkey; null = it cannot create one here. */
   site: PasskeySite | null;
   /** On https, where the last passkey is the only way in. */
   isPublic: boolean;
 };
 
-/** A passkey of one's own; `id` is what its credential is called. */
+/** A passkey of the signed-in person; `id` is the id of its credential. */
 export type MyPasskey = {
   id: string;
   name: string;
@@ -36,7 +36,7 @@ export type MyPasskey = {
   lastUsedAt: Date | null;
 };
 
-/** A running session; `id` opens nothing: it is a hash of the hash that is stored. */
+/** An active session; `id` gives no access: it is a hash of the stored hash. */
 export type MySession = { id: string; createdAt: Date; lastSeenAt: Date; isThis: boolean };
 
 export type MyAccount = { passkeys: MyPasskey[]; sessions: MySession[] };
@@ -139,7 +139,7 @@ export const addPasskey = defineAction({
   },
 });
 
-/** Removes a passkey of one's own; the last way in only when the person has said that they know that they then need a link. */
+/** Removes a passkey of the signed-in person; the last one only after they confirm that they will need a link to sign in. */
 export const removePasskey = defineAction({
   name: "passkey.remove",
   title: "Remove passkey",
@@ -170,7 +170,7 @@ export const removePasskey = defineAction({
   },
 });
 
-/** Ends one session of one's own, which may be this browser's, or all the others. */
+/** Ends one session of the signed-in person, which may be this browser's, or all the others. */
 export const endSession = defineAction({
   name: "session.end_other",
   title: "End session",

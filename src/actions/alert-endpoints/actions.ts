@@ -293,7 +293,7 @@ export const resumeEndpoint = defineAction({
   },
 });
 
-/** Nothing is sent to it any more, and its secrets are gone. */
+/** Deletes the endpoint with its secrets; nothing more is sent to it. */
 export const removeEndpoint = defineAction({
   name: "notify.remove",
   title: "Remove endpoint",

@@ -9,7 +9,7 @@ import { defineList } from "../action.ts";
 import type { ActionCaller, List, WorkspaceCaller } from "../action.ts";
 import { readAudit, readAuditOfAll, requireRight } from "../right.ts";
 
-/** One part of what an action concerned: as it was before and as it is since; null = it was not there, or is not any more. */
+/** One part of what an action concerned: its value before and after; null = it did not exist, or no longer exists. */
 export type AuditChange = { name: string; before: string | null; after: string | null };
 
 type AuditCaller = ActionCaller & Pick<WorkspaceCaller, "workspace">;

@@ -73,8 +73,8 @@ export async function writeManifest(
 }
 
 /**
- * Reads a backup's manifest, and checks everything of it that needs no database. Throws a `Refusal` for what is none, for a
- * damaged one, and for one of a newer version. Whoever made it may have meant harm: nothing of it is shown unchecked.
+ * Reads a backup's manifest, and checks everything of it that needs no database. Throws a `Refusal` for what is not a backup, for a
+ * damaged one, and for one of a newer version. It may be malicious: nothing of it is shown unchecked.
  */
 export async function readBackup(folder: string): Promise<Backup> {
   const file = join(folder, MANIFEST_FILE);
@@ -254,7 +254,7 @@ export function sizeText({ bytes }: { bytes: number }): string {
   return `${(bytes / 1_000_000).toLocaleString("en", { maximumFractionDigits: 1 })} MB`;
 }
 
-/** Neither follows a link nor waits for whoever writes into a pipe. */
+/** Neither follows a link nor waits for a writer of a pipe. */
 const OPEN_PLAIN = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 const NOT_PLAIN = new Set(["ENOENT", "ELOOP", "ENXIO"]);
 

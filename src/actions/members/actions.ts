@@ -134,9 +134,9 @@ export const inviteMember = defineAction({
 });
 
 /**
- * Makes a member a new link: another invitation for whoever has not signed in yet, a recovery link for the others, which ends
- * their sessions now and their passkeys when it is used. Links made before stop working. Every owner gets a notice of a
- * recovery. Refused for oneself, and for owners and people of other workspaces unless by an operator.
+ * Creates a new link for a member: another invitation if they have not signed in yet, otherwise a recovery link, which ends
+ * their sessions now and their passkeys when it is used. Earlier links stop working. Every owner gets a notice of a
+ * recovery. Refused for the caller themselves and, except for operators, for owners and people of other workspaces.
  */
 export const recoverMember = defineAction({
   name: "member.recover",
@@ -227,7 +227,7 @@ export const removeMember = defineAction({
   },
 });
 
-/** Whoever is a member may go; they see nothing of the workspace from their next request on. */
+/** Every member may leave; from their next request they see nothing of the workspace. */
 export const leaveWorkspace = defineAction({
   name: "member.leave",
   title: "Leave workspace",
@@ -305,8 +305,8 @@ function keepAnOwner({ members, workspace }: ActionContext, leaving: WorkspaceMe
 }
 
 /**
- * Takes a member out of the workspace, with their own notices there. Who then sees no workspace any more, and is no
- * operator, is forgotten with their name.
+ * Removes a member and their notices from the workspace. A person who then has no workspace left, and is not an
+ * operator, is deleted with their name.
  */
 async function endMembership(
   { connection, workspace }: ActionContext,

@@ -91,7 +91,7 @@ export const MEMBER_FORMS = [
     path: `${MEMBER_PATH}/role`,
     page: memberPage,
     follow: async ({ result, done }, call) => {
-      // Who lowered themselves may not read the list any more.
+      // Members who lowered their own role may no longer read the list.
       const isOver = (await isSelf(call)) && !mayDo(result.role, memberList);
       return { href: call.href(isOver ? "/settings" : pathOf(result)), done };
     },

@@ -44,7 +44,7 @@ export function listSources(): readonly Source[] {
   return SOURCES;
 }
 
-/** Whether whoever uses the console is on this machine, and so may name an address of it, such as a simulator's. */
+/** Whether the console is used on this machine, so that an address on it, such as a simulator's, is allowed. */
 export function mayNameAddress({ publicUrl }: Connecting): boolean {
   return publicConsole(publicUrl) === null;
 }
@@ -109,7 +109,7 @@ export const CONNECTION_INPUT = {
   ...ofAll(optionFields),
 };
 
-/** A new connection; `notes` are sentences that whoever connected should read. */
+/** A new connection; `notes` are sentences for the person who connected it. */
 export type Connected = {
   source: string;
   workspace: string;

@@ -45,18 +45,18 @@ export type InstallationPage = {
   status: 200 | 400 | 401 | 404 | 409 | 502;
   title: string;
   message: string;
-  /** Where whoever has begun it goes on. */
+  /** Where the person who started it continues. */
   next?: { href: string; text: string };
 };
 
 type Ready = InstallEnvironment & { connecting: ReadyApp };
 type ReadyApp = { app: App; publicUrl: string };
 
-/** Who may install apps in the shop has approved, and has shown that to the platform. */
+/** Somebody who may install apps in the shop approved; the platform has checked that. */
 const MERCHANT: Actor = { name: "merchant", origin: null, standing: "admin", isFresh: true, session: null };
 
 /**
- * Creates the address at which whoever may install apps in the shop connects it to this workspace, good for seven days.
+ * Creates the address at which somebody who may install apps in the shop connects it to this workspace, valid for seven days.
  * Refused when the service has no app or address.
  */
 export const linkSource = defineAction({

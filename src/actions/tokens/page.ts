@@ -218,7 +218,7 @@ function expiryFields(call: PageCall): Html {
   ${textField(call, createToken.name, { name: "expires_on", label: "Day", type: "date", isRequired: false, hint: "For “on a day of your choice”: it ends as this day begins, in UTC." })}`;
 }
 
-/** Where there is no form any more, why the last one was refused. */
+/** Where the form is no longer shown: why the last one was refused. */
 function rotatePart(token: AttendedToken, call: PageCall): Html | null {
   const isOffered = token.status === "active" && token.replaced_by === null;
   const form = formFor(call, rotateToken, {

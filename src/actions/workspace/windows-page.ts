@@ -214,7 +214,7 @@ function form(call: PageCall, hasSave: boolean): Html {
     </form>`;
 }
 
-/** What only whoever runs the installation can change. */
+/** What only an operator can change. */
 function operatorsPart({ workspace }: Data): Html {
   const { billing, readiness, visible_card_size: cardSize } = workspace;
   return html`<h2>Set by the operator of this service</h2>

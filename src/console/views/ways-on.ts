@@ -11,7 +11,7 @@ export function waysOn(member: MemberAdmission): Html {
   const { readiness, role, workspace } = member;
   const href = (path: string): string => addressOf(workspace.shopDomain, path);
   if (!mayDo(role, readSources)) {
-    return html`<p>An admin or an owner of this workspace can see to it.</p>`;
+    return html`<p>An admin or an owner of this workspace can fix this.</p>`;
   }
   const store = workspace.sources.find(({ kind, source }) => kind === "store" && isConnectable(source));
   const source = store?.source ?? "shopify";
