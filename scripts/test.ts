@@ -42,6 +42,9 @@ const LEFT_TO_CHAOS: ReadonlySet<string> = new Set([
 const NEEDS_OWN_PROCESS =
   /browser|looks|backup|^src\/(?:cli|embedded)\/.*\.pg\.|service-logger|launch|written-requests|docs-examples|console-(?:figures|windows)|upgrade|client-package|failed-analyze/u;
 
+/** CI draws the same values each time, so that a change fails by what it changed; `npm test` draws new ones. */
+const CI_SEED = "20261124";
+
 let child: ChildProcess | undefined;
 let stopSignal: NodeJS.Signals | undefined;
 
@@ -120,9 +123,13 @@ async function runOn(serverUrl: string, files: string[], options: string[]): Pro
 /** Resolves to the exit code of the test run. */
 function run(files: string[], options: string[], serverUrl: string | undefined): Promise<number> {
   if (stopSignal !== undefined) return Promise.resolve(128 + constants.signals[stopSignal]);
-  const seeded = process.env["CI"] === "true" ? [`--import=${project}/tests/support/property-seed.ts`] : [];
+  const seed = process.env["RETURNS_TEST_SEED"] ?? (process.env["CI"] === "true" ? CI_SEED : undefined);
+  const seeded = seed === undefined ? [] : [`--import=${project}/tests/support/property-seed.ts`];
   const runner = ["--test", "--test-reporter=spec", "--test-concurrency=4", ...seeded, ...options, ...files];
-  const environment = serverUrl === undefined ? {} : { RETURNS_TEST_DATABASE_URL: serverUrl };
+  const environment = {
+    ...(serverUrl === undefined ? {} : { RETURNS_TEST_DATABASE_URL: serverUrl }),
+    ...(seed === undefined ? {} : { RETURNS_TEST_SEED: seed }),
+  };
   const started = spawn(process.execPath, runner, {
     cwd: project,
     env: { ...process.env, ...environment },

@@ -47,7 +47,7 @@ test("a search shows what can be watched, each with a button, and says what is w
   assert.match((await owner.get(`${PATH}?q=zebra`)).text, /Nothing matches “zebra”/u);
   const tooLong = await owner.get(`${PATH}?q=${"x".repeat(201)}`);
   assert.equal(tooLong.status, 400);
-  assert.match(tooLong.text, /q must be text of at most 200 characters/u);
+  assert.match(tooLong.text, /Search must be text of at most 200 characters/u);
 });
 
 test("rows and reports lead to the watchlist for who may add, and say what is watched", async () => {

@@ -16,7 +16,7 @@ import type { GiveBack } from "./give-back.ts";
 import { shopBusy, unknownToken } from "./refusals.ts";
 import { ShopBusy } from "./shop-queue.ts";
 import type { ShopQueue } from "./shop-queue.ts";
-import { WorkspaceGone } from "./snapshot.ts";
+import { WorkspaceGone } from "../store/queries/import-stage.ts";
 import type { OpenSnapshot } from "./snapshot.ts";
 import { countEnd } from "./usage-count.ts";
 import type { CountUsage } from "./usage-count.ts";

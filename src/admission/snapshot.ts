@@ -1,12 +1,8 @@
+import { WorkspaceGone } from "../store/queries/import-stage.ts";
 import type { DatabasePool } from "../store/database.ts";
 import { loadWorkspace } from "../store/queries/workspace-load.ts";
 import type { Snapshot, Workspace } from "../store/workspace.ts";
 import { notReady } from "./refusals.ts";
-
-/** The workspace was deleted after its request was admitted. Each guard says so in its own words. */
-export class WorkspaceGone extends Error {
-  override name = "WorkspaceGone";
-}
 
 /** Runs `work` on one snapshot of an admitted workspace. */
 export type OpenSnapshot = <Result>(

@@ -2,14 +2,14 @@ import type { alerts as contract } from "../contract/alerts.ts";
 import { listAlerts } from "../store/queries/alerts.ts";
 import type { AlertPosition } from "../store/queries/alerts.ts";
 import type { Answer } from "../contract/call.ts";
-import type { Call } from "./call.ts";
+import type { EndpointCall } from "./call.ts";
 import type { CursorCodec } from "./cursor.ts";
 import { feedAlert } from "./feed-alert.ts";
 
 /** The workspace's broadcasts, newest first; those to one user are never read. */
 export async function alerts(
   { cursors, consoleAddress }: { cursors: CursorCodec; consoleAddress: string | null },
-  call: Call<typeof contract>,
+  call: EndpointCall<typeof contract>,
 ): Promise<Answer> {
   const { database, workspace, input } = call;
   const { since = null, category = null, limit = 50 } = input;

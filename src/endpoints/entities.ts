@@ -6,7 +6,7 @@ import type { EntityFilter, EntityPosition, EntityRow } from "../store/queries/e
 import type { Workspace } from "../store/workspace.ts";
 import type { Answer } from "../contract/call.ts";
 import { invalidRequest } from "../contract/errors.ts";
-import type { Call } from "./call.ts";
+import type { EndpointCall } from "./call.ts";
 import type { CursorBinding, CursorCodec } from "./cursor.ts";
 
 const TYPE_RANKS = { all: null, sku: 1, product: 2, product_group: 3 } as const;
@@ -18,7 +18,7 @@ const LONGEST_SEARCH_MS = 2000;
 const STATEMENT_CANCELED = "57014";
 
 /** The catalogue as selectors: by pages without q, best matches on one page with q. */
-export async function entities(cursors: CursorCodec, call: Call<typeof contract>): Promise<Answer> {
+export async function entities(cursors: CursorCodec, call: EndpointCall<typeof contract>): Promise<Answer> {
   const { database, workspace, input } = call;
   const { type = "all", limit = 20, vendor = null } = input;
   const query = input.q ?? "";

@@ -1,12 +1,12 @@
 import type { Answer } from "../contract/call.ts";
 import type { exportReport as contract } from "../contract/export-report.ts";
-import type { Call } from "./call.ts";
+import type { EndpointCall } from "./call.ts";
 import { buildReport } from "./report-build.ts";
 import { exportFilename, reportCsv } from "./report-csv.ts";
 import { reportRows } from "./report-rows.ts";
 
 /** The whole report as CSV: every figure of the JSON report once, the bridge where it is asked for. All of it is computed before the first piece. */
-export async function exportReport(call: Call<typeof contract>): Promise<Answer> {
+export async function exportReport(call: EndpointCall<typeof contract>): Promise<Answer> {
   const { database, workspace, input } = call;
   const breakdownBy = input.breakdownBy ?? null;
   const built = await buildReport(database, workspace, input, {

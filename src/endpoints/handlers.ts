@@ -1,7 +1,7 @@
 import type { Answer } from "../contract/call.ts";
 import type { AnyEndpoint } from "../contract/registry.ts";
 import { alerts } from "./alerts.ts";
-import type { Call } from "./call.ts";
+import type { EndpointCall } from "./call.ts";
 import type { CursorCodec } from "./cursor.ts";
 import { entities } from "./entities.ts";
 import { exportReport } from "./export-report.ts";
@@ -12,7 +12,7 @@ import { summary } from "./summary.ts";
 import { timeseries } from "./timeseries.ts";
 
 /** A handler for every endpoint of the contract, by its name: a missing one is a type error. */
-export type Handlers = { [E in AnyEndpoint as E["name"]]: (call: Call<E>) => Promise<Answer> };
+export type Handlers = { [E in AnyEndpoint as E["name"]]: (call: EndpointCall<E>) => Promise<Answer> };
 
 /** `consoleAddress` is the origin of the console that links of alerts lead to; null = they lead nowhere. */
 export function createHandlers(cursors: CursorCodec, consoleAddress: string | null): Handlers {

@@ -1,13 +1,13 @@
 import type { Answer } from "../contract/call.ts";
 import type { ReportData, ReportSection, report as contract } from "../contract/report.ts";
-import type { Call } from "./call.ts";
+import type { EndpointCall } from "./call.ts";
 import { rangeEcho } from "./cohort-months.ts";
 import { buildReport } from "./report-build.ts";
 import type { BuiltReport } from "./report-build.ts";
 import { selectorEcho } from "./selection.ts";
 
 /** The report of a selection: all of it, or the part that `reportSection` names beside the summary and the sale event. */
-export async function report(call: Call<typeof contract>): Promise<Answer> {
+export async function report(call: EndpointCall<typeof contract>): Promise<Answer> {
   const { database, workspace, input } = call;
   const section = input.reportSection ?? "overview";
   const breakdownBy = section === "breakdown" ? (input.breakdownBy ?? "product") : null;

@@ -8,7 +8,7 @@ import type { Totals } from "../metrics/totals.ts";
 import { loadReturnCosts } from "../store/queries/return-cost-leaderboard.ts";
 import type { CostAnswer } from "../store/queries/return-cost-leaderboard.ts";
 import type { Answer } from "../contract/call.ts";
-import type { Call } from "./call.ts";
+import type { EndpointCall } from "./call.ts";
 import { coverageOf, rangeEcho, requestRange, totalsOf } from "./cohort-months.ts";
 import type { CohortRange } from "./cohort-months.ts";
 import { labelCostsIncluded } from "./label-costs.ts";
@@ -16,7 +16,7 @@ import { hasFullLeaderboards, leaderboardProducts } from "./leaderboard.ts";
 import { requestSelection, requireFound, selectorEcho } from "./selection.ts";
 
 /** SKUs by highest returns cost over a range of cohort months (M11, M13). */
-export async function returnCostLeaderboard(call: Call<typeof contract>): Promise<Answer> {
+export async function returnCostLeaderboard(call: EndpointCall<typeof contract>): Promise<Answer> {
   const { database, workspace, input } = call;
   const { vendor = null, min_cost = null, limit = 10 } = input;
   const selection = requestSelection(input, null);

@@ -5,14 +5,14 @@ import { monthToText } from "../lib/month.ts";
 import { rate } from "../metrics/rate.ts";
 import { loadReturnRates } from "../store/queries/return-rate-leaderboard.ts";
 import type { Answer } from "../contract/call.ts";
-import type { Call } from "./call.ts";
+import type { EndpointCall } from "./call.ts";
 import { hasFullLeaderboards, leaderboardProducts } from "./leaderboard.ts";
 import { requestSelection, requireFound, selectorEcho } from "./selection.ts";
 
 const DEFAULT_LIMIT = 10;
 
 /** SKUs by highest return rate over the latest complete month or year, in the primary window (M12). */
-export async function returnRateLeaderboard(call: Call<typeof contract>): Promise<Answer> {
+export async function returnRateLeaderboard(call: EndpointCall<typeof contract>): Promise<Answer> {
   const { database, workspace, input } = call;
   const { period = "year", vendor = null, min_sold_units = null, min_return_rate = null } = input;
   const selection = requestSelection(input, null);

@@ -1,5 +1,5 @@
 import type { Answer } from "../contract/call.ts";
-import type { Call } from "./call.ts";
+import type { EndpointCall } from "./call.ts";
 import type { summary as contract } from "../contract/summary.ts";
 import { rate } from "../metrics/rate.ts";
 import { sumTotals } from "../metrics/totals.ts";
@@ -8,7 +8,7 @@ import { cohortMonths, coverageOf, rangeEcho, requestRange } from "./cohort-mont
 import { requestSelection, requireFound, selectorEcho } from "./selection.ts";
 
 /** Cohort return rate of a selection: the sum of its cohort months (M6, M7). */
-export async function summary(call: Call<typeof contract>): Promise<Answer> {
+export async function summary(call: EndpointCall<typeof contract>): Promise<Answer> {
   const { database, workspace, input } = call;
   const selection = requestSelection(input, input.vendor ?? null);
   const range = requestRange(workspace, input);

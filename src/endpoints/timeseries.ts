@@ -1,5 +1,5 @@
 import type { Answer } from "../contract/call.ts";
-import type { Call } from "./call.ts";
+import type { EndpointCall } from "./call.ts";
 import type { timeseries as contract } from "../contract/timeseries.ts";
 import { monthToDate } from "../lib/month.ts";
 import { rate } from "../metrics/rate.ts";
@@ -9,7 +9,7 @@ import type { CohortMonth } from "./cohort-months.ts";
 import { requestSelection, requireFound, selectorEcho } from "./selection.ts";
 
 /** Monthly cohort return rates of a selection: one row per month that is not left out (M5). */
-export async function timeseries(call: Call<typeof contract>): Promise<Answer> {
+export async function timeseries(call: EndpointCall<typeof contract>): Promise<Answer> {
   const { database, workspace, input } = call;
   const selection = requestSelection(input, input.vendor ?? null);
   const range = requestRange(workspace, input);

@@ -9,9 +9,9 @@ import type { Tenant } from "../../../tests/support/tenants.ts";
 import { userName } from "../../lib/user-name.ts";
 import { listNotices } from "../../store/queries/notice.ts";
 import { membersOfRole, notify } from "./notices.ts";
-import type { Notice } from "./notices.ts";
+import type { NoticeText } from "./notices.ts";
 
-const NOTICE: Notice = {
+const NOTICE: NoticeText = {
   event: "token:1:14",
   category: "token_expiry",
   severity: "warning",

@@ -8,7 +8,7 @@ import type { WorkspaceCaller } from "../action.ts";
 import { readSettings, requireRight } from "../right.ts";
 
 /** A notice to some members of a workspace, not to all who read its alerts. */
-export type Notice = {
+export type NoticeText = {
   /** Names the event, the same in every run: nobody is notified of an event twice. */
   event: string;
   /** What it is about, such as token_expiry. */
@@ -28,7 +28,7 @@ export async function notify(
   connection: Connection,
   shopKey: number,
   recipients: readonly string[],
-  { link, ...notice }: Notice,
+  { link, ...notice }: NoticeText,
 ): Promise<void> {
   const place = { linkPath: link?.path ?? null, linkLabel: link?.text ?? null };
   await notifyPeople(connection, shopKey, recipients, { ...notice, ...place });

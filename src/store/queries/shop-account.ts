@@ -42,10 +42,10 @@ export const findAccountWorkspace = queryRow<AccountRow, [shopKey: number, sourc
 );
 
 /** A shop of the directory. */
-export type DirectoryRow = { shop_key: number; shop_domain: string };
+export type ShopAddressRow = { shop_key: number; shop_domain: string };
 
 /** A page of all shops, in the order of their keys. The directory's unique index. */
-export const listDirectory = query<DirectoryRow, [after: number, most: number]>(
+export const listDirectory = query<ShopAddressRow, [after: number, most: number]>(
   "list_directory",
   `select d.shop_key, d.shop_domain from shop_directory d
           where d.shop_key > $1 order by d.shop_key limit $2`,

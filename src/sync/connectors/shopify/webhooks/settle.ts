@@ -18,9 +18,9 @@ type Place = { shopKey: number; source: string };
 const MOST_NODES = 250;
 
 /**
- * Asks the platform about what webhooks told without telling all: changed returns become orders to fetch again, and a
- * changed subscription becomes the workspace's billing. What arrives again meanwhile waits for the next call too, and
- * without anything told nothing is asked. Throws as the client, and then nothing is lost.
+ * Asks the platform for what webhook payloads leave out: the orders of changed returns, which are fetched again, and the
+ * workspace's billing after a subscription changed. What arrives meanwhile waits for the next call. Without pending records
+ * nothing is asked. Throws as the client does; nothing is lost then.
  */
 export async function settleWebhooks(database: Database, place: Place, client: ShopifyClient): Promise<void> {
   await settle(database, place, RETURN, async (returns) => {
