@@ -45,9 +45,9 @@ test("on this machine a passkey is added after a link, signs in, and then proves
     await forgetProofs(local);
     await page.goto(`${localHome}/me`);
     const [older] = await own.cookies();
-    await page.getByRole("link", { name: "confirm that it is you" }).click();
+    await page.getByRole("link", { name: "confirm your identity" }).click();
     await page.getByRole("button", { name: "Confirm with a passkey" }).click();
-    await page.getByText("That counts for 10 minutes.").waitFor();
+    await page.getByText("The confirmation lasts 10 minutes.").waitFor();
     assert.equal(page.url(), `${localHome}/me`);
     const newer = (await own.cookies()).find(({ name }) => name === "returns");
     assert.notEqual(newer?.value, older?.value);
@@ -77,9 +77,9 @@ test("a passkey is removed together with the other sign-ins, and the last one af
     });
     await page.locator("summary", { hasText: "Remove" }).click();
     await page.getByRole("button", { name: "Remove" }).click();
-    await page.getByText("This is your last passkey: say that you know").waitFor();
+    await page.getByText("This is your last passkey: confirm that you").waitFor();
     await page.locator("summary", { hasText: "Remove" }).click();
-    await page.getByLabel("I know that I then need a link").check();
+    await page.getByLabel("I understand that I will then need a link").check();
     await page.getByRole("button", { name: "Remove" }).click();
     await page.getByText("No passkeys yet.").waitFor();
   });
@@ -95,7 +95,7 @@ test("somebody with two authenticators adds the second one on the page of their 
     assert.equal((await page.locator("summary", { hasText: "Remove" }).all()).length, 2);
     await page.getByLabel("Passkey name").fill("Again");
     await page.getByRole("button", { name: "Add passkey" }).click();
-    await page.getByRole("alert").filter({ hasText: "has a passkey for your account already" }).waitFor();
+    await page.getByRole("alert").filter({ hasText: "already has a passkey for your account" }).waitFor();
     await signInAgain(device);
     await page.waitForURL(`${HOME}/w`);
   });
@@ -121,7 +121,7 @@ for (const { width, colorScheme } of LOOKS) {
           await examine(path);
         }
         await page.getByLabel("Paste your link").fill("no link");
-        await page.getByRole("button", { name: "Make a passkey and sign in" }).click();
+        await page.getByRole("button", { name: "Create passkey and sign in" }).click();
         await page.getByRole("alert").waitFor();
         await examine("/enter, refused");
         await enrol(device, await passkeyLink(place, `A person whose name is long ${width} ${colorScheme}`));

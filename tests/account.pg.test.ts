@@ -61,7 +61,7 @@ test("what changes something is a POST from a page of ours", async () => {
     for (const origin of ["null", "https://evil.example"]) {
       const forged = await postForm(service, path, { name: "Taken over" }, { cookie, origin });
       assert.equal(forged.status, 403, path);
-      assert.match(await forged.text(), /Not sent from here/u, path);
+      assert.match(await forged.text(), /Not sent from the console/u, path);
     }
     const bare = await fetch(`${service.address}${path}`, { method: "POST", headers: { cookie } });
     assert.equal(bare.status, 403, path);
@@ -80,7 +80,7 @@ test("without a fresh proof nothing of an account is changed, and the page says 
   for (const path of WRITES) {
     const refused = await postForm(service, path, { name: "Changed", id: "x" }, { cookie });
     assert.equal(refused.status, 403, path);
-    assert.match(await refused.text(), /role="alert"[^>]*>\s*Confirm that it is you/u, path);
+    assert.match(await refused.text(), /role="alert"[^>]*>\s*Confirm your identity/u, path);
   }
   const localhost = { cookie, host: "localhost" };
   const options = await postForm(service, "/me/passkeys/options", { name: "x" }, localhost);
@@ -145,10 +145,10 @@ test("no proof is a link of somebody else, of a recovery, or one that was used; 
   const { secret: used } = await makeUserLink(service, { name: "Sly" });
   await postForm(service, "/enter", { secret: used });
   for (const [secret, sentence] of [
-    [foreign, /for somebody else/u],
-    [recovery, /for something else/u],
+    [foreign, /for another account/u],
+    [recovery, /or another purpose/u],
     [used, /has been used already/u],
-    ["", /does not know this link/u],
+    ["", /This link is not valid/u],
   ] as const) {
     const refused = await postForm(service, "/prove", { secret, next: "/me" }, { cookie });
     assert.equal(refused.status, 403);
@@ -171,7 +171,7 @@ test("a proof leads on to pages of the console alone", async () => {
     ["", "/"],
   ] as const) {
     const page = await (await get(`/prove?next=${encodeURIComponent(next)}`, cookie)).text();
-    assert.ok(page.includes(`<a href="${expected}">Back without confirming</a>`), next);
+    assert.ok(page.includes(`<a href="${expected}">Go back without confirming</a>`), next);
     const { secret } = await makeUserLink(service, { name: "Led" });
     const proved = await postForm(service, "/prove", { secret, next }, { cookie });
     assert.deepEqual([proved.status, proved.headers.get("location")], [303, expected], next);

@@ -103,7 +103,7 @@ test("a name that leads to this machine is refused at the connection, also when 
     await deliver(push);
     assert.equal(lookups, tries, "one look-up, whose addresses are those of the connection");
     const [endpoint] = await endpoints();
-    assert.match(endpoint?.last_problem ?? "", /receiver\.example is not a public address/u);
+    assert.match(endpoint?.last_problem ?? "", /receiver\.example is not a public https address/u);
     clock.forward(60);
   }
   assert.equal(receiver.received.length, 0);
@@ -115,7 +115,7 @@ test("an allowed network is reached by name over http, and no public address is"
   await writeAlerts(service, tenant, [{}]);
   await deliver({ ...LOCAL_PUSH, resolve: (_name, done) => done(null, [PUBLIC_ADDRESS]) });
   const [endpoint] = await endpoints();
-  assert.match(endpoint?.last_problem ?? "", /not a public address that is asked over https/u);
+  assert.match(endpoint?.last_problem ?? "", /not a public https address/u);
   clock.forward(1);
   await deliver({
     ...LOCAL_PUSH,

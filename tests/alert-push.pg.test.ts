@@ -179,7 +179,7 @@ test("410 pauses at once, and Retry-After delays the next try", async () => {
   await deliver();
   const [endpoint] = await endpoints();
   assert.deepEqual([receiver.received.length, endpoint?.pause_reason], [2, "gone"]);
-  assert.match(endpoint?.last_problem ?? "", /wants no more messages/u);
+  assert.match(endpoint?.last_problem ?? "", /accepts no more messages/u);
   receiver.answer(204);
   const late = { ...(await notifyTools(service, tenant)), now: clock.now() };
   await runAction(resumeEndpoint, late, textInput({ endpoint: endpointId }));

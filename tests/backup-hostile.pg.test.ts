@@ -87,10 +87,11 @@ const replaced = (name: string, by: (path: string) => Promise<unknown> | Buffer)
 });
 const pipe = (path: string) => Promise.resolve(execFileSync("mkfifo", [path]));
 
-const SHAPE = /manifest\.json is not one that a backup writes \(see \/[\w/]*\)\. Nothing was restored\.$/u;
+const SHAPE = /manifest\.json is not a valid manifest \(see \/[\w/]*\)\. Nothing was restored\.$/u;
 const COLUMNS =
   /^The columns of plan in the backup are not those of its version \(.+\)\. Nothing was restored\.$/u;
-const DAMAGED = /manifest\.json is damaged: it is not what the backup has written\. Nothing was restored\.$/u;
+const DAMAGED =
+  /manifest\.json is damaged: it has changed since the backup was made\. Nothing was restored\.$/u;
 const NO_MANIFEST = /is not a backup that can be restored: it has no manifest\.json\.$/u;
 const REFUSED = /^The backup cannot be restored \(".+"\)\. Nothing was restored\.$/u;
 

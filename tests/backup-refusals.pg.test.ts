@@ -84,7 +84,7 @@ async function changeManifest(folder: string, change: Partial<Manifest>): Promis
 const HARMS: Readonly<Record<string, [harm: (folder: string) => Promise<void>, sentence: RegExp]>> = {
   "a flipped byte of a table": [
     (folder) => flipByte(join(folder, TABLE)),
-    /order_document\.copy\.zst is damaged: it is not what the backup has written\. Nothing was restored\.$/u,
+    /order_document\.copy\.zst is damaged: it has changed since the backup was made\. Nothing was restored\.$/u,
   ],
   "a truncated table": [
     (folder) => truncate(join(folder, TABLE), 40),
@@ -96,7 +96,7 @@ const HARMS: Readonly<Record<string, [harm: (folder: string) => Promise<void>, s
   ],
   "a flipped byte of the manifest": [
     (folder) => flipByte(join(folder, "manifest.json")),
-    /manifest\.json is damaged: it is not what the backup has written\. Nothing was restored\.$/u,
+    /manifest\.json is damaged: it has changed since the backup was made\. Nothing was restored\.$/u,
   ],
   "a truncated manifest": [
     (folder) => truncate(join(folder, "manifest.json"), 1000),
@@ -164,7 +164,8 @@ test("a database that holds anything is refused, and stays as it is", async () =
   const pool = openTestPool(target.url);
   try {
     const hashes = await hashesOf(pool);
-    const message = /^The database is not empty: restore into a new one, by another DATABASE_URL or another/u;
+    const message =
+      /^The database is not empty: restore into a new one, with another DATABASE_URL or another/u;
     await assert.rejects(restoreInto(target.url, whole), { name: "Refusal", message });
     assert.deepEqual(await hashesOf(pool), hashes);
   } finally {

@@ -160,7 +160,7 @@ test("connecting again keeps what was chosen and registers no webhook twice", as
   const words = shopify("lamps.example", ...tokenFile(simulator.token), "--condition-option", "State");
   const outcome = await run(words, { PUBLIC_URL: "https://returns.example" });
   assert.equal(outcome.code, 0, outcome.stderr);
-  assert.match(outcome.stderr, /"runs" shows how far it is/u);
+  assert.match(outcome.stderr, /"runs" shows the progress/u);
   const [connection] = await connections();
   assert.equal(connection?.settings["familyTagPrefix"], "family:");
   assert.equal(connection?.settings["conditionOption"], "State");
@@ -259,9 +259,9 @@ test("connections shows every source, and disconnect deletes the credentials of 
   const outcome = await run(words);
   assert.equal(
     outcome.stdout,
-    "shopify is disconnected: its credentials are deleted; nothing had been read.\n",
+    "shopify is disconnected: its credentials are deleted; no data had been read.\n",
   );
-  assert.equal((await run(words)).stdout, "shopify is not connected; nothing had been read.\n");
+  assert.equal((await run(words)).stdout, "shopify is not connected; no data had been read.\n");
   const [row] = await list();
   assert.deepEqual([row?.["source"], row?.["status"]], ["shopify", "disconnected"]);
   assert.ok(!(await connections()).some(({ source }) => source === "shopify"));

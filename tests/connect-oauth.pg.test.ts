@@ -119,7 +119,7 @@ test("a shop that is no host of the platform is never redirected to", async () =
   for (const shop of hosts) {
     const response = await oauth.open(oauth.signed("/connect/shopify", { shop, timestamp: timestamp() }));
     assert.equal(response.status, 400, shop);
-    assert.equal(await sentenceOf(response), "Shopify named no shop such as my-store.myshopify.com.");
+    assert.equal(await sentenceOf(response), "Shopify sent no shop name, such as my-store.myshopify.com.");
   }
 });
 

@@ -93,7 +93,7 @@ test("a token connects the shop, its run is asked for, and the next page says wh
   const response = await post(`${SOURCES}/shopify/connect`, fields);
   assert.equal(response.headers.get("location"), `/w/${tenant.shopDomain}${SOURCES}/shopify/progress`);
   const words = await follow(response);
-  assert.match(words, /Shopify is connected to simulated-shop\.myshopify\.com, and is read from now on\./u);
+  assert.match(words, /Shopify is connected to simulated-shop\.myshopify\.com, and is synced from now on\./u);
   assert.match(
     words,
     /PUBLIC_URL is not set, so the shop sends no webhooks: changes are read every 15 minutes/u,
@@ -140,7 +140,7 @@ test("a label source is connected by its key", async () => {
   const words = await follow(
     await post(path, { address: shipStation.url, "secret-apiKey": shipStation.apiKey }),
   );
-  assert.match(words, /ShipStation is connected, and is read from now on\./u);
+  assert.match(words, /ShipStation is connected, and is synced from now on\./u);
   assert.ok(!(await page(path)).text.includes(shipStation.apiKey));
   assert.deepEqual(
     (await connectionsOf(tenant)).map(({ source }) => source),

@@ -58,7 +58,7 @@ async function onDataPage(
 
 const ERASE = { name: "Erase this workspace" };
 
-test("an owner exports everything, has the workspace erased and takes that back, without JavaScript", async (context) => {
+test("an owner exports everything, erases the workspace and cancels that, without JavaScript", async (context) => {
   await onDataPage(context, { width: 1440, colorScheme: "light" }, async (page) => {
     const downloading = page.waitForEvent("download");
     await page.getByRole("button", { name: "Export everything" }).click();
@@ -73,11 +73,11 @@ test("an owner exports everything, has the workspace erased and takes that back,
     assert.equal(await page.getByLabel("Type").inputValue(), "another.example");
     await page.getByLabel("Type").fill(tenant.shopDomain);
     await page.getByRole("button", ERASE).click();
-    await page.getByRole("status").getByText(`Nothing of ${tenant.shopDomain} is served any more.`).waitFor();
+    await page.getByRole("status").getByText(`${tenant.shopDomain} is no longer served.`).waitFor();
 
     await page.goto(`${home}/w/${tenant.shopDomain}`);
-    await page.getByRole("heading", { name: "This workspace is going to be erased" }).waitFor();
-    await page.getByRole("link", { name: "When, and how to take it back" }).click();
+    await page.getByRole("heading", { name: "This workspace will be erased" }).waitFor();
+    await page.getByRole("link", { name: "When, and how to cancel it" }).click();
     await page.getByRole("button", { name: "Keep this workspace" }).click();
     await page.getByRole("status").getByText("everything is served as before").waitFor();
     await page.getByRole("button", ERASE).waitFor();

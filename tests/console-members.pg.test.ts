@@ -123,7 +123,7 @@ test("a recovery is a notice of every owner, and nobody else's", async () => {
   assert.match(told, /A recovery link was created for a member/u);
   assert.ok(told.includes(`/w/${tenant.shopDomain}${MEMBERS}/${id}`));
   const viewer = await actAs(service, tenant, "viewer", "Vic");
-  assert.match((await viewer.get(NOTICES)).text, /No notice yet/u);
+  assert.match((await viewer.get(NOTICES)).text, /No notices yet/u);
 });
 
 test("anyone may leave but the last owner", async () => {

@@ -45,7 +45,7 @@ test("an owner adds a webhook, sees its secret once, tests, rotates, pauses, res
     words,
     /ticket system Signed webhook http:\/\/127\.0\.0\.1:\d+ Receives critical: early warnings/u,
   );
-  assert.match(words, /When at once State Waits for the next alert Last delivery none yet/u);
+  assert.match(words, /When at once State Waiting for the next alert Last delivery none yet/u);
   assert.match(words, /Remove ticket system Alerts are no longer sent to ticket system\. Remove it\?/u);
   assert.doesNotMatch(page, /whsec_|key=secret/u);
   const [id = ""] = idsOf(page);
@@ -57,7 +57,7 @@ test("an owner adds a webhook, sees its secret once, tests, rotates, pauses, res
   assert.equal(receiver.received.at(-1)?.path, "/hook?key=secret");
   const rotated = await owner.post(`${PATH}/rotate`, { endpoint: id, overlap: "24h" });
   assert.match(rotated.text, /whsec_/u);
-  assert.match(wordsOf((await owner.get(PATH)).text), /Signed with the old secret, too until/u);
+  assert.match(wordsOf((await owner.get(PATH)).text), /Also signed with the old secret until/u);
   assert.match((await owner.post(`${PATH}/pause`, { endpoint: id })).done ?? "", /is paused/u);
   assert.match(wordsOf((await owner.get(PATH)).text), /State Paused by a member, since/u);
   assert.match((await owner.get("/settings")).text, /sent to 1 endpoint, 1 of them paused/u);
@@ -68,7 +68,7 @@ test("an owner adds a webhook, sees its secret once, tests, rotates, pauses, res
   await deliverAll(deliveryEnvironment(service, createClock().now));
   assert.match(
     wordsOf((await owner.get(PATH)).text),
-    /1 try failed; next try: .* Last problem The receiver answered 500\./u,
+    /1 attempt failed; next attempt: .* Last problem The receiver answered 500\./u,
   );
   receiver.answer(204);
   assert.match((await owner.post(`${PATH}/remove`, { endpoint: id })).done ?? "", /is removed/u);
@@ -127,7 +127,7 @@ test("the same by command, as JSON too", async () => {
   assert.match(added.secret, /^whsec_/u);
   const id = added.endpoint_id;
   assert.match(await notify("rotate", id), /^whsec_[A-Za-z0-9+/]{43}=$/u);
-  assert.match(await notify("pause", id), /^tickets is paused: /u);
+  assert.match(await notify("pause", id), /^tickets is paused\. /u);
   const [listed] = JSON.parse(await notify("list", "--json")) as Record<string, unknown>[];
   assert.deepEqual([listed?.["pause_reason"], listed?.["digest_hour"]], ["person", 7]);
   assert.equal(listed?.["sealed_secrets"], undefined);

@@ -89,7 +89,7 @@ test("by the approval of a Shopify shop", async (context) => {
       await page.getByLabel("Another address").first().fill(simulator.url);
       await click(page.getByRole("button", { name: "Create link" }));
       await click(page.getByRole("link", { name: "Approve at Shopify" }));
-      await click(page.getByRole("link", { name: "Watch them arrive" }));
+      await click(page.getByRole("link", { name: "View progress" }));
       await watchUntilChart(newcomer);
     },
   );

@@ -81,11 +81,11 @@ test("the effect is shown before it is saved; a save is recorded, and the API fo
   const saved = await admin.post(PATH, { ...DEFAULTS, ...change });
   assert.deepEqual([saved.status, saved.location], [303, PATH]);
   assert.equal(await soldUnits(), 12);
-  assert.match((await admin.get(PATH)).text, /The figures do not follow these rules yet/u);
+  assert.match((await admin.get(PATH)).text, /The figures do not reflect these rules yet/u);
   await applyRules(service.installation.database, tenant.shopKey);
   assert.equal(await soldUnits(), 8);
   const page = (await admin.get(PATH)).text;
-  assert.doesNotMatch(page, /do not follow/u);
+  assert.doesNotMatch(page, /do not reflect/u);
   assert.match(page, /<option value="leave_out"\s+selected=""/u);
   assert.deepEqual(await auditOf(service, tenant), [
     { action: "rules.set", detail: { ...DEFAULTS, ...change }, before: DEFAULTS },
@@ -133,7 +133,7 @@ test("the command shows the rules, says what others would change, and saves them
   assert.equal(await soldUnits(), 8);
   const refused = await run("colour=red", "--yes");
   assert.equal(refused.code, 2);
-  assert.match(refused.stderr, /"colour" is no rule of orders; the rules are exchange_names,/u);
+  assert.match(refused.stderr, /"colour" is not an order rule; the rules are exchange_names,/u);
 });
 
 test("a viewer sees the rules, and neither form nor preview", async () => {

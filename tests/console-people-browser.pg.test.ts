@@ -250,7 +250,7 @@ test("a token is made, copied, given to a client, seen in the list and revoked b
     assert.equal(await page.getByText(token).count(), 0);
     await page.getByLabel("Type its name").fill("clicked");
     await page.getByRole("button", { name: "Revoke token" }).click();
-    await page.getByText("The token clicked is revoked since").waitFor();
+    await page.getByText("The token clicked was revoked at").waitFor();
     assert.equal((await service.call("/api/v1/alerts", { token })).status, 401);
   });
 });

@@ -47,15 +47,15 @@ test("the page says what the plan includes, and what each other one would add", 
   const { status, text } = await viewer.get(PATH);
   assert.equal(status, 200);
   const words = text.replaceAll(/<[^>]*>/gu, " ").replaceAll(/\s+/gu, " ");
-  assert.match(words, /Plan growth API requests 1,000 a day It includes/u);
-  assert.match(words, /programs and AI agents may ask the API rankings show the first 10 SKUs/u);
+  assert.match(words, /Plan growth API requests 1,000 a day Includes/u);
+  assert.match(words, /programs and AI agents can use the API rankings show the first 10 SKUs/u);
   assert.match(
     words,
     /scale 25,000 a day reports can be downloaded as CSV; rankings show every SKU; 24,000 API requests a day nothing/u,
   );
   assert.match(
     words,
-    /starter none nothing programs and AI agents may ask the API; 1,000 API requests a day/u,
+    /starter none nothing programs and AI agents can use the API; 1,000 API requests a day/u,
   );
   assert.match(words, /enterprise without a limit .*; API requests without a limit nothing/u);
   assert.match(words, /An owner of this workspace can request another plan\./u);
@@ -77,7 +77,7 @@ test("an owner asks, asks again, and takes it back; each is in the audit with ho
   assert.match((await viewer.get("/settings")).text, /enterprise is requested/u);
   assert.match(
     (await owner.post(`${PATH}/withdraw`, {})).done ?? "",
-    /^Cancelled the request for the plan enterprise\.$/u,
+    /^Canceled the request for the plan enterprise\.$/u,
   );
   assert.match((await owner.post(`${PATH}/withdraw`, {})).done ?? "", /^There was no plan request\.$/u);
   assert.doesNotMatch((await owner.get(PATH)).text, /was requested/u);
@@ -123,7 +123,7 @@ test("only an owner asks, and only after a recent proof of who they are", async 
   await service.database.query("update console_session set proved_at = now() - interval '11 minutes'");
   const { status, text } = await owner.post(PATH, { plan: "scale", reason: WHY });
   assert.equal(status, 403);
-  assert.match(text, /Confirm that it is you/u);
+  assert.match(text, /Confirm your identity/u);
   assert.match(text, /value="We want the CSV/u);
 });
 

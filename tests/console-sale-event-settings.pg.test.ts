@@ -103,7 +103,7 @@ test("what is refused stands beside the form, which keeps everything that was fi
   }
   const gone = await owner.post(`${PATH}/change`, { ...SPRING, slug: "gone" });
   assert.equal(gone.status, 409);
-  assert.match(gone.text, /There is no sale event gone any more\./u);
+  assert.match(gone.text, /There is no longer a sale event gone\./u);
   const wrong = await owner.post(`${PATH}/change`, { ...SPRING, slug: STORED.slug, ends_on: "2026-03-01" });
   assert.match(wrong.text, /Change Spring/u);
   assert.match(wrong.text, /value="2026-03-01"/u);

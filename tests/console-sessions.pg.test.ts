@@ -88,7 +88,7 @@ test("an expired link and an unknown one are refused", async () => {
   for (const unknown of ["", "x", "A".repeat(43)]) {
     const response = await postForm(service, "/enter", { secret: unknown });
     assert.equal(response.status, 403);
-    assert.match(await response.text(), /This installation does not know this link\./u);
+    assert.match(await response.text(), /This link is not valid\./u);
   }
 });
 

@@ -163,7 +163,7 @@ test("without JavaScript a source is connected, asked for runs and disconnected"
     await form.getByLabel("Token").fill(shop.token);
     await press("Connect Shopify");
     await page.getByText("Waiting to read everything").waitFor();
-    await page.getByText("Webhooks are not registered").or(page.getByText("is read from now on")).waitFor();
+    await page.getByText("Webhooks are not registered").or(page.getByText("is synced from now on")).waitFor();
 
     await service.database.query(
       "update data_source set last_synced_at = now(), status = 'ok' where shop_key = $1 and source = 'shopify'",

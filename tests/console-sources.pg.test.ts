@@ -20,7 +20,7 @@ test("the page of sources says how each is, and what repairs it", async () => {
     ["status = null", /its first run has not ended yet/u],
     [
       "status = 'failed', last_error = 'It <b>answered 503.'",
-      /It <b>answered 503\. It is tried again by itself/u,
+      /It <b>answered 503\. It is retried automatically/u,
     ],
     [
       "status = 'disconnected', last_error = 'It was revoked.'",
@@ -170,7 +170,10 @@ test("progress shows where a run is, why it waits, and at its end what came of i
     [tenant.shopKey],
   );
   const waiting = (await page(at)).text;
-  assert.match(wordsOf(waiting), /The last try failed: It answered 503\. The next one begins at 1 Jul 2126/u);
+  assert.match(
+    wordsOf(waiting),
+    /The last attempt failed: It answered 503\. The next one starts at 1 Jul 2126/u,
+  );
   assert.match(waiting, /data-progress="running"/u);
   await service.database.query("delete from sync_request where shop_key = $1", [tenant.shopKey]);
   await service.database.query(
@@ -202,7 +205,7 @@ test("viewers see no page of sources and do nothing to them, and a connection ta
   for (const path of ["connect", "link", "disconnect"]) {
     const response = await post(`${SOURCES}/shopify/${path}`, { typed: "shopify" });
     assert.equal(response.status, 403);
-    assert.match(await response.text(), /Confirm that it is you/u);
+    assert.match(await response.text(), /Confirm your identity/u);
   }
   await service.database.query(
     `update workspace_member set role = 'viewer' where user_id = (select user_id from console_user where name = $1)`,

@@ -256,15 +256,12 @@ test("rotation links both tokens, shows whether the old one is still used, and i
     ["request_key", requestKey()],
   ]);
   assert.equal(other.status, 409);
-  assert.match(await other.text(), new RegExp(`is replaced by ${newId} already`, "u"));
+  assert.match(await other.text(), new RegExp(`has already been replaced by ${newId}`, "u"));
   assert.match(
     await pages.read(`${TOKENS}/${oldId}`),
     new RegExp(`tokens/${newId}"[\\s\\S]*not used since then`, "u"),
   );
-  assert.match(
-    await pages.read(`${TOKENS}/${newId}`),
-    new RegExp(`It replaces[\\s\\S]*tokens/${oldId}"`, "u"),
-  );
+  assert.match(await pages.read(`${TOKENS}/${newId}`), new RegExp(`Replaces[\\s\\S]*tokens/${oldId}"`, "u"));
   await service.database.query("update api_token set last_used_at = now() where token_id = $1", [oldId]);
   assert.match(await pages.read(`${TOKENS}/${oldId}`), /still used since then/u);
   const events = await auditOf(newId);
@@ -290,11 +287,11 @@ test("revoking asks for the name, and moves the token behind the ended ones", as
   const { tokenId } = await pages.make("to be ended");
   const wrong = await pages.post(`${TOKENS}/${tokenId}/revoke`, [["typed_name", "To be ended"]]);
   assert.equal(wrong.status, 400);
-  assert.match(await wrong.text(), /The name is not that of this token/u);
+  assert.match(await wrong.text(), /This is not the token’s name/u);
   const ended = await pages.post(`${TOKENS}/${tokenId}/revoke`, [["typed_name", "to be ended"]]);
   assert.equal(ended.status, 303);
   const page = await pages.read(TOKENS);
-  assert.ok(page.indexOf(">to be ended</a>") > page.indexOf("<summary>Tokens that have ended"));
+  assert.ok(page.indexOf(">to be ended</a>") > page.indexOf("<summary>Expired and revoked tokens"));
   assert.doesNotMatch(await pages.read(`${TOKENS}/${tokenId}`), /<button>Revoke/u);
   assert.deepEqual(
     (await auditOf(tokenId)).map(({ action, before: earlier }) => [action, earlier?.["name"] ?? null]),

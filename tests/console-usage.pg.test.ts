@@ -25,11 +25,11 @@ test("the usage page shows today against the quota, 30 days, each way to add the
   const plain = text.replaceAll(/<[^>]+>/gu, " ").replaceAll(/\s+/gu, " ");
   assert.match(plain, /Used 900 of 1,000 requests/u);
   assert.match(plain, /Left 100/u);
-  assert.match(plain, /Starts from zero at \d+ \w{3} \d{4}, 00:00 UTC/u);
+  assert.match(plain, /Resets at \d+ \w{3} \d{4}, 00:00 UTC/u);
   assert.match(plain, /Forecast/u);
   assert.match(
     plain,
-    /lack 7 of the counted requests: they are up to 10 seconds behind, and a server that is cut off/u,
+    /lack 7 of the counted requests: they are up to 10 seconds behind, and a server that is killed/u,
   );
   assert.match(plain, /reporting rta_live_\w+… 898 5/u);
   assert.match(plain, /\/api\/v1\/summary 800 0/u);

@@ -85,7 +85,7 @@ test("others make no workspace, and learn who does", async () => {
   assert.doesNotMatch((await get("/w", cookie)).text, /New workspace/u);
   assert.match((await get("/w", operator)).text, /href="\/welcome"/u);
   const { text } = await get("/welcome", cookie);
-  assert.match(wordsOf(text), /Whoever runs this installation makes one/u);
+  assert.match(wordsOf(text), /The operator of this service can create one/u);
   assert.doesNotMatch(text, /action="\/welcome"/u);
   const sent = { domain: "two.example", currency: "EUR" };
   const refused = await postForm(service, "/welcome", sent, { cookie });
@@ -141,7 +141,7 @@ test("a workspace that is not ready leads to what makes it so, those who may", a
     const [, article = ""] = text.split("<article");
     for (const path of paths) assert.ok(article.includes(at(tenant, path)), `${readiness}: ${path}`);
     const viewer = (await page("viewer")).text;
-    assert.match(viewer, /An admin or an owner of this workspace can see to it/u);
+    assert.match(viewer, /An admin or an owner of this workspace can fix this/u);
     assert.ok(!viewer.slice(viewer.indexOf("<article")).includes("/settings/"));
   }
 });

@@ -106,7 +106,7 @@ test("serving stops at once on every server, and taking it back restores everyth
   for (const { path } of PAGES) {
     const page = await getPage(service, cookie, tenant, path);
     assert.equal(page.status, 409, path);
-    assert.match(page.text, /going to be erased/u);
+    assert.match(page.text, /will be erased/u);
     assert.ok(page.text.includes(`href="/w/${tenant.shopDomain}/settings/data"`));
   }
   const file = await getPage(
@@ -119,7 +119,7 @@ test("serving stops at once on every server, and taking it back restores everyth
   for (const { path } of SETTINGS.filter((each) => !each.path.includes(":"))) {
     const page = await getPage(service, cookie, tenant, path);
     assert.equal(page.status, 200, path);
-    assert.match(page.text, /class="banner warn">\s*This workspace is erased after/u, path);
+    assert.match(page.text, /class="banner warn">\s*This workspace will be erased after/u, path);
   }
 
   assert.equal((await post(cookie, tenant, "/settings/data/keep")).status, 303);
@@ -136,7 +136,7 @@ test("serving stops at once on every server, and taking it back restores everyth
   });
 });
 
-test("the domain has to be typed, and an owner has to have proved who they are", async () => {
+test("the domain has to be typed, and an owner has to have confirmed their identity", async () => {
   const { tenant, cookie } = await ownedTenant();
   const wrong = await post(cookie, tenant, "/settings/data/erase", { domain: "other.<b>example" });
   assert.equal(wrong.status, 400);
@@ -174,9 +174,9 @@ test("asked for twice or taken back twice is refused with one sentence", async (
   const request = { typed: ` ${tenant.shopDomain.toUpperCase()} `, now };
   const { result } = await erase(tenant, request);
   assert.equal(result.erase_after.toISOString(), "2026-11-29T12:00:00.000Z");
-  await assert.rejects(erase(tenant, request), /is already going to be erased\./u);
+  await assert.rejects(erase(tenant, request), / has already been requested\./u);
   await keep(tenant);
-  await assert.rejects(keep(tenant), /there is nothing to take back\./u);
+  await assert.rejects(keep(tenant), /there is nothing to cancel\./u);
   const { rows } = await service.database.query(
     `select is_of_installation, action, before, detail from (
        select false as is_of_installation, happened_at, action, before, detail from audit_event
@@ -270,7 +270,7 @@ test("upkeep erases it when its time has come, not before, and leaves the instal
     detail: { shop_domain: tenant.shopDomain },
   });
   const late = runAction(keepWorkspace, operatorOf(database, workspace), textInput({}));
-  await assert.rejects(late, /nothing to take back/u);
+  await assert.rejects(late, /nothing to cancel/u);
 });
 
 test("an erasure that is cut off leaves all of the workspace, and the next upkeep erases it", async () => {

@@ -49,7 +49,7 @@ const plain = (markup: string): string => markup.replaceAll(/<[^>]+>/gu, " ").re
 test("the pages of usage, the audit and a source say how far back they reach", async () => {
   const owner = await actAs(service, await createTenant(service.database));
   const textOf = async (path: string): Promise<string> => plain((await owner.get(path)).text);
-  assert.match(await textOf("/settings/usage"), /All of it is kept for 60 days\./u);
+  assert.match(await textOf("/settings/usage"), /All counts are kept for 60 days\./u);
   assert.match(await textOf("/settings/audit"), /Entries are kept for 100 days\./u);
   assert.match(
     await textOf("/settings/sources/shopify"),

@@ -69,7 +69,7 @@ test("who dismisses the device's question has not used the link up", async (cont
     const { page, authenticator } = device;
     await authenticator.verify(false);
     await page.goto(await passkeyLink(place, "Hesitant"));
-    const button = page.getByRole("button", { name: "Make a passkey and sign in" });
+    const button = page.getByRole("button", { name: "Create passkey and sign in" });
     await button.click();
     await page.getByRole("alert").filter({ hasText: "Nothing was done" }).waitFor();
     assert.equal(await unusedLinks("Hesitant"), 1);
@@ -78,10 +78,7 @@ test("who dismisses the device's question has not used the link up", async (cont
     await page.waitForURL(`${HOME}/w`);
     assert.equal(await unusedLinks("Hesitant"), 0);
     const again = await postFrom(device, "/enter/options", { secret: "A".repeat(43) });
-    assert.deepEqual(
-      [again.status, JSON.parse(again.text)],
-      [403, { message: "This installation does not know this link." }],
-    );
+    assert.deepEqual([again.status, JSON.parse(again.text)], [403, { message: "This link is not valid." }]);
   });
 });
 
@@ -89,10 +86,10 @@ test("a second device gets a passkey by another link, and both sign in", async (
   await place.withDevice(context, async (first) => {
     await enrol(first, await passkeyLink(place, "Two devices"));
     await first.page.goto(await passkeyLink(place, "Two devices"));
-    await first.page.getByRole("button", { name: "Make a passkey and sign in" }).click();
+    await first.page.getByRole("button", { name: "Create passkey and sign in" }).click();
     await first.page
       .getByRole("alert")
-      .filter({ hasText: "has a passkey for your account already" })
+      .filter({ hasText: "already has a passkey for your account" })
       .waitFor();
     await place.withDevice(context, async (second) => {
       await enrol(second, await passkeyLink(place, "Two devices"));
@@ -117,7 +114,7 @@ test("after a lost device a recovery link ends its passkey and its sign-in", asy
     await lost.page.goto(`${HOME}/w`);
     assert.equal(lost.page.url(), `${HOME}/sign-in`);
     await lost.page.getByRole("button", { name: "Sign in with a passkey" }).click();
-    await lost.page.getByText("This installation does not know this passkey.").waitFor();
+    await lost.page.getByText("This passkey is not registered here.").waitFor();
     // The device that has the old one makes a new one, too.
     await enrol(lost, await passkeyLink(place, "Lost", { isRecovery: true }));
   });
@@ -154,7 +151,7 @@ test("an answer that was given to another origin is refused, also one below ours
     await page.goto(`${HOME}/sign-in`);
     const refused = await postFrom(device, "/sign-in", { credential });
     assert.equal(refused.status, 403);
-    assert.match(refused.text, /made for another address/u);
+    assert.match(refused.text, /created for another address/u);
     assert.deepEqual(await refusals("Phished"), ["rejected"]);
   });
 });
@@ -168,7 +165,7 @@ test("without fingerprint, face or PIN a passkey signs nobody in", async (contex
     const credential = await sign(device, options);
     const refused = await postFrom(device, "/sign-in", { credential });
     assert.equal(refused.status, 403);
-    assert.match(refused.text, /did not ask for a fingerprint/u);
+    assert.match(refused.text, /must ask for a fingerprint/u);
     assert.deepEqual(await refusals("Unverified"), ["unverified"]);
   });
 });

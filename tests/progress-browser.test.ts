@@ -97,7 +97,7 @@ async function watch(
 test("with script the counts change in place, over an answer that fails, and the end leads on", async (context) => {
   states = [WAITING, null, READING, { ...READING, done: 2400 }, { ...ENDED, nextHref: "/next" }];
   await watch(context, { javaScriptEnabled: true }, async (page) => {
-    await page.getByText("It waits for its turn").waitFor();
+    await page.getByText("Waiting to start").waitFor();
     assert.deepEqual(await axeViolations(page), []);
     await page.getByRole("link", { name: "A link" }).focus();
     await page.getByText("1,200 of 5,000").waitFor();

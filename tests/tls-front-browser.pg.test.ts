@@ -93,7 +93,7 @@ for (const name of ["nginx", "caddy"] as const) {
       await place.withDevice(context, async (device) => {
         const { shopDomain } = tenant;
         await device.page.goto(await passkeyLink(place, `Sender by ${name}`, { shopDomain }));
-        await device.page.getByRole("button", { name: "Make a passkey and sign in" }).click();
+        await device.page.getByRole("button", { name: "Create passkey and sign in" }).click();
         await device.page.waitForURL(`${HOME}/w/${shopDomain}`);
         await signInAgain(device);
         await device.page.waitForURL(`${HOME}/w/${shopDomain}`);

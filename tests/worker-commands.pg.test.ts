@@ -118,7 +118,7 @@ test("sync --wait ends with 1 and the reason when the run fails, and doctor tell
   assert.match(
     examined.stdout,
     new RegExp(
-      `^${domain}: shopify is disconnected \\(The source refuses the token: connect it again\\); it waits`,
+      `^${domain}: shopify is disconnected \\(The source refuses the token: connect it again\\); it must be`,
       "mu",
     ),
   );
@@ -132,7 +132,7 @@ test("sync --cancel-backfill takes back a backfill that keeps failing, where som
   assert.deepEqual([early.code, early.stdout], [1, ""]);
   assert.match(
     early.stderr,
-    /^Nothing of shopify was read yet: it begins with a backfill, or is disconnected\.$/mu,
+    /^Nothing has been read from shopify yet: its first sync is a backfill, or it is disconnected\.$/mu,
   );
   // Longer than the command waits between its looks, so that it sees each failed try.
   await withWorker({ ...options(), firstRetryMs: 2500 }, async () => {

@@ -102,7 +102,7 @@ export type Action<
   usesKeys?: true;
   /** What a person is asked before it begins; null = nothing. */
   confirm?(input: InputOf<Inputs>, caller: Asked): string | null;
-  /** What comes before the transaction, such as asking a source: it holds nothing, and writes nothing that has to be taken back. */
+  /** What comes before the transaction, such as asking a source: it holds no lock, and writes nothing that would have to be undone. */
   prepare?(caller: By, input: InputOf<Inputs>): Promise<Prepared>;
   run(context: ActionContext<By>, input: InputOf<Inputs>, prepared: Prepared): Promise<Done<Result>>;
   /** What follows once the transaction is committed. */
@@ -159,7 +159,7 @@ export type List<Row extends object = object, By extends ActionCaller = Workspac
   about: string;
   /** In the words of the table of rights, such as "Read the list of tokens". */
   past: string;
-  /** By heading, what stands in a column; --json prints the rows. */
+  /** By heading, the value of a column; --json prints the rows. */
   columns: Readonly<Record<string, (row: Row) => Cell>>;
   rows(caller: By): Promise<Row[]>;
 };

@@ -9,13 +9,13 @@ export type Actor = {
   origin: string | null;
   /** Their role in the workspace; "operator" = of the whole installation; "person" = in no workspace: on their own account. */
   standing: Role | "operator" | "person";
-  /** They proved within the last ten minutes who they are. */
+  /** They confirmed their identity within the last ten minutes. */
   isFresh: boolean;
   /** Of whom and by what they are signed in; null = a command, or a merchant at the store platform. */
   session: { userId: string; sessionHash: Buffer } | null;
 };
 
-/** Whoever can run a command on this installation: nothing below is out of their reach anyway. */
+/** Anyone who can run a command on this installation: they have access to everything anyway. */
 export const OPERATOR: Actor = {
   name: "operator",
   origin: systemUser(),

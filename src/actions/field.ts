@@ -150,7 +150,7 @@ export function textList(label: string): Field<readonly string[]> {
   return { label, kind: "hidden", only: "form", read: (_subject, given) => given };
 }
 
-/** The bytes that are sent in place of a form; other fields of the action stand in the path. */
+/** The bytes that are sent instead of a form; the path holds the action's other fields. */
 export function bodyBytes(label: string): Field<Buffer> {
   return { label, kind: "bytes", only: "form", read: (_subject, _texts, _now, body) => body };
 }

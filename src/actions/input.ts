@@ -45,7 +45,7 @@ export function readChoices<Choice extends string>(
   const unknown = given.find((item) => !choices.some((choice) => choice === item));
   if (unknown === undefined) return choices.filter((choice) => given.includes(choice));
   throw invalid(
-    `${name} must be a comma-separated list of ${choices.join(", ")}; ${quoted(unknown)} is none.`,
+    `${name} must be a comma-separated list of ${choices.join(", ")}; ${quoted(unknown)} is not one of them.`,
   );
 }
 

@@ -27,10 +27,10 @@ export const readFigures: NamedRight = {
 };
 export const readSettings: NamedRight = { name: "settings.read", past: "Read settings", least: "viewer" };
 export const readSources: NamedRight = { name: "sources.read", past: "Read the sources", least: "admin" };
-export const readAudit: NamedRight = { name: "audit.read", past: "Read the audit", least: "admin" };
+export const readAudit: NamedRight = { name: "audit.read", past: "Read the audit log", least: "admin" };
 export const readAuditOfAll: NamedRight = {
   name: "audit.read_all",
-  past: "Read the audit of every workspace",
+  past: "Read the audit log of every workspace",
   least: "operator",
   hasNoWorkspace: true,
 };
@@ -53,9 +53,6 @@ export function requireRight(actor: Actor, right: Right): void {
     throw new Refusal("forbidden", sentence);
   }
   if (proof && !actor.isFresh) {
-    throw new Refusal(
-      "unproved",
-      "Confirm that it is you: this needs a sign-in within the last ten minutes.",
-    );
+    throw new Refusal("unproved", "Confirm your identity: this needs a sign-in within the last ten minutes.");
   }
 }

@@ -21,7 +21,7 @@ export type Sender = {
 /** The actor as they are at this moment, and the members of the workspace; [] unless the right `holdsMembers`. */
 export type HeldRights = { actor: Actor; members: readonly WorkspaceMemberRow[] };
 
-/** Who sent a request has been signed out since ("signed_out"), or is no member of the workspace any more ("not_found"). */
+/** The sender of a request has since been signed out ("signed_out"), or is no longer a member of the workspace ("not_found"). */
 export class SenderGone extends Error {
   readonly reason: "signed_out" | "not_found";
 

@@ -136,7 +136,7 @@ export function callerOf({
   };
 }
 
-/** Where the console is for whoever gets a link from a command. Throws a `Refusal` when it is off. */
+/** The address of the console for links that a command prints. Throws a `Refusal` when it is off. */
 function consoleOrigin({ config, installation }: CommandSession): string {
   if (!config.hasConsole) throw impossible("The console is off: CONSOLE is set to off.");
   // The running service may have picked a free port.
@@ -180,7 +180,7 @@ function readSettings(action: string, settings: readonly string[], typed: unknow
   const unknown = [...assigned.keys()].find((name) => !settings.includes(name));
   if (unknown === undefined) return assigned;
   const noun = action.slice(0, action.lastIndexOf("."));
-  throw invalid(`${quoted(unknown)} is no setting of a ${noun}; its settings are ${settings.join(", ")}.`);
+  throw invalid(`${quoted(unknown)} is not a setting of a ${noun}; its settings are ${settings.join(", ")}.`);
 }
 
 /** What was typed: words by their place, then settings and commander's options by name, or what a file of theirs holds. */

@@ -18,7 +18,7 @@ export const AUDIT: CommandSpec = {
     "--workspace <domain>": "only of this workspace",
     "--since <when>": "only from this day or moment on, in UTC",
   },
-  otherOptions: [new Option("--limit <number>", "how many").default("50")],
+  otherOptions: [new Option("--limit <number>", "how many to show").default("50")],
   examples: [
     "./returns audit --workspace shop.example",
     "./returns audit --since 2026-11-01 --limit 1000 --json",
@@ -36,7 +36,7 @@ export const AUDIT: CommandSpec = {
     const kept = keptAuditText(config);
     if (kept !== null && actions.length < limit) terminal.hint(kept);
     if (actions.length === 0) {
-      terminal.print([], "Nothing was done.\n");
+      terminal.print([], "No actions are recorded.\n");
       return;
     }
     terminal.printTable(actions, auditList.columns);

@@ -142,12 +142,12 @@ test("verify reads all of a backup without a database, and says whether the secr
   const right = await verify(TEST_SECRET);
   assert.match(
     right.stdout,
-    /^The backup is whole: [\d,]+ rows of \d+ tables \([\d.]+ MB\), as of \S+Z, by version \S+\.\n$/u,
+    /^The backup is complete: [\d,]+ rows of \d+ tables \([\d.]+ MB\), as of \S+Z, by version \S+\.\n$/u,
   );
   assert.equal(right.stderr, "");
   assert.match(
     (await verify("another secret of at least 32 characters")).stderr,
-    /^It does not open with the secret/u,
+    /^The secret that is set here does not open it/u,
   );
   const file = join(folder, "order_document.copy.zst");
   await writeFile(file, (await readFile(file)).fill(0, 8));

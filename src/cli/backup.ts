@@ -57,12 +57,12 @@ async function verify(context: CommandContext, command: Command, given: string):
     terminal.showStatus("");
     terminal.print(
       verified,
-      `The backup is whole: ${rowsText(verified)} (${sizeText(verified)}), as of ${madeAt}, by version ${version}.\n`,
+      `The backup is complete: ${rowsText(verified)} (${sizeText(verified)}), as of ${madeAt}, by version ${version}.\n`,
     );
     if (opens === false)
-      terminal.hint("It does not open with the secret that is set here, which was not valid in it.");
+      terminal.hint("The secret that is set here does not open it: it was not valid in it.");
     else if (opens === null && !hasSecret)
-      terminal.hint("No secret is set here: whether it opens with yours was not checked.");
+      terminal.hint("No secret is set here, so it was not checked whether yours opens it.");
   } finally {
     terminal.showStatus("");
     interruption.end();

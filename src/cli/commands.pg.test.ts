@@ -85,7 +85,7 @@ test("a workspace is deleted with --yes, and without somebody to ask not otherwi
     [
       2,
       "",
-      "All data, tokens, connections and history of leaving.example are deleted for good. Delete it? " +
+      "All data, tokens, connections and history of leaving.example are permanently deleted. Delete it? " +
         "There is no terminal to ask on: add --yes to confirm.\n",
     ],
   );
@@ -135,13 +135,17 @@ test("mistakes end with 2, what cannot be done with 1, each in one sentence", as
     [
       "workspace set --workspace shop.example colour=red",
       2,
-      /^"colour" is no setting of a workspace; its settings are plan, .+, visible_card_size\.\n$/u,
+      /^"colour" is not a setting of a workspace; its settings are plan, .+, visible_card_size\.\n$/u,
     ],
-    ["plan set tiny colour=red", 2, /^"colour" is no setting of a plan; .+ daily_quota, entitlements\.\n$/u],
+    [
+      "plan set tiny colour=red",
+      2,
+      /^"colour" is not a setting of a plan; .+ daily_quota, entitlements\.\n$/u,
+    ],
     [
       "token revoke nope --workspace shop.example",
       2,
-      /^Requests with the token nope fail from now on\. Revoke it\? There is no terminal to ask on: add --yes to confirm\.\n$/u,
+      /^Requests with the token nope will fail\. Revoke it\? There is no terminal to ask on: add --yes to confirm\.\n$/u,
     ],
     ["workspace show --workspace none.example", 1, /^There is no workspace for .+\.\n$/u],
     [

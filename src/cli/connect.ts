@@ -99,7 +99,7 @@ async function connectWithKey(
   const { notes, ...fields } = result;
   terminal.printFields(fields, result);
   for (const note of notes) terminal.hint(note);
-  terminal.hint('The worker reads it now, as part of "serve" or as "worker"; "runs" shows how far it is.');
+  terminal.hint('A worker syncs it now, in "serve" or as "worker"; "runs" shows the progress.');
 }
 
 async function printLink(

@@ -29,7 +29,7 @@ export function addDemoCommand(program: Command, context: CommandContext): void 
     .command("demo")
     .description("Create the demo workspace, or fill it again: two years of a generated store.")
     .option("--today <day>", "the store's two years end before this day, YYYY-MM-DD (default: today)")
-    .option("--seed <number>", "another number makes another store")
+    .option("--seed <number>", "a different number generates a different store")
     .option("--keep-folder <folder>", "keep the generated import folder here")
     .option("--write-folder <folder>", "only write the import folder; nothing is imported")
     .addHelpText(

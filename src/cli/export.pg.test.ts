@@ -169,9 +169,9 @@ test("erase asks before it stops serving, keep takes it back, and show tells", a
   assert.match(String(shown["erase_after"]), /^\d{4}-\d\d-\d\dT/u);
   await withFolder(FILES, async (folder) => {
     const { code, stderr } = await runCommand(["import", folder, "--workspace", DOMAIN], environment);
-    assert.deepEqual([code, stderr], [1, `${DOMAIN} is going to be erased: take that back first.\n`]);
+    assert.deepEqual([code, stderr], [1, `${DOMAIN} is going to be erased: cancel the erasure first.\n`]);
   });
   await run(["workspace", "keep", DOMAIN]);
   const again = await runCommand(["workspace", "keep", DOMAIN], environment);
-  assert.equal(again.stderr, `${DOMAIN} is not going to be erased: there is nothing to take back.\n`);
+  assert.equal(again.stderr, `${DOMAIN} is not going to be erased: there is nothing to cancel.\n`);
 });

@@ -12,7 +12,7 @@ const SHOWN_ROWS = 20;
 
 export const IMPORT: CommandSpec = {
   name: "import",
-  summary: "Import a folder of CSV files; the same folder twice changes nothing.",
+  summary: "Import a folder of CSV files; importing it twice changes nothing.",
   arguments: { "<folder>": "the folder, as docs/import-format.md describes it" },
   forWorkspace: true,
   options: {

@@ -103,7 +103,7 @@ test("without a terminal nobody is acted on by name: a member may have chosen it
   assert.equal(several.code, 1);
   assert.match(
     several.stderr,
-    /^Several people are called "Operator": take the id of one\.\n(?: {2}"Operator" is .*\n){2}$/u,
+    /^Several people are called "Operator": use the id of one\.\n(?: {2}"Operator" is .*\n){2}$/u,
   );
 });
 

@@ -26,7 +26,7 @@ export const MEMBER: CommandGroup = {
       summary: addMember.about,
       arguments: PERSON,
       required: { "--role <role>": addMember.input.role.hint ?? "" },
-      options: { "--new": "invite a new person, whoever else has that name" },
+      options: { "--new": "invite a new person, even if somebody else has that name" },
       forWorkspace: true,
       run: async (
         session: CommandSession,

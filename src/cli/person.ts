@@ -22,7 +22,7 @@ type Among = {
 export async function personMeant(
   session: CommandSession,
   named: string,
-  { isMeant = () => true, question = "Do you mean them?" }: Among = {},
+  { isMeant = () => true, question = "Is this the right person?" }: Among = {},
 ): Promise<FoundPerson | null> {
   const { terminal, interruption } = session;
   const found = (await findByIdOrName(callerOf(session), named)).filter(isMeant);
@@ -30,7 +30,7 @@ export async function personMeant(
   if (person === undefined || person.user_id === named.trim().toLowerCase()) return person ?? null;
   if (others.length > 0) {
     const list = found.map((each) => `\n  ${described(each)}`).join("");
-    throw impossible(`Several people are called ${quoted(person.name)}: take the id of one.${list}`);
+    throw impossible(`Several people are called ${quoted(person.name)}: use the id of one.${list}`);
   }
   const asked = `${described(person)}. ${question}`;
   await terminal.confirm(asked, interruption.signal, "name the person by their id");

@@ -54,7 +54,7 @@ function addEndpoint(group: Command, context: CommandContext, endpoint: Endpoint
     .description(`${endpoint.summary} (${endpoint.scope}).`)
     .option(
       "--url <address>",
-      `where the service lies (default: ${COMMAND_OPTIONS.url.name} or ${COMMAND_OPTIONS.url.fallback})`,
+      `address of the service (default: ${COMMAND_OPTIONS.url.name} or ${COMMAND_OPTIONS.url.fallback})`,
     )
     .option("--allow-plain-http", "send the token unencrypted to another machine")
     .option("--token-file <file>", `file that holds the token (default: ${COMMAND_OPTIONS.token.name})`)

@@ -15,7 +15,7 @@ export const RUNS: CommandSpec = {
   name: "runs",
   summary: "Show the runs of connected sources, newest first.",
   options: { "--workspace <domain>": "only of this workspace", "--source <name>": "only of this source" },
-  otherOptions: [new Option("--limit <number>", "how many").default("20")],
+  otherOptions: [new Option("--limit <number>", "how many to show").default("20")],
   examples: ["./returns runs", "./returns runs --workspace shop.example --source shopify --limit 5 --json"],
   run: async ({ config, database, terminal }: CommandSession, filter: RunFilter) => {
     const runs = await showRuns(database, filter);

@@ -23,7 +23,7 @@ export const SERVE: CommandSpec = {
   options: {
     "--no-migrate": "refuse to start on a schema that is behind, instead of bringing it up to date",
     "--no-worker": "only serve; connected sources are kept up to date by ./returns worker",
-    "--no-demo": "do not make a demo workspace on the first start of the embedded database",
+    "--no-demo": "do not create a demo workspace on the first start of the embedded database",
   },
   examples: ["./returns serve", "PORT=9000 LOG_LEVEL=warn ./returns serve --no-demo"],
   run: serve,

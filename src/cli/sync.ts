@@ -16,9 +16,9 @@ export const SYNC: CommandSpec = {
   arguments: { "<source>": "shopify, shipstation or loop" },
   forWorkspace: true,
   options: {
-    "--backfill": "read everything there is, instead of what has changed",
-    "--cancel-backfill": "cancel a backfill that was asked for, and read only what has changed",
-    "--wait": "show how it goes, and end when it has ended; joins a backfill that is under way",
+    "--backfill": "read everything, not only what has changed",
+    "--cancel-backfill": "cancel a requested backfill, and read only what has changed",
+    "--wait": "show the progress and exit when the run has finished; joins a running backfill",
   },
   examples: [
     "./returns sync shopify --workspace shop.example",
@@ -32,7 +32,7 @@ async function sync(session: CommandSession, source: string, options: SyncOption
   const caller = { database, keys, workspace, actor: OPERATOR, now: new Date() };
   if (options.cancelBackfill === true) {
     if (options.backfill === true || options.wait === true) {
-      throw invalid("--cancel-backfill asks for no run: leave out --backfill and --wait.");
+      throw invalid("--cancel-backfill requests no run: leave out --backfill and --wait.");
     }
     const canceled = await runAction(cancelBackfill, caller, textInput({ source }));
     terminal.printFields(canceled.result);

@@ -94,7 +94,7 @@ test("on a terminal a name is enough for whoever confirms who that is", async ()
     const child = startOnTerminal("user disable bea");
     child.stdin.write(`${answer}\n`);
     const shown = withoutColors(await text(child.stdout)).replaceAll(/\s+/gu, " ");
-    assert.match(shown, /"Bea" is [0-9a-f-]{36}; member of no workspace\. Do you mean them\?/u);
+    assert.match(shown, /"Bea" is [0-9a-f-]{36}; member of no workspace\. Is this the right person\?/u);
     assert.equal(shown.includes("Bea is now disabled."), isDisabled, shown);
     assert.equal(shown.includes("Nothing was changed."), !isDisabled, shown);
   }

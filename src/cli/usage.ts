@@ -5,7 +5,7 @@ import type { CommandSession, CommandSpec } from "./command.ts";
 
 export const USAGE: CommandSpec = {
   name: "usage",
-  summary: "Show what a workspace asked of the API: today, by day, token, endpoint and surface, refusals.",
+  summary: "Show a workspace's use of the API: today, by day, token, endpoint and surface, with refusals.",
   forWorkspace: true,
   options: { "--days <number>": "how many UTC days, today included, up to KEEP_USAGE_DAYS (default: 30)" },
   examples: ["./returns usage --workspace shop.example --days 7"],
@@ -71,5 +71,5 @@ function differenceText({ by_day: days }: Usage): string {
   const missing = days.reduce((sum, day) => sum + Math.max(0, day.missing_requests), 0);
   return missing === 0
     ? "Days are exact; the rest is up to 10 seconds behind."
-    : `The details lack ${missing} requests of the totals: they are up to 10 seconds behind, and a server that is killed loses as much.`;
+    : `The details lack ${missing} requests of the totals: they are up to 10 seconds behind, and a server that is killed loses up to that much.`;
 }

@@ -161,7 +161,7 @@ test("the last operator stays, and so does a name of the workspace; nobody is fo
     [["disable", operator], /"operator" is the last operator: make somebody else one first\./u],
     [["rename", await idOf("Joan"), "grace"], /Somebody in shop-\d+\.example is called "grace" already\./u],
     [["enable", "Nobody"], /Nobody here is called "Nobody"\./u],
-    [["enable", "00000000-0000-4000-8000-000000000000"], /There is nobody with the id/u],
+    [["enable", "00000000-0000-4000-8000-000000000000"], /No person has the id /u],
   ] as const) {
     const { code, stderr } = await user(...words);
     assert.equal(code, 1);

@@ -102,9 +102,9 @@ function hintText({ address, demo, requests, tokenFile, hasWorkspace, hasLink }:
   }
   if (hasWorkspace) return "";
   const first = hasLink
-    ? "the link leads to a page that makes one of your own"
-    : '"./returns workspace create" makes one';
-  return `\nThere is no workspace yet: ${first}, "./returns demo" one to try.\n`;
+    ? "the link leads to a page that creates one"
+    : '"./returns workspace create" creates one';
+  return `\nThere is no workspace yet: ${first}, and "./returns demo" creates one to try.\n`;
 }
 
 function indent(text: string): string {

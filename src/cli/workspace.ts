@@ -30,7 +30,7 @@ function previewText({ startMonth, endMonth, now, saved, isWhole }: RulesPreview
     const leftOut = Object.values(leftOutOrders).reduce((sum, orders) => sum + orders, 0);
     return `a return rate of ${returnRate}, ${returnedUnits} of ${soldUnits} units, ${leftOut} orders left out`;
   };
-  const part = isWhole ? "" : " (of the first 20,000 orders that the rules concern)";
+  const part = isWhole ? "" : " (of the first 20,000 affected orders)";
   return `${startMonth} to ${endMonth} have ${side(now)}; with these rules${part} ${side(saved)}.`;
 }
 
@@ -42,7 +42,7 @@ async function rules(session: CommandSession, words: string[]): Promise<void> {
   if (assigned.size === 0) return terminal.printFields(writtenRules(saved));
   const unknown = [...assigned.keys()].find((name) => !Object.hasOwn(setRules.input, name));
   if (unknown !== undefined) {
-    throw invalid(`${quoted(unknown)} is no rule of orders; the rules are ${RULE_NAMES.join(", ")}.`);
+    throw invalid(`${quoted(unknown)} is not an order rule; the rules are ${RULE_NAMES.join(", ")}.`);
   }
   const given = {
     texts: (name: string) => [assigned.get(name) ?? []].flat(),

@@ -77,7 +77,7 @@ type FormLook = {
   path: string;
   /** "quiet": one of many, such as a row's; "danger": it takes something away. */
   look?: "quiet" | "danger";
-  /** What stands in a field until somebody changes it; a field that is `kept` is sent unseen. */
+  /** The initial value of a field; a field that is `kept` is sent hidden. */
   values?: Readonly<Record<string, string>>;
   kept?: PageParameters;
   /** Fields that the page draws itself, by name. */
@@ -90,7 +90,7 @@ type FormLook = {
   question?: string | null;
 };
 
-/** The form of an action, with why it was refused; null for whoever may not do it, unless it was refused just now. */
+/** The form of an action, with why it was refused; null for members without the right, unless it was refused just now. */
 export function formFor(call: PageCall, action: AnyAction, form: FormLook): Html | null {
   const why = refusal(call, action.name);
   if (form.isOffered === false || !mayDo(call.role, action)) return why;

@@ -5,7 +5,7 @@ const STYLE_FILES = ["tokens.css", "console.css", "forms.css", "pages.css", "cha
 /** Of the pages of workspaces, joined into one module, so that a first visit needs one request less: no name twice. */
 const PAGE_SCRIPT_FILES = ["readout.js", "copy.js", "progress.js", "upload.js"];
 
-/** Of the ways in and of one's own account. */
+/** Of the sign-in pages and the account page. */
 const ENTER_SCRIPT_FILES = ["enter.js", "passkey.js"];
 
 /** What the pages load. */
@@ -14,7 +14,7 @@ type ConsoleAssets = {
   icon: Asset;
   /** Of the pages of workspaces. */
   pageScript: Asset;
-  /** Of the ways in, and of one's own account. */
+  /** Of the sign-in pages and the account page. */
   enterScript: Asset;
   /** Each of them once, to be served. */
   all: readonly Asset[];

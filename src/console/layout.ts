@@ -50,7 +50,7 @@ export function layout(frame: Frame): Html {
         ${scripts.map((script) => html`<script src="${script.path}" type="module"></script>`)}
       </head>
       <body>
-        <a class="skip" href="#content">Skip to the content</a>
+        <a class="skip" href="#content">Skip to content</a>
         <header class="top">
           <a class="brand" href="${workspace?.href ?? "/"}"
             ><svg viewBox="0 0 24 24" aria-hidden="true">

@@ -36,12 +36,12 @@ export type RefusedForm = { action: string; values: URLSearchParams; refusal: Re
 /** What a page is given. */
 export type PageCall = {
   shopDomain: string;
-  /** Where this service lies for whoever looks at the page, such as https://returns.example. */
+  /** The origin of this service as the browser sees it, such as https://returns.example. */
   origin: string;
   currencyCode: string;
   /** The workspace's usual return window. */
   primaryWindowDays: number;
-  /** Of fewer sold units a rate says little. */
+  /** A rate of fewer sold units is not meaningful. */
   minSoldUnits: number;
   entitlements: readonly string[];
   /** Origins of product images besides this service. */
@@ -55,7 +55,7 @@ export type PageCall = {
   path: Readonly<Record<string, string>>;
   /** The form of this page that was refused; null = none was. */
   refusedForm: RefusedForm | null;
-  /** What the use cases of `control` work with: the workspace and the member as the actor. */
+  /** What actions work with: the workspace and the member as the actor. */
   acting: () => Promise<Acting>;
   /** What the workspace watches, in one statement. */
   watched: () => Promise<IsWatched>;
@@ -111,7 +111,7 @@ export type Page<Data = unknown> = {
   view: (data: Data, call: PageCall) => View;
   /** What it is for and how things stand, in a sentence: its line on the overview of settings. */
   about?: (call: PageCall) => Promise<string>;
-  /** What stands in for the view when the API refuses the query: its form, with `call.problems` beside their fields. */
+  /** What is shown instead of the view when the API refuses the query: its form, with `call.problems` at their fields. */
   refused?: (call: PageCall) => View | Promise<View>;
 };
 

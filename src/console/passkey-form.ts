@@ -23,6 +23,6 @@ export function passkeyForm({ action, kind, button, fields = null }: PasskeyForm
 }
 
 /** Where a person who has no way in gets one. */
-export const HOW_TO_GET_A_LINK = html`<p>Run this where the service runs, and open the link that it prints:</p>
+export const HOW_TO_GET_A_LINK = html`<p>Run this on the service's machine, and open the link that it prints:</p>
   <pre tabindex="0"><code>./returns user link</code></pre>
   <p>The link works once, within 10 minutes.</p>`;

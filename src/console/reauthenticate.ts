@@ -15,7 +15,7 @@ import { HOW_TO_GET_A_LINK, passkeyForm } from "./passkey-form.ts";
 
 /** Of one person: those that failed, and questions. */
 const MOST_PROOFS_PER_MINUTE = 30;
-const PROVED = "You have confirmed that it is you. That counts for 10 minutes.";
+const PROVED = "You have confirmed your identity. The confirmation lasts 10 minutes.";
 
 /** Where somebody who is signed in proves again who they are; it leads back to the page that asked for it. */
 export function reauthenticateRoutes(context: SessionContext): Routes {
@@ -59,7 +59,7 @@ function createReauthenticate(context: SessionContext, limit: MinuteLimit): Rout
       noteRefusal(request, `proof: ${proof.outcome}`);
       return show(context, { request, reply, visitor, next, problem: whyRefused(proof.outcome) });
     }
-    request.log.info("proved who they are");
+    request.log.info("confirmed their identity");
     reply.header("Set-Cookie", context.writeSession(proof.session));
     reply.header("Set-Cookie", context.done.write(PROVED));
     return reply.redirect(isConsolePath(next) ? next : "/", 303);
@@ -130,13 +130,13 @@ async function show(
   const form = (await takesLink(context, request, userId))
     ? linkForm(goesOn)
     : passkeyForm({ action: "/prove", kind: "get", button: "Confirm with a passkey", fields: goesOn });
-  const title = "Confirm that it is you";
+  const title = "Confirm your identity";
   const body = html`<article class="state">
     <h1>${title}</h1>
     ${problem !== undefined && html`<p class="banner refused" role="alert">${problem}</p>`}
-    <p>You are signed in as ${userName}. What gives access to others needs a proof of the last 10 minutes.</p>
+    <p>You are signed in as ${userName}. Confirm your identity to change who has access. A confirmation lasts 10 minutes.</p>
     ${form}
-    <p><a href="${isConsolePath(next) ? next : "/"}">Back without confirming</a></p>
+    <p><a href="${isConsolePath(next) ? next : "/"}">Go back without confirming</a></p>
   </article>`;
   return showOwn(context, request, reply, {
     status: problem === undefined ? 200 : 403,

@@ -31,12 +31,12 @@ export type Routes = Readonly<Record<string, RouteHandlers>>;
 /** Whose request it is, and the hash of its cookie. */
 export type Visitor = { person: SignedIn; sessionHash: Buffer };
 
-/** What the pages beside those of workspaces are made with. */
+/** What pages outside workspaces are rendered with. */
 export type SessionContext = SessionOptions & {
   sessionHashOf: (request: FastifyRequest) => Buffer | null;
   /** Whose request this is, by the session cookie alone; null = nobody's. Keeps the session alive. */
   signedIn: (request: FastifyRequest) => Promise<Visitor | null>;
-  /** Sends nobody's request to the sign-in, which leads back to the page that was asked for. */
+  /** Redirects a request without a session to the sign-in page, which leads back to the requested page. */
   toSignIn: (request: FastifyRequest, reply: FastifyReply) => FastifyReply;
   /** As a Set-Cookie header. */
   writeSession: (session: string) => string;
@@ -53,7 +53,7 @@ export function showState(
   return sendMarkup(reply, state.status, renderHtml(stateMarkup(reply, state, frame)));
 }
 
-/** Sends a page of one's own account, with the sentence of what was done before it; the log says why a form was `refused`. */
+/** Sends a page of the account, with the sentence about the last action; the log says why a form was `refused`. */
 export function showOwn(
   { done }: SessionContext,
   request: FastifyRequest,

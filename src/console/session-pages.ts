@@ -10,7 +10,7 @@ const SECRET_FIELD = html`<p class="field">
   <input id="secret" name="secret" autocomplete="off" spellcheck="false" required />
 </p>`;
 
-/** Where a link leads on this machine: one button. Without script, the link is pasted. */
+/** The page that a link opens on this machine: one button. Without JavaScript, the link is pasted. */
 export const ENTER: StatePage = {
   status: 200,
   title: "Sign in",
@@ -22,22 +22,22 @@ export const ENTER: StatePage = {
     <p>The link works once. <code>./returns user link</code> prints another.</p>`,
 };
 
-/** Where a link leads on https: to a passkey, which signs in. */
+/** The page that a link opens on https: it creates a passkey, which signs in. */
 export const ENROL: StatePage = {
   status: 200,
-  title: "Make a passkey",
-  body: html`<h1>Make a passkey to sign in</h1>
+  title: "Create passkey",
+  body: html`<h1>Create a passkey to sign in</h1>
     <p>
-      A passkey stands in for a password. Your device or password manager keeps it, and unlocks it with your
-      fingerprint, your face or a PIN, none of which is sent.
+      A passkey replaces a password. Your device or password manager stores it and unlocks it with your
+      fingerprint, your face or a PIN. None of these is sent.
     </p>
     ${passkeyForm({
       action: "/enter",
       kind: "create",
-      button: "Make a passkey and sign in",
+      button: "Create passkey and sign in",
       fields: SECRET_FIELD,
     })}
-    <p>The link works once. If you dismiss your device's question, press the button again.</p>`,
+    <p>The link works once. If you dismiss your device's prompt, press the button again.</p>`,
 };
 
 const WITH_PASSKEY = passkeyForm({ action: "/sign-in", kind: "get", button: "Sign in with a passkey" });
@@ -48,39 +48,38 @@ export const SIGN_IN: StatePage = {
   body: html`<h1>Sign in to Returns Analytics</h1>
     ${WITH_PASSKEY}
     <p>
-      New here, or without your passkey? An owner of your workspace, or whoever runs this service, can make you a
-      link.
+      New here, or lost your passkey? An owner of your workspace or the operator of this service can create a
+      link for you.
     </p>
     <p><a href="/docs">Guides to the API</a></p>`,
 };
 
-/** On the machine that the service runs on, who has no passkey signs in with a link. */
+/** On the service's own machine, a person without a passkey signs in with a link. */
 export const SIGN_IN_LOCALLY: StatePage = {
   status: 200,
   title: "Sign in",
   body: html`<h1>Sign in to Returns Analytics</h1>
     <p>You sign in with a link.</p>
     ${HOW_TO_GET_A_LINK}
-    <h2>If you have made a passkey here</h2>
+    <h2>If you have created a passkey here</h2>
     ${WITH_PASSKEY}
     <p><a href="/docs">Guides to the API</a></p>`,
 };
 
 const REFUSALS: Readonly<Record<SignInRefusal | "other", string>> = {
-  unknown: "This installation does not know this link.",
+  unknown: "This link is not valid.",
   used: "This link has been used already.",
   expired: "This link has expired.",
-  changed: "What its person may do has changed since this link was made, so that it no longer works.",
+  changed: "This link no longer works: the rights of the person it was created for have changed.",
   disabled: "This person can no longer sign in.",
-  other: "This link is for somebody else, or for something else. It was not used.",
-  second: "This passkey is known already: sign in with it.",
-  malformed: "The browser has sent no passkey. This step needs JavaScript.",
+  other: "This link is for another account or another purpose. It was not used.",
+  second: "This passkey is already registered: sign in with it.",
+  malformed: "The browser sent no passkey. This step needs JavaScript.",
   challenge: "That took too long, or was sent twice.",
-  stranger: "This installation does not know this passkey.",
-  unverified: "The passkey did not ask for a fingerprint, a face or a PIN, which it has to.",
-  counter:
-    "This passkey may have been copied, since it counts less than it did before. Remove it, and make another.",
-  rejected: "The passkey was made for another address, or was not signed as it has to be.",
+  stranger: "This passkey is not registered here.",
+  unverified: "The passkey must ask for a fingerprint, a face or a PIN, and it did not.",
+  counter: "This passkey may have been copied: its counter went backwards. Remove it and create another.",
+  rejected: "The passkey was created for another address, or its signature is not valid.",
 };
 
 /** Why a link or passkey was not accepted. */
@@ -116,27 +115,27 @@ export const TOO_MANY: StatePage = {
 
 export const OTHER_ORIGIN: StatePage = {
   status: 403,
-  title: "Not sent from here",
-  body: html`<h1>Not sent from here</h1>
+  title: "Not sent from the console",
+  body: html`<h1>Not sent from the console</h1>
     <p>Nothing was changed, because this request did not come from a page of the console.</p>
-    <p><a href="/">To the console</a></p>`,
+    <p><a href="/">Open the console</a></p>`,
 };
 
 /** A name that the console does not have; `port` is the one that was reached. */
 export function otherHost(publicOrigin: string | null, port: number): StatePage {
   return {
     status: 403,
-    title: "The console is not at this address",
-    body: html`<h1>The console is not at this address</h1>
+    title: "The console is not available at this address",
+    body: html`<h1>The console is not available at this address</h1>
       ${publicOrigin === null ? loopbackRemedies(port) : html`<p>It is at <a href="${publicOrigin}">${publicOrigin}</a>.</p>`}
-      <p>The API answers here: see its <a href="/docs">guides</a>.</p>`,
+      <p>The API is available here: see its <a href="/docs">guides</a>.</p>`,
   };
 }
 
 function loopbackRemedies(port: number): Html {
   return html`<p>
       Without https the console answers only on the machine that it runs on, because others on the network
-      could read along.
+      could read the traffic.
     </p>
     <ul>
       <li>On that machine, open <a href="http://localhost:${port}/">http://localhost:${port}/</a>.</li>
@@ -145,12 +144,12 @@ function loopbackRemedies(port: number): Html {
         and open the same address.
       </li>
       <li>
-        For everybody, put a proxy with TLS in front and set <code>PUBLIC_URL</code> to its https address.
+        To open it to others, put a proxy with TLS in front and set <code>PUBLIC_URL</code> to its https address.
       </li>
     </ul>`;
 }
 
-/** The chooser of a person with several workspaces, or with none. */
+/** The list of workspaces of a person who has several or none. */
 export function chooser(workspaces: readonly Membership[], isOperator: boolean): StatePage {
   return {
     status: 200,

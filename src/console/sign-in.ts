@@ -143,7 +143,7 @@ function formPage(asked: string): string {
   return `/w/${shop}${path}`;
 }
 
-/** What is refused says why to whoever has the link or passkey, and to the log. */
+/** A refusal is explained to the person with the link or passkey, and in the log. */
 function createFinish({ site, writeSession, done }: SessionContext, target: TargetCookie) {
   return (request: FastifyRequest, reply: FastifyReply, result: SignIn): FastifyReply => {
     if (result.userId !== null) request.log = request.log.child({ user_id: result.userId });

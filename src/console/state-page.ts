@@ -5,7 +5,7 @@ import { isLostDatabase } from "../lib/lost-database.ts";
 /** A page that says why there is no other: its status, and what the reader can do next. */
 export type StatePage = { status: number; title: string; body: Html; retryAfterSeconds?: number };
 
-/** The same bytes for a workspace that is missing and one that is somebody else's. */
+/** The same bytes for a missing workspace and for somebody else's. */
 export const NOT_FOUND: StatePage = {
   status: 404,
   title: "Not found",
@@ -19,8 +19,8 @@ export const BILLING_INACTIVE: StatePage = {
   title: "Billing is not active",
   body: html`<h1>Billing is not active</h1>
     <p>
-      The figures of this workspace are not shown while its billing is not active. Whoever runs this
-      installation can change that.
+      The figures of this workspace are not shown while its billing is not active. The operator of this service can
+      change that.
     </p>`,
 };
 
@@ -31,7 +31,7 @@ const READINESS: Readonly<Record<string, readonly [title: string, text: string]>
   ],
   backfilling: [
     "The order history is being fetched",
-    "Figures appear when all of it has arrived, since a part of it would give wrong rates. You can leave this page.",
+    "Figures appear when all of it has arrived, because incomplete data would give wrong rates. You can leave this page.",
   ],
   reconnecting: [
     "The store refuses access",
@@ -39,14 +39,14 @@ const READINESS: Readonly<Record<string, readonly [title: string, text: string]>
   ],
 };
 
-/** Its own page says when, and takes it back. */
+/** The data page says when, and can cancel it. */
 export function erasing(dataHref: string): StatePage {
   return {
     status: 409,
-    title: "This workspace is going to be erased",
-    body: html`<h1>This workspace is going to be erased</h1>
-      <p>Until then nothing of it is shown or served, and an owner can take it back.</p>
-      <p><a href="${dataHref}">When, and how to take it back</a></p>`,
+    title: "This workspace will be erased",
+    body: html`<h1>This workspace will be erased</h1>
+      <p>Until then it is neither shown nor served, and an owner can cancel the erasure.</p>
+      <p><a href="${dataHref}">When, and how to cancel it</a></p>`,
   };
 }
 
@@ -105,11 +105,11 @@ const DATABASE_AWAY: StatePage = {
   title: "The database does not answer",
   body: html`<h1>The database does not answer</h1>
     <p>
-      Nothing is lost. Open this page again in a few seconds; if it goes on, tell whoever runs this installation.
+      Nothing is lost. Open this page again in a few seconds; if this continues, tell the operator of this service.
     </p>`,
 };
 
-/** What an error that nobody foresaw shows, on every page of the console. */
+/** The page of an unexpected error, on every page of the console. */
 export function unexpected(error: unknown, requestId: string): StatePage {
   return isLostDatabase(error) ? DATABASE_AWAY : broken(requestId);
 }
@@ -121,8 +121,8 @@ function broken(requestId: string): StatePage {
     title: "Something went wrong",
     body: html`<h1>Something went wrong</h1>
       <p>
-        This is a fault of the service, not of what you did. If it happens again, give whoever runs this
-        installation the id of this request:
+        The service caused this, not you. If it happens again, give the operator of this service the id of
+        this request:
         <code>${requestId}</code>
       </p>`,
   };
@@ -130,24 +130,24 @@ function broken(requestId: string): StatePage {
 
 export const ONLY_POST: StatePage = {
   status: 405,
-  title: "Nothing to look at",
-  body: html`<h1>Nothing to look at</h1>
-    <p>This address takes a form; nothing was changed.</p>`,
+  title: "No page at this address",
+  body: html`<h1>No page at this address</h1>
+    <p>This address accepts only forms. Nothing was changed.</p>`,
 };
 
 export const ONLY_GET: StatePage = {
   status: 405,
-  title: "This page takes no form",
-  body: html`<h1>This page takes no form</h1>
+  title: "This page accepts no forms",
+  body: html`<h1>This page accepts no forms</h1>
     <p>Nothing was changed.</p>`,
 };
 
-/** What gives access to others asks for a recent sign-in; `href` = the page that wanted it. */
+/** Actions that give access to others require a recent sign-in; `href` = the page that requires it. */
 export function unproved(sentence: string, href: string): StatePage {
   return {
     status: 403,
-    title: "Confirm that it is you",
-    body: html`<h1>Confirm that it is you</h1>
+    title: "Confirm your identity",
+    body: html`<h1>Confirm your identity</h1>
       <p>${sentence}</p>
       <p><a href="/prove?next=${encodeURIComponent(href)}">Confirm</a></p>`,
   };

@@ -45,8 +45,8 @@ function welcome({ memberships, isOperator }: Welcome, place: FormPlace): Html {
 
 const NOBODY = html`<h2>Bring your own data</h2>
   <p>
-    That takes a workspace. Whoever runs this installation makes one; an owner of one that exists can invite
-    you.
+    You need a workspace for that. The operator of this service can create one, or an owner of an existing one
+    can invite you.
   </p>`;
 
 function ownWorkspaces(own: readonly Membership[]): Html {
@@ -59,16 +59,16 @@ function ownWorkspaces(own: readonly Membership[]): Html {
     )}`;
 }
 
-/** One button for each way on, so that the workspace is made and the way begun at once. */
+/** One button for each next step: it creates the workspace and starts that step. */
 function createForm(place: FormPlace, hasOthers: boolean): Html {
-  return html`<h2>${hasOthers ? "Make one more workspace" : "Bring your own data"}</h2>
+  return html`<h2>${hasOthers ? "Create another workspace" : "Bring your own data"}</h2>
     <p>A workspace holds the orders and returns of one shop. You become its owner.</p>
     ${refusal(place, createWorkspace.name)}
     <form method="post" action="/welcome">
       ${textField(place, createWorkspace.name, {
         name: "domain",
         label: "The shop’s domain",
-        hint: "Such as shop.example.com. It names the workspace, and stays.",
+        hint: "Such as shop.example.com. It names the workspace and cannot be changed.",
       })}
       ${textField(place, createWorkspace.name, {
         name: "currency",

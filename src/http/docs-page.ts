@@ -39,7 +39,7 @@ export function renderPage(page: DocsPage): Html {
 <script src="/docs/assets/search.js" type="module"></script>
 </head>
 <body class="${page.layout}">
-<a class="skip" href="#content">Skip to the content</a>
+<a class="skip" href="#content">Skip to content</a>
 <header class="top">
 <a class="brand" href="/docs"><svg viewBox="0 0 24 24" aria-hidden="true"><path d="M4 13a8 8 0 1 0 2.6-5.9M4 4v4.6h4.6"/><path d="M9 15.5v-3M12.5 15.5v-6M16 15.5v-4"/></svg>Returns Analytics API</a>
 <nav aria-label="Site">${topLink("/docs", "Guides", page.layout === "guide")}${topLink("/docs/reference", "Reference", page.layout === "reference")}<a href="/openapi.json">OpenAPI</a></nav>

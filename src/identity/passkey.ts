@@ -17,7 +17,7 @@ const RANDOM_BYTES = 16;
 const TIME_BYTES = 6;
 const BYTES = RANDOM_BYTES + TIME_BYTES + 32;
 
-/** `userId` null = whoever signs in. `key` is the installation's, so that any of its servers may check the answer. */
+/** `userId` null = anyone who signs in. `key` is the installation's, so that any of its servers may check the answer. */
 export type ChallengeRequest = {
   key: Buffer;
   purpose: ChallengePurpose;
@@ -114,7 +114,7 @@ export type PasskeyRefusal = {
   userId?: string;
 };
 
-/** A signature that was checked; `usePasskey` says whether the counter still goes on. */
+/** A signature that was checked; `usePasskey` says whether the counter still increases. */
 export type Signed = { userId: string; credentialId: Buffer; counter: number };
 
 export type PasskeyAnswer = {
@@ -125,7 +125,7 @@ export type PasskeyAnswer = {
   now: Date;
 };
 
-/** Who makes a passkey; a recovery replaces those there are, so that none of them stands in the way. */
+/** The person who creates a passkey; a recovery replaces the existing ones, so that they cannot prevent it. */
 export type Enrolment = {
   userId: string;
   name: string;

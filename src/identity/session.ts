@@ -26,7 +26,7 @@ export type SignedIn = {
   userId: string;
   name: string;
   isOperator: boolean;
-  /** When they last proved who they are. */
+  /** When they last confirmed their identity. */
   provedAt: Date;
   /** The workspace they looked at last, which may be gone; null = none yet. */
   lastShopKey: number | null;

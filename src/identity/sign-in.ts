@@ -67,7 +67,7 @@ export async function signInByEnrolment(
   });
 }
 
-/** Signs in whoever has the passkey. */
+/** Signs in the person of the passkey. */
 export async function signInByPasskey(database: Database, request: Browser & PasskeyAnswer): Promise<SignIn> {
   const { now } = request;
   const signed = await checkSignature(database, { ...request, purpose: "sign_in", userId: null });

@@ -33,7 +33,7 @@ const problemsOf = (change: Partial<ConnectionHealthRow>) =>
 test("each problem of a connection is reported once, and none of one that is well", () => {
   assert.deepEqual(problemsOf({}), []);
   assert.deepEqual(problemsOf({ status: "disconnected", last_error: "The token is refused." }), [
-    "shopify is disconnected (The token is refused); it waits to be connected again",
+    "shopify is disconnected (The token is refused); it must be connected again",
   ]);
   const waiting: ConnectionHealthRow["waiting"] = [
     { kind: "incremental", failures: 3, run_after: "2026-07-01T06:02:00Z" },
@@ -51,7 +51,7 @@ test("each problem of a connection is reported once, and none of one that is wel
   assert.deepEqual(problemsOf({ unbalanced_note: "1 lines have lost other units: #1001 Dress." }), [
     "a run of shopify within a day found: 1 lines have lost other units: #1001 Dress",
   ]);
-  assert.deepEqual(problemsOf({ interrupted_runs: 5 }), ["5 runs of shopify were cut off within a day"]);
+  assert.deepEqual(problemsOf({ interrupted_runs: 5 }), ["5 runs of shopify were interrupted within a day"]);
 });
 
 test("a connection is stale after 36 hours, counted from when it was connected if it never synced", () => {

@@ -282,11 +282,11 @@ async function checkDeliveries(database: Queryable): Promise<Check[]> {
 async function checkBackup(database: Queryable): Promise<Check[]> {
   const age = await findBackupAge(database);
   if (age === null) {
-    const message = "No backup has ever been made: ./returns backup makes one.";
+    const message = "No backup has ever been made: ./returns backup creates one.";
     return [warning("backup", "ReturnsBackupMissing", message)];
   }
   if (age <= 26 * HOUR_SECONDS) return [fine("backup", `the newest is ${forPeople(age)} old`)];
-  const message = `The newest backup is ${forPeople(age)} old: look at what runs ./returns backup.`;
+  const message = `The newest backup is ${forPeople(age)} old: check the job that runs ./returns backup.`;
   return [warning("backup", "ReturnsBackupOld", message)];
 }
 
@@ -324,7 +324,7 @@ function problemsOfConnection(row: ConnectionHealthRow, staleMs: number | null):
   const { source, last_error: lastError, waiting, interrupted_runs: interruptedRuns } = row;
   const problems: string[] = [];
   if (row.status === "disconnected") {
-    problems.push(`${source} is disconnected${reasonOf(lastError)}; it waits to be connected again`);
+    problems.push(`${source} is disconnected${reasonOf(lastError)}; it must be connected again`);
   } else if (row.status === "failed" || lastError !== null) {
     const failures = Math.max(0, ...waiting.map((request) => request.failures));
     problems.push(
@@ -345,7 +345,7 @@ function problemsOfConnection(row: ConnectionHealthRow, staleMs: number | null):
     problems.push(`a run of ${source} within a day found: ${row.unbalanced_note.replace(/\.$/u, "")}`);
   }
   if (interruptedRuns >= MANY_INTERRUPTED_RUNS) {
-    problems.push(`${interruptedRuns} runs of ${source} were cut off within a day`);
+    problems.push(`${interruptedRuns} runs of ${source} were interrupted within a day`);
   }
   return problems;
 }

@@ -34,7 +34,7 @@ type Pause = {
   failingSince: Date;
 };
 
-/** Tells the owners and admins of a workspace that nothing is sent to an endpoint any more, once for each pause. */
+/** Notifies the owners and admins of a workspace that an endpoint is paused, once for each pause. */
 async function tellOfPause(connection: Connection, shopKey: number, pause: Pause): Promise<void> {
   const { endpointId, name, problem, pauseReason, failingSince } = pause;
   const why = pauseReason === "failing" ? `No try has succeeded since ${minuteOf(failingSince)}. ` : "";
@@ -43,7 +43,7 @@ async function tellOfPause(connection: Connection, shopKey: number, pause: Pause
     category: "endpoint_paused",
     severity: "critical",
     title: `Alerts are no longer sent to ${name}`,
-    body: `${why}${problem} What it misses is kept: resume it once the receiver is back, and it is delivered in order.`,
+    body: `${why}${problem} Alerts that it misses are kept: resume it once the receiver is back, and they are delivered in order.`,
     linkPath: "/settings/notifications",
     linkLabel: "Open notifications",
   });

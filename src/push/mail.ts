@@ -49,7 +49,7 @@ export async function sendMail(message: MailMessage, smtp: SmtpOptions): Promise
       text: message.text,
       headers: { "Auto-Submitted": "auto-generated" },
     });
-    return { status: "delivered", answer: "The mail server has taken the message." };
+    return { status: "delivered", answer: "The mail server accepted the message." };
   } catch (error) {
     return outcomeOf(error as SmtpError, smtp);
   } finally {

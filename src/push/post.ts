@@ -81,10 +81,10 @@ function outcomeOf({ statusCode: status = 0, headers }: IncomingMessage): SendOu
   if (status >= 200 && status <= 299)
     return { status: "delivered", answer: `The receiver answered ${status}.` };
   if (status === 410)
-    return { status: "gone", problem: "The receiver answered 410: it wants no more messages." };
+    return { status: "gone", problem: "The receiver answered 410: it accepts no more messages." };
   if (status >= 300 && status <= 399)
     return failed(
-      `The receiver answered ${status}: redirects are not followed. Give the address that it leads to.`,
+      `The receiver answered ${status}: redirects are not followed. Use the address that it redirects to.`,
     );
   return failed(`The receiver answered ${status}.`, retryAfterMs(headers["retry-after"]));
 }
@@ -98,7 +98,7 @@ function silence(timeoutMs: number): string {
 }
 
 function refusedAddress(host: string): string {
-  return `${host} is not a public address that is asked over https: the operator of this service has to allow its network.`;
+  return `${host} is not a public https address: the operator of this service has to allow its network.`;
 }
 
 const PROBLEMS: Readonly<Record<string, string>> = {
@@ -119,5 +119,5 @@ function sentenceOf(error: Error & { code?: string }, { hostname }: URL): string
   if (known !== undefined) return `${hostname} ${known}`;
   if (/CERT|TLS|SSL|SIGNATURE/u.test(code))
     return `The certificate of ${hostname} is not accepted (${code}).`;
-  return `${hostname} could not be asked (${code === "" ? error.message : code}).`;
+  return `${hostname} could not be reached (${code === "" ? error.message : code}).`;
 }

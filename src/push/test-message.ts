@@ -10,7 +10,7 @@ export function testMessage(endpointId: string, now: Date): PushMessage {
     category: "test",
     severity: "info",
     title: "Test message",
-    body: "Somebody asked for this message, to see whether alerts arrive here.",
+    body: "Somebody requested this message to check whether alerts arrive here.",
     link_url: null,
     link_label: null,
     metadata: null,

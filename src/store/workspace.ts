@@ -18,7 +18,7 @@ export type Member = {
   userId: string;
   userName: string;
   role: "viewer" | "admin" | "owner";
-  /** When they last proved who they are. */
+  /** When they last confirmed their identity. */
   provedAt: Date;
   /** What is noted of the page before: the person's workspace, when they and the session were last seen, and when it ends. */
   visit: { lastShopKey: number | null; personSeenAt: Date | null; lastSeenAt: Date; endsAt: Date };

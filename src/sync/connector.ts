@@ -21,13 +21,13 @@ export type Source = Pick<Connector, "source" | "kind"> & {
   title: string;
   /** What it brings, as one sentence of the commands' help. */
   summary: string;
-  /** Where its API is; null = every shop has an address of its own, which whoever connects it names. */
+  /** Where its API is; null = every shop has its own address, which is given when it is connected. */
   address: string | null;
   /** The secret that connects it, and what people call that. */
   key: { secret: string; title: string };
   /** Secrets that may come with the key. Those of an earlier connection stay when it is connected again without them. */
   otherSecrets: readonly { secret: string; title: string; description: string }[];
-  /** Settings of a connection that whoever connects chooses: with options of the command, or in a form. */
+  /** Settings of a connection, chosen with options of the command or in a form. */
   options: readonly SettingOption[];
   /** Throws `SourceFailed` for settings that no sync could use. */
   checkSettings(settings: Readonly<Record<string, unknown>>): void;
@@ -57,7 +57,7 @@ export type SourceAccount = {
   /** The shop's name at the source: a workspace holds the data of one, and a shop is in one workspace. */
   account: string | null;
   currencyCode: string | null;
-  /** Sentences that whoever connected should read. */
+  /** Sentences for the person who connected it. */
   notes: string[];
 };
 

@@ -38,7 +38,7 @@ export async function startDueRun(
       await dropRequests(transaction, shopKey, source, null);
       return null;
     }
-    // What was asked for waits: the erasure may be taken back.
+    // Requests wait: the erasure may be canceled.
     if (connection.is_erasing) return null;
     const request = await findDueRequest(transaction, shopKey, source);
     if (request === null) return null;

@@ -70,7 +70,7 @@ async function pollSource(
     );
     if (status === "succeeded") await evaluate(environment, queued);
   }
-  // Whoever polls next continues it.
+  // The next poll continues it.
   if (stop.aborted) return;
   // What waits for an erasure is polled when that is taken back.
   const next = state.is_erasing ? null : await findNextRequestTime(database, shopKey, source);

@@ -1,6 +1,6 @@
 /** What stands above every page of the small store, which is the second workspace of its database. */
 const FRAME = [
-  "link Skip to the content",
+  "link Skip to content",
   "link Returns Analytics",
   "link shop-2.example",
   "link Guides",
@@ -40,7 +40,7 @@ export const FOCUS_ORDER: Readonly<Record<string, readonly string[]>> = {
     "link Crème Jacket",
     "link Hat",
     "link All by returns cost",
-    "summary Get this by API",
+    "summary Get this from the API",
   ],
   "/report": [
     ...FRAME,
@@ -83,6 +83,6 @@ export const FOCUS_ORDER: Readonly<Record<string, readonly string[]>> = {
     "summary The figures as a table",
     "link Download these figures as CSV",
     "link Download as CSV",
-    "summary Get this by API",
+    "summary Get this from the API",
   ],
 };

@@ -77,7 +77,7 @@ export async function passkeyLink(
 /** Makes a passkey by a link, which signs in. */
 export async function enrol({ page }: Device, link: string): Promise<void> {
   await page.goto(link);
-  await page.getByRole("button", { name: "Make a passkey and sign in" }).click();
+  await page.getByRole("button", { name: "Create passkey and sign in" }).click();
   await page.waitForURL(`${HOME}/w`);
 }
 

@@ -19,13 +19,13 @@ import { giveName, PERSON_NAME_MAX_LENGTH, readPersonName } from "../people/pers
 export type AccountCaller = ActionCaller & {
   actor: { session: NonNullable<Actor["session"]> };
   keys: Keys;
-  /** Where a passkey that this browser makes belongs; null = it can make none here. */
+  /** The site for which this browser can create a passkey; null = it cannot create one here. */
   site: PasskeySite | null;
   /** On https, where the last passkey is the only way in. */
   isPublic: boolean;
 };
 
-/** A passkey of one's own; `id` is what its credential is called. */
+/** A passkey of the signed-in person; `id` is the id of its credential. */
 export type MyPasskey = {
   id: string;
   name: string;
@@ -36,7 +36,7 @@ export type MyPasskey = {
   lastUsedAt: Date | null;
 };
 
-/** A running session; `id` opens nothing: it is a hash of the hash that is stored. */
+/** An active session; `id` gives no access: it is a hash of the stored hash. */
 export type MySession = { id: string; createdAt: Date; lastSeenAt: Date; isThis: boolean };
 
 export type MyAccount = { passkeys: MyPasskey[]; sessions: MySession[] };
@@ -48,12 +48,12 @@ export const NO_PASSKEYS_HERE =
 export const OTHERS = "others";
 
 const REFUSED_PASSKEYS: Readonly<Record<PasskeyRefusal["refused"], string>> = {
-  malformed: "The browser has sent no passkey.",
+  malformed: "The browser sent no passkey.",
   challenge: "That took too long, or was sent twice. Add the passkey again.",
-  stranger: "This passkey is not known here.",
-  unverified: "The passkey did not ask for a fingerprint, a face or a PIN, which it has to.",
+  stranger: "This passkey is not registered here.",
+  unverified: "The passkey must ask for a fingerprint, a face or a PIN, and it did not.",
   counter: "This passkey may have been copied.",
-  rejected: "The passkey was made for another address, or in another way than was asked for.",
+  rejected: "The passkey was created for another address, or not as requested.",
 };
 
 const OF_ONESELF = { least: "person", proof: true, hasNoWorkspace: true } as const;
@@ -86,7 +86,7 @@ export async function showAccount(
 export const renameSelf = defineAction({
   name: "me.rename",
   title: "Change name",
-  about: "Change one's own name.",
+  about: "Change your own name.",
   past: "Changed their own name",
   ...OF_ONESELF,
   input: { name: own("Name", readPersonName) },
@@ -108,8 +108,8 @@ export const renameSelf = defineAction({
 export const addPasskey = defineAction({
   name: "passkey.add",
   title: "Add passkey",
-  about: "Add a passkey of one's own.",
-  past: "Added a passkey of their own",
+  about: "Add a passkey to your account.",
+  past: "Added a passkey",
   ...OF_ONESELF,
   input: {
     name: text("Passkey name", PERSON_NAME_MAX_LENGTH, { hint: "such as laptop, phone or security key" }),
@@ -129,7 +129,7 @@ export const addPasskey = defineAction({
   run: async ({ connection, actor, now }: ActionContext<AccountCaller>, { name }, passkey) => {
     const { userId } = actor.session;
     if (!(await insertPasskey(connection, userId, name, passkey, now))) {
-      throw impossible("This passkey is known already.");
+      throw impossible("This passkey is already registered.");
     }
     return {
       result: { name },
@@ -139,16 +139,16 @@ export const addPasskey = defineAction({
   },
 });
 
-/** Removes a passkey of one's own; the last way in only when the person has said that they know that they then need a link. */
+/** Removes a passkey of the signed-in person; the last one only after they confirm that they will need a link to sign in. */
 export const removePasskey = defineAction({
   name: "passkey.remove",
   title: "Remove passkey",
-  about: "Remove a passkey of one's own.",
-  past: "Removed a passkey of their own",
+  about: "Remove a passkey from your account.",
+  past: "Removed a passkey",
   ...OF_ONESELF,
   input: {
     id: own("Passkey", (_subject, id) => id, { kind: "hidden" }),
-    knows: flag("I know that I then need a link from an owner or an operator"),
+    knows: flag("I understand that I will then need a link from an owner or an operator"),
   },
   run: async ({ connection, actor, isPublic }: ActionContext<AccountCaller>, { id, knows }) => {
     const { userId } = actor.session;
@@ -158,10 +158,10 @@ export const removePasskey = defineAction({
       (passkey) => passkey.credential_id.toString("base64url") !== id,
     );
     if (others.length === 0 && isPublic && !knows) {
-      throw impossible("This is your last passkey: say that you know that you then need a link to sign in.");
+      throw impossible("This is your last passkey: confirm that you will then need a link to sign in.");
     }
     const name = await deletePasskey(connection, userId, Buffer.from(id, "base64url"));
-    if (name === null) throw impossible("You have no such passkey any more.");
+    if (name === null) throw impossible("You no longer have this passkey.");
     return {
       result: { name },
       done: `Passkey ${name} was removed.`,
@@ -170,12 +170,12 @@ export const removePasskey = defineAction({
   },
 });
 
-/** Ends one session of one's own, which may be this browser's, or all the others. */
+/** Ends one session of the signed-in person, which may be this browser's, or all the others. */
 export const endSession = defineAction({
   name: "session.end_other",
   title: "End session",
-  about: "End sessions of one's own.",
-  past: "Ended other sessions of their own",
+  about: "End your own sessions.",
+  past: "Ended their other sessions",
   ...OF_ONESELF,
   input: { id: own("Session", (_subject, id) => id, { kind: "hidden" }) },
   run: async ({ connection, actor, now }: ActionContext<AccountCaller>, { id }) => {
@@ -192,7 +192,7 @@ export const endSession = defineAction({
       };
     }
     const session = sessions.find((each) => sessionIdOf(each.session_hash) === id);
-    if (session === undefined) throw impossible("This session has ended already.");
+    if (session === undefined) throw impossible("This session has already ended.");
     await deleteSession(connection, session.session_hash);
     return {
       result: { ended: 1 },

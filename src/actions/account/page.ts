@@ -146,7 +146,7 @@ async function show(
 }
 
 const TO_CHANGE = html`<p class="banner">
-  To change anything here, <a href="/prove?next=%2Fme">confirm that it is you</a>.
+  <a href="/prove?next=%2Fme">Confirm your identity</a> to change anything here.
 </p>`;
 
 function nameForm(value: string, place: FormPlace): Html {
@@ -154,7 +154,7 @@ function nameForm(value: string, place: FormPlace): Html {
     <h2>Name</h2>
     ${refusal(place, renameSelf.name)}
     <form method="post" action="/me/name">
-      ${textField(place, renameSelf.name, { name: "name", label: "What others here see", value })}
+      ${textField(place, renameSelf.name, { name: "name", label: "The name that others see", value })}
       <button>${renameSelf.title}</button>
     </form>
   </section>`;

@@ -52,7 +52,7 @@ const KINDS = [
 export const SEVERITIES = ["critical", "warning", "info"] as const;
 
 export const CATEGORIES = [
-  ["return_rate_watchlist", "early warnings and jumps of return rates"],
+  ["return_rate_watchlist", "early warnings and jumps in return rates"],
   ["connection_stale", "stale connections"],
   ["report_ready", "complete months"],
   ["backfill_completed", "finished imports"],
@@ -83,7 +83,7 @@ export const endpointList = defineList<EndpointRow>({
     address: ({ shown_address: address }) => address,
     "paused by": ({ pause_reason: reason }) => reason,
     "last delivery": ({ last_delivered_at: at }) => at,
-    "next try": ({ due_at: at }) => at,
+    "next attempt": ({ due_at: at }) => at,
     "last problem": ({ last_problem: problem }) => problem,
   },
   rows: ({ database, workspace }) => listEndpoints(database, workspace.shop_key),
@@ -101,7 +101,7 @@ export const addEndpoint = defineAction({
   input: {
     kind: oneOf("Kind", KINDS, { hint: "webhook, slack or email" }),
     name: text("Name", NAME_MAX_LENGTH, {
-      hint: "What receives it, such as “ticket system”. 1 to 100 characters.",
+      hint: "The receiver’s name, such as “ticket system”. 1 to 100 characters.",
     }),
     address: text("Address", ADDRESS_MAX_LENGTH, { hint: "https://… or an e-mail address" }),
     severities: optional(
@@ -156,7 +156,7 @@ export const addEndpoint = defineAction({
       categories,
       digest_hour: digestHour,
     };
-    const done = `Alerts are sent to ${name} from now on. Its id is ${endpointId}.`;
+    const done = `Alerts are now sent to ${name}. Its id is ${endpointId}.`;
     return withSecret({ endpoint_id: endpointId, name }, secret, { done, audit: { detail } });
   },
 });
@@ -265,7 +265,7 @@ export const pauseEndpoint = defineAction({
     const changed = found.paused_at === null;
     return {
       result: { endpoint_id: endpointId, name, changed },
-      done: `${name} is paused${changed ? "" : " already"}: what it misses is sent once it is resumed.`,
+      done: `${name} is ${changed ? "" : "already "}paused. Alerts that it misses are sent when it is resumed.`,
       audit: changed ? auditOf(found) : null,
     };
   },
@@ -287,13 +287,13 @@ export const resumeEndpoint = defineAction({
     await queuePush(connection, workspace.shop_key, endpointId, now);
     return {
       result: { endpoint_id: endpointId, name, changed: found.paused_at !== null },
-      done: `${name} is resumed: what it missed is sent now, in order.`,
+      done: `${name} is resumed. Alerts that it missed are sent now, in order.`,
       audit: auditOf(found),
     };
   },
 });
 
-/** Nothing is sent to it any more, and its secrets are gone. */
+/** Deletes the endpoint with its secrets; nothing more is sent to it. */
 export const removeEndpoint = defineAction({
   name: "notify.remove",
   title: "Remove endpoint",

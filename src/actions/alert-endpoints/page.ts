@@ -54,8 +54,8 @@ const notificationsPage = definePage<Data>({
     title: TITLE,
     body: html`<h1>${TITLE}</h1>
       <p class="lead">
-        Alerts can be sent to programs, to a chat and by e-mail, each in the order of the feed. A delivery that fails is
-        repeated for a day; then the endpoint is paused, and owners and admins are told.
+        Alerts can be sent to programs, to a chat and by e-mail, each in the order of the feed. A failed delivery is
+        retried for a day; then the endpoint is paused, and owners and admins get a notice.
       </p>
       ${OF_ONE.map(({ name }) => refusal(call, name))}
       ${endpoints.length === 0 ? html`<p class="banner">No alert endpoints yet.</p>` : endpoints.map((endpoint) => part(endpoint, call, now))}
@@ -92,11 +92,11 @@ function showSecret(
       isSecret: true,
       body: html`<h1>The signing secret of ${name}</h1>
         <p class="banner" role="status">
-          It is shown this once: copy it now, and give it to the receiver, which checks with it that a message is from here.
+          It is shown only once: copy it now and give it to the receiver, which uses it to verify messages.
         </p>
         ${codeToCopy("secret", secret.reveal())}
         <p>
-          Messages are signed as the <a href="https://www.standardwebhooks.com/">Standard Webhooks</a> specification says;
+          Messages are signed according to the <a href="https://www.standardwebhooks.com/">Standard Webhooks</a> specification;
           <a href="/docs/alerts">how to check one</a>.
         </p>
         <form method="get" action="${href(PATH)}">
@@ -130,7 +130,7 @@ function addForm(call: PageCall, hasMail: boolean): Html | null {
       digest_hour: selectField(call, name, {
         name: "digest_hour",
         label: input.digest_hour.label,
-        hint: "A digest by e-mail or chat is one message; a webhook receives each alert by itself.",
+        hint: "A digest by e-mail or chat is one message; a webhook receives each alert separately.",
         options: [["", "at once"], ...hours],
       }),
     },
@@ -170,7 +170,7 @@ function rotateForm(call: PageCall, { endpoint_id: id, name }: EndpointRow): Htm
   const words = `${rotateEndpoint.title} of ${name}`;
   const overlap = html`<p class="field">
     <label
-      >How long messages to ${name} are signed with the old one, too
+      >How long messages to ${name} are also signed with the old one
       <select name="overlap">
         ${OVERLAPS.map(([value, text]) => html`<option value="${value}">${text}</option>`)}
       </select></label
@@ -184,8 +184,8 @@ function rotateForm(call: PageCall, { endpoint_id: id, name }: EndpointRow): Htm
 
 const PAUSE_TEXTS: Readonly<Record<string, string>> = {
   person: "Paused by a member",
-  failing: "Paused: no try succeeded for a day",
-  gone: "Paused: the receiver wants no more messages",
+  failing: "Paused: every attempt failed for a day",
+  gone: "Paused: the receiver accepts no more messages",
   refused: "Paused: the mail server refused the recipient",
 };
 
@@ -208,7 +208,7 @@ function endpointFacts(endpoint: EndpointRow, now: Date): Html {
     { name: "Last delivery", value: html`${deliveredAt === null ? "none yet" : isoInstant(deliveredAt)}` },
     ...(problem === null ? [] : [{ name: "Last problem", value: html`${problem}` }]),
     ...(isOverlapping
-      ? [{ name: "Signed with the old secret, too", value: html`until ${isoInstant(previousUntil)}` }]
+      ? [{ name: "Also signed with the old secret", value: html`until ${isoInstant(previousUntil)}` }]
       : []),
   ]);
 }
@@ -216,8 +216,8 @@ function endpointFacts(endpoint: EndpointRow, now: Date): Html {
 function stateText(endpoint: EndpointRow, now: Date): string {
   const { paused_at: pausedAt, pause_reason: reason, due_at: dueAt, failures } = endpoint;
   if (pausedAt !== null) return `${PAUSE_TEXTS[reason ?? "person"]}, since ${isoInstant(pausedAt)}`;
-  if (dueAt === null) return "Waits for the next alert";
+  if (dueAt === null) return "Waiting for the next alert";
   const next = dueAt <= now ? "now" : isoInstant(dueAt);
   if (failures === 0) return `Next delivery: ${next}`;
-  return `${failures} ${failures === 1 ? "try" : "tries"} failed; next try: ${next}`;
+  return `${failures} ${failures === 1 ? "attempt" : "attempts"} failed; next attempt: ${next}`;
 }

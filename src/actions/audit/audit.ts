@@ -9,7 +9,7 @@ import { defineList } from "../action.ts";
 import type { ActionCaller, List, WorkspaceCaller } from "../action.ts";
 import { readAudit, readAuditOfAll, requireRight } from "../right.ts";
 
-/** One part of what an action concerned: as it was before and as it is since; null = it was not there, or is not any more. */
+/** One part of what an action concerned: its value before and after; null = it did not exist, or no longer exists. */
 export type AuditChange = { name: string; before: string | null; after: string | null };
 
 type AuditCaller = ActionCaller & Pick<WorkspaceCaller, "workspace">;
@@ -192,7 +192,7 @@ function readFilter({ who = "", action = "", from = "", to = "" }: AuditQuery): 
 
 function readStoredName(name: string, value: string): string | null {
   if (value === "" || STORED_NAME.test(value)) return value === "" ? null : value;
-  throw invalid(`${name} must be one that the list shows.`);
+  throw invalid(`${name} must be one from the list.`);
 }
 
 /** The first moment of a day of a filter; null = none is given. Throws a `Refusal`. */
@@ -209,5 +209,5 @@ function readCursor(cursor: string): AuditPosition {
   const groups = CURSOR.exec(Buffer.from(cursor, "base64url").toString())?.groups;
   const { position = "", id = "" } = groups ?? {};
   if (!Number.isNaN(Date.parse(position))) return [position, id];
-  throw invalid("The cursor is none that this page gave. Begin at the first page.");
+  throw invalid("This cursor is not from this page. Start at the first page.");
 }

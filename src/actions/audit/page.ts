@@ -55,8 +55,8 @@ export const auditPage = definePage<Data>({
     title: TITLE,
     body: html`<h1>${TITLE}</h1>
       <p class="lead">
-        Who changed what in ${call.shopDomain}, newest first. Times are in UTC. Whoever is gone is a “removed
-        member”. ${data.kept}
+        Who changed what in ${call.shopDomain}, newest first. Times are in UTC. People who were removed are
+        shown as “removed member”. ${data.kept}
       </p>
       ${form(call, data.people)} ${table(data, call)} ${pageLinks(call, PATH, data.next)} ${csvForm(call)}`,
   }),
@@ -120,7 +120,7 @@ function form(call: PageCall, people: Data["people"]): Html {
     selectField("who", "Who", query["who"] ?? "", who),
     selectField("action", "What", query["action"] ?? "", actions),
     textField("from", "From day (UTC)", query["from"], "date"),
-    textField("to", "To day, included", query["to"], "date"),
+    textField("to", "To day (included)", query["to"], "date"),
   ]);
 }
 
@@ -129,13 +129,13 @@ const COLUMNS = [
   { text: "Who" },
   { text: "What" },
   { text: "Before → after" },
-  { text: "From where" },
+  { text: "Origin" },
 ];
 
 function table({ actions }: Data, call: PageCall): Html {
-  if (actions.length === 0) return html`<p class="banner">Nothing of this kind was done.</p>`;
+  if (actions.length === 0) return html`<p class="banner">No entry matches this filter.</p>`;
   return dataTable(
-    "What was done, newest first",
+    "Actions, newest first",
     COLUMNS,
     actions.map((action) => cells(action, call)),
   );
@@ -163,7 +163,7 @@ function changeLine({ name, before, after }: AuditChange): Html {
 }
 
 function csvForm(call: PageCall): Html {
-  return html`<h2>Take it elsewhere</h2>
+  return html`<h2>Export the audit</h2>
     ${refusal(call, CSV)}
     ${actionForm(call, {
       path: `${PATH}/csv`,

@@ -3,16 +3,16 @@ import { ACTIONS, LISTS } from "../registry.ts";
 /** Events that are no action of ours: of the store platform, of sign-ins, of a worker. */
 const WORDS = {
   "source.uninstalled": "Uninstalled the app in the shop",
-  "audit.delete": "Deleted old entries of the audit",
+  "audit.delete": "Deleted old audit entries",
   "demo.clear": "Emptied the demo store",
   "user.recover": "Used a recovery link",
   "session.begin": "Signed in",
-  "session.prove": "Confirmed who they are",
-  "session.refuse": "Was refused at the sign-in",
+  "session.prove": "Confirmed their identity",
+  "session.refuse": "Failed to sign in",
   "session.end": "Signed out",
-  "privacy.customers_data_request": "Asked for a customer's data",
-  "privacy.customers_redact": "Asked to redact a customer",
-  "privacy.shop_redact": "Asked to erase the shop",
+  "privacy.customers_data_request": "Requested a customer's data",
+  "privacy.customers_redact": "Requested the redaction of a customer",
+  "privacy.shop_redact": "Requested the erasure of the shop",
   "secret.add": "Added a root secret",
   "secret.retire": "Removed a root secret",
 };

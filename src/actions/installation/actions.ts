@@ -97,7 +97,7 @@ export const backup = defineAction({
     }),
     keep: optional(
       integer("Keep", 1, MOST_KEPT, {
-        hint: "the folder is one of backups: add one named by the time, then remove all but this many",
+        hint: "keep several backups in the folder: add one named after the time, then remove all but this many",
         placeholder: "number",
       }),
     ),
@@ -396,7 +396,7 @@ export async function restoreBackup(
 async function requireEmpty(connection: Connection): Promise<void> {
   if (await isEmptyDatabase(connection)) return;
   throw impossible(
-    "The database is not empty: restore into a new one, by another DATABASE_URL or another RETURNS_DATA_DIR. Nothing " +
+    "The database is not empty: restore into a new one, with another DATABASE_URL or another RETURNS_DATA_DIR. Nothing " +
       "was restored.",
   );
 }

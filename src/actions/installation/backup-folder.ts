@@ -73,8 +73,8 @@ export async function writeManifest(
 }
 
 /**
- * Reads a backup's manifest, and checks everything of it that needs no database. Throws a `Refusal` for what is none, for a
- * damaged one, and for one of a newer version. Whoever made it may have meant harm: nothing of it is shown unchecked.
+ * Reads a backup's manifest, and checks everything of it that needs no database. Throws a `Refusal` for what is not a backup, for a
+ * damaged one, and for one of a newer version. It may be malicious: nothing of it is shown unchecked.
  */
 export async function readBackup(folder: string): Promise<Backup> {
   const file = join(folder, MANIFEST_FILE);
@@ -107,7 +107,7 @@ function requireShape(file: string, manifest: Manifest): void {
     new Set(tables.flatMap((table) => [table.name, table.file])).size < 2 * tables.length;
   if (error === undefined && !isTwice) return;
   const place = isTwice ? "/tables" : error?.instancePath || "/";
-  throw impossible(`${file} is not one that a backup writes (see ${place}). Nothing was restored.`);
+  throw impossible(`${file} is not a valid manifest (see ${place}). Nothing was restored.`);
 }
 
 /** The secret that a backup holds; null = none. Throws a `Refusal` when it is missing or none of the manifest's. */
@@ -254,7 +254,7 @@ export function sizeText({ bytes }: { bytes: number }): string {
   return `${(bytes / 1_000_000).toLocaleString("en", { maximumFractionDigits: 1 })} MB`;
 }
 
-/** Neither follows a link nor waits for whoever writes into a pipe. */
+/** Neither follows a link nor waits for a writer of a pipe. */
 const OPEN_PLAIN = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 const NOT_PLAIN = new Set(["ENOENT", "ELOOP", "ENXIO"]);
 
@@ -305,7 +305,7 @@ function notRestorable(folder: string): string {
 }
 
 function damaged(file: string): Error {
-  return impossible(`${file} is damaged: it is not what the backup has written. Nothing was restored.`);
+  return impossible(`${file} is damaged: it has changed since the backup was made. Nothing was restored.`);
 }
 
 function newerVersion({ version }: Manifest): Error {

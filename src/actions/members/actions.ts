@@ -33,8 +33,8 @@ import type { Right } from "../right.ts";
 /** What a role allows besides what those before it do. */
 export const ROLE_TEXTS: Readonly<Record<Role, string>> = {
   viewer: "sees figures, alerts, files and settings",
-  admin: "also changes settings, sources, tokens, and members who are no owners",
-  owner: "also changes owners, asks for a plan, exports and erases everything",
+  admin: "also changes settings, sources, tokens, and members who are not owners",
+  owner: "also changes owners, requests a plan, exports and erases everything",
 };
 
 /** A member as lists show them: `link_expires_at` is of an invitation that is still valid. */
@@ -134,9 +134,9 @@ export const inviteMember = defineAction({
 });
 
 /**
- * Makes a member a new link: another invitation for whoever has not signed in yet, a recovery link for the others, which ends
- * their sessions now and their passkeys when it is used. Links made before stop working. Every owner gets a notice of a
- * recovery. Refused for oneself, and for owners and people of other workspaces unless by an operator.
+ * Creates a new link for a member: another invitation if they have not signed in yet, otherwise a recovery link, which ends
+ * their sessions now and their passkeys when it is used. Earlier links stop working. Every owner gets a notice of a
+ * recovery. Refused for the caller themselves and, except for operators, for owners and people of other workspaces.
  */
 export const recoverMember = defineAction({
   name: "member.recover",
@@ -188,7 +188,7 @@ export const addMember = defineAction({
   run: async (context, { person: id, role: given }): Promise<Done<ChangedMember>> => {
     const { connection, workspace, now } = context;
     const found = await findPerson(connection, id);
-    if (found === null) throw impossible(`There is nobody with the id ${quoted(id)}.`);
+    if (found === null) throw impossible(`No person has the id ${quoted(id)}.`);
     if (found.disabled_at !== null) throw impossible(`${quoted(found.name)} is disabled and cannot sign in.`);
     if (!(await insertMember(connection, workspace.shop_key, id, { role: given, now }))) {
       const members = await lockMembers(connection, workspace.shop_key);
@@ -227,7 +227,7 @@ export const removeMember = defineAction({
   },
 });
 
-/** Whoever is a member may go; they see nothing of the workspace from their next request on. */
+/** Every member may leave; from their next request they see nothing of the workspace. */
 export const leaveWorkspace = defineAction({
   name: "member.leave",
   title: "Leave workspace",
@@ -240,7 +240,7 @@ export const leaveWorkspace = defineAction({
     const { actor, members, workspace } = context;
     const { shop_domain: shopDomain } = workspace;
     const self = members.find((each) => userName(each.user_id) === actor.name);
-    if (self === undefined) throw impossible(`You are no member of ${shopDomain}.`);
+    if (self === undefined) throw impossible(`You are not a member of ${shopDomain}.`);
     keepAnOwner(context, self);
     await endMembership(context, self);
     return {
@@ -300,13 +300,13 @@ function keepAnOwner({ members, workspace }: ActionContext, leaving: WorkspaceMe
   const others = members.filter((each) => each.role === "owner" && each.user_id !== leaving.user_id);
   if (others.some((each) => !each.is_disabled && (!each.is_pending || leaving.is_pending))) return;
   throw impossible(
-    `${quoted(leaving.name)} is the last owner of ${workspace.shop_domain}. Make somebody else an owner first, who has signed in.`,
+    `${quoted(leaving.name)} is the last owner of ${workspace.shop_domain}. First make somebody else who has signed in an owner.`,
   );
 }
 
 /**
- * Takes a member out of the workspace, with their own notices there. Who then sees no workspace any more, and is no
- * operator, is forgotten with their name.
+ * Removes a member and their notices from the workspace. A person who then has no workspace left, and is not an
+ * operator, is deleted with their name.
  */
 async function endMembership(
   { connection, workspace }: ActionContext,
@@ -367,7 +367,7 @@ async function tellOwners({ connection, workspace, now }: ActionContext, id: str
     severity: "warning",
     // Without the name, which goes with the person.
     title: "A recovery link was created for a member",
-    body: "Whoever has the link can sign in as this member, within ten minutes. Their sessions ended; their passkeys end when the link is used.",
-    link: { path: `/settings/members/${id}`, text: "See for whom" },
+    body: "Anyone who has the link can sign in as this member within ten minutes. The member's sessions have ended; their passkeys are removed when the link is used.",
+    link: { path: `/settings/members/${id}`, text: "View member" },
   });
 }

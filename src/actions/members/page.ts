@@ -42,7 +42,7 @@ const membersPage = definePage<ListedMember[]>({
     title: TITLE,
     body: html`<h1>${TITLE}</h1>
       <p class="lead">
-        Who can see the pages of ${call.shopDomain}. A new role, or a removal, counts from that person’s next page.
+        Who can see the pages of ${call.shopDomain}. A new role or a removal applies from that person’s next page.
       </p>
       ${table(list, call)} ${invitePart(call)}`,
   }),
@@ -57,7 +57,8 @@ const memberPage = definePage<ListedMember>({
   takes: [],
   data: async (call) => {
     const found = (await load(call)).find(({ user_id: id }) => id === call.path["person"]);
-    if (found === undefined) throw new ApiError("not_found", "This person is no member of this workspace.");
+    if (found === undefined)
+      throw new ApiError("not_found", "This person is not a member of this workspace.");
     return found;
   },
   view: (member, call) => ({
@@ -90,7 +91,7 @@ export const MEMBER_FORMS = [
     path: `${MEMBER_PATH}/role`,
     page: memberPage,
     follow: async ({ result, done }, call) => {
-      // Who lowered themselves may not read the list any more.
+      // Members who lowered their own role may no longer read the list.
       const isOver = (await isSelf(call)) && !mayDo(result.role, memberList);
       return { href: call.href(isOver ? "/settings" : pathOf(result)), done };
     },
@@ -155,8 +156,8 @@ function invitePart(call: PageCall): Html | null {
   if (form === null) return null;
   return html`<h2>${inviteMember.title}</h2>
     <p>
-      You get a link to pass on yourself: nothing is sent from here. It is shown once, and works once, within 72
-      hours.
+      You get a link to pass on yourself: this service sends no message. The link is shown once and works once,
+      within 72 hours.
     </p>
     ${form}`;
 }
@@ -201,7 +202,7 @@ function linkPart({ is_pending: isPending, role }: ListedMember) {
   if (role === "owner") return null;
   return {
     title: "Recover access",
-    text: "For somebody who has lost their passkeys. A recovery link works once, within ten minutes. It ends their sessions at once, and their passkeys when it is used. Every owner gets a notice.",
+    text: "For somebody who has lost their passkeys. A recovery link works once, within ten minutes. It ends their sessions at once and removes their passkeys when it is used. Every owner gets a notice.",
     button: recoverMember.title,
   };
 }
@@ -229,17 +230,17 @@ function linkView(
   const until = instant(expires_at.toISOString()) as string;
   const link = secret.reveal();
   const subject = isInvitation
-    ? `Invitation to the returns of ${shopDomain}`
-    : `Your way back to ${shopDomain}`;
-  const text = `${name},\n\nthis link signs you in to the returns of ${shopDomain}. It works once, until ${until}:\n\n${link}\n`;
+    ? `Invitation to Returns Analytics for ${shopDomain}`
+    : `Recovery link for ${shopDomain}`;
+  const text = `${name},\n\nthis link signs you in to Returns Analytics for ${shopDomain}. It works once, until ${until}:\n\n${link}\n`;
   const mail = `mailto:?subject=${encodeURIComponent(subject)}&body=${encodeURIComponent(text)}`;
   return {
     title,
     isSecret: true,
     body: html`<h1>${title}</h1>
       <p>
-        Give this link to ${name}, and to nobody else: whoever opens it is signed in as them. It is shown this
-        once, and works once, until ${until}.
+        Give this link only to ${name}: anyone who opens it is signed in as them. It is shown only once and
+        works once, until ${until}.
       </p>
       ${codeToCopy("link", link)}
       <p><a href="${mail}">Email this link</a></p>
@@ -247,7 +248,7 @@ function linkView(
         ${
           isInvitation
             ? "Nothing was sent. If the link gets lost, create another one on the member’s page; this one then stops working."
-            : "All sessions of this member have ended. Their passkeys end when the link is used."
+            : "All sessions of this member have ended. Their passkeys are removed when the link is used."
         }
       </p>
       <p><a href="${href(PATH)}">Back to members</a></p>`,

@@ -21,8 +21,8 @@ export type NoticeText = {
 };
 
 /**
- * Tells each of the persons (ids of users) of something, once per event; it stands in their notices of the workspace, never in
- * the API's alerts. Belongs into the transaction of the event.
+ * Tells each of the persons (ids of users) of something, once per event; it appears in their notices of the workspace, never in
+ * the API's alerts. Call it in the transaction of the event.
  */
 export async function notify(
   connection: Connection,
@@ -41,7 +41,7 @@ export type ShownNotice = Omit<NoticeRow, "link_path" | "link_label"> & {
 
 const SHOWN_NOTICES = 100;
 
-/** The newest notices of whoever asks. */
+/** The newest notices of the caller. */
 export async function showNotices({
   database,
   actor,

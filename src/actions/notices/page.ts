@@ -23,7 +23,7 @@ const noticesPage = definePage<ShownNotice[]>({
   takes: [],
   about: async (call) => {
     const count = (await noticesOf(call)).length;
-    const told = count === 0 ? "No notice for you alone." : `${count} for you alone.`;
+    const told = count === 0 ? "No notices." : `${count} ${count === 1 ? "notice" : "notices"}.`;
     return `${told} Your role is ${call.role}.`;
   },
   data: noticesOf,
@@ -32,11 +32,11 @@ const noticesPage = definePage<ShownNotice[]>({
     body: html`<h1>${TITLE}</h1>
       ${alertTabs(call, "yours")}
       <p class="lead">
-        What concerns you alone, such as a token that expires soon or a recovery link that was created. Newest first;
-        times are in UTC.
+        Notices that only you see, such as a token that expires soon or a recovery link that was created. Newest
+        first; times are in UTC.
       </p>
-      <h2>Told to you alone</h2>
-      ${list.length === 0 ? html`<p class="banner">No notice yet.</p>` : list.map((notice) => item(notice, call))}
+      <h2>Notices for you</h2>
+      ${list.length === 0 ? html`<p class="banner">No notices yet.</p>` : list.map((notice) => item(notice, call))}
       ${rolePart(call)}`,
   }),
 });
@@ -67,10 +67,10 @@ function item({ severity, title, body, link, created_at: at }: ShownNotice, { hr
 
 function rolePart(call: PageCall): Html {
   const { role, shopDomain } = call;
-  return html`<h2>You in this workspace</h2>
+  return html`<h2>Your membership</h2>
     ${rows([{ name: "Your role", value: role, note: ROLE_TEXTS[role] }])}
     <p>
-      Who leaves sees nothing of ${shopDomain} any more until an admin or an owner invites them again. The last owner
+      After you leave, you see nothing of ${shopDomain} until an admin or an owner invites you again. The last owner
       cannot leave.
     </p>
     ${formFor(call, leaveWorkspace, { path: `${PATH}/leave`, look: "danger" })}`;

@@ -48,7 +48,7 @@ export type FoundPerson = PersonRow & { memberships: string[] };
 const OF_OPERATORS = { least: "operator", hasNoWorkspace: true } as const;
 
 const person = own("Person", (_subject, id) => id, { hint: "their id, or on a terminal their name" });
-const name = own("The name", readPersonName, { hint: "what they are called" });
+const name = own("The name", readPersonName, { hint: "their name" });
 
 /** Everybody who uses the console, by name. */
 export const userList = defineList<ListedPerson, ActionCaller>({
@@ -77,7 +77,7 @@ export async function findByIdOrName(
   const text = named.trim();
   if (!isPersonId(text)) return findPeople(database, readPersonName("The name", text));
   const found = await findPerson(database, text.toLowerCase());
-  if (found === null) throw impossible(`There is nobody with the id ${quoted(text)}.`);
+  if (found === null) throw impossible(`No person has the id ${quoted(text)}.`);
   return [found];
 }
 
@@ -88,13 +88,11 @@ export const createUser = defineAction({
   about: "Create a person, who sees nothing until they are a member of a workspace.",
   past: "Created a person",
   ...OF_OPERATORS,
-  input: { name, new: flag("New", { hint: "create a new person, whoever else has that name" }) },
+  input: { name, new: flag("New", { hint: "create a new person, even if somebody else has that name" }) },
   run: async ({ connection, now }: ActionContext<ActionCaller>, input) => {
     // Two of a name are easily taken for each other: so a second one is created on purpose alone.
     if (!input.new && (await findPeople(connection, input.name)).length > 0) {
-      throw impossible(
-        `There is somebody with the name ${quoted(input.name)} already; --new creates another one.`,
-      );
+      throw impossible(`Somebody is already named ${quoted(input.name)}; --new creates another person.`);
     }
     const { user_id, is_operator } = await makePerson(connection, input.name, now);
     const rights = is_operator ? ", an operator of this installation" : "";
@@ -184,7 +182,7 @@ export const disableUser = defineAction({
 export const enableUser = defineAction({
   name: "user.enable",
   title: "Enable person",
-  about: "Let a disabled person in again, by the passkeys that they had.",
+  about: "Let a disabled person sign in again with their passkeys.",
   past: "Enabled a person",
   ...OF_OPERATORS,
   proof: true,
@@ -246,7 +244,7 @@ async function personOf(
   if (whom.person !== null) {
     const found = await findPerson(connection, whom.person);
     if (found !== null) return found;
-    throw impossible(`There is nobody with the id ${quoted(whom.person)}.`);
+    throw impossible(`No person has the id ${quoted(whom.person)}.`);
   }
   const { person: made, isNew } =
     whom.name === null
@@ -277,7 +275,7 @@ async function changePerson(
   const { connection } = context;
   const held = await lockPersonAndOperators(connection, id);
   const found = held.find((each) => each.user_id === id);
-  if (found === undefined) throw impossible(`There is nobody with the id ${quoted(id)}.`);
+  if (found === undefined) throw impossible(`No person has the id ${quoted(id)}.`);
   const changed = await change(context, found, found.is_operator && held.length === 1);
   const { disabled_at: disabledAt, ...now } = await loadPerson(connection, id);
   return {

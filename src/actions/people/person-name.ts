@@ -23,7 +23,7 @@ export function readPersonName(label: string, text: string): string {
     .replaceAll(/\p{Zs}+/gu, " ")
     .trim();
   // Dashes of other kinds look the same.
-  if (isPersonId(name.replaceAll(/\p{Pd}/gu, "-"))) throw invalid(`${label} must not be written as an id.`);
+  if (isPersonId(name.replaceAll(/\p{Pd}/gu, "-"))) throw invalid(`${label} must not look like an id.`);
   if (name !== "" && name.length <= PERSON_NAME_MAX_LENGTH && !UNSEEN.test(name)) return name;
   throw invalid(
     `${label} must be text of 1 to ${PERSON_NAME_MAX_LENGTH} characters, without control or invisible characters.`,

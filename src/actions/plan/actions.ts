@@ -87,7 +87,7 @@ export const requestPlan = defineAction({
   input: {
     plan: own("Plan", (_subject, plan) => plan),
     reason: text("Reason", REASON_MAX_LENGTH, {
-      hint: "A sentence for whoever runs this installation, up to 300 characters.",
+      hint: "A sentence for the operator of this service, up to 300 characters.",
     }),
   },
   run: async ({ connection, workspace, actor, now }, asked) => {
@@ -107,7 +107,7 @@ export const requestPlan = defineAction({
     await putPlanRequest(connection, shopKey, { ...asked, asked_by: actor.name, asked_at: now });
     return {
       result: { plan, changed: true },
-      done: `Requested the plan ${plan}. Whoever runs this installation sees the request; the plan stays as it is until they set another.`,
+      done: `Requested the plan ${plan}. The operator of this service sees the request; the plan stays as it is until they set another.`,
       audit: { detail: asked, ...(earlier === null ? {} : { before: detailOf(earlier) }) },
     };
   },
@@ -117,7 +117,7 @@ export const cancelPlanRequest = defineAction({
   name: "plan.withdraw",
   title: "Cancel plan request",
   about: "Cancel the request for another plan.",
-  past: "Cancelled a plan request",
+  past: "Canceled a plan request",
   least: "owner",
   input: {},
   run: async ({ connection, workspace }) => {
@@ -125,7 +125,7 @@ export const cancelPlanRequest = defineAction({
     return {
       result: { withdrawn: ended !== null },
       done:
-        ended === null ? "There was no plan request." : `Cancelled the request for the plan ${ended.plan}.`,
+        ended === null ? "There was no plan request." : `Canceled the request for the plan ${ended.plan}.`,
       audit: ended === null ? null : { detail: {}, before: detailOf(ended) },
     };
   },

@@ -18,7 +18,7 @@ const PATH = "/settings/plan";
 const TITLE = "Plan";
 
 const ENTITLEMENT_TEXTS: Readonly<Record<Entitlement, string>> = {
-  api_access: "programs and AI agents may ask the API",
+  api_access: "programs and AI agents can use the API",
   data_export: "reports can be downloaded as CSV",
   full_leaderboards: "rankings show every SKU",
 };
@@ -50,8 +50,8 @@ const plan = definePage<Data>({
     title: TITLE,
     body: html`<h1>${TITLE}</h1>
       <p class="lead">
-        What this workspace may do, and how many API requests a day it may make. Pages do not count towards
-        them. Whoever runs this installation sets the plan; it counts from the next request on.
+        What this workspace may do, and how many API requests a day it may make. Viewing pages does not count. The
+        operator of this service sets the plan; a change applies from the next request.
       </p>
       ${requestBanner(data, call)} ${ownPart(data)} ${othersPart(data)} ${requestPart(data, call)}`,
   }),
@@ -85,7 +85,7 @@ function requestBanner({ request }: Data, call: PageCall): Html | null {
   return html`<div class="banner">
     <p>
       <strong>${request.plan}</strong> was requested on ${instant(request.asked_at.toISOString())}:
-      “${request.reason}” The plan stays as it is until whoever runs this installation sets another.
+      “${request.reason}” The plan stays as it is until the operator of this service sets another.
     </p>
     ${formFor(call, cancelPlanRequest, { path: `${PATH}/withdraw`, look: "quiet" })}
   </div>`;
@@ -94,15 +94,15 @@ function requestBanner({ request }: Data, call: PageCall): Html | null {
 function ownPart({ planKey, own, cardSize }: Data): Html {
   if (own === undefined) {
     return html`<p class="banner warn">
-      The plan ${planKey} no longer exists, so every API request is refused. Whoever runs this installation
-      can set another.
+      The plan ${planKey} no longer exists, so every API request is refused. The operator of this service can
+      set another.
     </p>`;
   }
   return rows([
     { name: "Plan", value: own.plan },
     { name: "API requests", value: quotaText(own.daily_quota) },
     {
-      name: "It includes",
+      name: "Includes",
       value: html`<ul>
         ${includedIn(own, cardSize).map((text) => html`<li>${text}</li>`)}
       </ul>`,
@@ -125,7 +125,7 @@ function othersPart({ own, others }: Data): Html | null {
   return html`<h2>Other plans</h2>
     ${dataTable(
       "What other plans would add, and what they would leave out",
-      [{ text: "Plan" }, { text: "API requests" }, { text: "It adds" }, { text: "It leaves out" }],
+      [{ text: "Plan" }, { text: "API requests" }, { text: "Adds" }, { text: "Leaves out" }],
       others.map((each) => [
         html`${each.plan}`,
         html`${quotaText(each.daily_quota)}`,
@@ -178,5 +178,5 @@ function requestPart({ others, request }: Data, call: PageCall): Html {
     },
   });
   return html`<h2>Request another plan</h2>
-    ${form} ${request !== null && html`<p class="note">It replaces the present request.</p>`}`;
+    ${form} ${request !== null && html`<p class="note">It replaces the current request.</p>`}`;
 }

@@ -44,14 +44,14 @@ export const addSaleEvent = defineAction({
   input: {
     label: text("Name", LABEL_MAX_LENGTH),
     starts_on: day("First day", { hint: "First day of the sale, in UTC." }),
-    ends_on: day("Last day", { hint: "Last day of the sale, which still belongs to it." }),
+    ends_on: day("Last day", { hint: "Last day of the sale, included." }),
     skus: lines("SKUs in the sale, one per line", {
-      hint: "SKUs in the sale. Without any, it is of the whole store.",
+      hint: "SKUs in the sale. Without any, the sale covers the whole store.",
       option: "sku",
     }),
     slug: optional(
       own("Slug", readSlug, {
-        hint: "What requests call it: letters, digits, dots, hyphens. Left empty, it is made of the name.",
+        hint: "Identifies the event in requests: letters, digits, dots, hyphens. If left empty, it is derived from the name.",
       }),
     ),
     /** Whether there must be none of its slug yet ("new"), or one ("known"); left out = either. */
@@ -159,5 +159,5 @@ function requireExpected(expects: "new" | "known" | null, isNew: boolean, slug: 
       `There is already a sale event ${slug}: change that one, or give this one another slug.`,
     );
   }
-  if (expects === "known" && isNew) throw impossible(`There is no sale event ${slug} any more.`);
+  if (expects === "known" && isNew) throw impossible(`There is no longer a sale event ${slug}.`);
 }

@@ -45,8 +45,8 @@ const saleEventSettings = definePage<Data>({
     title: TITLE,
     body: html`<h1>${TITLE}</h1>
       <p class="lead">
-        With the days of a sale known, reports compare what was ordered in it with other days.
-        <a href="${call.href("/sale-events")}">See them compared</a>. A change counts at once.
+        When the days of a sale are entered, reports compare the orders of these days with those of other days.
+        <a href="${call.href("/sale-events")}">See the comparison</a>. Changes apply at once.
       </p>
       ${missingNote(data, call)} ${offeredNote(data)}
       ${data.events.length === 0 ? html`<p>No sale event has been entered.</p>` : list(data, call)}
@@ -101,7 +101,7 @@ function offeredNote({ offered, events, changed }: Data): Html | null {
   if (offered.length === 0 || changed !== null) return null;
   const what = offered.length === 1 ? offered[0] : `${offered.length} SKUs`;
   return html`<p class="banner">
-    ${what} can be put into a new sale event below${events.length > 0 && ", or into one of these"}.
+    ${what} can be added to a new sale event below${events.length > 0 && ", or to one of these"}.
   </p>`;
 }
 
@@ -151,7 +151,7 @@ function changePart(event: SaleEventRow, { offered }: Data, call: PageCall): Htm
   });
   return html`<h2>Change ${label}</h2>
     ${changing}
-    <p><a href="${call.href(PATH)}">Leave it as it is</a></p>
+    <p><a href="${call.href(PATH)}">Cancel</a></p>
     <h2>Remove ${label}</h2>
     ${formFor(call, removeSaleEvent, { path: `${PATH}/remove`, look: "danger", kept: { slug } })}`;
 }

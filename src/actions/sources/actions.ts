@@ -41,7 +41,7 @@ export const requestSync = defineAction({
   least: "admin",
   input: {
     source,
-    backfill: flag("Everything", { hint: "read everything there is, instead of what has changed" }),
+    backfill: flag("Everything", { hint: "read everything, not only what has changed" }),
   },
   run: async ({ connection, workspace }, { source: name, backfill }) => {
     const { shop_key: shopKey, shop_domain: domain } = workspace;
@@ -70,7 +70,7 @@ export const requestSync = defineAction({
 export const cancelBackfill = defineAction({
   name: "sync.cancel",
   title: "Cancel backfill",
-  about: "Cancel a backfill that was asked for, and read only what has changed.",
+  about: "Cancel a requested backfill, and read only what has changed.",
   past: "Canceled a backfill",
   least: "admin",
   input: { source },
@@ -78,13 +78,15 @@ export const cancelBackfill = defineAction({
     const { shop_key: shopKey, shop_domain: domain } = workspace;
     const found = await requireConnection(connection, workspace, name);
     if (found.last_synced_at === null) {
-      throw impossible(`Nothing of ${name} was read yet: it begins with a backfill, or is disconnected.`);
+      throw impossible(
+        `Nothing has been read from ${name} yet: its first sync is a backfill, or it is disconnected.`,
+      );
     }
     const wasRequested = await dropRequests(connection, shopKey, name, "backfill");
     return {
       result: { shop_domain: domain, source: name, was_requested: wasRequested },
       done: wasRequested
-        ? "The backfill is canceled; from now on only what changes is read."
+        ? "The backfill is canceled; from now on only changes are read."
         : "No backfill was waiting; nothing has changed.",
       audit: wasRequested ? { detail: { source: name, kind: "backfill" } } : null,
     };
@@ -95,7 +97,7 @@ export const cancelBackfill = defineAction({
 export const disconnectSource = defineAction({
   name: "source.disconnect",
   title: "Disconnect source",
-  about: "Delete the credentials of a source; what was read stays.",
+  about: "Delete the credentials of a source; its data stays.",
   past: "Disconnected a source",
   least: "admin",
   proof: true,
@@ -119,7 +121,7 @@ export const disconnectSource = defineAction({
       await dropRequests(connection, shopKey, name, null);
     }
     const stays =
-      syncedAt === null ? "nothing had been read." : `what was read until ${syncedAt.toISOString()} stays.`;
+      syncedAt === null ? "no data had been read." : `data read until ${syncedAt.toISOString()} stays.`;
     return {
       result: { source: name, workspace: domain, was_connected: wasConnected, last_synced_at: syncedAt },
       done: wasConnected
@@ -136,7 +138,7 @@ export const disconnectSource = defineAction({
 export const rebuild = defineAction({
   name: "rebuild",
   title: "Rebuild figures",
-  about: "Recompute everything that is served from the stored source data.",
+  about: "Recompute all figures from the stored source data.",
   past: "Recomputed the figures",
   least: "operator",
   input: {},

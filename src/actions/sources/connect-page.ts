@@ -78,7 +78,7 @@ function body(data: Data, call: PageCall): Html {
   return html`<p><a href="${call.href(SOURCES_PATH)}">All sources</a></p>
     <h1>${shown.state === "new" ? `Connect ${title}` : `Connect ${title} again`}</h1>
     <p class="lead">
-      ${kind === "store" ? "Orders, returns, refunds and products are read. Nothing in the shop is changed; it is only asked to report changes, by webhooks." : "The costs of return labels are read. Nothing is changed there."}
+      ${kind === "store" ? "Orders, returns, refunds and products are read. Nothing in the shop is changed; the shop only reports its changes, by webhooks." : "The costs of return labels are read. Nothing is changed there."}
     </p>
     ${source.address === null && byApproval(data, call)} ${withKey(data, call)}`;
 }
@@ -90,22 +90,25 @@ function byApproval(data: Data, call: PageCall): Html {
     return html`<section><h2>By approval</h2>
       ${refusal(call, linkSource.name)}
       <p>
-        Not here: it takes an app of ${source.title} and an address of this service, which whoever runs this
-        installation sets (<code>PUBLIC_URL</code>, <code>SHOPIFY_CLIENT_ID</code>,
+        Not available here: it needs an app of ${source.title} and a public address, which the operator of
+        this service sets (<code>PUBLIC_URL</code>, <code>SHOPIFY_CLIENT_ID</code>,
         <code>SHOPIFY_CLIENT_SECRET</code>). <a href="/docs/connect">How to connect</a>.
       </p></section>`;
   }
   return html`<section><h2>By approval</h2>
-    <p>You approve it in the admin of the shop, as somebody who may install apps there. No key is copied.</p>
+    <p>Somebody who may install apps in the shop approves the connection in its admin. No key is copied.</p>
     ${form(data, call, linkSource, { path: "/link", button: linkSource.title, secrets: {} })}</section>`;
 }
 
 function withKey(data: Data, call: PageCall): Html {
   const { source, shown } = data;
   const { title, address, key } = source;
-  const secrets = secretFields(source, shown.state === "new" ? "It may be left out." : "Empty: as before.");
+  const secrets = secretFields(
+    source,
+    shown.state === "new" ? "Optional." : "Leave it empty to keep the current one.",
+  );
   return html`<section><h2>${address === null ? `With a ${key.title}` : `With its ${key.title}`}</h2>
-    ${address === null && html`<p>Of a custom app that has the scopes read_orders, read_returns, read_products and, for orders older than 60 days, read_all_orders.</p>`}
+    ${address === null && html`<p>Use the token of a custom app with the scopes read_orders, read_returns, read_products and, for orders older than 60 days, read_all_orders.</p>`}
     ${form(data, call, connectSource, { path: "/connect", button: `Connect ${title}`, secrets })}</section>`;
 }
 
@@ -161,10 +164,10 @@ function valuesOf({ address, options }: Source, { account, settings }: ShownSour
 /** Shown once: whoever has the link and may install apps in the shop can use it. */
 function approve(title: string, link: string): Html {
   return html`<h1>Approve at ${title}</h1>
-    <p>Follow this link signed in to the shop, and approve what the app may read. It leads back here.</p>
+    <p>Open this link while you are signed in to the shop, and approve what the app may read. It leads back here.</p>
     <p><a href="${link}">Approve at ${title}</a></p>
     <p>
-      Somebody else runs the shop? Pass the link on. It connects this workspace once, within seven days, and
+      If somebody else runs the shop, send them the link. It connects this workspace once, within seven days, and
       works only for people who may install apps in the shop.
     </p>
     <div class="code">

@@ -44,7 +44,7 @@ export function listSources(): readonly Source[] {
   return SOURCES;
 }
 
-/** Whether whoever uses the console is on this machine, and so may name an address of it, such as a simulator's. */
+/** Whether the console is used on this machine, so that an address on it, such as a simulator's, is allowed. */
 export function mayNameAddress({ publicUrl }: Connecting): boolean {
   return publicConsole(publicUrl) === null;
 }
@@ -66,8 +66,8 @@ const sourceField = own(
 );
 
 /** The key, and what may come with it; `left` says what it means to leave that out. */
-export function secretFields({ key, otherSecrets }: Source, left = "It may be left out."): SecretFields {
-  const hint = "It is tried first, then stored encrypted, and never shown again.";
+export function secretFields({ key, otherSecrets }: Source, left = "Optional."): SecretFields {
+  const hint = "It is tested first, then stored encrypted, and never shown again.";
   return Object.fromEntries([
     [`secret-${key.secret}`, own(capital(key.title), present, { kind: "password", hint })],
     ...otherSecrets.map(({ secret, title, description }) => [
@@ -87,7 +87,7 @@ function optionField({ label, description, isList }: SettingOption): Field<Optio
   const hint = `${capital(description)}.`;
   return omittable(
     optional<string | string[] | null>(
-      isList ? lines(label, { hint: `${hint} One a line.` }) : own(label, present, { hint }),
+      isList ? lines(label, { hint: `${hint} One per line.` }) : own(label, present, { hint }),
     ),
   );
 }
@@ -104,12 +104,12 @@ export const CONNECTION_INPUT = {
     { hint: "Such as my-store.myshopify.com." },
   ),
   address: optional(
-    own("Another address", present, { hint: "Of a simulator on this machine; empty otherwise." }),
+    own("Another address", present, { hint: "For a simulator on this machine; otherwise leave it empty." }),
   ),
   ...ofAll(optionFields),
 };
 
-/** A new connection; `notes` are sentences that whoever connected should read. */
+/** A new connection; `notes` are sentences for the person who connected it. */
 export type Connected = {
   source: string;
   workspace: string;
@@ -228,7 +228,7 @@ async function check(caller: ConnectCaller, asked: ConnectRequest): Promise<Chec
   if (shop !== null && account !== shop) throw impossible(`${url} is the shop ${account}, not ${shop}.`);
   if (currencyCode !== null && currencyCode !== currency) {
     throw impossible(
-      `The shop ${account} sells in ${currencyCode}, but the workspace ${domain} counts in ${currency}: make a workspace with that currency.`,
+      `The shop ${account} sells in ${currencyCode}, but the workspace ${domain} counts in ${currency}: create a workspace with that currency.`,
     );
   }
   if (account !== null) await requireFree(caller, source, account);
@@ -275,7 +275,7 @@ async function store(context: ActionContext<ConnectCaller>, checked: Checked): P
     const which = account === null ? "" : ` to ${account}`;
     return {
       result: { source, workspace: domain, account, url, requested_run: "backfill", notes } as const,
-      done: [`${title} is connected${which}, and is read from now on.`, ...notes].join(" "),
+      done: [`${title} is connected${which}, and is synced from now on.`, ...notes].join(" "),
     };
   };
   return {
@@ -297,7 +297,7 @@ function changedSettings(
   const before = earlier?.settings["shop"];
   if (account !== null && typeof before === "string" && before !== account) {
     throw impossible(
-      `The workspace ${domain} holds the data of the shop ${before}: make a workspace for ${account}.`,
+      `The workspace ${domain} holds the data of the shop ${before}: create a workspace for ${account}.`,
     );
   }
   const given = Object.entries(chosen).filter(([, value]) => value !== undefined);

@@ -45,18 +45,18 @@ export type InstallationPage = {
   status: 200 | 400 | 401 | 404 | 409 | 502;
   title: string;
   message: string;
-  /** Where whoever has begun it goes on. */
+  /** Where the person who started it continues. */
   next?: { href: string; text: string };
 };
 
 type Ready = InstallEnvironment & { connecting: ReadyApp };
 type ReadyApp = { app: App; publicUrl: string };
 
-/** Who may install apps in the shop has approved, and has shown that to the platform. */
+/** Somebody who may install apps in the shop approved; the platform has checked that. */
 const MERCHANT: Actor = { name: "merchant", origin: null, standing: "admin", isFresh: true, session: null };
 
 /**
- * Creates the address at which whoever may install apps in the shop connects it to this workspace, good for seven days.
+ * Creates the address at which somebody who may install apps in the shop connects it to this workspace, valid for seven days.
  * Refused when the service has no app or address.
  */
 export const linkSource = defineAction({
@@ -101,7 +101,7 @@ export async function beginInstallation(
   const stranger = refuseStranger(ready, query);
   if (stranger !== null) return stranger;
   const shop = query.get("shop") ?? "";
-  if (!isShopHost(shop)) return refused(400, "Shopify named no shop such as my-store.myshopify.com.");
+  if (!isShopHost(shop)) return refused(400, "Shopify sent no shop name, such as my-store.myshopify.com.");
   const [workspace] = await listAccountWorkspaces(ready.database, SHOPIFY, shop);
   if (workspace === undefined) {
     return refused(404, `There is no workspace for ${shop}: ask the operator of this service to create one.`);
@@ -163,7 +163,7 @@ export async function finishInstallation(
   if (code === null || code === "") return refused(400, `${shop} was not approved: nothing was connected.`);
   const workspace = await findWorkspace(ready.database, installation.workspace);
   if (workspace === null || workspace.shop_key !== installation.shopKey) {
-    return refused(404, `There is no workspace for ${shop} any more.`);
+    return refused(404, `There is no longer a workspace for ${shop}.`);
   }
   if (!(await mayStillLink(ready, installation))) return staleLink();
   if (!(await useUp(ready, installation.shopKey, useOf("approval", installation.id)))) {
@@ -266,7 +266,7 @@ async function connect(
   if (endsInConsole === true) {
     const message = `${shop} is connected, and its orders are being read.`;
     const href = `/w/${encodeURIComponent(workspace.shop_domain)}/settings/sources/${SHOPIFY}/progress`;
-    return { status: 200, title: "Connected", message, next: { href, text: "Watch them arrive" } };
+    return { status: 200, title: "Connected", message, next: { href, text: "View progress" } };
   }
   const message = `${shop} is connected, and its orders are being read. This page can be closed.`;
   return { status: 200, title: "Connected", message };

@@ -203,7 +203,7 @@ function doings(shown: ShownSource, call: PageCall): Html {
   const isUnderWay = waiting.length > 0 || shown.last_run?.status === "running";
   const sync = { path: sourcePath(name, "/sync") };
   return html`<div class="actions">
-      ${isUnderWay && html`<a href="${call.href(sourcePath(name, "/progress"))}">See how far it is</a>`}
+      ${isUnderWay && html`<a href="${call.href(sourcePath(name, "/progress"))}">View progress</a>`}
       ${state !== "refused" && actionForm(call, { ...sync, button: requestSync.title })}
       <a href="${call.href(sourcePath(name, "/connect"))}">Connect ${title} again</a>
     </div>
@@ -211,8 +211,8 @@ function doings(shown: ShownSource, call: PageCall): Html {
       state !== "refused" &&
       html`<section><h2>Backfill</h2>
         <p>
-          A backfill reads everything that ${title} has, not only what changed. Figures stay as they are until
-          it has ended.
+          A backfill reads everything that ${title} has, not only what changed. Figures do not change until it
+          has finished.
         </p>
         <div class="actions">
           ${
@@ -236,7 +236,7 @@ function doings(shown: ShownSource, call: PageCall): Html {
 function disconnectForm({ source: name, title }: ShownSource, call: PageCall): Html {
   const { name: action } = disconnectSource;
   return html`<section><h2>Disconnect ${title}</h2>
-    <p>Its key is deleted and nothing new is read. What was read stays, with its date.</p>
+    <p>Its key is deleted and nothing new is read. The data that was read stays, with its date.</p>
     ${refusal(call, action)}
     ${actionForm(
       call,
@@ -248,9 +248,9 @@ function disconnectForm({ source: name, title }: ShownSource, call: PageCall): H
 function leave({ last_synced_at: lastSyncedAt }: ShownSource): Html {
   const figures =
     lastSyncedAt === null
-      ? "Figures appear when all of it has arrived, since a part of it would give wrong rates."
-      : "Figures stay as they are until it has ended.";
-  return html`<p>You can leave this page; it goes on. ${figures}</p>`;
+      ? "Figures appear when all of it has arrived, because incomplete data would give wrong rates."
+      : "Figures do not change until it has finished.";
+  return html`<p>You can leave this page; the sync continues. ${figures}</p>`;
 }
 
 function ended({ last_synced_at: lastSyncedAt }: ShownSource, { href }: PageCall): Html | null {
@@ -277,7 +277,7 @@ function jobOf(shown: ShownSource, { href }: PageCall): Progress {
   }
   const at = run?.finished_at ?? run?.started_at;
   const endedAt = at === undefined || at === null ? new Date(0) : new Date(at);
-  if (run === null || startedAt === null) return { ...job, stage: "Nothing is under way", endedAt };
+  if (run === null || startedAt === null) return { ...job, stage: "Nothing is running", endedAt };
   const isFirstData = run.status === "succeeded" && run.kind === "backfill" && shown.kind === "store";
   return {
     ...job,
@@ -295,11 +295,11 @@ type Waiting = ShownSource["waiting"][number];
 function waitingText({ last_error: error }: ShownSource, next: Waiting): string {
   if (next.failures === 0 || next.is_due) return `Waiting to read ${kindText(next.kind).toLowerCase()}`;
   const at = instant(new Date(next.run_after).toISOString()) as string;
-  return `The last try failed: ${error ?? "no reason was given."} The next one begins at ${at}.`;
+  return `The last attempt failed: ${error ?? "no reason was given."} The next one starts at ${at}.`;
 }
 
 function endText({ status, counts, error }: NonNullable<ShownSource["last_run"]>): string {
-  if (status !== "succeeded") return error ?? "The last run was cut off.";
+  if (status !== "succeeded") return error ?? "The last run was interrupted.";
   const read = countsText(counts);
   return read === "" ? "Everything is read" : `Everything is read: ${read}`;
 }
@@ -309,7 +309,7 @@ type Run = RunPage["runs"][number];
 const COLUMNS = [
   { text: "Started" },
   { text: "What" },
-  { text: "Asked by" },
+  { text: "Requested by" },
   { text: "State" },
   { text: "Took", isNumber: true },
   { text: "Read" },
@@ -332,7 +332,7 @@ const STATUSES: Readonly<Record<Run["status"], string>> = {
   running: "Running",
   succeeded: "Succeeded",
   failed: "Failed",
-  interrupted: "Cut off; the next run continues it",
+  interrupted: "Interrupted; the next run continues it",
 };
 
 /** What a run reads, in words. */
@@ -367,8 +367,8 @@ const STATES: Readonly<Record<ShownSource["state"], string>> = {
   waiting: "Connected; its first run has not ended yet",
   reading: "Being read now",
   current: "Connected; its last run succeeded",
-  failed: "Its last run failed; it is tried again",
-  refused: "It no longer accepts its key, so nothing is read",
+  failed: "Its last run failed; it will be retried",
+  refused: "Its key is no longer accepted, so nothing is read",
   disconnected: "Disconnected: its key is deleted, and nothing is read",
   imported: "Imported by hand",
 };
@@ -396,8 +396,8 @@ function trouble(source: ShownSource, { href }: PageCall): Html | null {
   const { state, title, last_error: error } = source;
   if (state === "failed") {
     return html`<p class="banner warn">
-      ${error ?? "The last run failed."} It is tried again by itself, with longer pauses each time. If it goes
-      on, check that ${title} is reachable and that its key may still read everything, or
+      ${error ?? "The last run failed."} It is retried automatically, with longer pauses each time. If it keeps failing,
+      check that ${title} is reachable and that its key can still read everything, or
       <a href="${href(sourcePath(source.source, "/connect"))}">connect ${title} again</a>.
     </p>`;
   }
@@ -412,7 +412,7 @@ function trouble(source: ShownSource, { href }: PageCall): Html | null {
 function workerMissing(hasWorker: boolean): Html | null {
   if (hasWorker) return null;
   return html`<p class="banner warn">
-    <strong>No worker is running, so nothing is read.</strong> Whoever runs this installation starts one with
-    <code>./returns worker</code>, or as a part of <code>npm start</code>.
+    <strong>No worker is running, so nothing is read.</strong> The operator of this service can start one with
+    <code>./returns worker</code>; <code>npm start</code> includes one.
   </p>`;
 }

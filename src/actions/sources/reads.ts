@@ -27,7 +27,7 @@ const RUN_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/u;
 /**
  * new: never connected. waiting: its first run has not begun. reading: a run is active. current: the last run succeeded.
  * failed: the last run failed, and another one follows. refused: it no longer takes the credentials, so nothing runs.
- * disconnected: there are no credentials any more. imported: files are imported by hand.
+ * disconnected: its credentials are deleted. imported: files are imported by hand.
  */
 export type SourceProgress =
   | "new"

@@ -127,7 +127,7 @@ test("a form that leaves the name empty revokes nothing", async () => {
   for (const typed of ["", "another"]) {
     await assert.rejects(act(revokeToken, { token_id: tokenId, typed_name: typed }), {
       kind: "invalid",
-      message: /type it as it stands above/u,
+      message: /type it exactly as shown above/u,
     });
   }
   assert.equal(await statusOf(tokenId), "active");

@@ -117,7 +117,7 @@ export const rotateToken = defineAction({
     request_key: requestKey,
   },
   confirm: ({ token_id: id, overlap }) =>
-    overlap === null ? `Requests with the token ${id} fail from now on. Replace it?` : null,
+    overlap === null ? `Requests with the token ${id} will fail. Replace it?` : null,
   run: async (context, { token_id: id, overlap, request_key }) => {
     const { connection, workspace, now } = context;
     const { shop_key: shopKey } = workspace;
@@ -154,7 +154,7 @@ export const rotateToken = defineAction({
 export const revokeToken = defineAction({
   name: "token.revoke",
   title: "Revoke token",
-  about: "Revoke a token; requests with it fail from now on.",
+  about: "Revoke a token; requests with it fail at once.",
   past: "Revoked a token",
   least: "admin",
   proof: true,
@@ -162,10 +162,10 @@ export const revokeToken = defineAction({
     token_id: tokenId,
     typed_name: typedName,
   },
-  confirm: ({ token_id: id }) => `Requests with the token ${id} fail from now on. Revoke it?`,
+  confirm: ({ token_id: id }) => `Requests with the token ${id} will fail. Revoke it?`,
   run: async (context, { token_id: id, typed_name: typed }) => {
     const token = await requireToken(context, id);
-    const done = (revokedAt: Date) => `The token ${token.name} is revoked since ${revokedAt.toISOString()}.`;
+    const done = (revokedAt: Date) => `The token ${token.name} was revoked at ${revokedAt.toISOString()}.`;
     if (token.revoked_at !== null) {
       return {
         result: { token_id: id, revoked_at: token.revoked_at },
@@ -174,7 +174,7 @@ export const revokeToken = defineAction({
       };
     }
     if (typed !== null && typed !== token.name) {
-      throw invalid("The name is not that of this token: type it as it stands above.", "typed_name");
+      throw invalid("This is not the token’s name: type it exactly as shown above.", "typed_name");
     }
     const revokedAt = (await endToken(context.connection, context.workspace.shop_key, id)) as Date;
     return {
@@ -252,7 +252,7 @@ async function requireRotatable(
   if (status !== "active") throw impossible(`The token ${id} is ${status}: create a new one instead.`);
   const replacement = await findReplacement(connection, workspace.shop_key, id);
   if (replacement !== null) {
-    throw impossible(`The token ${id} is replaced by ${replacement} already: rotate that one instead.`);
+    throw impossible(`The token ${id} has already been replaced by ${replacement}: rotate that one instead.`);
   }
 }
 

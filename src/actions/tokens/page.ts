@@ -76,8 +76,8 @@ const tokensPage = definePage<ListData>({
     title: "Tokens",
     body: html`<h1>Tokens</h1>
       <p>
-        A program or an AI agent sends a token with each request, and reads this workspace with it. Give each one a
-        token of its own.
+        Programs and AI agents send a token with each request to read this workspace. Create a separate token for
+        each of them.
       </p>
       ${call.entitlements.includes("api_access") ? html`<p><a href="${call.href(NEW_PATH)}">${createToken.title}</a></p>` : NO_API}
       ${list(tokens, call, now)}`,
@@ -130,10 +130,10 @@ const tokenPage = definePage<TokenData>({
     body: html`<p><a href="${call.href(PATH)}">Tokens</a></p>
       <h1>${token.name}</h1>
       ${details(token, call, now)}
-      <h2>What it was used for, in 30 days</h2>
+      <h2>Usage in the last 30 days</h2>
       ${
         usage.by_endpoint.length === 0
-          ? html`<p>No request in these 30 days.</p>`
+          ? html`<p>No requests in the last 30 days.</p>`
           : html`${endpointTable(usage.by_endpoint)}
             ${groupTable("By surface", "Surface", usage.by_surface)} ${refusalTable(usage.refusals)}
             <p class="shown">These counts are up to 10 seconds behind.</p>`
@@ -220,7 +220,7 @@ function expiryFields(call: PageCall): Html {
   ${textField(call, createToken.name, { name: "expires_on", label: "Day", type: "date", isRequired: false, hint: "For “on a day of your choice”: it ends as this day begins, in UTC." })}`;
 }
 
-/** Where there is no form any more, why the last one was refused. */
+/** Where the form is no longer shown: why the last one was refused. */
 function rotatePart(token: AttendedToken, call: PageCall): Html | null {
   const isOffered = token.status === "active" && token.replaced_by === null;
   const form = formFor(call, rotateToken, {
@@ -238,8 +238,8 @@ function rotatePart(token: AttendedToken, call: PageCall): Html | null {
   if (!isOffered || form === null) return form;
   return html`<h2>${rotateToken.title}</h2>
     <p>
-      The new token has the same name, rights and lifetime. Choose how long this one goes on working, so that whatever uses it
-      can change over.
+      The new token has the same name, rights and lifetime. Choose how long this one keeps working, so that programs
+      have time to switch to the new one.
     </p>
     ${form}`;
 }
@@ -267,14 +267,14 @@ function details(token: AttendedToken, call: PageCall, now: Date): Html {
   const { replaces, replaced_by: replacedBy, is_used_since_replaced: isUsed } = token;
   const use = isUsed === true ? "still used since then" : "not used since then";
   return facts([
-    { name: "It begins with", value: html`<code>${tokenPrefix(token.token_id)}</code>` },
+    { name: "Starts with", value: html`<code>${tokenPrefix(token.token_id)}</code>` },
     { name: "State", value: stateText(token) },
     { name: "Expires", value: expiryText(token, now) },
     { name: "Last used", value: lastUsedText(token, now), note: "up to 15 minutes old" },
-    { name: "It may read", value: scopeList(token.scopes) },
+    { name: "Can read", value: scopeList(token.scopes) },
     { name: "Created by", value: makerOf(token), note: isoInstant(token.created_at) },
     ...(token.revoked_at === null ? [] : [{ name: "Revoked", value: isoInstant(token.revoked_at) }]),
-    ...(replaces === null ? [] : [{ name: "It replaces", value: linkTo(replaces) }]),
+    ...(replaces === null ? [] : [{ name: "Replaces", value: linkTo(replaces) }]),
     ...(replacedBy === null ? [] : [{ name: "Replaced by", value: linkTo(replacedBy), note: use }]),
   ]);
 }
@@ -282,7 +282,7 @@ function details(token: AttendedToken, call: PageCall, now: Date): Html {
 function aboutText(all: readonly AttendedToken[]): string {
   const working = all.filter(({ status }) => status === "active").length;
   const ending = all.filter(({ attention }) => attention === "expired" || attention === "expiring").length;
-  const words = `What programs and AI agents read this workspace with: ${working} ${working === 1 ? "works" : "work"}`;
+  const words = `Access for programs and AI agents: ${working} ${working === 1 ? "token works" : "tokens work"}`;
   return `${words}${ending === 0 ? "" : `, ${ending} ${ending === 1 ? "needs" : "need"} a replacement`}.`;
 }
 
@@ -290,18 +290,18 @@ function list(all: readonly AttendedToken[], call: PageCall, now: Date): Html {
   const [live, over] = [all.filter((token) => !token.is_over), all.filter((token) => token.is_over)];
   return html`${
     live.length === 0
-      ? html`<p>No token works at present.</p>`
+      ? html`<p>There are no active tokens.</p>`
       : html`${table("Tokens in use", live, call, now)}
           <p class="shown">
-            “Last used” is up to 15 minutes old. Requests are those of ${RECENT_DAYS} days, refused ones too, up to
-            10 seconds behind.
+            “Last used” is up to 15 minutes old. Requests cover ${RECENT_DAYS} days, including refused ones, and
+            are up to 10 seconds behind.
           </p>`
   }
   ${
     over.length > 0 &&
     html`<details>
-      <summary>Tokens that have ended (${over.length})</summary>
-      ${table("Tokens that have ended", over, call, now)}
+      <summary>Expired and revoked tokens (${over.length})</summary>
+      ${table("Expired and revoked tokens", over, call, now)}
     </details>`
   }`;
 }
@@ -312,7 +312,7 @@ const COLUMNS = [
   { text: "Expires" },
   { text: "Last used" },
   { text: `Requests, ${RECENT_DAYS} days`, isNumber: true },
-  { text: "It may read" },
+  { text: "Can read" },
   { text: "Created by" },
 ] as const;
 
@@ -344,7 +344,7 @@ function issuedView(
     isSecret: true,
     body: html`<h1>Your new token</h1>
       <p class="banner" role="status">
-        This is the token “${name}”. It is shown this once: copy it now, and keep it where you keep passwords.
+        This is the token “${name}”. It is shown only once: copy it now and store it where you keep passwords.
       </p>
       ${codeToCopy("token", token)}
       <h2>Try it</h2>
@@ -354,7 +354,7 @@ function issuedView(
       <p>Claude Code, in a terminal:</p>
       ${codeToCopy("mcp-command", mcpCommandLine(origin, token))}
       <p>
-        Clients that read a file of JSON, such as <code>.cursor/mcp.json</code>;
+        Clients that read a JSON file, such as <code>.cursor/mcp.json</code>;
         <a href="/docs/mcp">other clients</a>:
       </p>
       ${codeToCopy("mcp-config", mcpConfigText(origin, token))}

@@ -75,7 +75,7 @@ export async function importIntoWorkspace(
     return result;
   } catch (error) {
     if (error instanceof WorkspaceErasing) {
-      throw impossible(`${workspace.shop_domain} is going to be erased: take that back first.`);
+      throw impossible(`${workspace.shop_domain} is going to be erased: cancel the erasure first.`);
     }
     throw error instanceof ImportError ? impossible(`${error.message}.`) : error;
   }

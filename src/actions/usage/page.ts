@@ -25,13 +25,13 @@ export const usage = definePage<Usage>({
     const quota = loaded.daily_quota?.toLocaleString("en");
     const limit = quota === undefined ? "no daily limit" : `a daily limit of ${quota}`;
     const asked = requestsToday(loaded).toLocaleString("en");
-    return `What programs and AI agents asked: ${asked} requests today, ${limit}.`;
+    return `Requests by programs and AI agents: ${asked} today, ${limit}.`;
   },
   data: load,
   view: (data, call) => ({
     title: "Usage",
     body: html`<h1>Usage</h1>
-      <p>Requests of programs and AI agents. Looking at these pages counts none.</p>
+      <p>Requests by programs and AI agents. Viewing these pages does not count.</p>
       <h2>Today</h2>
       ${today(data)}
       <h2>The last 30 days</h2>
@@ -58,14 +58,14 @@ function today(data: Usage): Html {
   return facts([
     { name: "Used", value: html`<strong>${count(used)}</strong> of ${count(quota)} requests` },
     { name: "Left", value: html`${count(Math.max(0, quota - used))}` },
-    { name: "Starts from zero at", value: html`${isoInstant(resetsAt)}` },
+    { name: "Resets at", value: html`${isoInstant(resetsAt)}` },
     {
       name: "Forecast",
       value:
         used >= quota && quota > 0
-          ? html`It is used up already`
+          ? html`Already used up`
           : forecastText(forecast?.requests_by_reset, usedUpAt),
-      note: forecast === null ? null : "if the rest of the day is like what has passed of it",
+      note: forecast === null ? null : "if the day continues at this rate",
     },
   ]);
 }
@@ -82,9 +82,9 @@ function differences({ by_day: days, kept_days: keptDays }: Usage): Html {
   const missing = days.reduce((sum, { missing_requests: lack }) => sum + Math.max(0, lack), 0);
   const extra = days.reduce((sum, { missing_requests: lack }) => sum + Math.max(0, -lack), 0);
   return html`<p>
-      What counts towards the quota is exact. All else is counted apart, and written every 10 seconds. All of it is kept ${keptText(keptDays ?? Number.POSITIVE_INFINITY)}.
+      What counts towards the quota is exact. The rest is counted separately and written every 10 seconds. All counts are kept ${keptText(keptDays ?? Number.POSITIVE_INFINITY)}.
     </p>
-    ${missing > 0 && html`<p class="banner">The tables below lack ${count(missing)} of the counted requests: they are up to 10 seconds behind, and a server that is cut off loses as much.</p>`}
+    ${missing > 0 && html`<p class="banner">The tables below lack ${count(missing)} of the counted requests: they are up to 10 seconds behind, and a server that is killed loses up to that much.</p>`}
     ${extra > 0 && html`<p class="banner">The tables below have ${count(extra)} requests more than were counted: a server could not tell whether they had been written.</p>`}`;
 }
 
@@ -97,7 +97,7 @@ function details(
   return html`<h2>Where they came from</h2>
     ${groupTable("By token", "Token", tokens, ({ key }) => tokenCell(key, names.get(key) ?? null, call))}
     ${endpointTable(endpoints)} ${groupTable("By surface", "Surface", surfaces)}
-    <h2>What was refused</h2>
+    <h2>Refused requests</h2>
     ${refusalTable(refusals) ?? html`<p>No request was refused.</p>`}`;
 }
 
@@ -112,9 +112,9 @@ const SURFACES: Readonly<Record<string, string>> = { rest: "REST", mcp: "MCP, by
 /** Why requests are refused, by the code of their error. */
 const REFUSALS: Readonly<Record<string, string>> = {
   invalid_request: "a parameter was not allowed (400)",
-  unauthorized: "the workspace was deleted meanwhile (401)",
+  unauthorized: "the workspace was deleted in the meantime (401)",
   forbidden: "the plan, the billing or the token's rights do not include it (403)",
-  not_found: "what was asked for does not exist (404)",
+  not_found: "the requested resource does not exist (404)",
   not_ready: "the store's data was not ready (409)",
   rate_limited: "the daily quota was used up, or too many were sent at once (429)",
   internal_error: "a fault of this service (500)",
@@ -129,7 +129,7 @@ export function groupTable(
 ): Html {
   return dataTable(
     caption,
-    [{ text: head }, { text: "Requests", isNumber: true }, { text: "Of these refused", isNumber: true }],
+    [{ text: head }, { text: "Requests", isNumber: true }, { text: "Refused", isNumber: true }],
     groups.map((group) => [
       nameOf(group),
       html`${count(group.requests)}`,

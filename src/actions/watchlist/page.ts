@@ -76,8 +76,8 @@ export const WATCHLIST_FORMS = [
 ];
 
 const LEAD = html`<p class="lead">
-  When the return rate of something watched jumps in the newest complete month, an alert says so. The 20 SKUs
-  with the most returned units of a year are watched in any case.
+  An alert is raised when the return rate of a watched entry jumps in the newest complete month. The 20 SKUs
+  with the most returned units of a year are always watched.
 </p>`;
 
 /** What a link of another page names, first of all. */
@@ -132,9 +132,9 @@ function selectorOf(type: WatchedType, key: string): Record<string, string> {
 function addPart(data: Data, call: PageCall): Html | null {
   if (!mayDo(call.role, addWatched)) return null;
   const { type = "sku", key = "" } = call.query;
-  return html`<h2>Watch one more</h2>
+  return html`<h2>Search the catalogue</h2>
     ${searchPart(data, call)}
-    <h2>Watch by its key</h2>
+    <h2>Watch by key</h2>
     ${formFor(call, addWatched, { path: PATH, values: { type, key } })}`;
 }
 

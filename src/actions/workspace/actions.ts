@@ -102,7 +102,7 @@ export const eraseWorkspace = defineAction({
   proof: true,
   input: { domain: typedName },
   confirm: (_input, { workspace }) =>
-    `Nothing of ${workspace.shop_domain} is served from now on. Erase it in ${ERASE_DAYS} days?`,
+    `The service stops serving ${workspace.shop_domain} at once. Erase it in ${ERASE_DAYS} days?`,
   run: async (context: ActionContext<OfWorkspace>, { domain: typed }) => {
     const { connection, workspace, actor, now } = context;
     const { shop_key: shopKey, shop_domain: domain } = workspace;
@@ -110,12 +110,12 @@ export const eraseWorkspace = defineAction({
     if (!isMeant) throw invalid(`Type the domain of this workspace, ${domain}, to have it erased.`, "domain");
     const eraseAfter = new Date(now.getTime() + ERASE_DAYS * DAY_MS);
     if (!(await askForErasure(connection, shopKey, eraseAfter))) {
-      throw impossible(`${domain} is already going to be erased.`);
+      throw impossible(`The erasure of ${domain} has already been requested.`);
     }
     return decided(context, "workspace.erase", {
       result: { shop_domain: domain, erase_after: eraseAfter },
       before: null,
-      done: `Nothing of ${domain} is served any more. It is erased after ${timeText(eraseAfter)}.`,
+      done: `${domain} is no longer served. It will be erased after ${timeText(eraseAfter)}.`,
     });
   },
 });
@@ -132,13 +132,13 @@ export const keepWorkspace = defineAction({
     const { connection, workspace } = context;
     const { shop_key: shopKey, shop_domain: domain } = workspace;
     if (!(await takeErasureBack(connection, shopKey))) {
-      throw impossible(`${domain} is not going to be erased: there is nothing to take back.`);
+      throw impossible(`${domain} is not going to be erased: there is nothing to cancel.`);
     }
     await wakeShop(connection, shopKey);
     return decided(context, "workspace.keep", {
       result: { shop_domain: domain, erase_after: null },
       before: workspace.erase_after,
-      done: `${domain} stays: everything is served as before.`,
+      done: `${domain} is kept: everything is served as before.`,
     });
   },
 });
@@ -155,7 +155,7 @@ export const deleteWorkspace = defineAction({
   least: "operator",
   input: {},
   confirm: (_input, { workspace }) =>
-    `All data, tokens, connections and history of ${workspace.shop_domain} are deleted for good. Delete it?`,
+    `All data, tokens, connections and history of ${workspace.shop_domain} are permanently deleted. Delete it?`,
   run: async ({ connection, workspace }: ActionContext<OfWorkspace>) => {
     const { shop_key: shopKey, shop_domain: domain } = workspace;
     await lockShop(connection, shopKey).catch((error: unknown) => {

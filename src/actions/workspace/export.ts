@@ -47,7 +47,7 @@ type ExportedFolder = { shop_domain: string; folder: string; files: string[] };
 
 /** The folder of an export that an import reads. */
 const STORE_FOLDER = "store";
-/** Whoever reads an export for longer keeps the database from cleaning up behind all others. */
+/** An export that is read for longer keeps the database from vacuuming. */
 const LONGEST_MS = 2 * 3_600_000;
 const FILE_MODE = 0o100600;
 
@@ -103,7 +103,7 @@ export async function exportFromConsole(acting: Acting): Promise<ExportedArchive
 
 /**
  * Exports a workspace as a zip file, of which no more is made than is read. Comes back when its snapshot is open, so that
- * a `Refusal` comes before the first byte. Whoever destroys the body ends the export; one that fails later is cut off.
+ * a `Refusal` comes before the first byte. Destroying the body ends the export; one that fails later is truncated.
  */
 async function exportAsArchive(request: Omit<ExportRequest, "signal">): Promise<ExportedArchive> {
   const { workspace, now } = request;

@@ -26,7 +26,7 @@ const RULES: readonly [name: string, field: Field<unknown>][] = Object.entries(s
 const inTurn = createShopQueue({ places: 2, mostPerShop: 1, longestWaitMs: 3000 });
 const BUSY = new ApiError(
   "rate_limited",
-  "What other rules would change is being counted already. Ask again when that has ended.",
+  "A preview is already being computed. Try again when it has finished.",
   { retryAfterSeconds: 5 },
 );
 
@@ -66,7 +66,7 @@ const orderRules = definePage<Data>({
   view: (data, call) => ({
     title: TITLE,
     body: html`<h1>${TITLE}</h1>
-      ${LEAD} ${!data.isApplied && html`<p class="banner" role="status">The figures do not follow these rules yet: a worker recomputes the orders that they concern.</p>`}
+      ${LEAD} ${!data.isApplied && html`<p class="banner" role="status">The figures do not reflect these rules yet: a worker is recomputing the affected orders.</p>`}
       ${data.preview !== undefined && shown(data.preview)}
       ${mayDo(call.role, setRules) ? form(call, data.values, data.preview !== undefined) : listed(data.values)}`,
   }),
@@ -81,9 +81,9 @@ const orderRules = definePage<Data>({
 });
 
 const LEAD = html`<p class="lead">
-  An order that is left out sells nothing, and nothing of it comes back. Test orders and canceled ones never
-  count. Rules need the tags, channels and payments that Shopify sends with orders: of imported files they
-  concern refunds alone.
+  An order that is left out counts neither as sold nor as returned. Test orders and canceled ones never count.
+  Rules need the tags, channels and payments that Shopify sends with orders: in imported files only the rule
+  about refunds has an effect.
 </p>`;
 
 export const RULE_PAGES = [orderRules] as const;
@@ -112,7 +112,7 @@ function form(call: PageCall, values: Record<string, string>, hasSave: boolean):
     <form method="post" action="${call.href(PATH)}">
       ${RULES.map(([name, field]) => drawField(call, setRules.name, name, field, values[name] ?? ""))}
       <div class="actions">
-        <button class="${canBeSaved ? "quiet" : ""}" formmethod="get">Show what would change</button>
+        <button class="${canBeSaved ? "quiet" : ""}" formmethod="get">Preview changes</button>
         ${canBeSaved && html`<button>${setRules.title}</button>`}
       </div>
     </form>`;
@@ -145,8 +145,8 @@ const LEFT_OUT_WORDS: Readonly<Record<LeftOut, string>> = {
 function shown(preview: RulesPreview | null): Html {
   if (preview === null) {
     return html`<p class="banner">
-      Figures are withheld, or no month is complete yet, so there is nothing to show of what these rules would
-      change. They can be saved all the same.
+      Figures are withheld, or no month is complete yet, so the effect of these rules cannot be previewed. You
+      can still save them.
     </p>`;
   }
   const { now, saved, startMonth, endMonth, isWhole } = preview;
@@ -161,7 +161,7 @@ function shown(preview: RulesPreview | null): Html {
   ];
   const kinds = Object.entries(LEFT_OUT_WORDS) as [LeftOut, string][];
   return html`${dataTable(
-    `What the rules give, ${month(startMonth) as string} to ${month(endMonth) as string}`,
+    `Results of the rules, ${month(startMonth) as string} to ${month(endMonth) as string}`,
     [{ text: "Newest 12 complete months" }, { text: "Now" }, { text: "If saved" }],
     [
       row("Return rate", "return_rate", [(figures) => figures.returnRate, percent]),
@@ -172,7 +172,7 @@ function shown(preview: RulesPreview | null): Html {
       ),
     ],
   )}
-  ${!isWhole && html`<p class="banner">These rules concern more orders than are counted here: only the first 20,000 of them are in the column “If saved”. Saving applies the rules to all.</p>`}`;
+  ${!isWhole && html`<p class="banner">These rules affect more orders than are counted here: the column “If saved” counts only the first 20,000 of them. Saving applies the rules to all.</p>`}`;
 }
 
 /** A figure that the API gives only once the rules are saved and applied. */

@@ -31,14 +31,14 @@ const COUNTS = [
 /** The rules as forms and commands name them; those that are not given stay as they are. */
 const RULES = {
   exchange_names: texts("Names of exchange orders of other apps", {
-    hint: "How they begin, separated by commas: Loop's begin with EXC-. Such orders are left out.",
+    hint: "How their names begin, separated by commas: Loop's begin with EXC-. Such orders are left out.",
   }),
   exchange_tags: texts("Tags of exchange orders of other apps", {
     hint: "Separated by commas: Narvar's have narvar_exchange_order. Such orders are left out.",
   }),
   free_drafts: omittable(
     oneOf("Draft orders at price 0", COUNTS, {
-      hint: "Such as samples and gifts that somebody of the shop wrote.",
+      hint: "Such as samples and gifts that the shop’s staff created.",
     }),
   ),
   free_orders: omittable(
@@ -63,7 +63,7 @@ const RULES = {
       "A refund without a return that restocks nothing",
       [
         ["return", "counts as a return"],
-        ["money", "counts as money alone"],
+        ["money", "counts as money only"],
       ],
       { hint: "A lost parcel, or goodwill. An import without restock types has only such refunds." },
     ),
@@ -88,7 +88,7 @@ export const setRules = defineAction({
     const detail = writtenRules(wanted);
     return {
       result: detail,
-      done: "Saved. The figures follow as soon as a worker has recomputed the orders that the rules concern.",
+      done: "Saved. The figures change as soon as a worker has recomputed the affected orders.",
       audit: { detail, before: writtenRules(earlier) },
     };
   },

@@ -26,8 +26,8 @@ const dataPage = definePage<Data>({
     const { workspace } = await call.acting();
     const { erase_after: eraseAfter } = workspace;
     return eraseAfter === null
-      ? "Export everything, or have the workspace erased."
-      : `The workspace is erased after ${timeText(eraseAfter)}.`;
+      ? "Export everything, or erase the workspace."
+      : `The workspace will be erased after ${timeText(eraseAfter)}.`;
   },
   data: async (call) => {
     const { workspace } = await call.acting();
@@ -36,7 +36,7 @@ const dataPage = definePage<Data>({
   view: ({ eraseAfter }, call) => ({
     title: "Data",
     body: html`<h1>Data</h1>
-      <p class="lead">Take all data of this workspace with you, or have it erased.</p>
+      <p class="lead">Export all data of this workspace, or erase it.</p>
       ${mayDo(call.role, exportWorkspace) ? forOwners(call, eraseAfter) : FOR_OTHERS}`,
   }),
 });
@@ -70,7 +70,7 @@ export function settingsOverview(pages: readonly Page[]): Page {
     view: (lines, call) => ({
       title: "Settings",
       body: html`<h1>Settings</h1>
-        <p class="lead">What is changed here counts from the next page and the next request on.</p>
+        <p class="lead">Changes apply from the next page and the next request.</p>
         ${rows(lines.map(({ page, about }) => ({ name: html`<a href="${call.href(page.path)}">${page.link}</a>`, value: about })))}`,
     }),
   });
@@ -80,12 +80,11 @@ export function settingsOverview(pages: readonly Page[]): Page {
 export function erasureBanner(eraseAfter: Date | null, dataHref: string): Html | null {
   if (eraseAfter === null) return null;
   return html`<p class="banner warn">
-    This workspace is erased after ${timeText(eraseAfter)}. Until then nothing of it is served, and
-    <a href="${dataHref}">an owner can take it back</a>.
+    This workspace will be erased after ${timeText(eraseAfter)}. Until then it is not served, and <a href="${dataHref}">an owner can cancel the erasure</a>.
   </p>`;
 }
 
-const FOR_OTHERS = html`<p>Only an owner of this workspace may do that.</p>`;
+const FOR_OTHERS = html`<p>Only an owner of this workspace can do this.</p>`;
 
 function forOwners(call: PageCall, eraseAfter: Date | null): Html {
   return html`${exportPart(call)} ${eraseAfter === null ? erasePart(call) : keepPart(call, eraseAfter)}`;
@@ -99,7 +98,7 @@ function exportPart(call: PageCall): Html {
       no tokens and no credentials of sources.
     </p>
     <p class="note">
-      The file names your orders and costs. Keep it where only you can read it. A download that breaks off is not whole:
+      The file names your orders and costs. Keep it where only you can read it. An interrupted download is incomplete:
       start it again.
     </p>
     ${formFor(call, exportWorkspace, { path: `${DATA_PATH}/export` })}
@@ -110,9 +109,9 @@ function erasePart(call: PageCall): Html {
   const label = `Type ${call.shopDomain} to confirm`;
   return html`<h2>${eraseWorkspace.title}</h2>
     <p>
-      Serving stops at once: the API, agents, these pages and all syncs. For ${ERASE_DAYS} days an owner can take that
-      back, and everything is as it was. After that all data, tokens, connections, members and the audit are erased for
-      good.
+      Serving stops at once: the API, agents, these pages and all syncs. For ${ERASE_DAYS} days an owner can cancel
+      the erasure, and everything is as it was. After that all data, tokens, connections, members and the audit are
+      permanently erased.
     </p>
     ${formFor(call, eraseWorkspace, {
       path: `${DATA_PATH}/erase`,
@@ -122,7 +121,7 @@ function erasePart(call: PageCall): Html {
 }
 
 function keepPart(call: PageCall, eraseAfter: Date): Html {
-  return html`<h2>This workspace is going to be erased</h2>
-    <p>It is erased after ${timeText(eraseAfter)}. Until then nothing of it is served, and no sync runs.</p>
+  return html`<h2>This workspace will be erased</h2>
+    <p>It will be erased after ${timeText(eraseAfter)}. Until then it is not served, and no sync runs.</p>
     ${formFor(call, keepWorkspace, { path: `${DATA_PATH}/keep` })}`;
 }

@@ -100,7 +100,7 @@ export const WINDOW_FORMS = [formOf(setWindows, { path: PATH, page: windows })];
 
 const LEAD = html`<p class="lead">
   A return counts when the unit comes back within the return window, and a month is complete once each of its
-  orders has had that long. A change counts at once: nothing has to be recomputed first.
+  orders has had that long. A change applies at once: nothing has to be recomputed first.
 </p>`;
 
 /** The settings that the query asks to be shown; null = none. Throws `ApiError` for values that cannot be saved. */
@@ -184,8 +184,8 @@ function withheldNote({ workspace }: Data): Html | null {
   if (isServed(workspace)) return null;
   const why = workspace.billing === "active" ? "the workspace is not ready" : "billing is not active";
   return html`<p class="banner">
-    Figures are withheld while ${why}, so nothing can be shown of what another window would change. It can be
-    saved all the same.
+    Figures are withheld while ${why}, so the effect of another window cannot be previewed. You can still save
+    it.
   </p>`;
 }
 
@@ -208,27 +208,27 @@ function form(call: PageCall, hasSave: boolean): Html {
     <form method="post" action="${href(PATH)}">
       ${field("primary_window_days", primaryWindowDays)} ${field("min_sold_units", minSoldUnits)}
       <div class="actions">
-        <button class="${canBeSaved ? "quiet" : ""}" formmethod="get">Show what would change</button>
+        <button class="${canBeSaved ? "quiet" : ""}" formmethod="get">Preview changes</button>
         ${canBeSaved && html`<button>${setWindows.title}</button>`}
       </div>
     </form>`;
 }
 
-/** What only whoever runs the installation can change. */
+/** What only an operator can change. */
 function operatorsPart({ workspace }: Data): Html {
   const { billing, readiness, visible_card_size: cardSize } = workspace;
-  return html`<h2>Set by whoever runs this installation</h2>
+  return html`<h2>Set by the operator of this service</h2>
     ${rows([
       {
         name: "Rows of a ranking",
         value: `${cardSize}`,
         note: "How many rows a plan without full leaderboards shows.",
       },
-      { name: "Billing", value: billing, note: "While it is inactive, no figures are given." },
+      { name: "Billing", value: billing, note: "While it is inactive, no figures are shown." },
       {
         name: "State of the data",
         value: READINESS_TEXTS[readiness] ?? readiness,
-        note: "It follows the imports and the connection of the store.",
+        note: "It depends on the imports and the store’s connection.",
       },
     ])}`;
 }
@@ -249,7 +249,7 @@ function compared(
   { primaryWindowDays }: PageCall,
 ): Html {
   if (summary === null) {
-    return html`<p class="banner">No month is complete yet, so there is no figure that another window would change.</p>`;
+    return html`<p class="banner">No month is complete yet, so there are no figures to preview.</p>`;
   }
   const shownRate = figure(summary, "return_rate", percent);
   const of = html`${figure(summary, "returned_units", count)} of ${figure(summary, "sold_units", units)}`;
@@ -289,13 +289,9 @@ function compared(
           <small>with ${previewed("min_sold_units", wanted.minSoldUnits, units)} sold or more</small>`,
     },
   ];
-  const columns = [
-    { text: "What follows" },
-    { text: "Now" },
-    ...(preview === null ? [] : [{ text: "If saved" }]),
-  ];
+  const columns = [{ text: "Result" }, { text: "Now" }, ...(preview === null ? [] : [{ text: "If saved" }])];
   return dataTable(
-    preview === null ? "What these settings give" : "What these settings give, and what the others would",
+    preview === null ? "Results of these settings" : "Results of these settings, and of the new ones",
     columns,
     list.map(({ name, now, saved }) => [html`${name}`, now, ...(preview === null ? [] : [saved(preview)])]),
   );

@@ -5,13 +5,13 @@ for (const form of document.querySelectorAll("form[data-passkey]")) {
   if (form instanceof HTMLFormElement) prepare(form);
 }
 
-const NO_PASSKEYS = "This browser offers no passkeys here. Update it, or use another one.";
+const NO_PASSKEYS = "This browser does not support passkeys here. Update it, or use another one.";
 /** @type {Readonly<Record<string, string>>} */
 const PROBLEMS = {
   NotAllowedError:
-    "Nothing was done: the passkey was not confirmed, or there is none on this device. Press again to retry.",
-  InvalidStateError: "This device has a passkey for your account already.",
-  SecurityError: "Passkeys do not work at this address. Open the console under its own name.",
+    "Nothing was done: the passkey was not confirmed, or there is none on this device. Press the button again to retry.",
+  InvalidStateError: "This device already has a passkey for your account.",
+  SecurityError: "Passkeys do not work at this address. Open the console at its host name.",
 };
 
 /** @param {HTMLFormElement} form - has a field "credential" and an alert */
@@ -60,7 +60,7 @@ async function sign(form) {
     return "";
   } catch (error) {
     const name = error instanceof Error ? error.name : "";
-    return PROBLEMS[name] ?? "That did not work. Look at your connection, then press again.";
+    return PROBLEMS[name] ?? "That did not work. Check your connection, then press the button again.";
   }
 }
 

@@ -38,17 +38,17 @@ export function earlyWarningFacts(answer: Alerts, index: number, call: PageCall)
         ${figure(answer, `${path}/returned_units`, count)} came back, from
         ${figure(answer, `${path}/returned_orders`, count)} orders`,
       },
-      { name: "Reason given most", value: topReason(answer, path) },
+      { name: "Most frequent reason", value: topReason(answer, path) },
       ...partsFact(answer, path, call),
       {
-        name: "Cost beyond the usual",
+        name: "Cost above the usual",
         value: figure(answer, `${path}/excess_cost`, money(call.currencyCode)),
         note: "refunds and labels so far",
       },
       {
         name: "Chance",
         value: html`${figure(answer, `${path}/p`, chance)}`,
-        note: "of so many by luck alone; a warning needs 0.1 % or less",
+        note: "of this many by chance alone; a warning needs 0.1 % or less",
       },
     ])}`;
 }
@@ -72,7 +72,7 @@ function partsFact(answer: Alerts, path: string, call: PageCall) {
     const lines = figure(answer, `${path}/parts/${index}/excess_lines`, oneDecimal);
     return html`${index > 0 && ", "}<a href="${call.href("/report", selector)}">${name}</a> (${lines})`;
   })}`;
-  return [{ name: "Where", value, note: "order lines beyond the usual" }];
+  return [{ name: "Where", value, note: "order lines above the usual" }];
 }
 
 /** M16 for people: the month's rate against that of the six months before. */

@@ -44,7 +44,7 @@ export function alertLine(answer: Alerts, index: number, call: PageCall): Html {
 /** The alerts of everybody, and the notices of whoever looks. */
 export function alertTabs({ href }: PageCall, current: "all" | "yours"): Html {
   return tabs("Alerts and notices", [
-    { text: "Everybody’s alerts", href: href("/alerts"), isCurrent: current === "all" },
+    { text: "All alerts", href: href("/alerts"), isCurrent: current === "all" },
     { text: "Yours", href: href("/settings/notices"), isCurrent: current === "yours" },
   ]);
 }

@@ -11,13 +11,13 @@ import type { MadeRequest } from "../page.ts";
 import { codeToCopy } from "./code.ts";
 
 /**
- * "Get this by API": each request of a page as curl, as an MCP tool call, for `./returns query` and as a program, written as
+ * "Get this from the API": each request of a page as curl, as an MCP tool call, for `./returns query` and as a program, written as
  * in the documents. `address` is where the service lies. `data-path` is the request's path with its query.
  */
 export function apiBox(requests: readonly MadeRequest[], address: string): Html {
   if (requests.length === 0) return html``;
   return html`<details class="api-box">
-    <summary>Get this by API</summary>
+    <summary>Get this from the API</summary>
     <p>
       A program of yours can ask this service for the figures of this page: copy a request, and keep an access
       token of this workspace in the variable <code>TOKEN</code>.

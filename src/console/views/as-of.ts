@@ -114,9 +114,9 @@ const SOURCE_NAMES: Readonly<Record<string, string>> = {
 };
 
 const STATUS_TEXTS: Readonly<Record<string, string>> = {
-  ok: "It last brought data more than 36 hours ago.",
+  ok: "It last delivered data more than 36 hours ago.",
   syncing: "New data is being fetched.",
-  failed: "The last attempt failed, and another one follows.",
+  failed: "The last attempt failed; it will be retried.",
   disconnected: "It is disconnected, so no new data arrives.",
 };
 

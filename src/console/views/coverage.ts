@@ -17,7 +17,7 @@ export function monthCoverage(
   const include = html`<a href="${hrefWith("true")}">Include open months</a>`;
   if (valueAt(answer, `${path}/months_included`) === 0) {
     return html`<p class="banner">
-      No month of this range is complete, so nothing is counted: zeros here are no results. ${include}
+      No month of this range is complete, so nothing is counted: zeros here are not results. ${include}
     </p>`;
   }
   if (countsOpenMonths(answer, path)) {

@@ -29,7 +29,7 @@ export function inPageWords(sentence: string): string {
   if (label === undefined || / is not a parameter | given once only/u.test(sentence)) return sentence;
   return `${label}${sentence.slice(first.length)}`
     .replaceAll(/\bend_month\b/gu, "last month of orders")
-    .replace(/; take \w+ from \S+\.$/u, "; Products lists what there is.");
+    .replace(/; take \w+ from \S+\.$/u, "; see the page Products.");
 }
 
 /** The API's sentence about a field; null = it takes the value. */

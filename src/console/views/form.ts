@@ -6,7 +6,7 @@ import { wrongOf } from "./field-errors.ts";
 /** What a form has to know of the page that it stands on. */
 export type FormPlace = Pick<PageCall, "refusedForm" | "href" | "problems">;
 
-/** What every field has; `value` is what stands in it unless a refused form held another. */
+/** What every field has; `value` is shown unless a refused form held another value. */
 type Labelled = {
   name: string;
   label: string;
@@ -46,7 +46,7 @@ export function refusal({ refusedForm, href }: FormPlace, action: string): Html 
   if (refusedForm?.action !== action) return null;
   const { kind, message } = refusedForm.refusal;
   return html`<p class="banner refused" role="alert" tabindex="-1" autofocus>
-    ${message}${kind === "unproved" && html` <a href="/prove?next=${encodeURIComponent(href(""))}" target="_blank">Confirm, then press again</a>.`}
+    ${message}${kind === "unproved" && html` <a href="/prove?next=${encodeURIComponent(href(""))}" target="_blank">Confirm, then press the button again</a>.`}
   </p>`;
 }
 

@@ -32,7 +32,7 @@ export function rankedNote(answer: Leaderboard, call: PageCall, path: string, as
   const { data, meta } = answer.body;
   if (meta.vendor_known === false) {
     return html`<p class="banner">
-      No product is of the vendor “${meta.vendor}”. The name counts as it is written in the store.
+      No product is of the vendor “${meta.vendor}”. Enter the name exactly as it is written in the store.
       <a href="${call.href("/products", { q: meta.vendor ?? "" })}">Search the catalogue</a>
     </p>`;
   }

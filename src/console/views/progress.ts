@@ -14,7 +14,7 @@ export type Progress = {
   startedAt: Date | null;
   /** null = it has not ended. */
   endedAt: Date | null;
-  /** Where whoever watches is led at its end; null = to this page, shown again as a whole. */
+  /** Where the browser goes when it ends; null = it reloads this page. */
   nextHref: string | null;
 };
 
@@ -35,13 +35,13 @@ export function progress(job: Progress, now: Date): Html {
     <div data-live="bar">${endedAt === null && bar(job)}</div>
     <dl class="facts">
       ${fact("counts", "Done", html`${doneText(job)}`)}
-      ${fact("started", "Started", startedAt === null ? html`It waits for its turn` : html`${instant(startedAt.toISOString())}`)}
+      ${fact("started", "Started", startedAt === null ? html`Waiting to start` : html`${instant(startedAt.toISOString())}`)}
       ${fact("elapsed", "Elapsed", html`${elapsedText(job, now)}`)}
     </dl>
   </section>`;
 }
 
-/** Without a known total the bar only says that something goes on. */
+/** Without a known total the bar only shows that the job is running. */
 function bar({ done, total }: Progress): Html {
   if (done === null || total === null || total <= 0) {
     return html`<progress aria-label="Progress"></progress>`;
@@ -57,7 +57,7 @@ function fact(live: string, name: string, value: Html): Html {
 }
 
 function doneText({ done, total }: Progress): string {
-  if (done === null) return "Nothing is counted yet";
+  if (done === null) return "Nothing counted yet";
   const read = count(done) as string;
   return total === null ? read : `${read} of ${count(total) as string}`;
 }

@@ -11,19 +11,19 @@ export function waysOn(member: MemberAdmission): Html {
   const { readiness, role, workspace } = member;
   const href = (path: string): string => addressOf(workspace.shopDomain, path);
   if (!mayDo(role, readSources)) {
-    return html`<p>An admin or an owner of this workspace can see to it.</p>`;
+    return html`<p>An admin or an owner of this workspace can fix this.</p>`;
   }
   const store = workspace.sources.find(({ kind, source }) => kind === "store" && isConnectable(source));
   const source = store?.source ?? "shopify";
   if (readiness === "backfilling") {
-    return html`<p><a href="${href(sourcePath(source, "/progress"))}">See how far it is</a></p>`;
+    return html`<p><a href="${href(sourcePath(source, "/progress"))}">View progress</a></p>`;
   }
   if (readiness === "reconnecting") {
     return html`<p><a href="${href(sourcePath(source, "/connect"))}">Connect it again</a></p>`;
   }
   const isUnderWay = store !== undefined && store.status !== "disconnected";
   return html`<ul>
-    ${isUnderWay && html`<li><a href="${href(sourcePath(source, "/progress"))}">See how far it is</a></li>`}
+    ${isUnderWay && html`<li><a href="${href(sourcePath(source, "/progress"))}">View progress</a></li>`}
     <li><a href="${href(sourcePath("shopify", "/connect"))}">Connect Shopify</a></li>
     <li><a href="${href(IMPORTS_PATH)}">Upload CSV files</a></li>
     <li><a href="${href(SOURCES_PATH)}">All sources</a></li>

@@ -116,7 +116,7 @@ export type LineProductRow = {
   product_gid: string;
   title: string;
   vendor: string | null;
-  /** false: nothing names it any more. */
+  /** false: nothing refers to it. */
   is_named: boolean;
   /** Whether the vendor is another than the one stored. */
   is_moved: boolean;

@@ -8,7 +8,7 @@ export type SessionRow = {
   is_operator: boolean;
   last_seen_at: Date;
   ends_at: Date;
-  /** When the person last proved who they are. */
+  /** When the person last confirmed their identity. */
   proved_at: Date;
   last_shop_key: number | null;
 };

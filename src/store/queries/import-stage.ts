@@ -43,7 +43,7 @@ export class WorkspaceGone extends Error {
   override message = "the workspace does not exist";
 }
 
-/** The workspace is going to be erased: nothing is written for it, unless that is taken back. */
+/** The workspace is going to be erased: nothing is written for it, unless that is canceled. */
 export class WorkspaceErasing extends Error {
   override name = "WorkspaceErasing";
   override message = "The workspace is going to be erased.";

@@ -51,14 +51,14 @@ export const deleteOldUsage = deleteOld<[shopKey: number, beforeDay: string]>("d
   moment: "day",
 });
 
-/** Links that nobody can use any more. console_link_expiry. */
+/** Expired links. console_link_expiry. */
 export const deleteExpiredLinks = deleteOld<[now: Date]>("delete_expired_links", {
   table: "console_link",
   isOld: "expires_at <= $1",
   moment: "expires_at",
 });
 
-/** Challenges that nobody can answer any more. console_challenge_expiry. */
+/** Expired challenges. console_challenge_expiry. */
 export const deleteExpiredChallenges = deleteOld<[now: Date]>("delete_expired_challenges", {
   table: "console_challenge",
   isOld: "expires_at <= $1",

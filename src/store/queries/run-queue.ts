@@ -44,7 +44,7 @@ export const findQueued = queryRow<QueuedRow, [shopKey: number, source: string]>
           where q.shop_key = $1 and q.source = $2 and q.due_at <= statement_timestamp()`,
 );
 
-/** Puts a connection into the queue, to be polled when it is asked for. Primary key. */
+/** Puts a connection into the queue, to be polled on request. Primary key. */
 export const queueConnection = command<[shopKey: number, source: string, kind: SourceKind]>(
   "queue_connection",
   `insert into run_queue as q (shop_key, source, kind, due_at) values ($1, $2, $3, 'infinity')

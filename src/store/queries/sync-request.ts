@@ -27,7 +27,7 @@ const delayOf = (requestedBy: string): string =>
 
 export type RunRequest = { shopKey: number; source: string; kind: SyncKind; requestedBy: RequestedBy };
 
-/** Writes a request down, for whoever looks at the source next. */
+/** Stores a request, for the worker that polls the source next. */
 export const askForRun = queryRow<{ requested_at: Date; run_after: Date }, [request: RunRequest]>(
   "ask_for_run",
   `insert into sync_request as r (shop_key, source, kind, requested_by, run_after)
@@ -158,7 +158,7 @@ export const postponeRequest = command<
   (request, next) => [request.shop_key, request.source, request.kind, next.delayMs, next.isFailure],
 );
 
-/** Takes back what was asked for of a source, one kind or all (null); whether anything was. */
+/** Cancels the requests for a source, of one kind or all (null); returns whether there was any. */
 export const dropRequests = queryAny<[shopKey: number, source: string, kind: SyncKind | null]>(
   "drop_requests",
   `delete from sync_request r

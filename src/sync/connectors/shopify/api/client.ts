@@ -63,7 +63,7 @@ export class CostExceeded extends Error {
   override name = "CostExceeded";
 }
 
-/** The file of a bulk operation is not there any more. */
+/** The file of a bulk operation no longer exists. */
 export class DownloadGone extends Error {
   override name = "DownloadGone";
 }

@@ -14,7 +14,7 @@ export type PendingInstall = {
   choices: Readonly<Record<string, unknown>>;
   /** Of a link of a member: their name as an actor. It works for as long as they may make one. */
   madeBy?: string;
-  /** Begun by a member in the console, who goes on there. */
+  /** Started by a member in the console, who continues there. */
   endsInConsole?: boolean;
   /** Of a state: the browser in which the approval has begun. */
   browser?: string;

@@ -29,7 +29,7 @@ import type { Meaning, PrivacyAct } from "./topics.ts";
 /** `clientSecret` is the app's; a connection may have a secret of its own, which counts for its shop alone. */
 export type WebhookOptions = PrivacyOptions;
 
-/** Taken, or refused with one sentence for whoever looks at the refusal; a 503 asks for another delivery later. */
+/** Accepted, or refused with one sentence that explains it; a 503 asks for another delivery later. */
 export type WebhookAnswer = { status: 200 } | { status: 400 | 401 | 404 | 503; message: string };
 
 const READY_STATES = ["installing", "backfilling", "ready"];
@@ -83,7 +83,7 @@ function notOfTopic({ topic }: Delivery): WebhookAnswer {
   return { status: 400, message: `The payload is not one of the topic ${topic}.` };
 }
 
-/** A secret that cannot be opened any more signs nothing. */
+/** A secret that can no longer be opened signs nothing. */
 function ownSecret({ sealingKey }: WebhookOptions, workspace: AccountRow | undefined): string | null {
   if (workspace === undefined || workspace.sealed_credentials === null) return null;
   try {

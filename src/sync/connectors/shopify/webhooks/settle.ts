@@ -53,7 +53,7 @@ async function settle(
   }
 }
 
-/** A return that is not there any more has left its order changed, which the next look at changed orders finds. */
+/** A deleted return has changed its order, which the next listing of changed orders finds. */
 async function readOrdersOf(client: ShopifyClient, returns: readonly PendingRecord[]): Promise<string[]> {
   const reader = openNodeReader(client, DOCUMENTS.returnOrders, MOST_NODES);
   const nodes = await reader.read(returns.map((row) => row.record_id));
