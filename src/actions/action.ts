@@ -102,7 +102,7 @@ export type Action<
   usesKeys?: true;
   /** What a person is asked before it begins; null = nothing. */
   confirm?(input: InputOf<Inputs>, caller: Asked): string | null;
-  /** What comes before the transaction, such as asking a source: it holds no lock, and writes nothing that would have to be undone. */
+  /** What comes before the transaction, such as asking a source: it holds no lock. What no transaction can hold, such as a backup, is done here. */
   prepare?(caller: By, input: InputOf<Inputs>): Promise<Prepared>;
   run(context: ActionContext<By>, input: InputOf<Inputs>, prepared: Prepared): Promise<Done<Result>>;
   /** What follows once the transaction is committed. */
