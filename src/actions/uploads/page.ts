@@ -313,7 +313,7 @@ function uploadForm(upload: UploadView | null, { href, shopDomain }: PageCall): 
     <noscript>
       <h2>${titleOf(upload)}</h2>
       <p>
-        Sending files by browser needs JavaScript, which is off here. Whoever runs this installation can import
+        Sending files by browser needs JavaScript, which is off here. The operator of this service can import
         the folder by command:
       </p>
       <pre><code>./returns import ./folder --workspace ${shopDomain}</code></pre>
@@ -406,7 +406,7 @@ function underWay(upload: ShownUpload, call: PageCall): Html {
 
 function noWorker(): Html {
   return html`<p class="banner warn">
-    No worker is running, so the import has to wait. Whoever runs this installation can start one.
+    No worker is running, so the import has to wait. The operator of this service can start one.
   </p>`;
 }
 

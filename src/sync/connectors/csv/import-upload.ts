@@ -232,6 +232,6 @@ async function endFailed(run: Run, error: unknown): Promise<void> {
 
 function sentenceOf(error: unknown, uploadId: string): string {
   return (error as NodeJS.ErrnoException).code === "ENOSPC"
-    ? "The service has no room left for these files in its temporary folder. Whoever runs it can make some."
+    ? "The service has no room left for these files in its temporary folder. The operator can make some."
     : `Something unexpected went wrong in the service: see its log under upload ${uploadId}.`;
 }
