@@ -127,7 +127,7 @@ for (const { width, colorScheme } of LOOKS) {
       await page.goto(`${home}${at}/loop/connect`);
       await page.getByLabel("API key").fill("two words");
       await page.getByRole("button", { name: "Connect Loop" }).click();
-      await page.getByText("The API key must be one word").waitFor();
+      await page.getByRole("alert").getByText("The API key must be one word").waitFor();
       assert.equal(await page.evaluate("document.activeElement.role"), "alert");
       found.push(...(await wrongsOf(page, "a refused key")));
       await page.goto(`${home}${at}/shopify/connect`);
