@@ -1,5 +1,5 @@
 /**
- * Writes simulators/shopify/admin-2026-10.graphql: the part of the store platform's published schema that the
+ * Writes tools/simulators/shopify/admin-2026-10.graphql: the part of the store platform's published schema that the
  * simulator serves. Usage: node scripts/launch.js scripts/shopify-schema.ts
  *
  * A kept type keeps every field that ends in a scalar or an enum, and every field that leads to another kept
@@ -39,7 +39,7 @@ const SOURCE_PACKAGE = "@shopify/dev-mcp@1.16.0";
 const SOURCE_FILE = "package/dist/data/admin_2026-10.json.gz";
 
 const root = join(import.meta.dirname, "..");
-const target = join(root, "simulators", "shopify", "admin-2026-10.graphql");
+const target = join(root, "tools", "simulators", "shopify", "admin-2026-10.graphql");
 
 /** The introspection result of the published package, fetched by npm and read without running any of it. */
 function readPublished(): IntrospectionQuery {

@@ -16,8 +16,8 @@ const PARTS: { title: string; holds: (file: string) => boolean; lines: number; f
   },
   { title: "tests", holds: isTest, lines: 42_000 },
   {
-    title: "bench, chaos, backtest, simulators, scripts",
-    holds: (file) => /^(?:bench|chaos|backtest|simulators|scripts)\//u.test(file) && !isTest(file),
+    title: "tools and scripts",
+    holds: (file) => /^(?:tools|scripts)\//u.test(file) && !isTest(file),
     lines: 11_000,
   },
 ];

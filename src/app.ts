@@ -1,19 +1,19 @@
 import type { FastifyBaseLogger } from "fastify";
 import type { Config } from "./config.ts";
-import { quotaOfToken } from "./admission/admit.ts";
-import { createAdmitMember } from "./admission/admit-member.ts";
-import type { Operation } from "./admission/operation.ts";
-import { createShopNodes } from "./admission/shop-nodes.ts";
-import { startUsageWriter } from "./admission/usage-writer.ts";
+import { quotaOfToken } from "./access/admit.ts";
+import { createAdmitMember } from "./access/admit-member.ts";
+import type { Operation } from "./access/operation.ts";
+import { createShopNodes } from "./access/shop-nodes.ts";
+import { startUsageWriter } from "./access/usage-writer.ts";
 import { connectingOf } from "./actions/sources/connect.ts";
 import { publicConsole } from "./actions/console-address.ts";
-import { pushOptions } from "./push/options.ts";
+import { pushOptions } from "./alerts/delivery/options.ts";
 import { requireWorkerPlace } from "./actions/installation/schema.ts";
 import { openKeys } from "./actions/installation/secrets.ts";
 import { createDocs } from "./http/docs.ts";
 import { createServer } from "./http/server.ts";
 import type { RouteGroup } from "./http/server.ts";
-import { createIdentity } from "./identity/identity.ts";
+import { createIdentity } from "./access/identity.ts";
 import {
   openPool,
   openServingDatabases,

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type pg from "pg";
-import type { Admission, Admit, Need } from "../src/admission/admit.ts";
-import { createAdmissionQueue } from "../src/admission/admission-queue.ts";
-import type { AdmissionQueue } from "../src/admission/admission-queue.ts";
-import { createToken, parseToken } from "../src/admission/token.ts";
-import type { ParsedToken } from "../src/admission/token.ts";
+import type { Admission, Admit, Need } from "../src/access/admit.ts";
+import { createAdmissionQueue } from "../src/access/admission-queue.ts";
+import type { AdmissionQueue } from "../src/access/admission-queue.ts";
+import { createToken, parseToken } from "../src/access/token.ts";
+import type { ParsedToken } from "../src/access/token.ts";
 import type { Database, Queryable } from "../src/store/database.ts";
 import {
   ALERTS,

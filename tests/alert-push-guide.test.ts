@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { newSigningSecret, signatureHeaders } from "../src/push/signature.ts";
+import { newSigningSecret, signatureHeaders } from "../src/alerts/delivery/signature.ts";
 
 type Check = (headers: Record<string, string>, body: string, secret: string) => boolean;
 

@@ -9,8 +9,8 @@ import { endpointList, testEndpoint } from "../src/actions/alert-endpoints/actio
 import { textInput } from "../src/actions/field.ts";
 import { Refusal } from "../src/actions/refusal.ts";
 import { blockListOf } from "../src/lib/networks.ts";
-import type { Resolve } from "../src/push/networks.ts";
-import type { PushOptions } from "../src/push/send.ts";
+import type { Resolve } from "../src/alerts/delivery/networks.ts";
+import type { PushOptions } from "../src/alerts/delivery/send.ts";
 import {
   LOCAL_PUSH,
   addTestEndpoint,
@@ -27,7 +27,7 @@ import { startTestService } from "./support/service.ts";
 import { createTenant } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
 import { use } from "./support/use.ts";
-import type { SmtpOptions } from "../src/push/mail.ts";
+import type { SmtpOptions } from "../src/alerts/delivery/mail.ts";
 
 /** Where alerts may be pushed to, chat addresses, digests and test messages. */
 const service = use(startTestService);

@@ -12,7 +12,7 @@ import {
 import { textInput } from "../src/actions/field.ts";
 import { showNotices } from "../src/actions/notices/notices.ts";
 import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
-import { RETRY_DELAYS_MS } from "../src/push/retry.ts";
+import { RETRY_DELAYS_MS } from "../src/alerts/delivery/retry.ts";
 import { createPerson, setRole } from "./support/people.ts";
 import {
   LOCAL_PUSH,

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, test } from "node:test";
-import { startShipStationSimulator } from "../simulators/shipstation/server.ts";
-import type { ShipStationSimulator } from "../simulators/shipstation/server.ts";
-import { startShopifySimulator } from "../simulators/shopify/start.ts";
-import type { ShopifySimulator } from "../simulators/shopify/start.ts";
+import { startShipStationSimulator } from "../tools/simulators/shipstation/server.ts";
+import type { ShipStationSimulator } from "../tools/simulators/shipstation/server.ts";
+import { startShopifySimulator } from "../tools/simulators/shopify/start.ts";
+import type { ShopifySimulator } from "../tools/simulators/shopify/start.ts";
 import { runAction } from "../src/actions/action.ts";
 import { textInput } from "../src/actions/field.ts";
 import { connectSource, listSources } from "../src/actions/sources/connect.ts";

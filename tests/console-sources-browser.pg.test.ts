@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { BrowserContextOptions, Page } from "playwright-core";
-import { startShopifySimulator } from "../simulators/shopify/start.ts";
-import type { ShopifySimulator } from "../simulators/shopify/start.ts";
+import { startShopifySimulator } from "../tools/simulators/shopify/start.ts";
+import type { ShopifySimulator } from "../tools/simulators/shopify/start.ts";
 import { useChromium } from "./docs-chromium.ts";
 import { makeUserLink, signInAs } from "./support/console-person.ts";
 import { layoutShift, wrongLooks, LOOKS } from "./support/page-looks.ts";

@@ -13,7 +13,7 @@ import type { Actor } from "../src/actions/actor.ts";
 import { Refusal } from "../src/actions/refusal.ts";
 import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
 import type { DatabasePool } from "../src/store/database.ts";
-import { newSecret } from "../src/identity/secret.ts";
+import { newSecret } from "../src/access/secret.ts";
 import { postForm } from "./support/console-person.ts";
 import { countLockWaits } from "./support/locks.ts";
 import { createPerson, createSession, setRole } from "./support/people.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { parseToken } from "../src/admission/token.ts";
+import { parseToken } from "../src/access/token.ts";
 import { ENTITLEMENTS, SCOPES } from "../src/contract/endpoint.ts";
 import { ENDPOINTS } from "../src/contract/registry.ts";
 import { mcpCommandLine, mcpConfigText } from "../src/contract/written-request.ts";

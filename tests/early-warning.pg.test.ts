@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { storeHistory } from "../backtest/warnings.ts";
-import { loadStoreLines } from "../backtest/store-lines.ts";
+import { storeHistory } from "../tools/backtest/warnings.ts";
+import { loadStoreLines } from "../tools/backtest/store-lines.ts";
 import { evaluateAlerts } from "../src/alerts/evaluate-alerts.ts";
 import { loadEvidence } from "../src/alerts/early-warnings.ts";
 import type { StoreEvidence } from "../src/metrics/early-warning.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import pino from "pino";
-import { createAdmit } from "../src/admission/admit.ts";
+import { createAdmit } from "../src/access/admit.ts";
 import { createHttpMetrics } from "../src/http/metrics.ts";
 import { createServer } from "../src/http/server.ts";
 import { createMcpRoutes } from "../src/mcp/transport.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { after, before, test } from "node:test";
-import { createAdmitMember } from "../src/admission/admit-member.ts";
-import type { AdmitMember, MemberAdmission } from "../src/admission/admit-member.ts";
+import { createAdmitMember } from "../src/access/admit-member.ts";
+import type { AdmitMember, MemberAdmission } from "../src/access/admit-member.ts";
 import { STATEMENTS } from "../src/store/database.ts";
 import type { Database, Statement } from "../src/store/database.ts";
 import { openConnections } from "./support/database.ts";

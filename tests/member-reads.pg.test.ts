@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, afterEach, describe, mock, test } from "node:test";
-import type { MemberAdmission } from "../src/admission/admit-member.ts";
+import type { MemberAdmission } from "../src/access/admit-member.ts";
 import { ENTITLEMENTS, takesSelector } from "../src/contract/endpoint.ts";
 import type { Endpoint } from "../src/contract/endpoint.ts";
 import { ApiError, ERROR_STATUS } from "../src/contract/errors.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { dayCurves, loadStoreLines } from "../backtest/store-lines.ts";
-import type { StoreLine } from "../backtest/store-lines.ts";
+import { dayCurves, loadStoreLines } from "../tools/backtest/store-lines.ts";
+import type { StoreLine } from "../tools/backtest/store-lines.ts";
 import { dayFromText } from "../src/lib/month.ts";
 import type { DayCurveRow } from "../src/store/queries/outlook.ts";
 import { loadDayCurves } from "../src/store/queries/outlook.ts";

@@ -4,7 +4,7 @@ import { after, before, test } from "node:test";
 import type { TestContext } from "node:test";
 import type pg from "pg";
 import pino from "pino";
-import { startShopifySimulator } from "../simulators/shopify/start.ts";
+import { startShopifySimulator } from "../tools/simulators/shopify/start.ts";
 import { startInstallationWorker } from "../src/app.ts";
 import { readConfig } from "../src/config.ts";
 import { OPERATOR } from "../src/actions/actor.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type pg from "pg";
-import { createAdmit } from "../src/admission/admit.ts";
+import { createAdmit } from "../src/access/admit.ts";
 import { ApiError } from "../src/contract/errors.ts";
 import type { QuotaState } from "../src/contract/errors.ts";
 import { deriveKeys } from "../src/lib/keys.ts";

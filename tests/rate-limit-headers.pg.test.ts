@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
 import pino from "pino";
-import type { Operation } from "../src/admission/operation.ts";
+import type { Operation } from "../src/access/operation.ts";
 import { SCOPES } from "../src/contract/endpoint.ts";
 import { ApiError } from "../src/contract/errors.ts";
 import { ENDPOINTS } from "../src/contract/registry.ts";

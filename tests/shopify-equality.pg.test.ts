@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Change } from "../simulators/shopify/changes.ts";
+import type { Change } from "../tools/simulators/shopify/changes.ts";
 import { startShopifySync } from "./support/shopify-sync.ts";
 import type { ShopifySync } from "./support/shopify-sync.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { SourceFailed, SourceRefused } from "../src/sync/connector.ts";
-import type { BulkFault, RequestFault } from "../simulators/shopify/faults.ts";
+import type { BulkFault, RequestFault } from "../tools/simulators/shopify/faults.ts";
 import { startShopifySync } from "./support/shopify-sync.ts";
 import type { ShopifySync, ShopifyWorkspace } from "./support/shopify-sync.ts";
 import { read } from "./support/simulator-client.ts";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import pino from "pino";
-import { startShopifySimulator } from "../simulators/shopify/start.ts";
+import { startShopifySimulator } from "../tools/simulators/shopify/start.ts";
 import { startInstallationWorker } from "../src/app.ts";
 import type { InstallationWorker } from "../src/app.ts";
 import { readConfig } from "../src/config.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { loopReturn, startLoopSimulator } from "../simulators/loop/server.ts";
+import { loopReturn, startLoopSimulator } from "../tools/simulators/loop/server.ts";
 import { labelConnector } from "../src/sync/connectors/shared/label-run.ts";
 import { LOOP } from "../src/sync/connectors/loop/connector.ts";
 import { connectLabels, SMALL_PAGES, syncLabels } from "./support/label-shop.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { before, suite, test } from "node:test";
 import { isDeepStrictEqual } from "node:util";
-import { openHistories } from "../simulators/shopify/histories.ts";
-import type { Histories, History, TrueEvent } from "../simulators/shopify/histories.ts";
+import { openHistories } from "../tools/simulators/shopify/histories.ts";
+import type { Histories, History, TrueEvent } from "../tools/simulators/shopify/histories.ts";
 import { mulberry32 } from "../src/demo/random.ts";
 import { dayToText } from "../src/lib/month.ts";
 import { projectOrder } from "../src/metrics/classify.ts";

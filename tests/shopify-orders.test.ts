@@ -16,7 +16,7 @@ import {
   toSale,
 } from "../src/sync/connectors/shopify/map/records.ts";
 import { notesOf } from "../src/sync/connectors/shopify/notes.ts";
-import { readBulkQuery } from "../simulators/shopify/bulk/rules.ts";
+import { readBulkQuery } from "../tools/simulators/shopify/bulk/rules.ts";
 import {
   BULK_DOCUMENTS,
   DOCUMENTS,
@@ -229,7 +229,7 @@ function money(amount: string) {
 }
 
 const schema = buildSchema(
-  readFileSync(new URL("../simulators/shopify/admin-2026-10.graphql", import.meta.url), "utf8"),
+  readFileSync(new URL("../tools/simulators/shopify/admin-2026-10.graphql", import.meta.url), "utf8"),
 );
 
 const METAFIELD = { namespace: "custom", key: "size_chart" };

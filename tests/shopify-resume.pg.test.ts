@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { randomOf } from "../simulators/shopify/world/random.ts";
+import { randomOf } from "../tools/simulators/shopify/world/random.ts";
 import type { SyncKind } from "../src/store/queries/sync-request.ts";
 import { startShopifySync } from "./support/shopify-sync.ts";
 import type { ShopifyWorkspace } from "./support/shopify-sync.ts";

@@ -3,8 +3,8 @@ import { createHmac } from "node:crypto";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, before, suite, test } from "node:test";
-import { startShopifySimulator } from "../simulators/shopify/start.ts";
-import type { ShopifySimulator } from "../simulators/shopify/start.ts";
+import { startShopifySimulator } from "../tools/simulators/shopify/start.ts";
+import type { ShopifySimulator } from "../tools/simulators/shopify/start.ts";
 import { post, read } from "./support/simulator-client.ts";
 
 const NOW = "2026-11-20T00:00:00Z";

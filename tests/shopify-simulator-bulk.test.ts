@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
-import { startShopifySimulator } from "../simulators/shopify/start.ts";
-import type { ShopifySimulator } from "../simulators/shopify/start.ts";
+import { startShopifySimulator } from "../tools/simulators/shopify/start.ts";
+import type { ShopifySimulator } from "../tools/simulators/shopify/start.ts";
 import { bulk, bulkState, read, rowsOf, startBulk } from "./support/simulator-client.ts";
 
 const NOW = "2026-11-20T00:00:00Z";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
-import type { ControlActions } from "../simulators/shopify/control.ts";
-import { startShopifySimulator } from "../simulators/shopify/start.ts";
-import type { ShopifySimulator } from "../simulators/shopify/start.ts";
+import type { ControlActions } from "../tools/simulators/shopify/control.ts";
+import { startShopifySimulator } from "../tools/simulators/shopify/start.ts";
+import type { ShopifySimulator } from "../tools/simulators/shopify/start.ts";
 import { ask, post, read } from "./support/simulator-client.ts";
 import type { GraphqlBody } from "./support/simulator-client.ts";
 

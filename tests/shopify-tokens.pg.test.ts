@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { startShopifySimulator } from "../simulators/shopify/start.ts";
+import { startShopifySimulator } from "../tools/simulators/shopify/start.ts";
 import { putConnection } from "../src/store/queries/data-source.ts";
 import { SourceFailed, SourceRefused } from "../src/sync/connector.ts";
 import type { Secrets } from "../src/sync/connector.ts";

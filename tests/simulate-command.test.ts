@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { test } from "node:test";
 
-const ENTRY = join(import.meta.dirname, "../simulators/main.ts");
+const ENTRY = join(import.meta.dirname, "../tools/simulators/main.ts");
 
 test("a port that is taken is reported in one sentence, whether the shop's or a label source's", async () => {
   const { port, lower, upper } = await takeTwoPorts();

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { createAdmit } from "../src/admission/admit.ts";
+import { createAdmit } from "../src/access/admit.ts";
 import { traced } from "../src/lib/trace.ts";
 import { startCollector, traceWhile, treeOf } from "./support/collector.ts";
 import type { CollectedSpan } from "./support/collector.ts";

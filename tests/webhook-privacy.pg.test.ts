@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { startShopifySimulator } from "../simulators/shopify/start.ts";
+import { startShopifySimulator } from "../tools/simulators/shopify/start.ts";
 import { lockShop } from "../src/store/queries/import-stage.ts";
 import { untilLockIsAwaited } from "./support/locks.ts";
 import { countRowsByTable } from "./support/rows-by-table.ts";

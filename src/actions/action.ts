@@ -1,7 +1,7 @@
 import type { Keys } from "../lib/keys.ts";
 import type { Retention } from "../lib/retention.ts";
 import type { Cell } from "../lib/table.ts";
-import type { PushOptions } from "../push/send.ts";
+import type { PushOptions } from "../alerts/delivery/send.ts";
 import type { Connection, Database, DatabasePool } from "../store/database.ts";
 import type { DirectoryRow } from "../store/queries/workspace-directory.ts";
 import type { Workspace } from "../store/workspace.ts";

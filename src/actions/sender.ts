@@ -2,7 +2,7 @@ import { requireRight } from "./right.ts";
 import type { Right } from "./right.ts";
 import type { Actor } from "./actor.ts";
 import { Refusal } from "./refusal.ts";
-import { isFreshProof } from "../identity/session.ts";
+import { isFreshProof } from "../access/session.ts";
 import type { Connection } from "../store/database.ts";
 import { holdSession } from "../store/queries/console-session.ts";
 import { lockMemberships, lockPerson } from "../store/queries/console-user.ts";

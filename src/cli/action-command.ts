@@ -9,7 +9,7 @@ import { consoleAddress } from "../actions/console-address.ts";
 import { quoted } from "../actions/input.ts";
 import { impossible, invalid } from "../actions/refusal.ts";
 import { migrateInstallation } from "../installation.ts";
-import { pushOptions } from "../push/options.ts";
+import { pushOptions } from "../alerts/delivery/options.ts";
 import { readAssignments } from "./assignments.ts";
 import type { CommandSession, CommandSpec } from "./command.ts";
 import { readSecretFile } from "./secret-input.ts";

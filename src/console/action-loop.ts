@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { Refusal } from "../actions/refusal.ts";
 import { requireRight } from "../actions/right.ts";
 import { SenderGone } from "../actions/sender.ts";
-import type { MemberAdmission } from "../admission/admit-member.ts";
+import type { MemberAdmission } from "../access/admit-member.ts";
 import { ApiError } from "../contract/errors.ts";
 import { parseQueryString } from "../http/query-string.ts";
 import { sendOutcome, sendRefusal, sendSentence } from "./action-outcome.ts";

@@ -1,5 +1,5 @@
 import type { FastifyReply } from "fastify";
-import type { MemberAdmission } from "../admission/admit-member.ts";
+import type { MemberAdmission } from "../access/admit-member.ts";
 import type { Refusal } from "../actions/refusal.ts";
 import { noteRefusal } from "../http/request-log.ts";
 import type { FormAction, FormOutcome } from "./action.ts";

@@ -1,10 +1,10 @@
 import type { FastifyInstance } from "fastify";
-import type { AdmitMember } from "../admission/admit-member.ts";
-import type { Operation } from "../admission/operation.ts";
+import type { AdmitMember } from "../access/admit-member.ts";
+import type { Operation } from "../access/operation.ts";
 import type { ControlTools } from "../actions/action.ts";
 import { DEMO_PICTURES_ROUTE, demoPictures } from "../demo/pictures.ts";
 import type { RouteGroup } from "../http/server.ts";
-import type { Identity } from "../identity/identity.ts";
+import type { Identity } from "../access/identity.ts";
 import { renderHtml } from "../lib/html.ts";
 import type { Asset } from "./assets.ts";
 import { CONSOLE_ASSETS } from "./console-assets.ts";

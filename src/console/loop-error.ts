@@ -1,5 +1,5 @@
 import type { FastifyRequest } from "fastify";
-import type { MemberAdmission } from "../admission/admit-member.ts";
+import type { MemberAdmission } from "../access/admit-member.ts";
 import { ApiError } from "../contract/errors.ts";
 import { Refusal } from "../actions/refusal.ts";
 import { placeOf } from "./member-guard.ts";

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
-import type { MemberAdmission } from "../admission/admit-member.ts";
+import type { MemberAdmission } from "../access/admit-member.ts";
 import { ApiError } from "../contract/errors.ts";
 import type { ConsoleOptions } from "./console.ts";
 import type { SessionPages } from "./session-routes.ts";

@@ -1,13 +1,13 @@
 import type { FastifyRequest } from "fastify";
-import type { MemberAdmission } from "../admission/admit-member.ts";
-import type { ReadyAnswer } from "../admission/answers.ts";
-import type { Operation } from "../admission/operation.ts";
+import type { MemberAdmission } from "../access/admit-member.ts";
+import type { ReadyAnswer } from "../access/answers.ts";
+import type { Operation } from "../access/operation.ts";
 import type { RawInput } from "../contract/input.ts";
 import type { AnyEndpoint } from "../contract/registry.ts";
 import { REST_WORDS } from "../contract/vocabulary.ts";
 import type { Acting, ControlTools } from "../actions/action.ts";
 import type { Actor } from "../actions/actor.ts";
-import { isFreshProof } from "../identity/session.ts";
+import { isFreshProof } from "../access/session.ts";
 import { findWatched } from "../actions/watchlist/actions.ts";
 import { closeSetup, showSetup } from "../actions/workspace/setup.ts";
 import { requireWorkspace } from "../actions/workspace/workspace.ts";

@@ -1,7 +1,7 @@
 import { requireRight } from "../actions/right.ts";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { DATA_PATH } from "../actions/workspace/page.ts";
-import type { MemberAdmission } from "../admission/admit-member.ts";
+import type { MemberAdmission } from "../access/admit-member.ts";
 import type { RawInput } from "../contract/input.ts";
 import { REST_WORDS } from "../contract/vocabulary.ts";
 import { note } from "../lib/trace.ts";

@@ -1,7 +1,7 @@
 import { mayDo } from "../actions/right.ts";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { DATA_PATH, erasureBanner } from "../actions/workspace/page.ts";
-import type { MemberAdmission } from "../admission/admit-member.ts";
+import type { MemberAdmission } from "../access/admit-member.ts";
 import { ApiError } from "../contract/errors.ts";
 import { html } from "../lib/html.ts";
 import { CONSOLE_ASSETS } from "./console-assets.ts";

@@ -1,8 +1,8 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { ControlTools } from "../actions/action.ts";
-import type { Identity } from "../identity/identity.ts";
-import type { PasskeySite } from "../identity/passkey.ts";
-import type { SignedIn } from "../identity/session.ts";
+import type { Identity } from "../access/identity.ts";
+import type { PasskeySite } from "../access/passkey.ts";
+import type { SignedIn } from "../access/session.ts";
 import { noteRefusal } from "../http/request-log.ts";
 import { renderHtml } from "../lib/html.ts";
 import { createPlaces } from "../lib/places.ts";

@@ -1,5 +1,5 @@
-import type { Membership } from "../identity/identity.ts";
-import type { SignInRefusal } from "../identity/sign-in.ts";
+import type { Membership } from "../access/identity.ts";
+import type { SignInRefusal } from "../access/sign-in.ts";
 import { html } from "../lib/html.ts";
 import type { Html } from "../lib/html.ts";
 import { HOW_TO_GET_A_LINK, passkeyForm } from "./passkey-form.ts";

@@ -1,7 +1,7 @@
 import { accountRoutes } from "../actions/account/page.ts";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { hashSecret } from "../identity/secret.ts";
-import { LONGEST_SESSION_SECONDS } from "../identity/session.ts";
+import { hashSecret } from "../access/secret.ts";
+import { LONGEST_SESSION_SECONDS } from "../access/session.ts";
 import { createCookie } from "../http/cookie.ts";
 import { noteRefusal } from "../http/request-log.ts";
 import type { RouteGroup } from "../http/server.ts";

@@ -2,7 +2,7 @@ import { NO_PASSKEYS_HERE } from "../actions/account/actions.ts";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { clientKeyOf } from "../http/client-address.ts";
 import { noteRefusal } from "../http/request-log.ts";
-import type { SignIn } from "../identity/sign-in.ts";
+import type { SignIn } from "../access/sign-in.ts";
 import type { SessionContext, RouteHandler, Routes } from "./session-context.ts";
 import { attempt, passkeySiteOf, secretOf, sendProblem, showState } from "./session-context.ts";
 import {

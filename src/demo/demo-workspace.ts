@@ -19,7 +19,7 @@ import type { ProgressListener } from "../actions/uploads/import-folder.ts";
 import { addWatched } from "../actions/watchlist/actions.ts";
 import { createWorkspace } from "../actions/workspace/actions.ts";
 import { requireWorkspace } from "../actions/workspace/workspace.ts";
-import { parseToken } from "../admission/token.ts";
+import { parseToken } from "../access/token.ts";
 import { SCOPES } from "../contract/endpoint.ts";
 import { OPERATOR } from "../actions/actor.ts";
 import { recordAction } from "../actions/audit/record.ts";

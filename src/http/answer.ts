@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import type { ReadyAnswer } from "../admission/answers.ts";
+import type { ReadyAnswer } from "../access/answers.ts";
 import { ApiError, ERROR_STATUS, INTERNAL_ERROR_MESSAGE, errorBody } from "../contract/errors.ts";
 import type { ErrorCode } from "../contract/errors.ts";
 import { JSON_TYPE, jsonText, QUOTA_HEADERS, quotaHeaders } from "../contract/wire.ts";

@@ -2,7 +2,7 @@ import Fastify, { LogController } from "fastify";
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
-import type { Operation } from "../admission/operation.ts";
+import type { Operation } from "../access/operation.ts";
 import { errorBody } from "../contract/errors.ts";
 import type { QuotaState } from "../contract/errors.ts";
 import { REST_WORDS } from "../contract/vocabulary.ts";

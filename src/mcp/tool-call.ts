@@ -1,4 +1,4 @@
-import type { Operation } from "../admission/operation.ts";
+import type { Operation } from "../access/operation.ts";
 import { takesSelector } from "../contract/endpoint.ts";
 import { ApiError, INTERNAL_ERROR_MESSAGE, errorBody } from "../contract/errors.ts";
 import type { ErrorBody, ErrorCode, QuotaState } from "../contract/errors.ts";

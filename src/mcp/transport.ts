@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { IncomingMessage, IncomingHttpHeaders } from "node:http";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { Admit } from "../admission/admit.ts";
-import type { Operation } from "../admission/operation.ts";
+import type { Admit } from "../access/admit.ts";
+import type { Operation } from "../access/operation.ts";
 import { ApiError, INTERNAL_ERROR_MESSAGE } from "../contract/errors.ts";
 import type { ErrorCode, QuotaState } from "../contract/errors.ts";
 import { INSTRUCTIONS } from "../contract/tools.ts";

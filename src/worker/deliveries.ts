@@ -1,5 +1,5 @@
-import { deliverDue } from "../push/deliver.ts";
-import type { DeliveryEnvironment } from "../push/deliver.ts";
+import { deliverDue } from "../alerts/delivery/deliver.ts";
+import type { DeliveryEnvironment } from "../alerts/delivery/deliver.ts";
 import { findNextDelivery } from "../store/queries/alert-delivery.ts";
 import { finishPoll, leaveQueue, listQueuedPushes, postponePoll, PUSH } from "../store/queries/run-queue.ts";
 import type { QueuedRow } from "../store/queries/run-queue.ts";

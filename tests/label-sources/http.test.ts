@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
-import { startLabelServer } from "../../simulators/label-source/server.ts";
-import type { FaultKind, LabelServer } from "../../simulators/label-source/server.ts";
+import { startLabelServer } from "../../tools/simulators/label-source/server.ts";
+import type { FaultKind, LabelServer } from "../../tools/simulators/label-source/server.ts";
 import { SourceFailed, SourceRefused } from "../../src/sync/connector.ts";
 import { RETRY_POLICY } from "../../src/sync/connectors/shared/http.ts";
 import type { RetryPolicy } from "../../src/sync/connectors/shared/http.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { after, beforeEach, test } from "node:test";
-import { loopReturn, startLoopSimulator } from "../../simulators/loop/server.ts";
-import type { LoopReturn, LoopSimulator } from "../../simulators/loop/server.ts";
+import { loopReturn, startLoopSimulator } from "../../tools/simulators/loop/server.ts";
+import type { LoopReturn, LoopSimulator } from "../../tools/simulators/loop/server.ts";
 import { SourceFailed, SourceRefused } from "../../src/sync/connector.ts";
 import { labelConnector, openJson } from "../../src/sync/connectors/shared/label-run.ts";
 import { LOOP, readWindow } from "../../src/sync/connectors/loop/connector.ts";

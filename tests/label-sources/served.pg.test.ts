@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { generateLoopReturns, startLoopSimulator } from "../../simulators/loop/server.ts";
+import { generateLoopReturns, startLoopSimulator } from "../../tools/simulators/loop/server.ts";
 import {
   generateShipStationLabels,
   shipStationLabel,
   startShipStationSimulator,
-} from "../../simulators/shipstation/server.ts";
+} from "../../tools/simulators/shipstation/server.ts";
 import { diagnoseConnections } from "../../src/operations/doctor.ts";
 import { setSourceStatus } from "../../src/store/queries/data-source.ts";
 import { connectionHealth } from "../../src/store/queries/worker-health.ts";

@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { shipStationLabel as label, startShipStationSimulator } from "../../simulators/shipstation/server.ts";
-import type { ShipStationLabel, ShipStationSimulator } from "../../simulators/shipstation/server.ts";
+import {
+  shipStationLabel as label,
+  startShipStationSimulator,
+} from "../../tools/simulators/shipstation/server.ts";
+import type { ShipStationLabel, ShipStationSimulator } from "../../tools/simulators/shipstation/server.ts";
 import { startImportShop } from "../support/import-shop.ts";
 import { inside } from "../support/inside.ts";
 import {

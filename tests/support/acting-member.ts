@@ -1,4 +1,4 @@
-import { newSecret } from "../../src/identity/secret.ts";
+import { newSecret } from "../../src/access/secret.ts";
 import { makeUserLink, postForm } from "./console-person.ts";
 import { createSession } from "./people.ts";
 import type { TestService } from "./service.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { createAdmit } from "../../src/admission/admit.ts";
-import type { Admit, Need } from "../../src/admission/admit.ts";
-import { createShopNodes } from "../../src/admission/shop-nodes.ts";
+import { createAdmit } from "../../src/access/admit.ts";
+import type { Admit, Need } from "../../src/access/admit.ts";
+import { createShopNodes } from "../../src/access/shop-nodes.ts";
 import { ApiError } from "../../src/contract/errors.ts";
 import { deriveKeys } from "../../src/lib/keys.ts";
 import type { Database, Queryable } from "../../src/store/database.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
-import { startShopifySimulator } from "../../simulators/shopify/start.ts";
-import type { ShopifySimulator } from "../../simulators/shopify/start.ts";
+import { startShopifySimulator } from "../../tools/simulators/shopify/start.ts";
+import type { ShopifySimulator } from "../../tools/simulators/shopify/start.ts";
 import { OPERATOR } from "../../src/actions/actor.ts";
 import type { Actor } from "../../src/actions/actor.ts";
 import { runAction } from "../../src/actions/action.ts";

@@ -1,8 +1,8 @@
 import pino from "pino";
-import { createAdmitMember } from "../../src/admission/admit-member.ts";
-import type { AdmitMember, MemberAdmission } from "../../src/admission/admit-member.ts";
-import type { Operation } from "../../src/admission/operation.ts";
-import { createShopNodes } from "../../src/admission/shop-nodes.ts";
+import { createAdmitMember } from "../../src/access/admit-member.ts";
+import type { AdmitMember, MemberAdmission } from "../../src/access/admit-member.ts";
+import type { Operation } from "../../src/access/operation.ts";
+import { createShopNodes } from "../../src/access/shop-nodes.ts";
 import { readConfig } from "../../src/config.ts";
 import type { Endpoint } from "../../src/contract/endpoint.ts";
 import { REST_WORDS } from "../../src/contract/vocabulary.ts";

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import type pg from "pg";
 import { ROLES } from "../../src/contract/role.ts";
 import type { Role } from "../../src/contract/role.ts";
-import { newSecret } from "../../src/identity/secret.ts";
+import { newSecret } from "../../src/access/secret.ts";
 import { setRole } from "./people.ts";
 import { createTenant, insertRows } from "./tenants.ts";
 import type { Tenant } from "./tenants.ts";

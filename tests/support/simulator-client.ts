@@ -1,5 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
-import type { ShopifySimulator } from "../../simulators/shopify/start.ts";
+import type { ShopifySimulator } from "../../tools/simulators/shopify/start.ts";
 
 export interface GraphqlBody<Data> {
   data?: Data;

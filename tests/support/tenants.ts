@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { createToken } from "../../src/admission/token.ts";
+import { createToken } from "../../src/access/token.ts";
 import { ENTITLEMENTS, SCOPES } from "../../src/contract/endpoint.ts";
 import { deriveKeys } from "../../src/lib/keys.ts";
 import { TEST_SECRET } from "./secret.ts";

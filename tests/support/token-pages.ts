@@ -1,4 +1,4 @@
-import { parseToken } from "../../src/admission/token.ts";
+import { parseToken } from "../../src/access/token.ts";
 import assert from "node:assert/strict";
 import { openPage } from "./console-page.ts";
 import type { Reader } from "./console-page.ts";

@@ -1,10 +1,10 @@
 import { randomInt } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type pg from "pg";
-import type { Change } from "../../simulators/shopify/changes.ts";
-import { startShopifySimulator } from "../../simulators/shopify/start.ts";
-import type { ShopifySimulator } from "../../simulators/shopify/start.ts";
-import { orderName } from "../../simulators/shopify/world/ids.ts";
+import type { Change } from "../../tools/simulators/shopify/changes.ts";
+import { startShopifySimulator } from "../../tools/simulators/shopify/start.ts";
+import type { ShopifySimulator } from "../../tools/simulators/shopify/start.ts";
+import { orderName } from "../../tools/simulators/shopify/world/ids.ts";
 import { replayEarlyWarnings } from "../../src/alerts/evaluate-alerts.ts";
 import { createRandom } from "../../src/demo/random.ts";
 import type { Random } from "../../src/demo/random.ts";

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import type { Actor } from "../actor.ts";
 import { impossible, invalid } from "../refusal.ts";
-import { checkEnrolment } from "../../identity/passkey.ts";
-import type { PasskeyRefusal, PasskeySite } from "../../identity/passkey.ts";
+import { checkEnrolment } from "../../access/passkey.ts";
+import type { PasskeyRefusal, PasskeySite } from "../../access/passkey.ts";
 import { challengeKeyOf } from "../../lib/keys.ts";
 import type { Keys } from "../../lib/keys.ts";
 import type { Database } from "../../store/database.ts";

@@ -13,7 +13,7 @@ import { tooMany } from "../../console/state-page.ts";
 import { refusal, textField } from "../../console/views/form.ts";
 import type { FormPlace } from "../../console/views/form.ts";
 import { Refusal } from "../refusal.ts";
-import { isFreshProof } from "../../identity/session.ts";
+import { isFreshProof } from "../../access/session.ts";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
 import { runAction } from "../action.ts";

@@ -2,13 +2,13 @@ import { randomUUID } from "node:crypto";
 import { isIP } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isLoopbackHost } from "../../lib/loopback.ts";
-import { sealEndpoint, unsealEndpoint } from "../../push/endpoint-secrets.ts";
-import { isAllowed } from "../../push/networks.ts";
-import { hostOf } from "../../push/post.ts";
-import type { PushOptions } from "../../push/send.ts";
-import { send } from "../../push/send.ts";
-import { newSigningSecret } from "../../push/signature.ts";
-import { testMessage } from "../../push/test-message.ts";
+import { sealEndpoint, unsealEndpoint } from "../../alerts/delivery/endpoint-secrets.ts";
+import { isAllowed } from "../../alerts/delivery/networks.ts";
+import { hostOf } from "../../alerts/delivery/post.ts";
+import type { PushOptions } from "../../alerts/delivery/send.ts";
+import { send } from "../../alerts/delivery/send.ts";
+import { newSigningSecret } from "../../alerts/delivery/signature.ts";
+import { testMessage } from "../../alerts/delivery/test-message.ts";
 import type { EndpointRow } from "../../store/queries/alert-endpoint.ts";
 import {
   askTest,

@@ -11,7 +11,7 @@ import { OPERATOR } from "../actor.ts";
 import type { Actor } from "../actor.ts";
 import { Refusal } from "../refusal.ts";
 import { requireWorkspace } from "../workspace/workspace.ts";
-import { createIdentity } from "../../identity/identity.ts";
+import { createIdentity } from "../../access/identity.ts";
 import type { Database } from "../../store/database.ts";
 import type { DirectoryRow } from "../../store/queries/workspace-directory.ts";
 import { readList, runAction } from "../action.ts";

@@ -5,7 +5,7 @@ import { quoted } from "../input.ts";
 import { membersOfRole, notify } from "../notices/notices.ts";
 import { readPersonName, requireOwnName } from "../people/person-name.ts";
 import { impossible, Refusal } from "../refusal.ts";
-import { makeLink } from "../../identity/link.ts";
+import { makeLink } from "../../access/link.ts";
 import { userName } from "../../lib/user-name.ts";
 import { deleteLinks } from "../../store/queries/console-link.ts";
 import { deleteSessions } from "../../store/queries/console-session.ts";

@@ -2,8 +2,8 @@ import { recordAction } from "../audit/record.ts";
 import { quoted } from "../input.ts";
 import { impossible } from "../refusal.ts";
 import { requireWorkspace } from "../workspace/workspace.ts";
-import { makeLink } from "../../identity/link.ts";
-import { ensureOperator, makePerson } from "../../identity/person.ts";
+import { makeLink } from "../../access/link.ts";
+import { ensureOperator, makePerson } from "../../access/person.ts";
 import { listWorkspacesWithoutMember, putOwner } from "../../store/queries/workspace-member.ts";
 import { deleteSessions } from "../../store/queries/console-session.ts";
 import {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { openControlDatabase } from "../../../tests/support/control.ts";
-import { hashSecret, parseToken } from "../../admission/token.ts";
+import { hashSecret, parseToken } from "../../access/token.ts";
 import type { DirectoryRow } from "../../store/queries/workspace-directory.ts";
 import { OPERATOR } from "../actor.ts";
 import type { Refusal } from "../refusal.ts";

@@ -1,4 +1,4 @@
-import { createToken as makeToken } from "../../admission/token.ts";
+import { createToken as makeToken } from "../../access/token.ts";
 import { SCOPES } from "../../contract/endpoint.ts";
 import type { Scope } from "../../contract/endpoint.ts";
 import { firstDay } from "../usage/usage.ts";

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { tokenPrefix } from "../../admission/token.ts";
+import { tokenPrefix } from "../../access/token.ts";
 import { SCOPES } from "../../contract/endpoint.ts";
 import type { Endpoint, Scope } from "../../contract/endpoint.ts";
 import { ApiError } from "../../contract/errors.ts";

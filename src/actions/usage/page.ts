@@ -1,4 +1,4 @@
-import { tokenPrefix } from "../../admission/token.ts";
+import { tokenPrefix } from "../../access/token.ts";
 import { usageChart } from "../../console/charts/usage.ts";
 import { count, isoInstant } from "../../console/format.ts";
 import { definePage } from "../../console/page.ts";

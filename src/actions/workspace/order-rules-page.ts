@@ -1,5 +1,5 @@
-import { readSettings } from "../../actions/right.ts";
-import { createShopQueue, ShopBusy } from "../../admission/shop-queue.ts";
+import { readSettings } from "../right.ts";
+import { createShopQueue, ShopBusy } from "../../access/shop-queue.ts";
 import { drawField, formOf } from "../../console/action-form.ts";
 import type { Format } from "../../console/figure.ts";
 import { count, month, percent, units } from "../../console/format.ts";

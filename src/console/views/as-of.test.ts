@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { MemberAdmission } from "../../admission/admit-member.ts";
+import type { MemberAdmission } from "../../access/admit-member.ts";
 import { renderHtml } from "../../lib/html.ts";
 import { asOf } from "./as-of.ts";
 

@@ -1,4 +1,4 @@
-import type { MemberAdmission } from "../../admission/admit-member.ts";
+import type { MemberAdmission } from "../../access/admit-member.ts";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
 import { figure, valueAt } from "../figure.ts";

@@ -1,5 +1,5 @@
 import { mayDo, readSources } from "../../actions/right.ts";
-import type { MemberAdmission } from "../../admission/admit-member.ts";
+import type { MemberAdmission } from "../../access/admit-member.ts";
 import { listSources } from "../../actions/sources/connect.ts";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";

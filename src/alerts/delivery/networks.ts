@@ -1,0 +1,80 @@
+import { lookup } from "node:dns";
+import type { LookupAddress } from "node:dns";
+import { isIP } from "node:net";
+import type { BlockList, LookupFunction } from "node:net";
+import { blockListOf } from "../../lib/networks.ts";
+
+/** IPv4 that is not on the public internet, or that clouds answer with metadata at. */
+const REFUSED_IPV4 = blockListOf([
+  ["0.0.0.0", 8],
+  ["10.0.0.0", 8],
+  ["100.64.0.0", 10],
+  ["127.0.0.0", 8],
+  ["168.63.129.16", 32],
+  ["169.254.0.0", 16],
+  ["172.16.0.0", 12],
+  ["192.0.0.0", 24],
+  ["192.0.2.0", 24],
+  ["192.88.99.0", 24],
+  ["192.168.0.0", 16],
+  ["198.18.0.0", 15],
+  ["198.51.100.0", 24],
+  ["203.0.113.0", 24],
+  ["224.0.0.0", 3],
+]);
+/** The one part of IPv6 that is public, */
+const PUBLIC_IPV6 = blockListOf([["2000::", 3]]);
+/** and what in it leads elsewhere: documentation, and addresses of IPv4 in other clothes (Teredo, 6to4). */
+const REFUSED_IPV6 = blockListOf([
+  ["2001::", 23],
+  ["2001:db8::", 32],
+  ["2002::", 16],
+  ["3fff::", 20],
+]);
+
+/** How a message is to go, and the networks that the operator allows. */
+export type Route = { protocol: string; allowed: BlockList };
+
+/**
+ * Whether a message may be sent to an IP address: to one of the networks that the operator allows, and over https to a public
+ * one, too.
+ */
+export function isAllowed(address: string, { protocol, allowed }: Route): boolean {
+  const family = isIP(address) === 6 ? "ipv6" : "ipv4";
+  if (isIP(address) === 0) return false;
+  if (allowed.check(address, family)) return true;
+  if (protocol !== "https:") return false;
+  if (family === "ipv4") return !REFUSED_IPV4.check(address, family);
+  return PUBLIC_IPV6.check(address, family) && !REFUSED_IPV6.check(address, family);
+}
+
+/** A receiver whose address nobody may make this service send to. */
+export class AddressRefused extends Error {
+  override name = "AddressRefused";
+}
+
+/** All addresses of a name; as `dns.lookup` with `all`. */
+export type Resolve = (
+  name: string,
+  done: (error: Error | null, addresses: readonly LookupAddress[]) => void,
+) => void;
+
+export const resolveByDns: Resolve = (name, done) =>
+  lookup(name, { all: true, verbatim: true }, (error, addresses) => done(error, addresses ?? []));
+
+/**
+ * Resolves a name for one connection. The addresses that are checked are those that are connected to: a name that resolves to
+ * another one a moment later gains nothing. One refused address among them refuses all.
+ */
+export function guardedLookup(resolve: Resolve, route: Route): LookupFunction {
+  return (name, options, done) => {
+    resolve(name, (error, addresses) => {
+      if (error !== null) return done(error, []);
+      if (addresses.length === 0 || addresses.some(({ address }) => !isAllowed(address, route)))
+        return done(new AddressRefused(name), []);
+      const [first] = addresses as [LookupAddress];
+      if (options.all === true) done(null, [...addresses]);
+      else done(null, first.address, first.family);
+    });
+  };
+}

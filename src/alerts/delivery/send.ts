@@ -1,0 +1,84 @@
+import type { FeedAlert } from "../../endpoints/feed-alert.ts";
+import { noteFailure, traced } from "../../lib/trace.ts";
+import type { DeliveryRow, EndpointPlace } from "../../store/queries/alert-delivery.ts";
+import { unsealEndpoint } from "./endpoint-secrets.ts";
+import type { EndpointSecrets } from "./endpoint-secrets.ts";
+import { sendMail } from "./mail.ts";
+import type { SmtpOptions } from "./mail.ts";
+import { failed } from "./outcome.ts";
+import type { SendOutcome } from "./outcome.ts";
+import { post } from "./post.ts";
+import type { PostOptions } from "./post.ts";
+import { signatureHeaders } from "./signature.ts";
+import { mailText, slackText } from "./texts.ts";
+
+/** How this installation sends; `smtp` null = it sends no mail. */
+export type PushOptions = PostOptions & { smtp: SmtpOptions | null };
+
+/** What a message goes to. */
+export type Addressee = { place: EndpointPlace } & Pick<
+  DeliveryRow,
+  "kind" | "sealed_secrets" | "previous_until" | "shop_domain"
+>;
+
+/** The same in every try. `alerts`: one for a webhook; one or more, oldest first, for the others. */
+export type PushMessage = { messageId: string; alerts: readonly [FeedAlert, ...FeedAlert[]] };
+
+export type SendEnvironment = { sealingKey: Buffer; push: PushOptions; now: () => Date };
+
+/** What names an alert at one endpoint: the webhook-id. It has no full stop, which the signed text is divided by. */
+export function messageIdOf(alertId: string, endpointId: string): string {
+  return `msg_${alertId}_${endpointId}`;
+}
+
+/** Sends one message, once. Never throws. */
+export function send(
+  environment: SendEnvironment,
+  addressee: Addressee,
+  message: PushMessage,
+): Promise<SendOutcome> {
+  const attributes = { "returns.endpoint_kind": addressee.kind };
+  return traced({ name: `send ${addressee.kind}`, kind: "client", attributes }, async () => {
+    const outcome = await sendMessage(environment, addressee, message);
+    if (outcome.status !== "delivered") noteFailure(outcome.status);
+    return outcome;
+  });
+}
+
+async function sendMessage(
+  environment: SendEnvironment,
+  addressee: Addressee,
+  message: PushMessage,
+): Promise<SendOutcome> {
+  const { sealingKey, push, now } = environment;
+  const { place, kind, sealed_secrets: sealed, shop_domain: shopDomain } = addressee;
+  const secrets = unsealEndpoint(sealingKey, place, sealed);
+  if (secrets === null)
+    return failed(
+      "Its address was sealed with keys that this installation no longer has: add the endpoint again.",
+    );
+  const { messageId, alerts } = message;
+  if (kind === "email") {
+    if (push.smtp === null) return failed("This service sends no mail: its operator has to set SMTP_URL.");
+    return sendMail({ messageId, to: secrets.address, ...mailText({ shopDomain, alerts }) }, push.smtp);
+  }
+  if (kind === "slack") {
+    const body = JSON.stringify({ text: slackText({ shopDomain, alerts }) });
+    return post({ url: secrets.address, headers: {}, body }, push);
+  }
+  const body = JSON.stringify(alerts[0]);
+  const headers = signatureHeaders(
+    { messageId, sentAt: now(), body },
+    signingSecrets(secrets, addressee, now()),
+  );
+  return post({ url: secrets.address, headers, body }, push);
+}
+
+function signingSecrets(
+  { secret = "", previousSecret }: EndpointSecrets,
+  { previous_until: previousUntil }: Addressee,
+  now: Date,
+): string[] {
+  const isOverlapping = previousSecret !== undefined && previousUntil !== null && previousUntil > now;
+  return isOverlapping ? [secret, previousSecret] : [secret];
+}

@@ -1,0 +1,233 @@
+/**
+ * Replays stores day by day: npm run backtest [-- <import folder>…]
+ * Prints whether intervals hold what they should (M6) and what that does to spikes (M16), when early warnings (M17) would have been given, beside M16's day, and how good outlooks (M18) would have been.
+ */
+import { OPERATOR } from "../../src/actions/actor.ts";
+import { existsSync } from "node:fs";
+import { basename, join, resolve } from "node:path";
+import { withContext } from "../bench/context.ts";
+import type { BenchContext } from "../bench/context.ts";
+import { writeDemoFolder } from "../../src/demo/demo-workspace.ts";
+import { dayOfInstant, dayToText } from "../../src/lib/month.ts";
+import { importFolder } from "../../src/sync/connectors/csv/import-folder.ts";
+import { countSpikes, scoreHalves, scoreMadeOrders } from "./clusters.ts";
+import type { Held, MadeOrders } from "./clusters.ts";
+import { BAD_SKUS, MILD_DAYS, SMALL, makeStore } from "./made-store.ts";
+import type { BadBatches } from "./made-store.ts";
+import { scoreOutlooks } from "./outlooks.ts";
+import { loadStoreLines } from "./store-lines.ts";
+import type { StoreLine } from "./store-lines.ts";
+import { replayWarnings } from "./warnings.ts";
+import { makeWorkspace } from "../../tests/support/workspace.ts";
+
+const REAL_YEAR = resolve(import.meta.dirname, "../../../shared/data/online-retail");
+const LAST_DEMO_DAY = "2026-11-22";
+/** A base period needs 60 days that are 60 days old. */
+const FIRST_JUDGED_DAYS = 120;
+const WITHOUT_INCIDENTS_DAYS = 180;
+const QUIET_SEEDS = [1, 3, 5];
+const BATCH_DAYS = 75;
+const BATCHES: readonly BadBatches[] = [
+  { linesPerDay: 4, rate: 0.15, factor: 4 },
+  { linesPerDay: 4, rate: 0.05, factor: 6 },
+  { linesPerDay: 15, rate: 0.15, factor: 4 },
+  { linesPerDay: 15, rate: 0.05, factor: 6 },
+  { linesPerDay: 15, rate: 0.15, factor: 2 },
+];
+
+/** Units that come back apart, half together and whole orders, of a shop's usual orders; and orders of dozens. */
+const MADE_ORDERS: readonly MadeOrders[] = [
+  { lines: 3, units: 2, together: 0 },
+  { lines: 3, units: 2, together: 0.5 },
+  { lines: 3, units: 2, together: 0.95 },
+  { lines: 5, units: 24, together: 0.3 },
+];
+const IN_MILD_CATEGORY: BadBatches = { linesPerDay: 2.5, rate: 0.15, factor: 4, mild: 1.8 };
+const MILD_SEEDS = [1, 2, 3, 4, 5];
+
+const print = (line: string): void => void process.stdout.write(`${line}\n`);
+const tell = (line: string): void => void process.stderr.write(`${line}\n`);
+
+const folders = process.argv.slice(2);
+if (folders.length === 0) {
+  scoreMadeStores();
+  replayMadeStores();
+  replayMildCategory();
+}
+await withContext({ whaleLines: 0, tell }, async (context) => {
+  for (const folder of folders.length > 0 ? folders : await ownFolders(context)) {
+    const lines = await importedLines(context, folder);
+    scoreIntervals(basename(folder), lines);
+    replayStore(basename(folder), lines);
+  }
+});
+
+/** The demo store, and a real year where one lies beside the project. */
+async function ownFolders(context: BenchContext): Promise<string[]> {
+  const demo = join(context.folder, "demo-store");
+  await writeDemoFolder(demo, { today: LAST_DEMO_DAY, onProgress: () => {} });
+  return [demo, ...(existsSync(join(REAL_YEAR, "order_lines.csv.gz")) ? [REAL_YEAR] : [])];
+}
+
+async function importedLines(context: BenchContext, folder: string): Promise<StoreLine[]> {
+  const { database } = context.installation;
+  const domain = `${basename(folder)
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/gu, "-")}.example.com`;
+  const workspace = await makeWorkspace(database, domain, { currency: "USD", plan: "bench" });
+  const now = new Date();
+  tell(`Importing ${folder}.`);
+  await importFolder({
+    actor: OPERATOR,
+    database,
+    shopKey: workspace.shop_key,
+    currencyCode: workspace.currency_code,
+    folder,
+    asOf: now,
+    now,
+    skipInvalid: true,
+  });
+  return loadStoreLines(database, workspace.shop_key);
+}
+
+function replayStore(name: string, lines: StoreLine[]): void {
+  const firstDay = lines[0]?.ordered_day ?? dayOfInstant(Date.now());
+  const lastDay = lines.reduce((last, line) => Math.max(last, line.ordered_day), firstDay);
+  tell(`Replaying ${name}.`);
+  const replay = replayWarnings(lines, { fromDay: firstDay + FIRST_JUDGED_DAYS, toDay: lastDay });
+  print(
+    `\n## ${name}: ${lines.length} lines, ${replay.days} days, ${Math.round(replay.entityMonths)} entity-months`,
+  );
+  print("\n| Warned (M17) | Spike (M16) | Entity | Days | Lines | Returned | Expected | p |");
+  print("| --- | --- | --- | ---: | ---: | ---: | ---: | ---: |");
+  for (const warning of replay.announced) {
+    const spike = warning.spikeDay === null ? "none" : dayToText(warning.spikeDay);
+    const { asOfDay, kind, key, windowDays, returnedLines, expectedLines, p } = warning;
+    print(
+      `| ${dayToText(asOfDay)} | ${spike} | ${kind} ${key} | ${windowDays} | ${warning.lines} | ${returnedLines} | ` +
+        `${expectedLines.toFixed(2)} | ${p.toExponential(0)} |`,
+    );
+  }
+  print("\n| Outlook of | Window | Age | Months | Error ÷ as is | Held by 80 % | Held by 95 % |");
+  print("| --- | ---: | ---: | ---: | ---: | ---: | ---: |");
+  for (const score of scoreOutlooks(lines)) {
+    print(
+      `| ${score.scope} | ${score.windowDays} | ${score.ageDays} | ${score.months} | ${score.errorRatio.toFixed(2)} | ` +
+        `${percent(score.heldBy80)} | ${percent(score.heldBy95)} |`,
+    );
+  }
+}
+
+/** Made-up stores of 4,000 orders, whose true rate is known. */
+function scoreMadeStores(): void {
+  print("## Intervals of made-up orders: how often they hold the true rate\n");
+  for (const made of MADE_ORDERS) {
+    const { effect, held } = scoreMadeOrders(made);
+    print(
+      `Up to ${made.lines} lines of up to ${made.units} units, correlation ${made.together}: effect ${effect.toFixed(2)}\n`,
+    );
+    printHeld(held);
+  }
+}
+
+function scoreIntervals(name: string, lines: readonly StoreLine[]): void {
+  tell(`Halving ${name}.`);
+  print(`\n## ${name}: how often the interval of half of the orders holds the other half's rate\n`);
+  printHeld(scoreHalves(lines));
+  const spikes = countSpikes(lines);
+  print(
+    `Spikes of ${spikes.judged} SKUs and months: ${spikes.before} with independent units (${spikes.beforeFromZero} of them ` +
+      `after six months without a return), ${spikes.after} with orders (${spikes.afterFromZero}).`,
+  );
+}
+
+function printHeld(scores: readonly Held[]): void {
+  print("| Of | Cases | Held, units | Held, orders | Median width, units | Median width, orders |");
+  print("| --- | ---: | ---: | ---: | ---: | ---: |");
+  for (const { level, cases, held, width } of scores) {
+    const cells = [level, cases, ...held.map(percent), ...width.map((points) => (points * 100).toFixed(2))];
+    print(`| ${cells.join(" | ")} |`);
+  }
+  print("");
+}
+
+/** A store of 500 SKUs without an incident, and with batches that go bad. */
+function replayMadeStores(): void {
+  tell("Replaying made-up stores without incidents.");
+  let falseWarnings = 0;
+  let entityMonths = 0;
+  for (const seed of QUIET_SEEDS) {
+    const quiet = makeStore({ seed, days: WITHOUT_INCIDENTS_DAYS, batches: null });
+    const replay = replayWarnings(quiet.lines, { fromDay: quiet.batchDay, toDay: quiet.lastDay });
+    falseWarnings += replay.announced.length;
+    entityMonths += replay.entityMonths;
+  }
+  print("## Made-up stores of 500 SKUs, without incidents");
+  print(`\n${falseWarnings} false warnings in ${Math.round(entityMonths)} entity-months.`);
+  print("\n## The same store, every tenth SKU with a bad batch\n");
+  print(
+    "| Lines a day | Rate | Times | Median days to the warning | 90 % within | Never in 75 days | False |",
+  );
+  print("| ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
+  for (const batches of BATCHES) {
+    tell(`Replaying bad batches of ${batches.linesPerDay} lines a day, ${batches.rate} × ${batches.factor}.`);
+    const store = makeStore({ seed: 2, days: BATCH_DAYS, batches });
+    const replay = replayWarnings(store.lines, { fromDay: store.batchDay, toDay: store.lastDay });
+    print(batchRow(batches, store.batchDay, replay.announced));
+  }
+}
+
+/** A category that is mildly worse for a while, and then the bad batch of one of its SKUs; days are those of the batch. */
+function replayMildCategory(): void {
+  print("\n## A small category is mildly worse for 40 days, then one of its SKUs has a bad batch\n");
+  print("| Seed | Category announced | SKU named in it | SKU announced | The same problem |");
+  print("| ---: | ---: | --- | ---: | --- |");
+  for (const seed of MILD_SEEDS) {
+    tell(`Replaying a mild category, seed ${seed}.`);
+    const store = makeStore({ seed, days: BATCH_DAYS, batches: IN_MILD_CATEGORY });
+    const fromDay = store.batchDay - MILD_DAYS;
+    const { announced } = replayWarnings(store.lines, { fromDay, toDay: store.lastDay });
+    const category = announced.find(
+      ({ kind, key }) => kind === "analytics_category" && key === SMALL.category,
+    );
+    const sku = announced.find(({ kind, key }) => kind === "sku" && key === SMALL.sku);
+    const day = (warning: Announced[number] | undefined) =>
+      warning === undefined ? "never" : String(warning.asOfDay - store.batchDay);
+    const isNamed = category?.parts.some(({ key }) => key === SMALL.sku) === true;
+    const isSame = sku !== undefined && sku.episodeId === category?.episodeId;
+    print(`| ${seed} | ${day(category)} | ${yes(isNamed)} | ${day(sku)} | ${yes(isSame)} |`);
+  }
+}
+
+function yes(is: boolean): string {
+  return is ? "yes" : "no";
+}
+
+type Announced = ReturnType<typeof replayWarnings>["announced"];
+
+/** A batch counts as found on the day of the first warning about its SKU or what it is the largest part of. */
+function batchRow({ linesPerDay, rate, factor }: BadBatches, batchDay: number, announced: Announced): string {
+  const namesOf = ({ kind, key, parts }: Announced[number]): string[] => [
+    ...(kind === "sku" ? [key] : []),
+    ...parts.filter((part) => part.kind === "sku").map((part) => part.key),
+  ];
+  const days = BAD_SKUS.map((sku) => announced.find((warning) => namesOf(warning).includes(sku))?.asOfDay)
+    .map((day) => (day === undefined ? Infinity : day - batchDay))
+    .toSorted((left, right) => left - right);
+  const at = (part: number): string => {
+    const day = days[Math.floor(days.length * part)] ?? Infinity;
+    return day === Infinity ? "–" : String(day);
+  };
+  // Every group of this store has a bad batch in it.
+  const isTrue = (warning: Announced[number]): boolean =>
+    warning.kind === "family" ||
+    warning.kind === "analytics_category" ||
+    namesOf(warning).some((sku) => BAD_SKUS.includes(sku));
+  const never = days.filter((day) => day === Infinity).length;
+  const falseWarnings = announced.filter((warning) => !isTrue(warning)).length;
+  return `| ${linesPerDay} | ${percent(rate)} | ${factor} | ${at(0.5)} | ${at(0.9)} | ${never} | ${falseWarnings} |`;
+}
+
+function percent(share: number): string {
+  return `${Math.round(share * 100)} %`;
+}

@@ -1,0 +1,221 @@
+import { spawn } from "node:child_process";
+import { existsSync, createReadStream, mkdirSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { createGunzip, gzipSync } from "node:zlib";
+import { parse } from "csv-parse";
+import { from as copyFrom } from "pg-copy-streams";
+import { requireWorkspace } from "../../src/actions/workspace/workspace.ts";
+import { runAction } from "../../src/actions/action.ts";
+import { textInput } from "../../src/actions/field.ts";
+import { createToken } from "../../src/actions/tokens/actions.ts";
+import { startService } from "../../src/app.ts";
+import { createServiceLogger } from "../../src/cli/service-logger.ts";
+import { readConfig } from "../../src/config.ts";
+import { OPERATOR } from "../../src/actions/actor.ts";
+import { writeDemoStore } from "../../src/demo/demo-store.ts";
+import type { Database } from "../../src/store/database.ts";
+import type { BenchContext } from "./context.ts";
+import { shownMegabytes, shownNumber, shownTiming, spreadOf, timed } from "./measure.ts";
+import type { BenchRow } from "./measure.ts";
+import { usageOf } from "./servers.ts";
+import { makeWorkspace } from "../../tests/support/workspace.ts";
+
+const PROJECT = resolve(import.meta.dirname, "../..");
+const REAL_YEAR = resolve(PROJECT, "../shared/data/online-retail");
+const ROUNDS = 3;
+const CHANGED_LINES = 500;
+/** About half a million lines and 4,000 SKUs. */
+const GENERATED = { today: "2026-07-01", months: 36, orders: 312_000, breadth: 8 };
+
+type Source = { name: string; folder: string; asOf: string; lines: number; month: string };
+
+/**
+ * Imports a generated store, and a real year where one lies beside the project, into new workspaces with the command,
+ * in a process of its own, until the running service answers; in turn with COPY of the same bytes into plain tables.
+ */
+export async function measureImport(context: BenchContext): Promise<BenchRow[]> {
+  const config = readConfig(context.environment);
+  const service = await startService(config, context.installation, createServiceLogger("warn"));
+  try {
+    const rows: BenchRow[] = [];
+    for (const source of await sourcesOf(context)) {
+      rows.push(...(await measureSource(context, service.address, source)));
+    }
+    return rows;
+  } finally {
+    await service.stop();
+  }
+}
+
+async function sourcesOf(context: BenchContext): Promise<Source[]> {
+  const folder = join(context.folder, "generated");
+  const { orderLines } = await writeDemoStore({ folder, ...GENERATED });
+  const generated = {
+    name: "three generated years",
+    folder,
+    asOf: `${GENERATED.today}T00:00:00Z`,
+    lines: orderLines,
+    month: "2024-06",
+  };
+  if (!existsSync(join(REAL_YEAR, "order_lines.csv.gz"))) return [generated];
+  const asOf = "2011-12-10T00:00:00Z";
+  const realYear = { name: "a real year", folder: REAL_YEAR, asOf, lines: 527_725, month: "2011-06" };
+  return [generated, realYear];
+}
+
+async function measureSource(context: BenchContext, address: string, source: Source): Promise<BenchRow[]> {
+  const { database } = context.installation;
+  const name = source.name.replaceAll(" ", "-");
+  const importsMs: number[] = [];
+  const copiesMs: number[] = [];
+  let peakMb = 0;
+  for (let round = 0; round < ROUNDS; round += 1) {
+    context.tell(`Importing ${source.name}, round ${round + 1} of ${ROUNDS}.`);
+    copiesMs.push(await copyMs(database, source.folder));
+    const whole = await runImport(context, address, source, `${name}-${round}.example`);
+    importsMs.push(whole.tookMs);
+    peakMb = Math.max(peakMb, whole.peakMb);
+  }
+  const part = join(context.folder, `${name}-part`);
+  await writePartOfMonth(source.folder, part, { month: source.month, lines: CHANGED_LINES });
+  const changed = await runImport(context, address, { ...source, folder: part }, `${name}-0.example`);
+
+  const [importMs, copiedMs] = [spreadOf(importsMs).median, spreadOf(copiesMs).median];
+  return [
+    {
+      name: `import of ${source.name}, ${source.lines.toLocaleString("en")} lines, to served answers`,
+      value: `${shownTiming(importsMs)}, ${shownNumber((source.lines / importMs) * 1000)} lines/s`,
+      floor: `COPY of the same bytes into plain tables ${shownTiming(copiesMs)}`,
+      ratio: shownNumber(copiedMs / importMs),
+      target: "≥ 0.2",
+    },
+    { name: "its peak memory", value: shownMegabytes(peakMb), target: "≤ 400 MB" },
+    {
+      name: `a folder touching ${CHANGED_LINES} lines of one month of it`,
+      value: `${shownNumber(changed.tookMs / 1000)} s`,
+      target: "≤ 3 s",
+    },
+  ];
+}
+
+/** Runs the command for a workspace, made when missing, and waits until the service answers. */
+async function runImport(
+  context: BenchContext,
+  address: string,
+  source: Source,
+  domain: string,
+): Promise<{ tookMs: number; peakMb: number }> {
+  const token = await tokenOf(context, domain);
+  let peakMb = Number.NaN;
+  const tookMs = await timed(async () => {
+    const main = join(PROJECT, "src/cli/main.ts");
+    const child = spawn(
+      process.execPath,
+      [main, "import", source.folder, "--workspace", domain, "--as-of", source.asOf, "--json"],
+      { env: { ...process.env, ...context.environment }, stdio: ["ignore", "ignore", "inherit"] },
+    );
+    const watch = setInterval(() => {
+      const { peakMb: highest } = usageOf(child.pid ?? 0);
+      if (!Number.isNaN(highest)) peakMb = highest;
+    }, 50);
+    const code = await new Promise((done) => {
+      child.on("exit", done);
+    });
+    clearInterval(watch);
+    if (code !== 0) throw new Error(`the import ended with code ${String(code)}`);
+    const query = `start_month=${source.month}&end_month=${source.month}&window=lifetime`;
+    const response = await fetch(`${address}/api/v1/summary?${query}`, {
+      headers: { authorization: `Bearer ${token}` },
+    });
+    const body = (await response.json()) as { data?: { sold_units: number } };
+    if (!body.data?.sold_units) throw new Error(`the service answered ${response.status} without the data`);
+  });
+  return { tookMs, peakMb };
+}
+
+async function tokenOf(context: BenchContext, domain: string): Promise<string> {
+  const { keys } = context;
+  const { database } = context.installation;
+  const existing = await requireWorkspace(database, domain).catch(() => null);
+  const workspace =
+    existing ?? (await makeWorkspace(database, domain, { currency: "GBP", plan: "enterprise" }));
+  const caller = { database, keys, workspace, actor: OPERATOR, now: new Date() };
+  const { secret } = await runAction(
+    createToken,
+    caller,
+    textInput({ name: "bench", scopes: "read:dashboard" }),
+  );
+  return secret?.reveal() ?? "";
+}
+
+/** The floor: the bytes of every file through COPY, each into a plain table of text. */
+async function copyMs(database: Database, folder: string): Promise<number> {
+  const files = await Promise.all(
+    filesOf(folder).map(async (file) => ({ file, header: await headerOf(file) })),
+  );
+  await database.transaction(async ({ client }) => {
+    for (const [index, { header }] of files.entries()) {
+      await client.query(`drop table if exists raw_${index}`);
+      await client.query(`create table raw_${index} (${header.map((name) => `${name} text`).join(", ")})`);
+    }
+  });
+  return timed(() =>
+    database.transaction(async ({ client }) => {
+      for (const [index, { file }] of files.entries()) {
+        await pipeline(
+          openBytes(file),
+          client.query(copyFrom(`copy raw_${index} from stdin with (format csv, header)`)),
+        );
+      }
+    }),
+  );
+}
+
+/** The CSV files of an import folder. */
+function filesOf(folder: string): string[] {
+  return [
+    "products",
+    "variants",
+    "order_lines",
+    "returns",
+    "refunds",
+    "return_labels",
+    "sale_events",
+  ].flatMap((name) =>
+    [`${name}.csv.gz`, `${name}.csv`]
+      .map((file) => join(folder, file))
+      .filter(existsSync)
+      .slice(0, 1),
+  );
+}
+
+/** The bytes of a file as they are imported. */
+function openBytes(file: string): NodeJS.ReadableStream {
+  const bytes = createReadStream(file);
+  return file.endsWith(".gz") ? bytes.pipe(createGunzip()) : bytes;
+}
+
+async function headerOf(file: string): Promise<string[]> {
+  for await (const record of openBytes(file).pipe(parse({ bom: true }))) return record as string[];
+  return [];
+}
+
+/** A folder that takes one unit off some lines of one month (YYYY-MM). */
+async function writePartOfMonth(
+  folder: string,
+  target: string,
+  part: { month: string; lines: number },
+): Promise<void> {
+  mkdirSync(target);
+  const columns = ["order_id", "line_id", "ordered_at", "product_id", "variant_id", "sku", "units"];
+  const rows = [[...columns, "removed_units"].join(",")];
+  const file = filesOf(folder).find((name) => name.includes("order_lines")) as string;
+  for await (const record of openBytes(file).pipe(parse({ bom: true, columns: true }))) {
+    const line = record as Record<string, string>;
+    if (!line["ordered_at"]?.startsWith(part.month)) continue;
+    rows.push([...columns.map((column) => line[column]), "1"].join(","));
+    if (rows.length > part.lines) break;
+  }
+  writeFileSync(join(target, "order_lines.csv.gz"), gzipSync(`${rows.join("\n")}\n`));
+}
