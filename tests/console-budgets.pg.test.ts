@@ -16,7 +16,7 @@ import type { AskedStatements } from "./support/asked-statements.ts";
 import { makeUserLink, signInAs } from "./support/console-person.ts";
 import { getPage } from "./support/console-pages.ts";
 
-/** What pages may weigh and ask for, over the demo store. What takes time is measured by `npm run bench -- console`. */
+/** What pages may weigh and ask for, over the demo store. What takes time is not measured here. */
 
 const KILOBYTE = 1000;
 const MOST_BYTES = { overview: 14, page: 40, style: 8, scripts: 9, scriptsRaw: 25, firstVisit: 60 };

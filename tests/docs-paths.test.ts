@@ -12,7 +12,7 @@ const filesBelow = (folder: string, end: string): string[] =>
 
 const documents = [
   ...readdirSync(root).filter((name) => name.endsWith(".md")),
-  ...["docs", "bench", "simulators"].flatMap((folder) => filesBelow(folder, ".md")),
+  ...["docs", "tools"].flatMap((folder) => filesBelow(folder, ".md")),
 ];
 
 test("the paths of an order, a request, a token, a webhook and a report name files that exist, each once", () => {
@@ -42,7 +42,9 @@ test("links between documents lead to files", () => {
 test("files that documents name exist", () => {
   const named = documents
     .filter((document) => document !== "CHANGELOG.md")
-    .flatMap((document) => [...read(document).matchAll(/`((?:src|tests|scripts|docs)\/[\w./-]+)`/gu)])
+    .flatMap((document) => [
+      ...read(document).matchAll(/`((?:src|tests|scripts|docs|tools\/\w+)\/[\w./-]+)`/gu),
+    ])
     .map(([, path = ""]) => path);
   assert.ok(named.length >= 30, `${named.length} paths`);
   assert.deepEqual(missing(named), []);

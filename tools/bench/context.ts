@@ -6,8 +6,10 @@ import { migrateInstallation, openInstallation } from "../../src/installation.ts
 import type { Installation } from "../../src/installation.ts";
 import { readConfig } from "../../src/config.ts";
 import type { Keys } from "../../src/lib/keys.ts";
-import { addCountedPlan, loadStore } from "./stores/store.ts";
-import type { LoadedStore, StoreKind, StorePlan } from "./stores/store.ts";
+import { openDatabase } from "../../src/store/database.ts";
+import type { Database } from "../../src/store/database.ts";
+import { addCountedPlan, loadStore } from "./store.ts";
+import type { LoadedStore, StoreKind, StorePlan } from "./store.ts";
 
 /** What the rows of one run share: a database of its own, in a folder that is gone afterwards. */
 export type BenchContext = {
@@ -25,6 +27,21 @@ export type BenchContext = {
   /** Workspaces with typical stores, or with stores of another size. */
   crowd(size: { workspaces?: number; change?: Partial<StorePlan> }): Promise<LoadedStore>;
 };
+
+export function openBenchDatabase(
+  url: string,
+  given: { maxConnections?: number; readOnly?: boolean } = {},
+): Database & { close(): Promise<void> } {
+  return openDatabase({
+    url,
+    maxConnections: 2,
+    readOnly: false,
+    statementTimeoutMs: 0,
+    applicationName: "returns-bench",
+    onConnectionError: () => {},
+    ...given,
+  });
+}
 
 /** Runs `work` on an embedded database with the service's own settings. */
 export async function withContext<Result>(

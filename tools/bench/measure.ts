@@ -10,10 +10,6 @@ export function spreadOf(values: readonly number[]): Spread {
   return { median: at(0.5), least: at(0), most: at(1) };
 }
 
-export function percentile(values: readonly number[], share: number): number {
-  return values.toSorted((left, right) => left - right)[Math.ceil(values.length * share) - 1] ?? Number.NaN;
-}
-
 /** Milliseconds that `work` takes. */
 export async function timed(work: () => Promise<unknown>): Promise<number> {
   const startedMs = performance.now();

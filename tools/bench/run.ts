@@ -5,57 +5,35 @@
  */
 import { inspect, parseArgs } from "node:util";
 import { formatTable } from "../../src/lib/table.ts";
-import { measureBackfill } from "./backfill.ts";
-import { measureConsole } from "./console.ts";
 import { withContext } from "./context.ts";
 import type { BenchContext } from "./context.ts";
 import { measureImport } from "./import.ts";
 import { measureQuestions } from "./questions.ts";
 import { measureRebuild } from "./rebuild.ts";
-import { measureCluster } from "./request/cluster.ts";
-import { measureCrowd } from "./request/crowd.ts";
-import { measureFairness } from "./request/fairness.ts";
-import { measureLatency } from "./request/latency.ts";
-import { measureMemory } from "./request/memory.ts";
-import { measureSoak } from "./request/soak.ts";
-import { measureThroughput } from "./request/throughput.ts";
-import { measureToolCalls } from "./request/tool-call.ts";
+import { measureCluster } from "./cluster.ts";
+import { measureFairness } from "./fairness.ts";
+import { measureThroughput } from "./throughput.ts";
 import type { BenchRow } from "./measure.ts";
 
-type Settings = { named: string[]; whaleLines: number; minutes: number };
-type Measure = (context: BenchContext, minutes: number) => Promise<BenchRow[]>;
+type Measure = (context: BenchContext) => Promise<BenchRow[]>;
 
 /** Rows of one group share a database; other groups get one that holds nothing else. */
 const GROUPS: readonly Readonly<Record<string, Measure>>[] = [
-  {
-    throughput: measureThroughput,
-    "tool-call": measureToolCalls,
-    latency: measureLatency,
-    console: measureConsole,
-    memory: measureMemory,
-  },
-  { crowd: measureCrowd },
-  { cluster: measureCluster },
+  { throughput: measureThroughput },
   { fairness: measureFairness },
   { questions: measureQuestions, rebuild: measureRebuild },
   { import: measureImport },
-  { backfill: measureBackfill },
-  { soak: measureSoak },
+  { cluster: measureCluster },
 ];
 
 const NAMES = GROUPS.flatMap((group) => Object.keys(group));
-/** Only when they are named. */
-const LONG = ["backfill", "cluster", "soak"];
-/** A quarter of the whole whale, so that all rows take about half an hour. */
+/** Only when it is named. */
+const NAMED_ONLY = "cluster";
 const WHALE_LINES = 1_500_000;
-const SOAK_MINUTES = 10;
-/** Three of them have settled, through which a line can be drawn that may miss them. */
-const FEWEST_MINUTES = 4;
-const USAGE = `npm run bench -- [row…] [--whale-lines <number>] [--minutes <number>]
+const USAGE = `npm run bench -- [row…] [--whale-lines <number>]
 
-  Rows: ${NAMES.join(", ")}; all but ${LONG.join(", ")} unless some are named, about half an hour.
-  --whale-lines  order lines of the large store, at least 100000 (default ${WHALE_LINES}; 6000000 is the whole)
-  --minutes      of the soak, at least ${FEWEST_MINUTES} (default ${SOAK_MINUTES})
+  Rows: ${NAMES.join(", ")}; without a name all but ${NAMED_ONLY}, about 20 minutes.
+  --whale-lines  order lines of the large store, at least 100000 (default ${WHALE_LINES})
   cluster needs BENCH_CITUS_URL, the coordinator of a Citus on this machine; BENCH_SERVER_URL is compared instead of the embedded server
 `;
 
@@ -66,16 +44,13 @@ async function main(args: string[]): Promise<number> {
     process.stdout.write(USAGE);
     return 0;
   }
-  let settings: Settings;
-  try {
-    settings = readSettings(args);
-  } catch {
+  const settings = readSettings(args);
+  if (settings === null) {
     process.stderr.write(USAGE);
     return 2;
   }
-  const { named, whaleLines, minutes } = settings;
-  const isChosen = (name: string): boolean =>
-    named.length > 0 ? named.includes(name) : !LONG.includes(name);
+  const { named, whaleLines } = settings;
+  const isChosen = (name: string): boolean => (named.length > 0 ? named.includes(name) : name !== NAMED_ONLY);
   const started = performance.now();
   const tell = (line: string): void => {
     const seconds = Math.round((performance.now() - started) / 1000);
@@ -92,7 +67,7 @@ async function main(args: string[]): Promise<number> {
       for (const [name, measure] of chosen) {
         try {
           tell(`Measuring ${name}.`);
-          rows.push(...(await measure(context, minutes)));
+          rows.push(...(await measure(context)));
         } catch (error) {
           failures += 1;
           tell(`${name} failed: ${inspect(error)}`);
@@ -103,21 +78,20 @@ async function main(args: string[]): Promise<number> {
   return failures > 0 ? 1 : 0;
 }
 
-/** Throws for what is not understood. */
-function readSettings(args: string[]): Settings {
-  const { values, positionals: named } = parseArgs({
-    args,
-    allowPositionals: true,
-    options: {
-      "whale-lines": { type: "string", default: String(WHALE_LINES) },
-      minutes: { type: "string", default: String(SOAK_MINUTES) },
-    },
-  });
-  const whaleLines = Number(values["whale-lines"]);
-  const minutes = Number(values.minutes);
-  const isKnown = named.every((name) => NAMES.includes(name));
-  if (!isKnown || !(whaleLines >= 100_000) || !(minutes >= FEWEST_MINUTES)) throw new Error(USAGE);
-  return { named, whaleLines, minutes };
+/** null = not understood. */
+function readSettings(args: string[]): { named: string[]; whaleLines: number } | null {
+  try {
+    const { values, positionals: named } = parseArgs({
+      args,
+      allowPositionals: true,
+      options: { "whale-lines": { type: "string", default: String(WHALE_LINES) } },
+    });
+    const whaleLines = Number(values["whale-lines"]);
+    const isKnown = named.every((name) => NAMES.includes(name));
+    return isKnown && whaleLines >= 100_000 ? { named, whaleLines } : null;
+  } catch {
+    return null;
+  }
 }
 
 function shownRows(rows: readonly BenchRow[]): string {

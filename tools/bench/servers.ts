@@ -117,7 +117,7 @@ export type Load = {
 
 export type Outcome = { perSecond: number; requests: number; failures: number; p50Ms: number; p99Ms: number };
 
-const LOAD_PROCESS = join(import.meta.dirname, "request/load-process.ts");
+const LOAD_PROCESS = join(import.meta.dirname, "load-process.ts");
 
 /** Puts a load on a server from a process of its own; throws when a request is not answered with a 200. */
 export async function putLoad(load: Load): Promise<Outcome> {
@@ -177,33 +177,4 @@ async function runRound({ server, requests }: Side, { connections, seconds }: Ro
   });
   const cpuMicroseconds = ((server.usage().cpuSeconds - before) / outcome.requests) * 1e6;
   return { perSecond: outcome.perSecond, cpuMicroseconds };
-}
-
-/** Resident memory at a time since the start of the watch; not a number where /proc is not there. */
-export type MemorySample = { minute: number; mb: number };
-
-/** Does `work` and looks at the server's memory every `everyMs` until it is done. */
-export async function watchMemory<Result>(
-  server: MeasuredServer,
-  everyMs: number,
-  work: () => Promise<Result>,
-): Promise<{ result: Result; samples: MemorySample[] }> {
-  const samples: MemorySample[] = [];
-  const startedMs = performance.now();
-  const look = (): void => {
-    samples.push({ minute: (performance.now() - startedMs) / 60_000, mb: server.usage().residentMb });
-  };
-  const timer = setInterval(look, everyMs);
-  try {
-    const result = await work();
-    look();
-    return { result, samples };
-  } finally {
-    clearInterval(timer);
-  }
-}
-
-/** The highest of the samples. */
-export function highestMb(samples: readonly MemorySample[]): number {
-  return Math.max(...samples.map(({ mb }) => mb));
 }

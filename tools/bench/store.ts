@@ -1,15 +1,16 @@
-import { createToken } from "../../../src/access/token.ts";
-import { SCOPES } from "../../../src/contract/endpoint.ts";
-import { REFUND_ONLY, UNSPECIFIED } from "../../../src/metrics/returned-units.ts";
-import type { Connection, Database, Queryable } from "../../../src/store/database.ts";
-import { listCohortMonths } from "../../../src/store/queries/dirty-month.ts";
-import { createStage } from "../../../src/store/queries/import-stage.ts";
-import { publishImport, putLabelSource, putStoreSource } from "../../../src/store/queries/publish.ts";
-import { analyzeTable, FACT_TABLES } from "../../../src/store/queries/statistics.ts";
-import { insertToken } from "../../../src/store/queries/token.ts";
-import { insertShop, insertWorkspace } from "../../../src/store/queries/workspace-write.ts";
-import { deriveCatalogue } from "../../../src/sync/catalogue.ts";
-import { rebuildCohorts } from "../../../src/sync/cohorts.ts";
+import { createToken } from "../../src/access/token.ts";
+import { SCOPES } from "../../src/contract/endpoint.ts";
+import { REFUND_ONLY, UNSPECIFIED } from "../../src/metrics/returned-units.ts";
+import type { Connection, Database, Queryable } from "../../src/store/database.ts";
+import { listCohortMonths } from "../../src/store/queries/dirty-month.ts";
+import { createStage } from "../../src/store/queries/import-stage.ts";
+import { publishImport, putLabelSource, putStoreSource } from "../../src/store/queries/publish.ts";
+import { analyzeTable, FACT_TABLES } from "../../src/store/queries/statistics.ts";
+import { insertToken } from "../../src/store/queries/token.ts";
+import { insertShop, insertWorkspace } from "../../src/store/queries/workspace-write.ts";
+import { deriveCatalogue } from "../../src/sync/catalogue.ts";
+import { rebuildCohorts } from "../../src/sync/cohorts.ts";
+import type { LoadRequest } from "./servers.ts";
 
 /** The stores of the benchmarks. */
 export type StoreKind = "typical" | "whale" | "crowd";
@@ -26,7 +27,7 @@ export type StorePlan = {
 };
 
 const FIRST_MONTH = "2023-01";
-export const LAST_MONTH = "2025-12";
+const LAST_MONTH = "2025-12";
 /** All months but the last are complete for the primary window of 30 days (M5). */
 const AS_OF = new Date("2026-01-01T06:00:00Z");
 const CURRENCY = "USD";
@@ -106,6 +107,19 @@ export async function loadStore(database: Database, options: StoreOptions): Prom
       vendor: "Vendor 00",
     },
   };
+}
+
+export const MONTHS = { start_month: "2025-01", end_month: "2025-11" };
+
+/** A GET with a token. */
+export function ask(token: string, path: string, parameters: Record<string, string>): LoadRequest {
+  const query = new URLSearchParams(parameters).toString();
+  return { method: "GET", path: `${path}?${query}`, headers: { authorization: `Bearer ${token}` } };
+}
+
+/** The summary of the SKU with most sales, once for each workspace. */
+export function summariesOf({ workspaces, examples: { sku } }: LoadedStore): LoadRequest[] {
+  return workspaces.map(({ token }) => ask(token, "/api/v1/summary", { ...MONTHS, sku }));
 }
 
 async function analyzeFacts(database: Queryable, shopKey: number): Promise<void> {

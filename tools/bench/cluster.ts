@@ -1,18 +1,16 @@
 import { readFileSync } from "node:fs";
-import { openKeys } from "../../../src/actions/installation/secrets.ts";
-import { openDatabase } from "../../../src/store/database.ts";
-import type { Database } from "../../../src/store/database.ts";
-import { distributeInstallation } from "../../../src/store/distribute.ts";
-import { migrate } from "../../../src/store/migrate.ts";
-import { joinNodes, listServers } from "../../../tests/support/citus.ts";
-import { execute, urlOfDatabase } from "../../../tests/support/server.ts";
-import type { BenchContext } from "../context.ts";
-import { SMALL_STORE, addCountedPlan, loadStore } from "../stores/store.ts";
-import type { BenchRow } from "../measure.ts";
-import { putLoad, SPREAD, cpuSecondsOf, startService } from "../servers.ts";
-import { shownSpread, spreadOf } from "../measure.ts";
-import type { LoadRequest, MeasuredServer } from "../servers.ts";
-import { summariesOf } from "./questions.ts";
+import { openKeys } from "../../src/actions/installation/secrets.ts";
+import { distributeInstallation } from "../../src/store/distribute.ts";
+import { migrate } from "../../src/store/migrate.ts";
+import { joinNodes, listServers } from "../../tests/support/citus.ts";
+import { execute, urlOfDatabase } from "../../tests/support/server.ts";
+import { openBenchDatabase } from "./context.ts";
+import type { BenchContext } from "./context.ts";
+import { SMALL_STORE, addCountedPlan, loadStore, summariesOf } from "./store.ts";
+import type { BenchRow } from "./measure.ts";
+import { putLoad, SPREAD, cpuSecondsOf, startService } from "./servers.ts";
+import { shownSpread, spreadOf } from "./measure.ts";
+import type { LoadRequest, MeasuredServer } from "./servers.ts";
 
 const DATABASE_NAME = "returns_bench";
 const WORKSPACES = 500;
@@ -65,7 +63,7 @@ async function fillDatabase(
 ): Promise<Side> {
   const [url = ""] = servers;
   await migrate({ url });
-  const database = openLoading(url);
+  const database = openBenchDatabase(url);
   try {
     if (url !== installation.databaseUrl) await addCountedPlan(database);
     const crowd = await loadStore(database, {
@@ -80,17 +78,6 @@ async function fillDatabase(
   } finally {
     await database.close();
   }
-}
-
-function openLoading(url: string): Database {
-  return openDatabase({
-    url,
-    maxConnections: 2,
-    readOnly: false,
-    statementTimeoutMs: 0,
-    applicationName: "returns-bench",
-    onConnectionError: () => {},
-  });
 }
 
 async function measureInTurn(context: BenchContext, one: Side, cluster: Side): Promise<BenchRow[]> {
@@ -140,7 +127,7 @@ async function measureRound({ servers, requests }: Side, address: string): Promi
 
 /** The parent of all processes of a server. */
 async function findPostmaster(url: string): Promise<number> {
-  const database = openLoading(url);
+  const database = openBenchDatabase(url);
   try {
     const [row] = await database.rows<{ pid: number }>(FIND_BACKEND, []);
     const status = readFileSync(`/proc/${row?.pid}/status`, "utf8");

@@ -3,12 +3,12 @@
  * node floor-server.ts serve <file>: JSON, a text of an answer for each endpoint by name.
  */
 import { readFileSync } from "node:fs";
-import type { Operation } from "../../../src/access/operation.ts";
-import { createServiceLogger } from "../../../src/cli/service-logger.ts";
-import type { Endpoint } from "../../../src/contract/endpoint.ts";
-import { ENDPOINTS } from "../../../src/contract/registry.ts";
-import { createHttpMetrics } from "../../../src/http/metrics.ts";
-import { createServer } from "../../../src/http/server.ts";
+import type { Operation } from "../../src/access/operation.ts";
+import { createServiceLogger } from "../../src/cli/service-logger.ts";
+import type { Endpoint } from "../../src/contract/endpoint.ts";
+import { ENDPOINTS } from "../../src/contract/registry.ts";
+import { createHttpMetrics } from "../../src/http/metrics.ts";
+import { createServer } from "../../src/http/server.ts";
 
 const texts = JSON.parse(readFileSync(process.argv[3] ?? "", "utf8")) as Record<string, string>;
 const server = createServer({

@@ -1,10 +1,10 @@
-import type { BenchContext } from "../context.ts";
-import type { LoadedStore } from "../stores/store.ts";
-import type { BenchRow } from "../measure.ts";
-import { putLoad, tryLoad, SPREAD, startService } from "../servers.ts";
-import { shownSpread, spreadOf } from "../measure.ts";
-import type { LoadRequest, Outcome } from "../servers.ts";
-import { ask, summariesOf } from "./questions.ts";
+import type { BenchContext } from "./context.ts";
+import { ask, summariesOf } from "./store.ts";
+import type { LoadedStore } from "./store.ts";
+import type { BenchRow } from "./measure.ts";
+import { putLoad, tryLoad, SPREAD, startService } from "./servers.ts";
+import { shownSpread, spreadOf } from "./measure.ts";
+import type { LoadRequest, Outcome } from "./servers.ts";
 
 const ROUNDS = 5;
 /** So few that one at a time keeps up beside the others: its p99 tells of waiting, not of a backlog. */

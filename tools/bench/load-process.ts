@@ -7,7 +7,7 @@ import { connect } from "node:net";
 import type { Socket } from "node:net";
 import { createHistogram } from "node:perf_hooks";
 import { text } from "node:stream/consumers";
-import type { Load, LoadRequest, Outcome } from "../servers.ts";
+import type { Load, LoadRequest, Outcome } from "./servers.ts";
 
 type Connections = {
   /** Sends a request as soon as a connection is free, in the order of asking; `answered` gets the status, 0 = none came. */
