@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { readList } from "../src/actions/action.ts";
 import { endpointList } from "../src/actions/alert-endpoints/actions.ts";
-import { clearWorkspace } from "../src/store/queries/workspace-clear.ts";
+import { clearWorkspace } from "../src/store/queries/workspace-erase.ts";
 import { openWorkerSession } from "../src/store/worker-session.ts";
 import { createDeliveries } from "../src/worker/deliveries.ts";
 import { runTask } from "../src/worker/tasks.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { before, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { setRules } from "../src/actions/workspace/order-rules.ts";
-import { applyRules } from "../src/sync/apply-rules.ts";
+import { applyRules } from "../src/sync/apply.ts";
 import { rebuildWorkspace } from "../src/sync/rebuild.ts";
 import { actAs, auditOf } from "./support/acting-member.ts";
 import { runCommand } from "./support/command.ts";

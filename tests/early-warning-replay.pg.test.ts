@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { evaluateAlerts } from "../src/alerts/evaluate-alerts.ts";
 import { dayFromText, dayToText } from "../src/lib/month.ts";
-import { clearWorkspace } from "../src/store/queries/workspace-clear.ts";
+import { clearWorkspace } from "../src/store/queries/workspace-erase.ts";
 import { makeWarningStore } from "./oracle/warning-store.ts";
 import { oracleWarnings } from "./oracle/warnings.ts";
 import type { StoreFiles } from "./oracle/store.ts";

@@ -14,7 +14,7 @@ import type { Database } from "../src/store/database.ts";
 import { distributeInstallation } from "../src/store/distribute.ts";
 import { tryLockExport } from "../src/store/queries/export.ts";
 import { lockShop } from "../src/store/queries/import-stage.ts";
-import { findMember } from "../src/store/queries/member.ts";
+import { findMember } from "../src/store/queries/workspace-member.ts";
 import { setRole } from "./support/people.ts";
 import { isCitus } from "./support/citus.ts";
 import { nodesOf } from "./support/cluster-database.ts";

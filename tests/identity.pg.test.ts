@@ -10,7 +10,7 @@ import { ensureOperator, makePerson } from "../src/access/person.ts";
 import { hashSecret } from "../src/access/secret.ts";
 import type { SignIn } from "../src/access/sign-in.ts";
 import type { Database } from "../src/store/database.ts";
-import type { LinkPurpose } from "../src/store/queries/console-link.ts";
+import type { LinkPurpose } from "../src/store/queries/console-session.ts";
 import { findPeople } from "../src/store/queries/console-user.ts";
 import { runTask } from "../src/worker/tasks.ts";
 import { openControlDatabase } from "./support/control.ts";

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { TestContext } from "node:test";
 import type pg from "pg";
 import { migrate, knownMigrations, schemaLevel } from "../src/store/migrate.ts";
-import { appliedMigrations } from "../src/store/queries/schema.ts";
+import { appliedMigrations } from "../src/store/queries/installation.ts";
 import { createTestDatabase, openConnections } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
 import { createNextVersion } from "./support/next-version.ts";

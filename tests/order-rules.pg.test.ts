@@ -9,7 +9,7 @@ import { DEFAULT_RULES, NO_RULES, ORDER_KINDS } from "../src/metrics/order-rules
 import type { OrderRules } from "../src/metrics/order-rules.ts";
 import { redactOrders } from "../src/store/queries/order-document.ts";
 import type { DirectoryRow } from "../src/store/queries/workspace-directory.ts";
-import { applyRules } from "../src/sync/apply-rules.ts";
+import { applyRules } from "../src/sync/apply.ts";
 import { loadRules } from "../src/sync/order-rules.ts";
 import { rebuildWorkspace } from "../src/sync/rebuild.ts";
 import { keepShopInOrder } from "../src/worker/upkeep.ts";

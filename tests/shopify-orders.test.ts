@@ -15,7 +15,7 @@ import {
   toReturnLine,
   toSale,
 } from "../src/sync/connectors/shopify/map/records.ts";
-import { notesOf } from "../src/sync/connectors/shopify/notes.ts";
+import { notesOf } from "../src/sync/connectors/shopify/connector.ts";
 import { readBulkQuery } from "../tools/simulators/shopify/bulk/rules.ts";
 import {
   BULK_DOCUMENTS,

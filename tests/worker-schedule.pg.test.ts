@@ -1,42 +1,41 @@
 import assert from "node:assert/strict";
-import { beforeEach, test } from "node:test";
 import { createHmac } from "node:crypto";
+import { beforeEach, test } from "node:test";
 import { pino } from "pino";
-import { finishTask, takeDueTask } from "../src/store/queries/schedule.ts";
-import type { TaskName } from "../src/store/queries/schedule.ts";
-import type { SourceTask } from "../src/store/queries/run-queue.ts";
-import { runTask } from "../src/worker/tasks.ts";
-import { openControlDatabase } from "./support/control.ts";
-import { refuseRows } from "./support/refused-rows.ts";
-import {
-  DEFAULT_RETENTION,
-  TEST_SEALING_KEY,
-  connect,
-  connectedShop,
-  eventually,
-  runNext,
-  runScheduled,
-  withWorker,
-  workerOptions,
-} from "./support/worker.ts";
-import { use } from "./support/use.ts";
-import { OPERATOR } from "../src/actions/actor.ts";
 import { runAction } from "../src/actions/action.ts";
-import { openTestKeys } from "./support/secret.ts";
+import { OPERATOR } from "../src/actions/actor.ts";
 import { textInput } from "../src/actions/field.ts";
 import { disconnectSource, requestSync } from "../src/actions/sources/actions.ts";
 import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
-import { findConnection } from "../src/store/queries/data-source.ts";
+import { findConnection, putAccount } from "../src/store/queries/data-source.ts";
 import { lockShop } from "../src/store/queries/import-stage.ts";
-import { putAccount } from "../src/store/queries/shop-account.ts";
+import type { SourceTask } from "../src/store/queries/run-queue.ts";
+import { finishTask, takeDueTask } from "../src/store/queries/schedule.ts";
+import type { TaskName } from "../src/store/queries/schedule.ts";
+import { requestRun } from "../src/store/queries/sync-request.ts";
+import type { SyncKind } from "../src/store/queries/sync-request.ts";
 import { eraseWorkspace } from "../src/store/queries/workspace-erase.ts";
 import { SourceRefused } from "../src/sync/connector.ts";
 import type { Connector, SyncContext } from "../src/sync/connector.ts";
-import { requestRun } from "../src/store/queries/sync-request.ts";
-import type { SyncKind } from "../src/store/queries/sync-request.ts";
+import { receiveWebhook } from "../src/sync/connectors/shopify/webhooks/receive.ts";
 import { publishLabelRun, publishStoreRun } from "../src/sync/publish.ts";
 import type { RunResult } from "../src/sync/runs.ts";
-import { receiveWebhook } from "../src/sync/connectors/shopify/webhooks/receive.ts";
+import { runTask } from "../src/worker/tasks.ts";
+import { openControlDatabase } from "./support/control.ts";
+import { refuseRows } from "./support/refused-rows.ts";
+import { openTestKeys } from "./support/secret.ts";
+import { use } from "./support/use.ts";
+import {
+  connect,
+  connectedShop,
+  DEFAULT_RETENTION,
+  eventually,
+  runNext,
+  runScheduled,
+  TEST_SEALING_KEY,
+  withWorker,
+  workerOptions,
+} from "./support/worker.ts";
 
 const control = use(openControlDatabase);
 

@@ -1,7 +1,7 @@
 import type { Endpoint } from "../contract/endpoint.ts";
 import type { Queryable } from "../store/database.ts";
-import { findMember } from "../store/queries/member.ts";
-import type { NoMember, SessionRequest } from "../store/queries/member.ts";
+import { findMember } from "../store/queries/workspace-member.ts";
+import type { NoMember, SessionRequest } from "../store/queries/workspace-member.ts";
 import { loadWorkspace } from "../store/queries/workspace-load.ts";
 import type { LoadedWorkspace } from "../store/queries/workspace-load.ts";
 import type { Member } from "../store/workspace.ts";

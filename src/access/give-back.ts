@@ -1,7 +1,7 @@
 import type { QuotaState } from "../contract/errors.ts";
 import type { Queryable } from "../store/database.ts";
 import { giveBackRequests } from "../store/queries/admit.ts";
-import { checkReadiness } from "../store/readiness.ts";
+import { checkReadiness } from "../store/migrate.ts";
 import type { Admission } from "./admit.ts";
 
 /**

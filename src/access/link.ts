@@ -1,6 +1,6 @@
 import type { Connection } from "../store/database.ts";
-import { insertLink } from "../store/queries/console-link.ts";
-import type { LinkPurpose } from "../store/queries/console-link.ts";
+import { insertLink } from "../store/queries/console-session.ts";
+import type { LinkPurpose } from "../store/queries/console-session.ts";
 import { newSecret } from "./secret.ts";
 
 const MINUTE_MS = 60_000;

@@ -1,5 +1,5 @@
 import type { Connection, Database } from "../store/database.ts";
-import { useLink } from "../store/queries/console-link.ts";
+import { useLink } from "../store/queries/console-session.ts";
 import { listPasskeys, usePasskey } from "../store/queries/console-passkey.ts";
 import { lockPerson } from "../store/queries/console-user.ts";
 import { checkSignature } from "./passkey.ts";

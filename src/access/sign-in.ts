@@ -1,8 +1,7 @@
 import type { Connection, Database, Queryable } from "../store/database.ts";
-import { findLink, useLink } from "../store/queries/console-link.ts";
-import type { LinkRow } from "../store/queries/console-link.ts";
 import { deletePasskeys, insertPasskey, usePasskey } from "../store/queries/console-passkey.ts";
-import { deleteSessions } from "../store/queries/console-session.ts";
+import { deleteSessions, findLink, useLink } from "../store/queries/console-session.ts";
+import type { LinkRow } from "../store/queries/console-session.ts";
 import { lockPerson } from "../store/queries/console-user.ts";
 import { checkEnrolment, checkSignature } from "./passkey.ts";
 import type { PasskeyAnswer, PasskeyRefusal } from "./passkey.ts";

@@ -3,7 +3,7 @@ import { latestCompleteMonth } from "../metrics/completeness.ts";
 import { designEffect, orderPattern } from "../metrics/design-effect.ts";
 import { dayFromText, dayOfInstant, dayToText, monthFromText, monthOfDate } from "../lib/month.ts";
 import type { Connection, Database } from "../store/database.ts";
-import { raiseDataVersion } from "../store/queries/data-version.ts";
+import { raiseDataVersion } from "../store/queries/publish.ts";
 import { loadAlertSettings, loadSoldMonths, loadWatchedEntities } from "../store/queries/alert-load.ts";
 import type { AlertSettingsRow, MonthUnitsRow } from "../store/queries/alert-load.ts";
 import { insertAlerts } from "../store/queries/alert-write.ts";

@@ -28,7 +28,7 @@ import { dayOfInstant } from "../lib/month.ts";
 import type { Database } from "../store/database.ts";
 import { lockShop } from "../store/queries/import-stage.ts";
 import { listTokens } from "../store/queries/token.ts";
-import { clearWorkspace } from "../store/queries/workspace-clear.ts";
+import { clearWorkspace } from "../store/queries/workspace-erase.ts";
 import { findWorkspace, listWorkspaces } from "../store/queries/workspace-directory.ts";
 import type { DirectoryRow } from "../store/queries/workspace-directory.ts";
 import { DEMO_STORE } from "./demo-store-facts.ts";

@@ -1,5 +1,5 @@
 import type { Queryable } from "../store/database.ts";
-import { loadLeaderboardProducts } from "../store/queries/leaderboard-product.ts";
+import { loadLeaderboardProducts } from "../store/queries/ranking.ts";
 import type { Workspace } from "../store/workspace.ts";
 
 /** What both leaderboards say of each ranked SKU's product, by SKU. */

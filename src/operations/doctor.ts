@@ -1,24 +1,29 @@
 import { lstatSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { DEMO_TOKEN_PREFIX } from "../demo/demo-workspace.ts";
+import { needsMigration, readSchemaLevel, schemaProblem } from "../actions/installation/schema.ts";
 import { describeSecret } from "../actions/installation/secrets.ts";
 import type { SecretPlace } from "../actions/installation/secrets.ts";
-import { retentionText } from "../lib/retention.ts";
-import { needsMigration, readSchemaLevel, schemaProblem } from "../actions/installation/schema.ts";
+import { DEMO_TOKEN_PREFIX } from "../demo/demo-workspace.ts";
 import { distanceText } from "../lib/relative-time.ts";
+import { retentionText } from "../lib/retention.ts";
+import type { Retention } from "../lib/retention.ts";
 import { staleForMs } from "../metrics/staleness.ts";
 import type { Queryable } from "../store/database.ts";
 import type { SchemaLevel } from "../store/migrate.ts";
 import { deliveryMetrics } from "../store/queries/alert-delivery.ts";
 import { serverVersion } from "../store/queries/installation.ts";
-import { findBackupAge, listDueRuns, listTaskDelays } from "../store/queries/on-call.ts";
-import type { SyncMetricsRow } from "../store/queries/sync-metrics.ts";
-import { syncAgeSeconds, syncMetrics } from "../store/queries/sync-metrics.ts";
-import type { ConnectionHealthRow } from "../store/queries/worker-health.ts";
+import {
+  findBackupAge,
+  listDueRuns,
+  listTaskDelays,
+  syncAgeSeconds,
+  syncMetrics,
+} from "../store/queries/on-call.ts";
+import type { SyncMetricsRow } from "../store/queries/on-call.ts";
 import { connectionHealth, countWorkers } from "../store/queries/worker-health.ts";
-import type { WorkspaceHealthRow } from "../store/queries/workspace-directory.ts";
+import type { ConnectionHealthRow } from "../store/queries/worker-health.ts";
 import { workspaceHealth } from "../store/queries/workspace-directory.ts";
-import type { Retention } from "../lib/retention.ts";
+import type { WorkspaceHealthRow } from "../store/queries/workspace-directory.ts";
 import { seesWorkers } from "../store/worker-session.ts";
 import { PINNED_APIS } from "../sync/connectors/sources.ts";
 

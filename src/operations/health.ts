@@ -2,7 +2,7 @@ import type { FastifyBaseLogger, FastifyInstance } from "fastify";
 import type { Config } from "../config.ts";
 import { createOperationsServer } from "../http/server.ts";
 import type { Queryable } from "../store/database.ts";
-import { checkReadiness } from "../store/readiness.ts";
+import { checkReadiness } from "../store/migrate.ts";
 import type { Metrics } from "./metrics.ts";
 
 /** Health, readiness and metrics of a process, for a port of its own or beside the API. */

@@ -7,9 +7,16 @@ import { within } from "../lib/within.ts";
 import type { DatabasePool, Queryable } from "../store/database.ts";
 import { knownMigrations } from "../store/migrate.ts";
 import { deliveryMetrics } from "../store/queries/alert-delivery.ts";
-import { answers, findBackupAge, listDueRuns, listTaskDelays } from "../store/queries/on-call.ts";
-import { appliedMigrations } from "../store/queries/schema.ts";
-import { CONNECTION_STATUSES, syncAgeSeconds, syncMetrics } from "../store/queries/sync-metrics.ts";
+import { appliedMigrations } from "../store/queries/installation.ts";
+import {
+  answers,
+  CONNECTION_STATUSES,
+  findBackupAge,
+  listDueRuns,
+  listTaskDelays,
+  syncAgeSeconds,
+  syncMetrics,
+} from "../store/queries/on-call.ts";
 import { countWorkers } from "../store/queries/worker-health.ts";
 import { seesWorkers } from "../store/worker-session.ts";
 

@@ -1,6 +1,6 @@
 import type { Database } from "./database.ts";
-import { findAccountWorkspace, listAccountShops, listDirectory } from "./queries/shop-account.ts";
-import type { AccountRow } from "./queries/shop-account.ts";
+import { findAccountWorkspace, listAccountShops, listDirectory } from "./queries/data-source.ts";
+import type { AccountRow } from "./queries/data-source.ts";
 
 /**
  * A shop, and the database that has its rows. Today it is the directory's own, one PostgreSQL or one Citus; who asks for

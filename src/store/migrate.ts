@@ -1,12 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
+import { within } from "../lib/within.ts";
 import type { Connection, Queryable, Statement } from "./database.ts";
 import { distributeAll, isDistributed } from "./distribute.ts";
 import { listMigrations, readMigration } from "./migration-files.ts";
 import type { Migration } from "./migration-files.ts";
 import { hasCitus, isCoordinator, workOnOneShardAtATime } from "./queries/distribute.ts";
-import { appliedMigrations, keepWorksWith } from "./queries/schema.ts";
-import type { AppliedMigration } from "./queries/schema.ts";
+import { appliedMigrations, keepWorksWith } from "./queries/installation.ts";
+import type { AppliedMigration } from "./queries/installation.ts";
 import { applyRoles, planRoles } from "./roles.ts";
 import { applyShopViews, dropShopViews, hasShopViews, planShopViews } from "./shop-views.ts";
 
@@ -28,7 +29,7 @@ const MOST_TRIES = 300;
 const MIGRATION_WAIT_MS = 10 * 60_000;
 const LOCK_NOT_AVAILABLE = "55P03";
 
-export type MigrateOptions = {
+type MigrateOptions = {
   url: string;
   log?: (line: string) => void;
   /** Where the migrations are; default: this version's. */
@@ -279,4 +280,21 @@ function connectionOf(client: pg.Client): Connection {
     rows: async <Row>({ text }: Statement, values: readonly unknown[]) =>
       (await client.query(text, [...values])).rows as Row[],
   };
+}
+
+type Readiness = { ready: true } | { ready: false; reason: string };
+
+/** A probe is answered soon, even if the database does not respond. */
+const READINESS_TIMEOUT_MS = 3000;
+
+/** Whether the database answers with a schema that this version works with; otherwise why it does not serve. */
+export async function checkReadiness(database: Queryable): Promise<Readiness> {
+  try {
+    const level = await schemaLevel(await within(READINESS_TIMEOUT_MS, appliedMigrations(database)));
+    return level === "current" || level === "ahead"
+      ? { ready: true }
+      : { ready: false, reason: `the database schema is ${level}` };
+  } catch {
+    return { ready: false, reason: "the database does not answer" };
+  }
 }

@@ -1,21 +1,31 @@
+import { isDeepStrictEqual } from "node:util";
 import { monthOfDate, monthToText } from "../lib/month.ts";
-import type { Connection } from "../store/database.ts";
-import { markMonths } from "../store/queries/dirty-month.ts";
+import { projectOrder } from "../metrics/classify.ts";
+import type { OrderDocument } from "../metrics/order.ts";
+import type { Connection, Database } from "../store/database.ts";
+import { planAsUsual, planForManyRows } from "../store/many-rows.ts";
+import { replaceCohorts, replaceGroupDays } from "../store/queries/cohort-rollup.ts";
+import { clearDirtyMonths, listDirtyMonths, markMonths } from "../store/queries/dirty-month.ts";
 import { resolveLinesAgain } from "../store/queries/facts.ts";
-import { dropUnusableImages } from "../store/queries/import-stage.ts";
+import { createStage, dropUnusableImages, lockShop } from "../store/queries/import-stage.ts";
+import { refreshAllUnmatched } from "../store/queries/label-write.ts";
+import { putListings, removeUnsoldListings } from "../store/queries/listing.ts";
+import { followOrderRules } from "../store/queries/order-rules.ts";
+import { findCurrency, raiseDataVersion } from "../store/queries/publish.ts";
+import { quarterOf, replaceSkuQuarter } from "../store/queries/sku-quarter.ts";
 import { deriveCatalogue, putCatalogue } from "./catalogue.ts";
-import { rebuildDirtyCohorts } from "./cohorts.ts";
-import { mergeOrders } from "./documents.ts";
-import type { MergedOrders, SourceOrders } from "./documents.ts";
+import { addPlaces, newChangedKeys } from "./changed-keys.ts";
+import type { ChangedKeys } from "./changed-keys.ts";
+import { mergeOrders } from "./document-merge.ts";
+import type { MergedOrders, SourceOrders } from "./document-merge.ts";
 import { putRunLabels, splitLabels } from "./labels.ts";
 import type { PutLabels, SourceLabels, SplitLabels } from "./labels.ts";
-import { newChangedKeys, addPlaces } from "./changed-keys.ts";
-import type { ChangedKeys } from "./changed-keys.ts";
+import { loadRules, openOrdersBetween } from "./order-rules.ts";
 
 /** So many changed rows may mislead the planner until it has looked at them. */
 export const MANY_ROWS = 1000;
 
-export type StagedRun = {
+type StagedRun = {
   connection: Connection;
   shopKey: number;
   currencyCode: string;
@@ -27,7 +37,7 @@ export type StagedRun = {
   onProgress: (stage: string, done: number) => void;
 };
 
-export type AppliedRun = {
+type AppliedRun = {
   /** Products, variants, orders and labels that are new, different or gone, added up. */
   changes: number;
   merged: MergedOrders;
@@ -87,4 +97,68 @@ async function mergeRunOrders(
 ): Promise<MergedOrders> {
   if (orders === null) return { changedOrders: 0, unchangedOrders: 0, warnings: new Map() };
   return mergeOrders(connection, shopKey, orders, changedKeys, (done) => onProgress("orders", done));
+}
+
+/** Rolls up cohort months (first days, YYYY-MM-DD) from their facts, and brings the shop's unmatched labels up to date. */
+export async function rebuildCohorts(
+  connection: Connection,
+  shopKey: number,
+  months: readonly string[],
+): Promise<void> {
+  await rollUp(connection, shopKey, months);
+  await refreshAllUnmatched(connection, shopKey);
+  await clearDirtyMonths(connection, shopKey, months);
+}
+
+/** Rolls up the months whose facts changed; returns them as YYYY-MM-DD. */
+export async function rebuildDirtyCohorts(connection: Connection, shopKey: number): Promise<string[]> {
+  const months = await listDirtyMonths(connection, shopKey);
+  await rollUp(connection, shopKey, months);
+  await clearDirtyMonths(connection, shopKey, months);
+  return months;
+}
+
+async function rollUp(connection: Connection, shopKey: number, months: readonly string[]): Promise<void> {
+  if (months.length === 0) return;
+  await planForManyRows(connection);
+  await putListings(connection, shopKey, months);
+  for (const [quarter, monthsOfQuarter] of Map.groupBy(months, quarterOf)) {
+    for (const month of monthsOfQuarter) {
+      await replaceGroupDays(connection, shopKey, month);
+      await replaceCohorts(connection, shopKey, month);
+    }
+    await replaceSkuQuarter(connection, shopKey, quarter);
+  }
+  await removeUnsoldListings(connection, shopKey);
+  await planAsUsual(connection);
+}
+
+/**
+ * Has the facts of a workspace follow the rules that it wants, in one step: only orders that these count differently are
+ * projected again. Returns whether anything had to be done.
+ */
+export async function applyRules(database: Database, shopKey: number, stop?: AbortSignal): Promise<boolean> {
+  if ((await loadRules(database, shopKey)).isApplied) return false;
+  await database.transaction(async (connection) => {
+    await lockShop(connection, shopKey);
+    const { wanted, applied } = await loadRules(connection, shopKey);
+    await createStage(connection);
+    await followOrderRules(connection, shopKey);
+    const next = openOrdersBetween(connection, shopKey, { rules: [applied, wanted] });
+    const isSame = (document: OrderDocument): boolean =>
+      isDeepStrictEqual(projectOrder(document, applied), projectOrder(document, wanted));
+    await applyStage({
+      connection,
+      shopKey,
+      currencyCode: await findCurrency(connection, shopKey),
+      labels: null,
+      orders: {
+        next: async () => (await next()).map((stored) => ({ orderId: stored.orderId, stored, part: stored })),
+        merge: (stored) => (stored === null || isSame(stored) ? null : stored),
+      },
+      onProgress: () => {},
+    });
+    await raiseDataVersion(connection, shopKey);
+  }, stop);
+  return true;
 }

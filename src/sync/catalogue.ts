@@ -15,13 +15,13 @@ import {
   removeSkus,
 } from "../store/queries/catalogue.ts";
 import type { ProductRow } from "../store/queries/catalogue.ts";
-import { openNewEntities, removeEntities } from "../store/queries/entity-write.ts";
+import { openNewEntities, removeEntities } from "../store/queries/entities.ts";
 import type { EntityRow } from "../store/queries/entities.ts";
 import { openStagedProducts, openStagedVariants } from "../store/queries/import-stage.ts";
-import { openCopyBuffer } from "./copy.ts";
-import { putChanged } from "./stage.ts";
 import { addAll } from "./changed-keys.ts";
 import type { ChangedKeys } from "./changed-keys.ts";
+import { openCopyBuffer } from "./copy.ts";
+import { putChanged } from "./portions.ts";
 
 /** Stores the staged products and variants; returns how many are new or different. */
 export async function putCatalogue(

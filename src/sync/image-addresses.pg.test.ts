@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { csv, startImportShop } from "../../tests/support/import-shop.ts";
 import { NO_ANOMALIES } from "./connectors/shopify/map/map-order.ts";
-import { notesOf } from "./connectors/shopify/notes.ts";
+import { notesOf } from "./connectors/shopify/connector.ts";
 import { use } from "../../tests/support/use.ts";
 
 const shop = use(startImportShop);

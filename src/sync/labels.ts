@@ -1,24 +1,24 @@
 import { allocateLabel } from "../metrics/label.ts";
 import type { Connection } from "../store/database.ts";
 import { planAsUsual, planForManyRows } from "../store/many-rows.ts";
-import type { LabelCandidate, LabelRow, LabelToSplit } from "../store/queries/label-write.ts";
 import {
   listLabels,
   matchLabels,
   openLabelsToSplit,
   putLabels,
+  refreshUnmatched,
   removeLabels,
   removeShares,
 } from "../store/queries/label-write.ts";
-import type { RedactedLabel } from "../store/queries/order-document.ts";
+import type { LabelCandidate, LabelRow, LabelToSplit } from "../store/queries/label-write.ts";
 import { listRedactedLabels } from "../store/queries/order-document.ts";
-import { refreshUnmatched } from "../store/queries/unmatched-label.ts";
+import type { RedactedLabel } from "../store/queries/order-document.ts";
 import type { NextRows } from "../store/query.ts";
-import type { CopyBuffer } from "./copy.ts";
-import { openCopyBuffer } from "./copy.ts";
-import { putChanged } from "./stage.ts";
-import type { ChangedKeys } from "./changed-keys.ts";
 import { addLabels } from "./changed-keys.ts";
+import type { ChangedKeys } from "./changed-keys.ts";
+import { openCopyBuffer } from "./copy.ts";
+import type { CopyBuffer } from "./copy.ts";
+import { putChanged } from "./portions.ts";
 
 /** The labels of a run, of one source. */
 export type SourceLabels = {

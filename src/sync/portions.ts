@@ -1,3 +1,6 @@
+import { isDeepStrictEqual } from "node:util";
+import type { NextRows } from "../store/query.ts";
+
 /**
  * Reads portions until an empty one. `prepare` works on one while the database writes the one before and gathers the
  * one after; it shares nothing with the function it returns for an earlier one, which writes. The connection has one
@@ -22,4 +25,27 @@ export async function inPortions<Item>(
   } finally {
     await working.catch(() => {});
   }
+}
+
+/**
+ * Takes staged rows to their table, portion by portion, as parameters of statements that run on the shop's node alone:
+ * `list` finds what is stored of some keys, `put` stores the rows that are new or different. Returns how many these are.
+ * `onChanged` sees each of them beside what was stored.
+ */
+export async function putChanged<Row extends object>(
+  next: NextRows<Row>,
+  keyOf: (row: Row) => string,
+  list: (keys: string[]) => Promise<Row[]>,
+  put: (rows: Row[]) => Promise<void>,
+  onChanged: (row: Row, stored: Row | undefined) => void,
+): Promise<number> {
+  let changes = 0;
+  for (let rows = await next(); rows.length > 0; rows = await next()) {
+    const stored = new Map((await list(rows.map(keyOf))).map((row) => [keyOf(row), row]));
+    const changed = rows.filter((row) => !isDeepStrictEqual(stored.get(keyOf(row)), row));
+    for (const row of changed) onChanged(row, stored.get(keyOf(row)));
+    if (changed.length > 0) await put(changed);
+    changes += changed.length;
+  }
+  return changes;
 }

@@ -1,16 +1,16 @@
 import { dayOfInstant, dayToText, firstDayOfMonth } from "../lib/month.ts";
 import { projectOrder } from "../metrics/classify.ts";
-import type { EventFact, OrderFacts, ProjectionWarning, LineFact } from "../metrics/classify.ts";
+import type { EventFact, LineFact, OrderFacts, ProjectionWarning } from "../metrics/classify.ts";
 import type { OrderDocument } from "../metrics/order.ts";
 import type { Connection } from "../store/database.ts";
 import { hasLabels, listLabelsOfOrders, removeFacts, resolveNames } from "../store/queries/facts.ts";
 import type { LineNames, ResolvedRow } from "../store/queries/facts.ts";
+import { addLabelKeys, addPlaces } from "./changed-keys.ts";
+import type { ChangedKeys } from "./changed-keys.ts";
 import { openCopyBuffer, writtenCells } from "./copy.ts";
 import type { CopyBuffer } from "./copy.ts";
 import { loadRules } from "./order-rules.ts";
-import { productGidOf } from "./product-gid.ts";
-import { addLabelKeys, addPlaces } from "./changed-keys.ts";
-import type { ChangedKeys } from "./changed-keys.ts";
+import { productGidOf } from "./stored-document.ts";
 
 /** A line of an order; `cohortMonth` is the first day of its month, YYYY-MM-DD. */
 type OrderLine = {
@@ -99,7 +99,7 @@ export type WarningCounts = Map<ProjectionWarning["kind"] | "unusable_image", nu
 export type ChangedDocument = { document: OrderDocument; existed: boolean };
 
 /** Projects documents into facts, those of an order once. */
-export type FactWriter = {
+type FactWriter = {
   /** The returned function writes the facts. */
   project(changed: readonly ChangedDocument[]): () => Promise<void>;
   /** Marks what hangs on the orders that it has not been looked for yet. */
@@ -244,3 +244,13 @@ function eventFigures(event: EventFact) {
     event.keptMinor,
   ];
 }
+
+/** What the projection of changed orders found odd, as the rest of a sentence behind a number. */
+export const WARNING_TEXTS = {
+  refund_exceeds_line: "refunds claim more units than their line has left; the rest counts as money only",
+  return_exceeds_line: "returns claim more units than their line has left; the rest is not counted",
+  negative_lag: "returns or refunds lie before their order; they count on the day of the order",
+  unknown_line: "returns or refunds name lines that their order does not have",
+  unusable_image:
+    "products have an image address that does not begin with http:// or https://; it is left out",
+} as const;

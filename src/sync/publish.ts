@@ -1,9 +1,8 @@
 import { randomUUIDv7 } from "node:crypto";
 import type { Connection } from "../store/database.ts";
 import { insertAlerts } from "../store/queries/alert-write.ts";
-import { raiseDataVersion } from "../store/queries/data-version.ts";
 import { setReadiness } from "../store/queries/data-source.ts";
-import { publishImport, putLabelSource, putStoreSource } from "../store/queries/publish.ts";
+import { publishImport, putLabelSource, putStoreSource, raiseDataVersion } from "../store/queries/publish.ts";
 
 export type StoreRun = {
   shopKey: number;

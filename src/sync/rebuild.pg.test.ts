@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { csv, startImportShop } from "../../tests/support/import-shop.ts";
 import { inside } from "../../tests/support/inside.ts";
-import { rebuildDirtyCohorts } from "./cohorts.ts";
+import { rebuildDirtyCohorts } from "./apply.ts";
 import { rebuildMarkedShops, rebuildWorkspace } from "./rebuild.ts";
 import { use } from "../../tests/support/use.ts";
 

@@ -1,5 +1,4 @@
 import type { Connection, Database } from "../store/database.ts";
-import { raiseDataVersion } from "../store/queries/data-version.ts";
 import { listNamedProducts, listNamedSkus } from "../store/queries/catalogue.ts";
 import {
   keepProjected,
@@ -14,15 +13,15 @@ import { createStage, lockShop } from "../store/queries/import-stage.ts";
 import { listAllLabels } from "../store/queries/label-write.ts";
 import { openStoredOrders } from "../store/queries/order-document.ts";
 import { followOrderRules } from "../store/queries/order-rules.ts";
-import { findCurrency } from "../store/queries/publish.ts";
+import { findCurrency, raiseDataVersion } from "../store/queries/publish.ts";
+import { rebuildCohorts, rebuildDirtyCohorts } from "./apply.ts";
 import { deriveCatalogue } from "./catalogue.ts";
-import { rebuildCohorts, rebuildDirtyCohorts } from "./cohorts.ts";
+import { addAll, addLabelKeys, newChangedKeys } from "./changed-keys.ts";
+import type { ChangedKeys } from "./changed-keys.ts";
 import { splitLabels } from "./labels.ts";
 import { inPortions } from "./portions.ts";
 import { openFactWriter } from "./project.ts";
 import { readStored } from "./stored-document.ts";
-import { addAll, newChangedKeys, addLabelKeys } from "./changed-keys.ts";
-import type { ChangedKeys } from "./changed-keys.ts";
 
 /**
  * Recomputes everything after the order documents, labels and catalogue rows of a workspace, in the caller's

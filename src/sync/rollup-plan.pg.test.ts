@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Connection, Statement } from "../store/database.ts";
 import { startImportShop } from "../../tests/support/import-shop.ts";
-import { rebuildCohorts } from "./cohorts.ts";
+import { rebuildCohorts } from "./apply.ts";
 import { use } from "../../tests/support/use.ts";
 
 const MONTH = "2026-01-01";

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { errorType, note, noteFailure, traced, traceFields } from "../lib/trace.ts";
+import type { Attributes } from "../lib/trace.ts";
 import type { Database } from "../store/database.ts";
 import { updateRunProgress } from "../store/queries/sync-run.ts";
 import type { Connector, Credentials, SyncProgress } from "./connector.ts";
@@ -8,7 +9,6 @@ import { describeEnd } from "./run-end.ts";
 import type { RunAttempt, RunEnd } from "./run-end.ts";
 import { recordEnd } from "./run-record.ts";
 import type { StartedRun } from "./run-record.ts";
-import { recordCounts } from "./run-trace.ts";
 
 /** What runs need of the process they are in. */
 export type RunEnvironment = {
@@ -127,4 +127,11 @@ async function settledOrLate<Result>(work: Promise<Result>, signal: AbortSignal)
 export function retryDelayMs(firstRetryMs: number, failures: number, random = Math.random()): number {
   const delayMs = Math.min(LONGEST_RETRY_MS, firstRetryMs * 2 ** Math.min(failures, 20));
   return Math.round(delayMs * (0.75 + random / 2));
+}
+
+/** What a run read and changed, for its span: `returns.records.orders` and so on. */
+export function recordCounts(counts: Readonly<Record<string, number>>): Attributes {
+  return Object.fromEntries(
+    Object.entries(counts).map(([name, count]) => [`returns.records.${name}`, count]),
+  );
 }

@@ -12,7 +12,7 @@ import { closeAbandonedRun, updateRunProgress } from "../store/queries/sync-run.
 import type { SourceKey } from "../store/worker-session.ts";
 import { isLostDatabase } from "../lib/lost-database.ts";
 import { importUpload } from "../sync/connectors/csv/import-upload.ts";
-import { applyRules } from "../sync/apply-rules.ts";
+import { applyRules } from "../sync/apply.ts";
 import { startDueRun } from "../sync/run-record.ts";
 import { executeRun } from "../sync/runs.ts";
 import type { RunEnvironment } from "../sync/runs.ts";

@@ -2,7 +2,7 @@ import { evaluateAlerts } from "../alerts/evaluate-alerts.ts";
 import type { Database } from "../store/database.ts";
 import { listShops } from "../store/directory.ts";
 import type { ShopPlace } from "../store/directory.ts";
-import { findErasure } from "../store/queries/erasure.ts";
+import { findErasure } from "../store/queries/workspace-erase.ts";
 import { queueTask } from "../store/queries/run-queue.ts";
 import { finishTask, takeDueTask } from "../store/queries/schedule.ts";
 import type { TaskName } from "../store/queries/schedule.ts";

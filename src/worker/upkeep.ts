@@ -4,14 +4,13 @@ import type { ShopPlace } from "../store/directory.ts";
 import { listEndpoints } from "../store/queries/alert-endpoint.ts";
 import { insertInstallationEvent } from "../store/queries/audit.ts";
 import { listShopConnections, registerConnection } from "../store/queries/data-source.ts";
-import { findErasure, lockDueErasure } from "../store/queries/erasure.ts";
 import { lockShop, WorkspaceGone } from "../store/queries/import-stage.ts";
-import { loadRules } from "../sync/order-rules.ts";
 import { deleteOldUploads, expireUploads, findDueUpload } from "../store/queries/import-upload.ts";
 import { queuePush, queueUploads } from "../store/queries/run-queue.ts";
-import { eraseWorkspace } from "../store/queries/workspace-erase.ts";
+import { eraseWorkspace, findErasure, lockDueErasure } from "../store/queries/workspace-erase.ts";
 import { lockMembers } from "../store/queries/workspace-member.ts";
 import { removeEndedParts } from "../sync/connectors/csv/import-upload.ts";
+import { loadRules } from "../sync/order-rules.ts";
 import { deleteOldOfShop } from "./retention.ts";
 import type { TaskEnvironment } from "./tasks.ts";
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { within } from "../lib/within.ts";
-import { findErasure } from "../store/queries/erasure.ts";
+import { findErasure } from "../store/queries/workspace-erase.ts";
 import { WorkspaceErasing } from "../store/queries/import-stage.ts";
 import { listQueued, postponePoll } from "../store/queries/run-queue.ts";
 import { takeDueTask } from "../store/queries/schedule.ts";

@@ -1,12 +1,10 @@
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
+import { SourceFailed, SourceRefused } from "../../src/sync/connector.ts";
+import { getJson, readApiKey, readBaseUrl, RETRY_POLICY } from "../../src/sync/connectors/shared/http.ts";
+import type { JsonSource, RetryPolicy } from "../../src/sync/connectors/shared/http.ts";
 import { startLabelServer } from "../../tools/simulators/label-source/server.ts";
 import type { FaultKind, LabelServer } from "../../tools/simulators/label-source/server.ts";
-import { SourceFailed, SourceRefused } from "../../src/sync/connector.ts";
-import { RETRY_POLICY } from "../../src/sync/connectors/shared/http.ts";
-import type { RetryPolicy } from "../../src/sync/connectors/shared/http.ts";
-import { getJson, readApiKey, readBaseUrl } from "../../src/sync/connectors/shared/json-source.ts";
-import type { JsonSource } from "../../src/sync/connectors/shared/json-source.ts";
 import { before, use } from "../support/use.ts";
 
 const KEY = "a-key";

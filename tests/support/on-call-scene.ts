@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { readConfig } from "../../src/config.ts";
 import { diagnose } from "../../src/operations/doctor.ts";
-import { putAccount } from "../../src/store/queries/shop-account.ts";
+import { putAccount } from "../../src/store/queries/data-source.ts";
 import { requestRun } from "../../src/store/queries/sync-request.ts";
 import type { Worker } from "../../src/worker/worker.ts";
 import { startWorker } from "../../src/worker/worker.ts";

@@ -1,7 +1,7 @@
 import type { Database } from "../../src/store/database.ts";
 import { listCohortMonths } from "../../src/store/queries/dirty-month.ts";
 import type { Workspace } from "../../src/store/workspace.ts";
-import { rebuildCohorts } from "../../src/sync/cohorts.ts";
+import { rebuildCohorts } from "../../src/sync/apply.ts";
 
 export type StoreLine = {
   order_id: string;

@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { listCohortMonths } from "../../src/store/queries/dirty-month.ts";
-import { rebuildCohorts } from "../../src/sync/cohorts.ts";
+import { rebuildCohorts } from "../../src/sync/apply.ts";
 import { openConnections } from "./database.ts";
 import {
   STORE_MONTHS,

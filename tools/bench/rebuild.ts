@@ -1,7 +1,7 @@
 import type { Database } from "../../src/store/database.ts";
 import { listCohortMonths } from "../../src/store/queries/dirty-month.ts";
 import { setPrimaryWindow } from "../../src/store/queries/publish.ts";
-import { rebuildCohorts, rebuildDirtyCohorts } from "../../src/sync/cohorts.ts";
+import { rebuildCohorts, rebuildDirtyCohorts } from "../../src/sync/apply.ts";
 import type { BenchContext } from "./context.ts";
 import { shownTiming, timed } from "./measure.ts";
 import type { BenchRow } from "./measure.ts";

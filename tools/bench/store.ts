@@ -9,7 +9,7 @@ import { analyzeTable, FACT_TABLES } from "../../src/store/queries/statistics.ts
 import { insertToken } from "../../src/store/queries/token.ts";
 import { insertShop, insertWorkspace } from "../../src/store/queries/workspace-write.ts";
 import { deriveCatalogue } from "../../src/sync/catalogue.ts";
-import { rebuildCohorts } from "../../src/sync/cohorts.ts";
+import { rebuildCohorts } from "../../src/sync/apply.ts";
 import type { LoadRequest } from "./servers.ts";
 
 /** The stores of the benchmarks. */

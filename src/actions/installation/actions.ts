@@ -5,9 +5,6 @@ import { join, resolve } from "node:path";
 import { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createZstdCompress, createZstdDecompress } from "node:zlib";
-import { quoted } from "../input.ts";
-import { makePrivateFolder, writeNewFolder } from "../new-folder.ts";
-import { impossible } from "../refusal.ts";
 import { readOrCreateSecret } from "../../lib/secret-file.ts";
 import { VERSION } from "../../lib/version.ts";
 import type { Connection, Database } from "../../store/database.ts";
@@ -32,15 +29,21 @@ import {
 } from "../../store/queries/backup.ts";
 import { listForeignKeys } from "../../store/queries/distribute.ts";
 import type { ForeignKeyRow } from "../../store/queries/distribute.ts";
-import { listRootSecrets } from "../../store/queries/installation-secret.ts";
-import { findSecretFingerprint, serverVersion } from "../../store/queries/installation.ts";
-import { appliedMigrations } from "../../store/queries/schema.ts";
+import {
+  appliedMigrations,
+  findSecretFingerprint,
+  listRootSecrets,
+  serverVersion,
+} from "../../store/queries/installation.ts";
 import { streamOf } from "../../store/silent-connections.ts";
 import { copyIn, copyOut, emptyTables, holdTables, setCopyFormat } from "../../store/table-copy.ts";
 import type { CopyOut } from "../../store/table-copy.ts";
 import { defineAction } from "../action.ts";
-import type { ActionContext, ActionCaller } from "../action.ts";
+import type { ActionCaller, ActionContext } from "../action.ts";
 import { flag, integer, optional, own } from "../field.ts";
+import { quoted } from "../input.ts";
+import { makePrivateFolder, writeNewFolder } from "../new-folder.ts";
+import { impossible } from "../refusal.ts";
 import {
   checkFiles,
   FORMAT,

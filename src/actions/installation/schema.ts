@@ -2,7 +2,7 @@ import { impossible } from "../refusal.ts";
 import type { Queryable } from "../../store/database.ts";
 import { isMigrationDue, schemaLevel, UNUSABLE } from "../../store/migrate.ts";
 import type { SchemaLevel } from "../../store/migrate.ts";
-import { appliedMigrations } from "../../store/queries/schema.ts";
+import { appliedMigrations } from "../../store/queries/installation.ts";
 import { seesWorkers } from "../../store/worker-session.ts";
 
 export type { SchemaLevel };

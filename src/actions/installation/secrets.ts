@@ -1,6 +1,3 @@
-import { OPERATOR } from "../actor.ts";
-import { recordAction } from "../audit/record.ts";
-import { impossible, invalid } from "../refusal.ts";
 import {
   deriveKeys,
   fingerprintOf,
@@ -15,13 +12,17 @@ import { secretsOf } from "../../lib/secret-list.ts";
 import { isWeakSecret } from "../../lib/weak-secret.ts";
 import type { Connection, Database, Queryable } from "../../store/database.ts";
 import {
+  findSecretFingerprint,
   insertRootSecret,
+  keepSecretFingerprint,
   listRootSecrets,
   lockRootSecrets,
   removeRootSecrets,
-} from "../../store/queries/installation-secret.ts";
-import type { RootSecretRow } from "../../store/queries/installation-secret.ts";
-import { findSecretFingerprint, keepSecretFingerprint } from "../../store/queries/installation.ts";
+} from "../../store/queries/installation.ts";
+import type { RootSecretRow } from "../../store/queries/installation.ts";
+import { OPERATOR } from "../actor.ts";
+import { recordAction } from "../audit/record.ts";
+import { impossible, invalid } from "../refusal.ts";
 
 /** A database, and where this process has its root secrets from: a list, newest first. */
 export type SecretPlace = {

@@ -1,14 +1,8 @@
+import { makeLink } from "../../access/link.ts";
 import { ROLES } from "../../contract/role.ts";
 import type { Role } from "../../contract/role.ts";
-import { recordAction } from "../audit/record.ts";
-import { quoted } from "../input.ts";
-import { membersOfRole, notify } from "../notices/notices.ts";
-import { readPersonName, requireOwnName } from "../people/person-name.ts";
-import { impossible, Refusal } from "../refusal.ts";
-import { makeLink } from "../../access/link.ts";
 import { userName } from "../../lib/user-name.ts";
-import { deleteLinks } from "../../store/queries/console-link.ts";
-import { deleteSessions } from "../../store/queries/console-session.ts";
+import { deleteLinks, deleteSessions } from "../../store/queries/console-session.ts";
 import {
   deleteForeignPerson,
   findPerson,
@@ -26,7 +20,12 @@ import {
 import type { WorkspaceMemberRow } from "../../store/queries/workspace-member.ts";
 import { defineAction, defineList, ShownSecret } from "../action.ts";
 import type { ActionContext, Done, LinkCaller, WorkspaceCaller } from "../action.ts";
+import { recordAction } from "../audit/record.ts";
 import { oneOf, own } from "../field.ts";
+import { quoted } from "../input.ts";
+import { membersOfRole, notify } from "../notices/notices.ts";
+import { readPersonName, requireOwnName } from "../people/person-name.ts";
+import { impossible, Refusal } from "../refusal.ts";
 import { requireRight } from "../right.ts";
 import type { Right } from "../right.ts";
 

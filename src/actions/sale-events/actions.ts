@@ -1,7 +1,7 @@
 import { day as shownDay } from "../../console/format.ts";
 import { quoted, readOneOf } from "../input.ts";
 import { impossible, invalid } from "../refusal.ts";
-import { raiseDataVersion } from "../../store/queries/data-version.ts";
+import { raiseDataVersion } from "../../store/queries/publish.ts";
 import type { SaleEventRow } from "../../store/queries/report-figures.ts";
 import {
   deleteSaleEvent,

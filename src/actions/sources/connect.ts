@@ -6,7 +6,7 @@ import type { Secrets, SettingOption, Source } from "../../sync/connector.ts";
 import { SourceFailed, SourceRefused } from "../../sync/connector.ts";
 import { isShopHost, isShopUrl } from "../../sync/connectors/shopify/api/hosts.ts";
 import { SHOPIFY_SOURCE } from "../../sync/connectors/shopify/connector.ts";
-import type { App } from "../../sync/connectors/shopify/install/token-endpoint.ts";
+import type { App } from "../../sync/connectors/shopify/install/token.ts";
 import { SOURCES } from "../../sync/connectors/sources.ts";
 import { sealSecrets, unsealSecrets } from "../../sync/credentials.ts";
 import type { ControlTools, ActionContext, Done, WorkspaceCaller } from "../action.ts";

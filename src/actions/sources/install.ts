@@ -2,35 +2,33 @@ import { ROLES } from "../../contract/role.ts";
 import { userName } from "../../lib/user-name.ts";
 import type { Database } from "../../store/database.ts";
 import { listAccountWorkspaces } from "../../store/directory.ts";
-import type { AccountRow } from "../../store/queries/shop-account.ts";
+import type { AccountRow } from "../../store/queries/data-source.ts";
 import { forgetDelivery, hasDelivery, recordDelivery } from "../../store/queries/webhook-delivery.ts";
-import type { DirectoryRow } from "../../store/queries/workspace-directory.ts";
 import { findWorkspace } from "../../store/queries/workspace-directory.ts";
+import type { DirectoryRow } from "../../store/queries/workspace-directory.ts";
 import { listMembersByRole } from "../../store/queries/workspace-member.ts";
 import { SourceFailed, SourceRefused } from "../../sync/connector.ts";
 import { isShopHost } from "../../sync/connectors/shopify/api/hosts.ts";
 import { SHOPIFY_SOURCE } from "../../sync/connectors/shopify/connector.ts";
-import type {
-  PendingInstall,
-  OpenedInstallation,
-} from "../../sync/connectors/shopify/install/oauth-state.ts";
-import { openInstallation, sealInstallation } from "../../sync/connectors/shopify/install/oauth-state.ts";
 import {
   authorizeAddress,
   isFreshQuery,
   isSignedQuery,
+  openInstallation,
+  sealInstallation,
 } from "../../sync/connectors/shopify/install/oauth.ts";
-import type { App } from "../../sync/connectors/shopify/install/token-endpoint.ts";
-import { exchangeCode } from "../../sync/connectors/shopify/install/token-endpoint.ts";
-import { SHOPIFY } from "../../sync/connectors/shopify/run.ts";
-import type { ControlTools, ActionContext } from "../action.ts";
+import type { OpenedInstallation, PendingInstall } from "../../sync/connectors/shopify/install/oauth.ts";
+import { exchangeCode } from "../../sync/connectors/shopify/install/token.ts";
+import type { App } from "../../sync/connectors/shopify/install/token.ts";
+import { SHOPIFY } from "../../sync/connectors/shopify/settings.ts";
 import { defineAction, runAction, ShownSecret } from "../action.ts";
+import type { ActionContext, ControlTools } from "../action.ts";
 import type { Actor } from "../actor.ts";
 import { textInput } from "../field.ts";
 import { impossible, invalid, Refusal } from "../refusal.ts";
 import { mayDo } from "../right.ts";
+import { connectApproved, CONNECTION_INPUT, placeOf, settingsOf } from "./connect.ts";
 import type { ConnectCaller, Connecting } from "./connect.ts";
-import { CONNECTION_INPUT, connectApproved, placeOf, settingsOf } from "./connect.ts";
 
 /** What an installation by approval needs; without an app and an address the service has none. */
 export type InstallEnvironment = Pick<ControlTools, "keys" | "connecting"> & {

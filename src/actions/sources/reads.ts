@@ -1,14 +1,8 @@
-import { readSources, requireRight } from "../right.ts";
 import { setTimeout as sleep } from "node:timers/promises";
-import { readInteger } from "../input.ts";
-import { invalid } from "../refusal.ts";
-import { requireWorkspace } from "../workspace/workspace.ts";
 import type { Database, Queryable } from "../../store/database.ts";
-import { listConnections } from "../../store/queries/data-source.ts";
-import type { ConnectionRow } from "../../store/queries/data-source.ts";
+import { listConnections, listShopSources } from "../../store/queries/data-source.ts";
+import type { ConnectionRow, ShopSourceRow } from "../../store/queries/data-source.ts";
 import { listNextPolls } from "../../store/queries/run-queue.ts";
-import { listShopSources } from "../../store/queries/shop-source.ts";
-import type { ShopSourceRow } from "../../store/queries/shop-source.ts";
 import { findRequest } from "../../store/queries/sync-request.ts";
 import { findRunSince, listRuns, listSourceRuns } from "../../store/queries/sync-run.ts";
 import type { RunRow } from "../../store/queries/sync-run.ts";
@@ -17,6 +11,10 @@ import type { DirectoryRow } from "../../store/queries/workspace-directory.ts";
 import type { Source } from "../../sync/connector.ts";
 import { SOURCES } from "../../sync/connectors/sources.ts";
 import type { WorkspaceCaller } from "../action.ts";
+import { readInteger } from "../input.ts";
+import { invalid } from "../refusal.ts";
+import { readSources, requireRight } from "../right.ts";
+import { requireWorkspace } from "../workspace/workspace.ts";
 import type { RequestedSync } from "./actions.ts";
 
 const RUNS_PER_PAGE = 25;

@@ -1,16 +1,16 @@
 import { createHash, randomUUID } from "node:crypto";
 import { ApiError } from "../../contract/errors.ts";
-import { quoted, readDay } from "../input.ts";
-import { impossible, invalid } from "../refusal.ts";
 import { dayFromText, dayToText } from "../../lib/month.ts";
 import type { Connection, Queryable } from "../../store/database.ts";
 import { findConnectedStore } from "../../store/queries/data-source.ts";
-import { findPartDigest, insertPart, listParts } from "../../store/queries/import-part.ts";
 import {
   cancelUpload as markCanceled,
   expireUploads,
+  findPartDigest,
   holdUpload,
+  insertPart,
   insertUpload,
+  listParts,
   lockUpload,
   reopenUpload,
   requestUploadImport,
@@ -20,16 +20,19 @@ import { hasWorker } from "../../store/queries/worker-health.ts";
 import { FILE_NAMES } from "../../sync/connectors/csv/file-formats.ts";
 import type { FileName } from "../../sync/connectors/csv/file-formats.ts";
 import { besideStoreProblem } from "../../sync/connectors/csv/folder-files.ts";
-import { removeEndedParts, removeFile } from "../../sync/connectors/csv/import-upload.ts";
 import {
   fileOfName,
   MOST_UPLOAD_BYTES,
   partBytesOf,
   partCountOf,
+  removeEndedParts,
+  removeFile,
   UPLOAD_LIFETIME_MS,
-} from "../../sync/connectors/csv/upload-plan.ts";
+} from "../../sync/connectors/csv/import-upload.ts";
 import { defineAction } from "../action.ts";
 import { bodyBytes, flag, own, textList } from "../field.ts";
+import { quoted, readDay } from "../input.ts";
+import { impossible, invalid } from "../refusal.ts";
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/u;
 const GIB = 1024 ** 3;

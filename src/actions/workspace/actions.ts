@@ -1,19 +1,22 @@
 import { randomBytes } from "node:crypto";
 import { instant } from "../../console/format.ts";
-import { recordAction } from "../audit/record.ts";
 import { DEMO_STORE } from "../../demo/demo-store-facts.ts";
-import { impossible, invalid } from "../refusal.ts";
-import { askForErasure, takeErasureBack } from "../../store/queries/erasure.ts";
 import { lockShop, WorkspaceGone } from "../../store/queries/import-stage.ts";
 import { wakeShop } from "../../store/queries/run-queue.ts";
-import { eraseWorkspace as eraseRows } from "../../store/queries/workspace-erase.ts";
 import type { DirectoryRow } from "../../store/queries/workspace-directory.ts";
+import {
+  askForErasure,
+  eraseWorkspace as eraseRows,
+  takeErasureBack,
+} from "../../store/queries/workspace-erase.ts";
 import { lockMembers, putOwner } from "../../store/queries/workspace-member.ts";
 import { insertShop, insertWorkspace } from "../../store/queries/workspace-write.ts";
 import { defineAction } from "../action.ts";
-import type { ActionContext, ActionCaller, Done } from "../action.ts";
+import type { ActionCaller, ActionContext, Done } from "../action.ts";
+import { recordAction } from "../audit/record.ts";
 import { omittable, own, typedName } from "../field.ts";
 import { DEFAULT_PLAN, requirePlan } from "../plan/actions.ts";
+import { impossible, invalid } from "../refusal.ts";
 import { exportWorkspace } from "./export.ts";
 import { setWindows, setWorkspace } from "./settings.ts";
 import { closeSetup } from "./setup.ts";

@@ -1,7 +1,8 @@
 import type { Connection, Queryable } from "../database.ts";
-import { command, query, queryRow, queryValue } from "../query.ts";
+import { command, query, queryColumn, queryRow, queryValue } from "../query.ts";
 import { queueConnection } from "./run-queue.ts";
-import { putAccount } from "./shop-account.ts";
+import type { RequestedBy, SyncKind } from "./sync-request.ts";
+import type { RunStatus } from "./sync-run.ts";
 
 export type SourceKind = "store" | "label_cost";
 
@@ -75,7 +76,7 @@ export const listShopConnections = query<
 );
 
 /** `settings.shop` is the account at the source, where it has a name. */
-export type NewConnection = {
+type NewConnection = {
   shopKey: number;
   source: string;
   kind: SourceKind;
@@ -149,4 +150,108 @@ export const setSourceStatus = command<
 export const setReadiness = command<[shopKey: number, from: readonly string[], to: string]>(
   "set_readiness",
   "update workspace set readiness = $3 where shop_key = $1 and readiness = any($2)",
+);
+
+/** A source of a workspace as its members see it: no secret is read. */
+export type ShopSourceRow = {
+  source: string;
+  kind: SourceKind;
+  /** false = it is imported by hand. */
+  is_connection: boolean;
+  has_credentials: boolean;
+  status: "ok" | "syncing" | "failed" | "disconnected" | null;
+  currency_code: string | null;
+  last_synced_at: Date | null;
+  last_error: string | null;
+  settings: Record<string, unknown>;
+  last_run: {
+    kind: SyncKind;
+    status: RunStatus;
+    attempt: number;
+    started_at: string;
+    finished_at: string | null;
+    stage: string | null;
+    done: number;
+    total: number | null;
+    counts: Record<string, number>;
+    notes: string[];
+    error: string | null;
+  } | null;
+  /** What was asked for and has not succeeded yet, the next first. */
+  waiting: {
+    kind: SyncKind;
+    requested_by: RequestedBy;
+    failures: number;
+    run_after: string;
+    is_due: boolean;
+  }[];
+};
+
+/** One row per source of a workspace, with its last run and what waits: primary keys, and sync_run_by_start. */
+export const listShopSources = query<ShopSourceRow, [shopKey: number]>(
+  "list_shop_sources",
+  `select s.source, s.kind, s.is_connection, s.sealed_credentials is not null as has_credentials, s.status,
+                s.currency_code, s.last_synced_at, s.last_error, s.settings,
+                (select json_build_object('kind', r.kind, 'status', r.status, 'attempt', r.attempt,
+                          'started_at', r.started_at, 'finished_at', r.finished_at, 'stage', r.stage, 'done', r.done,
+                          'total', r.total, 'counts', r.counts, 'notes', r.notes, 'error', r.error)
+                   from sync_run r where r.shop_key = $1 and r.source = s.source
+                  order by r.started_at desc limit 1) as last_run,
+                (select coalesce(json_agg(json_build_object('kind', q.kind, 'requested_by', q.requested_by,
+                          'failures', q.failures, 'run_after', q.run_after,
+                          'is_due', q.run_after <= clock_timestamp()) order by q.run_after, q.kind), '[]')
+                   from sync_request q where q.shop_key = $1 and q.source = s.source) as waiting
+           from data_source s where s.shop_key = $1
+          order by s.source`,
+);
+
+/** Notes which account of a source a shop is connected to. Primary key. */
+export const putAccount = command<[shopKey: number, source: string, account: string]>(
+  "put_shop_account",
+  `insert into shop_account as a (shop_key, source, account) values ($1, $2, $3)
+         on conflict (shop_key, source) do update set account = excluded.account where a.account <> excluded.account`,
+);
+
+/** Removes the accounts of a shop. Primary key. */
+export const deleteAccounts = command<[shopKey: number]>(
+  "delete_shop_accounts",
+  "delete from shop_account a where a.shop_key = $1",
+);
+
+/** Shops of an account of a source, and the one whose own domain it is. shop_account_by_account, and the directory's key. */
+export const listAccountShops = queryColumn<number, [source: string, account: string]>(
+  "list_account_shops",
+  `select a.shop_key from shop_account a where a.source = $1 and a.account = $2
+         union
+         select d.shop_key from shop_directory d where d.shop_domain = $2
+          order by shop_key`,
+);
+
+/** A workspace that belongs to an account at a source. */
+export type AccountRow = {
+  shop_key: number;
+  shop_domain: string;
+  /** null = the workspace has the account's domain, but was never connected. */
+  settings: Record<string, unknown> | null;
+  sealed_credentials: Buffer | null;
+  status: string | null;
+};
+
+/** A shop that the directory found, as its own rows have it; null = they are of another account, or gone. Primary keys. */
+export const findAccountWorkspace = queryRow<AccountRow, [shopKey: number, source: string, account: string]>(
+  "find_account_workspace",
+  `select w.shop_key, w.shop_domain, s.settings, s.sealed_credentials, s.status
+           from workspace w
+           left join data_source s on s.shop_key = $1 and s.source = $2 and s.is_connection
+          where w.shop_key = $1 and coalesce(s.settings ->> 'shop', $3) = $3`,
+);
+
+/** A shop of the directory. */
+type ShopAddressRow = { shop_key: number; shop_domain: string };
+
+/** A page of all shops, in the order of their keys. The directory's unique index. */
+export const listDirectory = query<ShopAddressRow, [after: number, most: number]>(
+  "list_directory",
+  `select d.shop_key, d.shop_domain from shop_directory d
+          where d.shop_key > $1 order by d.shop_key limit $2`,
 );

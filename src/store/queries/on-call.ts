@@ -7,7 +7,7 @@ import { claimKey } from "./worker-health.ts";
 export const answers = requireValue<boolean>("database_answers", "select true as answers");
 
 /** What is due in the queue and that no worker has claimed. */
-export type DueRunsRow = {
+type DueRunsRow = {
   kind: SourceKind | "upload";
   due_runs: number;
   /** How long the oldest of them has been due; null = its moment is not known, as of uploads. */
@@ -32,7 +32,7 @@ export const listDueRuns = query<DueRunsRow>(
 );
 
 /** A task of the schedule, and how long ago it should have been done; 0 = it is not late. */
-export type TaskDelayRow = { task: TaskName; late_seconds: number };
+type TaskDelayRow = { task: TaskName; late_seconds: number };
 
 /** One row per task; `schedule` is a handful of rows. */
 export const listTaskDelays = query<TaskDelayRow>(
@@ -46,3 +46,52 @@ export const findBackupAge = queryValue<number>(
   "find_backup_age",
   "select extract(epoch from statement_timestamp() - i.backed_up_at)::float8 as age_seconds from installation i",
 );
+
+/** "new": a run of it has never ended. */
+export const CONNECTION_STATUSES = ["new", "ok", "syncing", "failed", "disconnected"] as const;
+type ConnectionStatus = (typeof CONNECTION_STATUSES)[number];
+
+/** The connections of one kind in one state. */
+export type SyncMetricsRow = {
+  kind: SourceKind;
+  status: ConnectionStatus;
+  connections: number;
+  /** How long ago the newest sync of any of them was; null = there was none. */
+  sync_age_seconds: number | null;
+  /** How long the oldest of them has been connected. */
+  connected_seconds: number;
+  /** Within 24 hours. */
+  failed_runs: number;
+  /** Lines whose units do not fit their sales ledger, as often as runs of 24 hours have read them. */
+  unbalanced_lines: number;
+};
+
+/** One row per kind and state, of all workspaces that are not to be erased: a scan of all connections; sync_run_by_start. */
+export const syncMetrics = query<SyncMetricsRow>(
+  "sync_metrics",
+  `select s.kind, coalesce(s.status, 'new') as status, count(*) as connections,
+                extract(epoch from clock_timestamp() - max(s.last_synced_at))::float8 as sync_age_seconds,
+                extract(epoch from clock_timestamp() - min(s.created_at))::float8 as connected_seconds,
+                sum(recent.failed_runs) as failed_runs, sum(recent.unbalanced_lines) as unbalanced_lines
+           from data_source s
+           join workspace w on w.shop_key = s.shop_key
+          cross join lateral (
+            select count(*) filter (where r.status = 'failed') as failed_runs,
+                   coalesce(sum((r.counts ->> 'unbalanced_lines')::bigint), 0) as unbalanced_lines
+              from sync_run r
+             where r.shop_key = s.shop_key and r.source = s.source
+               and r.started_at > statement_timestamp() - interval '24 hours') recent
+          where s.is_connection and w.erase_after is null
+          group by s.kind, coalesce(s.status, 'new')`,
+);
+
+/**
+ * How long ago a source of the kind was synced, in seconds: the newest sync, or where none ever succeeded the time since the
+ * first was connected. Those that refused us wait for a person and do not count; null = there are no others.
+ */
+export function syncAgeSeconds(rows: readonly SyncMetricsRow[], kind: SourceKind): number | null {
+  const own = rows.filter((row) => row.kind === kind && row.status !== "disconnected");
+  if (own.length === 0) return null;
+  const ages = own.flatMap(({ sync_age_seconds: age }) => (age === null ? [] : [age]));
+  return ages.length > 0 ? Math.min(...ages) : Math.max(...own.map((row) => row.connected_seconds));
+}

@@ -1,5 +1,6 @@
-import { requireRow } from "../query.ts";
+import { query, requireRow } from "../query.ts";
 import type { Query } from "../query.ts";
+import type { Workspace } from "../workspace.ts";
 import {
   CANDIDATE,
   CHOSEN,
@@ -24,10 +25,7 @@ export type Ranking<Row> = Found & {
 };
 
 /** A ranking of SKUs as statements: over a workspace, over the SKUs of one vendor, and over a selection. */
-export type RankingStatements<Answer> = (
-  selection: Selection,
-  isVendorAlone: boolean,
-) => Query<unknown[], Answer>;
+type RankingStatements<Answer> = (selection: Selection, isVendorAlone: boolean) => Query<unknown[], Answer>;
 
 /**
  * `name` follows "load_"; `vendor`: the parameter that names one; `steps`: what follows `ranked`, the sums of `columns` by
@@ -60,3 +58,28 @@ export function rankingStatements<Answer extends Ranking<unknown>>(
   const narrowed = statement("narrowed_", `${CANDIDATE}, ${SHOWN_OF_CANDIDATE}`, CANDIDATES_ALONE);
   return ({ kind }, isVendorAlone) => (kind === "workspace" ? (isVendorAlone ? ofVendor : whole) : narrowed);
 }
+
+/** What a leaderboard shows of one SKU's product. */
+type LeaderboardProductRow = {
+  sku: string;
+  product_gid: string | null;
+  product_title: string | null;
+  handle: string | null;
+  vendor: string | null;
+  image_url: string | null;
+  image_alt: string | null;
+};
+
+/** One row per ranked SKU that the catalogue knows, with the product to show; primary keys of sku and product. */
+export const loadLeaderboardProducts = query<
+  LeaderboardProductRow,
+  [workspace: Workspace, rows: readonly { sku: string; product_gid: string | null }[]]
+>(
+  "load_leaderboard_products",
+  `select s.sku, p.product_gid, coalesce(p.title, s.product_title) as product_title, p.handle,
+                case when p.product_gid is null then s.vendor else p.vendor end as vendor, p.image_url, p.image_alt
+           from unnest($2::text[], $3::text[]) r (sku, product_gid)
+           join sku s on s.shop_key = $1 and s.sku = r.sku
+           left join product p on p.shop_key = $1 and p.product_gid = r.product_gid`,
+  (workspace, rows) => [workspace.shopKey, rows.map((row) => row.sku), rows.map((row) => row.product_gid)],
+);

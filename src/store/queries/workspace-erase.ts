@@ -1,9 +1,55 @@
 import type { Connection } from "../database.ts";
-import { command, inOrder } from "../query.ts";
+import { command, inOrder, queryAny, queryRow, queryValue } from "../query.ts";
+import { deleteAccounts } from "./data-source.ts";
+import { leaveQueueWithShop, leaveQueueWithSources } from "./run-queue.ts";
 import { deleteMembers } from "./workspace-member.ts";
-import { leaveQueueWithShop } from "./run-queue.ts";
-import { deleteAccounts } from "./shop-account.ts";
-import { CLEARED_TABLES } from "./workspace-clear.ts";
+
+/** Everything that holds a workspace's data. */
+const CLEARED_TABLES = [
+  "alert",
+  "amount_refund",
+  "booking_difference",
+  "cohort",
+  "data_source",
+  "dirty_cohort",
+  "entity",
+  "group_day",
+  "import_part",
+  "import_upload",
+  "label_share",
+  "listing",
+  "order_document",
+  "order_line",
+  "order_reference",
+  "pending_record",
+  "product",
+  "return_event",
+  "return_label",
+  "return_request",
+  "return_tracking",
+  "sale_event",
+  "sku",
+  "sku_quarter",
+  "sync_record",
+  "sync_request",
+  "sync_run",
+  "unmatched_label",
+  "variant",
+  "warning_episode",
+  "watchlist_entry",
+  "webhook_delivery",
+];
+
+const clearTables = command<[shopKey: number]>(
+  "clear_workspace",
+  `with ${CLEARED_TABLES.map((table) => `from_${table} as (delete from ${table} where shop_key = $1)`).join(", ")}
+         update workspace
+            set readiness = 'backfilling', data_as_of = null, data_version = data_version + 1
+          where shop_key = $1`,
+);
+
+/** Removes all data of a workspace, not its settings, tokens and history; it answers not_ready until it has data. */
+export const clearWorkspace = inOrder(clearTables, deleteAccounts, leaveQueueWithSources);
 
 /** What clearing leaves: settings, tokens, history, and which orders are not to be named again. */
 const KEPT_BY_CLEARING = [
@@ -31,3 +77,30 @@ const eraseTables = command<[shopKey: number], Connection>(
  * change rows, and not every table falls with its workspace. Members, directory and queue are of the installation's tables, which Citus changes by statements of their own.
  */
 export const eraseWorkspace = inOrder(eraseTables, deleteMembers, deleteAccounts, leaveQueueWithShop);
+
+/** Notes when a workspace is to be erased; false = that is noted already. Primary key. */
+export const askForErasure = queryAny<[shopKey: number, eraseAfter: Date]>(
+  "ask_for_erasure",
+  `update workspace set erase_after = $2 where shop_key = $1 and erase_after is null returning 1 as asked`,
+);
+
+/** Takes that back; false = it was not noted, or the workspace is gone. Primary key. */
+export const takeErasureBack = queryAny<[shopKey: number]>(
+  "take_erasure_back",
+  `update workspace set erase_after = null where shop_key = $1 and erase_after is not null returning 1 as taken`,
+);
+
+/** When a workspace is erased; null = it is not to be, or is gone. Primary key. */
+export const findErasure = queryValue<Date, [shopKey: number]>(
+  "find_erasure",
+  "select w.erase_after from workspace w where w.shop_key = $1",
+);
+
+type ErasingRow = { shop_domain: string; erase_after: Date };
+
+/** A workspace whose time has come, held to the end of the transaction; null = it has not. Primary key. */
+export const lockDueErasure = queryRow<ErasingRow, [shopKey: number, now: Date], Connection>(
+  "lock_due_erasure",
+  `select w.shop_domain, w.erase_after from workspace w
+    where w.shop_key = $1 and w.erase_after <= $2 for update`,
+);

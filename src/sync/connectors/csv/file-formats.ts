@@ -15,8 +15,7 @@ import type {
 import type { StagedTable } from "../../../store/queries/import-stage.ts";
 import type { CopyValue } from "../../copy.ts";
 import type { RowKind } from "../../document-merge.ts";
-import { productGidOf } from "../../product-gid.ts";
-import { ROW_DEFAULTS } from "../../stored-document.ts";
+import { productGidOf, ROW_DEFAULTS } from "../../stored-document.ts";
 import { isTime, timeOf } from "../shared/text.ts";
 import { CellProblem } from "./csv-row.ts";
 import type { CsvRow } from "./csv-row.ts";

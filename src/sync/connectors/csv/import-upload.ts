@@ -6,32 +6,61 @@ import { csvText, guardedText } from "../../../lib/csv-text.ts";
 import { isLostDatabase } from "../../../lib/lost-database.ts";
 import { note, traceFields } from "../../../lib/trace.ts";
 import type { Connection, Database } from "../../../store/database.ts";
+import { WorkspaceGone } from "../../../store/queries/import-stage.ts";
 import {
   deleteEndedParts,
   deleteFileParts,
+  finishUpload,
+  handOnUpload,
   insertPart,
   readPart,
-} from "../../../store/queries/import-part.ts";
-import { WorkspaceGone } from "../../../store/queries/import-stage.ts";
-import { finishUpload, handOnUpload, takeUpload } from "../../../store/queries/import-upload.ts";
-import type { TakenUploadRow, UploadEnd } from "../../../store/queries/import-upload.ts";
+  takeUpload,
+} from "../../../store/queries/import-upload.ts";
+import type { TakenUploadRow, UploadEnd, UploadFile } from "../../../store/queries/import-upload.ts";
 import type { SyncProgress } from "../../connector.ts";
-import { recordCounts } from "../../run-trace.ts";
+import { recordCounts } from "../../runs.ts";
 import type { RunLog } from "../../runs.ts";
+import { FILE_NAMES } from "./file-formats.ts";
+import type { FileName } from "./file-formats.ts";
 import { importFolder } from "./import-folder.ts";
 import type { ImportResult } from "./import-folder.ts";
 import { ImportError } from "./problems.ts";
 import type { RowProblem } from "./problems.ts";
-import {
-  MOST_UPLOAD_BYTES,
-  PART_BYTES,
-  partCountOf,
-  REFUSED_ROWS_FILE,
-  UPLOAD_LIFETIME_MS,
-} from "./upload-plan.ts";
+
+/** A file is sent in parts of this size, its last one shorter; a POST to the console holds no more. */
+export const PART_BYTES = 4 * 1024 * 1024;
+/** Of all files of an upload, packed or not. */
+export const MOST_UPLOAD_BYTES = 2 * 1024 ** 3;
+export const UPLOAD_LIFETIME_MS = 24 * 3_600_000;
+/** The name under which the rows that an import has refused are stored beside its files. */
+export const REFUSED_ROWS_FILE = "refused-rows.csv";
+
+/** The names that files of an upload may have: a fixed list, so that no name is ever part of a path unchecked. */
+const NAMES: ReadonlyMap<string, FileName> = new Map(
+  FILE_NAMES.flatMap((name) => [
+    [`${name}.csv`, name],
+    [`${name}.csv.gz`, name],
+  ]),
+);
+
+/** Which file of the import format bears this name; null = none does. */
+export function fileOfName(fileName: string): FileName | null {
+  return NAMES.get(fileName) ?? null;
+}
+
+/** How many parts a file is sent in. */
+export function partCountOf({ bytes }: Pick<UploadFile, "bytes">): number {
+  return Math.ceil(bytes / PART_BYTES);
+}
+
+/** How long a part of a file is; null = the file has no such part. */
+export function partBytesOf(file: Pick<UploadFile, "bytes">, part: number): number | null {
+  if (!Number.isInteger(part) || part < 0 || part >= partCountOf(file)) return null;
+  return Math.min(PART_BYTES, file.bytes - part * PART_BYTES);
+}
 
 /** What imports of uploads need of the process they are in. */
-export type UploadEnvironment = { database: Database; now: () => Date; log: RunLog };
+type UploadEnvironment = { database: Database; now: () => Date; log: RunLog };
 
 /** What is kept of the end of an import. */
 export type UploadResult = Pick<ImportResult, "counts" | "invalid_count" | "invalid" | "warnings"> & {

@@ -9,8 +9,7 @@ import type { Connection } from "../../../store/database.ts";
 import { openStagedOrders } from "../../../store/queries/import-stage.ts";
 import { findDocuments } from "../../../store/queries/order-document.ts";
 import { countUnknown, mergeDocument, ROW_KINDS, rowKey, unitsEver } from "../../document-merge.ts";
-import type { DocumentPart, RowIds, RowKind } from "../../document-merge.ts";
-import type { SourceOrder, SourceOrders } from "../../documents.ts";
+import type { DocumentPart, RowIds, RowKind, SourceOrder, SourceOrders } from "../../document-merge.ts";
 import { readStored, ROW_DEFAULTS } from "../../stored-document.ts";
 import type { RowProblem } from "./problems.ts";
 

@@ -11,15 +11,13 @@ import {
   openRecordLabels,
   putProgress,
 } from "../../../store/queries/label-record.ts";
-import { clearRecords } from "../../../store/queries/sync-record.ts";
 import type { LabelTotals } from "../../../store/queries/label-record.ts";
+import { clearRecords } from "../../../store/queries/sync-record.ts";
 import { applyStage } from "../../apply.ts";
 import type { Connector, Secrets, Source, SyncContext, SyncOutcome } from "../../connector.ts";
 import { publishLabelRun } from "../../publish.ts";
-import { CHECK_POLICY, RETRY_POLICY } from "./http.ts";
-import type { RetryPolicy } from "./http.ts";
-import { readApiKey, readBaseUrl } from "./json-source.ts";
-import type { JsonSource } from "./json-source.ts";
+import { CHECK_POLICY, readApiKey, readBaseUrl, RETRY_POLICY } from "./http.ts";
+import type { JsonSource, RetryPolicy } from "./http.ts";
 
 /** A label that was charged, as its source names it. Times are ISO 8601. */
 export type SourceLabel = {

@@ -14,8 +14,8 @@ import {
   Time,
   Whole,
 } from "../shared/foreign.ts";
-import { getJson } from "../shared/json-source.ts";
-import type { JsonSource } from "../shared/json-source.ts";
+import { getJson } from "../shared/http.ts";
+import type { JsonSource } from "../shared/http.ts";
 
 export const TITLE = "ShipStation";
 

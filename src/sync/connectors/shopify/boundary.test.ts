@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { openBudget } from "./api/budget.ts";
+import { openBudget } from "./api/client.ts";
 import { minorOf, splitMinor } from "../shared/money.ts";
-import { DownloadBroken, largestFileBytes, readLines } from "./api/read-lines.ts";
+import { DownloadBroken, largestFileBytes, readLines } from "./api/documents.ts";
 import * as downloads from "./fetch/downloads.ts";
 import { toLine, toReturnLine, toSale } from "./map/records.ts";
 import { cleanKey, cleanLabel, compareGids } from "../shared/text.ts";

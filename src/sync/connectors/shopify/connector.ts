@@ -1,16 +1,18 @@
+import { monthOfDate, monthToText } from "../../../lib/month.ts";
 import type { Connection } from "../../../store/database.ts";
 import { findConnection, setCursor } from "../../../store/queries/data-source.ts";
 import { createStage, lockShopForRun } from "../../../store/queries/import-stage.ts";
 import { addGoneOrders } from "../../../store/queries/shopify-record.ts";
 import { clearRecords } from "../../../store/queries/sync-record.ts";
 import { requestRun } from "../../../store/queries/sync-request.ts";
-import { analyzeData, analyzeRecords } from "../../../store/statistics.ts";
+import { analyzeData, analyzeRecords } from "../../../store/queries/statistics.ts";
 import { applyStage, MANY_ROWS } from "../../apply.ts";
 import { SourceFailed } from "../../connector.ts";
 import type { Connector, Source, SourcePlace, SyncContext, SyncOutcome } from "../../connector.ts";
 import { openCopyBuffer } from "../../copy.ts";
 import { replaceDocument } from "../../document-merge.ts";
-import type { SourceOrder, SourceOrders } from "../../documents.ts";
+import type { SourceOrder, SourceOrders } from "../../document-merge.ts";
+import { WARNING_TEXTS } from "../../project.ts";
 import type { WarningCounts } from "../../project.ts";
 import { publishStoreRun } from "../../publish.ts";
 import { readStored } from "../../stored-document.ts";
@@ -18,28 +20,29 @@ import { openClient, SHOPIFY_RETRY_POLICY } from "./api/client.ts";
 import type { ShopifyClient, ShopifyRetryPolicy } from "./api/client.ts";
 import { TITLE } from "./api/objects.ts";
 import { readCursor } from "./cursor.ts";
-import type { ShopifyCursor } from "./cursor.ts";
+import type { HistoryLimit, ShopifyCursor } from "./cursor.ts";
 import { fetchEverything, giveUpBackfill } from "./fetch/backfill.ts";
 import { limitAfter, surelyVisibleFrom } from "./fetch/history.ts";
-import { fetchProducts, listChanges, listOpenReturns } from "./fetch/listing.ts";
-import { fetchOrders } from "./fetch/orders.ts";
+import { fetchOrders, fetchProducts, listChanges, listOpenReturns } from "./fetch/orders.ts";
 import { ALL_ORDERS_SCOPE, checkShop, openTokenClient, readShopAccess } from "./install/access.ts";
+import type { OrderAccess } from "./install/access.ts";
 import { createTokenSource } from "./install/token.ts";
 import type { TokenOptions } from "./install/token.ts";
-import { registerWebhooks } from "./install/webhook-registration.ts";
-import { openFetchedOrders, openFetchedProducts } from "./map/assemble.ts";
-import type { FetchedOrder } from "./map/assemble.ts";
-import { addAnomalies, mapOrder, NO_ANOMALIES } from "./map/map-order.ts";
-import type { MappedOrder, OrderAnomalies } from "./map/map-order.ts";
+import {
+  addAnomalies,
+  mapOrder,
+  NO_ANOMALIES,
+  openFetchedOrders,
+  openFetchedProducts,
+} from "./map/map-order.ts";
+import type { FetchedOrder, MappedOrder, OrderAnomalies } from "./map/map-order.ts";
 import { mapProduct } from "./map/map-product.ts";
 import type { MappedProduct } from "./map/map-product.ts";
-import { limitNotes, notesOf } from "./notes.ts";
-import { SHOPIFY, step } from "./run.ts";
-import type { ShopifyRun } from "./run.ts";
-import { readSettings, SETTING_OPTIONS } from "./settings.ts";
-import { settleWebhooks } from "./webhooks/settle.ts";
+import { readSettings, SETTING_OPTIONS, SHOPIFY, step } from "./settings.ts";
+import type { ShopifyRun } from "./settings.ts";
+import { registerWebhooks, settleWebhooks } from "./webhooks/settle.ts";
 
-export type ShopifyConnectorOptions = Pick<TokenOptions, "clientId" | "clientSecret"> & {
+type ShopifyConnectorOptions = Pick<TokenOptions, "clientId" | "clientSecret"> & {
   /** Replaces parts of the usual one. */
   retryPolicy?: Partial<ShopifyRetryPolicy>;
 };
@@ -289,4 +292,70 @@ function count({ counts, anomalies }: Tally, { part, anomalies: found }: MappedO
   counts.returns += part.returns.length;
   counts.refunds += part.refunds.length;
   addAnomalies(anomalies, found);
+}
+
+/** What stands in a note behind the number of each anomaly. */
+const ANOMALY_TEXTS: Readonly<Record<Exclude<keyof OrderAnomalies, "unbalancedLines">, string>> = {
+  unverifiedReturnLines: "returned units belong to no order line that Shopify knows.",
+  undatedClosedReturns: "closed returns have no closing time; they are not counted.",
+  foreignOrders: "orders are in an earlier currency of the shop; their money is left out.",
+  ordersWithoutLedger:
+    "orders have lines that Shopify shows in no sales ledger; they are counted by their refund lines.",
+  unbookedRefundUnits:
+    "units of refund lines are in no entry of the sales ledger; they are not counted as refunded.",
+  repeatedEntries: "entries of the sales ledger came twice; each is counted once.",
+  earlyEntries: "entries of the sales ledger are dated before their order; they count in order of time.",
+  unknownEntries: "entries of the sales ledger are of an unknown type; they are counted as order edits.",
+  uncountedSales: "sales of the ledger state no units; the lines of their refund tell.",
+  unexpectedSales:
+    "sales of the ledger have units that do not fit their type; their sign counts, and a change of a price none.",
+};
+
+/** So many are named. */
+const MOST_NAMED = 10;
+
+/** What the operator should know of a run that succeeded. */
+export function notesOf(
+  { unbalancedLines, ...anomalies }: OrderAnomalies,
+  warnings: WarningCounts,
+): string[] {
+  const notes = Object.entries(ANOMALY_TEXTS).flatMap(([name, text]) => {
+    const times = anomalies[name as keyof typeof anomalies];
+    return times === 0 ? [] : [`${times} ${text}`];
+  });
+  if (unbalancedLines.length > 0) {
+    const named = unbalancedLines.slice(0, MOST_NAMED).join(", ");
+    const others = unbalancedLines.length > MOST_NAMED ? ", …" : "";
+    notes.push(
+      `${unbalancedLines.length} lines have lost other units than their sales ledger says; ` +
+        `they are counted by the ledger: ${named}${others}.`,
+    );
+  }
+  for (const [kind, times] of warnings) notes.push(`${times} ${WARNING_TEXTS[kind]}.`);
+  return notes;
+}
+
+/** What of the shop's history is not there, and why. */
+function limitNotes(limit: HistoryLimit | null, { hasAllOrders }: OrderAccess): string[] {
+  if (limit === null) return [];
+  if (hasAllOrders) {
+    return [
+      "The app has the scope read_all_orders now: a backfill of the orders it did not see was asked for.",
+    ];
+  }
+  const { historyFrom, unread } = limit;
+  const since =
+    historyFrom === null
+      ? "earlier orders stay as they were last read."
+      : `figures begin with ${monthToText(monthOfDate(historyFrom))}, and what happens to an order after 60 days is not seen.`;
+  const notes = [
+    `Shopify shows this app only the orders of the last 60 days, because it lacks the scope read_all_orders: ${since}`,
+  ];
+  if (unread !== null) {
+    notes.push(
+      `Nothing was read between ${unread.from} and ${unread.until}, and Shopify shows those days no more: ` +
+        "their cohorts lack orders and returns until the app has the scope read_all_orders.",
+    );
+  }
+  return notes;
 }

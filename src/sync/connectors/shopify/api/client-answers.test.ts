@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { test } from "node:test";
 import type { TestContext } from "node:test";
 import { openClient, SHOPIFY_RETRY_POLICY } from "./client.ts";
-import { exchangeCode } from "../install/token-endpoint.ts";
+import { exchangeCode } from "../install/token.ts";
 
 async function serve(context: TestContext, listener: RequestListener): Promise<string> {
   const server = createServer(listener).listen(0, "127.0.0.1");

@@ -5,7 +5,13 @@ import { countRecords, SYNC_RECORD_COLUMNS } from "../../../../store/queries/syn
 import { openCopyBuffer } from "../../../copy.ts";
 import { object, reader, Text } from "../../shared/foreign.ts";
 import type { Json } from "../../shared/foreign.ts";
-import { BULK_DOCUMENTS, bulkProductsDocument } from "../api/documents.ts";
+import {
+  BULK_DOCUMENTS,
+  bulkProductsDocument,
+  DownloadBroken,
+  largestFileBytes,
+  readLines,
+} from "../api/documents.ts";
 import type { Document, MetafieldName } from "../api/documents.ts";
 import {
   AGREEMENT,
@@ -19,7 +25,6 @@ import {
   TITLE,
   VARIANT,
 } from "../api/objects.ts";
-import { DownloadBroken, largestFileBytes, readLines } from "../api/read-lines.ts";
 import type { DownloadName } from "../cursor.ts";
 import {
   toAgreement,
@@ -31,8 +36,8 @@ import {
   toSale,
   toVariant,
 } from "../map/records.ts";
-import { SHOPIFY } from "../run.ts";
-import type { ShopifyRun } from "../run.ts";
+import { SHOPIFY } from "../settings.ts";
+import type { ShopifyRun } from "../settings.ts";
 
 /** A record on its way to `sync_record`. */
 export type StoredRecord = { part: string; recordId: string; parentId: string | null; record: unknown };

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { startImportShop } from "../../../../../tests/support/import-shop.ts";
 import { addPending, listPending } from "../../../../store/queries/sync-record.ts";
 import { drainPending } from "./drain.ts";
-import type { ShopifyRun } from "../run.ts";
+import type { ShopifyRun } from "../settings.ts";
 import { use } from "../../../../../tests/support/use.ts";
 
 const shop = use(startImportShop);

@@ -6,8 +6,8 @@ import {
   SYNC_RECORD_COLUMNS,
 } from "../../../../store/queries/sync-record.ts";
 import { openCopyBuffer } from "../../../copy.ts";
-import type { ShopifyRun } from "../run.ts";
-import { SHOPIFY, step } from "../run.ts";
+import type { ShopifyRun } from "../settings.ts";
+import { SHOPIFY, step } from "../settings.ts";
 import type { StoredRecord } from "./downloads.ts";
 import { columnsOf } from "./downloads.ts";
 

@@ -4,7 +4,7 @@ import { allNodes, allOf, allPages, openNodeReader } from "../api/nodes.ts";
 import type { NodePage } from "../api/nodes.ts";
 import { toAgreement, toFulfillment, toRefund, toSale, toTrackingNumber } from "../map/records.ts";
 import type { FulfillmentRecord, RefundRecord, ShopifyOrder, TrackingRecord } from "../map/records.ts";
-import type { ShopifyRun } from "../run.ts";
+import type { ShopifyRun } from "../settings.ts";
 import type { StoredRecord } from "./downloads.ts";
 import { drainPending } from "./drain.ts";
 

@@ -1,8 +1,9 @@
-import { createHmac, timingSafeEqual } from "node:crypto";
+import { createHmac, randomUUID, timingSafeEqual } from "node:crypto";
+import { seal, unseal } from "../../../../lib/seal.ts";
 import { ALL_ORDERS_SCOPE, NEEDED_SCOPES } from "./access.ts";
 
 /** Where the platform sends the merchant back to; the path of the service's own address. */
-export const CALLBACK_PATH = "/connect/shopify/callback";
+const CALLBACK_PATH = "/connect/shopify/callback";
 
 const SIGNATURE = /^[0-9a-f]{64}$/u;
 
@@ -51,4 +52,68 @@ export function isSignedQuery(query: URLSearchParams, clientSecret: string): boo
   return messages.some((message) =>
     timingSafeEqual(createHmac("sha256", clientSecret).update(message).digest(), signature),
   );
+}
+
+/** What an installation is for. It travels through the merchant's browser, sealed. */
+export type PendingInstall = {
+  shopKey: number;
+  /** The workspace's domain. */
+  workspace: string;
+  /** The shop's domain at the platform. */
+  shop: string;
+  /** Base address of its admin. */
+  url: string;
+  /** What the operator chose for the connection. */
+  choices: Readonly<Record<string, unknown>>;
+  /** Of a link of a member: their name as an actor. It works for as long as they may make one. */
+  madeBy?: string;
+  /** Started by a member in the console, who continues there. */
+  endsInConsole?: boolean;
+  /** Of a state: the browser in which the approval has begun. */
+  browser?: string;
+  /** Of a state: the id of the link that it has begun with; absent = with the platform's own installation. */
+  linkId?: string;
+};
+
+export type OpenedInstallation = PendingInstall & {
+  /** Of this one sealing, so that a state or a link counts once. */
+  id: string;
+};
+
+/** A link that an operator passes on, and the state of one approval that has begun. */
+type SealedKind = "link" | "state";
+
+const LIFETIME_MS: Readonly<Record<SealedKind, number>> = { link: 7 * 86_400_000, state: 10 * 60_000 };
+const LONGEST = 4096;
+
+export function sealInstallation(
+  sealingKey: Buffer,
+  kind: SealedKind,
+  installation: PendingInstall,
+  now: Date,
+): string {
+  const endsAt = now.getTime() + LIFETIME_MS[kind];
+  const text = JSON.stringify({ ...installation, id: randomUUID(), endsAt });
+  return seal(sealingKey, contextOf(kind), text).toString("base64url");
+}
+
+/** null = it was not sealed here for this kind, or its time is over. */
+export function openInstallation(
+  sealingKey: Buffer,
+  kind: SealedKind,
+  sealed: string,
+  now: Date,
+): OpenedInstallation | null {
+  if (sealed.length > LONGEST) return null;
+  try {
+    const text = unseal(sealingKey, contextOf(kind), Buffer.from(sealed, "base64url"));
+    const { endsAt, ...installation } = JSON.parse(text) as OpenedInstallation & { endsAt: number };
+    return now.getTime() < endsAt ? installation : null;
+  } catch {
+    return null;
+  }
+}
+
+function contextOf(kind: SealedKind): string {
+  return `shopify installation ${kind}`;
 }

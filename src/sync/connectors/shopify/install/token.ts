@@ -1,7 +1,10 @@
+import Type from "typebox";
 import { SourceFailed, SourceRefused } from "../../../connector.ts";
 import type { Credentials, Secrets } from "../../../connector.ts";
+import { Filled, nullable, object, reader, Text } from "../../shared/foreign.ts";
+import { ask, CHECK_POLICY, readJson } from "../../shared/http.ts";
 import type { TokenSource } from "../api/client.ts";
-import { refreshTokens } from "./token-endpoint.ts";
+import { TITLE } from "../api/objects.ts";
 
 export type TokenOptions = {
   credentials: Credentials;
@@ -75,4 +78,79 @@ function tokenOf(secrets: Secrets): string {
   const { accessToken } = secrets;
   if (accessToken === undefined) throw new SourceRefused("This shop has no access token: connect it again.");
   return accessToken;
+}
+
+/** The app that asks: its id is public, its secret is not. */
+export type App = { clientId: string; clientSecret: string };
+
+const GRANT_STATUSES = new Set([400, 401, 403]);
+
+/**
+ * Exchanges the code of a merchant's approval for expiring offline tokens. Throws `SourceRefused` when the platform does
+ * not take the code or the app's id and secret, `SourceFailed` when it does not answer as it should.
+ */
+export async function exchangeCode(url: string, app: App, code: string, now: Date): Promise<Secrets> {
+  const form = { client_id: app.clientId, client_secret: app.clientSecret, code, expiring: "1" };
+  const refusal = "Shopify did not accept the approval: open the address of the app's installation again";
+  return requestTokens(url, form, now, refusal);
+}
+
+/** Exchanges a refresh token, which is used up by it, for the next tokens. Throws as `exchangeCode`. */
+async function refreshTokens(url: string, app: App, refreshToken: string, now: Date): Promise<Secrets> {
+  const grant = { grant_type: "refresh_token", refresh_token: refreshToken };
+  const form = { client_id: app.clientId, client_secret: app.clientSecret, ...grant };
+  const refusal = "Shopify no longer renews the access token of this app: connect the shop again";
+  return requestTokens(url, form, now, refusal);
+}
+
+/** Asked once: a code and a refresh token are used up by an answer that does not arrive, too. */
+const RETRY_POLICY = { ...CHECK_POLICY, tries: 1, timeoutMs: 20_000 };
+
+/** A token without a lifetime lasts. */
+const readTokens = reader(
+  TITLE,
+  object("Tokens", {
+    access_token: Filled,
+    refresh_token: nullable(Text),
+    expires_in: nullable(Type.Number()),
+    refresh_token_expires_in: nullable(Type.Number()),
+  }),
+);
+
+async function requestTokens(
+  url: string,
+  form: Record<string, string>,
+  now: Date,
+  refusal: string,
+): Promise<Secrets> {
+  const signal = AbortSignal.timeout(RETRY_POLICY.timeoutMs);
+  const request = {
+    url: `${url}/admin/oauth/access_token`,
+    method: "POST",
+    headers: { accept: "application/json", "content-type": "application/x-www-form-urlencoded" },
+    body: new URLSearchParams(form).toString(),
+  };
+  const answer = await ask(
+    { title: TITLE, address: url, signal, retryPolicy: RETRY_POLICY },
+    () => request,
+    ({ status, body }) => {
+      if (GRANT_STATUSES.has(status)) throw new SourceRefused(`${refusal} (status ${status}).`);
+      if (status === 200) return readJson(body);
+      throw new SourceFailed(`Shopify answered a request for tokens with status ${status}.`);
+    },
+  );
+  const tokens = readTokens(answer);
+  const accessToken = tokens.access_token;
+  if (!tokens.refresh_token) return { accessToken };
+  return {
+    accessToken,
+    refreshToken: tokens.refresh_token,
+    expiresAt: momentIn(tokens.expires_in ?? 0, now),
+    refreshExpiresAt: momentIn(tokens.refresh_token_expires_in ?? 0, now),
+  };
+}
+
+/** Lifetimes arrive in seconds; what is kept are moments. */
+function momentIn(seconds: number, now: Date): string {
+  return new Date(now.getTime() + Math.max(0, seconds) * 1000).toISOString();
 }

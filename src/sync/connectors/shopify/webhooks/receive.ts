@@ -1,26 +1,28 @@
-import type { Connection } from "../../../../store/database.ts";
+import type { Connection, Database } from "../../../../store/database.ts";
 import { listAccountWorkspaces } from "../../../../store/directory.ts";
 import type { AccountWorkspace } from "../../../../store/directory.ts";
 import { insertAuditEvent, insertInstallationEvent } from "../../../../store/queries/audit.ts";
 import {
+  lockConnection,
   setCredentials,
   setReadiness,
   setSourceStatus,
-  lockConnection,
 } from "../../../../store/queries/data-source.ts";
+import type { AccountRow } from "../../../../store/queries/data-source.ts";
 import { lockShop, WorkspaceGone } from "../../../../store/queries/import-stage.ts";
 import { redactOrders } from "../../../../store/queries/order-document.ts";
-import type { AccountRow } from "../../../../store/queries/shop-account.ts";
 import { dropRequests, requestRun } from "../../../../store/queries/sync-request.ts";
-import { recordDelivery, isErasureRecorded, isRecorded } from "../../../../store/queries/webhook-delivery.ts";
+import { isErasureRecorded, isRecorded, recordDelivery } from "../../../../store/queries/webhook-delivery.ts";
 import { eraseWorkspace } from "../../../../store/queries/workspace-erase.ts";
 import { lockMembers } from "../../../../store/queries/workspace-member.ts";
-import { unsealSecrets } from "../../../credentials.ts";
+import { SourceRefused } from "../../../connector.ts";
+import { openCredentials, unsealSecrets } from "../../../credentials.ts";
 import { loadRules } from "../../../order-rules.ts";
+import { openClient, SHOPIFY_RETRY_POLICY } from "../api/client.ts";
 import { isShopHost } from "../api/hosts.ts";
-import { checkInstallation } from "../install/installation-check.ts";
-import type { InstallationCheck } from "../install/installation-check.ts";
-import { SHOPIFY } from "../run.ts";
+import { readShopAccess } from "../install/access.ts";
+import { createTokenSource } from "../install/token.ts";
+import { readSettings, SHOPIFY } from "../settings.ts";
 import { isOfEarlierConnection, isOfItsShop, isSigned, readPayload, replayKeyOf } from "./delivery.ts";
 import type { Delivery } from "./delivery.ts";
 import { LASTING_KINDS, meaningOf } from "./topics.ts";
@@ -30,7 +32,7 @@ import type { Meaning, PrivacyAct } from "./topics.ts";
 export type WebhookOptions = PrivacyOptions;
 
 /** Accepted, or refused with one sentence that explains it; a 503 asks for another delivery later. */
-export type WebhookAnswer = { status: 200 } | { status: 400 | 401 | 404 | 503; message: string };
+type WebhookAnswer = { status: 200 } | { status: 400 | 401 | 404 | 503; message: string };
 
 const READY_STATES = ["installing", "backfilling", "ready"];
 
@@ -289,4 +291,45 @@ async function erase(
 
 function actionOf(topic: PrivacyAct["topic"]): string {
   return `privacy.${topic.replace("/", "_")}`;
+}
+
+type InstallationCheck = {
+  database: Database;
+  sealingKey: Buffer;
+  /** The app's; null = this installation has none. */
+  clientId: string | null;
+  clientSecret: string | null;
+};
+
+/** unknown: the platform could not be asked, or did not say. */
+type InstallationState = "installed" | "gone" | "unknown";
+
+/** The platform waits five seconds for the answer to a webhook. */
+const LONGEST_CHECK_MS = 4000;
+const RETRY_POLICY = { ...SHOPIFY_RETRY_POLICY, tries: 1, timeoutMs: LONGEST_CHECK_MS };
+
+/** Whether the app is still installed in the shop of a workspace: the platform takes the token of no other. */
+async function checkInstallation(
+  check: InstallationCheck,
+  { shop_key: shopKey, settings, sealed_credentials: sealed }: AccountRow,
+): Promise<InstallationState> {
+  if (sealed === null) return "gone";
+  const { database, sealingKey, clientId, clientSecret } = check;
+  const place = { sealingKey, shopKey, source: SHOPIFY };
+  try {
+    // Credentials that cannot be opened are not refused by the platform.
+    unsealSecrets(place, sealed);
+  } catch {
+    return "unknown";
+  }
+  try {
+    const { url } = readSettings(settings ?? {});
+    const credentials = openCredentials({ ...place, database });
+    const tokens = createTokenSource({ credentials, url, clientId, clientSecret, now: () => new Date() });
+    const signal = AbortSignal.timeout(LONGEST_CHECK_MS);
+    await readShopAccess(openClient({ url, tokens, signal, retryPolicy: RETRY_POLICY }));
+    return "installed";
+  } catch (error) {
+    return error instanceof SourceRefused ? "gone" : "unknown";
+  }
 }

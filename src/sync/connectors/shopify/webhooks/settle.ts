@@ -1,15 +1,16 @@
 import type { Connection, Database } from "../../../../store/database.ts";
-import type { PendingRecord } from "../../../../store/queries/sync-record.ts";
 import {
   addPending,
   countPending,
   listPending,
   removePending,
 } from "../../../../store/queries/sync-record.ts";
+import type { PendingRecord } from "../../../../store/queries/sync-record.ts";
 import { updateWorkspace } from "../../../../store/queries/workspace-write.ts";
+import { SourceFailed } from "../../../connector.ts";
 import type { ShopifyClient } from "../api/client.ts";
 import { DOCUMENTS } from "../api/documents.ts";
-import { openNodeReader } from "../api/nodes.ts";
+import { allPages, openNodeReader } from "../api/nodes.ts";
 import { RETURN, SUBSCRIPTION } from "./topics.ts";
 
 type Place = { shopKey: number; source: string };
@@ -69,4 +70,57 @@ async function readBilling(client: ShopifyClient): Promise<"active" | "inactive"
   const { currentAppInstallation: installation } = await client.query(DOCUMENTS.subscription, {});
   const isPaid = installation.activeSubscriptions.some(({ status }) => status === "ACTIVE");
   return isPaid ? "active" : "inactive";
+}
+
+type Subscription = { topic: string; includeFields: readonly string[] };
+
+const ID = ["id", "admin_graphql_api_id"];
+const RETURN_FIELDS = ["id", "admin_graphql_api_id", "order"];
+
+/**
+ * What a shop is asked to tell, and of each no more than names the record: orders arrive without the customer. The
+ * privacy topics cannot be asked for here: they belong into the app's own configuration.
+ */
+const SUBSCRIPTIONS: readonly Subscription[] = [
+  ...["APPROVE", "CANCEL", "CLOSE", "DECLINE", "PROCESS", "REOPEN", "REQUEST"].map((event) => ({
+    topic: `RETURNS_${event}`,
+    includeFields: RETURN_FIELDS,
+  })),
+  // Its payload is of a form of its own, which tells what was changed.
+  { topic: "RETURNS_UPDATE", includeFields: [] },
+  { topic: "REFUNDS_CREATE", includeFields: ["id", "order_id"] },
+  { topic: "ORDERS_UPDATED", includeFields: ID },
+  { topic: "ORDERS_CANCELLED", includeFields: ID },
+  { topic: "ORDERS_DELETE", includeFields: [] },
+  { topic: "PRODUCTS_UPDATE", includeFields: ID },
+  { topic: "PRODUCTS_DELETE", includeFields: [] },
+  { topic: "BULK_OPERATIONS_FINISH", includeFields: [] },
+  { topic: "APP_UNINSTALLED", includeFields: [] },
+  { topic: "APP_SUBSCRIPTIONS_UPDATE", includeFields: [] },
+];
+
+/**
+ * Asks the shop to tell `uri` of every topic that it does not tell it of yet; doing it again changes nothing. Returns
+ * how many topics there are. Throws `SourceFailed` with the platform's reason, or as the client.
+ */
+export async function registerWebhooks(client: ShopifyClient, uri: string): Promise<number> {
+  const registered = await listTopics(client, uri);
+  for (const { topic, includeFields } of SUBSCRIPTIONS) {
+    if (registered.has(topic)) continue;
+    const fields = includeFields.length === 0 ? {} : { includeFields };
+    const subscription = { uri, format: "JSON", ...fields };
+    const answer = await client.query(DOCUMENTS.webhookCreate, { topic, subscription });
+    const [problem] = answer.webhookSubscriptionCreate.userErrors;
+    if (problem !== undefined) {
+      throw new SourceFailed(`Shopify does not send ${topic} to ${uri}: ${problem.message}.`);
+    }
+  }
+  return SUBSCRIPTIONS.length;
+}
+
+async function listTopics(client: ShopifyClient, uri: string): Promise<ReadonlySet<string>> {
+  const pageAfter = async (after: string | null) =>
+    (await client.query(DOCUMENTS.webhookList, { after })).page;
+  const subscriptions = await allPages(await pageAfter(null), pageAfter);
+  return new Set(subscriptions.filter((one) => one.uri === uri).map(({ topic }) => topic));
 }
