@@ -80,6 +80,11 @@ const share = Type.Number({ minimum: 0, maximum: 1, description: "0–1 fraction
 const outlook = orNull(
   closed(
     {
+      returned_units: Type.Number({
+        minimum: 0,
+        description:
+          "Units that will have come back, to two decimals; of a range the sum of its open months and of what came back of the others.",
+      }),
       return_rate: rate,
       low: rate,
       high: rate,

@@ -2,8 +2,15 @@ import type { ReportOutlook } from "../contract/report.ts";
 import { basePeriod, horizonDays } from "../metrics/age-curve.ts";
 import { isComplete } from "../metrics/completeness.ts";
 import { firstDayOfMonth, monthOfDay } from "../lib/month.ts";
-import { OUTLOOK_MONTHS, curveDaysOf, outlookModel, outlookOf } from "../metrics/outlook.ts";
-import type { DayCurve, OutlookModel } from "../metrics/outlook.ts";
+import {
+  OUTLOOK_MONTHS,
+  curveDaysOf,
+  outlookModel,
+  outlookOf,
+  shareObserved,
+  sumOutlooks,
+} from "../metrics/outlook.ts";
+import type { DayCurve, Outlook } from "../metrics/outlook.ts";
 import { fractionInMillionths } from "../metrics/rate.ts";
 import type { Queryable } from "../store/database.ts";
 import { loadDayCurves } from "../store/queries/outlook.ts";
@@ -59,27 +66,29 @@ export async function loadOutlooks(
     ownDays,
   });
   if (model === null) return NONE;
-  const outlook = (chosen: readonly number[]): ReportOutlook | null =>
-    presentOutlook(
-      model,
-      ownDays.filter(({ day }) => chosen.includes(monthOfDay(day))),
-    );
-  return { ofMonth: (month) => (isOpen(month) ? outlook([month]) : null), ofRange: outlook(months) };
+  const daysByMonth = Map.groupBy(ownDays, ({ day }) => monthOfDay(day));
+  const byMonth = new Map(
+    months.map((month) => [month, outlookOf(model, daysByMonth.get(month) ?? [], [LEVEL])]),
+  );
+  return {
+    ofMonth: (month) => (isOpen(month) ? presentOutlook(byMonth.get(month)) : null),
+    ofRange: presentOutlook(sumOutlooks([...byMonth.values()], [LEVEL])),
+  };
 }
 
 /** Null when nothing was sold. */
-function presentOutlook(model: OutlookModel, days: readonly DayCurve[]): ReportOutlook | null {
-  const soldUnits = days.reduce((sum, day) => sum + day.soldUnits, 0);
-  if (soldUnits === 0) return null;
-  const { returnedUnits, intervals, shareObserved } = outlookOf(model, days, [LEVEL]);
+function presentOutlook(outlook: Outlook | undefined): ReportOutlook | null {
+  if (outlook === undefined || outlook.soldUnits === 0) return null;
+  const { returnedUnits, soldUnits, intervals } = outlook;
   const { low, high } = intervals[0] as (typeof intervals)[number];
   const rateOf = (units: number): number => fractionInMillionths(units / soldUnits);
   return {
+    returned_units: returnedUnits,
     return_rate: rateOf(returnedUnits),
     low: rateOf(low),
     high: rateOf(high),
     level: LEVEL,
-    share_observed: fractionInMillionths(shareObserved),
+    share_observed: fractionInMillionths(shareObserved(outlook)),
   };
 }
 

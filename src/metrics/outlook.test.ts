@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { curveDaysOf, outlookModel, outlookOf } from "./outlook.ts";
-import type { DayCurve, OutlookBasis } from "./outlook.ts";
+import { curveDaysOf, outlookModel, outlookOf, shareObserved, sumOutlooks } from "./outlook.ts";
+import type { DayCurve, Outlook, OutlookBasis } from "./outlook.ts";
 import { dayFromText, monthOfDay } from "../lib/month.ts";
 
 const AS_OF_DAY = dayFromText("2026-06-15") as number;
@@ -42,7 +42,7 @@ test("M18: what came back, and at the usual rate what is still to come inside th
   const outlook = outlookAt(days(14, 0));
   // Ten days are old enough for the first five lines; all of it is 15 days × 8 lines × 2 units.
   close(outlook?.returnedUnits, 240, 0.5);
-  close(outlook?.shareObserved, (10 * 5) / (15 * 8));
+  close(outlook === null ? NaN : shareObserved(outlook), (10 * 5) / (15 * 8));
 });
 
 test("M18: a cohort whose window has closed is what it is", () => {
@@ -55,7 +55,7 @@ test("M18: a cohort whose window has closed is what it is", () => {
       [320, 320],
     ],
   );
-  assert.equal(outlook?.shareObserved, 1);
+  assert.equal(outlook === null ? NaN : shareObserved(outlook), 1);
 });
 
 test("M18: intervals hold the estimate, the wider the surer, and never less than what came back", () => {
@@ -85,6 +85,43 @@ test("M18: months that differ by more than chance make the interval wider", () =
   const even = days(300, 0);
   const uneven = even.map((own) => day(AS_OF_DAY - own.day, monthOfDay(own.day) % 2 === 0 ? 0.5 : 1.5));
   assert.ok(width(uneven) > 1.2 * width(even), `${width(uneven)} ${width(even)}`);
+});
+
+test("M18: months add up to the hundredth; their ends are half alike", () => {
+  const month = (returnedUnits: number, low: number, high: number): Outlook => ({
+    soldUnits: 2000,
+    returnedUnitsSoFar: 100,
+    returnedUnits,
+    intervals: [{ level: 0.8, low, high }],
+    wholeLines: 400,
+    comingLines: 100,
+  });
+  const complete = { ...month(160, 160, 160), comingLines: 0 };
+  const months = [month(931.25, 891.25, 981.25), month(400, 370, 450)];
+  const both = sumOutlooks(months, [0.8]);
+  assert.deepEqual(
+    [both.returnedUnits, both.intervals],
+    [1331.25, [{ level: 0.8, low: 1270.42, high: 1417.85 }]],
+  );
+  const three = sumOutlooks([...months, complete], [0.8]);
+  assert.deepEqual([three.returnedUnits, three.intervals[0]?.low], [1491.25, 1430.42]);
+  close(shareObserved(three), 1 - 200 / 1200);
+});
+
+test("M18: only the newest 24 complete months show how much months differ", () => {
+  const old = days(2000, 301).map((own) =>
+    day(AS_OF_DAY - own.day, monthOfDay(own.day) % 2 === 0 ? 0.2 : 1.8),
+  );
+  const own = days(300, 0);
+  const far = old.filter((past) => past.day < AS_OF_DAY - 800);
+  assert.deepEqual(
+    outlookAt(days(14, 0), { ownDays: [...far, ...own] }),
+    outlookAt(days(14, 0), { ownDays: own }),
+  );
+  assert.notDeepEqual(
+    outlookAt(days(14, 0), { ownDays: [...old, ...own] }),
+    outlookAt(days(14, 0), { ownDays: own }),
+  );
 });
 
 test("M18: a few days with many units per line do not count as usual lines", () => {

@@ -31,19 +31,23 @@ export type OutlookBasis = {
   windowDays: number;
   /** Days of the category or store, of the base period at least; their curve is followed. */
   curveDays: readonly DayCurve[];
-  /** All days of the selection since its oldest month of `OUTLOOK_MONTHS` complete ones. */
+  /** All days of the selection since the oldest of the `OUTLOOK_MONTHS` newest complete months. */
   ownDays: readonly DayCurve[];
 };
 
-/** How a young cohort will have ended when its window closes, in units; intervals in the order of their levels. */
+/** How young cohorts will have ended when their windows close, in hundredths of units; intervals in the order of their levels. */
 export type Outlook = {
+  soldUnits: number;
+  /** What is back so far inside the window. */
+  returnedUnitsSoFar: number;
   returnedUnits: number;
   intervals: { level: number; low: number; high: number }[];
-  /** The part of the returns to be expected inside the window that is old enough to have happened. */
-  shareObserved: number;
+  /** Lines to be expected back inside the window, and those of them that are not old enough to be. */
+  wholeLines: number;
+  comingLines: number;
 };
 
-/** So many complete months show how much a selection's months differ. */
+/** Of the newest so many complete months, those with sales show how much a selection's months differ. */
 export const OUTLOOK_MONTHS = 24;
 /** Relative variance between months of a selection of which little is known, and the months that it counts for. */
 const USUAL_SPREAD = 0.02;
@@ -52,6 +56,8 @@ const USUAL_MONTHS = 6;
 const WIDENING = 1.25;
 /** The part of the days, those with the most units per line, that says nothing of usual lines. */
 const UNUSUAL_DAYS = 0.05;
+/** How alike the errors of two months are: they share a rate and a curve, but not their chance. */
+const MONTHS_ALIKE = 0.5;
 
 /** The days whose curve is followed: the category's where enough of it came back within the horizon, else the store's. */
 export function curveDaysOf(
@@ -106,7 +112,7 @@ export function outlookModel(basis: OutlookBasis): OutlookModel | null {
   };
 }
 
-/** M18: how a cohort will have ended; `days` are all its order days so far. */
+/** M18: how a cohort month will have ended; `days` are all its order days so far. */
 export function outlookOf(
   model: OutlookModel,
   days: readonly DayCurve[],
@@ -116,7 +122,7 @@ export function outlookOf(
   const { asOfDay, windowDays, horizonDays } = basis;
   const byEnd = shareAt(curve, windowDays);
   const inside = sumOf(days, (day) => unitsBy(day, windowDays));
-  const mostUnits = sumOf(days, (day) => day.soldUnits) - inside;
+  const soldUnits = sumOf(days, (day) => day.soldUnits);
   const whole = sumOf(days, (day) => day.soldLines * byEnd);
   const coming = sumOf(
     days,
@@ -136,7 +142,8 @@ export function outlookOf(
   const expected = (coming * learned.shape) / learned.weight;
   const [byLine, byUnit] = [countsBy(lineDispersion), countsBy(unitDispersion)];
   // No more comes back than was sold.
-  const unitsOf = (more: number): number => inside + Math.min(mostUnits, unitsPerLine * Math.max(0, more));
+  const unitsOf = (more: number): number =>
+    inHundredths(inside + Math.min(soldUnits - inside, unitsPerLine * Math.max(0, more)));
   const unitsAt = (tail: number): number => {
     const place = tails.indexOf(tail);
     const lines = [lineDispersion * (byLine[place] as number), unitDispersion * (byUnit[place] as number)];
@@ -145,14 +152,50 @@ export function outlookOf(
     return unitsOf(expected + WIDENING * (widest - expected));
   };
   return {
+    soldUnits,
+    returnedUnitsSoFar: inside,
     returnedUnits: unitsOf(expected),
     intervals: levels.map((level) => ({
       level,
       low: unitsAt((1 - level) / 2),
       high: unitsAt((1 + level) / 2),
     })),
-    shareObserved: whole === 0 ? 1 : 1 - coming / whole,
+    wholeLines: whole,
+    comingLines: coming,
   };
+}
+
+/** M18: the outlook of several months of one selection is the sum of theirs. */
+export function sumOutlooks(months: readonly Outlook[], levels: readonly number[]): Outlook {
+  const returnedUnits = inHundredths(sumOf(months, (month) => month.returnedUnits));
+  const distance = (endOf: (interval: Outlook["intervals"][number]) => number, place: number): number => {
+    const distances = months.map(
+      (month) => endOf(month.intervals[place] as Outlook["intervals"][number]) - month.returnedUnits,
+    );
+    const squares = sumOf(distances, (own) => own ** 2);
+    return Math.sqrt((1 - MONTHS_ALIKE) * squares + MONTHS_ALIKE * sumOf(distances, (own) => own) ** 2);
+  };
+  return {
+    soldUnits: sumOf(months, (month) => month.soldUnits),
+    returnedUnitsSoFar: sumOf(months, (month) => month.returnedUnitsSoFar),
+    returnedUnits,
+    intervals: levels.map((level, place) => ({
+      level,
+      low: inHundredths(returnedUnits - distance(({ low }) => low, place)),
+      high: inHundredths(returnedUnits + distance(({ high }) => high, place)),
+    })),
+    wholeLines: sumOf(months, (month) => month.wholeLines),
+    comingLines: sumOf(months, (month) => month.comingLines),
+  };
+}
+
+/** The part of the returns to be expected inside the window that is old enough to have happened. */
+export function shareObserved({ wholeLines, comingLines }: Outlook): number {
+  return wholeLines === 0 ? 1 : 1 - comingLines / wholeLines;
+}
+
+function inHundredths(units: number): number {
+  return Math.round(units * 100) / 100;
 }
 
 function stepsOf({ soldLines, lagDays, returnedLines }: DayCurve) {
@@ -183,7 +226,9 @@ function usualUnits(days: readonly DayCurve[], horizonDays: number) {
   const returning = days
     .map((day) => ({ day, units: unitsBy(day, horizonDays), lines: linesBy(day, horizonDays) }))
     .filter(({ lines }) => lines > 0)
-    .toSorted((left, right) => left.units / left.lines - right.units / right.lines);
+    .toSorted(
+      (left, right) => left.units / left.lines - right.units / right.lines || left.day.day - right.day.day,
+    );
   const usual = returning.slice(0, Math.ceil(returning.length * (1 - UNUSUAL_DAYS)));
   return {
     units: sumOf(usual, ({ units }) => units),
@@ -209,10 +254,9 @@ function dispersionOf(
  */
 function spreadOf({ asOfDay, windowDays, ownDays }: OutlookBasis, dispersion: number): number {
   const byMonth = Map.groupBy(ownDays, ({ day }) => monthOfDay(day));
+  const firstMonth = monthOfDay(asOfDay - windowDays) - OUTLOOK_MONTHS;
   const months = [...byMonth]
-    .filter(([month]) => lastDayOfMonth(month) + windowDays < asOfDay)
-    .toSorted(([left], [right]) => right - left)
-    .slice(0, OUTLOOK_MONTHS)
+    .filter(([month]) => lastDayOfMonth(month) + windowDays < asOfDay && month >= firstMonth)
     .map(([, days]) => ({
       sold: sumOf(days, (day) => day.soldLines),
       returned: sumOf(days, (day) => linesBy(day, windowDays)),

@@ -122,6 +122,11 @@ export interface ReportSummaryReturnRateInterval {
  * open months, for lifetime, and when the store's history is too short.
  */
 export interface ReportSummaryOutlook {
+  /**
+   * Units that will have come back, to two decimals; of a range the sum of its open months and of what
+   * came back of the others.
+   */
+  returned_units: number;
   /** 0–1 fraction, 6 decimals. */
   return_rate: number;
   /** 0–1 fraction, 6 decimals. */
@@ -190,6 +195,11 @@ export interface ReportTrendRowReturnRateInterval {
  * open months, for lifetime, and when the store's history is too short.
  */
 export interface ReportTrendRowOutlook {
+  /**
+   * Units that will have come back, to two decimals; of a range the sum of its open months and of what
+   * came back of the others.
+   */
+  returned_units: number;
   /** 0–1 fraction, 6 decimals. */
   return_rate: number;
   /** 0–1 fraction, 6 decimals. */

@@ -1,0 +1,212 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { dayFromText } from "../src/lib/month.ts";
+import { lastDayOf, monthsFrom } from "./oracle/calendar.ts";
+import { monthOutlooks, togetherOf } from "./oracle/outlook.ts";
+import type { MonthOutlook, OutlookLine } from "./oracle/outlook.ts";
+import { makeWarningStore } from "./oracle/warning-store.ts";
+import type { MadeLine, WarningStore } from "./oracle/warning-store.ts";
+import { createStoreTenant, importStore } from "./support/import-store.ts";
+import { service } from "./support/shared-service.ts";
+
+const AS_OF = "2026-05-10";
+const AS_OF_DAY = dayFromText(AS_OF) as number;
+const MONTHS = monthsFrom("2025-12", "2026-05");
+
+type Outlook = {
+  returned_units: number;
+  return_rate: number;
+  low: number;
+  high: number;
+  share_observed: number;
+};
+type Body = {
+  summary: { outlook: Outlook | null; sold_units: number };
+  trend: { cohort_month: string; returned_units: number; sold_units: number; outlook: Outlook | null }[];
+};
+type Case = { primaryWindowDays: number; seed: number };
+const CASES: readonly Case[] = [
+  { primaryWindowDays: 30, seed: 1 },
+  { primaryWindowDays: 120, seed: 3 },
+];
+
+describe("M18: outlooks of random stores are those of METRICS.md, and those of a range add up", () => {
+  for (const { primaryWindowDays, seed } of CASES) {
+    test(`primary window ${primaryWindowDays}, seed ${seed}`, () => compareStore(primaryWindowDays, seed));
+  }
+});
+
+async function compareStore(primaryWindowDays: number, seed: number): Promise<void> {
+  const store = knownStore(
+    makeWarningStore(seed, AS_OF_DAY - Math.max(90, primaryWindowDays) - 300, AS_OF_DAY),
+  );
+  const tenant = await createStoreTenant(service, { primary_window_days: primaryWindowDays });
+  await importStore(service, tenant, { currencyCode: "EUR", asOf: `${AS_OF}T23:00:00Z`, files: store.files });
+  const isTaken = (line: MadeLine): boolean => line.soldUnits > 0;
+  const lines = store.lines.filter(isTaken);
+  let compared = 0;
+  for (const { params, own, category } of selectionsOf(store)) {
+    for (const window of ["primary", "90d"] as const) {
+      const windowDays = window === "primary" ? primaryWindowDays : 90;
+      const name = `seed ${seed}, ${JSON.stringify(params)}, ${window}`;
+      const expected = monthOutlooks(
+        {
+          asOfDay: AS_OF_DAY,
+          primaryDays: primaryWindowDays,
+          windowDays,
+          own: lines.filter(own).map(outlookLine),
+          category: lines.filter(category).map(outlookLine),
+          store: lines.map(outlookLine),
+        },
+        MONTHS,
+      );
+      const report = async (start_month = "", end_month = "") => {
+        const answer = await service.call("/api/v1/report", {
+          token: tenant.token,
+          params: {
+            ...params,
+            window,
+            start_month,
+            end_month,
+            include_incomplete: true,
+            reportSection: "trend",
+          },
+          isUnlimited: true,
+        });
+        assert.equal(answer.status, 200, name);
+        return answer.json().data as unknown as Body;
+      };
+      const whole = await report(MONTHS[0], MONTHS.at(-1));
+      compared += compareMonths(whole, expected, { windowDays, name });
+      if (window === "90d") continue;
+      for (const [start, end] of [
+        [3, 3],
+        [4, 4],
+        [5, 5],
+        [4, 5],
+      ] as const) {
+        compareRange(
+          await report(MONTHS[start], MONTHS[end]),
+          whole,
+          `${name}, ${MONTHS[start]} to ${MONTHS[end]}`,
+        );
+      }
+    }
+  }
+  assert.ok(compared > 50, `${compared} outlooks`);
+}
+
+function compareMonths(
+  whole: Body,
+  expected: ReturnType<typeof monthOutlooks>,
+  { windowDays, name }: { windowDays: number; name: string },
+): number {
+  let compared = 0;
+  for (const [place, month] of MONTHS.entries()) {
+    const found = whole.trend[place]?.outlook ?? null;
+    const naive = expected?.get(month) ?? null;
+    const isOpen = lastDayOf(month) + windowDays >= AS_OF_DAY;
+    assert.equal(found === null, !isOpen || naive === null || naive.sold === 0, `${name}, ${month}`);
+    if (found === null || naive === null) continue;
+    same(found, naive, `${name}, ${month}`);
+    compared += 1;
+  }
+  if (expected !== null && whole.summary.outlook !== null) {
+    same(whole.summary.outlook, togetherOf([...expected.values()]), `${name}, range`);
+  }
+  return compared;
+}
+
+/** M7: of whatever range, the outlook is the sum of its months' as the longer range has them. */
+function compareRange(part: Body, whole: Body, name: string): void {
+  let sum = 0;
+  let isOpen = false;
+  for (const row of part.trend) {
+    const longer = whole.trend.find(({ cohort_month: month }) => month === row.cohort_month);
+    assert.deepEqual(row.outlook, longer?.outlook, name);
+    sum += Math.round(100 * (row.outlook?.returned_units ?? row.returned_units));
+    isOpen ||= row.outlook !== null;
+  }
+  const { outlook } = part.summary;
+  if (isOpen) assert.equal(Math.round(100 * (outlook?.returned_units ?? NaN)), sum, name);
+}
+
+function same(found: Outlook, naive: MonthOutlook, name: string): void {
+  const units = (value: number, exact: number, what: string) =>
+    assert.ok(Math.abs(value - exact) < 0.0101, `${name}: ${what} ${value} instead of ${exact}`);
+  units(found.returned_units, naive.estimate, "estimate");
+  units(found.return_rate * naive.sold, naive.estimate, "rate");
+  units(found.low * naive.sold, naive.low, "low");
+  units(found.high * naive.sold, naive.high, "high");
+  const observed = naive.due === 0 ? 1 : 1 - naive.coming / naive.due;
+  assert.ok(Math.abs(found.share_observed - observed) < 2e-6, `${name}: ${found.share_observed} ${observed}`);
+}
+
+/** The store as it is known on the as-of day: without what happens later. */
+function knownStore(store: WarningStore): WarningStore {
+  const isKnown = (at: string | undefined): boolean => at === undefined || at.slice(0, 10) <= AS_OF;
+  const { files } = store;
+  return {
+    ...store,
+    lines: store.lines.map((line) => ({
+      ...line,
+      back: line.back !== null && line.back.day > AS_OF_DAY ? null : line.back,
+    })),
+    files: {
+      ...files,
+      returns: (files.returns ?? []).filter((row) => isKnown(row.closed_at)),
+      refunds: (files.refunds ?? []).filter((row) => isKnown(row.refunded_at)),
+    },
+  };
+}
+
+function outlookLine({ orderedDay, soldUnits, back }: MadeLine): OutlookLine {
+  const units = Math.min(soldUnits, back?.units ?? 0);
+  return {
+    day: orderedDay,
+    units: soldUnits,
+    back: back === null || units === 0 ? [] : [{ lag: Math.max(0, back.day - orderedDay), units }],
+  };
+}
+
+type Taken = {
+  params: Record<string, string | boolean>;
+  own: (line: MadeLine) => boolean;
+  category: (line: MadeLine) => boolean;
+};
+
+/** The workspace, every category, family and product, new and with its used variants, and some SKUs. */
+function selectionsOf({ products, lines }: WarningStore): Taken[] {
+  const productOf = (line: MadeLine) => products.find(({ id }) => id === line.product);
+  const inCategory = (name: string | undefined) => (line: MadeLine) =>
+    name !== undefined && productOf(line)?.analytics_category === name;
+  const nothing = (): boolean => false;
+  const named = (member: "family" | "analytics_category"): Taken[] =>
+    [...new Set(products.flatMap((product) => product[member] ?? []))].map((key) => ({
+      params: { product_group_type: member, product_group_key: key },
+      own: (line) => productOf(line)?.[member] === key,
+      category: member === "family" ? nothing : inCategory(key),
+    }));
+  const skus = ["LOOSE", "SHARED", "SKU-5-A"].map((sku): Taken => {
+    const first = lines.find((line) => line.sku === sku);
+    const product = sku === "SHARED" ? products[1] : products.find(({ id }) => id === first?.product);
+    return {
+      params: { sku },
+      own: (line) => line.sku === sku,
+      category: inCategory(product?.analytics_category),
+    };
+  });
+  return [
+    { params: {}, own: () => true, category: nothing },
+    ...named("analytics_category"),
+    ...named("family"),
+    ...products.slice(0, 4).flatMap((product): Taken[] =>
+      [false, true].map((withUsed) => ({
+        params: { product_gid: `gid://import/Product/${product.id}`, include_used_variants: withUsed },
+        own: (line) => line.product === product.id && (withUsed || !line.used),
+        category: inCategory(product.analytics_category),
+      })),
+    ),
+    ...skus,
+  ];
+}
