@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { connect, createServer } from "node:net";
 import type { AddressInfo, Socket } from "node:net";
 import { after, before, test } from "node:test";
-import { gunzipSync, gzipSync } from "node:zlib";
+import { gzipSync } from "node:zlib";
 import type { Browser } from "playwright-core";
 import { CONSOLE_ASSETS } from "../src/console/console-assets.ts";
 import { PAGES } from "../src/console/registry.ts";
@@ -78,11 +78,10 @@ test("the report of each kind of selection is at most 40 kB compressed", async (
 
 test("compressed, the style sheet is at most 8 kB and all scripts together 9 kB, 25 kB as they are", () => {
   const { all, style } = CONSOLE_ASSETS;
-  assertAtMost(style.gzipped.length, MOST_BYTES.style, "style sheet");
-  assert.deepEqual(gunzipSync(style.gzipped), style.body);
+  assertAtMost(gzipSync(style.body).length, MOST_BYTES.style, "style sheet");
   const scripts = all.filter(({ path }) => path.endsWith(".js"));
   const sum = (sizes: number[]): number => sizes.reduce((total, size) => total + size, 0);
-  assertAtMost(sum(scripts.map(({ gzipped }) => gzipped.length)), MOST_BYTES.scripts, "scripts");
+  assertAtMost(sum(scripts.map(({ body }) => gzipSync(body).length)), MOST_BYTES.scripts, "scripts");
   assertAtMost(sum(scripts.map(({ body }) => body.length)), MOST_BYTES.scriptsRaw, "scripts as they are");
 });
 

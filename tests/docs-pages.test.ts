@@ -61,14 +61,23 @@ test("a guide's links work in the repository too", () => {
   assert.ok(checked >= 4);
 });
 
-test("every guide is served, as a page and as it was written", async () => {
-  for (const name of GUIDES) {
+test("every guide is served as a page and as Markdown, whose links lead to what is served", async () => {
+  let links = 0;
+  for (const name of [...GUIDES, "api.md", "metrics.md", "changelog.md", "versioning.md", "connect.md"]) {
     const slug = name.replace(/\.md$/u, "");
     assert.equal((await get(`/docs/${slug}`)).headers["content-type"], "text/html; charset=utf-8");
-    const source = await get(`/docs/${slug}.md`);
-    assert.equal(source.headers["content-type"], "text/markdown; charset=utf-8");
-    assert.equal(source.body, readFileSync(join(root, "docs", "guides", name), "utf8"));
+    const twin = await get(`/docs/${slug}.md`);
+    assert.equal(twin.headers["content-type"], "text/markdown; charset=utf-8");
+    for (const [, target = ""] of twin.body.matchAll(/\]\(([^)\s#]*)[^)]*\)/gu)) {
+      if (target === "" || target.startsWith("https:")) continue;
+      assert.equal((await get(target)).statusCode, 200, `${slug}: ${target}`);
+      links += 1;
+    }
   }
+  assert.ok(links > 20, `${links} links`);
+  const words = (text: string): string => text.replaceAll(/\]\([^)]*\)|[[\]]/gu, "");
+  const source = readFileSync(join(root, "docs", "guides", "tokens.md"), "utf8");
+  assert.equal(words((await get("/docs/tokens.md")).body), words(source));
 });
 
 test("a page may load nothing from elsewhere and holds nothing inline", async () => {
@@ -102,7 +111,7 @@ test("a page draws its pictures as their files do, with their words as a name", 
 });
 
 test("documents carry the headers of every answer and say what methods they take", async () => {
-  for (const path of ["/docs", "/openapi.json", "/llms.txt", "/docs/assets/docs.js"]) {
+  for (const path of ["/docs", "/openapi.json", "/llms.txt", "/docs/assets/search.json"]) {
     const head = await server.inject({ method: "HEAD", url: path });
     assert.equal(head.statusCode, 200, path);
     assert.equal(head.body, "");
@@ -179,7 +188,7 @@ test("a browser gets a page that says that nothing is there, but for the API's o
 
 test("each guide leads to the one before and the one after it, in reading order", async () => {
   const walked: string[] = [];
-  for (let path: string | undefined = "/docs/console"; path !== undefined;) {
+  for (let path: string | undefined = "/docs/getting-started"; path !== undefined;) {
     const { body } = await get(path);
     const [previous, next] = ["prev", "next"].map(
       (relation) => new RegExp(`<a href="([^"]+)" rel="${relation}">`, "u").exec(body)?.[1],
@@ -189,7 +198,7 @@ test("each guide leads to the one before and the one after it, in reading order"
     path = next;
   }
   assert.equal(walked.at(-1), "/docs/reference");
-  assert.equal(walked.length, GUIDES.length + 4);
+  assert.equal(walked.length, GUIDES.length + 10);
 });
 
 test("the search index holds every section of the guides under an address that is there", async () => {

@@ -1,5 +1,8 @@
-import { readAsset } from "./assets.ts";
-import type { Asset } from "./assets.ts";
+import { join } from "node:path";
+import { readAsset } from "../http/assets.ts";
+import type { Asset } from "../http/assets.ts";
+
+const PLACE = { folder: join(import.meta.dirname, "assets"), under: "/assets" };
 
 const STYLE_FILES = ["tokens.css", "console.css", "forms.css", "pages.css", "charts.css", "print.css"];
 /** Of the pages of workspaces, joined into one module, so that a first visit needs one request less: no name twice. */
@@ -24,9 +27,9 @@ type ConsoleAssets = {
 export const CONSOLE_ASSETS = readConsoleAssets();
 
 function readConsoleAssets(): ConsoleAssets {
-  const style = readAsset("console.css", STYLE_FILES);
-  const icon = readAsset("icon.svg");
-  const pageScript = readAsset("page.js", PAGE_SCRIPT_FILES);
-  const enterScript = readAsset("enter.js", ENTER_SCRIPT_FILES);
+  const style = readAsset(PLACE, "console.css", STYLE_FILES);
+  const icon = readAsset(PLACE, "icon.svg");
+  const pageScript = readAsset(PLACE, "page.js", PAGE_SCRIPT_FILES);
+  const enterScript = readAsset(PLACE, "enter.js", ENTER_SCRIPT_FILES);
   return { style, icon, pageScript, enterScript, all: [style, icon, pageScript, enterScript] };
 }

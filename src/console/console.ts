@@ -6,7 +6,7 @@ import { DEMO_PICTURES_ROUTE, demoPictures } from "../demo/pictures.ts";
 import type { RouteGroup } from "../http/server.ts";
 import type { Identity } from "../access/identity.ts";
 import { renderHtml } from "../lib/html.ts";
-import type { Asset } from "./assets.ts";
+import { assetRoute } from "../http/assets.ts";
 import { CONSOLE_ASSETS } from "./console-assets.ts";
 import { createSessionPages } from "./session-routes.ts";
 import { createActionLoop } from "./action-loop.ts";
@@ -16,7 +16,6 @@ import type { OperationByName } from "./page-call.ts";
 import { createPageLoop } from "./page-loop.ts";
 import { createPageSender } from "./page-send.ts";
 import type { ConsoleSite } from "./request-rules.ts";
-import { acceptsGzip } from "./send.ts";
 
 export type ConsoleOptions = {
   operations: readonly Operation[];
@@ -93,24 +92,6 @@ function pictureRoute(): RouteGroup {
           .header("Content-Security-Policy", "default-src 'none'")
           .header("Cache-Control", "public, max-age=86400")
           .send(body);
-      });
-    },
-  };
-}
-
-function assetRoute({ path, type, body, gzipped }: Asset): RouteGroup {
-  return {
-    path,
-    allowedMethods: "GET, HEAD",
-    register: (server: FastifyInstance): void => {
-      server.get(path, (request, reply) => {
-        const isGzipped = acceptsGzip(request);
-        if (isGzipped) reply.header("Content-Encoding", "gzip");
-        return reply
-          .type(type)
-          .header("Vary", "Accept-Encoding")
-          .header("Cache-Control", "public, max-age=31536000, immutable")
-          .send(isGzipped ? gzipped : body);
       });
     },
   };

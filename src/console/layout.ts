@@ -1,6 +1,6 @@
 import { html } from "../lib/html.ts";
 import type { Html } from "../lib/html.ts";
-import type { Asset } from "./assets.ts";
+import type { Asset } from "../http/assets.ts";
 import { CONSOLE_ASSETS } from "./console-assets.ts";
 
 /** A link of the navigation; `current`: "page" = it is shown, "true" = one that it lists is shown. */

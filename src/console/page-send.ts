@@ -51,7 +51,7 @@ export function createPageSender(done: DoneCookie): PageSender {
   return {
     view: async (exchange, page, member, shown) => {
       const markup = layout(framed(exchange, page, member, shown));
-      return sendHtml(exchange.request, exchange.reply, shown.status, markup, shown.isSecret === true);
+      return sendHtml(exchange.reply, shown.status, markup, shown.isSecret === true);
     },
     page: async (exchange, page, member, call) => {
       const { request, reply } = exchange;
@@ -67,7 +67,7 @@ export function createPageSender(done: DoneCookie): PageSender {
         below: shown.status === 200 && call.requests.length > 0 ? apiBox(call.requests, origin) : null,
         printed: printedFooter(`${origin}${request.raw.url}`, answers, member),
       });
-      return sendHtml(request, reply, shown.status, markup);
+      return sendHtml(reply, shown.status, markup);
     },
   };
 }
@@ -88,14 +88,14 @@ async function viewOf(page: Page, call: OpenCall): Promise<Shown> {
 }
 
 /** A page that says why there is no other, with the navigation of the member's workspace. */
-export function sendState(
-  { request, reply }: Exchange,
+export async function sendState(
+  { reply }: Exchange,
   state: StatePage,
   member: MemberAdmission | null,
 ): Promise<FastifyReply> {
   const workspace = member === null ? null : workspaceOf(member, null);
   const frame = { scripts: [], userName: member?.userName ?? null, workspace };
-  return sendHtml(request, reply, state.status, stateMarkup(reply, state, frame));
+  return sendHtml(reply, state.status, stateMarkup(reply, state, frame));
 }
 
 /** The navigation of a workspace: every page of the registry that is listed, and that the member's role opens. */

@@ -1,30 +1,15 @@
-import { promisify } from "node:util";
-import { gzip } from "node:zlib";
-import type { FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyReply } from "fastify";
+import { withoutCompression } from "../http/compress.ts";
 import { html, renderHtml } from "../lib/html.ts";
 import type { Html } from "../lib/html.ts";
 import { layout } from "./layout.ts";
 import type { Frame } from "./layout.ts";
 import type { StatePage } from "./state-page.ts";
 
-const compress = promisify(gzip);
-
-export function acceptsGzip({ headers }: FastifyRequest): boolean {
-  return /\bgzip\b/u.test(headers["accept-encoding"] ?? "");
-}
-
-/** Sends a whole page, compressed for browsers unless it shows a secret, of which its size would say something. */
-export async function sendHtml(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  status: number,
-  page: Html,
-  isSecret = false,
-): Promise<FastifyReply> {
-  const text = renderHtml(page);
-  reply.code(status).type("text/html; charset=utf-8").header("Vary", "Accept-Encoding");
-  if (isSecret || !acceptsGzip(request)) return reply.send(text);
-  return reply.header("Content-Encoding", "gzip").send(await compress(text));
+/** Sends a whole page; one that shows a secret is not compressed. */
+export function sendHtml(reply: FastifyReply, status: number, page: Html, isSecret = false): FastifyReply {
+  if (isSecret) withoutCompression(reply);
+  return reply.code(status).type("text/html; charset=utf-8").send(renderHtml(page));
 }
 
 /** A state page in its frame, and in the headers when to come back. */

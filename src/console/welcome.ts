@@ -149,12 +149,12 @@ async function show(
   { identity }: SessionContext,
   shown: Asked & { status: number; refusedForm: RefusedForm | null },
 ): Promise<FastifyReply> {
-  const { request, reply, person, status, refusedForm } = shown;
+  const { reply, person, status, refusedForm } = shown;
   const memberships = await identity.workspacesOf(person.userId);
   const body = welcome(
     { memberships, isOperator: person.isOperator },
     { refusedForm, problems: [], href: () => PATH },
   );
   const frame = { scripts: [], userName: person.name, workspace: null };
-  return sendHtml(request, reply, status, stateMarkup(reply, { status, title: "Welcome", body }, frame));
+  return sendHtml(reply, status, stateMarkup(reply, { status, title: "Welcome", body }, frame));
 }

@@ -1,4 +1,4 @@
-import { lexer } from "marked";
+import { lexer, walkTokens } from "marked";
 import type { MarkedToken, Token, Tokens } from "marked";
 import { html, renderHtml } from "../lib/html.ts";
 import type { Html, HtmlValue } from "../lib/html.ts";
@@ -31,6 +31,22 @@ export function renderMarkdown(markdown: string, surroundings: Surroundings): Re
       .filter(({ depth }) => depth === 2)
       .map((token) => ({ id: headingId(token.text), text: wordsOf(token) })),
   };
+}
+
+/** The same Markdown with the addresses that this service has for what its links name; what is not served keeps its text. */
+export function withAddresses(markdown: string, { linkTo }: Pick<Surroundings, "linkTo">): string {
+  const parts: string[] = [];
+  let read = 0;
+  void walkTokens(lexer(markdown), (token) => {
+    if (token.type !== "link" && token.type !== "image") return;
+    const { raw, href, text, type } = token as Tokens.Link | Tokens.Image;
+    const at = markdown.indexOf(raw, read);
+    const address = linkTo(href);
+    const link = `${type === "image" ? "!" : ""}[${text}](${address ?? ""})`;
+    parts.push(markdown.slice(read, at), address === null ? text : link);
+    read = at + raw.length;
+  });
+  return [...parts, markdown.slice(read)].join("");
 }
 
 /** Reads the head of a document alone, which begins with its heading and a paragraph: far quicker than all of it. */

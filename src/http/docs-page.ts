@@ -1,6 +1,8 @@
+import { join } from "node:path";
 import { API_VERSION } from "../contract/version.ts";
 import { html } from "../lib/html.ts";
 import type { Html } from "../lib/html.ts";
+import { readAsset } from "./assets.ts";
 
 export type DocsLink = { href: string; text: string; children?: readonly DocsLink[] };
 export type NavigationGroup = { title: string; links: readonly DocsLink[] };
@@ -21,7 +23,16 @@ export type DocsPage = {
   next?: DocsLink | undefined;
 };
 
-const REFERENCE_STYLE = html`\n<link rel="stylesheet" href="/docs/assets/reference.css">`;
+const PLACE = { folder: join(import.meta.dirname, "docs"), under: "/docs/assets" };
+const ICON = readAsset(PLACE, "icon.svg");
+const STYLE = readAsset(PLACE, "style.css");
+const REFERENCE_STYLE = readAsset(PLACE, "reference.css");
+const PAGE_SCRIPT = readAsset(PLACE, "docs.js");
+const SEARCH_SCRIPT = readAsset(PLACE, "search.js");
+
+export const DOCS_ASSETS = [ICON, STYLE, REFERENCE_STYLE, PAGE_SCRIPT, SEARCH_SCRIPT];
+
+const REFERENCE_LINK = html`\n<link rel="stylesheet" href="${REFERENCE_STYLE.path}">`;
 
 /** The frame of every page. Nothing in it is inline script or style: the content security policy forbids both. */
 export function renderPage(page: DocsPage): Html {
@@ -33,10 +44,10 @@ export function renderPage(page: DocsPage): Html {
 <meta name="color-scheme" content="light dark">
 <title>${page.title} · Returns Analytics API</title>
 <meta name="description" content="${page.description}">
-<link rel="icon" href="/docs/assets/icon.svg" type="image/svg+xml">
-<link rel="stylesheet" href="/docs/assets/style.css">${page.layout === "reference" && REFERENCE_STYLE}
-<script src="/docs/assets/docs.js" type="module"></script>
-<script src="/docs/assets/search.js" type="module"></script>
+<link rel="icon" href="${ICON.path}" type="image/svg+xml">
+<link rel="stylesheet" href="${STYLE.path}">${page.layout === "reference" && REFERENCE_LINK}
+<script src="${PAGE_SCRIPT.path}" type="module"></script>
+<script src="${SEARCH_SCRIPT.path}" type="module"></script>
 </head>
 <body class="${page.layout}">
 <a class="skip" href="#content">Skip to content</a>

@@ -12,10 +12,12 @@ import {
   renderMarkdown,
   codeBlock,
   renderDescription,
+  withAddresses,
   tableBlock,
 } from "./docs-markdown.ts";
 import type { NavigationGroup, DocsLink, DocsPage } from "./docs-page.ts";
-import { renderPage } from "./docs-page.ts";
+import { DOCS_ASSETS, renderPage } from "./docs-page.ts";
+import { assetRoute } from "./assets.ts";
 import type { JsonSchema } from "./openapi-schemas.ts";
 import type { OpenApiDocument } from "./openapi.ts";
 import { buildOpenApi } from "./openapi.ts";
@@ -301,14 +303,6 @@ const HTML_TYPE = "text/html; charset=utf-8";
 const TEXT_TYPE = "text/plain; charset=utf-8";
 const MARKDOWN_TYPE = "text/markdown; charset=utf-8";
 
-const ASSETS: Readonly<Record<string, string>> = {
-  "style.css": "text/css; charset=utf-8",
-  "reference.css": "text/css; charset=utf-8",
-  "docs.js": "text/javascript; charset=utf-8",
-  "search.js": "text/javascript; charset=utf-8",
-  "icon.svg": "image/svg+xml",
-};
-
 /** The pages hold their pictures; these are for the guides as Markdown. */
 const PICTURES_FOLDER = join(import.meta.dirname, "..", "..", "docs", "guides", "images");
 
@@ -350,6 +344,7 @@ export function createDocs({ hasConsole }: { hasConsole: boolean }) {
       ...buildDocuments(guides, openApi, page).map(({ path, type, body }) =>
         surface(path, (reply) => reply.type(type).send(body())),
       ),
+      ...DOCS_ASSETS.map(assetRoute),
       ...[...REDIRECTS, ...(hasConsole ? [] : [ROOT_REDIRECT])].map(({ path, status }) =>
         surface(path, (reply) => reply.redirect("/docs", status)),
       ),
@@ -399,11 +394,8 @@ function buildDocuments(
         previous: linkTo(guides[index - 1]) ?? { href: "/docs", text: "Guides" },
         next: linkTo(guides[index + 1]) ?? { href: "/docs/reference", text: "Reference" },
       })),
-      { path: `${guide.path}.md`, type: MARKDOWN_TYPE, body: once(() => guide.markdown) },
+      { path: `${guide.path}.md`, type: MARKDOWN_TYPE, body: once(guide.twin) },
     ]),
-    ...Object.entries(ASSETS).map(([name, type]) =>
-      fileOf(`/docs/assets/${name}`, type, join(import.meta.dirname, "docs", name)),
-    ),
     ...readdirSync(PICTURES_FOLDER).map((name) =>
       fileOf(`/docs/images/${name}`, "image/svg+xml", join(PICTURES_FOLDER, name)),
     ),
@@ -483,16 +475,18 @@ function llmsText(guides: readonly Guide[]): string {
   ].join("\n");
 }
 
-/** A guide as it is served: as the Markdown it was written in, and rendered when it is first asked for. */
-type Guide = Head & { path: string; file: string; markdown: string; render: () => Rendered };
+/** A guide as it is served: as Markdown, its twin, and rendered; both are made when first asked for. */
+type Guide = Head & { path: string; twin: () => string; render: () => Rendered };
 
 const PROJECT_FOLDER = join(import.meta.dirname, "..", "..");
 
 /** In reading order: the address under /docs/ and the file that holds it. */
 const FILES: readonly (readonly [slug: string, file: string])[] = [
-  ["console", "docs/guides/console.md"],
   ["getting-started", "docs/guides/getting-started.md"],
+  ["console", "docs/guides/console.md"],
   ["your-data", "docs/guides/your-data.md"],
+  ["import-format", "docs/import-format.md"],
+  ["connect", "docs/connect.md"],
   ["numbers", "docs/guides/numbers.md"],
   ["pages", "docs/guides/pages.md"],
   ["errors", "docs/guides/errors.md"],
@@ -503,6 +497,10 @@ const FILES: readonly (readonly [slug: string, file: string])[] = [
   ["tokens", "docs/guides/tokens.md"],
   ["client", "docs/client.md"],
   ["mcp", "docs/mcp.md"],
+  ["api", "docs/api.md"],
+  ["metrics", "METRICS.md"],
+  ["versioning", "docs/versioning.md"],
+  ["changelog", "CHANGELOG.md"],
 ];
 
 /** Reads every guide; throws when one is missing. */
@@ -511,12 +509,18 @@ function readGuides(): Guide[] {
   return FILES.map(([slug, file]) => {
     const markdown = readProjectFile(file);
     let rendered: Rendered | null = null;
+    const addresses = { linkTo: (target: string) => addressOf(target, file, paths) };
     const render = (): Rendered =>
       (rendered ??= renderMarkdown(markdown, {
-        linkTo: (target) => addressOf(target, file, paths),
+        ...addresses,
         picture: (target) => readProjectFile(posix.join(posix.dirname(file), target)),
       }));
-    return { ...readHead(markdown), path: `/docs/${slug}`, file, markdown, render };
+    return {
+      ...readHead(markdown),
+      path: `/docs/${slug}`,
+      twin: () => withAddresses(markdown, addresses),
+      render,
+    };
   });
 }
 
@@ -525,9 +529,13 @@ function addressOf(target: string, file: string, paths: ReadonlyMap<string, stri
   if (/^(https?:|#|\/)/u.test(target)) return target;
   const [relative = "", fragment] = target.split("#", 2);
   const named = posix.join(posix.dirname(file), relative);
-  const path = named === "docs/api.md" ? "/docs/reference" : paths.get(named);
+  const path = isPicture(named) ? `/docs/images/${posix.basename(named)}` : paths.get(named);
   if (path === undefined) return null;
   return fragment === undefined ? path : `${path}#${fragment}`;
+}
+
+function isPicture(file: string): boolean {
+  return posix.dirname(file) === "docs/guides/images";
 }
 
 function readProjectFile(file: string): string {

@@ -13,6 +13,7 @@ import type { Span, SpanOptions } from "../lib/trace.ts";
 import { sendAnswer, sendError, sendRefusal } from "./answer.ts";
 import { createBoundedServer } from "./bounded-server.ts";
 import { addClientAddress } from "./client-address.ts";
+import { compressAnswers } from "./compress.ts";
 import { COMMON_HEADERS, requestId } from "./headers.ts";
 import type { HttpMetrics } from "./metrics.ts";
 import { parseQueryString } from "./query-string.ts";
@@ -85,6 +86,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
     done();
   });
   endConnectionsWhileClosing(server);
+  compressAnswers(server);
   stopReadingAnsweredBodies(server);
   server.setErrorHandler(sendError);
   server.setNotFoundHandler(refuse);

@@ -1,0 +1,42 @@
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { FastifyInstance } from "fastify";
+import type { RouteGroup } from "./server.ts";
+
+const TYPES: Readonly<Record<string, string>> = {
+  css: "text/css; charset=utf-8",
+  js: "text/javascript; charset=utf-8",
+  svg: "image/svg+xml",
+};
+
+/** A file that pages load: its address holds its hash, so that a browser keeps it for good. */
+export type Asset = { path: string; type: string; body: Buffer };
+
+/** Reads a file, or several that are joined in their order, of a folder; `under`: where it is served. */
+export function readAsset(
+  { folder, under }: { folder: string; under: string },
+  name: string,
+  files: readonly string[] = [name],
+): Asset {
+  const body = Buffer.concat(files.map((file) => readFileSync(join(folder, file))));
+  const hash = createHash("sha256").update(body).digest("hex").slice(0, 12);
+  const [stem = "", extension = ""] = name.split(".");
+  return {
+    path: `${under}/${stem}-${hash}.${extension}`,
+    type: TYPES[extension] ?? "application/octet-stream",
+    body,
+  };
+}
+
+export function assetRoute({ path, type, body }: Asset): RouteGroup {
+  return {
+    path,
+    allowedMethods: "GET, HEAD",
+    register: (server: FastifyInstance): void => {
+      server.get(path, (_request, reply) =>
+        reply.type(type).header("Cache-Control", "public, max-age=31536000, immutable").send(body),
+      );
+    },
+  };
+}
