@@ -1,11 +1,8 @@
 import { mulberry32 } from "../../src/demo/random.ts";
 import type { StoreLine } from "./store-lines.ts";
 
-/**
- * A batch that goes bad: SKUs that sell so many lines a day, and whose rate is multiplied from a day on. With `mild` one
- * SKU alone, of a small category whose rate is multiplied by so much for 40 days before.
- */
-export type BadBatches = { linesPerDay: number; rate: number; factor: number; mild?: number };
+/** A batch that goes bad: SKUs that sell so many lines a day, and whose rate is multiplied from a day on. */
+export type BadBatches = { linesPerDay: number; rate: number; factor: number };
 
 export type MadeStore = { lines: StoreLine[]; firstDay: number; batchDay: number; lastDay: number };
 
@@ -13,11 +10,6 @@ const SKUS = 500;
 const DAYS_BEFORE = 360;
 /** Every tenth SKU has a bad batch, where there are any. */
 const EVERY = 10;
-/** The small category: 12 SKUs of 0.75 lines a day, but for the one with the bad batch. */
-export const SMALL = { category: "small", sku: "SKU-3" };
-const SMALL_SKUS = 12;
-const SMALL_LINES_PER_DAY = 0.75;
-export const MILD_DAYS = 40;
 const FIRST_DAY = 20_000;
 const MEAN_LAG_DAYS = 13;
 const LAG_SHAPE = 2;
@@ -41,16 +33,12 @@ export function makeStore({
   const lines: StoreLine[] = [];
   for (let place = 0; place < SKUS; place += 1) {
     const product = Math.floor(place / 2.5);
-    const mild = place < SMALL_SKUS ? batches?.mild : undefined;
-    const isBad = batches?.mild === undefined ? isBadSku(place) : skuName(place) === SMALL.sku;
-    const batch = isBad ? batches : null;
-    const rate = (mild === undefined ? batch?.rate : batches?.rate) ?? 0.03 + 0.17 * random.uniform();
-    const usualPerDay = mild === undefined ? 1.5 * Math.exp(1.2 * random.normal()) : SMALL_LINES_PER_DAY;
+    const batch = isBadSku(place) ? batches : null;
+    const rate = batch?.rate ?? 0.03 + 0.17 * random.uniform();
+    const usualPerDay = 1.5 * Math.exp(1.2 * random.normal());
     const perDay = batch?.linesPerDay ?? usualPerDay;
     for (let day = FIRST_DAY; day <= lastDay; day += 1) {
-      const isMild = mild !== undefined && day >= batchDay - MILD_DAYS && day < batchDay;
-      const factor = batch !== null && day >= batchDay ? batch.factor : isMild ? mild : 1;
-      const rateNow = rate * factor;
+      const rateNow = rate * (batch !== null && day >= batchDay ? batch.factor : 1);
       for (let left = random.poisson(perDay); left > 0; left -= 1) {
         const isReturned = random.uniform() < rateNow;
         lines.push({
@@ -59,7 +47,7 @@ export function makeStore({
           product_gid: `P${product}`,
           used: false,
           family: `F${product % 30}`,
-          analytics_category: mild === undefined ? `C${product % 5}` : SMALL.category,
+          analytics_category: `C${product % 5}`,
           ordered_day: day,
           sold_units: 1,
           lag_days: isReturned ? [Math.round(random.gamma(LAG_SHAPE, MEAN_LAG_DAYS / LAG_SHAPE))] : [],
@@ -72,7 +60,7 @@ export function makeStore({
   return { lines, firstDay: FIRST_DAY, batchDay, lastDay };
 }
 
-export function skuName(place: number): string {
+function skuName(place: number): string {
   return `SKU-${place}`;
 }
 
@@ -85,7 +73,7 @@ function isBadSku(place: number): boolean {
 }
 
 /** Numbers that a seed decides: mulberry32, Box–Muller, Knuth's Poisson, Marsaglia and Tsang's gamma. */
-export function createRandom(seed: number) {
+function createRandom(seed: number) {
   const fraction = mulberry32(seed);
   const uniform = (): number => fraction() + 0.5 / 2 ** 32;
   const normal = (): number => Math.sqrt(-2 * Math.log(uniform())) * Math.cos(2 * Math.PI * uniform());

@@ -1,6 +1,6 @@
 /**
  * Replays stores day by day: npm run backtest [-- <import folder>…]
- * Prints whether intervals hold what they should (M6) and what that does to spikes (M16), when early warnings (M17) would have been given, beside M16's day, and how good outlooks (M18) would have been.
+ * Prints when early warnings (M17) would have been given, beside M16's day, and how good outlooks (M18) would have been.
  */
 import { OPERATOR } from "../../src/actions/actor.ts";
 import { existsSync } from "node:fs";
@@ -10,9 +10,7 @@ import type { BenchContext } from "../bench/context.ts";
 import { writeDemoFolder } from "../../src/demo/demo-workspace.ts";
 import { dayOfInstant, dayToText } from "../../src/lib/month.ts";
 import { importFolder } from "../../src/sync/connectors/csv/import-folder.ts";
-import { countSpikes, scoreHalves, scoreMadeOrders } from "./clusters.ts";
-import type { Held, MadeOrders } from "./clusters.ts";
-import { BAD_SKUS, MILD_DAYS, SMALL, makeStore } from "./made-store.ts";
+import { BAD_SKUS, makeStore } from "./made-store.ts";
 import type { BadBatches } from "./made-store.ts";
 import { scoreOutlooks } from "./outlooks.ts";
 import { loadStoreLines } from "./store-lines.ts";
@@ -35,29 +33,16 @@ const BATCHES: readonly BadBatches[] = [
   { linesPerDay: 15, rate: 0.15, factor: 2 },
 ];
 
-/** Units that come back apart, half together and whole orders, of a shop's usual orders; and orders of dozens. */
-const MADE_ORDERS: readonly MadeOrders[] = [
-  { lines: 3, units: 2, together: 0 },
-  { lines: 3, units: 2, together: 0.5 },
-  { lines: 3, units: 2, together: 0.95 },
-  { lines: 5, units: 24, together: 0.3 },
-];
-const IN_MILD_CATEGORY: BadBatches = { linesPerDay: 2.5, rate: 0.15, factor: 4, mild: 1.8 };
-const MILD_SEEDS = [1, 2, 3, 4, 5];
-
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
 const tell = (line: string): void => void process.stderr.write(`${line}\n`);
 
 const folders = process.argv.slice(2);
 if (folders.length === 0) {
-  scoreMadeStores();
   replayMadeStores();
-  replayMildCategory();
 }
 await withContext({ whaleLines: 0, tell }, async (context) => {
   for (const folder of folders.length > 0 ? folders : await ownFolders(context)) {
     const lines = await importedLines(context, folder);
-    scoreIntervals(basename(folder), lines);
     replayStore(basename(folder), lines);
   }
 });
@@ -118,39 +103,6 @@ function replayStore(name: string, lines: StoreLine[]): void {
   }
 }
 
-/** Made-up stores of 4,000 orders, whose true rate is known. */
-function scoreMadeStores(): void {
-  print("## Intervals of made-up orders: how often they hold the true rate\n");
-  for (const made of MADE_ORDERS) {
-    const { effect, held } = scoreMadeOrders(made);
-    print(
-      `Up to ${made.lines} lines of up to ${made.units} units, correlation ${made.together}: effect ${effect.toFixed(2)}\n`,
-    );
-    printHeld(held);
-  }
-}
-
-function scoreIntervals(name: string, lines: readonly StoreLine[]): void {
-  tell(`Halving ${name}.`);
-  print(`\n## ${name}: how often the interval of half of the orders holds the other half's rate\n`);
-  printHeld(scoreHalves(lines));
-  const spikes = countSpikes(lines);
-  print(
-    `Spikes of ${spikes.judged} SKUs and months: ${spikes.before} with independent units (${spikes.beforeFromZero} of them ` +
-      `after six months without a return), ${spikes.after} with orders (${spikes.afterFromZero}).`,
-  );
-}
-
-function printHeld(scores: readonly Held[]): void {
-  print("| Of | Cases | Held, units | Held, orders | Median width, units | Median width, orders |");
-  print("| --- | ---: | ---: | ---: | ---: | ---: |");
-  for (const { level, cases, held, width } of scores) {
-    const cells = [level, cases, ...held.map(percent), ...width.map((points) => (points * 100).toFixed(2))];
-    print(`| ${cells.join(" | ")} |`);
-  }
-  print("");
-}
-
 /** A store of 500 SKUs without an incident, and with batches that go bad. */
 function replayMadeStores(): void {
   tell("Replaying made-up stores without incidents.");
@@ -175,32 +127,6 @@ function replayMadeStores(): void {
     const replay = replayWarnings(store.lines, { fromDay: store.batchDay, toDay: store.lastDay });
     print(batchRow(batches, store.batchDay, replay.announced));
   }
-}
-
-/** A category that is mildly worse for a while, and then the bad batch of one of its SKUs; days are those of the batch. */
-function replayMildCategory(): void {
-  print("\n## A small category is mildly worse for 40 days, then one of its SKUs has a bad batch\n");
-  print("| Seed | Category announced | SKU named in it | SKU announced | The same problem |");
-  print("| ---: | ---: | --- | ---: | --- |");
-  for (const seed of MILD_SEEDS) {
-    tell(`Replaying a mild category, seed ${seed}.`);
-    const store = makeStore({ seed, days: BATCH_DAYS, batches: IN_MILD_CATEGORY });
-    const fromDay = store.batchDay - MILD_DAYS;
-    const { announced } = replayWarnings(store.lines, { fromDay, toDay: store.lastDay });
-    const category = announced.find(
-      ({ kind, key }) => kind === "analytics_category" && key === SMALL.category,
-    );
-    const sku = announced.find(({ kind, key }) => kind === "sku" && key === SMALL.sku);
-    const day = (warning: Announced[number] | undefined) =>
-      warning === undefined ? "never" : String(warning.asOfDay - store.batchDay);
-    const isNamed = category?.parts.some(({ key }) => key === SMALL.sku) === true;
-    const isSame = sku !== undefined && sku.episodeId === category?.episodeId;
-    print(`| ${seed} | ${day(category)} | ${yes(isNamed)} | ${day(sku)} | ${yes(isSame)} |`);
-  }
-}
-
-function yes(is: boolean): string {
-  return is ? "yes" : "no";
 }
 
 type Announced = ReturnType<typeof replayWarnings>["announced"];

@@ -113,7 +113,7 @@ type StoreHistory = {
   evidenceAt(asOfDay: number, horizon: number): StoreEvidence;
 };
 
-/** A history of lines, oldest first. The same evidence as queries/early-warning.ts loads; tests/backtest compares them. */
+/** A history of lines, oldest first. The same evidence as queries/early-warning.ts loads; tests/early-warning.pg.test.ts compares them. */
 export function storeHistory(lines: readonly StoreLine[]): StoreHistory {
   const listings = new Map<string, ListingDays>();
   for (const line of lines) {
