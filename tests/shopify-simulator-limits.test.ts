@@ -76,7 +76,7 @@ test("without read_all_orders only the orders of the last 60 days are seen, in l
 });
 
 test("a simulator ends with the process that started it, also when that one is killed", async () => {
-  const start = join(import.meta.dirname, "..", "simulators", "shopify", "start.ts");
+  const start = join(import.meta.dirname, "../tools/simulators/shopify/start.ts");
   const script = `const { startShopifySimulator } = await import(${JSON.stringify(start)});
     console.log((await startShopifySimulator({ orders: 5 })).url);`;
   const parent = spawn(process.execPath, ["--input-type=module", "--eval", script], {

@@ -52,3 +52,20 @@ export function sendHalf(response: ServerResponse, status: number, body: unknown
   response.writeHead(status, { "content-type": "application/json", ...length });
   response.write(text.slice(0, Math.floor(text.length / 2)), () => response.destroy());
 }
+
+/** Faults in the order in which requests meet them. */
+export function faultQueue<Fault>() {
+  let waiting: (Fault | undefined)[] = [];
+  return {
+    /** For the next `times` requests, after so many good ones. */
+    add: (fault: Fault, times = 1, after = 0): void => {
+      waiting.push(...Array.from({ length: after }, () => undefined));
+      waiting.push(...Array.from({ length: times }, () => fault));
+    },
+    /** The fault of this request, if it has one. */
+    take: (): Fault | undefined => waiting.shift(),
+    clear: (): void => {
+      waiting = [];
+    },
+  };
+}

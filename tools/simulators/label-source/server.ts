@@ -1,80 +1,32 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
-import { readBody, sendHalf, sendJson as send, serveLoopback } from "../http.ts";
+import { faultQueue, readBody, sendHalf, sendJson as send, serveLoopback } from "../http.ts";
 
-/** What a simulated label source does wrong: to how many of the next requests, and after how many good ones. */
-interface Fault {
-  kind: FaultKind;
-  /** 1 unless told. */
-  times?: number;
-  /** 0 unless told. */
-  after?: number;
-  /** For `slow`: how long an answer takes; 1000 unless told. */
-  millis?: number;
-}
-
-export type FaultKind =
-  | "status_500"
-  | "status_503"
-  | "status_429"
-  /** The connection is cut before the answer. */
-  | "cut"
-  /** The connection is cut in the middle of the answer. */
-  | "cut_midway"
-  | "slow"
-  /** Half an answer, with the length of half an answer. */
-  | "truncated_json"
-  | "not_json"
-  /** Numbers where text was, text where lists were. */
-  | "changed_types"
-  | "redirect"
-  /** The next page is given on another host. */
-  | "foreign_next_page";
-
-const FAULT_KINDS: readonly FaultKind[] = [
+const FAULT_KINDS = [
   "status_500",
   "status_503",
   "status_429",
+  /** The connection is cut before the answer, or in the middle of it. */
   "cut",
   "cut_midway",
   "slow",
+  /** Half an answer, with the length of half an answer. */
   "truncated_json",
   "not_json",
+  /** Numbers where text was, text where lists were. */
   "changed_types",
   "redirect",
+  /** The next page is given on another host. */
   "foreign_next_page",
-];
+] as const;
 
-interface FaultList {
-  add(fault: Fault): void;
-  /** The fault of this request, if it has one. */
-  take(): Fault | null;
-  clear(): void;
-}
+export type FaultKind = (typeof FAULT_KINDS)[number];
 
-function createFaultList(): FaultList {
-  let waiting: Required<Fault>[] = [];
-  return {
-    add: (fault) => void waiting.push({ times: 1, after: 0, millis: 1000, ...fault }),
-    take: () => {
-      const fault = waiting[0];
-      if (fault === undefined) return null;
-      if (fault.after > 0) {
-        fault.after -= 1;
-        return null;
-      }
-      fault.times -= 1;
-      if (fault.times <= 0) waiting = waiting.slice(1);
-      return fault;
-    },
-    clear: () => {
-      waiting = [];
-    },
-  };
-}
+/** What goes wrong with the next `times` requests (1), after so many good ones (0); `slow` takes `millis` (1000). */
+type Fault = { kind: FaultKind; times?: number; after?: number; millis?: number };
 
 /** How one platform answers; bodies are in the platform's own form. */
-export interface Platform {
+export type Platform = {
   /** Of the key. */
   header: string;
   refusal: unknown;
@@ -85,7 +37,7 @@ export interface Platform {
   answer(url: URL): unknown;
   /** The same page with the types of its members changed. */
   changeTypes(page: unknown): unknown;
-}
+};
 
 export class BadRequest extends Error {
   readonly body: unknown;
@@ -97,21 +49,16 @@ export class BadRequest extends Error {
   }
 }
 
-export interface LabelServerOptions {
-  port: number;
-  apiKey: string;
-  /** Requests in any `windowSeconds` seconds before 429. */
-  requests: number;
-  windowSeconds: number;
-}
+/** More than `requests` in any `windowSeconds` seconds are answered 429. */
+export type LabelServerOptions = { port: number; apiKey: string; requests: number; windowSeconds: number };
 
 /** An account of made-up labels or returns: `count` of them, in the year before `now`. */
-export interface AccountOptions extends LabelServerOptions {
+export type AccountOptions = LabelServerOptions & {
   seed: number;
   count: number;
   currencyCode: string;
   now: string;
-}
+};
 
 /** What is given of the options, over a source's own defaults. */
 export function accountOptions(
@@ -123,44 +70,41 @@ export function accountOptions(
   return { ...usual, ...own, ...defined };
 }
 
-export interface LabelServer {
-  url: string;
-  control: LabelServerControl;
-  stop(): Promise<void>;
+const DAY_MS = 86_400_000;
+
+/** When the account's entries were made: evenly over a year, the last one just before `now`. */
+export function momentsOf({ count, now }: Pick<AccountOptions, "count" | "now">): number[] {
+  const end = Date.parse(now);
+  return Array.from(
+    { length: count },
+    (_, index) => end - Math.floor(((count - index) / count) * 365 * DAY_MS),
+  );
 }
 
-export interface LabelServerControl {
-  fail(fault: Fault): void;
-  /** From now on only this key is taken; null = none is. */
-  setApiKey(apiKey: string | null): void;
-  /** Changes the account once, between the given number of further answers and the one after them. */
-  changeAfter(answers: number, change: () => void): void;
-  /** Paths and queries asked for so far. */
-  requests: readonly string[];
-}
+export type LabelServer = Awaited<ReturnType<typeof startLabelServer>>;
 
 /**
  * A label source on loopback: key, rate limit with Retry-After, faults on demand. `POST /control` takes a fault as JSON;
  * `{"api_key": null}` there revokes the key and `{"clear": true}` ends all faults.
  */
-export async function startLabelServer(
-  platform: Platform,
-  options: LabelServerOptions,
-): Promise<LabelServer> {
-  const faults = createFaultList();
+export async function startLabelServer(platform: Platform, options: LabelServerOptions) {
+  const faults = faultQueue<Fault>();
   const requests: string[] = [];
   let changes: { answers: number; change: () => void }[] = [];
-  let apiKey: string | null = options.apiKey;
+  let { apiKey }: { apiKey: string | null } = options;
   let recent: number[] = [];
+  const windowMs = options.windowSeconds * 1000;
+
+  const fail = (fault: Fault): void => faults.add(fault, fault.times, fault.after);
 
   const secondsUntilFree = (): number => {
     const now = Date.now();
-    recent = recent.filter((moment) => now - moment < options.windowSeconds * 1000);
-    if (recent.length < options.requests) {
-      recent.push(now);
-      return 0;
+    recent = recent.filter((moment) => now - moment < windowMs);
+    if (recent.length >= options.requests) {
+      return Math.max(1, Math.ceil(((recent[0] ?? now) + windowMs - now) / 1000));
     }
-    return Math.max(1, Math.ceil(((recent[0] ?? now) + options.windowSeconds * 1000 - now) / 1000));
+    recent.push(now);
+    return 0;
   };
 
   const respond = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -173,8 +117,9 @@ export async function startLabelServer(
     const waitSeconds = secondsUntilFree();
     if (waitSeconds > 0) return send(response, 429, platform.tooMany, { "retry-after": String(waitSeconds) });
     const fault = faults.take();
-    if (fault !== null && (await spoil(response, fault, platform))) return;
-    await answer(response, url, fault, platform);
+    if (fault?.kind === "slow") await sleep(fault.millis ?? 1000);
+    if (fault !== undefined && isSpoiled(response, fault.kind, platform)) return;
+    answer(response, url, fault?.kind, platform);
     for (const waiting of changes) {
       waiting.answers -= 1;
       if (waiting.answers === 0) waiting.change();
@@ -191,61 +136,42 @@ export async function startLabelServer(
     if (order.clear === true) faults.clear();
     const { kind } = order;
     if (kind !== undefined && !FAULT_KINDS.includes(kind)) return send(response, 400, { kinds: FAULT_KINDS });
-    if (kind !== undefined) faults.add({ ...order, kind });
+    if (kind !== undefined) fail({ ...order, kind });
     return send(response, 200, { requests: requests.length });
   };
 
-  const server = await serveLoopback(options.port, respond, (response) => response.destroy());
+  const { url, stop } = await serveLoopback(options.port, respond, (response) => response.destroy());
   return {
-    url: server.url,
+    url,
+    stop,
     control: {
-      fail: (fault) => faults.add(fault),
-      setApiKey: (key) => {
+      fail,
+      /** From now on only this key is taken; null = none is. */
+      setApiKey: (key: string | null): void => {
         apiKey = key;
       },
-      changeAfter: (answers, change) => void changes.push({ answers, change }),
-      requests,
+      /** Changes the account once, between the given number of further answers and the one after them. */
+      changeAfter: (answers: number, change: () => void): void => void changes.push({ answers, change }),
+      /** Paths and queries asked for so far. */
+      requests: requests as readonly string[],
     },
-    stop: () => server.stop(),
   };
 }
 
 /** Faults that leave no good answer; true = the request is done with. */
-async function spoil(response: ServerResponse, fault: Fault, platform: Platform): Promise<boolean> {
-  switch (fault.kind) {
-    case "status_500":
-    case "status_503":
-      send(response, fault.kind === "status_500" ? 500 : 503, platform.serverError);
-      return true;
-    case "status_429":
-      send(response, 429, platform.tooMany, { "retry-after": "1" });
-      return true;
-    case "cut":
-      response.destroy();
-      return true;
-    case "not_json":
-      response.writeHead(200, { "content-type": "text/html" }).end("<html><body>Maintenance</body></html>");
-      return true;
-    case "redirect":
-      response.writeHead(302, { location: "http://127.0.0.1:9/elsewhere" }).end();
-      return true;
-    case "slow":
-      await sleep(fault.millis ?? 1000);
-      return false;
-    case "cut_midway":
-    case "truncated_json":
-    case "changed_types":
-    case "foreign_next_page":
-      return false;
-  }
+function isSpoiled(response: ServerResponse, kind: FaultKind, platform: Platform): boolean {
+  if (kind === "status_500" || kind === "status_503") {
+    send(response, Number(kind.slice(-3)), platform.serverError);
+  } else if (kind === "status_429") send(response, 429, platform.tooMany, { "retry-after": "1" });
+  else if (kind === "cut") response.destroy();
+  else if (kind === "redirect") response.writeHead(302, { location: "http://127.0.0.1:9/elsewhere" }).end();
+  else if (kind === "not_json") {
+    response.writeHead(200, { "content-type": "text/html" }).end("<html><body>Maintenance</body></html>");
+  } else return false;
+  return true;
 }
 
-async function answer(
-  response: ServerResponse,
-  url: URL,
-  fault: Fault | null,
-  platform: Platform,
-): Promise<void> {
+function answer(response: ServerResponse, url: URL, fault: FaultKind | undefined, platform: Platform): void {
   let page: unknown;
   try {
     page = platform.answer(url);
@@ -254,15 +180,13 @@ async function answer(
     return send(response, error.status, error.body);
   }
   if (page === null) return send(response, 404, platform.notFound);
-  if (fault?.kind === "changed_types") return send(response, 200, platform.changeTypes(page));
-  if (fault?.kind === "foreign_next_page") {
-    return send(response, 200, { ...(page as object), nextPageUrl: "http://127.0.0.2:9/next" });
-  }
-  const text = JSON.stringify(page);
-  if (fault?.kind === "truncated_json") {
+  if (fault === "cut_midway") return sendHalf(response, 200, page);
+  if (fault === "truncated_json") {
+    const text = JSON.stringify(page);
     response.writeHead(200, { "content-type": "application/json" }).end(text.slice(0, text.length / 2));
     return;
   }
-  if (fault?.kind === "cut_midway") return sendHalf(response, 200, page);
+  if (fault === "changed_types") page = platform.changeTypes(page);
+  if (fault === "foreign_next_page") page = { ...(page as object), nextPageUrl: "http://127.0.0.2:9/next" };
   send(response, 200, page);
 }

@@ -1,5 +1,5 @@
 import { mulberry32 } from "../../../src/demo/random.ts";
-import { accountOptions, BadRequest, startLabelServer } from "../label-source/server.ts";
+import { accountOptions, BadRequest, momentsOf, startLabelServer } from "../label-source/server.ts";
 import type { AccountOptions, Platform } from "../label-source/server.ts";
 
 export type LoopSimulator = Awaited<ReturnType<typeof startLoopSimulator>>;
@@ -34,7 +34,7 @@ export async function startLoopSimulator(
       returns: (): readonly LoopReturn[] => [...returns.values()],
       ...server.control,
     },
-    stop: () => server.stop(),
+    stop: server.stop,
   };
 }
 
@@ -149,28 +149,22 @@ export function loopReturn(told: Partial<LoopReturn> & Pick<LoopReturn, "id">): 
   };
 }
 
-const DAY_MS = 86_400_000;
-
 /** Returns of a year, most of them with a label; the same for the same seed. */
-export function generateLoopReturns(options: {
-  seed: number;
-  count: number;
-  currencyCode: string;
-  now: string;
-}): LoopReturn[] {
+export function generateLoopReturns(
+  options: Pick<AccountOptions, "seed" | "count" | "currencyCode" | "now">,
+): LoopReturn[] {
   const random = mulberry32(options.seed);
-  const end = Date.parse(options.now);
-  return Array.from({ length: options.count }, (_, index) => {
-    const created = end - Math.floor(((options.count - index) / options.count) * 365 * DAY_MS);
+  return momentsOf(options).map((created, index) => {
     const trackingNumber = `94${String(options.seed).padStart(4, "0")}${String(index).padStart(12, "0")}`;
     const rate = 300 + Math.floor(random() * 1500);
+    const updated = Math.min(Date.parse(options.now), created + 4 * 86_400_000);
     return loopReturn({
       id: String(500_000 + index),
       providerOrderId: String(6_000_000_000_000 + index),
       orderName: `#${1001 + index}`,
       currency: options.currencyCode,
       createdAt: new Date(created).toISOString(),
-      updatedAt: new Date(Math.min(end, created + 4 * DAY_MS)).toISOString(),
+      updatedAt: new Date(updated).toISOString(),
       labels: random() < 0.9 ? [{ rate, trackingNumber, status: "in_transit" }] : [],
     });
   });

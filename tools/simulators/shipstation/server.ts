@@ -1,5 +1,5 @@
 import { mulberry32 } from "../../../src/demo/random.ts";
-import { accountOptions, BadRequest, startLabelServer } from "../label-source/server.ts";
+import { accountOptions, BadRequest, momentsOf, startLabelServer } from "../label-source/server.ts";
 import type { AccountOptions, Platform } from "../label-source/server.ts";
 
 export type ShipStationSimulator = Awaited<ReturnType<typeof startShipStationSimulator>>;
@@ -12,11 +12,12 @@ export async function startShipStationSimulator(
   const byId = new Map(
     (given.labels ?? generateShipStationLabels(options)).map((label) => [label.labelId, label]),
   );
-  const labels: LabelStore = { byId, version: 0 };
-  const server = await startLabelServer(platformOf(labels), options);
+  /** Sorting a large account for every page would take longer than all else. */
+  const sorted = new Map<string, ShipStationLabel[]>();
+  const server = await startLabelServer(platformOf(byId, sorted), options);
   const put = (label: ShipStationLabel): void => {
     byId.set(label.labelId, label);
-    labels.version += 1;
+    sorted.clear();
   };
   const change = (labelId: string, changes: Partial<ShipStationLabel>): void => {
     const label = byId.get(labelId);
@@ -37,24 +38,17 @@ export async function startShipStationSimulator(
       labels: (): readonly ShipStationLabel[] => [...byId.values()],
       ...server.control,
     },
-    stop: () => server.stop(),
+    stop: server.stop,
   };
-}
-
-/** `version` counts the changes. */
-interface LabelStore {
-  byId: Map<string, ShipStationLabel>;
-  version: number;
 }
 
 const DEFAULTS = { apiKey: "simulated-shipstation-key", count: 300, requests: 200 };
 
 const TRACK_PATH = /^\/v2\/labels\/([^/]+)\/track$/u;
 
-type FindLabels = (since: number, key: "modifiedAt" | "createdAt", direction: 1 | -1) => ShipStationLabel[];
+type Labels = Map<string, ShipStationLabel>;
 
-function platformOf(labels: LabelStore): Platform {
-  const find = createFinder(labels);
+function platformOf(byId: Labels, sorted: Map<string, ShipStationLabel[]>): Platform {
   return {
     header: "api-key",
     refusal: errorBody("unauthorized", "The API key is invalid."),
@@ -62,8 +56,8 @@ function platformOf(labels: LabelStore): Platform {
     notFound: errorBody("not_found", "Resource not found."),
     serverError: errorBody("unspecified", "An unexpected error occurred."),
     answer: (url) => {
-      if (url.pathname === "/v2/labels") return listPage(find, url);
-      const label = labels.byId.get(decodeURIComponent(TRACK_PATH.exec(url.pathname)?.[1] ?? ""));
+      if (url.pathname === "/v2/labels") return listPage(byId, sorted, url);
+      const label = byId.get(decodeURIComponent(TRACK_PATH.exec(url.pathname)?.[1] ?? ""));
       return label === undefined ? null : tracking(label);
     },
     changeTypes: (page) => ({ ...(page as object), labels: "none" }),
@@ -77,24 +71,7 @@ function errorBody(code: string, message: string): unknown {
   };
 }
 
-/** Sorting a large account for every page would take longer than all else. */
-function createFinder(labels: LabelStore): FindLabels {
-  let last = { asked: "", found: [] as ShipStationLabel[] };
-  return (since, key, direction) => {
-    const asked = [labels.version, since, key, direction].join();
-    if (last.asked !== asked) {
-      const found = [...labels.byId.values()]
-        .filter((label) => Date.parse(label.createdAt) >= since)
-        .toSorted(
-          (left, right) => direction * compare([left[key], left.labelId], [right[key], right.labelId]),
-        );
-      last = { asked, found };
-    }
-    return last.found;
-  };
-}
-
-function listPage(find: FindLabels, url: URL): unknown {
+function listPage(byId: Labels, sorted: Map<string, ShipStationLabel[]>, url: URL): unknown {
   const number = (name: string, fallback: number): number => {
     const value = Number(url.searchParams.get(name) ?? fallback);
     if (!Number.isInteger(value) || value < 1) {
@@ -107,7 +84,14 @@ function listPage(find: FindLabels, url: URL): unknown {
   const since = Date.parse(url.searchParams.get("created_at_start") ?? "1970-01-01");
   const key = url.searchParams.get("sort_by") === "modified_at" ? "modifiedAt" : "createdAt";
   const direction = url.searchParams.get("sort_dir") === "asc" ? 1 : -1;
-  const found = find(since, key, direction);
+  const asked = [since, key, direction].join();
+  const place = (label: ShipStationLabel): string => `${label[key]} ${label.labelId}`;
+  const found =
+    sorted.get(asked) ??
+    [...byId.values()]
+      .filter((label) => Date.parse(label.createdAt) >= since)
+      .toSorted((left, right) => direction * (place(left) < place(right) ? -1 : 1));
+  sorted.set(asked, found);
   return {
     labels: found.slice((page - 1) * pageSize, page * pageSize).map(wireLabel),
     total: found.length,
@@ -115,13 +99,6 @@ function listPage(find: FindLabels, url: URL): unknown {
     pages: Math.ceil(found.length / pageSize),
     links: { first: {}, last: {}, prev: {}, next: {} },
   };
-}
-
-function compare(left: readonly [string, string], right: readonly [string, string]): number {
-  for (const place of [0, 1] as const) {
-    if (left[place] !== right[place]) return left[place] < right[place] ? -1 : 1;
-  }
-  return 0;
 }
 
 function wireLabel(label: ShipStationLabel): unknown {
@@ -209,27 +186,22 @@ export function shipStationLabel(
   };
 }
 
-const DAY_MS = 86_400_000;
-
 /** Labels of a year, two thirds of them outbound; the same for the same seed. */
 export function generateShipStationLabels(
   options: Pick<AccountOptions, "seed" | "count" | "currencyCode" | "now">,
 ): ShipStationLabel[] {
   const random = mulberry32(options.seed);
-  const end = Date.parse(options.now);
-  return Array.from({ length: options.count }, (_, index) => {
-    const created = end - Math.floor(((options.count - index) / options.count) * 365 * DAY_MS);
-    const createdAt = new Date(created).toISOString();
-    const isScanned = random() < 0.8 && created < end - 3 * DAY_MS;
+  return momentsOf(options).map((created, index) => {
+    const isScanned = random() < 0.8 && created < Date.parse(options.now) - 3 * 86_400_000;
     return shipStationLabel({
       labelId: `se-${100_000 + index}`,
       isReturnLabel: index % 3 === 0,
-      createdAt,
+      createdAt: new Date(created).toISOString(),
       amount: (300 + Math.floor(random() * 1500)) / 100,
       currency: options.currencyCode.toLowerCase(),
       trackingNumber: `1Z${String(options.seed).padStart(4, "0")}${String(index).padStart(10, "0")}`,
       chargeEvent: random() < 0.3 ? "on_carrier_acceptance" : "on_creation",
-      scannedAt: isScanned ? new Date(created + 2 * DAY_MS).toISOString() : null,
+      scannedAt: isScanned ? new Date(created + 2 * 86_400_000).toISOString() : null,
     });
   });
 }

@@ -1,3 +1,5 @@
+import { faultQueue } from "../http.ts";
+
 /** What goes wrong next, by order of a test. */
 export type RequestFault =
   | { kind: "status"; status: number }
@@ -13,33 +15,23 @@ export type FaultTarget = "graphql" | "oauth" | "download";
  */
 export type BulkFault = "fail" | "expire" | "truncated" | "duplicate" | "swapped" | "cut" | "stall";
 
-export interface Faults {
-  add(target: FaultTarget, fault: RequestFault, times: number, after: number): void;
-  take(target: FaultTarget): RequestFault | undefined;
-  addBulk(fault: BulkFault, times: number): void;
-  takeBulk(): BulkFault | undefined;
-  cutDownload(name: string): void;
-  takeCut(name: string): boolean;
-  clear(): void;
-}
+export type Faults = ReturnType<typeof makeFaults>;
 
-export function makeFaults(): Faults {
-  const queues: Record<FaultTarget, (RequestFault | undefined)[]> = { graphql: [], oauth: [], download: [] };
-  let bulk: BulkFault[] = [];
+export function makeFaults() {
+  const requests = {
+    graphql: faultQueue<RequestFault>(),
+    oauth: faultQueue<RequestFault>(),
+    download: faultQueue<RequestFault>(),
+  } satisfies Record<FaultTarget, unknown>;
+  const bulk = faultQueue<BulkFault>();
+  /** Names of results whose next download breaks. */
   const cuts = new Set<string>();
   return {
-    add: (target, fault, times, after) => {
-      const quiet = Array.from({ length: after }, () => undefined);
-      queues[target].push(...quiet, ...Array.from({ length: times }, () => fault));
-    },
-    take: (target) => queues[target].shift(),
-    addBulk: (fault, times) => bulk.push(...Array.from({ length: times }, () => fault)),
-    takeBulk: () => bulk.shift(),
-    cutDownload: (name) => cuts.add(name),
-    takeCut: (name) => cuts.delete(name),
-    clear: () => {
-      for (const target of ["graphql", "oauth", "download"] as const) queues[target] = [];
-      bulk = [];
+    requests,
+    bulk,
+    cuts,
+    clear: (): void => {
+      for (const queue of [...Object.values(requests), bulk]) queue.clear();
       cuts.clear();
     },
   };

@@ -338,7 +338,7 @@ function itemsOf(data: unknown): unknown[] {
 }
 
 /** The fields that apply to a concrete type, by the key they answer under. */
-export function fieldsOf(
+function fieldsOf(
   input: Pick<CostInput, "schema" | "fragments">,
   type: GraphQLObjectType,
   set: SelectionSetNode,

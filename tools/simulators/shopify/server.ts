@@ -149,7 +149,7 @@ async function graphqlRequest(
   const asked = JSON.parse(body) as GraphqlRequest;
   const name = /(?:query|mutation)\s+(\w+)/.exec(String(asked.query))?.[1] ?? "unnamed";
   statistics.operations[name] = (statistics.operations[name] ?? 0) + 1;
-  const fault = simulator.faults.take("graphql");
+  const fault = simulator.faults.requests.graphql.take();
   if (fault?.kind === "throttled") return send(response, 200, throttledAnswer(bucket, 0));
   const answer = (): Promise<unknown> =>
     answerGraphql(simulator.graphql, asked, { shop, bulk, subscriptions, scopes });
@@ -165,7 +165,7 @@ async function oauthRequest(
   const isJson = request.headers["content-type"]?.includes("json") ?? false;
   const fields = isJson ? Object.entries(JSON.parse(body) as object) : [...new URLSearchParams(body)];
   const input = Object.fromEntries(fields.map(([key, value]) => [key, String(value)]));
-  const fault = simulator.faults.take("oauth");
+  const fault = simulator.faults.requests.oauth.take();
   if (fault?.kind === "status") return send(response, fault.status, { errors: "Fault" });
   const { status, body: answer } = simulator.tokens.exchange(input);
   return sendWithFault(response, fault, status, () => Promise.resolve(answer));
@@ -181,7 +181,7 @@ async function download(
   simulator.statistics.bulkDownloads += 1;
   const path = simulator.bulk.fileOf(name);
   if (path === undefined) return send(response, 404, { errors: "The result is gone" });
-  const fault = simulator.faults.take("download");
+  const fault = simulator.faults.requests.download.take();
   if (fault?.kind === "status") return send(response, fault.status, { errors: "Fault" });
   if (fault?.kind === "slow") await pause(fault.millis);
   const size = statSync(path).size;
@@ -193,7 +193,7 @@ async function download(
     "accept-ranges": "bytes",
     ...(range !== null && { "content-range": `bytes ${start}-${size - 1}/${size}` }),
   });
-  const cut = simulator.faults.takeCut(name) || fault?.kind === "cut";
+  const cut = simulator.faults.cuts.delete(name) || fault?.kind === "cut";
   const stream = createReadStream(path, {
     start,
     ...(cut && { end: start + Math.floor((size - start) / 2) }),

@@ -56,6 +56,10 @@ export function pageOf(listing: Listing, page: PageArguments): Page {
   };
 }
 
+export function wholeOf(listing: Listing): Pick<Page, "edges"> {
+  return { edges: [...listing.from(undefined, false)].map(({ item, cursor }) => ({ node: item, cursor })) };
+}
+
 /** Children of one object, by their place. */
 export function listOf<Item>(items: readonly Item[]): Listing<Item> {
   return {

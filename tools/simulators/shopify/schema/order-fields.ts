@@ -2,7 +2,6 @@ import { childNumber, gid } from "../world/ids.ts";
 import { decimalOf, unitsAmounts, sumOf, unsentUnits, returnRefundedUnits } from "../world/units.ts";
 import { REASONS } from "../world/types.ts";
 import type {
-  Line,
   Order,
   Fulfillment,
   ExchangeItem,
@@ -15,9 +14,10 @@ import { listOf } from "./listing.ts";
 import { productSource, variantSource } from "./product-fields.ts";
 import {
   isoTime,
-  isoTimeOrNull,
   moneyBag,
   moneyV2,
+  members,
+  times,
   typeFields,
   lineSource,
   refundSource,
@@ -47,11 +47,6 @@ export function financialStatusOf({ payment, cancelledAt, refunds, lines }: Orde
   if (payment !== "PAID") return payment;
   if (refunds.every(({ ofEdit }) => ofEdit)) return cancelledAt === 0 ? "PAID" : "VOIDED";
   return lines.every(({ currentQuantity }) => currentQuantity === 0) ? "REFUNDED" : "PARTIALLY_REFUNDED";
-}
-
-/** Tips are never fulfilled. */
-function unfulfilledUnits(line: Line): number {
-  return line.kind === "tip" ? 0 : unsentUnits(line);
 }
 
 /** What was agreed at first, after tax. */
@@ -103,8 +98,7 @@ function fulfillmentLineSource(
 const fulfillmentFields: ResolversByType = {
   Fulfillment: typeFields<FulfillmentSource>({
     id: (source) => gid("Fulfillment", numberOf(source)),
-    createdAt: ({ fulfillment }) => isoTime(fulfillment.createdAt),
-    updatedAt: ({ fulfillment }) => isoTime(fulfillment.updatedAt),
+    ...times("fulfillment", "createdAt", "updatedAt"),
     status: ({ fulfillment }) => (fulfillment.canceled ? "CANCELLED" : "SUCCESS"),
     fulfillmentLineItems: ({ order, index, fulfillment }) =>
       listOf(fulfillment.lines.map((_, place) => fulfillmentLineSource(order, [index, place]))),
@@ -164,7 +158,7 @@ function itemSources({ order, index: returnIndex, request }: ReturnSource): Retu
 }
 
 const itemFields = {
-  quantity: ({ item }: ReturnItemSource) => item.quantity,
+  ...members("item", "quantity"),
   processedQuantity: ({ item }: ReturnItemSource) => item.processed,
   refundedQuantity: (source: ReturnItemSource) => refundedOf(source),
   returnReason: ({ item }: ReturnItemSource) =>
@@ -192,9 +186,8 @@ const returnFields: ResolversByType = {
   Return: typeFields<ReturnSource>({
     id: (source) => gid("Return", numberOf(source)),
     order: ({ order }) => orderSource(order),
-    status: ({ request }) => request.status,
-    createdAt: ({ request }) => isoTime(request.createdAt),
-    closedAt: ({ request }) => isoTimeOrNull(request.closedAt),
+    ...members("request", "status"),
+    ...times("request", "createdAt", "closedAt"),
     returnLineItems: (source) => listOf(itemSources(source)),
     exchangeLineItems: (source) =>
       listOf(
@@ -264,8 +257,7 @@ function subtotalMinor({ of, line }: RefundLineSource): number {
 const refundFields: ResolversByType = {
   Refund: typeFields<RefundSource>({
     id: (source) => gid("Refund", numberOf(source)),
-    createdAt: ({ refund }) => isoTime(refund.createdAt),
-    processedAt: ({ refund }) => isoTime(refund.processedAt),
+    ...times("refund", "createdAt", "processedAt"),
     return: ({ order, refund }) =>
       refund.returnIndex === null ? null : returnSource(order, refund.returnIndex),
     totalRefundedSet: (source) => moneyBag(source.refund.totalMinor),
@@ -276,8 +268,7 @@ const refundFields: ResolversByType = {
   }),
   RefundLineItem: typeFields<RefundLineSource>({
     id: ({ of, index }) => gid("RefundLineItem", childNumber(numberOf(of), index)),
-    quantity: ({ line }) => line.quantity,
-    restockType: ({ line }) => line.restockType,
+    ...members("line", "quantity", "restockType"),
     lineItem: ({ of, line }) => lineSource(of.order, line.lineIndex),
     subtotalSet: (source) => moneyBag(subtotalMinor(source)),
     totalTaxSet: ({ line }) => moneyBag(line.taxMinor),
@@ -316,17 +307,16 @@ function agreementSources(order: Order): AgreementSource[] {
 
 const agreement = {
   id: (source: AgreementSource) => gid("SalesAgreement", numberOf(source)),
+  ...members("agreement", "reason"),
   happenedAt: ({ agreement: { at } }: AgreementSource) => isoTime(at),
-  reason: ({ agreement: { reason } }: AgreementSource) => reason,
   sales: (of: AgreementSource) =>
     listOf(of.agreement.sales.map((sale, index): SaleSource => ({ typeName: sale.type, of, index, sale }))),
 };
 
 const sale = {
+  ...members("sale", "lineType", "quantity"),
   id: (source: SaleSource) => gid("Sale", childNumber(numberOf(source.of), source.index)),
   actionType: (source: SaleSource) => source.sale.action,
-  lineType: (source: SaleSource) => source.sale.lineType,
-  quantity: (source: SaleSource) => source.sale.quantity,
   totalAmount: (source: SaleSource) => moneyBag(source.sale.netMinor + source.sale.taxMinor),
   totalTaxAmount: (source: SaleSource) => moneyBag(source.sale.taxMinor),
 };
@@ -358,16 +348,9 @@ const ledgerFields: ResolversByType = {
 export const orderFields: ResolversByType = {
   Order: typeFields<OrderSource>({
     id: ({ order: { number } }) => gid("Order", number),
-    name: ({ order: { name } }) => name,
-    createdAt: ({ order: { createdAt } }) => isoTime(createdAt),
-    processedAt: ({ order: { processedAt } }) => isoTime(processedAt),
-    updatedAt: ({ order: { updatedAt } }) => isoTime(updatedAt),
-    cancelledAt: ({ order: { cancelledAt } }) => isoTimeOrNull(cancelledAt),
-    test: ({ order: { test } }) => test,
+    ...members("order", "name", "test", "taxesIncluded", "sourceName", "tags"),
+    ...times("order", "createdAt", "processedAt", "updatedAt", "cancelledAt"),
     currencyCode: (_source, _args, { shop }) => shop.world.currencyCode,
-    taxesIncluded: ({ order: { taxesIncluded } }) => taxesIncluded,
-    sourceName: ({ order: { sourceName } }) => sourceName,
-    tags: ({ order: { tags } }) => tags,
     returnStatus: (source) => returnStatusOf(source.order),
     displayFinancialStatus: (source) => financialStatusOf(source.order),
     originalTotalPriceSet: (source) => moneyBag(firstTotalMinor(source.order)),
@@ -381,14 +364,10 @@ export const orderFields: ResolversByType = {
   }),
   LineItem: typeFields<LineSource>({
     id: ({ order: { number }, index }) => gid("LineItem", childNumber(number, index)),
-    sku: ({ line }) => line.sku,
-    title: ({ line }) => line.title,
-    vendor: ({ line }) => line.vendor,
-    quantity: ({ line }) => line.quantity,
-    currentQuantity: ({ line }) => line.currentQuantity,
-    unfulfilledQuantity: ({ line }) => unfulfilledUnits(line),
+    ...members("line", "sku", "title", "vendor", "quantity", "currentQuantity", "requiresShipping"),
+    // Tips are never fulfilled.
+    unfulfilledQuantity: ({ line }) => (line.kind === "tip" ? 0 : unsentUnits(line)),
     isGiftCard: ({ line }) => line.kind === "giftCard",
-    requiresShipping: ({ line }) => line.requiresShipping,
     product: ({ line }) => (line.product === null ? null : productSource(line.product)),
     variant: ({ line }) => variantSource(line.product, line.variant),
     originalUnitPriceSet: ({ line }) => moneyBag(line.unitPriceMinor),

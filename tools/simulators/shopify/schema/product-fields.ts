@@ -1,7 +1,7 @@
 import { childNumber, gid } from "../world/ids.ts";
 import type { Product, Variant } from "../world/types.ts";
 import { listOf } from "./listing.ts";
-import { isoTime, moneyV2, typeFields } from "./sources.ts";
+import { members, moneyV2, times, typeFields } from "./sources.ts";
 import type { ResolversByType, Source } from "./sources.ts";
 
 export interface ProductSource extends Source {
@@ -35,12 +35,8 @@ function variantNumber({ product, variant }: VariantSource): number {
 export const productFields: ResolversByType = {
   Product: typeFields<ProductSource>({
     id: ({ product: { number } }) => gid("Product", number),
-    title: ({ product: { title } }) => title,
-    handle: ({ product: { handle } }) => handle,
-    vendor: ({ product: { vendor } }) => vendor,
-    productType: ({ product: { productType } }) => productType,
-    tags: ({ product: { tags } }) => tags,
-    updatedAt: ({ product: { updatedAt } }) => isoTime(updatedAt),
+    ...members("product", "title", "handle", "vendor", "productType", "tags"),
+    ...times("product", "updatedAt"),
     category: (source) =>
       source.product.category === null ? null : { ...source, typeName: "TaxonomyCategory" },
     featuredMedia: (source) => (source.product.image ? { ...source, typeName: "MediaImage" } : null),
@@ -50,9 +46,8 @@ export const productFields: ResolversByType = {
   }),
   ProductVariant: typeFields<VariantSource>({
     id: (source) => gid("ProductVariant", variantNumber(source)),
-    sku: (source) => source.variant.sku,
+    ...members("variant", "sku", "position"),
     title: (source) => source.variant.optionValues.join(" / "),
-    position: (source) => source.variant.position,
     inventoryItem: (source) => ({ ...source, typeName: "InventoryItem" }),
     selectedOptions: ({ product: owner, variant: { optionValues } }) =>
       owner.optionNames.map((name, index) => ({

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { buildSchema, getNamedType, GraphQLError } from "graphql";
 import type { GraphQLFieldResolver, GraphQLSchema } from "graphql";
-import { pageOf } from "./listing.ts";
+import { pageOf, wholeOf } from "./listing.ts";
 import type { Listing } from "./listing.ts";
 import { orderFields } from "./order-fields.ts";
 import { productFields } from "./product-fields.ts";
@@ -20,7 +20,7 @@ export function readSchema(): GraphQLSchema {
 }
 
 /** The resolver of a field; a real field that the simulator has no data for is an error, never a silent null. */
-export function resolverOf(typeName: string, fieldName: string): Resolver {
+function resolverOf(typeName: string, fieldName: string): Resolver {
   const resolver = RESOLVERS[typeName]?.[fieldName];
   if (resolver === undefined) throw new Error(`The simulator serves no ${typeName}.${fieldName}`);
   return resolver;
@@ -34,14 +34,16 @@ export const resolveField: GraphQLFieldResolver<unknown, RequestContext> = (sour
   if (scope !== undefined) throw accessDenied(info.fieldName, scope);
   const value = resolverOf(name, info.fieldName)(source as never, args as never, context);
   if (!target.endsWith("Connection") || value === null) return value;
-  return pageOf(value as Listing, args);
+  return context.isWhole === true ? wholeOf(value as Listing) : pageOf(value as Listing, args);
 };
+
+export const ACCESS_DENIED = "ACCESS_DENIED";
 
 function accessDenied(fieldName: string, scope: string): GraphQLError {
   return new GraphQLError(
     `Access denied for ${fieldName} field. Required access: \`${scope}\` access scope.`,
     {
-      extensions: { code: "ACCESS_DENIED", requiredAccess: `\`${scope}\` access scope.` },
+      extensions: { code: ACCESS_DENIED, requiredAccess: `\`${scope}\` access scope.` },
     },
   );
 }
@@ -61,7 +63,7 @@ const SCOPES: Record<string, string> = {
 };
 
 /** The scope that is missing to read a field of this type; undefined when none is. */
-export function missingScope(typeName: string, scopes: readonly string[]): string | undefined {
+function missingScope(typeName: string, scopes: readonly string[]): string | undefined {
   const needed = SCOPES[typeName.replace(/(?:Connection|Edge)$/, "")];
   return needed === undefined || scopes.includes(needed) ? undefined : needed;
 }

@@ -158,13 +158,14 @@ export const rootFields: ResolversByType = {
     status: (_source, _args, context) => context.shop.subscriptionStatus,
   }),
   BulkOperation: typeFields<BulkOperation>({
-    id: ({ id }) => id,
-    status: ({ status }) => status,
-    errorCode: ({ errorCode }) => errorCode,
+    ...Object.fromEntries(
+      (["id", "status", "errorCode", "url", "partialDataUrl"] as const).map((name) => [
+        name,
+        (one) => one[name],
+      ]),
+    ),
     objectCount: ({ objectCount }) => String(objectCount),
     fileSize: ({ fileSize }) => (fileSize === null ? null : String(fileSize)),
-    url: ({ url }) => url,
-    partialDataUrl: ({ partialDataUrl }) => partialDataUrl,
   }),
   WebhookSubscription: typeFields<Subscription>({
     id: ({ number }) => gid("WebhookSubscription", number),
@@ -182,120 +183,76 @@ type SearchFields<Item> = Record<string, (item: Item) => number | string | boole
 
 type Predicate<Item> = (item: Item) => boolean;
 
-type Token =
-  | { kind: "(" | ")" | "AND" | "OR" | "NOT" }
-  | { kind: "term"; field: string; operator: string; value: string };
+const PIECE =
+  /\s*(?:(\(|\)|-(?=[a-z_(])|(?:AND|OR|NOT)(?=[\s()]))|([a-z_]+):(>=|<=|>|<)?(?:'([^']*)'|"([^"]*)"|([^\s()]+)))\s*/y;
 
-/** Numbers stand for times in seconds and for ids; text is compared without case. */
+const COMPARE: Record<string, (left: number, right: number) => boolean> = {
+  ">": (left, right) => left > right,
+  ">=": (left, right) => left >= right,
+  "<": (left, right) => left < right,
+  "<=": (left, right) => left <= right,
+};
+
 function compileSearch<Item>(query: string, fields: SearchFields<Item>): Predicate<Item> {
-  const tokens = tokenize(query);
-  let at = 0;
-  const parseOr = (): Predicate<Item> => {
-    let left = parseAnd();
-    while (tokens[at]?.kind === "OR") {
-      at += 1;
-      const one = left;
-      const other = parseAnd();
+  const tokens: (string | Predicate<Item>)[] = [];
+  for (PIECE.lastIndex = 0; PIECE.lastIndex < query.trimEnd().length;) {
+    const from = PIECE.lastIndex;
+    const match = PIECE.exec(query);
+    if (match === null) throw new Error(`Cannot read the search from: ${query.slice(from)}`);
+    const [, word, field = "", operator, ...values] = match;
+    tokens.push(word ?? termOf(field, operator, values.find((value) => value !== undefined) ?? "", fields));
+  }
+  const any = (): Predicate<Item> => {
+    let left = all();
+    while (tokens[0] === "OR") {
+      tokens.shift();
+      const [one, other] = [left, all()];
       left = (item) => one(item) || other(item);
     }
     return left;
   };
-  const parseAnd = (): Predicate<Item> => {
-    let left = parseNot();
-    for (
-      let token = tokens[at];
-      token !== undefined && token.kind !== "OR" && token.kind !== ")";
-      token = tokens[at]
-    ) {
-      if (token.kind === "AND") at += 1;
-      const one = left;
-      const other = parseNot();
+  const all = (): Predicate<Item> => {
+    let left = part();
+    while (tokens.length > 0 && tokens[0] !== "OR" && tokens[0] !== ")") {
+      if (tokens[0] === "AND") tokens.shift();
+      const [one, other] = [left, part()];
       left = (item) => one(item) && other(item);
     }
     return left;
   };
-  const parseNot = (): Predicate<Item> => {
-    const token = tokens[at];
-    at += 1;
-    if (token?.kind === "NOT") {
-      const inner = parseNot();
+  const part = (): Predicate<Item> => {
+    const token = tokens.shift();
+    if (typeof token === "function") return token;
+    if (token === "NOT" || token === "-") {
+      const inner = part();
       return (item) => !inner(item);
     }
-    if (token?.kind === "(") {
-      const inner = parseOr();
-      if (tokens[at]?.kind !== ")") throw new SearchError(`Missing ) in ${query}`);
-      at += 1;
-      return inner;
-    }
-    if (token?.kind !== "term") throw new SearchError(`Unexpected end or operator in ${query}`);
-    return termOf(token, fields);
+    if (token !== "(") throw new Error(`Unexpected end or operator in ${query}`);
+    const inner = any();
+    if (tokens.shift() !== ")") throw new Error(`Missing ) in ${query}`);
+    return inner;
   };
   if (tokens.length === 0) return () => true;
-  const predicate = parseOr();
-  if (at < tokens.length) throw new SearchError(`Unexpected ) in ${query}`);
+  const predicate = any();
+  if (tokens.length > 0) throw new Error(`Unexpected ) in ${query}`);
   return predicate;
 }
 
-class SearchError extends Error {}
-
-const PIECE =
-  /\s+|\(|\)|-(?=[a-z_(])|(?:AND|OR|NOT)(?=[\s()])|([a-z_]+):(>=|<=|>|<)?(?:'([^']*)'|"([^"]*)"|([^\s()]+))/y;
-
-function tokenize(query: string): Token[] {
-  const tokens: Token[] = [];
-  PIECE.lastIndex = 0;
-  while (PIECE.lastIndex < query.length) {
-    const from = PIECE.lastIndex;
-    const match = PIECE.exec(query);
-    if (match === null) throw new SearchError(`Cannot read the search from: ${query.slice(from)}`);
-    const [text, field, operator] = match;
-    if (text.trim() === "") continue;
-    if (field !== undefined) {
-      tokens.push({
-        kind: "term",
-        field,
-        operator: operator ?? "=",
-        value: match[3] ?? match[4] ?? match[5] ?? "",
-      });
-    } else if (text === "-") {
-      tokens.push({ kind: "NOT" });
-    } else {
-      tokens.push({ kind: text as "(" | ")" | "AND" | "OR" | "NOT" });
-    }
-  }
-  return tokens;
-}
-
-function termOf<Item>(token: Extract<Token, { kind: "term" }>, fields: SearchFields<Item>): Predicate<Item> {
-  const read = Object.hasOwn(fields, token.field) ? fields[token.field] : undefined;
-  if (read === undefined) throw new SearchError(`The search field ${token.field} is not known here`);
-  const number = numberOf(token.value);
-  const text = token.value.toLowerCase();
+/** Numbers stand for times in seconds and for ids; text is compared without case. */
+function termOf<Item>(
+  field: string,
+  operator: string | undefined,
+  given: string,
+  fields: SearchFields<Item>,
+): Predicate<Item> {
+  const read = Object.hasOwn(fields, field) ? fields[field] : undefined;
+  if (read === undefined) throw new Error(`The search field ${field} is not known here`);
+  const number = /^\d+$/.test(given) ? Number(given) : Date.parse(given) / 1000;
   return (item) => {
     const value = read(item);
-    if (typeof value !== "number") return token.operator === "=" && String(value).toLowerCase() === text;
-    if (Number.isNaN(number))
-      throw new SearchError(`${token.field} needs a number or a time, not ${token.value}`);
-    return compare(value, token.operator, number);
+    if (typeof value !== "number")
+      return operator === undefined && String(value).toLowerCase() === given.toLowerCase();
+    if (Number.isNaN(number)) throw new Error(`${field} needs a number or a time, not ${given}`);
+    return operator === undefined ? value === number : (COMPARE[operator]?.(value, number) ?? false);
   };
-}
-
-function compare(value: number, operator: string, other: number): boolean {
-  switch (operator) {
-    case ">":
-      return value > other;
-    case ">=":
-      return value >= other;
-    case "<":
-      return value < other;
-    case "<=":
-      return value <= other;
-    default:
-      return value === other;
-  }
-}
-
-/** A plain number, or a date or time as seconds since 1970. */
-function numberOf(value: string): number {
-  return /^\d+$/.test(value) ? Number(value) : Date.parse(value) / 1000;
 }

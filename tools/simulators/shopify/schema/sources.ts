@@ -10,6 +10,8 @@ export interface RequestContext {
   bulk: BulkOperations;
   subscriptions: Subscriptions;
   scopes: readonly string[];
+  /** Of a bulk operation: connections are read whole. */
+  isWhole?: boolean;
 }
 
 export type Resolver = (source: never, args: never, context: RequestContext) => unknown;
@@ -31,12 +33,20 @@ export function typeFields<Item>(fields: FieldsOf<Item>): FieldsOf<Item> {
   return fields;
 }
 
-export function isoTime(seconds: number): string {
-  return `${new Date(seconds * 1000).toISOString().slice(0, 19)}Z`;
+/** Fields that are members of a part of their source, under the same names. */
+export function members<Part extends string, Name extends string>(part: Part, ...names: Name[]) {
+  const read = (name: Name) => (source: Record<Part, Record<Name, unknown>>) => source[part][name];
+  return Object.fromEntries(names.map((name) => [name, read(name)])) as Record<Name, ReturnType<typeof read>>;
 }
 
-export function isoTimeOrNull(seconds: number): string | null {
-  return seconds === 0 ? null : isoTime(seconds);
+/** The same of times: seconds, 0 = never. */
+export function times<Part extends string, Name extends string>(part: Part, ...names: Name[]) {
+  const read = (name: Name) => (source: Record<Part, Record<Name, number>>) => isoTime(source[part][name]);
+  return Object.fromEntries(names.map((name) => [name, read(name)])) as Record<Name, ReturnType<typeof read>>;
+}
+
+export function isoTime(seconds: number): string | null {
+  return seconds === 0 ? null : `${new Date(seconds * 1000).toISOString().slice(0, 19)}Z`;
 }
 
 export interface MoneySource extends Source {
