@@ -1,14 +1,11 @@
-import type { Database } from "./database.ts";
+import type { Database, Queryable } from "./database.ts";
 import { findAccountWorkspace, listAccountShops, listDirectory } from "./queries/data-source.ts";
-import type { AccountRow } from "./queries/data-source.ts";
+import type { AccountRow, ShopAddressRow } from "./queries/data-source.ts";
 
 /**
- * A shop, and the database that has its rows. Today it is the directory's own, one PostgreSQL or one Citus; who asks for
- * shops here would work with a database for each group of shops, too (docs/decisions/0040-directory-and-queue.md).
+ * A workspace of an account, and the database that has its rows. Today it is the directory's own, one PostgreSQL or one Citus;
+ * who asks here would work with a database for each group of shops, too (docs/decisions/0040-directory-and-queue.md).
  */
-export type ShopPlace = { shopKey: number; shopDomain: string; database: Database };
-
-/** A workspace of an account, and where its rows are. */
 export type AccountWorkspace = AccountRow & { database: Database };
 
 const SHOPS_PER_PAGE = 500;
@@ -37,13 +34,11 @@ function standingOf({ sealed_credentials: sealed, settings }: AccountRow): numbe
 }
 
 /** Every shop, page by page: none of their nodes is asked. */
-export async function* listShops(directory: Database): AsyncGenerator<ShopPlace> {
+export async function* listShops(directory: Queryable): AsyncGenerator<ShopAddressRow> {
   let after = 0;
   for (;;) {
     const page = await listDirectory(directory, after, SHOPS_PER_PAGE);
-    for (const { shop_key: shopKey, shop_domain: shopDomain } of page) {
-      yield { shopKey, shopDomain, database: directory };
-    }
+    yield* page;
     const last = page.at(-1);
     if (last === undefined) return;
     after = last.shop_key;

@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { within } from "../lib/within.ts";
+import { SHOP_SCHEMA } from "./database.ts";
 import type { Connection, Queryable, Statement } from "./database.ts";
+import { listShops } from "./directory.ts";
 import { distributeAll, isDistributed } from "./distribute.ts";
 import { listMigrations, readMigration } from "./migration-files.ts";
 import type { Migration } from "./migration-files.ts";
@@ -19,15 +21,16 @@ const CREATE_MIGRATIONS_TABLE = `create table if not exists ${MIGRATIONS_TABLE}
 export const MIGRATION_LOCK = 7_241_865_325_823_964n;
 
 /**
- * A migration waits so long for a table's lock, during which requests wait behind it, and then begins again: a request waits
- * for longer than that before it is refused.
+ * A migration waits so long for a table's lock, during which requests wait behind it, and then begins again. That is less
+ * than the second after which whoever waits looks for a deadlock: it gives up before it could make a request fail.
  */
-const LOCK_TIMEOUT_MS = 1500;
+const LOCK_TIMEOUT_MS = 700;
 const BETWEEN_TRIES_MS = 500;
 const MOST_TRIES = 300;
 /** For another process's migrations. */
 const MIGRATION_WAIT_MS = 10 * 60_000;
-const LOCK_NOT_AVAILABLE = "55P03";
+/** A lock that was not free in time, and a deadlock. */
+const LOCK_PROBLEMS: ReadonlySet<string | undefined> = new Set(["55P03", "40P01"]);
 
 type MigrateOptions = {
   url: string;
@@ -54,7 +57,7 @@ export async function migrate(options: MigrateOptions): Promise<void> {
   const log = options.log ?? (() => {});
   try {
     // The end of the connection releases it.
-    await takeMigrationLock(connection, "pg_advisory_lock", log, options.longestWaitMs);
+    await takeMigrationLock(connection, "pg_try_advisory_lock", log, options.longestWaitMs);
     const applied = await readApplied(connection);
     const level = await schemaLevel(applied, folder);
     if (level === "newer" || level === "older") throw new Error(UNUSABLE[level]);
@@ -64,8 +67,7 @@ export async function migrate(options: MigrateOptions): Promise<void> {
       await runPending(connection, folder, log);
     }
     // A newer version has given the rights that belong to its tables.
-    if (level !== "ahead")
-      await runInTurns(connection, () => secure(connection), { name: "What gives rights and views", log });
+    if (level !== "ahead") await secure(connection, log);
   } finally {
     await client.end();
   }
@@ -86,35 +88,45 @@ export async function makeSchema(connection: Connection, names: readonly string[
     throw new UnknownMigrations("these are not the first migrations of this version");
   }
   await connection.client.query(CREATE_MIGRATIONS_TABLE);
-  for (const name of names) await runMigration(connection, await readMigration(MIGRATIONS_FOLDER, name));
+  for (const name of names) {
+    const { statements, ...migration } = await readMigration(MIGRATIONS_FOLDER, name);
+    // Nobody else uses this database yet, which has no rows to change either.
+    const here = statements
+      .filter((text) => !(migration.isOutside && FOR_EACH_SHOP.test(text)))
+      .map((text) => text.replace(CONCURRENT_INDEX, "$<create> $<name>"));
+    await runMigration(connection, { ...migration, statements: here });
+  }
 }
 
 /** Keeps migrations waiting until the end of the transaction. */
 export async function holdOffMigrations(connection: Connection): Promise<void> {
-  await takeMigrationLock(connection, "pg_advisory_xact_lock", () => {});
+  await takeMigrationLock(connection, "pg_try_advisory_xact_lock", () => {});
 }
 
-/** Waits for a migration that runs, but not for a session that holds its lock and never ends. */
+/**
+ * Waits for a migration that runs, but not for a session that holds its lock and never ends. It asks again and again: an index
+ * that is built concurrently would wait for a statement that waits.
+ */
 async function takeMigrationLock(
   { client }: Connection,
-  take: "pg_advisory_lock" | "pg_advisory_xact_lock",
+  take: "pg_try_advisory_lock" | "pg_try_advisory_xact_lock",
   log: (line: string) => void,
   longestWaitMs = MIGRATION_WAIT_MS,
 ): Promise<void> {
-  const { rows } = await client.query<{ isTaken: boolean }>(
-    `select ${take.replace("pg_", "pg_try_")}($1) as "isTaken"`,
-    [MIGRATION_LOCK],
+  const giveUpAt = Date.now() + longestWaitMs;
+  for (let isFirst = true; ; isFirst = false) {
+    const { rows } = await client.query<{ isTaken: boolean }>(`select ${take}($1) as "isTaken"`, [
+      MIGRATION_LOCK,
+    ]);
+    if (rows[0]?.isTaken === true) return;
+    if (isFirst) log("Another process migrates this database: waiting for it.");
+    if (Date.now() >= giveUpAt) break;
+    await sleep(Math.min(BETWEEN_TRIES_MS, longestWaitMs));
+  }
+  throw new Error(
+    `Another session has held the lock of migrations for ${longestWaitMs / 60_000} minutes: wait for its migration, or end ` +
+      "it (pg_locks names it: locktype = 'advisory'), and try again.",
   );
-  if (rows[0]?.isTaken === true) return;
-  log("Another process migrates this database: waiting for it.");
-  const waiting = `set lock_timeout = ${longestWaitMs}; select ${take}(${MIGRATION_LOCK}); reset lock_timeout`;
-  await client.query(waiting).catch((error: pg.DatabaseError) => {
-    if (error.code !== LOCK_NOT_AVAILABLE) throw error;
-    throw new Error(
-      `Another session has held the lock of migrations for ${longestWaitMs / 60_000} minutes: wait for its migration, or end ` +
-        "it (pg_locks names it: locktype = 'advisory'), and try again.",
-    );
-  });
 }
 
 /** Runs `work` while no migration runs; returns false, without running it, when one does. */
@@ -198,26 +210,44 @@ async function runPending(connection: Connection, folder: URL, log: (line: strin
   for (const name of await listMigrations(folder)) {
     if (applied.some((migration) => migration.name === name)) continue;
     const migration = await readMigration(folder, name);
-    await runInTurns(connection, () => runMigration(connection, migration), { name, log });
+    const run = migration.isOutside ? runOutside : runMigration;
+    await runInTurns(connection, (own) => run(own, migration), {
+      name,
+      log,
+      isOutside: migration.isOutside,
+    });
   }
 }
 
-/** Runs what changes tables or views in one transaction, again from its beginning while others use them. */
+type Turns = { name: string; log: (line: string) => void; isOutside?: boolean };
+
+/** Runs what changes tables or views, by default in one transaction, again from its beginning while others use them. */
 async function runInTurns(
   connection: Connection,
-  work: () => Promise<void>,
-  { name, log }: { name: string; log: (line: string) => void },
+  work: (connection: Connection) => Promise<void>,
+  { name, log, isOutside = false }: Turns,
 ): Promise<void> {
-  for (let tries = 1; !(await tryToRun(connection, work, tries === MOST_TRIES)); tries += 1) {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      await (isOutside ? work(connection) : inTransaction(connection, work));
+      return;
+    } catch (error) {
+      if (tries === MOST_TRIES || !LOCK_PROBLEMS.has((error as pg.DatabaseError).code)) throw error;
+    }
     if (tries === 1) log(`${name} waits until no statement uses the tables that it changes.`);
     await sleep(BETWEEN_TRIES_MS);
   }
 }
 
-async function inTransaction(client: pg.Client | pg.PoolClient, work: () => Promise<void>): Promise<void> {
+async function inTransaction(
+  connection: Connection,
+  work: (connection: Connection) => Promise<void>,
+): Promise<void> {
+  const { client } = connection;
   await client.query("begin");
   try {
-    await work();
+    await client.query(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`);
+    await work(connection);
     await client.query("commit");
   } catch (error) {
     await client.query("rollback").catch(() => {});
@@ -225,40 +255,68 @@ async function inTransaction(client: pg.Client | pg.PoolClient, work: () => Prom
   }
 }
 
-/** false = it could not lock a table soon enough, and has changed nothing. */
-async function tryToRun(
-  connection: Connection,
-  work: () => Promise<void>,
-  isLast: boolean,
-): Promise<boolean> {
-  try {
-    await inTransaction(connection.client, work);
-    return true;
-  } catch (error) {
-    if (isLast || (error as pg.DatabaseError).code !== LOCK_NOT_AVAILABLE) throw error;
-    return false;
-  }
-}
-
 const TAKES_FROM_VIEWS = /\bdrop (?:column|table)\b|\brename\b|\balter column \w+ (?:set data )?type\b/iu;
+const ALTERED_TABLE = /^alter table (?:only )?(?<table>\w+)/iu;
+const CONCURRENT_INDEX = /^(?<create>create (?:unique )?index) concurrently (?<name>\w+)/iu;
+/** Of a migration outside of transactions: its one value is the shop's key. */
+const FOR_EACH_SHOP = /\$1\b/u;
 
 /** Statement by statement: Citus refuses several changes of distributed tables in one message. */
 async function runMigration(connection: Connection, migration: Migration): Promise<void> {
   const { client } = connection;
-  const { name, worksWith, statements } = migration;
+  const { statements } = migration;
   const isSpread = await isDistributed(connection);
   if (isSpread) await changeEveryNode(connection);
-  await client.query(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`);
+  else await lockAltered(connection, statements);
   // Views keep what they show from being removed or renamed.
   const replacesViews =
     statements.some((text) => TAKES_FROM_VIEWS.test(text)) && (await hasShopViews(connection));
   if (replacesViews) await dropShopViews(connection);
   for (const statement of statements) await client.query(statement);
   if (replacesViews) await applyShopViews(connection);
-  await client.query(`insert into ${MIGRATIONS_TABLE} (name, run_on) values ($1, now())`, [name]);
-  if (worksWith !== null) await keepWorksWith(connection, name, worksWith);
+  await keepMigration(connection, migration);
   if (isSpread) await distributeAll(connection);
   await applyRoles(connection);
+}
+
+/**
+ * Locks the tables that a migration alters before it alters the first, so that it waits for nothing while others wait for it.
+ * A view comes before its table, as for whoever reads through it.
+ */
+async function lockAltered({ client }: Connection, statements: readonly string[]): Promise<void> {
+  const altered = statements.flatMap((text) => ALTERED_TABLE.exec(text)?.groups?.["table"] ?? []);
+  const { rows } = await client.query<{ name: string }>(
+    `select c.oid::regclass::text as name from unnest($1::text[]) with ordinality a (name, place)
+       join pg_class c on c.relname = a.name and c.relnamespace in ('public'::regnamespace, to_regnamespace('${SHOP_SCHEMA}'))
+      where c.relkind in ('r', 'v') group by c.oid, c.relkind order by c.relkind desc, min(a.place)`,
+    [altered],
+  );
+  if (rows.length > 0)
+    await client.query(`lock table ${rows.map(({ name }) => name).join(", ")} in access exclusive mode`);
+}
+
+/**
+ * Each statement for itself, so that none keeps others from a table for long: index builds, and backfills shop by shop. One
+ * that was cut off is run again from its beginning; an index that it left unfinished is built anew.
+ */
+async function runOutside(connection: Connection, migration: Migration): Promise<void> {
+  const { client } = connection;
+  for (const statement of migration.statements) {
+    const index = CONCURRENT_INDEX.exec(statement)?.groups?.["name"];
+    if (index !== undefined) await client.query(`drop index concurrently if exists ${index}`);
+    if (FOR_EACH_SHOP.test(statement)) {
+      for await (const { shop_key: shopKey } of listShops(connection))
+        await client.query(statement, [shopKey]);
+    } else {
+      await client.query(statement);
+    }
+  }
+  await inTransaction(connection, () => keepMigration(connection, migration));
+}
+
+async function keepMigration(connection: Connection, { name, worksWith }: Migration): Promise<void> {
+  await connection.client.query(`insert into ${MIGRATIONS_TABLE} (name, run_on) values ($1, now())`, [name]);
+  if (worksWith !== null) await keepWorksWith(connection, name, worksWith);
 }
 
 async function changeEveryNode(connection: Connection): Promise<void> {
@@ -266,12 +324,27 @@ async function changeEveryNode(connection: Connection): Promise<void> {
   await connection.client.query("set local citus.propagate_set_commands = 'local'");
 }
 
-/** Gives roles that were made since the last migration their rights, too, and every table of a shop its view. */
-async function secure(connection: Connection): Promise<void> {
-  if (await isDistributed(connection)) await changeEveryNode(connection);
-  await connection.client.query(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`);
-  await applyRoles(connection);
-  await applyShopViews(connection);
+/**
+ * Gives roles that were made since the last migration their rights, too, and every table of a shop its view: each in a
+ * transaction of its own, which waits for one lock and holds no other.
+ */
+async function secure(connection: Connection, log: (line: string) => void): Promise<void> {
+  const isSpread = await isDistributed(connection);
+  const change = async (work: (own: Connection) => Promise<void>): Promise<void> =>
+    runInTurns(
+      connection,
+      async (own) => {
+        if (isSpread) await changeEveryNode(own);
+        await work(own);
+      },
+      { name: "What gives rights and views", log },
+    );
+  await change(applyRoles);
+  for (const view of await planShopViews(connection)) {
+    await change(async ({ client }) => {
+      for (const statement of view) await client.query(statement);
+    });
+  }
 }
 
 function connectionOf(client: pg.Client): Connection {

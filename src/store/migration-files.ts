@@ -5,11 +5,14 @@ export type Migration = {
   name: string;
   /** The last migration that a version must know at least to work with the schema of this one; null = this one. */
   worksWith: string | null;
+  /** Its statements run one by one, each committed for itself. */
+  isOutside: boolean;
   statements: string[];
 };
 
 const EXTENSION = ".sql";
 const WORKS_WITH = /^-- Works with (\w+)\.$/mu;
+const OUTSIDE = /^-- Outside of transactions\.$/mu;
 /** A comment, a quoted text or name, the end of a statement, or what is between. */
 const TOKEN =
   // oxlint-disable-next-line house/linear-patterns -- sees migrations of this project alone
@@ -28,7 +31,7 @@ export async function listMigrations(folder: URL): Promise<string[]> {
 export async function readMigration(folder: URL, name: string): Promise<Migration> {
   const text = await readFile(new URL(`${name}${EXTENSION}`, folder), "utf8");
   const worksWith = WORKS_WITH.exec(text)?.[1] ?? null;
-  return { name, worksWith, statements: splitStatements(text) };
+  return { name, worksWith, isOutside: OUTSIDE.test(text), statements: splitStatements(text) };
 }
 
 /**

@@ -7,15 +7,16 @@ import { TABLE_RIGHTS, TABLES_WITH_RIGHTS } from "./role-rights.ts";
 /**
  * The statements that give every table with a shop_key a view of the same name, of the rows of the one shop that the
  * transaction names; none when all have theirs (docs/decisions/0047-row-level-security.md). Without a shop a view fails.
+ * Those of one view stand together and belong in one transaction: without its view a name would lead to the table.
  */
-export async function planShopViews(database: Queryable): Promise<string[]> {
-  const statements = (await listShopViews(database)).flatMap(planView);
-  return statements.length === 0 ? [] : [...OPEN_SCHEMA, ...statements];
+export async function planShopViews(database: Queryable): Promise<string[][]> {
+  const views = (await listShopViews(database)).map(planView).filter((statements) => statements.length > 0);
+  return views.length === 0 ? [] : [OPEN_SCHEMA, ...views];
 }
 
 /** Makes these views, in the connection's transaction. */
 export async function applyShopViews(connection: Connection): Promise<void> {
-  for (const statement of await planShopViews(connection)) await connection.client.query(statement);
+  for (const statement of (await planShopViews(connection)).flat()) await connection.client.query(statement);
 }
 
 /**
@@ -62,11 +63,11 @@ function planView({ name, table_columns: all, view_columns: shown }: ShopViewRow
   if (columns !== null && columns.join() === shown?.join()) return [];
   const drop = shown === null ? [] : [`drop view ${view}`];
   if (columns === null) return drop;
-  return [
-    ...drop,
-    // No barrier: then no index of a text search could be used (decision 0047).
-    `create view ${view} with (security_invoker = true) as select ${columns.join(", ")} from public.${name}` +
-      ` where shop_key = current_setting('${SHOP_SETTING}')::bigint`,
-    `grant select on ${view} to public`,
-  ];
+  // No barrier: then no index of a text search could be used (decision 0047).
+  const create =
+    `create or replace view ${view} with (security_invoker = true) as select ${columns.join(", ")} from public.${name}` +
+    ` where shop_key = current_setting('${SHOP_SETTING}')::bigint`;
+  // New columns at the end replace it as it is, with its rights, and whoever reads through it need not end first.
+  if (shown?.every((column, place) => column === columns[place]) === true) return [create];
+  return [...drop, create, `grant select on ${view} to public`];
 }

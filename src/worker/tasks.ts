@@ -1,7 +1,7 @@
 import { evaluateAlerts } from "../alerts/evaluate-alerts.ts";
 import type { Database } from "../store/database.ts";
 import { listShops } from "../store/directory.ts";
-import type { ShopPlace } from "../store/directory.ts";
+import type { ShopAddressRow } from "../store/queries/data-source.ts";
 import { findErasure } from "../store/queries/workspace-erase.ts";
 import { queueTask } from "../store/queries/run-queue.ts";
 import { finishTask, takeDueTask } from "../store/queries/schedule.ts";
@@ -57,7 +57,7 @@ export async function runTask(environment: TaskEnvironment, task: TaskName): Pro
 async function forEachShop(
   environment: TaskEnvironment,
   task: TaskName,
-  act: (environment: TaskEnvironment, place: ShopPlace) => Promise<void>,
+  act: (environment: TaskEnvironment, place: ShopAddressRow) => Promise<void>,
 ): Promise<void> {
   let failed = 0;
   let first: { shop: string; err: unknown } | null = null;
@@ -66,7 +66,7 @@ async function forEachShop(
       await act(environment, place);
     } catch (error) {
       failed += 1;
-      first ??= { shop: place.shopDomain, err: error };
+      first ??= { shop: place.shop_domain, err: error };
     }
   }
   if (first === null) return;
@@ -76,7 +76,10 @@ async function forEachShop(
   );
 }
 
-async function evaluate({ now }: TaskEnvironment, { database, shopKey }: ShopPlace): Promise<void> {
+async function evaluate(
+  { database, now }: TaskEnvironment,
+  { shop_key: shopKey }: ShopAddressRow,
+): Promise<void> {
   if ((await findErasure(database, shopKey)) !== null) return;
   await evaluateAlerts({ database, shopKey, now: now() });
 }

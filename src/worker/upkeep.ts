@@ -1,6 +1,6 @@
 import { writeTokenNotices } from "../alerts/token-notices.ts";
 import type { Database } from "../store/database.ts";
-import type { ShopPlace } from "../store/directory.ts";
+import type { ShopAddressRow } from "../store/queries/data-source.ts";
 import { listEndpoints } from "../store/queries/alert-endpoint.ts";
 import { insertInstallationEvent } from "../store/queries/audit.ts";
 import { listShopConnections, registerConnection } from "../store/queries/data-source.ts";
@@ -20,8 +20,8 @@ const KEEP_UPLOADS_MS = 30 * DAY_MS;
 
 /** Deletes what is old of one shop, tells its members what they should know, and erases it when its time has come. */
 export async function keepShopInOrder(
-  { now, log, retention }: TaskEnvironment,
-  { database, shopKey, shopDomain: shop }: ShopPlace,
+  { database, now, log, retention }: TaskEnvironment,
+  { shop_key: shopKey, shop_domain: shop }: ShopAddressRow,
 ): Promise<void> {
   const eraseAfter = await findErasure(database, shopKey);
   if (eraseAfter !== null && eraseAfter <= now()) {

@@ -10,12 +10,14 @@ import type { BenchContext } from "./context.ts";
 import { measureImport } from "./import.ts";
 import { measureQuestions } from "./questions.ts";
 import { measureRebuild } from "./rebuild.ts";
+import { measureScale } from "./scale.ts";
 import { measureCluster } from "./cluster.ts";
 import { measureFairness } from "./fairness.ts";
 import { measureThroughput } from "./throughput.ts";
 import type { BenchRow } from "./measure.ts";
 
-type Measure = (context: BenchContext) => Promise<BenchRow[]>;
+type Settings = { named: string[]; whaleLines: number; workspaces: number[] };
+type Measure = (context: BenchContext, settings: Settings) => Promise<BenchRow[]>;
 
 /** Rows of one group share a database; other groups get one that holds nothing else. */
 const GROUPS: readonly Readonly<Record<string, Measure>>[] = [
@@ -24,16 +26,19 @@ const GROUPS: readonly Readonly<Record<string, Measure>>[] = [
   { questions: measureQuestions, rebuild: measureRebuild },
   { import: measureImport },
   { cluster: measureCluster },
+  { scale: (context, { workspaces }) => measureScale(context, workspaces) },
 ];
 
 const NAMES = GROUPS.flatMap((group) => Object.keys(group));
-/** Only when it is named. */
-const NAMED_ONLY = "cluster";
+/** Only when they are named. */
+const NAMED_ONLY = ["cluster", "scale"];
 const WHALE_LINES = 1_500_000;
-const USAGE = `npm run bench -- [row…] [--whale-lines <number>]
+const WORKSPACES = "1000,10000";
+const USAGE = `npm run bench -- [row…] [--whale-lines <number>] [--workspaces <numbers>]
 
-  Rows: ${NAMES.join(", ")}; without a name all but ${NAMED_ONLY}, about 20 minutes.
+  Rows: ${NAMES.join(", ")}; without a name all but ${NAMED_ONLY.join(" and ")}, about 20 minutes.
   --whale-lines  order lines of the large store, at least 100000 (default ${WHALE_LINES})
+  --workspaces   of scale, in rising order (default ${WORKSPACES}; 100000 needs 40 GB of disk)
   cluster needs BENCH_CITUS_URL, the coordinator of a Citus on this machine; BENCH_SERVER_URL is compared instead of the embedded server
 `;
 
@@ -50,7 +55,8 @@ async function main(args: string[]): Promise<number> {
     return 2;
   }
   const { named, whaleLines } = settings;
-  const isChosen = (name: string): boolean => (named.length > 0 ? named.includes(name) : name !== NAMED_ONLY);
+  const isChosen = (name: string): boolean =>
+    named.length > 0 ? named.includes(name) : !NAMED_ONLY.includes(name);
   const started = performance.now();
   const tell = (line: string): void => {
     const seconds = Math.round((performance.now() - started) / 1000);
@@ -67,7 +73,7 @@ async function main(args: string[]): Promise<number> {
       for (const [name, measure] of chosen) {
         try {
           tell(`Measuring ${name}.`);
-          rows.push(...(await measure(context)));
+          rows.push(...(await measure(context, settings)));
         } catch (error) {
           failures += 1;
           tell(`${name} failed: ${inspect(error)}`);
@@ -79,16 +85,20 @@ async function main(args: string[]): Promise<number> {
 }
 
 /** null = not understood. */
-function readSettings(args: string[]): { named: string[]; whaleLines: number } | null {
+function readSettings(args: string[]): Settings | null {
   try {
     const { values, positionals: named } = parseArgs({
       args,
       allowPositionals: true,
-      options: { "whale-lines": { type: "string", default: String(WHALE_LINES) } },
+      options: {
+        "whale-lines": { type: "string", default: String(WHALE_LINES) },
+        workspaces: { type: "string", default: WORKSPACES },
+      },
     });
     const whaleLines = Number(values["whale-lines"]);
-    const isKnown = named.every((name) => NAMES.includes(name));
-    return isKnown && whaleLines >= 100_000 ? { named, whaleLines } : null;
+    const workspaces = values.workspaces.split(",").map(Number);
+    const isKnown = named.every((name) => NAMES.includes(name)) && workspaces.every((count) => count >= 100);
+    return isKnown && whaleLines >= 100_000 ? { named, whaleLines, workspaces } : null;
   } catch {
     return null;
   }

@@ -247,7 +247,7 @@ export const findAccountWorkspace = queryRow<AccountRow, [shopKey: number, sourc
 );
 
 /** A shop of the directory. */
-type ShopAddressRow = { shop_key: number; shop_domain: string };
+export type ShopAddressRow = { shop_key: number; shop_domain: string };
 
 /** A page of all shops, in the order of their keys. The directory's unique index. */
 export const listDirectory = query<ShopAddressRow, [after: number, most: number]>(
