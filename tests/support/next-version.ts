@@ -5,7 +5,7 @@ import type { TestContext } from "node:test";
 import { pathToFileURL } from "node:url";
 
 const PROJECT = dirname(dirname(import.meta.dirname));
-const CODE = ["package.json", "src", "docs", "tests/support/server-entry.ts"];
+const CODE = ["package.json", "METRICS.md", "CHANGELOG.md", "src", "docs", "tests/support/server-entry.ts"];
 
 /** A version after this one: its code, and more migrations. */
 export type NextVersion = {
