@@ -202,7 +202,7 @@ const NOT_SHOWN: readonly (readonly [path: RegExp, why: string])[] = [
   [/^timing_buckets\/[3-5]\/\w+$/u, "days beyond the window of 30 days are left out"],
   [/^sale_events?(?:_unknown|\/slug|\/scope|\/\d+\/\w+)$/u, "on the page of sale events, or in the address"],
   [
-    /^breakdown\/(?:breakdown_by|rows\/\d+\/(?:key|label|selector\/\w+|selector))$/u,
+    /^breakdown\/(?:breakdown_by|rows\/\d+\/(?:key|label|selector\/\w+|selector|top_reason\/reason))$/u,
     "names, in words and in links",
   ],
   [/^outcomes\/rows\/\d+\/outcome$|^bridge\/steps\/\d+\/step$/u, "names, in words"],

@@ -39,6 +39,8 @@ async function rateRanking(rows: readonly Row[], rates: Rates): Promise<{ skus: 
     const loaded = await loadReturnRates(control.database, workspace, {
       selection,
       months: { startMonth: MONTH, endMonth: MONTH },
+      usualMonths: [],
+      labelCostsIncluded: false,
       windowDays: 30,
       minSoldUnits: threshold,
       filters,
@@ -175,7 +177,7 @@ async function costRanking(rows: readonly Row[], costs: Costs): Promise<{ skus: 
   const workspace = reportWorkspace(await insertRankedShop(control.pool, rows), "2025-06-01T00:00:00Z");
   const answers = [];
   for (const selection of SELECTIONS) {
-    const range = { selection, windowDays: 30, startMonth: MONTH, endMonth: MONTH };
+    const range = { selection, windowDays: 30, startMonth: MONTH, endMonth: MONTH, usualMonths: [] };
     const loaded = await loadReturnCosts(control.database, workspace, { ...range, ...costs });
     answers.push({ skus: loaded.rows.map((row) => row.sku), count: loaded.eligible_count });
   }

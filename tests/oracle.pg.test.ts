@@ -31,7 +31,7 @@ const limits = {
 const REQUESTS_AT_ONCE = 8;
 
 test(
-  "M1 to M15, M19, M23 and M24: for random stores, every selection and every window, the service answers as the naive oracle does, " +
+  "M1 to M15, M19 and M23 to M25: for random stores, every selection and every window, the service answers as the naive oracle does, " +
     "and its answers add up (M7)",
   async (context) => {
     let runs = 0;
@@ -140,19 +140,42 @@ async function checkAnswer(tenant: Tenant, oracle: Oracle, request: OracleReques
 }
 
 type BreakdownRow = Record<string, unknown> & { selector: OracleRequest["params"] | null };
+type SelectedReport = {
+  summary: unknown;
+  comparison: { return_rate_change: number | null } | null;
+  return_reasons: { reason: string; label: string; kind: string; returned_units: number; share: number }[];
+};
 
-/** M14: the report of a row's selector, as it stands in the answer, has the row's figures. */
+/** M14: the report of a row's selector, as it stands in the answer, has the row's figures, its change and its first reason. */
 async function checkSelectors(tenant: Tenant, params: OracleRequest["params"], data: unknown): Promise<void> {
   const { breakdown } = data as { breakdown: { rows: BreakdownRow[] } };
   const names = ["start_month", "end_month", "window", "include_incomplete"];
   const range = Object.fromEntries(names.flatMap((name) => (name in params ? [[name, params[name]]] : [])));
-  for (const { key, label: _label, selector, ...figures } of breakdown.rows) {
+  for (const row of breakdown.rows) {
+    const {
+      key,
+      label: _label,
+      selector,
+      excess_return_cost: _excess,
+      return_rate_change: change,
+      top_reason: top,
+      ...figures
+    } = row;
     if (selector === null) continue;
-    const asked = { ...range, ...selector, reportSection: "costs" } as OracleRequest["params"];
+    const asked = { ...range, ...selector } as OracleRequest["params"];
     const answer = await ask(tenant, { path: "/api/v1/report", params: asked });
     const title = `row ${String(key)} of ${JSON.stringify(params)} by ${JSON.stringify(selector)}`;
     assert.equal(answer.status, 200, title);
-    assertHolds((answer.json().data as unknown as { summary: unknown }).summary, figures, title);
+    const { summary, comparison, return_reasons: reasons } = answer.json().data as unknown as SelectedReport;
+    assertHolds(summary, figures, title);
+    assert.equal(change, comparison?.return_rate_change ?? null, title);
+    const [first, second] = reasons;
+    const isTop = first?.kind === "stated" && first.returned_units !== second?.returned_units;
+    assert.deepEqual(
+      top,
+      isTop ? { reason: first.reason, label: first.label, share: first.share } : null,
+      title,
+    );
   }
 }
 

@@ -79,6 +79,16 @@ export const cohortEcho = {
   vendor: nullableText,
 };
 
+export const excessReturnCost = orNull(
+  Type.Number({
+    minimum: 0,
+    description:
+      "What returns beyond the usual rate cost: (returned_units − sold_units × usual rate) × cost per returned unit, not below " +
+      "0, in the currency of the workspace. The usual rate is that of the 12 complete months before, held to the category's by " +
+      "20 units; null without any.",
+  }),
+);
+
 /** Of leaderboards: whether the workspace ever had the vendor that they are filtered by; null without one. */
 export const vendorKnown = orNull(Type.Boolean());
 /** How much of a range of cohort months an answer counts. */

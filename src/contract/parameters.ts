@@ -168,6 +168,13 @@ export const breakdownParameter = {
       "x-normalized": true,
     }),
   ),
+  breakdownOrder: Type.Optional(
+    Type.Enum(["returns_cost", "excess_return_cost", "returned_units"], {
+      default: "returns_cost",
+      description: "What of a breakdown comes first: its 20 largest rows are listed.",
+      "x-normalized": true,
+    }),
+  ),
 };
 
 export const reportSectionParameter = {

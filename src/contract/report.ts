@@ -5,6 +5,7 @@ import {
   body,
   cohortEcho,
   cohortMonth,
+  excessReturnCost,
   figures,
   groupType,
   monthCoverage,
@@ -264,14 +265,25 @@ const breakdown = closed(
         ...figures,
         return_rate_interval: orNull(closed({ low: rate, high: rate })),
         ...costAmounts,
+        excess_return_cost: excessReturnCost,
+        return_rate_change: orNull(rateChange),
+        top_reason: orNull(
+          closed(
+            { reason: text("As the store has it."), label: Type.String(), share },
+            {
+              description:
+                "The stated reason of most returned units; null without one, and where several tie.",
+            },
+          ),
+        ),
       }),
     ),
   },
   {
     description:
-      "The 20 costliest, by returns_cost, then returned units, then key, and a last row other (selector null) for the " +
+      "The 20 largest by breakdownOrder, then returns_cost, returned units and key, and a last row other (selector null) for the " +
       "rest and for what has no key: together they are the selection. A selector takes the row's lines and no others; " +
-      "null where none does.",
+      "null where none does. The last row has neither excess, change (against the months of comparison) nor reason.",
   },
 );
 

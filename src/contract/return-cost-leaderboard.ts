@@ -3,6 +3,7 @@ import { defineEndpoint } from "./endpoint.ts";
 import {
   body,
   cohortEcho,
+  excessReturnCost,
   figures,
   leaderboardProduct,
   monthCoverage,
@@ -41,6 +42,7 @@ const row = closed(
     ),
     cogs_coverage: Type.Integer({ minimum: 0, maximum: 100 }),
     ...leaderboardProduct,
+    excess_return_cost: excessReturnCost,
   },
   { component: "ReturnCostLeaderboardRow" },
 );

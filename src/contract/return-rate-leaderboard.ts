@@ -2,6 +2,7 @@ import Type from "typebox";
 import { defineEndpoint } from "./endpoint.ts";
 import {
   body,
+  excessReturnCost,
   figures,
   leaderboardProduct,
   monthCoverage,
@@ -15,7 +16,7 @@ import { limitParameter, selectorParameters, usedVariantsParameter, vendorParame
 import { closed, count, orNull } from "./schema.ts";
 
 const row = closed(
-  { sku: Type.String(), ...figures, ...leaderboardProduct },
+  { sku: Type.String(), ...figures, ...leaderboardProduct, excess_return_cost: excessReturnCost },
   { component: "ReturnRateLeaderboardRow" },
 );
 

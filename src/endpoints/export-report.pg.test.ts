@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import papaparse from "papaparse";
 import type { ReportData } from "../contract/report.ts";
+import { guardedText } from "../lib/csv-text.ts";
 import { makeReportStore } from "../../tests/support/random-report-store.ts";
 import { AS_OF, reportInput, startReportService } from "../../tests/support/report-service.ts";
 import type { ReportService } from "../../tests/support/report-service.ts";
@@ -175,10 +176,21 @@ test("an export divided by product has the rows of the section breakdown, figure
   const { rows } = await exported({ breakdownBy: "product" });
   const ofBreakdown = rows.filter((row) => row.section === "breakdown");
   const expected = data.breakdown.rows.flatMap(
-    ({ key, label: _label, selector: _selector, return_rate_interval: interval, ...figures }) =>
-      Object.entries({ ...figures, low: interval?.low, high: interval?.high }).map(
-        ([metric, value]) => `${key} ${metric} ${value ?? ""}`,
-      ),
+    ({
+      key,
+      label: _label,
+      selector: _selector,
+      return_rate_interval: interval,
+      top_reason: top,
+      ...figures
+    }) =>
+      Object.entries({
+        ...figures,
+        low: interval?.low,
+        high: interval?.high,
+        top_reason: top === null ? null : guardedText(top.reason),
+        top_reason_share: top?.share,
+      }).map(([metric, value]) => `${key} ${metric} ${value ?? ""}`),
   );
   assert.deepEqual(
     ofBreakdown.map((row) => `${row.key} ${row.metric} ${row.value}`),

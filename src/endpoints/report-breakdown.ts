@@ -1,9 +1,10 @@
 import type { ReportBreakdown } from "../contract/report.ts";
-import { FIRST_MONTH } from "../lib/month.ts";
+import { FIRST_MONTH, monthsBetween } from "../lib/month.ts";
+import type { MonthRange } from "../metrics/completeness.ts";
 import { designEffect } from "../metrics/design-effect.ts";
 import type { Orders } from "../metrics/design-effect.ts";
 import { currencyExponent, decimalFromMinor } from "../metrics/money.ts";
-import { rate, wilsonInterval } from "../metrics/rate.ts";
+import { rate, signedChange, wilsonInterval } from "../metrics/rate.ts";
 import { returnsCostMinor } from "../metrics/totals.ts";
 import type { Queryable } from "../store/database.ts";
 import { loadBreakdown } from "../store/queries/report-breakdown.ts";
@@ -11,32 +12,38 @@ import type {
   BreakdownAnswer,
   BreakdownBy,
   BreakdownFigures,
+  BreakdownOrder,
   BreakdownRow,
 } from "../store/queries/report-breakdown.ts";
 import type { Selection } from "../store/queries/selection.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { loadOrders } from "./design-effects.ts";
 import { labelCostsIncluded } from "./label-costs.ts";
+import { presentReason } from "./report-reason.ts";
 import { requestSelection } from "./selection.ts";
 
 export type BreakdownRequest = {
   by: BreakdownBy;
+  order: BreakdownOrder;
   selection: Selection;
   /** null = lifetime. */
   windowDays: number | null;
   /** The months that count. */
   countedMonths: readonly number[];
+  /** M5; null = none. */
+  compared: MonthRange | null;
+  usualMonths: readonly number[];
   /** M6: of the selection. */
   orders: Orders;
 };
 
 const ROWS = 20;
 
-/** M7, M11: a selection's figures by vendor, product, SKU or group: the 20 costliest, and one row for the rest. */
+/** M7, M11, M25: a selection's figures by vendor, product, SKU or group: the first 20, and one row for the rest. */
 export async function requestBreakdown(
   database: Queryable,
   workspace: Workspace,
-  { by, selection, windowDays, countedMonths, orders }: BreakdownRequest,
+  { by, order, selection, windowDays, countedMonths, compared, usualMonths, orders }: BreakdownRequest,
 ): Promise<ReportBreakdown> {
   const answer = await loadBreakdown(database, workspace, {
     by,
@@ -44,7 +51,10 @@ export async function requestBreakdown(
     windowDays,
     startMonth: countedMonths[0] ?? FIRST_MONTH + 1,
     endMonth: countedMonths.at(-1) ?? FIRST_MONTH,
+    comparedMonths: compared === null ? [] : monthsBetween(compared.startMonth, compared.endMonth),
+    usualMonths,
     labelCostsIncluded: labelCostsIncluded(workspace),
+    order,
     rows: ROWS,
   });
   const selectors = answer.rows.map((row) => selectorOf(by, row, selection));
@@ -58,6 +68,7 @@ export async function requestBreakdown(
   );
   const effectOf = (own: Orders, { sold_units: soldUnits }: BreakdownFigures): number =>
     designEffect(own, { soldUnits, months: countedMonths });
+  const exponent = currencyExponent(workspace.currencyCode);
   const ownEffect = effectOf(orders, answer.total);
   return {
     breakdown_by: by,
@@ -71,15 +82,36 @@ export async function requestBreakdown(
           workspace,
           selectors[place] === null ? ownEffect : effectOf(rowOrders[place] ?? orders, row),
         ),
+        excess_return_cost: row.excess_minor === null ? null : decimalFromMinor(row.excess_minor, exponent),
+        return_rate_change: signedChange(
+          row.returned_units,
+          row.sold_units,
+          row.compared_returned_units,
+          row.compared_sold_units,
+        ),
+        top_reason: topReason(row),
       })),
       {
         key: "other",
         label: "Everything else",
         selector: null,
         ...presentFigures(restOf(answer), workspace, ownEffect),
+        excess_return_cost: null,
+        return_rate_change: null,
+        top_reason: null,
       },
     ],
   };
+}
+
+/** M8: the stated reason of most units; null without one, and where several share the first place. */
+function topReason({ reasons, returned_units: returnedUnits }: BreakdownRow) {
+  const most = Math.max(...reasons.map((reason) => reason.returned_units));
+  const [top, ...others] = reasons
+    .filter((reason) => reason.returned_units === most)
+    .map((reason) => presentReason(reason.reason));
+  if (top?.kind !== "stated" || others.length > 0) return null;
+  return { reason: top.reason, label: top.label, share: rate(most, returnedUnits) };
 }
 
 /** What the rows leave of the total: further keys, and lines that have none. */

@@ -117,7 +117,10 @@ async function unitsByProduct(
     windowDays: range.windowDays,
     startMonth: counted[0] ?? range.startMonth,
     endMonth: counted.at(-1) ?? range.startMonth - 1,
+    comparedMonths: [],
+    usualMonths: [],
     labelCostsIncluded: false,
+    order: "returns_cost",
     rows: EVERY_ROW,
   });
   const products = new Map(

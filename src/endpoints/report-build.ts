@@ -8,6 +8,7 @@ import type {
   report as contract,
 } from "../contract/report.ts";
 import { monthsBetween, monthOfDate, monthToDate } from "../lib/month.ts";
+import { usualMonths } from "../metrics/completeness.ts";
 import { INDEPENDENT_UNITS } from "../metrics/design-effect.ts";
 import type { Orders } from "../metrics/design-effect.ts";
 import { currencyExponent } from "../metrics/money.ts";
@@ -147,8 +148,11 @@ export async function buildReport(
       : await requestBreakdown(database, workspace, {
           by: breakdownBy,
           selection,
+          order: input.breakdownOrder ?? "returns_cost",
           windowDays: range.windowDays,
           countedMonths: countedMonths(range),
+          compared: before,
+          usualMonths: usualMonths(range.startMonth, range.windowDays, range.asOfDay),
           orders,
         });
   const saleEvent = await requestSaleEvent(database, workspace, input, {

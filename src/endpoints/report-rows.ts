@@ -149,8 +149,15 @@ function* curveRows(curves: ReportCurves, rowsOf: RowsOf): Generator<ReportRow> 
 
 function* breakdownRows({ breakdown_by: by, rows }: ReportBreakdown, rowsOf: RowsOf): Generator<ReportRow> {
   yield* rowsOf({ section: "breakdown" }, { breakdown_by: by });
-  for (const { key, label, selector: _selector, ...figures } of rows) {
-    yield* rowsOf({ section: "breakdown", key, label }, withBounds(figures));
+  for (const { key, label, selector: _selector, top_reason: topReason, ...figures } of rows) {
+    yield* rowsOf(
+      { section: "breakdown", key, label },
+      {
+        ...withBounds(figures),
+        top_reason: topReason?.reason ?? null,
+        top_reason_share: topReason?.share ?? null,
+      },
+    );
   }
 }
 
@@ -203,7 +210,10 @@ const UNITS: readonly [metric: RegExp, unit: string | null][] = [
   [/^months_included$/u, "months"],
   [/_month$|^complete_through$/u, "month"],
   [/^(?:is_complete|label_costs_included|sale_event_unknown)$/u, "boolean"],
-  [/^(?:currency_code|slug|label|baseline|scope|kind|excluded_months|note|breakdown_by)$/u, "text"],
+  [
+    /^(?:currency_code|slug|label|baseline|scope|kind|excluded_months|note|breakdown_by|top_reason)$/u,
+    "text",
+  ],
 ];
 
 /** Null in the table stands for money, whose unit is the currency. */

@@ -1,6 +1,6 @@
 import type { returnCostLeaderboard as contract } from "../contract/return-cost-leaderboard.ts";
 import { FIRST_MONTH } from "../lib/month.ts";
-import { latestCompleteMonth } from "../metrics/completeness.ts";
+import { latestCompleteMonth, usualMonths } from "../metrics/completeness.ts";
 import { currencyExponent, decimalFromMinor, minorFromNumber } from "../metrics/money.ts";
 import { rate } from "../metrics/rate.ts";
 import { cogsCoverage, marginImpactMinor, returnsCostMinor } from "../metrics/totals.ts";
@@ -32,6 +32,7 @@ export async function returnCostLeaderboard(call: EndpointCall<typeof contract>)
     selection,
     ...range,
     endMonth: lastMonth(range),
+    usualMonths: usualMonths(range.startMonth, range.windowDays, range.asOfDay),
     ...rules,
   });
   requireFound(selection, loaded);
@@ -45,6 +46,7 @@ export async function returnCostLeaderboard(call: EndpointCall<typeof contract>)
           sku: row.sku,
           ...presentCosts(totalsOf(row), exponent, rules.labelCostsIncluded),
           ...productOf(row.sku),
+          excess_return_cost: row.excess_minor === null ? null : decimalFromMinor(row.excess_minor, exponent),
         })),
         currency_code: workspace.currencyCode,
         total_eligible_count: loaded.eligible_count,

@@ -1,11 +1,13 @@
 import type { returnRateLeaderboard as contract } from "../contract/return-rate-leaderboard.ts";
-import { leaderboardMonths } from "../metrics/completeness.ts";
+import { leaderboardMonths, usualMonths } from "../metrics/completeness.ts";
 import type { MonthRange } from "../metrics/completeness.ts";
 import { monthToText } from "../lib/month.ts";
+import { currencyExponent, decimalFromMinor } from "../metrics/money.ts";
 import { rate } from "../metrics/rate.ts";
 import { loadReturnRates } from "../store/queries/return-rate-leaderboard.ts";
 import type { Answer } from "../contract/call.ts";
 import type { EndpointCall } from "./call.ts";
+import { labelCostsIncluded } from "./label-costs.ts";
 import { hasFullLeaderboards, leaderboardProducts } from "./leaderboard.ts";
 import { requestSelection, requireFound, selectorEcho } from "./selection.ts";
 
@@ -23,6 +25,9 @@ export async function returnRateLeaderboard(call: EndpointCall<typeof contract>)
   const loaded = await loadReturnRates(database, workspace, {
     selection,
     months,
+    usualMonths:
+      months === null ? [] : usualMonths(months.startMonth, workspace.primaryWindowDays, workspace.asOfDay),
+    labelCostsIncluded: labelCostsIncluded(workspace),
     windowDays: workspace.primaryWindowDays,
     minSoldUnits: workspace.minSoldUnits,
     filters: { minSoldUnits: min_sold_units, minReturnRate: min_return_rate, vendor },
@@ -31,6 +36,7 @@ export async function returnRateLeaderboard(call: EndpointCall<typeof contract>)
   });
   requireFound(selection, loaded);
 
+  const exponent = currencyExponent(workspace.currencyCode);
   const productOf = await leaderboardProducts(database, workspace, loaded.rows);
   return {
     kind: "json",
@@ -42,6 +48,7 @@ export async function returnRateLeaderboard(call: EndpointCall<typeof contract>)
           returned_units: row.returned_units,
           return_rate: rate(row.returned_units, row.sold_units),
           ...productOf(row.sku),
+          excess_return_cost: row.excess_minor === null ? null : decimalFromMinor(row.excess_minor, exponent),
         })),
         total_eligible_count: loaded.eligible_count,
         min_sold_units: Math.max(workspace.minSoldUnits, min_sold_units ?? 0),

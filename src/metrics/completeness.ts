@@ -83,6 +83,14 @@ export function comparedMonths(
   return compared.startMonth < FIRST_MONTH ? null : compared;
 }
 
+/** M25: the twelve complete months right before a range, fewer only before the year 1; none when nothing before is complete. */
+export function usualMonths(startMonth: number, windowDays: number | null, asOfDay: number | null): number[] {
+  const latest = windowDays === null ? startMonth - 1 : latestCompleteMonth(windowDays, asOfDay);
+  if (latest === null) return [];
+  const endMonth = Math.min(latest, startMonth - 1);
+  return monthsBetween(Math.max(FIRST_MONTH, endMonth - 11), endMonth);
+}
+
 /**
  * M12: the cohort months ranked: the latest complete one, or the twelve latest. Null when no source was
  * ever synced. A year starts 11 months before its last month, whether or not data does.

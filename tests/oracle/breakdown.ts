@@ -1,8 +1,10 @@
 import { effectOf } from "./clusters.ts";
+import { comparedMonths } from "./coverage.ts";
+import { excessMinor, usualMonths } from "./excess.ts";
 import { figuresOf } from "./figures.ts";
 import type { Figures } from "./figures.ts";
 import type { LedgerLine } from "./ledger.ts";
-import { amountOf, byCodePoint, rateOf, wilsonOf } from "./numbers.ts";
+import { amountOf, byCodePoint, changeOf, rateOf, wilsonOf } from "./numbers.ts";
 import type { Question } from "./oracle.ts";
 import type { Parameters } from "./store.ts";
 import { countedMonths, selectionOf, windowDaysOf } from "./selection.ts";
@@ -16,18 +18,38 @@ export function breakdownPart(question: Question) {
   const { store, ledger, selected, params } = question;
   const by = String(params["breakdownBy"] ?? "product");
   const months = countedMonths(store, params, String(params["start_month"]), String(params["end_month"]));
-  const lines = ledger.lines.filter((line) => selected.holds(line) && months.includes(line.month));
+  const held = ledger.lines.filter((line) => selected.holds(line));
+  const lines = held.filter((line) => months.includes(line.month));
   const windowDays = windowDaysOf(store, params);
   const keyOf = (line: LedgerLine): string | null => keysOf(question, line)[by] ?? null;
   const costOf = ({ figures }: Group): number => costMinor(question, figures);
+  const order = String(params["breakdownOrder"] ?? "returns_cost");
+  const range = {
+    counted: months,
+    usual: usualMonths(question, String(params["start_month"]), windowDays),
+    windowDays,
+  };
+  const compared = comparedMonths(store, params) ?? [];
   const groups = [...new Set(lines.filter((line) => line.sold > 0).map(keyOf))]
     .filter((key) => key !== null)
     .map((key) => {
       const own = lines.filter((line) => keyOf(line) === key);
-      return { key, lines: own, figures: figuresOf(own, windowDays) };
+      const always = held.filter((line) => keyOf(line) === key);
+      return {
+        key,
+        lines: own,
+        figures: figuresOf(own, windowDays),
+        before: figuresOf(
+          always.filter((line) => compared.includes(line.month)),
+          windowDays,
+        ),
+        excess: excessMinor(question, always, range),
+      };
     })
     .toSorted(
       (left, right) =>
+        (order === "excess_return_cost" ? (right.excess ?? -1) - (left.excess ?? -1) : 0) ||
+        (order === "returned_units" ? right.figures.returned - left.figures.returned : 0) ||
         costOf(right) - costOf(left) ||
         right.figures.returned - left.figures.returned ||
         byCodePoint(left.key, right.key),
@@ -42,14 +64,40 @@ export function breakdownPart(question: Question) {
   return {
     breakdown_by: by,
     rows: [
-      ...groups.map(({ key, figures, lines: own }) => {
+      ...groups.map(({ key, figures, lines: own, before, excess }) => {
         const selector = selectorOf(question, by, key);
         const effect = selector === null ? ownEffect : effectOf(question, own, [selector]);
-        return { key, selector, ...shown(question, figures, effect) };
+        return {
+          key,
+          selector,
+          ...shown(question, figures, effect),
+          excess_return_cost: excess === null ? null : amountOf(excess, store.settings.currency_code),
+          return_rate_change: changeOf(figures, before),
+          top_reason: topReasonOf(figures),
+        };
       }),
-      { key: "other", selector: null, ...shown(question, rest, ownEffect) },
+      {
+        key: "other",
+        selector: null,
+        ...shown(question, rest, ownEffect),
+        excess_return_cost: null,
+        return_rate_change: null,
+        top_reason: null,
+      },
     ],
   };
+}
+
+/** The stated reason that more units have than any other. */
+function topReasonOf({ reasons, returned }: Figures): { reason: string; share: number } | null {
+  const counts = new Map<string, number>();
+  for (const { kind, reason } of reasons) {
+    const key = `${kind} ${reason}`;
+    counts.set(key, (counts.get(key) ?? 0) + 1);
+  }
+  const [[key, units] = ["", 0], second] = [...counts].toSorted((left, right) => right[1] - left[1]);
+  if (!key.startsWith("stated ") || second?.[1] === units) return null;
+  return { reason: key.slice("stated ".length), share: rateOf(units, returned) };
 }
 
 function keysOf({ ledger }: Question, line: LedgerLine): Record<string, string | null | undefined> {

@@ -1,5 +1,6 @@
 import { monthBefore, monthsFrom } from "./calendar.ts";
 import { coveragePart, latestCompleteMonth } from "./coverage.ts";
+import { excessMinor, usualMonths } from "./excess.ts";
 import { figuresOf } from "./figures.ts";
 import type { Figures } from "./figures.ts";
 import { amountOf, byCodePoint, decimalsOf, nearest, rateOf } from "./numbers.ts";
@@ -7,7 +8,12 @@ import type { Question } from "./oracle.ts";
 import { countedMonths, isKnownVendor, windowDaysOf } from "./selection.ts";
 import type { Catalogue } from "./catalogue.ts";
 
-type Ranked = Figures & { sku: string; productGid: string | null; vendor: string | null };
+type Ranked = Figures & {
+  sku: string;
+  productGid: string | null;
+  vendor: string | null;
+  excess: () => number | null;
+};
 type Answered = { data: unknown; meta: Record<string, unknown> };
 
 /** M12. */
@@ -17,7 +23,7 @@ export function rateLeaderboard(question: Question): Answered {
   const windowDays = settings.primary_window_days;
   const last = latestCompleteMonth(store, windowDays);
   const first = params["period"] === "month" ? last : elevenMonthsBefore(last);
-  const ranking = figuresBySku(question, monthsFrom(first, last), windowDays)
+  const ranking = figuresBySku(question, monthsFrom(first, last), windowDays, first)
     .filter((row) => row.sold >= settings.min_sold_units)
     .toSorted(
       (left, right) =>
@@ -38,8 +44,9 @@ export function rateLeaderboard(question: Question): Answered {
     .slice(0, Math.min(card, ranking.length))
     .filter(passes)
     .slice(0, limit)
-    .map(({ sku, sold, returned, productGid, vendor }) => ({
+    .map(({ sku, sold, returned, productGid, vendor, excess }) => ({
       sku,
+      excess_return_cost: excess(),
       store_product_gid: productGid,
       vendor,
       sold_units: sold,
@@ -69,7 +76,7 @@ export function costLeaderboard(question: Question): Answered {
   const months = countedMonths(store, params, String(params["start_month"]), String(params["end_month"]));
   const costOf = (row: Figures): number => row.refundMinor + (ledger.labelCostsIncluded ? row.labelMinor : 0);
   const minCost = Number(params["min_cost"] ?? 0) * 10 ** decimalsOf(currency);
-  const ranking = figuresBySku(question, months, windowDaysOf(store, params))
+  const ranking = figuresBySku(question, months, windowDaysOf(store, params), String(params["start_month"]))
     .filter(
       (row) =>
         costOf(row) > 0 &&
@@ -90,6 +97,7 @@ export function costLeaderboard(question: Question): Answered {
     refunded_units: row.refundedUnits,
     estimated_margin_impact: row.hasCost ? amountOf(costOf(row) - row.restockedCostMinor, currency) : null,
     cogs_coverage: cogsCoverageOf(row),
+    excess_return_cost: row.excess(),
   }));
   return {
     data: {
@@ -139,8 +147,14 @@ function unitTotals(rows: readonly Ranked[]) {
 }
 
 /** One row per SKU of which the selection holds lines: those lines alone. */
-function figuresBySku(question: Question, months: string[], windowDays: number | null): Ranked[] {
-  const { ledger, selected } = question;
+function figuresBySku(
+  question: Question,
+  counted: string[],
+  windowDays: number | null,
+  first: string,
+): Ranked[] {
+  const { store, ledger, selected } = question;
+  const usual = usualMonths(question, first, windowDays);
   const held = ledger.lines.filter((line) => line.sold > 0 && selected.holds(line));
   return ledger.catalogue.skus.flatMap((entry) => {
     const lines = held.filter((line) => line.sku === entry.sku);
@@ -149,9 +163,13 @@ function figuresBySku(question: Question, months: string[], windowDays: number |
       sku: entry.sku,
       ...shownProduct(question, entry, lines),
       ...figuresOf(
-        lines.filter((line) => months.includes(line.month)),
+        lines.filter((line) => counted.includes(line.month)),
         windowDays,
       ),
+      excess: () => {
+        const minor = excessMinor(question, lines, { counted, usual, windowDays });
+        return minor === null ? null : amountOf(minor, store.settings.currency_code);
+      },
     };
   });
 }

@@ -5,6 +5,7 @@ export type OracleRequest = { path: string; params: Parameters };
 
 const WINDOWS = ["primary", "30d", "90d", "lifetime"];
 const BREAKDOWNS = ["vendor", "product", "sku", "family", "analytics_category"];
+const BREAKDOWN_ORDERS = ["excess_return_cost", "returns_cost", "returned_units"];
 const SKUS = ["S1", "S2", "S3", "U1", "U2", "GHOST", "LOOSE", "ODD", "other", "NEVER"];
 const PRODUCTS = ["p1", "p2", "p3", "p4", "ghost", "never"].map((id) => `gid://import/Product/${id}`);
 const GROUPS = ["Tops", "Shoes", "Outdoor", "Never"];
@@ -31,7 +32,11 @@ export function requestsFor(store: Store, seed: number): OracleRequest[] {
     const include_incomplete = chosen([true, false, true], index);
     const event = saleEventParameters(store, seed + index);
     if (index % 3 === seed % 3) {
-      const breakdown = { reportSection: "breakdown", breakdownBy: chosen(BREAKDOWNS, index) };
+      const breakdown = {
+        reportSection: "breakdown",
+        breakdownBy: chosen(BREAKDOWNS, index),
+        breakdownOrder: chosen(BREAKDOWN_ORDERS, index),
+      };
       const params = { ...selection, ...range, window, include_incomplete, ...breakdown };
       requests.push({ path: "/api/v1/report", params });
     }
@@ -65,7 +70,7 @@ export function requestsFor(store: Store, seed: number): OracleRequest[] {
       { path: "/api/v1/report", params: { ...asked, ...event, include_incomplete: true } },
       {
         path: "/api/v1/report",
-        params: { ...asked, reportSection: "breakdown", breakdownBy: chosen(BREAKDOWNS, index) },
+        params: { ...asked, ...RECENT, reportSection: "breakdown", breakdownBy: chosen(BREAKDOWNS, index) },
       },
       { path: "/api/v1/report", params: { ...asked, reportSection: "curves" } },
       {

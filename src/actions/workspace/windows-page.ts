@@ -143,6 +143,8 @@ async function previewOf(
     const ranked = await loadReturnRates(connection, workspace, {
       selection,
       months,
+      usualMonths: [],
+      labelCostsIncluded: false,
       windowDays,
       minSoldUnits,
       filters: NO_FILTERS,

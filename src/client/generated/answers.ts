@@ -455,6 +455,15 @@ export interface ReportBreakdownRowReturnRateInterval {
   high: number;
 }
 
+/** The stated reason of most returned units; null without one, and where several tie. */
+export interface ReportBreakdownRowTopReason {
+  /** As the store has it. */
+  reason: string;
+  label: string;
+  /** 0–1 fraction of the returned units. */
+  share: number;
+}
+
 export interface ReportBreakdownRow {
   /** The vendor, product id, SKU or group; other for the rest. */
   key: string;
@@ -476,12 +485,23 @@ export interface ReportBreakdownRow {
   return_label_cost: number;
   /** Decimal number in currency_code. */
   returns_cost: number;
+  /**
+   * What returns beyond the usual rate cost: (returned_units − sold_units × usual rate) × cost per
+   * returned unit, not below 0, in the currency of the workspace. The usual rate is that of the 12
+   * complete months before, held to the category's by 20 units; null without any.
+   */
+  excess_return_cost: number | null;
+  /** Difference of two rates. */
+  return_rate_change: number | null;
+  /** The stated reason of most returned units; null without one, and where several tie. */
+  top_reason: ReportBreakdownRowTopReason | null;
 }
 
 /**
- * The 20 costliest, by returns_cost, then returned units, then key, and a last row other (selector
- * null) for the rest and for what has no key: together they are the selection. A selector takes the
- * row's lines and no others; null where none does.
+ * The 20 largest by breakdownOrder, then returns_cost, returned units and key, and a last row other
+ * (selector null) for the rest and for what has no key: together they are the selection. A selector
+ * takes the row's lines and no others; null where none does. The last row has neither excess, change
+ * (against the months of comparison) nor reason.
  */
 export interface ReportBreakdown {
   /** What it is divided by. */
@@ -606,9 +626,10 @@ export interface ReportData {
   return_curves?: ReportReturnCurve[];
   pooled_return_curve?: ReportPooledReturnCurveRow[];
   /**
-   * The 20 costliest, by returns_cost, then returned units, then key, and a last row other (selector
-   * null) for the rest and for what has no key: together they are the selection. A selector takes the
-   * row's lines and no others; null where none does.
+   * The 20 largest by breakdownOrder, then returns_cost, returned units and key, and a last row other
+   * (selector null) for the rest and for what has no key: together they are the selection. A selector
+   * takes the row's lines and no others; null where none does. The last row has neither excess, change
+   * (against the months of comparison) nor reason.
    */
   breakdown?: ReportBreakdown;
   /**
@@ -688,6 +709,12 @@ export interface ReturnRateLeaderboardRow extends LeaderboardProduct {
   returned_units: number;
   /** 0–1 fraction, 6 decimals. */
   return_rate: number;
+  /**
+   * What returns beyond the usual rate cost: (returned_units − sold_units × usual rate) × cost per
+   * returned unit, not below 0, in the currency of the workspace. The usual rate is that of the 12
+   * complete months before, held to the category's by 20 units; null without any.
+   */
+  excess_return_cost: number | null;
 }
 
 /** What /api/v1/leaderboards/return-rate answers. */
@@ -753,6 +780,12 @@ export interface ReturnCostLeaderboardRow extends LeaderboardProduct {
    */
   estimated_margin_impact: number | null;
   cogs_coverage: number;
+  /**
+   * What returns beyond the usual rate cost: (returned_units − sold_units × usual rate) × cost per
+   * returned unit, not below 0, in the currency of the workspace. The usual rate is that of the 12
+   * complete months before, held to the category's by 20 units; null without any.
+   */
+  excess_return_cost: number | null;
 }
 
 /** What /api/v1/leaderboards/return-cost answers. */

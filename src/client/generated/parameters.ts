@@ -83,6 +83,8 @@ export interface ReportParameters
    * export has that section when one is given; unknown values count as none.
    */
   breakdownBy?: "vendor" | "product" | "sku" | "family" | "analytics_category" | undefined;
+  /** What of a breakdown comes first: its 20 largest rows are listed. Default: "returns_cost". */
+  breakdownOrder?: "returns_cost" | "excess_return_cost" | "returned_units" | undefined;
   /**
    * Part of the report to return; unknown values mean overview, which holds everything but curves,
    * breakdown, outcomes and bridge. Default: "overview".
@@ -163,6 +165,8 @@ export interface ExportReportParameters
    * export has that section when one is given; unknown values count as none.
    */
   breakdownBy?: "vendor" | "product" | "sku" | "family" | "analytics_category" | undefined;
+  /** What of a breakdown comes first: its 20 largest rows are listed. Default: "returns_cost". */
+  breakdownOrder?: "returns_cost" | "excess_return_cost" | "returned_units" | undefined;
   /** bridge adds the bridge and its lines; every other value changes nothing. */
   reportSection?:
     | "overview"

@@ -1,6 +1,8 @@
+import { monthToDate, monthsBetween } from "../../lib/month.ts";
 import type { Queryable } from "../database.ts";
 import { requireRow } from "../query.ts";
 import type { Workspace } from "../workspace.ts";
+import { excessCost, heldTo, oneCategory } from "./excess-cost.ts";
 import { daysOrAll } from "./return-curve.ts";
 import { CANDIDATE, OUTSIDER, isWholeStore, selectionValues } from "./selection.ts";
 import type { Selection } from "./selection.ts";
@@ -9,11 +11,15 @@ import {
   EVERY_LISTING,
   exactSums,
   listingParts,
+  partsOf,
   quartersAndMonths,
 } from "./sku-quarter.ts";
 import type { Narrowing } from "./sku-quarter.ts";
 
 export type BreakdownBy = "vendor" | "product" | "sku" | "family" | "analytics_category";
+
+/** What the rows are ordered by: the largest first. */
+export type BreakdownOrder = "returns_cost" | "excess_return_cost" | "returned_units";
 
 export type BreakdownRange = {
   selection: Selection;
@@ -23,7 +29,11 @@ export type BreakdownRange = {
   /** Cohort months that count; `endMonth` before `startMonth` = none. */
   startMonth: number;
   endMonth: number;
+  /** The months that they are compared with (M5) and those of the usual rate (M25), which end together; may be none. */
+  comparedMonths: readonly number[];
+  usualMonths: readonly number[];
   labelCostsIncluded: boolean;
+  order: BreakdownOrder;
   rows: number;
 };
 
@@ -41,9 +51,16 @@ export type BreakdownRow = BreakdownFigures & {
   /** Whether the selection has all listings of the key, and whether it has no others; of its vendor where it names one. */
   has_whole_key: boolean;
   is_whole_selection: boolean;
+  /** Of the months that they are compared with. */
+  compared_sold_units: number;
+  compared_returned_units: number;
+  /** M25, in minor units. */
+  excess_minor: number | null;
+  /** M8; keys of src/metrics/returned-units.ts stand for none. */
+  reasons: { reason: string; returned_units: number }[];
 };
 
-/** `rows`: the costliest; `total`: all of the selection, also what has no key. */
+/** `rows`: the first of the order; `total`: all of the selection, also what has no key. */
 export type BreakdownAnswer = { total: BreakdownFigures; rows: BreakdownRow[] };
 
 const MEASURES = ["sold_units", "returned_units", "refund_minor", "label_minor"];
@@ -53,6 +70,17 @@ const KEY = `case $9 when 'vendor' then k.vendor when 'product' then nullif(k.pr
                    when 'sku' then nullif(k.sku, '') when 'family' then k.family
                    else k.analytics_category end collate "C"`;
 
+const EARLIER = ["sold_units", "returned_units"];
+
+/** Rows of cohort of the rows `f` on the counted months, as `c`: of the key itself, or of its listings in the selection. */
+const REASONS = {
+  whole: `join cohort c on c.shop_key = $1 and c.entity_key = f.key and c.cohort_month = any($16::date[])
+        and c.entity_kind = any(case $9 when 'product' then array['product', 'product_used'] else array[$9] end)`,
+  narrowed: `join candidate k on ${KEY} = f.key
+       join cohort c on c.shop_key = $1 and c.entity_kind = 'sku' and c.entity_key = k.sku and c.listing_id = k.listing_id
+        and c.cohort_month = any($16::date[])`,
+};
+
 /** How the rows `f` lie in the selection, as members of their JSON. */
 const WITHIN = {
   whole: "'has_whole_key', true, 'is_whole_selection', false",
@@ -61,43 +89,85 @@ const WITHIN = {
 };
 
 const STATEMENTS = {
-  whole: statement("load_report_breakdown", EVERY_LISTING, ["", WITHIN.whole]),
+  whole: statement("load_report_breakdown", EVERY_LISTING, ["", WITHIN.whole, REASONS.whole]),
   narrowed: statement("load_narrowed_report_breakdown", CANDIDATES_ALONE, [
     `, ${OUTSIDER}, outside as materialized (
     select distinct ${KEY} as key from outsider k where ${KEY} in (select f.key from first f)
   )`,
     WITHIN.narrowed,
+    REASONS.narrowed,
   ]),
 };
 
-function statement(name: string, narrowing: Narrowing, [outside, within]: readonly [string, string]) {
+function statement(
+  name: string,
+  narrowing: Narrowing,
+  [outside, within, reasons]: readonly [string, string, string],
+) {
   const wholeUnits = (row: string) =>
     MEASURES.map((measure) => `'${measure}', coalesce(${row}.${measure}, 0)::bigint`).join(", ");
+  const earlier = (when: string, prefix: string) =>
+    EARLIER.map((column) => `sum(p.${column}::float8) filter (where ${when}) as ${prefix}${column}`).join(
+      ", ",
+    );
+  const order = (row: string, excess = row) =>
+    `case $17 when 'excess_return_cost' then ${excess}.excess_minor when 'returned_units' then ${row}.returned_units end
+               desc nulls last, ${row}.cost_minor desc, ${row}.returned_units desc, ${row}.key`;
   return requireRow<BreakdownAnswer, unknown[]>(
     name,
     `with ${CANDIDATE}, ${listingParts(MEASURES, narrowing)}, member as materialized (
     select ${KEY} as key, ${exactSums("p", MEASURES)}
       from part p join candidate k on k.sku = p.sku and k.listing_id = p.listing_id
      group by 1
-  ), first as (
+  ), ${partsOf("near", EARLIER, narrowing, { quarters: "$12", months: "$13" })},
+  ${partsOf("far", EARLIER, narrowing, { quarters: "$14", months: "$15" })}, usual as materialized (
+    select ${KEY} as key, ${earlier("p.is_near or $18", "")}, ${earlier("p.is_near or not $18", "compared_")}
+      from (select n.*, true as is_near from near n union all select f.*, false from far f) p
+      join candidate k on k.sku = p.sku and k.listing_id = p.listing_id
+     group by 1
+  ), grouped as materialized (
+    select ${KEY} as key, ${oneCategory("k")} as category from candidate k group by 1
+  ), ${heldTo("$19")}, costed as (
     select m.*, m.refund_minor + case when $10 then m.label_minor else 0 end as cost_minor
       from member m where m.key is not null
-     order by cost_minor desc, m.returned_units desc, m.key limit $11
+  ), first as (
+    select m.*, u.compared_sold_units, u.compared_returned_units, x.excess_minor
+      from costed m
+      left join usual u on u.key = m.key
+      left join grouped g on g.key = m.key
+     cross join ${excessCost("m", "u", "g.category")}
+     order by ${order("m", "x")} limit $11
+  ), reason as (
+    select r.key, json_agg(json_build_object('reason', r.reason, 'returned_units', r.returned_units)) as reasons
+      from (
+        select f.key, u.reason, sum(u.units) as returned_units
+          from first f ${reasons}
+         cross join lateral unnest(c.return_reasons, c.return_lag_days, c.return_units) u (reason, lag_days, units)
+         where u.lag_days <= $8
+         group by f.key, u.reason
+      ) r
+     group by r.key
   ), total as (
     select ${MEASURES.map((measure) => `sum(m.${measure}) as ${measure}`).join(", ")} from member m
   )${outside}
   select json_build_object(${wholeUnits("t")}) as total,
-         coalesce((select json_agg(json_build_object('key', f.key, 'title', p.title, ${wholeUnits("f")}, ${within})
-                                   order by f.cost_minor desc, f.returned_units desc, f.key)
+         coalesce((select json_agg(json_build_object(
+                            'key', f.key, 'title', p.title, ${wholeUnits("f")}, ${within}, 'excess_minor', f.excess_minor,
+                            'compared_sold_units', coalesce(f.compared_sold_units, 0)::bigint,
+                            'compared_returned_units', coalesce(f.compared_returned_units, 0)::bigint,
+                            'reasons', coalesce(r.reasons, '[]'))
+                          order by ${order("f")})
                      from first f
+                     left join reason r on r.key = f.key
                      left join product p on $9 = 'product' and p.shop_key = $1 and p.product_gid = f.key), '[]') as rows
     from total t`,
   );
 }
 
 /**
- * One row: a selection's figures by vendor, product, SKU or group, the costliest first, ties by returned units ↓, then
- * key. Reads the shop's listings; statements of sku-quarter.ts; primary key of product.
+ * One row: a selection's figures by vendor, product, SKU or group, the largest of the order first, ties by cost ↓, returned
+ * units ↓, then key. Reads the shop's listings; statements of sku-quarter.ts and excess-cost.ts; primary keys of cohort for
+ * the rows returned, and of product.
  */
 export async function loadBreakdown(
   database: Queryable,
@@ -106,6 +176,13 @@ export async function loadBreakdown(
 ): Promise<BreakdownAnswer> {
   const { selection } = range;
   const blocks = quartersAndMonths(range.startMonth, range.endMonth);
+  const nearMonths = range.usualMonths.filter((month) => range.comparedMonths.includes(month));
+  const isUsualLonger = range.usualMonths.length > range.comparedMonths.length;
+  const farMonths = (isUsualLonger ? range.usualMonths : range.comparedMonths).filter(
+    (month) => !nearMonths.includes(month),
+  );
+  const near = blocksOf(nearMonths);
+  const far = blocksOf(farMonths);
   const load = isWholeStore(selection) ? STATEMENTS.whole : STATEMENTS.narrowed;
   return load(
     database,
@@ -116,5 +193,21 @@ export async function loadBreakdown(
     range.by,
     range.labelCostsIncluded,
     range.rows,
+    near.quarters,
+    near.months,
+    far.quarters,
+    far.months,
+    monthsBetween(range.startMonth, range.endMonth).map(monthToDate),
+    range.order,
+    isUsualLonger,
+    range.usualMonths.map(monthToDate),
   );
+}
+
+/** Of months in a row, or none. */
+function blocksOf(months: readonly number[]): { quarters: string[]; months: string[] } {
+  const [first, last] = [months[0], months.at(-1)];
+  return first === undefined || last === undefined
+    ? { quarters: [], months: [] }
+    : quartersAndMonths(first, last);
 }

@@ -3,6 +3,7 @@ import type { Queryable } from "../database.ts";
 import type { Workspace } from "../workspace.ts";
 import { COHORT_MEASURES } from "./cohort.ts";
 import type { CohortMonthRow } from "./cohort.ts";
+import { firstWithExcess } from "./excess-cost.ts";
 import { columnsInside, daysOrAll, monthsBetween, placeInside } from "./return-curve.ts";
 import { rankingStatements } from "./ranking.ts";
 import type { Ranking } from "./ranking.ts";
@@ -15,15 +16,18 @@ export type CostSkuRow = Omit<CohortMonthRow, "cohort_month"> & {
   sku: string;
   product_gid: string | null;
   vendor: string | null;
+  /** M25, in minor units. */
+  excess_minor: number | null;
 };
 
-/** M13. `endMonth` before `startMonth` = no month takes part. `minCostMinor` may be a fraction. */
+/** M13. `usualMonths` are those of M25. `endMonth` before `startMonth` = no month takes part. `minCostMinor` may be a fraction. */
 export type CostRange = {
   selection: Selection;
   /** null = lifetime. */
   windowDays: number | null;
   startMonth: number;
   endMonth: number;
+  usualMonths: readonly number[];
   labelCostsIncluded: boolean;
   minCostMinor: number | null;
   vendor: string | null;
@@ -59,9 +63,9 @@ const statementOf = rankingStatements<CostAnswer>("return_costs", {
          cross join lateral ${placeInside("c", "$8")}
       ) m
      group by m.sku
-  ), first as (
+  ), listed as materialized (
     select f.cost_minor, r.* from costliest f join figures r on r.sku = f.sku
-  ), total as (
+  ), ${firstWithExcess(narrowing, "$15")}, total as (
     select count(*) as eligible_count,
            ${RANKED.map((column) => `coalesce(sum(e.${column}), 0)::bigint as eligible_${column}`).join(", ")}
       from eligible e
@@ -72,7 +76,7 @@ const statementOf = rankingStatements<CostAnswer>("return_costs", {
 
 /**
  * One row: the SKUs that cost most, by cost ↓, sku ↑, with all their figures. Statements of sku-quarter.ts, then
- * cohort's primary key and that of sku for the SKUs returned.
+ * cohort's primary key, that of sku and statements of excess-cost.ts for the SKUs returned.
  */
 export async function loadReturnCosts(
   database: Queryable,
@@ -92,5 +96,6 @@ export async function loadReturnCosts(
     range.limit,
     monthToDate(range.startMonth),
     monthToDate(range.endMonth),
+    range.usualMonths.map(monthToDate),
   );
 }

@@ -1,7 +1,10 @@
+import { monthToDate, monthsBetween } from "../../lib/month.ts";
 import type { Queryable } from "../database.ts";
 import type { Workspace } from "../workspace.ts";
+import { firstWithExcess } from "./excess-cost.ts";
 import { rankingStatements } from "./ranking.ts";
 import type { Ranking } from "./ranking.ts";
+import { columnsInside, placeInside } from "./return-curve.ts";
 import { selectionValues } from "./selection.ts";
 import type { Selection } from "./selection.ts";
 import { quartersAndMonths } from "./sku-quarter.ts";
@@ -13,12 +16,16 @@ export type RankedSkuRow = {
   vendor: string | null;
   sold_units: number;
   returned_units: number;
+  /** M25, in minor units. */
+  excess_minor: number | null;
 };
 
-/** M12. `minSoldUnits` is the workspace's threshold, the filters are the request's. `months` null = none. */
+/** M12. `usualMonths` are those of M25. `minSoldUnits` is the workspace's threshold, the filters are the request's. `months` null = none. */
 export type RankedRange = {
   selection: Selection;
   months: { startMonth: number; endMonth: number } | null;
+  usualMonths: readonly number[];
+  labelCostsIncluded: boolean;
   /** Days of the primary window. */
   windowDays: number;
   minSoldUnits: number;
@@ -32,29 +39,40 @@ export type RankedRange = {
 const statementOf = rankingStatements<Ranking<RankedSkuRow>>("return_rates", {
   columns: ["sold_units", "returned_units"],
   vendor: "$12",
-  steps: () => `eligible as materialized (
+  steps: (narrowing) => `eligible as materialized (
     select r.sku, r.sold_units, r.returned_units,
            ($10::bigint is null or r.sold_units >= $10) and ($11::numeric is null or r.returned_units::bigint >= $11 * greatest(r.sold_units::bigint, 1))
            and ($12::text is null or r.sku in (select s.sku from shown s where s.vendor = $12)) as passes
       from ranked r where r.sold_units >= $9
   ), visible as (
     select e.* from eligible e where e.passes or $13::bigint is not null order by ${order("e")} limit coalesce($13, $14)
-  ), first as (
+  ), ranking as (
     select v.sku, v.sold_units, v.returned_units from visible v where v.passes order by ${order("v")} limit $14
-  ), total as (
+  ), listed as materialized (
+    select r.*, (
+             select sum(m.refund_minor + case when $17 then m.label_minor else 0 end)
+               from (
+                 select ${columnsInside("c", ["refund_minor", "label_minor"])}
+                   from cohort c cross join lateral ${placeInside("c", "$8")}
+                  where c.shop_key = $1 and c.entity_kind = 'sku' and c.entity_key = r.sku
+                    and c.cohort_month = any($15::date[]) ${narrowing("c.entity_key", "c.listing_id")}
+                 offset 0
+               ) m) as cost_minor
+      from ranking r
+  ), ${firstWithExcess(narrowing, "$16")}, total as (
     select count(*) as eligible_count, coalesce(sum(e.sold_units), 0)::bigint as eligible_sold_units,
            coalesce(sum(e.returned_units), 0)::bigint as eligible_returned_units
       from eligible e where e.passes
   )`,
   rows: `json_agg(json_build_object('sku', f.sku, 'product_gid', s.product_gid, 'vendor', s.vendor,
-                                    'sold_units', f.sold_units::bigint,
+                                    'sold_units', f.sold_units::bigint, 'excess_minor', f.excess_minor,
                                     'returned_units', f.returned_units::bigint) order by ${order("f")})`,
 });
 
 /**
  * One row: the SKUs of M12's ranking that may be seen and pass the filters. A rate is ranked as a quotient in double
  * precision: two different rates of units below 2^26 are different quotients, and beyond that none changes places with a
- * lower one. Statements of sku-quarter.ts; primary key of sku.
+ * lower one. Statements of sku-quarter.ts and excess-cost.ts; primary key of sku, and of cohort for the SKUs returned.
  */
 export async function loadReturnRates(
   database: Queryable,
@@ -78,6 +96,9 @@ export async function loadReturnRates(
     filters.vendor,
     range.cardSize,
     range.limit,
+    (months === null ? [] : monthsBetween(months.startMonth, months.endMonth)).map(monthToDate),
+    range.usualMonths.map(monthToDate),
+    range.labelCostsIncluded,
   );
 }
 

@@ -83,14 +83,24 @@ export const CANDIDATES_ALONE: Narrowing = (sku, listing) =>
  * and cohort, or look-ups in them where few SKUs are left.
  */
 export function listingParts(columns: readonly string[], narrowing: Narrowing): string {
-  return `part as (
+  return partsOf("part", columns, narrowing, { quarters: "$6", months: "$7" });
+}
+
+/** The same under another name, over other quarters and months. */
+export function partsOf(
+  name: string,
+  columns: readonly string[],
+  narrowing: Narrowing,
+  { quarters, months }: Record<"quarters" | "months", string>,
+): string {
+  return `${name} as (
     select q.sku, q.listing_id, ${columnsInside("q", columns)}
       from sku_quarter q cross join lateral ${placeInside("q", "$8")}
-     where q.shop_key = $1 and q.quarter = any($6::date[]) ${narrowing("q.sku", "q.listing_id")}
+     where q.shop_key = $1 and q.quarter = any(${quarters}::date[]) ${narrowing("q.sku", "q.listing_id")}
     union all
     select c.entity_key, c.listing_id, ${columnsInside("c", columns)}
       from cohort c cross join lateral ${placeInside("c", "$8")}
-     where c.shop_key = $1 and c.entity_kind = 'sku' and c.cohort_month = any($7::date[])
+     where c.shop_key = $1 and c.entity_kind = 'sku' and c.cohort_month = any(${months}::date[])
        ${narrowing("c.entity_key", "c.listing_id")}
   )`;
 }

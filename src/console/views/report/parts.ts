@@ -3,7 +3,7 @@ import type { Html } from "../../../lib/html.ts";
 import { intervalFigure, rateFigure } from "../../charts/rates.ts";
 import { figure } from "../../figure.ts";
 import type { ApiAnswer } from "../../figure.ts";
-import { count, money, percent } from "../../format.ts";
+import { count, money, percent, points } from "../../format.ts";
 import type { BodyOf, PageCall } from "../../page.ts";
 import { stateWithoutSelector } from "../../selection.ts";
 import { facts } from "../facts.ts";
@@ -158,7 +158,7 @@ export function breakdownPart(report: Report, call: PageCall): Html | null {
   const amount = money(call.currencyCode);
   const title = BREAKDOWN_TITLES[breakdown.breakdown_by];
   const { vendor: _vendor, include_used_variants: _used, ...range } = stateWithoutSelector(call.query);
-  const rows = breakdown.rows.map(({ label, selector }, index) => {
+  const rows = breakdown.rows.map(({ label, selector, top_reason: reason }, index) => {
     const path = `breakdown/rows/${index}`;
     return [
       selector === null
@@ -171,6 +171,11 @@ export function breakdownPart(report: Report, call: PageCall): Html | null {
       figure(report, `${path}/refunded_amount`, amount),
       figure(report, `${path}/return_label_cost`, amount),
       figure(report, `${path}/returns_cost`, amount),
+      figure(report, `${path}/excess_return_cost`, amount, "no usual rate"),
+      figure(report, `${path}/return_rate_change`, points, "nothing to compare"),
+      reason === null
+        ? figure(report, `${path}/top_reason`, String, "no main one")
+        : html`${figure(report, `${path}/top_reason/label`, String)}, ${figure(report, `${path}/top_reason/share`, percent)}`,
     ];
   });
   const columns = [
@@ -181,12 +186,14 @@ export function breakdownPart(report: Report, call: PageCall): Html | null {
     "Refunds",
     "Labels",
     "Returns cost",
+    "Excess cost",
+    "Rate change",
   ];
   return html`<section id="breakdown">
     <h2>By ${title === "SKU" ? title : title.toLowerCase()}</h2>
     ${dataTable(
       `The costliest, and the rest: together they are the whole selection`,
-      [{ text: title }, ...columns.map((text) => ({ text, isNumber: true }))],
+      [{ text: title }, ...columns.map((text) => ({ text, isNumber: true })), { text: "Main reason" }],
       rows,
     )}
   </section>`;

@@ -1,0 +1,86 @@
+import { columnsInside, placeInside } from "./return-curve.ts";
+import type { Narrowing } from "./sku-quarter.ts";
+
+const UNITS = ["sold_units", "returned_units"];
+
+/** Units by which a usual rate is held to that of its category (M25). */
+const HELD_UNITS = 20;
+
+/**
+ * `held`: what the store and each of its categories sold in the usual months (first days) inside $8 days, and what of it came
+ * back. Ranges of cohort's primary key.
+ */
+export function heldTo(usualMonths: string): string {
+  return `held as materialized (
+    select m.entity_kind, m.entity_key, sum(m.sold_units)::numeric as sold_units, sum(m.returned_units)::numeric as returned_units
+      from (
+        select c.entity_kind, c.entity_key, ${columnsInside("c", UNITS)}
+          from cohort c cross join lateral ${placeInside("c", "$8")}
+         where c.shop_key = $1 and c.entity_kind in ('analytics_category', 'workspace')
+           and c.cohort_month = any(${usualMonths}::date[])
+      ) m
+     group by m.entity_kind, m.entity_key having sum(m.sold_units) > 0
+  )`;
+}
+
+/**
+ * M25 in minor units, exactly, as `excess_minor` of a row `x`: of a row with sold_units, returned_units and cost_minor, its usual
+ * units in `usual` (or nulls) and its category (null = none). After `held`.
+ */
+export function excessCost(row: string, usual: string, category: string): string {
+  const whole = (column: string): string => `coalesce(${column}, 0)::bigint::numeric`;
+  const sold = whole(`${row}.sold_units`);
+  const returned = whole(`${row}.returned_units`);
+  return `lateral (
+        select case when h.sold_units is null then null
+                    when ${returned} = 0 then 0
+                    else greatest(0, div(2 * h.excess * ${whole(`${row}.cost_minor`)} + h.units * ${returned}, 2 * h.units * ${returned}))
+               end::bigint as excess_minor
+          from (values (1)) one
+          left join lateral (
+            select b.sold_units, b.sold_units * (${whole(`${usual}.sold_units`)} + ${HELD_UNITS}) as units,
+                   ${returned} * b.sold_units * (${whole(`${usual}.sold_units`)} + ${HELD_UNITS})
+                     - ${sold} * (${whole(`${usual}.returned_units`)} * b.sold_units + ${HELD_UNITS} * b.returned_units) as excess
+              from held b
+             where b.entity_kind = 'workspace' or b.entity_kind = 'analytics_category' and b.entity_key = ${category}
+             order by b.entity_kind limit 1
+          ) h on true
+      ) x`;
+}
+
+/** The one category of the rows `row`; null where they have several, or some have none. */
+export function oneCategory(row: string): string {
+  const column = `${row}.analytics_category`;
+  return `case when count(*) = count(${column}) and min(${column}) = max(${column}) then min(${column}) end`;
+}
+
+/**
+ * `first`: the rows of `listed` (sku, sold_units, returned_units, cost_minor) with their `excess_minor`. Look-ups in the primary
+ * keys of cohort, listing and product.
+ */
+export function firstWithExcess(narrowing: Narrowing, usualMonths: string): string {
+  return `${heldTo(usualMonths)}, usual as (
+    select f.sku, sum(m.sold_units) as sold_units, sum(m.returned_units) as returned_units
+      from listed f
+     cross join lateral (
+       select ${columnsInside("c", UNITS)}
+         from cohort c cross join lateral ${placeInside("c", "$8")}
+        where c.shop_key = $1 and c.entity_kind = 'sku' and c.entity_key = f.sku
+          and c.cohort_month = any(${usualMonths}::date[]) ${narrowing("c.entity_key", "c.listing_id")}
+       offset 0
+     ) m
+     group by f.sku
+  ), grouped as (
+    select l.sku, ${oneCategory("p")} as category
+      from listed f
+      join listing l on l.shop_key = $1 and l.sku = f.sku ${narrowing("l.sku", "l.listing_id")}
+      left join product p on p.shop_key = $1 and p.product_gid = l.product_gid
+     group by l.sku
+  ), first as (
+    select f.*, x.excess_minor
+      from listed f
+      left join usual u on u.sku = f.sku
+      left join grouped g on g.sku = f.sku
+     cross join ${excessCost("f", "u", "g.category")}
+  )`;
+}
