@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,13 +8,13 @@ import { Command } from "commander";
 import { addQueryCommands } from "../src/cli/query.ts";
 import type { Endpoint } from "../src/contract/endpoint.ts";
 import { ENDPOINTS } from "../src/contract/registry.ts";
+import { runCommand } from "./support/command.ts";
 import { service } from "./support/shared-service.ts";
 import { createSmallStore } from "./support/small-store.ts";
 import { createTenant } from "./support/tenants.ts";
 
 type Ended = { code: number | null; out: string; error: string };
 
-const MAIN = join(import.meta.dirname, "../src/cli/main.ts");
 const MONTHS = { start_month: "2025-03", end_month: "2025-05" };
 const MONTH_WORDS = ["--start-month", "2025-03", "--end-month", "2025-05"];
 
@@ -30,19 +29,14 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Runs the command as a process of its own, with the token in the environment unless told otherwise. */
+/** Runs the command, with the token in the environment unless told otherwise. */
 async function query(
   words: readonly string[],
-  { environment = {}, input = "" }: { environment?: Record<string, string>; input?: string } = {},
+  { environment = {}, input }: { environment?: Record<string, string>; input?: string } = {},
 ): Promise<Ended> {
   const settings = { RETURNS_URL: service.address, RETURNS_TOKEN: token, ...environment };
-  const child = spawn(process.execPath, [MAIN, "query", ...words], { env: { ...process.env, ...settings } });
-  const ended: Ended = { code: null, out: "", error: "" };
-  child.stdout.on("data", (data: Buffer) => (ended.out += data.toString()));
-  child.stderr.on("data", (data: Buffer) => (ended.error += data.toString()));
-  child.stdin.end(input);
-  ended.code = await new Promise((done) => child.on("close", done));
-  return ended;
+  const { code, stdout: out, stderr: error } = await runCommand(["query", ...words], settings, input);
+  return { code, out, error };
 }
 
 function monthsOf(endpoint: Endpoint): { words: string[]; params: Record<string, string> } {

@@ -4,6 +4,7 @@ import { PLAIN, formatTable } from "../lib/table.ts";
 import { VERSION } from "../lib/version.ts";
 import { addCommand } from "./command.ts";
 import type { CommandGroup, CommandSpec } from "./command.ts";
+import { describeFailure } from "./failure.ts";
 import type { CommandContext } from "./session.ts";
 
 const EXAMPLES = `Examples:
@@ -54,6 +55,27 @@ export const COMMANDS: Readonly<Record<string, AddCommand>> = {
 /** Their texts name every command. */
 const NEEDS_ALL = "completion";
 
+/** Runs one command line; resolves to the exit code: 0 done, 1 not done, 2 not understood. */
+export async function runProgram(words: readonly string[], context: CommandContext): Promise<number> {
+  const isJson = words.includes("--json");
+  try {
+    await (await createProgram(context, words)).parseAsync(words, { from: "user" });
+    return Number(process.exitCode ?? 0);
+  } catch (error) {
+    if (isHelp(error)) return 0;
+    const { message, exitCode, isUnexpected, apiError = { message } } = describeFailure(error);
+    if (message !== "")
+      process.stderr.write(isJson ? `${JSON.stringify({ error: apiError })}\n` : `${message}\n`);
+    const wantsDetail = ["debug", "trace"].includes(context.environment["LOG_LEVEL"] ?? "");
+    if (isUnexpected && wantsDetail) process.stderr.write(`${(error as Error).stack}\n`);
+    return exitCode;
+  }
+}
+
+function isHelp(error: unknown): boolean {
+  return (error as { exitCode?: unknown }).exitCode === 0;
+}
+
 /** The program with the command that the words name, else with all of them. */
 export async function createProgram(context: CommandContext, words: readonly string[]): Promise<Command> {
   const program = new Command("returns")
@@ -61,7 +83,7 @@ export async function createProgram(context: CommandContext, words: readonly str
     .version(VERSION)
     .option("--json", "print one JSON document on standard output, errors as JSON on standard error")
     .configureHelp({ showGlobalOptions: true })
-    // The message is printed once, by main.
+    // The message is printed once, by runProgram.
     .configureOutput({ outputError: () => {} })
     .exitOverride()
     .addHelpText("before", EXAMPLES)

@@ -1,6 +1,8 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { join } from "node:path";
+import { runProgram } from "../../src/cli/program.ts";
 
 export type Outcome = { code: number | null; stdout: string; stderr: string };
 
@@ -56,11 +58,38 @@ function inherited(): NodeJS.ProcessEnv {
   return { PATH, NODE_COMPILE_CACHE };
 }
 
-/** Runs the real command to its end. */
+/** These last, or read a terminal or a standard input: they are tested as processes. */
+const LASTING: ReadonlySet<string> = new Set(["serve", "worker", "--token-stdin"]);
+
+/** What commands in this process have written so far; the runner of the tests writes outside of them. */
+const written = new AsyncLocalStorage<Record<"stdout" | "stderr", string>>();
+for (const name of ["stdout", "stderr"] as const) {
+  const stream = process[name];
+  const write = stream.write.bind(stream) as (...given: unknown[]) => boolean;
+  stream.write = (...given: unknown[]) => {
+    const outcome = written.getStore();
+    if (outcome === undefined) return write(...given);
+    outcome[name] += typeof given[0] === "string" ? given[0] : Buffer.from(given[0] as Uint8Array).toString();
+    return true;
+  };
+}
+
+/**
+ * Runs a command line to its end, as `main` does: in this process, since a start takes longer than most commands; in one of its
+ * own where it reads `input`, lasts, or starts the embedded database.
+ */
 export async function runCommand(
   words: readonly string[],
   environment: Record<string, string>,
   input?: string,
 ): Promise<Outcome> {
-  return startCommand(words, environment, input).outcome;
+  const isEmbedded = "RETURNS_DATA_DIR" in environment && !("DATABASE_URL" in environment);
+  if (isEmbedded || input !== undefined || words.some((word) => LASTING.has(word)))
+    return startCommand(words, environment, input).outcome;
+  const outcome = { stdout: "", stderr: "" };
+  const before = process.exitCode;
+  process.exitCode = undefined;
+  const code = await written.run(outcome, () => runProgram(words, { environment }));
+  process.exitCode = before;
+  return { code, ...outcome };
 }
