@@ -7,7 +7,7 @@ import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { constants, tmpdir } from "node:os";
-import { dirname, join, matchesGlob } from "node:path";
+import { basename, dirname, join, matchesGlob } from "node:path";
 import { pathToFileURL } from "node:url";
 import { joinEmbedded } from "../src/embedded/embedded.ts";
 import { createTemplate } from "../tests/support/database.ts";
@@ -38,9 +38,9 @@ const LEFT_TO_CHAOS: ReadonlySet<string> = new Set([
   "tests/worker-sigkill.pg.test.ts",
 ]);
 
-/** They start programs, browsers or databases and take long; all others share processes where every test is run. */
-const NEEDS_OWN_PROCESS =
-  /browser|looks|backup|^src\/(?:cli|embedded)\/.*\.pg\.|service-logger|launch|written-requests|docs-examples|console-(?:figures|windows)|upgrade|client-package|failed-analyze/u;
+/** They take longest: no two of them share a process while there are others. */
+const LONG =
+  /browser|looks|oracle|backup|embedded|launch|upgrade|shopify-(?:faults|history)|console-(?:figures|windows|lock-out)|first-start|docs-examples|written-requests|worker-commands/u;
 
 /** CI draws the same values each time, so that a change fails by what it changed; `npm test` draws new ones. */
 const CI_SEED = "20261124";
@@ -63,11 +63,8 @@ async function main(args: string[]): Promise<number> {
     return 1;
   }
   if (patterns.length > 0) return runFiles(files, options);
-  const isShared = (file: string): boolean => !NEEDS_OWN_PROCESS.test(file);
-  return withBatches(files.filter(isShared), (entries) =>
-    // What takes longest begins first, so that no process is left to run alone at the end.
-    runFiles([...files.filter((file) => !isShared(file)), ...entries], options, files),
-  );
+  const [long, short] = [true, false].map((isLong) => files.filter((file) => LONG.test(file) === isLong));
+  return withBatches([...(long ?? []), ...(short ?? [])], (entries) => runFiles(entries, options, files));
 }
 
 /** `chosen`: the test files that the entries to run stand for. */
@@ -145,8 +142,9 @@ function run(files: string[], options: string[], serverUrl: string | undefined):
   });
 }
 
-const FILES_PER_BATCH = 12;
-const SHARED_SERVICE = "tests/support/shared-service.ts";
+const FILES_PER_BATCH = 18;
+/** What the files of a process share. */
+const SHARED = ["tests/support/shared-service.ts", "tests/support/chromium.ts"];
 
 /**
  * Calls `use` with entries that run several test files each, one after the other in one process: to start Node.js and load what
@@ -173,11 +171,11 @@ async function withBatches<Result>(
 
 function entryOf(files: readonly string[]): string {
   const addressOf = (file: string): string => JSON.stringify(pathToFileURL(join(project, file)).href);
-  const usesShared = files.some((file) =>
-    readFileSync(join(project, file), "utf8").includes("shared-service.ts"),
-  );
+  const texts = files.map((file) => readFileSync(join(project, file), "utf8"));
   // What suites share is loaded before them: it would belong to the first of them otherwise, and end with it.
-  const shared = usesShared ? `import ${addressOf(SHARED_SERVICE)};\n` : "";
+  const shared = SHARED.filter((module) => texts.some((text) => text.includes(basename(module))))
+    .map((module) => `import ${addressOf(module)};\n`)
+    .join("");
   const suites = files.map(
     (file) => `suite(${JSON.stringify(file)}, async () => { await import(${addressOf(file)}); });\n`,
   );

@@ -14,7 +14,7 @@ import { saleEventChart } from "../src/console/charts/sale-event.ts";
 import { timingChart } from "../src/console/charts/timing.ts";
 import { trendChart } from "../src/console/charts/trend.ts";
 import { html, renderHtml } from "../src/lib/html.ts";
-import { useChromium } from "./docs-chromium.ts";
+import { useChromium } from "./support/chromium.ts";
 import { chartAnswer, risingStory } from "./support/chart-answer.ts";
 
 const CHARTS = [trendChart, costsChart, curvesChart, heatTable, reasonsChart, timingChart, saleEventChart];
@@ -120,16 +120,9 @@ async function withCharts(
   { width, colorScheme }: Look,
   use: (page: Page) => Promise<void>,
 ): Promise<void> {
-  if (chromium.isMissing(context)) return;
-  const page = await chromium.browser.newPage({ viewport: { width, height: 900 }, colorScheme });
-  const problems: string[] = [];
-  page.on("console", (message) => problems.push(message.text()));
-  page.on("pageerror", (error) => problems.push(error.message));
-  try {
+  const options = { viewport: { width, height: 900 }, colorScheme };
+  await chromium.withPage(context, options, async (page) => {
     await page.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`, { waitUntil: "load" });
     await use(page);
-    assert.deepEqual(problems, []);
-  } finally {
-    await page.close();
-  }
+  });
 }

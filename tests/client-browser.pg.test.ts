@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { promisify } from "node:util";
 import type { ConsoleMessage, Page } from "playwright-core";
-import { useChromium } from "./docs-chromium.ts";
+import { useChromium } from "./support/chromium.ts";
 import { startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
 import { createSmallStore } from "./support/small-store.ts";

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { test } from "node:test";
 import type { TestContext } from "node:test";
 import type { Page } from "playwright-core";
-import { useChromium } from "./docs-chromium.ts";
+import { useChromium } from "./support/chromium.ts";
 import { makeUserLink } from "./support/console-person.ts";
 import { wrongLooks, LOOKS } from "./support/page-looks.ts";
 import { startTestService } from "./support/service.ts";
@@ -25,9 +25,7 @@ const chromium = useChromium(async () => {
     tenant.shopKey,
   ]);
   home = `http://localhost:${new URL(service.address).port}`;
-  return async () => {
-    await service.stop();
-  };
+  return () => service.stop();
 });
 
 /** An owner's browser without JavaScript, signed in by a pasted link, on the page of data. */
@@ -36,11 +34,14 @@ async function onDataPage(
   look: { width: number; colorScheme: "light" | "dark"; javaScriptEnabled?: boolean },
   use: (page: Page) => Promise<void>,
 ): Promise<void> {
-  if (chromium.isMissing(context)) return;
   const { width, colorScheme, javaScriptEnabled = false } = look;
-  const viewport = { width, height: 800 };
-  const own = await chromium.browser.newContext({ viewport, colorScheme, javaScriptEnabled });
-  try {
+  const options = {
+    viewport: { width, height: 800 },
+    colorScheme,
+    javaScriptEnabled,
+    expected: /status of 4/u,
+  };
+  await chromium.withPage(context, options, async (page, own) => {
     const { secret } = await makeUserLink(service, { name: "Owner", shopDomain: tenant.shopDomain });
     const entered = await own.request.post(`${home}/enter`, {
       form: { secret },
@@ -48,12 +49,9 @@ async function onDataPage(
       maxRedirects: 0,
     });
     assert.equal(entered.status(), 303);
-    const page = await own.newPage();
     await page.goto(`${home}/w/${tenant.shopDomain}/settings/data`);
     await use(page);
-  } finally {
-    await own.close();
-  }
+  });
 }
 
 const ERASE = { name: "Erase this workspace" };

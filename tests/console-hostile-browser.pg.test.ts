@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { Page } from "playwright-core";
 import { PAGES } from "../src/console/registry.ts";
 import type { StoreFiles } from "./oracle/store.ts";
-import { useChromium } from "./docs-chromium.ts";
+import { useChromium } from "./support/chromium.ts";
 import { openPage } from "./support/console-page.ts";
 import { signInAs } from "./support/console-person.ts";
 import { createStoreTenant, importStore } from "./support/import-store.ts";
@@ -28,7 +28,7 @@ let parser: Page;
 const chromium = useChromium(async () => {
   service = await startTestService();
   parser = await chromium.browser.newPage();
-  return () => service.stop();
+  return () => Promise.all([parser.close(), service.stop()]);
 });
 
 /** A store with one product, SKU, vendor, family, category, reason and sale event of each text; each sells differently. */

@@ -5,7 +5,7 @@ import type { TestContext } from "node:test";
 import { parse } from "csv-parse/sync";
 import type { Page } from "playwright-core";
 import { PAGES } from "../src/console/registry.ts";
-import { useChromium } from "./docs-chromium.ts";
+import { useChromium } from "./support/chromium.ts";
 import { startConsoleDemo } from "./support/console-demo.ts";
 import type { ConsoleDemo } from "./support/console-demo.ts";
 import { makeUserLink } from "./support/console-person.ts";
@@ -30,25 +30,14 @@ async function signedIn(
   options: { javaScriptEnabled: boolean },
   use: (page: Page) => Promise<void>,
 ): Promise<void> {
-  if (chromium.isMissing(context)) return;
-  const own = await chromium.browser.newContext({
-    ...options,
-    permissions: ["clipboard-read", "clipboard-write"],
-  });
-  const problems: string[] = [];
-  const page = await own.newPage();
-  page.on("console", (message) => {
-    // Chromium reports what it has cleared.
-    if (!message.text().startsWith("Clear-Site-Data")) problems.push(message.text());
-  });
-  page.on("pageerror", (error) => problems.push(error.message));
-  own.on("request", (request) => {
-    if (!request.url().startsWith(`${home}/`)) problems.push(`asked ${request.url()}`);
-  });
-  own.on("response", (response) => {
-    if (response.status() >= 400) problems.push(`${response.status()} ${response.url()}`);
-  });
-  try {
+  const permissions = ["clipboard-read", "clipboard-write"];
+  await chromium.withPage(context, { ...options, permissions }, async (page, own, problems) => {
+    own.on("request", (request) => {
+      if (!request.url().startsWith(`${home}/`)) problems.push(`asked ${request.url()}`);
+    });
+    own.on("response", (response) => {
+      if (response.status() >= 400) problems.push(`${response.status()} ${response.url()}`);
+    });
     const { link } = await makeUserLink(started.service, {
       name: "Merchandiser",
       shopDomain: started.demo.domain,
@@ -58,10 +47,7 @@ async function signedIn(
     await page.getByRole("button", { name: "Sign in" }).click();
     await page.waitForURL(home + place);
     await use(page);
-    assert.deepEqual(problems, []);
-  } finally {
-    await own.close();
-  }
+  });
 }
 
 /** The exact value of a figure, as the API has it. */

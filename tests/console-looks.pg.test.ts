@@ -3,7 +3,8 @@ import { test } from "node:test";
 import type { TestContext } from "node:test";
 import type { BrowserContext, Page } from "playwright-core";
 import { PAGES } from "../src/console/registry.ts";
-import { useChromium } from "./docs-chromium.ts";
+import { useChromium } from "./support/chromium.ts";
+import { OTHER_HOST } from "./docs-chromium.ts";
 import { startDemoService } from "./docs-demo.ts";
 import type { DemoService } from "./docs-demo.ts";
 import { createPageStates } from "./support/console-states.ts";
@@ -21,7 +22,6 @@ const WIDE = { width: 1440 };
 /** Text of twice its size in a window of 640 px. */
 const NARROWEST_PX = 320;
 const MOST_SHIFT = 0.02;
-const OTHER_HOST = "store.example";
 
 let demo: DemoService;
 let home: string;
@@ -38,7 +38,7 @@ const chromium = useChromium(async () => {
   made = await createPageStates(service, tenant);
   pages = PAGES.map(({ name, path }) => ({ name, path: `/w/${tenant.shopDomain}${path}`, status: 200 }));
   return () => demo.stop();
-}, [`--host-resolver-rules=MAP ${OTHER_HOST} 127.0.0.1`]);
+});
 
 for (const look of LOOKS) {
   test(`every page, ${look.width} px, ${look.colorScheme}`, async (context) => {
@@ -188,35 +188,22 @@ async function withPage(
   cookie: string,
   use: (page: Page, problems: string[]) => Promise<void>,
 ): Promise<void> {
-  if (chromium.isMissing(context)) return;
-  const own = await chromium.browser.newContext({
-    viewport: { width, height: 800 },
-    colorScheme,
-    ...(forcedColors === undefined ? {} : { forcedColors }),
+  const options = { viewport: { width, height: 800 }, colorScheme, ...(forcedColors && { forcedColors }) };
+  await chromium.withPage(context, { ...options, cookie, home }, async (page, own, problems) => {
+    await watchPolicy(page, own, problems);
+    await use(page, problems);
   });
-  try {
-    const [name = "", value = ""] = cookie.split("=");
-    if (cookie !== "") await own.addCookies([{ name, value, url: home }]);
-    const page = await own.newPage();
-    await use(page, await collectProblems(own, page));
-  } finally {
-    await own.close();
-  }
 }
 
-/** What the browser's console says, what a page asks of others, and what its policy forbids. */
-async function collectProblems(own: BrowserContext, page: Page): Promise<string[]> {
-  const problems: string[] = [];
+/** What a page asks of others, and what its policy forbids, are problems, too. */
+async function watchPolicy(page: Page, own: BrowserContext, problems: string[]): Promise<void> {
   await own.exposeBinding("tellViolation", (_source, violation: string) => problems.push(violation));
   await own.addInitScript(
     `addEventListener("securitypolicyviolation", ({ violatedDirective, blockedURI }) =>
       tellViolation("forbidden by " + violatedDirective + ": " + blockedURI))`,
   );
-  page.on("console", (message) => problems.push(message.text()));
-  page.on("pageerror", (error) => problems.push(error.message));
   page.on("request", (request) => {
     const { hostname } = new URL(request.url());
     if (hostname !== "localhost" && hostname !== OTHER_HOST) problems.push(`foreign: ${request.url()}`);
   });
-  return problems;
 }

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { startShopifySimulator } from "../tools/simulators/shopify/start.ts";
 import type { ShopifySimulator } from "../tools/simulators/shopify/start.ts";
-import { useChromium } from "./docs-chromium.ts";
+import { useChromium } from "./support/chromium.ts";
 import { freePort, onboard } from "./support/onboarding.ts";
 import type { Newcomer } from "./support/onboarding.ts";
 

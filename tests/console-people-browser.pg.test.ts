@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { TestContext } from "node:test";
 import type { BrowserContextOptions, Page } from "playwright-core";
 import { notify } from "../src/actions/notices/notices.ts";
-import { useChromium } from "./docs-chromium.ts";
+import { useChromium } from "./support/chromium.ts";
 import { actAs } from "./support/acting-member.ts";
 import { openPage } from "./support/console-page.ts";
 import type { Reader } from "./support/console-page.ts";
@@ -97,23 +97,14 @@ async function signedIn(
   options: BrowserContextOptions,
   use: (page: Page, place: string) => Promise<void>,
 ): Promise<void> {
-  if (chromium.isMissing(context)) return;
-  const own = await chromium.browser.newContext(options);
-  const problems: string[] = [];
-  try {
-    const page = await own.newPage();
-    page.on("console", (message) => problems.push(message.text()));
-    page.on("pageerror", (error) => problems.push(error.message));
+  await chromium.withPage(context, options, async (page, _own, problems) => {
     const { link } = await makeUserLink(service, { name: "Owner", shopDomain: tenant.shopDomain });
     await enter(page, link);
     const place = `${home}/w/${tenant.shopDomain}`;
     await page.waitForURL(place);
     problems.length = 0;
     await use(page, place);
-    assert.deepEqual(problems, []);
-  } finally {
-    await own.close();
-  }
+  });
 }
 
 async function enter(page: Page, link: string): Promise<void> {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { TestContext } from "node:test";
 import type { Page } from "playwright-core";
-import { useChromium } from "./docs-chromium.ts";
+import { useChromium } from "./support/chromium.ts";
 import { signInAs } from "./support/console-person.ts";
 import { axeViolations } from "./support/page-looks.ts";
 import { startTestService } from "./support/service.ts";
@@ -26,21 +26,11 @@ const chromium = useChromium(async () => {
   return () => service.stop();
 });
 
-async function withPage(
+const withPage = (
   context: TestContext,
   viewport: { width: number; height: number },
   use: (page: Page) => Promise<void>,
-): Promise<void> {
-  if (chromium.isMissing(context)) return;
-  const own = await chromium.browser.newContext({ viewport });
-  try {
-    const [name = "", value = ""] = cookie.split("=");
-    await own.addCookies([{ name, value, url: home }]);
-    await use(await own.newPage());
-  } finally {
-    await own.close();
-  }
-}
+): Promise<void> => chromium.withPage(context, { viewport, cookie, home }, use);
 
 /** The text in place of each key figure, and how many lines it takes. */
 async function keyFigureLines(page: Page, text: string): Promise<number[]> {

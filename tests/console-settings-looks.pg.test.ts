@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { TestContext } from "node:test";
 import type { Page } from "playwright-core";
 import { SETTINGS } from "../src/console/registry.ts";
-import { useChromium } from "./docs-chromium.ts";
+import { useChromium } from "./support/chromium.ts";
 import { actAs } from "./support/acting-member.ts";
 import type { ActingMember } from "./support/acting-member.ts";
 import { wrongLooks, LOOKS } from "./support/page-looks.ts";
@@ -22,9 +23,7 @@ const chromium = useChromium(async () => {
   service = await startTestService();
   tenant = await smallStore();
   owner = await actAs(service, tenant);
-  return async () => {
-    await service.stop();
-  };
+  return () => service.stop();
 });
 
 const smallStore = (options: TenantOptions = {}) => createSmallStore(service.database, options);
@@ -40,25 +39,19 @@ const VIEWS = [
 ];
 
 async function withPage(
-  member: ActingMember,
+  context: TestContext,
+  { cookie }: ActingMember,
   options: { width?: number; colorScheme?: "light" | "dark"; javaScriptEnabled?: boolean },
   use: (page: Page) => Promise<void>,
 ): Promise<void> {
   const { width = 1440, ...rest } = options;
-  const own = await chromium.browser.newContext({ viewport: { width, height: 800 }, ...rest });
-  try {
-    const [name = "", value = ""] = member.cookie.split("=");
-    await own.addCookies([{ name, value, url: service.address }]);
-    await use(await own.newPage());
-  } finally {
-    await own.close();
-  }
+  const look = { viewport: { width, height: 800 }, expected: /status of 4/u, ...rest };
+  await chromium.withPage(context, { ...look, cookie, home: service.address }, use);
 }
 
 for (const { width, colorScheme } of LOOKS) {
   test(`every page of settings, ${width} px, ${colorScheme}`, async (context) => {
-    if (chromium.isMissing(context)) return;
-    await withPage(owner, { width, colorScheme }, async (page) => {
+    await withPage(context, owner, { width, colorScheme }, async (page) => {
       const found: string[] = [];
       for (const path of VIEWS) {
         await page.goto(`${service.address}/w/${tenant.shopDomain}${path}`);
@@ -80,7 +73,7 @@ test("the pages of settings of a viewer, and in every state of the data", async 
     const own = await createTenant(service.database, options);
     for (const role of ["viewer", "owner"] as const) {
       const member = await actAs(service, own, role);
-      await withPage(member, { width: 360 }, async (page) => {
+      await withPage(context, member, { width: 360 }, async (page) => {
         for (const path of ["", "/windows", "/plan", "/watchlist", "/sale-events"]) {
           await page.goto(`${service.address}/w/${own.shopDomain}/settings${path}`);
           if (role === "viewer") assert.equal(await page.locator("main form").count(), 0, path);
@@ -95,7 +88,7 @@ test("without JavaScript an owner previews and saves a window, watches a SKU by 
   if (chromium.isMissing(context)) return;
   const own = await smallStore();
   const member = await actAs(service, own);
-  await withPage(member, { javaScriptEnabled: false }, async (page) => {
+  await withPage(context, member, { javaScriptEnabled: false }, async (page) => {
     const main = page.locator("main");
     await page.goto(`${service.address}/w/${own.shopDomain}`);
     await page.getByRole("link", { name: "Settings", exact: true }).click();

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { BrowserContextOptions, Page } from "playwright-core";
+import type { TestContext } from "node:test";
+import type { Page } from "playwright-core";
 import { startShopifySimulator } from "../tools/simulators/shopify/start.ts";
 import type { ShopifySimulator } from "../tools/simulators/shopify/start.ts";
-import { useChromium } from "./docs-chromium.ts";
+import { useChromium } from "./support/chromium.ts";
+import type { PageOptions } from "./support/chromium.ts";
 import { makeUserLink, signInAs } from "./support/console-person.ts";
 import { layoutShift, wrongLooks, LOOKS } from "./support/page-looks.ts";
 import { startTestService } from "./support/service.ts";
@@ -76,16 +78,11 @@ async function troubledTenant(): Promise<Tenant> {
   return tenant;
 }
 
-async function open(cookie: string, options: BrowserContextOptions = {}) {
-  const own = await chromium.browser.newContext(options);
-  const [name = "", value = ""] = cookie.split("=");
-  await own.addCookies([{ name, value, url: home }]);
-  const page = await own.newPage();
-  const problems: string[] = [];
-  page.on("console", (message) => problems.push(message.text()));
-  page.on("pageerror", (error) => problems.push(error.message));
-  return { own, page, problems };
-}
+const withPage = (
+  context: TestContext,
+  options: PageOptions,
+  use: (page: Page) => Promise<void>,
+): Promise<void> => chromium.withPage(context, { home, expected: /status of (?:409|400)/u, ...options }, use);
 
 async function wrongsOf(page: Page, path: string): Promise<string[]> {
   const found: string[] = [];
@@ -104,10 +101,9 @@ for (const { width, colorScheme } of LOOKS) {
     const installing = await createTenant(service.database, { readiness: "installing" });
     await makeUserLink(service, { shopDomain });
     const cookie = await signInAs(service, { shopDomain: installing.shopDomain });
-    const { own, page, problems } = await open(cookie, { viewport: { width, height: 800 }, colorScheme });
     const at = `/w/${shopDomain}/settings/sources`;
     const found: string[] = [];
-    try {
+    await withPage(context, { cookie, viewport: { width, height: 800 }, colorScheme }, async (page) => {
       for (const path of [
         at,
         `${at}/shopify`,
@@ -135,11 +131,8 @@ for (const { width, colorScheme } of LOOKS) {
       await page.getByRole("button", { name: "Create link" }).click();
       await page.getByRole("heading", { name: "Approve at Shopify" }).waitFor();
       found.push(...(await wrongsOf(page, "a link")));
-      const expected = /status of (?:409|400)/u;
-      assert.deepEqual([...found, ...problems.filter((problem) => !expected.test(problem))], []);
-    } finally {
-      await own.close();
-    }
+      assert.deepEqual(found, []);
+    });
   });
 }
 
@@ -147,9 +140,8 @@ test("without JavaScript a source is connected, asked for runs and disconnected"
   if (chromium.isMissing(context)) return;
   const { shopDomain, shopKey } = await createTenant(service.database, { readiness: "installing" });
   const cookie = await signInAs(service, { shopDomain });
-  const { own, page } = await open(cookie, { javaScriptEnabled: false });
-  const press = (name: string) => page.getByRole("button", { name, exact: true }).click();
-  try {
+  await withPage(context, { cookie, javaScriptEnabled: false }, async (page) => {
+    const press = (name: string) => page.getByRole("button", { name, exact: true }).click();
     await page.goto(`${home}/w/${shopDomain}`);
     await page.getByRole("link", { name: "Connect Shopify" }).click();
     const form = page.locator("form", { hasText: "Token" });
@@ -179,17 +171,14 @@ test("without JavaScript a source is connected, asked for runs and disconnected"
     await press("Disconnect Shopify");
     await page.getByText("shopify is disconnected").waitFor();
     await page.getByRole("link", { name: "Connect Shopify again" }).waitFor();
-  } finally {
-    await own.close();
-  }
+  });
 });
 
 test("a link of the console leads through the approval back to the progress of the shop", async (context) => {
   if (chromium.isMissing(context)) return;
   const { shopDomain } = await createTenant(service.database);
   const cookie = await signInAs(service, { shopDomain });
-  const { own, page } = await open(cookie, { javaScriptEnabled: false });
-  try {
+  await withPage(context, { cookie, javaScriptEnabled: false }, async (page) => {
     await page.goto(`${home}/w/${shopDomain}/settings/sources/shopify/connect`);
     const form = page.locator("form", { hasText: "Create link" });
     await form.getByLabel("The shop’s name at Shopify").fill(shop.options.domain);
@@ -198,7 +187,5 @@ test("a link of the console leads through the approval back to the progress of t
     const link = await page.getByRole("link", { name: "Approve at Shopify" }).getAttribute("href");
     assert.match(link ?? "", /^http:\/\/localhost\/connect\/shopify\?link=/u);
     assert.ok(!service.logs.join("").includes(new URL(link ?? "").searchParams.get("link") ?? ""));
-  } finally {
-    await own.close();
-  }
+  });
 });

@@ -1,8 +1,8 @@
-import { after, before } from "node:test";
-import type { TestContext } from "node:test";
 import { chromium } from "playwright-core";
 import type { Browser } from "playwright-core";
 import { findChromium } from "./support/install-chromium.ts";
+
+export const OTHER_HOST = "store.example";
 
 /** A browser that does nothing of its own accord on the network. */
 const LAUNCH_ARGUMENTS = [
@@ -14,6 +14,8 @@ const LAUNCH_ARGUMENTS = [
   "--disable-background-networking",
   "--disable-component-update",
   "--disable-sync",
+  // A name of this machine that is none of its own.
+  `--host-resolver-rules=MAP ${OTHER_HOST} 127.0.0.1`,
 ];
 
 /** Starts the machine's Chromium, with arguments of one's own too, or says that there is none. */
@@ -23,40 +25,4 @@ export async function startChromium(
   const executablePath = findChromium();
   if (executablePath === undefined) return { reason: "There is no Chromium: see the start of npm test." };
   return chromium.launch({ executablePath, args: [...LAUNCH_ARGUMENTS, ...ownArguments] });
-}
-
-export type TestBrowser = {
-  readonly browser: Browser;
-  /** Whether there is no Chromium; the test is skipped then. */
-  isMissing(context: TestContext): boolean;
-};
-
-/**
- * A Chromium for all tests of a file. `begin` starts what its pages are of, unless there is no browser, and returns what
- * stops that again.
- */
-export function useChromium(
-  begin: () => Promise<() => unknown>,
-  ownArguments: readonly string[] = [],
-): TestBrowser {
-  let found: Browser | { reason: string } = { reason: "The browser has not been started." };
-  let end: (() => unknown) | undefined;
-  before(async () => {
-    found = await startChromium(ownArguments);
-    if (!("reason" in found)) end = await begin();
-  });
-  after(async () => {
-    if (!("reason" in found)) await found.close();
-    await end?.();
-  });
-  return {
-    get browser() {
-      if ("reason" in found) throw new Error(found.reason);
-      return found;
-    },
-    isMissing: (context) => {
-      if ("reason" in found) context.skip(found.reason);
-      return "reason" in found;
-    },
-  };
 }

@@ -11,7 +11,7 @@ import { layout } from "../src/console/layout.ts";
 import { progress } from "../src/console/views/progress.ts";
 import type { Progress } from "../src/console/views/progress.ts";
 import { html, renderHtml } from "../src/lib/html.ts";
-import { useChromium } from "./docs-chromium.ts";
+import { useChromium } from "./support/chromium.ts";
 import { axeViolations } from "./support/page-looks.ts";
 
 /** The progress of a job in a real browser, with and without script: each load of the page shows the job's next state. */
@@ -80,18 +80,10 @@ async function watch(
   options: { javaScriptEnabled: boolean },
   use: (page: Page) => Promise<void>,
 ): Promise<void> {
-  if (chromium.isMissing(context)) return;
-  const own = await chromium.browser.newContext(options);
-  try {
-    const page = await own.newPage();
-    const problems: string[] = [];
-    page.on("pageerror", (error) => problems.push(error.message));
+  await chromium.withPage(context, { ...options, expected: /status of 503/u }, async (page) => {
     await page.goto(address);
     await use(page);
-    assert.deepEqual(problems, []);
-  } finally {
-    await own.close();
-  }
+  });
 }
 
 test("with script the counts change in place, over an answer that fails, and the end leads on", async (context) => {

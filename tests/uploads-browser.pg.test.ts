@@ -7,7 +7,7 @@ import type { TestContext } from "node:test";
 import type { Page } from "playwright-core";
 import { startWorker } from "../src/worker/worker.ts";
 import type { Worker } from "../src/worker/worker.ts";
-import { useChromium } from "./docs-chromium.ts";
+import { useChromium } from "./support/chromium.ts";
 import { makeUserLink } from "./support/console-person.ts";
 import { csv } from "./support/import-shop.ts";
 import type { FolderFiles } from "./support/import-shop.ts";
@@ -49,16 +49,12 @@ async function asOwner(
   options: { javaScriptEnabled: boolean },
   use: (page: Page) => Promise<void>,
 ): Promise<void> {
-  if (chromium.isMissing(context)) return;
-  const { shopDomain } = await createTenant(service.database, { readiness: "installing", dataAsOf: null });
-  const own = await chromium.browser.newContext(options);
-  const problems: string[] = [];
-  const page = await own.newPage();
-  page.on("pageerror", (error) => problems.push(error.message));
-  own.on("request", (request) => {
-    if (!request.url().startsWith(`${home}/`)) problems.push(`asked ${request.url()}`);
-  });
-  try {
+  // Parts are refused on purpose, and connections cut.
+  await chromium.withPage(context, { ...options, expected: /^/u }, async (page, own, problems) => {
+    const { shopDomain } = await createTenant(service.database, { readiness: "installing", dataAsOf: null });
+    own.on("request", (request) => {
+      if (!request.url().startsWith(`${home}/`)) problems.push(`asked ${request.url()}`);
+    });
     const { link } = await makeUserLink(service, { name: `Owner of ${shopDomain}`, shopDomain });
     await page.goto(`${home}/enter`);
     await page.getByLabel("Paste your link").fill(link);
@@ -66,10 +62,7 @@ async function asOwner(
     await page.waitForURL(/\/w\/./u);
     await page.goto(`${home}/w/${shopDomain}/settings/imports`);
     await use(page);
-    assert.deepEqual(problems, []);
-  } finally {
-    await own.close();
-  }
+  });
 }
 
 async function withFolder(files: FolderFiles, use: (folder: string) => Promise<void>): Promise<void> {

@@ -1,0 +1,77 @@
+import assert from "node:assert/strict";
+import { after, before } from "node:test";
+import type { TestContext } from "node:test";
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
+import { startChromium } from "../docs-chromium.ts";
+
+/** The one browser of a process, started when it is first asked for. */
+let started: ReturnType<typeof startChromium> | undefined;
+
+after(async () => {
+  const found = await started;
+  if (found !== undefined && !("reason" in found)) await found.close();
+});
+
+export type PageOptions = BrowserContextOptions & {
+  /** Of who is signed in, and where. */
+  cookie?: string;
+  home?: string;
+  /** What the browser's console may say. */
+  expected?: RegExp;
+};
+
+/** `problems`: what the browser's console says and what scripts throw; what is left of them fails the test. */
+type Use = (page: Page, own: BrowserContext, problems: string[]) => Promise<void>;
+
+export type TestBrowser = {
+  readonly browser: Browser;
+  /** Whether there is no Chromium; the test is skipped then. */
+  isMissing(context: TestContext): boolean;
+  /** A page in a browser of one's own, with its own cookies and cache. */
+  withPage(context: TestContext, options: PageOptions, use: Use): Promise<void>;
+};
+
+/** A Chromium for the tests of a file. `begin` starts what its pages are of, unless there is no browser, and returns what stops that again. */
+export function useChromium(begin: () => Promise<() => unknown>): TestBrowser {
+  let found: Browser | { reason: string } = { reason: "The browser has not been started." };
+  let end: (() => unknown) | undefined;
+  before(async () => {
+    found = await (started ??= startChromium());
+    if (!("reason" in found)) end = await begin();
+  });
+  after(() => end?.());
+  const isMissing = (context: TestContext): boolean => {
+    if ("reason" in found) context.skip(found.reason);
+    return "reason" in found;
+  };
+  return {
+    get browser() {
+      if ("reason" in found) throw new Error(found.reason);
+      return found;
+    },
+    isMissing,
+    withPage: async (context, options, use) => {
+      if (!isMissing(context)) await openPage(found as Browser, options, use);
+    },
+  };
+}
+
+async function openPage(browser: Browser, options: PageOptions, use: Use): Promise<void> {
+  // Chromium reports what it has cleared.
+  const { cookie = "", home = "", expected = /^Clear-Site-Data/u, ...ofContext } = options;
+  const own = await browser.newContext(ofContext);
+  try {
+    const [name = "", value = ""] = cookie.split("=");
+    if (cookie !== "") await own.addCookies([{ name, value, url: home }]);
+    const page = await own.newPage();
+    const problems: string[] = [];
+    page.on("console", (message) => {
+      if (!expected.test(message.text())) problems.push(message.text());
+    });
+    page.on("pageerror", (error) => problems.push(error.message));
+    await use(page, own, problems);
+    assert.deepEqual(problems, []);
+  } finally {
+    await own.close();
+  }
+}
