@@ -1,14 +1,100 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { knownMonth, monthToDate } from "../src/lib/month.ts";
+import { loadReturnCosts } from "../src/store/queries/return-cost-leaderboard.ts";
 import { loadReturnRates } from "../src/store/queries/return-rate-leaderboard.ts";
+import type { Selection } from "../src/store/queries/selection.ts";
+import type { Workspace } from "../src/store/workspace.ts";
 import { byCodePoint } from "./oracle/numbers.ts";
 import { openControlDatabase } from "./support/control.ts";
-import { MONTH, SELECTIONS, VENDORS, anyRows, insertRankedShop } from "./support/ranked-shop.ts";
-import type { RankedRow as Row, Vendor } from "./support/ranked-shop.ts";
-import { reportWorkspace } from "./support/report-store.ts";
+import { createTenant, insertRows } from "./support/tenants.ts";
 import { use } from "./support/use.ts";
-import { loadReturnCosts } from "../src/store/queries/return-cost-leaderboard.ts";
+
+type Vendor = "Acme" | "Bolt" | null;
+type Row = {
+  sku: string;
+  sold: number;
+  returned: number;
+  refund: number;
+  label: number;
+  vendor: Vendor;
+};
+
+const MONTH = knownMonth("2025-01");
+const NO_LISTING = "00000000-0000-0000-0000-000000000000";
+const VENDORS: readonly Vendor[] = ["Acme", "Bolt", null];
+const WHOLE: Selection = { kind: "workspace", key: "", includeUsed: false, vendor: null };
+/** Every product is of this family: a ranking within it is that of the whole shop. */
+const SELECTIONS: readonly Selection[] = [WHOLE, { ...WHOLE, kind: "family", key: "F" }];
+
+/** A shop of its own whose SKUs have these figures in one cohort month. */
+async function insertRankedShop(rows: readonly Row[]): Promise<Workspace> {
+  const { shopKey: shop_key } = await createTenant(control.pool);
+  const productOf = (vendor: Vendor): string => `p${VENDORS.indexOf(vendor)}`;
+  const listings = rows.map(({ sku, vendor }) => ({
+    listing_id: NO_LISTING,
+    sku,
+    product_gid: productOf(vendor),
+    line_vendor: "",
+    counterpart_sku: "",
+    used: false,
+  }));
+  const uncounted = ["costed_sold", "requested", "open", "closed", "declined", "canceled"];
+  const figures = rows.map(({ sku, sold, returned, refund, label }) => ({
+    entity_kind: "sku",
+    entity_key: sku,
+    cohort_month: monthToDate(MONTH),
+    listing_id: NO_LISTING,
+    sold_units: sold,
+    ...Object.fromEntries(uncounted.map((name) => [`${name}_units`, 0])),
+    lag_days: [3],
+    returned_units: [returned],
+    refund_minor: [refund],
+    label_minor: [label],
+  }));
+  const tables = {
+    product: VENDORS.map((vendor) => ({
+      product_gid: productOf(vendor),
+      title: "P",
+      vendor,
+      family: "F",
+      from_lines: false,
+    })),
+    sku: rows.map(({ sku, vendor }) => ({
+      sku,
+      product_gid: productOf(vendor),
+      vendor,
+      used: false,
+      from_lines: false,
+    })),
+    listing: listings,
+    cohort: figures,
+  };
+  for (const [table, records] of Object.entries(tables)) {
+    if (records.length === 0) continue;
+    await insertRows(
+      control.pool,
+      table,
+      records.map((record) => ({ shop_key, ...record })),
+    );
+  }
+  return { shopKey: shop_key } as Workspace;
+}
+
+const anyRows = fc.uniqueArray(
+  fc
+    .record({
+      sku: fc.string({ unit: fc.constantFrom("a", "B", "\u{ffff}", "😀"), minLength: 1, maxLength: 3 }),
+      sold: fc.integer({ min: 0, max: 6 }),
+      part: fc.integer({ min: 0, max: 6 }),
+      refund: fc.integer({ min: -2, max: 3 }),
+      label: fc.integer({ min: 0, max: 2 }),
+      vendor: fc.constantFrom(...VENDORS),
+    })
+    .map(({ part, ...row }): Row => ({ ...row, returned: Math.min(part, row.sold) })),
+  { selector: ({ sku }) => sku, maxLength: 14 },
+);
 
 const control = use(openControlDatabase);
 
@@ -32,7 +118,7 @@ const OPEN: Rates = {
 
 /** The SKUs that the statement ranks, the same within a family, and how many pass the filters. */
 async function rateRanking(rows: readonly Row[], rates: Rates): Promise<{ skus: string[]; count: number }> {
-  const workspace = reportWorkspace(await insertRankedShop(control.pool, rows), "2025-06-01T00:00:00Z");
+  const workspace = await insertRankedShop(rows);
   const { threshold, cardSize, limit, ...filters } = rates;
   const answers = [];
   for (const selection of SELECTIONS) {
@@ -174,7 +260,7 @@ type Costs = { minCostMinor: number | null; labelCostsIncluded: boolean; vendor:
 const ALL_COSTS: Costs = { minCostMinor: null, labelCostsIncluded: true, vendor: null, limit: 50 };
 
 async function costRanking(rows: readonly Row[], costs: Costs): Promise<{ skus: string[]; count: number }> {
-  const workspace = reportWorkspace(await insertRankedShop(control.pool, rows), "2025-06-01T00:00:00Z");
+  const workspace = await insertRankedShop(rows);
   const answers = [];
   for (const selection of SELECTIONS) {
     const range = { selection, windowDays: 30, startMonth: MONTH, endMonth: MONTH, usualMonths: [] };

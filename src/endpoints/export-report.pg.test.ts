@@ -1,31 +1,24 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import papaparse from "papaparse";
+import { createReportShop, MONTHS } from "../../tests/support/report-store.ts";
+import { service } from "../../tests/support/shared-service.ts";
 import type { ReportData } from "../contract/report.ts";
 import { guardedText } from "../lib/csv-text.ts";
-import { makeReportStore } from "../../tests/support/random-report-store.ts";
-import { AS_OF, reportInput, startReportService } from "../../tests/support/report-service.ts";
-import type { ReportService } from "../../tests/support/report-service.ts";
-import { reportWorkspace } from "../../tests/support/report-store.ts";
-import { exportReport } from "./export-report.ts";
 
 type Scalar = string | number | boolean | null;
 type CsvRow = Record<"section" | "cohort_month" | "key" | "label" | "metric" | "value" | "unit", string>;
 
-let service: ReportService;
-before(async () => {
-  service = await startReportService(makeReportStore(7));
-});
-after(() => service.stop());
+const { tenant, ask } = await createReportShop(service);
 
-const exported = async (parameters: Record<string, unknown>) => {
-  const answer = await exportReport({
-    database: service.database,
-    workspace: reportWorkspace(1, AS_OF),
-    input: reportInput(parameters),
-  });
-  if (answer.kind !== "csv") return assert.fail();
-  const text = (await Array.fromAsync(answer.chunks)).join("");
+const answerTo = (parameters: Record<string, string | boolean>) => {
+  const params = { ...MONTHS, ...parameters };
+  return service.call("/api/v1/export/report.csv", { token: tenant.token, params, isUnlimited: true });
+};
+
+const exported = async (parameters: Record<string, string | boolean>) => {
+  const { status, text } = await answerTo(parameters);
+  assert.equal(status, 200, text);
   const { data, errors } = papaparse.parse<CsvRow>(text, {
     header: true,
     delimiter: ",",
@@ -33,7 +26,7 @@ const exported = async (parameters: Record<string, unknown>) => {
     skipEmptyLines: true,
   });
   assert.deepEqual(errors, []);
-  return { rows: data, text, filename: answer.filename };
+  return { rows: data, text };
 };
 
 const NOTE =
@@ -129,9 +122,9 @@ test("another parser reads each figure of the JSON report once, and equal to it"
     { sku: "SHOE-1", include_used_variants: true },
     { start_month: "2025-06", end_month: "2025-06" },
   ]) {
-    const { data } = await service.ask(parameters);
-    const { data: curves } = await service.ask({ ...parameters, reportSection: "curves" });
-    const { outcomes } = (await service.ask({ ...parameters, reportSection: "outcomes" })).data;
+    const { data } = await ask(parameters);
+    const { data: curves } = await ask({ ...parameters, reportSection: "curves" });
+    const { outcomes } = (await ask({ ...parameters, reportSection: "outcomes" })).data;
     const { rows } = await exported(parameters);
     const cells = rows.map((row) => [
       [row.section, row.cohort_month, row.key, row.label, row.metric].join("|"),
@@ -172,7 +165,7 @@ test("another parser reads each figure of the JSON report once, and equal to it"
 });
 
 test("an export divided by product has the rows of the section breakdown, figure by figure", async () => {
-  const { data } = await service.ask({ reportSection: "breakdown", breakdownBy: "product" });
+  const { data } = await ask({ reportSection: "breakdown", breakdownBy: "product" });
   const { rows } = await exported({ breakdownBy: "product" });
   const ofBreakdown = rows.filter((row) => row.section === "breakdown");
   const expected = data.breakdown.rows.flatMap(
@@ -200,18 +193,16 @@ test("an export divided by product has the rows of the section breakdown, figure
 });
 
 test("M24: an export of the bridge has its figures, and lines that add up to each step", async () => {
-  await service.database.rows(
-    {
-      name: "",
-      text: `insert into booking_difference (shop_key, order_id, line_id, booked_on, step, units)
-             select l.shop_key, l.order_id, l.line_id, l.ordered_on, s.step, s.units
-               from order_line l cross join (values ('order_edits', 2), ('other_days', -1)) s (step, units)
-              where l.shop_key = 1`,
-    },
-    [],
+  await service.database.query("delete from booking_difference where shop_key = $1", [tenant.shopKey]);
+  await service.database.query(
+    `insert into booking_difference (shop_key, order_id, line_id, booked_on, step, units)
+     select l.shop_key, l.order_id, l.line_id, l.ordered_on, s.step, s.units
+       from order_line l cross join (values ('order_edits', 2), ('other_days', -1)) s (step, units)
+      where l.shop_key = $1`,
+    [tenant.shopKey],
   );
   for (const parameters of [{}, { window: "30d", sku: "SHOE-1" }, { include_incomplete: true }]) {
-    const { data } = await service.ask({ ...parameters, reportSection: "bridge" });
+    const { data } = await ask({ ...parameters, reportSection: "bridge" });
     const { steps, rate_change: change, ...figures } = data.bridge;
     const { rows } = await exported({ ...parameters, reportSection: "bridge" });
     const ofBridge = rows.filter((row) => row.section === "bridge");
@@ -238,12 +229,17 @@ test("M24: an export of the bridge has its figures, and lines that add up to eac
 });
 
 test("texts of the shop are written whole, and those like formulas are guarded", async () => {
+  const label = '@Summer "sale",\r\nbig 🧦';
+  await service.database.query("update sale_event set label = $2 where shop_key = $1 and slug = 'summer'", [
+    tenant.shopKey,
+    label,
+  ]);
   const { rows, text } = await exported({ saleEvent: "summer" });
   const keys = new Set(rows.map((row) => row.key));
-  assert.ok(keys.has('\'=2+2, "odd"\r\nreason 🧦'));
+  assert.ok(keys.has('\'=2+2, "odd" reason 🧦'));
   assert.ok(keys.has("'-wrong colour"));
-  const label = rows.find((row) => row.section === "sale_event" && row.metric === "label");
-  assert.equal(label?.value, '\'@Summer "sale", big');
+  const written = rows.find((row) => row.section === "sale_event" && row.metric === "label");
+  assert.equal(written?.value, `'${label}`);
   assert.equal(text.charCodeAt(0), "s".charCodeAt(0));
   assert.ok(text.endsWith("\r\n"));
 });
@@ -267,5 +263,7 @@ test("each row has a unit, and money is in the shop's currency", async () => {
 });
 
 test("an unknown entity is refused before anything is sent", async () => {
-  await assert.rejects(exported({ sku: "NOBODYS" }), /sku names nothing/u);
+  const refused = await answerTo({ sku: "NOBODYS" });
+  assert.equal(refused.status, 400);
+  assert.match(refused.message(), /sku names nothing/u);
 });

@@ -1,162 +1,56 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { createReportShop } from "../../tests/support/report-store.ts";
+import { service } from "../../tests/support/shared-service.ts";
+import { recordStatements } from "../../tests/support/asked-statements.ts";
+import { changeWorkspace, createTenant, insertRows } from "../../tests/support/tenants.ts";
+import { REPORT_SECTIONS } from "../contract/parameters.ts";
 import { report as contract } from "../contract/report.ts";
-import { REFUND_ONLY, UNSPECIFIED } from "../metrics/returned-units.ts";
-import type { Workspace } from "../store/workspace.ts";
-import { makeReportStore } from "../../tests/support/random-report-store.ts";
-import { countReport, countUnmatchedLabels } from "../../tests/support/report-oracle.ts";
-import { AS_OF, WINDOW_DAYS, oracleRequest, startReportService } from "../../tests/support/report-service.ts";
-import { reportWorkspace } from "../../tests/support/report-store.ts";
-import type { StoreLine } from "../../tests/support/report-store.ts";
-import { use } from "../../tests/support/use.ts";
 
-const store = makeReportStore(7);
-const WINDOWS = ["primary", "30d", "90d", "lifetime"] as const;
+/** What a report is made of. Its figures are those of the naive oracle (tests/oracle.pg.test.ts), for every selection and window. */
 
-const service = use(() => startReportService(store));
-const ask = (parameters: Record<string, unknown>, of?: Workspace) => service.ask(parameters, of);
+const { tenant, ask } = await createReportShop(service);
+const NO_SYNC = { data_as_of: null };
 
-const isOfProduct = (line: StoreLine, number: number) => line.product_gid === `gid://shop/Product/${number}`;
-const SELECTIONS: {
-  title: string;
-  parameters: Record<string, unknown>;
-  selects: (line: StoreLine) => boolean;
-}[] = [
-  { title: "the workspace", parameters: {}, selects: () => true },
-  { title: "a SKU", parameters: { sku: "SHOE-1" }, selects: (line) => line.sku === "SHOE-1" },
-  {
-    title: "a SKU with its used variants",
-    parameters: { sku: "SHOE-1", include_used_variants: true },
-    selects: (line) => line.sku === "SHOE-1" || line.sku === "SHOE-1-USED",
-  },
-  {
-    title: "a product",
-    parameters: { product_gid: "gid://shop/Product/1" },
-    selects: (line) => isOfProduct(line, 1) && !line.used,
-  },
-  {
-    title: "a product with its used variants",
-    parameters: { product_gid: "gid://shop/Product/1", include_used_variants: true },
-    selects: (line) => isOfProduct(line, 1),
-  },
-  {
-    title: "a family",
-    parameters: { product_group_type: "family", product_group_key: '=Hats, "warm"' },
-    selects: (line) => isOfProduct(line, 3),
-  },
-  {
-    title: "a category of several products",
-    parameters: { product_group_type: "analytics_category", product_group_key: "Feet" },
-    selects: (line) => isOfProduct(line, 1) || isOfProduct(line, 2),
-  },
-];
-
-/** M8: an absent reason's key is the word for it with a leading blank. */
-const storedKey = ({ reason, kind }: { reason: string; kind: string }) =>
-  kind === "stated" ? reason : ` ${kind}`;
-
-const roundedShare = (part: number, whole: number) =>
-  whole === 0 ? null : Math.round((part / whole) * 1e6) / 1e6;
-
-for (const { title, parameters, selects } of SELECTIONS) {
-  test(`M2, M4, M5, M14: every figure of ${title} is what a loop over its lines counts`, async () => {
-    for (const window of WINDOWS) {
-      for (const include_incomplete of [false, true]) {
-        const { data } = await ask({ ...parameters, window, include_incomplete });
-        const request = oracleRequest({
-          selects,
-          windowDays: WINDOW_DAYS[window],
-          includeIncomplete: include_incomplete,
-        });
-        const counted = countReport(store, request);
-        const { summary, lifecycle_coverage: lifecycle } = data;
-
-        assert.ok(counted.returnedUnits > 0);
-        assert.deepEqual(
-          [summary.sold_units, summary.returned_units, summary.refunded_units],
-          [counted.soldUnits, counted.returnedUnits, counted.refundedUnits],
-        );
-        assert.equal(summary.refunded_amount, counted.refundMinor / 100);
-        assert.equal(summary.return_label_cost, counted.labelMinor / 100);
-        assert.equal(summary.returns_cost, (counted.refundMinor + counted.labelMinor) / 100);
-        const { lags } = counted;
-        const middle = [lags[(lags.length - 1) >> 1] ?? 0, lags[lags.length >> 1] ?? 0] as const;
-        assert.equal(summary.median_days_to_return, (middle[0] + middle[1]) / 2);
-        assert.deepEqual(
-          data.trend.map((row) => [
-            row.cohort_month,
-            row.sold_units,
-            row.returned_units,
-            row.refunded_amount,
-          ]),
-          counted.months.map((row) => [
-            `${row.month}-01`,
-            row.soldUnits,
-            row.returnedUnits,
-            row.refundMinor / 100,
-          ]),
-        );
-        assert.deepEqual(
-          new Map(data.return_reasons.map((row) => [storedKey(row), row.returned_units])),
-          counted.unitsByReason,
-        );
-        assert.deepEqual(
-          data.timing_buckets.map((row) => row.returned_units),
-          data.timing_buckets.map(
-            ({ from_day: from, to_day: to }) =>
-              lags.filter((lag) => lag >= from && lag <= (to ?? lag)).length,
-          ),
-        );
-        assert.equal(data.refunds.returned_not_refunded_units, counted.returnedNotRefunded);
-        assert.equal(data.refunds.refunded_not_returned_units, counted.refundedNotReturned);
-        assert.deepEqual(
-          [
-            lifecycle.requested_units,
-            lifecycle.open_units,
-            lifecycle.closed_units,
-            lifecycle.declined_units,
-            lifecycle.canceled_units,
-            lifecycle.refund_only_units,
-          ],
-          [
-            ...["REQUESTED", "OPEN", "CLOSED", "DECLINED", "CANCELED"].map(counted.unitsInState),
-            counted.unitsByReason.get(REFUND_ONLY) ?? 0,
-          ],
-        );
-        const withoutReason = [REFUND_ONLY, UNSPECIFIED].map((key) => counted.unitsByReason.get(key) ?? 0);
-        assert.equal(
-          lifecycle.share_with_reason,
-          roundedShare(
-            counted.returnedUnits - withoutReason.reduce((sum, units) => sum + units),
-            counted.returnedUnits,
-          ),
-        );
-        assert.equal(
-          lifecycle.share_with_label,
-          roundedShare(counted.returnedWithLabel, counted.returnedUnits),
-        );
-        assert.equal(
-          lifecycle.share_with_refund,
-          roundedShare(counted.returnedUnits - counted.returnedNotRefunded, counted.returnedUnits),
-        );
-      }
-    }
-  });
-}
-
-test("M7: reasons, timing and trend each sum to the summary", async () => {
-  const sum = (rows: { returned_units: number }[]) =>
-    rows.reduce((total, row) => total + row.returned_units, 0);
-  for (const { parameters } of SELECTIONS) {
-    for (const window of WINDOWS) {
-      const { data } = await ask({ ...parameters, window });
-      const { returned_units: returnedUnits } = data.summary;
-      assert.equal(sum(data.return_reasons), returnedUnits);
-      assert.equal(sum(data.timing_buckets), returnedUnits);
-      assert.equal(sum(data.trend), returnedUnits);
+test("M7: reasons, timing, trend and breakdown each sum to the summary, and the costliest 20 come first", async () => {
+  const units = (rows: { returned_units: number }[]) =>
+    rows.reduce((sum, row) => sum + row.returned_units, 0);
+  for (const selection of [
+    {},
+    { sku: "SHOE-1", include_used_variants: true },
+    { product_gid: "gid://import/Product/1" },
+    { product_group_type: "analytics_category", product_group_key: "Feet" },
+  ]) {
+    for (const window of ["primary", "30d", "90d", "lifetime"]) {
+      const { data } = await ask({ ...selection, window });
+      assert.ok(data.summary.returned_units > 0);
+      for (const rows of [data.return_reasons, data.timing_buckets, data.trend])
+        assert.equal(units(rows), data.summary.returned_units);
       assert.equal(data.timing_buckets.at(-1)?.cumulative_share, 1);
     }
+    for (const breakdownBy of ["vendor", "product", "sku", "family", "analytics_category"]) {
+      const { data, meta } = await ask({ ...selection, reportSection: "breakdown", breakdownBy });
+      const { breakdown_by: by, rows } = data.breakdown;
+      assert.deepEqual([meta["section"], by, rows.at(-1)?.selector], ["breakdown", breakdownBy, null]);
+      assert.ok(rows.length <= 21);
+      for (const measure of ["sold_units", "returned_units"] as const)
+        assert.equal(
+          rows.reduce((sum, row) => sum + row[measure], 0),
+          data.summary[measure],
+        );
+      for (const amount of ["refunded_amount", "return_label_cost", "returns_cost"] as const) {
+        const cents = rows.reduce((sum, row) => sum + Math.round(row[amount] * 100), 0);
+        assert.equal(cents, Math.round(data.summary[amount] * 100));
+      }
+      const costs = rows.slice(0, -1).map((row) => row.returns_cost);
+      assert.deepEqual(
+        costs,
+        costs.toSorted((left, right) => right - left),
+      );
+    }
   }
+  const { data: fallback } = await ask({ reportSection: "breakdown", breakdownBy: "colour" });
+  assert.equal(fallback.breakdown.breakdown_by, "product");
 });
 
 test("M6: a comparison that sold nothing has rate 0 and no change", async () => {
@@ -165,18 +59,28 @@ test("M6: a comparison that sold nothing has rate 0 and no change", async () => 
   assert.equal(data.comparison?.return_rate_change, null);
 });
 
+test("M5: as many complete months are compared as count in the range, whatever lies between", async () => {
+  // As of 2025-06-15, in the primary window of 45 days, 2025-04 is the newest complete month.
+  const range = async (parameters: Record<string, string | boolean>) => {
+    const { summary, comparison } = (await ask(parameters)).data;
+    return [summary.months_included, comparison?.start_month ?? null, comparison?.end_month ?? null];
+  };
+  assert.deepEqual(await range({ start_month: "2025-01", end_month: "2025-03" }), [3, "2024-10", "2024-12"]);
+  assert.deepEqual(await range({ start_month: "2025-03", end_month: "2025-06" }), [2, "2025-01", "2025-02"]);
+  const open = { start_month: "2025-06", end_month: "2025-06", include_incomplete: true };
+  assert.deepEqual(await range(open), [1, "2025-04", "2025-04"]);
+  assert.deepEqual(await range({ ...open, window: "lifetime" }), [1, "2025-05", "2025-05"]);
+});
+
 test("M5: where every month is incomplete nothing counts, and nothing is divided", async () => {
   const { data } = await ask({ start_month: "2025-05", end_month: "2025-06" });
-  assert.deepEqual(data.trend, []);
-  assert.deepEqual(data.return_reasons, []);
+  assert.deepEqual([data.trend, data.return_reasons, data.comparison], [[], [], null]);
   assert.equal(data.summary.sold_units, 0);
   assert.equal(data.summary.return_rate_interval, null);
   assert.equal(data.summary.cost_per_returned_unit, null);
   assert.equal(data.summary.median_days_to_return, null);
-  assert.equal(data.lifecycle_coverage.closed_units, 0);
-  assert.equal(data.lifecycle_coverage.share_with_reason, null);
-  assert.equal(data.lifecycle_coverage.share_with_label, null);
-  assert.equal(data.comparison, null);
+  const { closed_units: closed, share_with_reason, share_with_label } = data.lifecycle_coverage;
+  assert.deepEqual([closed, share_with_reason, share_with_label], [0, null, null]);
   const { months_included, excluded_months, complete_through } = data.summary;
   assert.deepEqual(
     [months_included, excluded_months, complete_through],
@@ -184,63 +88,85 @@ test("M5: where every month is incomplete nothing counts, and nothing is divided
   );
 });
 
-test("M10: unmatched labels are those charged in the requested months, for the whole workspace only", async () => {
-  const { data } = await ask({ start_month: "2024-05", end_month: "2024-09" });
-  const expected = countUnmatchedLabels(store, { startMonth: "2024-05", endMonth: "2024-09" });
-  assert.ok(expected > 0);
-  assert.equal(data.costs.unmatched_label_cost, expected / 100);
-  assert.equal((await ask({ reportSection: "costs" })).data.costs.unmatched_label_cost !== null, true);
-  assert.equal((await ask({ sku: "SOCK" })).data.costs.unmatched_label_cost, null);
+test("M5, M12: before the first sync nothing finite is complete, compared or ranked", async () => {
+  const { token } = tenant;
+  const range = { start_month: "2025-01", end_month: "2025-02" };
+  const ranked = async (): Promise<unknown[]> => {
+    const answer = await service.call("/api/v1/leaderboards/return-rate", { token, isUnlimited: true });
+    const { meta } = answer.json();
+    return [meta["start_month"], meta["months_included"], meta["excluded_months"], meta["complete_through"]];
+  };
+  assert.deepEqual(await ranked(), ["2024-05", 12, [], "2025-04"]);
+  const { rows } = await service.database.query<{ data_as_of: Date }>(
+    "select data_as_of from workspace where shop_key = $1",
+    [tenant.shopKey],
+  );
+  await changeWorkspace(service.database, tenant, NO_SYNC);
+  try {
+    const { data } = await ask({ ...range, include_incomplete: true });
+    assert.equal(data.comparison, null);
+    assert.deepEqual([data.summary.months_included, data.summary.complete_through], [2, null]);
+    const { data: lifetime } = await ask({ ...range, window: "lifetime" });
+    assert.equal(lifetime.comparison?.start_month, "2024-11");
+    assert.deepEqual(await ranked(), [undefined, 0, [], null]);
+  } finally {
+    await changeWorkspace(service.database, tenant, {
+      data_as_of: rows[0]?.data_as_of.toISOString() ?? null,
+    });
+  }
 });
 
-test("M10: without a usable label source label costs are 0 and label facts unknown", async () => {
-  const sources = reportWorkspace(1, AS_OF).sources.map((source) => ({
-    ...source,
-    status: source.kind === "label_cost" ? "failed" : source.status,
-  }));
-  const { data } = await ask({}, reportWorkspace(1, AS_OF, { sources }));
-  assert.equal(data.label_costs_included, false);
-  assert.equal(data.summary.return_label_cost, 0);
-  assert.equal(data.summary.returns_cost, data.summary.refunded_amount);
-  assert.ok(data.trend.every((row) => row.return_label_cost === 0));
-  assert.equal(data.costs.unmatched_label_cost, null);
-  assert.equal(data.lifecycle_coverage.share_with_label, null);
+test("M10: unmatched labels are for the whole workspace only, and unknown without a usable source of labels", async () => {
+  const costsOf = async (selection = {}) => (await ask({ ...selection, reportSection: "costs" })).data.costs;
+  assert.ok(((await costsOf()).unmatched_label_cost ?? 0) > 0);
+  assert.equal((await costsOf({ sku: "SOCK" })).unmatched_label_cost, null);
+  const setStatus = (status: string) =>
+    service.database.query("update data_source set status = $2 where shop_key = $1 and kind = 'label_cost'", [
+      tenant.shopKey,
+      status,
+    ]);
+  await setStatus("failed");
+  try {
+    const { data } = await ask({});
+    assert.equal(data.label_costs_included, false);
+    assert.equal(data.summary.return_label_cost, 0);
+    assert.equal(data.summary.returns_cost, data.summary.refunded_amount);
+    assert.ok(data.trend.every((row) => row.return_label_cost === 0));
+    assert.equal(data.costs.unmatched_label_cost, null);
+    assert.equal(data.lifecycle_coverage.share_with_label, null);
+  } finally {
+    await setStatus("ok");
+  }
 });
 
-test("each section is the summary, one part and the sale event; members keep the contract's order", async () => {
+test("each section is the summary, its part and the sale event; members keep the contract's order", async () => {
   const { data: overview, meta } = await ask({ saleEvent: "summer", reportSection: "unheard-of" });
   assert.equal(meta["section"], "overview");
   const ofOneSection = new Set(["return_curves", "pooled_return_curve", "breakdown", "outcomes", "bridge"]);
   const members = Object.keys(contract.response?.properties.data.properties ?? {});
   const order = members.filter((name) => !ofOneSection.has(name));
   assert.deepEqual(Object.keys(overview), order);
-  const parts = {
-    trend: "trend",
-    reasons: "return_reasons",
-    refunds: "refunds",
-    timing: "timing_buckets",
-    lifecycle: "lifecycle_coverage",
-    costs: "costs",
-  } as const;
-  for (const section of Object.keys(parts) as (keyof typeof parts)[]) {
+  const parts: Record<string, readonly (keyof typeof overview)[]> = {
+    trend: ["trend"],
+    reasons: ["return_reasons"],
+    refunds: ["refunds"],
+    timing: ["timing_buckets"],
+    lifecycle: ["lifecycle_coverage"],
+    costs: ["costs"],
+    curves: ["return_curves", "pooled_return_curve"],
+  };
+  for (const [section, names] of Object.entries(parts)) {
     const { data, meta: sectionMeta } = await ask({ reportSection: section, saleEvent: "summer" });
     assert.equal(sectionMeta["section"], section);
-    assert.deepEqual(Object.keys(data), [...order.slice(0, 4), parts[section], ...order.slice(-3)]);
-    assert.deepEqual(data.sale_event, overview.sale_event);
-    assert.deepEqual(data.sale_events, overview.sale_events);
-    assert.deepEqual(data.summary, overview.summary);
-    assert.deepEqual(data[parts[section]], overview[parts[section]]);
+    assert.deepEqual(Object.keys(data), [...order.slice(0, 4), ...names, ...order.slice(-3)]);
+    const shared = [
+      ...names.filter((name) => name in overview),
+      "sale_event",
+      "sale_events",
+      "summary",
+    ] as const;
+    for (const name of shared) assert.deepEqual(data[name], overview[name], `${section} ${name}`);
   }
-});
-
-test("the section curves has the months' curves and the pooled one, which no other section has", async () => {
-  const { data: overview } = await ask({ saleEvent: "summer" });
-  const { data, meta } = await ask({ saleEvent: "summer", reportSection: "curves" });
-  assert.equal(meta["section"], "curves");
-  const names = Object.keys(overview);
-  const own = ["return_curves", "pooled_return_curve"];
-  assert.deepEqual(Object.keys(data), [...names.slice(0, 4), ...own, ...names.slice(-3)]);
-  assert.deepEqual(data.summary, overview.summary);
 });
 
 test("the widest and the oldest ranges are answered", async () => {
@@ -258,14 +184,82 @@ test("the widest and the oldest ranges are answered", async () => {
 });
 
 test("an entity of nobody and one of another workspace are refused in the same words", async () => {
-  await service.database.rows({ name: "", text: "insert into sku (shop_key, sku) values (2, 'THEIRS')" }, []);
-  const message = async (sku: string) => {
-    try {
-      await ask({ sku });
-      return assert.fail();
-    } catch (error) {
-      return (error as Error).message;
-    }
+  const { shopKey } = await createTenant(service.database);
+  await insertRows(service.database, "sku", [{ shop_key: shopKey, sku: "THEIRS" }]);
+  const message = async (sku: string): Promise<string> => {
+    const params = { start_month: "2025-01", end_month: "2025-01", sku };
+    const answer = await service.call("/api/v1/report", { token: tenant.token, params, isUnlimited: true });
+    assert.equal(answer.status, 400);
+    return answer.message();
   };
   assert.equal(await message("THEIRS"), await message("NOBODYS"));
+});
+
+test("M5, M15: days whose window is open are left out of a sale event unless asked for", async () => {
+  const late = { saleEvent: "late", saleEventScope: "event_scope" };
+  const [closed, open] = await Promise.all(
+    [false, true].map(
+      async (include_incomplete) => (await ask({ ...late, include_incomplete })).data.sale_event,
+    ),
+  );
+  for (const event of [closed, open]) {
+    assert.ok((event?.event.sold_units ?? 0) > 0);
+    // 15 June − 45 days = 1 May is the first day that is still open; the baseline ended before.
+    assert.deepEqual([event?.baseline_period.starts_on, event?.baseline_period.days], ["2025-02-27", 52]);
+  }
+  assert.ok((closed?.event.sold_units ?? 0) < (open?.event.sold_units ?? 0));
+});
+
+test("M15: an event without SKUs of its own is the whole workspace; one a year earlier has no change", async () => {
+  const { data: whole } = await ask({ saleEvent: "summer", sku: "HAT", saleEventScope: "event_scope" });
+  const { data: all } = await ask({ saleEvent: "summer" });
+  assert.deepEqual(whole.sale_event?.event, all.sale_event?.event);
+  assert.equal(all.sale_event?.label, '@Summer "sale", big');
+  const { data } = await ask({ saleEvent: "socks", saleEventBaseline: "prior_year" });
+  const { baseline_period: baseline, return_rate_change: change } = data.sale_event ?? assert.fail();
+  const { days, starts_on, ends_on } = baseline;
+  assert.deepEqual([days, starts_on, ends_on, change], [16, "2023-11-20", "2023-12-05", null]);
+});
+
+test("M15: every section lists the workspace's events by slug, and says when the one asked for is unknown", async () => {
+  const slugs = ["late", "overlap", "socks", "summer"];
+  for (const reportSection of REPORT_SECTIONS) {
+    for (const [saleEvent, isUnknown] of [
+      [undefined, false],
+      ["", false],
+      ["summer", false],
+      ["Summer", true],
+      ["x".repeat(600), true],
+    ] as const) {
+      const { data } = await ask({ reportSection, ...(saleEvent !== undefined && { saleEvent }) });
+      assert.deepEqual(
+        data.sale_events.map(({ slug }) => slug),
+        slugs,
+      );
+      assert.equal(data.sale_event_unknown, isUnknown);
+      assert.equal(data.sale_event?.slug ?? null, saleEvent === "summer" ? "summer" : null);
+    }
+  }
+});
+
+test("a report loads its figures by one statement, sums over orders by another, and a sale event by one more", async () => {
+  const statements = recordStatements();
+  try {
+    for (const [saleEvent, more] of [
+      ["", []],
+      ["nothing", []],
+      ["summer", ["load_group_sale_figures"]],
+    ] as const) {
+      await service.database.query("update workspace set data_version = data_version + 1");
+      statements.forget();
+      await ask({ saleEvent });
+      const own = ["load_workspace", "load_report_figures", "load_order_sums"];
+      assert.deepEqual(
+        statements.names().filter((name) => name.startsWith("load_")),
+        [...own, ...more],
+      );
+    }
+  } finally {
+    statements.stop();
+  }
 });

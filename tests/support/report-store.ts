@@ -1,143 +1,125 @@
-import type { Database } from "../../src/store/database.ts";
-import { listCohortMonths } from "../../src/store/queries/dirty-month.ts";
-import type { Workspace } from "../../src/store/workspace.ts";
-import { rebuildCohorts } from "../../src/sync/apply.ts";
+import assert from "node:assert/strict";
+import { createRandom } from "../../src/demo/random.ts";
+import type { ReportData } from "../../src/contract/report.ts";
+import type { ReturnStatus, StoreFiles } from "../oracle/store.ts";
+import { createStoreTenant, importStore } from "./import-store.ts";
+import type { TestService } from "./service.ts";
+import type { Tenant } from "./tenants.ts";
 
-export type StoreLine = {
-  order_id: string;
-  line_id: string;
-  ordered_on: string;
-  cohort_month: string;
-  sold_units: number;
-  product_gid: string | null;
-  sku: string | null;
-  used: boolean;
-  counterpart_sku: string | null;
-  unit_cost_minor: number | null;
-};
-type LineKey = Pick<StoreLine, "order_id" | "line_id">;
-export type StoreEvent = LineKey & {
-  event_number: number;
-  lag_days: number;
-  occurred_on: string;
-  reason: string | null;
-  returned_units: number;
-  refunded_units: number;
-  restocked_units: number;
-  refund_minor: number;
-};
-export type StoreRequest = LineKey & { return_id: string; status: string; units: number };
-export type StoreShare = LineKey & {
-  source: string;
-  label_id: string;
-  lag_days: number;
-  label_minor: number;
-};
-export type StoreLabel = {
-  source: string;
-  label_id: string;
-  charged_at: string;
-  amount_minor: number;
-  currency_code: string;
-  voided_at: string | null;
+export type ReportBody = { data: Required<ReportData>; meta: Record<string, unknown> };
+
+/** A workspace that holds the store; its reports are of 2024-03 to 2025-06 unless the parameters say otherwise. */
+export type ReportShop = {
+  tenant: Tenant;
+  ask: (parameters: Record<string, string | boolean>) => Promise<ReportBody>;
 };
 
-/** A store at the grain of the fact tables, as rows to insert and as values to count by hand. */
-export type ReportStore = {
-  products: {
-    product_gid: string;
-    title: string;
-    family: string | null;
-    analytics_category: string | null;
-  }[];
-  skus: { sku: string; product_gid: string; used: boolean; counterpart_sku: string | null }[];
-  lines: StoreLine[];
-  events: StoreEvent[];
-  requests: StoreRequest[];
-  shares: StoreShare[];
-  labels: StoreLabel[];
-  saleEvents: { slug: string; label: string; starts_on: string; ends_on: string; skus: string[] | null }[];
-};
+export const AS_OF = "2025-06-15T10:00:00Z";
+export const MONTHS = { start_month: "2024-03", end_month: "2025-06" };
+const FIRST_DAY = Date.UTC(2024, 0, 1);
+const DAYS = 540;
+const DAY_MS = 86_400_000;
 
-export const primaryWindowDays = 45;
+const STATES: readonly ReturnStatus[] = ["REQUESTED", "OPEN", "CLOSED", "CLOSED", "DECLINED", "CANCELED"];
+const REASONS = [
+  "too_small",
+  "TOO_BIG",
+  "",
+  "unspecified",
+  "refund_only",
+  '=2+2, "odd" reason 🧦',
+  "-wrong colour",
+];
+const VARIANTS = [
+  { variant_id: "v1", product_id: "1", sku: "SHOE-1" },
+  { variant_id: "v2", product_id: "1", sku: "SHOE-2", unit_cost: "4.00" },
+  { variant_id: "v3", product_id: "1", sku: "SHOE-1-USED", condition: "used", counterpart_sku: "SHOE-1" },
+  { variant_id: "v4", product_id: "2", sku: "SOCK", unit_cost: "1.50" },
+  { variant_id: "v5", product_id: "3", sku: "HAT" },
+] as const;
 
-/** An admitted workspace with the given key; label costs are usable unless stated otherwise. */
-export function reportWorkspace(shopKey: number, asOf: string, change: Partial<Workspace> = {}): Workspace {
-  const lastSyncedAt = new Date(asOf);
+export async function createReportShop(service: TestService): Promise<ReportShop> {
+  const tenant = await createStoreTenant(service, { primary_window_days: 45 });
+  await importStore(service, tenant, { currencyCode: "EUR", asOf: AS_OF, files: reportFiles() });
   return {
-    shopKey,
-    organizationId: "org",
-    shopId: "shop",
-    shopDomain: `shop-${shopKey}.example`,
-    currencyCode: "EUR",
-    entitlements: ["api_access", "data_export"],
-    primaryWindowDays,
-    minSoldUnits: 20,
-    visibleCardSize: 10,
-    dataVersion: 1,
-    dataAsOf: lastSyncedAt,
-    asOfDay: Math.floor(lastSyncedAt.getTime() / 86_400_000),
-    sources: [
-      { source: "csv", kind: "store", status: "ok", currencyCode: null, lastSyncedAt },
-      { source: "csv-labels", kind: "label_cost", status: "ok", currencyCode: "EUR", lastSyncedAt },
-    ],
-    ...change,
-  } as Workspace;
-}
-
-/** Writes a store's rows and prepares answers from them. */
-export async function insertReportStore(
-  database: Database,
-  shopKey: number,
-  store: ReportStore,
-): Promise<void> {
-  const run = (text: string, values: unknown[]) => database.rows({ name: "", text }, values);
-  await run(
-    `insert into workspace (shop_key, organization_id, shop_id, shop_domain, currency_code, plan_key, readiness,
-       primary_window_days) values ($1, 'org', 'shop', $2, 'EUR', 'enterprise', 'ready', $3)`,
-    [shopKey, `shop-${shopKey}.example`, primaryWindowDays],
-  );
-  const groups = store.products.flatMap((product) => [
-    { type: "family", key: product.family },
-    { type: "analytics_category", key: product.analytics_category },
-  ]);
-  const entities = [
-    ...new Set(groups.filter((group) => group.key !== null).map((group) => JSON.stringify(group))),
-  ]
-    .map((text) => JSON.parse(text) as { type: string; key: string })
-    .map(({ type, key }) => ({
-      type_rank: 3,
-      label: key,
-      entity_key: key,
-      product_group_type: type,
-      search_text: key,
-    }));
-  const tables = {
-    product: store.products.map((row) => ({ ...row, from_lines: false })),
-    sku: store.skus.map(({ sku, product_gid, used }) => ({ sku, product_gid, used, from_lines: false })),
-    entity: entities,
-    order_line: store.lines,
-    return_event: inMonth(store, store.events).map((row) => ({ ...row, ...ALL_REFUNDED })),
-    return_request: inMonth(store, store.requests),
-    label_share: inMonth(store, store.shares),
-    return_label: store.labels,
-    sale_event: store.saleEvents,
+    tenant,
+    ask: async (parameters) => {
+      const params = { ...MONTHS, ...parameters };
+      const answer = await service.call("/api/v1/report", { token: tenant.token, params, isUnlimited: true });
+      assert.equal(answer.status, 200, answer.text);
+      return answer.json() as unknown as ReportBody;
+    },
   };
-  for (const [table, rows] of Object.entries(tables)) {
-    await run(`insert into ${table} select * from json_populate_recordset(null::${table}, $1)`, [
-      JSON.stringify(rows.map((row) => ({ ...row, shop_key: shopKey }))),
-    ]);
-  }
-  await database.transaction(async (connection) =>
-    rebuildCohorts(connection, shopKey, await listCohortMonths(connection, shopKey)),
-  );
 }
 
-/** Outcomes of events (M23), which such a store has none of but refunds. */
-const ALL_REFUNDED = { exchanged_units: 0, other_units: 0, exchange_refund_minor: 0, kept_minor: 0 };
+/** 500 lines over 18 months, always the same: used variants, lines without SKU, labels of all sorts, texts that are hard to write. */
+function reportFiles(): StoreFiles {
+  const random = createRandom(7, "report");
+  const lines = Array.from({ length: 500 }, (_, index) => {
+    const { variant_id, product_id, sku } = random.pick(VARIANTS);
+    const named = random.chance(0.1) ? { product_id } : { variant_id, product_id, sku };
+    const key = { order_id: `o${index >> 1}`, line_id: `l${index}` };
+    return { ...key, ...named, units: random.integer(1, 5), ordered_at: timeOf(random.integer(0, DAYS - 1)) };
+  });
+  const after = ({ ordered_at }: { ordered_at: string }): string =>
+    timeOf((Date.parse(ordered_at) - FIRST_DAY) / DAY_MS + random.integer(0, 130));
+  const keyOf = ({ order_id, line_id }: (typeof lines)[number]) => ({ order_id, line_id });
+  const some = lines.filter(() => random.chance(0.6));
+  const returns = some.map((line, index) => ({
+    ...keyOf(line),
+    return_id: `r${index}`,
+    units: random.integer(1, line.units),
+    closed_at: after(line),
+    status: random.pick(STATES),
+    reason: random.pick(REASONS),
+  }));
+  return {
+    products: [
+      { product_id: "1", title: "Shoe", vendor: "Acme", family: "Shoes", analytics_category: "Feet" },
+      { product_id: "2", title: "Sock", vendor: "Best", family: "Socks", analytics_category: "Feet" },
+      { product_id: "3", title: "Hat", family: '=Hats, "warm"' },
+    ],
+    variants: [...VARIANTS],
+    order_lines: lines,
+    returns: returns.map(({ closed_at, ...row }) => (row.status === "CLOSED" ? { ...row, closed_at } : row)),
+    refunds: some.map((line, index) => ({
+      ...keyOf(line),
+      refund_id: `f${index}`,
+      refunded_at: after(line),
+      units: random.integer(0, line.units),
+      subtotal: `${random.integer(0, 90)}.${random.integer(10, 99)}`,
+      restock_type: random.pick(["RETURN", "NO_RESTOCK"] as const),
+      return_id: random.chance(0.5) ? `r${index}` : "",
+    })),
+    return_labels: some.map((line, index) => ({
+      label_id: `b${index}`,
+      order_id: random.chance(0.2) ? "nobody's" : line.order_id,
+      charged_at: after(line),
+      amount: `${random.integer(3, 9)}.50`,
+      ...(random.chance(0.1) ? { voided_at: AS_OF } : {}),
+    })),
+    sale_events: [
+      { slug: "summer", label: '@Summer "sale", big', starts_on: "2024-07-01", ends_on: "2024-07-14" },
+      // A SKU that is named twice counts once.
+      {
+        slug: "socks",
+        label: "Socks\nonly",
+        starts_on: "2024-11-20",
+        ends_on: "2024-12-05",
+        skus: "SOCK;GONE;SOCK",
+      },
+      {
+        slug: "late",
+        label: "Late",
+        starts_on: "2025-04-20",
+        ends_on: "2025-06-10",
+        skus: "SHOE-1;SHOE-1-USED",
+      },
+      { slug: "overlap", label: "Overlap", starts_on: "2024-07-10", ends_on: "2024-07-20" },
+    ],
+  };
+}
 
-/** Facts with the cohort month of their line. */
-function inMonth<Fact extends LineKey>({ lines }: ReportStore, facts: readonly Fact[]) {
-  const months = new Map(lines.map((line) => [`${line.order_id} ${line.line_id}`, line.cohort_month]));
-  return facts.map((fact) => ({ ...fact, cohort_month: months.get(`${fact.order_id} ${fact.line_id}`) }));
+function timeOf(day: number): string {
+  return new Date(FIRST_DAY + day * DAY_MS).toISOString();
 }
