@@ -206,7 +206,7 @@ const NOT_SHOWN: readonly (readonly [path: RegExp, why: string])[] = [
     "names, in words and in links",
   ],
   [/^outcomes\/rows\/\d+\/outcome$|^bridge\/steps\/\d+\/step$/u, "names, in words"],
-  [/^trend\/\d+\/outlook\/level$/u, "the legend says it once"],
+  [/^trend\/\d+\/outlook\/\w+$/u, "the chart's own request, trend, has more months, and these"],
   [/^return_curves\/\d+\/observed_days$/u, "open ages say so"],
   [
     /^return_curves\/\d+\/ages\/\d+\/(?:age_days|is_complete)$|^pooled_return_curve\/\d+\/age_days$/u,
@@ -226,7 +226,7 @@ function isNotShown(path: string, { value }: Leaf): boolean {
   return isNothing || isNoMonth || NOT_SHOWN.some(([pattern]) => pattern.test(path));
 }
 
-test("each leaf of the report is on its page", async () => {
+test("each leaf of the report is on one of its tabs", async () => {
   const { months, selections } = demoMaterial();
   const states = [
     {},
@@ -234,27 +234,37 @@ test("each leaf of the report is on its page", async () => {
     { ...months, ...selections[0] },
   ];
   for (const query of states) {
-    for (const path of reportViews(query)) {
+    const tabs: AnsweredPage[] = [];
+    for (const reportSection of ["overview", "reasons", "timing", "costs"]) {
+      const path = addressOf("/report", { ...query, reportSection });
       const page = (await check(demo, path)) ?? assert.fail(path);
       assert.ok(
         figuresOf(page.page).some(({ from }) => from.endsWith("/complete_through")),
         path,
       );
-      const missing = missingLeaves(
-        page,
-        (leaf, value) =>
-          isNotShown(leaf, value) ||
-          OLDER_CURVES.test(leaf) ||
-          // Months that can still rise are not compared with earlier ones.
-          ("include_incomplete" in query && leaf.startsWith("comparison/")),
-      );
-      assert.deepEqual(missing, [], path);
+      tabs.push(page);
     }
+    const missing = missingLeaves(
+      tabs,
+      (leaf, value) =>
+        isNotShown(leaf, value) ||
+        OLDER_CURVES.test(leaf) ||
+        // Months that can still rise are not compared with earlier ones.
+        ("include_incomplete" in query && leaf.startsWith("comparison/")),
+    );
+    assert.deepEqual(missing, []);
+    const ofTrend = tabs.flatMap(({ answers }) => [...(answers.get("trend") ?? [])]);
+    const outlooks = ofTrend.filter(
+      ([path, { value }]) => value !== null && /trend\/\d+\/outlook\/(?!level)\w+$/u.test(path),
+    );
+    const shown = new Set(tabs.flatMap(({ page }) => figuresOf(page).map(({ from }) => from)));
+    assert.ok(outlooks.length > 0);
+    for (const [path] of outlooks) assert.ok(shown.has(path.replace("data", "trend")), path);
     const cohorts = (await check(demo, addressOf("/cohorts", query))) ?? assert.fail("/cohorts");
     const isCurve = (path: string): boolean => /^(?:return_curves|pooled_return_curve)\//u.test(path);
     assert.deepEqual(
       missingLeaves(
-        cohorts,
+        [cohorts],
         (leaf, value) => !isCurve(leaf) || isNotShown(leaf, value) || HEAT_ONLY.test(leaf),
       ),
       [],

@@ -62,6 +62,9 @@ const parameters = (page: Page): Record<string, string> =>
 
 const show = (page: Page) => page.getByRole("button", { name: "Show" }).click();
 
+/** A part of the bar by the button that opens it. */
+const menu = (page: Page, name: string) => page.locator(".menu > summary", { hasText: name });
+
 /** By the navigation, to another page. */
 const go = (page: Page, name: string) =>
   page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name, exact: true }).click();
@@ -70,10 +73,12 @@ test("without JavaScript: from the overview to why the bad batch came back, in o
   await signedIn(context, { javaScriptEnabled: false }, async (page) => {
     const { sku, title, cohortMonth } = started.demo.store.badBatch;
     assert.equal(await heading(page), "Overview");
-    const look = page.locator(".look");
-    await look.getByRole("link", { name: new RegExp(`^Return rate of ${sku} jumped`, "u") }).click();
+    const card = page.locator(".card", { hasText: sku });
+    assert.match(await card.innerText(), new RegExp(`^${title} `, "u"));
+    await card.getByRole("link", { name: "See why" }).click();
     assert.equal(await heading(page), title);
-    assert.deepEqual(parameters(page), { sku, start_month: cohortMonth, end_month: cohortMonth });
+    assert.equal(parameters(page)["sku"], sku);
+    assert.equal(parameters(page)["start_month"], cohortMonth);
     const reasons = page.locator("#report-reasons");
     assert.match(await reasons.locator(".chart-title").innerText(), /“Defective” is the reason given most/u);
     assert.equal(await reasons.locator("tbody th").first().innerText(), "Defective");
@@ -86,35 +91,34 @@ test("without JavaScript: months, filters, cohorts, a leaderboard and a file", a
     assert.equal(await heading(page), "The whole store");
     const rolling = await exact(page, "report/summary/return_rate");
 
-    await page.getByRole("link", { name: /^3 months to / }).click();
-    const { start_month: first, end_month: last } = parameters(page);
+    const [first, last] = ["2026-07", "2026-09"];
+    await menu(page, "Last 12 months").click();
+    await page.getByRole("link", { name: "Last 3 months" }).click();
+    assert.deepEqual(parameters(page), { period: "quarter" });
     assert.equal(await exact(page, "report/meta/start_month"), first);
-    assert.equal(await page.getByLabel("First month of orders").inputValue(), first);
-    assert.equal(await page.getByLabel("Last month of orders").inputValue(), last);
-
+    await menu(page, "Last 3 months").click();
+    await page.getByLabel("First month of orders").fill(first);
+    await page.getByLabel("Last month of orders").fill(last);
+    await menu(page, "Filters").click();
     await page.getByLabel("Returned within").selectOption("90d");
-    await page.getByLabel("Include open months").check();
+    await page.getByLabel("Months in progress").check();
     await show(page);
-    assert.deepEqual(parameters(page), {
-      start_month: first,
-      end_month: last,
-      window: "90d",
-      include_incomplete: "newest",
-    });
+    const { start_month, end_month, window, include_incomplete } = parameters(page);
+    assert.deepEqual([start_month, end_month, window, include_incomplete], [first, last, "90d", "newest"]);
+    assert.equal(await page.getByLabel("First month of orders").inputValue(), first);
     assert.equal(await page.getByLabel("Returned within").inputValue(), "90d");
     assert.equal(await exact(page, "report/window_days"), "90");
-    assert.ok(await page.getByText("Open months are included: their rates can still rise.").isVisible());
+    assert.ok(
+      await page.getByText("Months in progress are included: their rates can still rise.").isVisible(),
+    );
     const whole = await exact(page, "report/summary/return_rate");
     assert.notEqual(whole, rolling);
 
-    await page.getByRole("link", { name: "Newest 12 complete months" }).click();
-    assert.deepEqual(parameters(page), { window: "90d" });
-
-    await go(page, "Cohorts");
+    await go(page, "Return curves");
     const heat = page.locator("table.heat");
     const rows = await heat.locator("tbody tr").count();
     assert.equal(rows, 13, "12 months and all of them together");
-    await page.getByLabel("Include open months").check();
+    await page.getByLabel("Months in progress").check();
     await show(page);
     assert.equal(parameters(page)["include_incomplete"], "newest");
 
@@ -159,7 +163,7 @@ test("without JavaScript: the file has the page's totals, and signing out ends t
 test("with JavaScript: a readout moves by keyboard, and Copy copies the request", async (context) => {
   await signedIn(context, { javaScriptEnabled: true }, async (page) => {
     await go(page, "Report");
-    const trend = page.locator("#report-trend");
+    const trend = page.locator("#trend-trend");
     const slider = trend.getByRole("slider", { name: "Month" });
     await slider.focus();
     const seen = new Set<string>();

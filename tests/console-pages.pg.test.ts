@@ -176,26 +176,62 @@ test("a form shows what was asked, and keeps what it does not show", async () =>
   assert.match(text, /name="include_incomplete"\s+value="true"\s+checked/u);
 });
 
-test("open months are counted up to the newest, by the form and by a preset", async () => {
-  for (const page of ["/report", "/cohorts", "/leaderboards/return-cost"]) {
+test("months in progress are counted up to the newest, by the form and by the link of a banner", async () => {
+  for (const page of ["", "/report", "/cohorts", "/leaderboards/return-cost"]) {
     const { text } = await open(page);
-    const preset =
-      /href="[^"]*(\?include_incomplete=newest)"\s[^>]*>With open months</u.exec(text)?.[1] ?? "";
     const form = "?start_month=2025-06&end_month=2026-05&window=primary&include_incomplete=newest";
     assert.match(text, /name="include_incomplete"\s+value="newest"\s/u);
-    for (const query of [form, preset]) {
+    for (const query of [form, "?include_incomplete=newest", "?period=quarter&include_incomplete=newest"]) {
+      if (page !== "" && page.startsWith("/leaderboards") && query.includes("period")) continue;
       const shown = await open(`${page}${query}`);
-      assert.match(shown.text, /Open months are included/u, query);
+      assert.match(shown.text, /Months in progress are included/u, query);
       assert.match(shown.text, /name="include_incomplete"\s+value="newest"\s+checked/u, query);
-      assert.match(shown.text, /name="end_month"\s+value="2026-07"/u, query);
-      const last = dataFigures(shown.text).find(({ from }) => /^(?!newest).*meta\/end_month$/u.test(from));
+      const last = dataFigures(shown.text).find(({ from }) =>
+        /^(?:report|leaderboard)\/meta\/end_month$/u.test(from),
+      );
       assert.equal(last?.value, "2026-07", query);
     }
   }
   // Months that an address names stay as they are, as in the API.
   const past = await open("/report?start_month=2025-06&end_month=2025-08&include_incomplete=true");
-  const more = /include_incomplete=newest&start_month=2025-06&end_month=2025-08">Go on to the newest month</u;
+  const more = /start_month=2025-06&end_month=2025-08&include_incomplete=newest">Go on to the newest month</u;
   assert.match(unescaped(past.text), more);
+});
+
+test("ranges that roll end with the newest complete month; empty fields of the form leave them as they are", async () => {
+  for (const [period, first] of [
+    ["month", "2026-05"],
+    ["quarter", "2026-03"],
+    ["this_year", "2026-01"],
+    ["year", "2025-06"],
+    ["never", "2025-06"],
+    ["all", "2025-01"],
+  ] as const) {
+    for (const page of ["", "/report", "/cohorts"]) {
+      const { text } = await open(`${page}?period=${period}&start_month=&end_month=`);
+      const shown = new Map(dataFigures(text).map(({ from, value }) => [from, value]));
+      assert.equal(
+        shown.get("report/meta/start_month") ?? shown.get("report/meta/end_month"),
+        first,
+        `${page} ${period}`,
+      );
+      assert.equal(shown.get("report/meta/end_month"), "2026-05", `${page} ${period}`);
+    }
+  }
+});
+
+test("figures are compared with the months before, the same a year before, or not at all", async () => {
+  const compared = async (query: string) => {
+    const { text } = await open(`?start_month=2026-03&end_month=2026-05${query}`);
+    const from = (path: string) => dataFigures(text).find((each) => each.from === path)?.value;
+    return [
+      from("comparison/start_month") ?? from("report/comparison/start_month"),
+      from("before/meta/start_month"),
+    ];
+  };
+  assert.deepEqual(await compared(""), ["2025-12", undefined]);
+  assert.deepEqual(await compared("&compare=year"), [undefined, "2025-03"]);
+  assert.deepEqual(await compared("&compare=none"), [undefined, undefined]);
 });
 
 test("a refused query shows the API's sentence in the form's words beside its field, and keeps all values", async () => {
@@ -235,17 +271,18 @@ test("no word of the API stands in what a page says of a form, and its months st
       const { status, text } = await open(`${page}?${query}`);
       assert.equal(status, 400, `${page}?${query}`);
       assert.ok(text.includes(`>${sentence}<`), `${page}?${query}`);
-      assert.doesNotMatch(text, /name="(?:start|end)_month"\s+value=""/u, `${page}?${query}`);
+      const shown = query.includes("start_month") ? "Mar 2026 to Jan 2026" : "Last 12 months";
+      assert.ok(text.includes(`<summary>${shown}</summary>`), `${page}?${query}`);
     }
   }
 });
 
 test("a product is divided by SKU unless something else is asked for", async () => {
-  const product = `/report?product_gid=${encodeURIComponent("gid://shopify/Product/1")}&reportSection=breakdown`;
+  const product = `/report?product_gid=${encodeURIComponent("gid://shopify/Product/1")}`;
   assert.match((await open(product)).text, /<option value="sku"\s+selected/u);
   assert.match((await open(product)).text, /<h2>By SKU<\/h2>/u);
   assert.match((await open(`${product}&breakdownBy=vendor`)).text, /<h2>By vendor<\/h2>/u);
-  assert.match((await open("/report?reportSection=breakdown")).text, /<h2>By product<\/h2>/u);
+  assert.match((await open("/report")).text, /<h2>By product<\/h2>/u);
 });
 
 test("what advertisers add to a link is passed over, and nothing else", async () => {
@@ -268,8 +305,8 @@ test("a name that a page does not take is refused in the API's words on every pa
       assert.match(text, new RegExp(`href="/w/${tenant.shopDomain}${path}"`, "u"));
     }
   }
-  assert.match((await open("?windw=90d")).text, /Overview takes none\./u);
-  assert.match((await open("/cohorts?saleEvent=hats")).text, /cohorts?; Report takes it/iu);
+  assert.match((await open("?windw=90d")).text, /Overview takes start_month, end_month, window, /u);
+  assert.match((await open("/cohorts?saleEvent=hats")).text, /Return curves; Report takes it/iu);
 });
 
 test("the shared parameters are passed over where a page does not use them, as in the API", async () => {
@@ -279,7 +316,7 @@ test("the shared parameters are passed over where a page does not use them, as i
 });
 
 test("every name that a page takes reaches the API, but for those of its own", async () => {
-  const own = new Set(["page"]);
+  const own = new Set(["page", "period", "compare"]);
   const workspace = await createSmallStore(service.database);
   const reader = {
     tenant: workspace,

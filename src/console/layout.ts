@@ -16,6 +16,8 @@ export type Frame = {
     shopDomain: string;
     href: string;
     links: readonly NavigationLink[];
+    /** Where products are searched, and for what. */
+    search: { href: string; text: string };
     /** The overview of settings, and below it their pages while one of them is shown. */
     settings: NavigationLink & { links: readonly NavigationLink[] };
   } | null;
@@ -56,9 +58,10 @@ export function layout(frame: Frame): Html {
             ><svg viewBox="0 0 24 24" aria-hidden="true">
               <path d="M4 13a8 8 0 1 0 2.6-5.9M4 4v4.6h4.6" />
               <path d="M9 15.5v-3M12.5 15.5v-6M16 15.5v-4" /></svg
-            >Returns Analytics</a
+            ><span>Returns Analytics</span></a
           >
           ${workspace !== null && html`<a class="place" href="/w" title="Choose a workspace">${workspace.shopDomain}</a>`}
+          ${workspace !== null && searchForm(workspace.search)}
           <nav class="account" aria-label="Account">
             <a href="/docs">Guides</a>${userName !== null && signOut(userName)}
           </nav>
@@ -71,6 +74,19 @@ export function layout(frame: Frame): Html {
         </div>
       </body>
     </html> `;
+}
+
+function searchForm({ href, text }: { href: string; text: string }): Html {
+  return html`<form class="search" role="search" action="${href}" method="get">
+    <input
+      type="search"
+      name="q"
+      value="${text}"
+      aria-label="Search products and SKUs"
+      aria-keyshortcuts="/"
+      placeholder="Search products and SKUs"
+    />
+  </form>`;
 }
 
 function signOut(userName: string): Html {

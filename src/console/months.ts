@@ -1,67 +1,143 @@
+import { FIRST_MONTH, knownMonth, monthFromText, monthToText } from "../lib/month.ts";
 import type { ApiAnswer } from "./figure.ts";
-import type { BodyOf, PageCall } from "./page.ts";
+import type { BodyOf, PageCall, PageParameters } from "./page.ts";
 
 /** The parameters of a range of cohort months. */
 export type MonthParameters = { start_month: string; end_month: string };
 /** With the flag where months are counted that are still open. */
 export type ShownRange = MonthParameters & { include_incomplete?: "true" };
 
-type YearAnswer = ApiAnswer<BodyOf<"return-rate-leaderboard">>;
+/** The answer that says which months are the newest. */
+export type NewestMonths = ApiAnswer<BodyOf<"return-rate-leaderboard">>;
+
+/** Ranges that end with the newest complete month and roll: a page's own `period`. */
+export const PERIODS = {
+  month: "Last month",
+  quarter: "Last 3 months",
+  year: "Last 12 months",
+  this_year: "This year",
+  all: "All months",
+} as const;
+export type Period = keyof typeof PERIODS;
 
 export type ShownMonths = {
   /** null = no month is complete. */
   range: ShownRange | null;
-  /** Whether the query names them; otherwise they roll. */
-  isPinned: boolean;
-  /** The answer that resolved them, which also ranks the worst SKUs of the year; null = pinned. */
-  year: YearAnswer | null;
+  /** The range that rolls; null = the query names its months. */
+  period: Period | null;
+  /** The answer that says which months are the newest; null = the query names its months. */
+  year: NewestMonths | null;
 };
 
-/** The name under which pages list the request that resolves the newest months, where it is for nothing else. */
+/** The name under which pages list the request that resolves the newest months. */
 export const RESOLVING_REQUEST = "newest_year";
 
 /** A page's own value of `include_incomplete`: the months go on to the newest of the data. "true" leaves them as they are. */
 export const TO_NEWEST = "newest";
 
+/** The names of a page's query that say which months it shows. */
+export const MONTH_NAMES = ["period", "start_month", "end_month", "include_incomplete"] as const;
+
+const MOST_MONTHS = 120;
+
 /**
- * The months that a page shows: those of its query, else the newest 12 complete ones of the primary window, which roll. With
+ * The months that a page shows: those of its query, else the newest complete ones of the primary window, which roll. With
  * open months they go on to the newest of the data, unless the query names them and says "true".
  */
 export async function monthsOf(call: PageCall): Promise<ShownMonths> {
-  const { start_month, end_month, include_incomplete: open } = call.query;
-  const isPinned = start_month !== undefined || end_month !== undefined;
-  const named = { start_month: start_month ?? "", end_month: end_month ?? "" };
-  if (isPinned && open !== TO_NEWEST) return { range: named, isPinned, year: null };
-  const { range: newest, year } = await newestMonths(call, RESOLVING_REQUEST);
-  const range = isPinned ? named : newest;
+  const { include_incomplete: open } = call.query;
+  const named = namedMonths(call);
+  if (named !== null && open !== TO_NEWEST) return { range: named, period: null, year: null };
+  const year = await readNewest(call);
+  const period = periodOf(call);
+  const range = named ?? (await rollingRange(call, year, period));
   const isExtended = range !== null && (open === TO_NEWEST || open === "true");
-  return { range: isExtended ? withOpenMonths(range, year) : range, isPinned, year };
+  return {
+    range: isExtended ? withOpenMonths(range, year) : range,
+    period: named === null ? period : null,
+    year,
+  };
 }
 
-/** The months that the form of a refused query shows: its own, else the newest. */
-export async function monthsOfForm(call: PageCall): Promise<MonthParameters> {
-  const { start_month, end_month } = call.query;
-  const { range } =
-    start_month === undefined && end_month === undefined
-      ? await newestMonths(call, RESOLVING_REQUEST)
-      : { range: null };
-  return range ?? { start_month: start_month ?? "", end_month: end_month ?? "" };
+/** The months that a query names; null = none. An empty field of the form names none. */
+function namedMonths({ query }: PageCall): MonthParameters | null {
+  const { start_month = "", end_month = "" } = query;
+  return start_month === "" && end_month === "" ? null : { start_month, end_month };
+}
+
+/** An unknown period means the newest twelve months, as the API treats the state of a view. */
+export function periodOf({ query }: PageCall): Period {
+  const given = query["period"] ?? "";
+  return given in PERIODS ? (given as Period) : "year";
+}
+
+export function readNewest(call: PageCall): Promise<NewestMonths> {
+  return call.read(RESOLVING_REQUEST, "return-rate-leaderboard", { period: "year", limit: 5 });
+}
+
+/** null = no month is complete. */
+async function rollingRange(
+  call: PageCall,
+  { body: { meta } }: NewestMonths,
+  period: Period,
+): Promise<MonthParameters | null> {
+  if (meta.start_month === undefined || meta.end_month === undefined) return null;
+  const last = knownMonth(meta.end_month);
+  const lengths = { month: 1, quarter: 3, year: 12, this_year: (last % 12) + 1, all: MOST_MONTHS };
+  const range = {
+    start_month: monthToText(Math.max(last - lengths[period] + 1, FIRST_MONTH)),
+    end_month: meta.end_month,
+  };
+  if (period !== "all") return range;
+  const { body } = await call.read("every_month", "timeseries", { ...range, window: call.query["window"] });
+  const first = body.data.rows.find(({ sold_units: sold }) => sold > 0);
+  return first === undefined
+    ? range
+    : { ...range, start_month: first.cohort_month.slice(0, "YYYY-MM".length) };
 }
 
 /** The range up to the month of the data, open months included. */
-export function withOpenMonths(range: MonthParameters, { body }: YearAnswer): ShownRange {
+export function withOpenMonths(range: MonthParameters, { body }: NewestMonths): ShownRange {
   const newest = (body.meta.data_as_of ?? "").slice(0, "YYYY-MM".length);
   const end_month = newest > range.end_month ? newest : range.end_month;
   return { ...range, end_month, include_incomplete: "true" };
 }
 
-/** The newest 12 complete months; `name` is the request that resolves them, listed like any other. */
-export async function newestMonths(
-  call: PageCall,
-  name: string,
-): Promise<ShownMonths & { isPinned: false; year: YearAnswer }> {
-  const year = await call.read(name, "return-rate-leaderboard", { period: "year", limit: 5 });
-  const { start_month: first, end_month: last } = year.body.meta;
-  const range = first === undefined || last === undefined ? null : { start_month: first, end_month: last };
-  return { range, isPinned: false, year };
+/** What the bar of a refused query says of its months. */
+export function monthsOfRefused(call: PageCall): ShownMonths {
+  const named = namedMonths(call);
+  return { range: named, period: named === null ? periodOf(call) : null, year: null };
+}
+
+type State = PageParameters & MonthParameters;
+type Report = ApiAnswer<BodyOf<"report">>;
+
+const LEAST_TREND = 12;
+
+/**
+ * The months of a chart: those that are shown, at least twelve, so that a single one is seen among others, and the open ones
+ * after the newest complete month.
+ */
+export function readTrend(call: PageCall, state: State, newest: NewestMonths): Promise<Report> {
+  const { end_month, include_incomplete } = state;
+  const [first, last] = [monthFromText(state.start_month), monthFromText(end_month)];
+  const least = Math.max(Math.min(first ?? 0, (last ?? 0) - LEAST_TREND + 1), FIRST_MONTH);
+  // The API refuses what is no month.
+  const start_month = first === null || last === null ? state.start_month : monthToText(least);
+  const range = { start_month, end_month, include_incomplete };
+  const isNewest = end_month >= (newest.body.meta.end_month ?? "");
+  const months = isNewest && call.query["window"] !== "lifetime" ? withOpenMonths(range, newest) : range;
+  return call.read("trend", "report", { ...state, ...months, reportSection: "trend" });
+}
+
+/** The months that the page's tiles are compared with: as many right before, or the same a year before; null = none. */
+export async function readBefore(call: PageCall, state: State): Promise<Report | null> {
+  const [first, last] = [monthFromText(state.start_month), monthFromText(state.end_month)];
+  const { compare, window } = call.query;
+  if (first === null || last === null) return null;
+  const back = compare === "year" ? 12 : last - first + 1;
+  const canRise = window === "lifetime" || state["include_incomplete"] === "true";
+  if (compare === "none" || canRise || first - back < FIRST_MONTH) return null;
+  const range = { start_month: monthToText(first - back), end_month: monthToText(last - back) };
+  return call.read("before", "report", { ...state, ...range, reportSection: "costs" });
 }

@@ -64,6 +64,21 @@ export function openCall(tools: CallTools, { request, member, actor, raw, held }
   };
   // One page asks for it many times.
   let acting: Promise<Acting> | undefined;
+  const asked = new Map<string, Promise<ApiAnswer>>();
+  const ask = async (name: string, endpoint: JsonEndpoint["name"], given: Record<string, string>) => {
+    const operation = operationOf(endpoint);
+    requests.push({ name, endpoint: operation.endpoint, parameters: given });
+    // Which answer comes first is chance; the same page has the same bytes.
+    const place = answers.push(null) - 1;
+    const values = new Map<string, unknown>(Object.entries(given));
+    const answer = await operation.read(member, {
+      words: REST_WORDS,
+      parameters: () => ({ values, refusals: refusalsOf(raw, values) }),
+    });
+    const read = { name, body: jsonOf(answer) };
+    answers[place] = read;
+    return read;
+  };
   return {
     shopDomain: workspace.shopDomain,
     origin: site.publicOrigin ?? `http://${request.headers.host}`,
@@ -86,24 +101,10 @@ export function openCall(tools: CallTools, { request, member, actor, raw, held }
     href: (path, parameters = {}) => addressOf(workspace.shopDomain, path, parameters),
     requests,
     answers: () => answers.filter((answer) => answer !== null),
-    read: async <Name extends JsonEndpoint["name"]>(
-      name: string,
-      endpoint: Name,
-      parameters: PageParameters,
-    ) => {
-      const operation = operationOf(endpoint);
-      const given = givenParameters(parameters);
-      requests.push({ name, endpoint: operation.endpoint, parameters: given });
-      // Which answer comes first is chance; the same page has the same bytes.
-      const place = answers.push(null) - 1;
-      const values = new Map<string, unknown>(Object.entries(given));
-      const answer = await operation.read(member, {
-        words: REST_WORDS,
-        parameters: () => ({ values, refusals: refusalsOf(raw, values) }),
-      });
-      const read = { name, body: jsonOf(answer) as BodyOf<Name> };
-      answers[place] = read;
-      return read;
+    read: <Name extends JsonEndpoint["name"]>(name: string, endpoint: Name, parameters: PageParameters) => {
+      const answer = asked.get(name) ?? ask(name, endpoint, givenParameters(parameters));
+      asked.set(name, answer);
+      return answer as Promise<ApiAnswer<BodyOf<Name>>>;
     },
   };
 }

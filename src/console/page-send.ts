@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { DATA_PATH, erasureBanner } from "../actions/workspace/page.ts";
 import type { MemberAdmission } from "../access/admit-member.ts";
 import { ApiError } from "../contract/errors.ts";
+import { parseQueryString } from "../http/query-string.ts";
 import { html } from "../lib/html.ts";
 import { CONSOLE_ASSETS } from "./console-assets.ts";
 import { contentSecurityPolicy } from "./console-headers.ts";
@@ -14,6 +15,7 @@ import type { OpenCall } from "./page-call.ts";
 import { createNameCheck } from "./page-names.ts";
 import type { Page, View } from "./page.ts";
 import { PAGES, SETTINGS, SETTINGS_OVERVIEW, SETTINGS_PAGES } from "./registry.ts";
+import { SEARCH_PATH } from "./pages/products.ts";
 import { sendHtml, stateMarkup } from "./send.ts";
 import type { StatePage } from "./state-page.ts";
 import { apiBox } from "./views/api-box.ts";
@@ -40,7 +42,7 @@ export function createPageSender(done: DoneCookie): PageSender {
       title: shown.title,
       scripts: [CONSOLE_ASSETS.pageScript],
       userName: member.userName,
-      workspace: workspaceOf(member, page),
+      workspace: workspaceOf(member, page, exchange.request),
       isRunning: shown.isRunning,
       done: sentence,
       above: erasureBanner(member.eraseAfter, addressOf(member.workspace.shopDomain, DATA_PATH)),
@@ -89,17 +91,21 @@ async function viewOf(page: Page, call: OpenCall): Promise<Shown> {
 
 /** A page that says why there is no other, with the navigation of the member's workspace. */
 export async function sendState(
-  { reply }: Exchange,
+  { request, reply }: Exchange,
   state: StatePage,
   member: MemberAdmission | null,
 ): Promise<FastifyReply> {
-  const workspace = member === null ? null : workspaceOf(member, null);
+  const workspace = member === null ? null : workspaceOf(member, null, request);
   const frame = { scripts: [], userName: member?.userName ?? null, workspace };
   return sendHtml(reply, state.status, stateMarkup(reply, state, frame));
 }
 
 /** The navigation of a workspace: every page of the registry that is listed, and that the member's role opens. */
-function workspaceOf({ workspace, role }: MemberAdmission, current: Page | null): Frame["workspace"] {
+function workspaceOf(
+  { workspace, role }: MemberAdmission,
+  current: Page | null,
+  { raw }: FastifyRequest,
+): Frame["workspace"] {
   const { shopDomain } = workspace;
   const linkTo = ({ path, link }: Page) => ({
     href: addressOf(shopDomain, path),
@@ -113,8 +119,16 @@ function workspaceOf({ workspace, role }: MemberAdmission, current: Page | null)
     shopDomain,
     href: addressOf(shopDomain, ""),
     links: listed(PAGES),
+    search: { href: addressOf(shopDomain, SEARCH_PATH), text: searchOf(raw.url, current) },
     settings: { ...linkTo(SETTINGS_OVERVIEW), links: isInSettings ? listed(SETTINGS_PAGES) : [] },
   };
+}
+
+/** What was searched for, where a page of the search is shown. */
+function searchOf(address: string | undefined, current: Page | null): string {
+  if (current?.path !== SEARCH_PATH) return "";
+  const text = parseQueryString(address ?? "").values.get("q");
+  return typeof text === "string" ? text : "";
 }
 
 /** Whether a link of the navigation leads to the page that is shown, or to the list that it belongs to. */

@@ -67,7 +67,7 @@ export type PageCall = {
   /** Path of a page of this workspace, with a query: `href("/report", { sku: "A" })`. */
   href: (path: string, parameters?: PageParameters) => string;
   /**
-   * Asks the API's own operation, uncounted, and lists the request under `name`. PageParameters that are undefined or empty are
+   * Asks the API's own operation, uncounted, and lists the request under `name`; a name is asked once. PageParameters that are undefined or empty are
    * left out. Throws `ApiError`.
    */
   read<Name extends JsonEndpoint["name"]>(

@@ -2,12 +2,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { html, renderHtml } from "../lib/html.ts";
 import { addressOf } from "./page-call.ts";
+import type { ShownMonths } from "./months.ts";
 import type { BodyOf, PageCall } from "./page.ts";
 import type { ApiAnswer } from "./figure.ts";
 import { returnCostLeaderboard } from "./pages/return-cost-leaderboard.ts";
 import { returnRateLeaderboard } from "./pages/return-rate-leaderboard.ts";
 import { stateWithoutSelector } from "./selection.ts";
-import { presets } from "./views/filters.ts";
+import { filterBar } from "./views/filters.ts";
 import { breakdownPart } from "./views/report/parts.ts";
 import { summaryFigures } from "./views/report/summary.ts";
 
@@ -108,7 +109,7 @@ test("rows of both leaderboards keep the view", () => {
   assert.deepEqual(ofPeriod("year"), { ...query, sku: "X" });
   assert.deepEqual(ofPeriod("month"), { ...query, ...MONTHS, sku: "X" });
   const data = {
-    months: { range: MONTHS, isPinned: true, year: null },
+    months: { range: MONTHS, period: null, year: null },
     answer: leaderboard({}),
     rates: leaderboard({}),
     isWatched: () => false,
@@ -125,13 +126,27 @@ test("the rate tile has no rate where nothing was sold, and says so once", () =>
   const summary = { ...NOTHING, ...AMOUNTS, cost_per_returned_unit: null, median_days_to_return: null };
   const body = { data: { label_costs_included: true, summary: { ...summary, outlook: null } }, meta: {} };
   const report = { name: "report", body } as unknown as ApiAnswer<BodyOf<"report">>;
-  const markup = renderHtml(summaryFigures(report, callOf({})));
+  const markup = renderHtml(
+    summaryFigures({ report, trend: null, before: null }, callOf({ compare: "none" })),
+  );
   assert.equal(markup.match(/nothing was sold/gu)?.length, 1);
   assert.doesNotMatch(markup, /0\.0 %/u);
 });
 
-test("a range of one month is called by that month", () => {
-  const markup = renderHtml(presets(callOf(MONTHS), "/report", {}, MONTHS, true));
-  const texts = [...markup.matchAll(/>([^<>]+)<\/a/gu)].map(([, text = ""]) => text.trim());
-  assert.deepEqual(texts.slice(2, 4), ["Sep 2026 only", "3 months to Sep 2026"]);
+test("the bar says which months are shown, and a link to them rolls or does not", () => {
+  const bar = (query: PageCall["query"], months: Omit<ShownMonths, "year">) => {
+    const markup = renderHtml(
+      filterBar(callOf(query), "/report", { takes: Object.keys(query), months: { ...months, year: null } }),
+    );
+    const links = [...markup.matchAll(/copy-link" href="[^"]*\/report([^"]*)"/gu)];
+    return [/<summary>(.*?)<\/summary>/u.exec(markup)?.[1], ...links.map(([, address = ""]) => address)];
+  };
+  const pinned = "?start_month=2026-09&amp;end_month=2026-09";
+  assert.deepEqual(bar(MONTHS, { range: MONTHS, period: null }), ["Sep 2026", "", pinned]);
+  assert.deepEqual(bar({}, { range: MONTHS, period: "year" }), ["Last 12 months", "", pinned]);
+  assert.deepEqual(bar({ period: "quarter" }, { range: MONTHS, period: "quarter" }), [
+    "Last 3 months",
+    "?period=quarter",
+    pinned,
+  ]);
 });

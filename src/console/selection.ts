@@ -10,6 +10,13 @@ const KEPT_NAMES: readonly string[] = [
   "include_incomplete",
   "include_used_variants",
 ];
+/** How a page says which months it shows, beside the API's parameters, and with which it compares them. */
+export const ROLLING_NAMES: readonly string[] = ["period", "compare"];
+/** What stays while a product is chosen, and after it. */
+export const CHOICE_NAMES: readonly string[] = [
+  ...KEPT_NAMES.filter((name) => name !== "vendor"),
+  ...ROLLING_NAMES,
+];
 /** With the selection. */
 export const COHORT_STATE_NAMES: readonly string[] = [...SELECTOR_NAMES, ...KEPT_NAMES];
 
@@ -32,7 +39,7 @@ export function cohortStateOf(query: Query): PageParameters {
  * replaces.
  */
 export function stateWithoutSelector(query: Query): PageParameters {
-  return pick(query, KEPT_NAMES);
+  return pick(query, [...KEPT_NAMES, ...ROLLING_NAMES]);
 }
 
 /** Whether the query selects a product or a group, which have variants. */

@@ -19,7 +19,8 @@ export function readAsset(
   name: string,
   files: readonly string[] = [name],
 ): Asset {
-  const body = Buffer.concat(files.map((file) => readFileSync(join(folder, file))));
+  const text = files.map((file) => readFileSync(join(folder, file), "utf8")).join("");
+  const body = Buffer.from(name.endsWith(".css") ? compact(text) : text);
   const hash = createHash("sha256").update(body).digest("hex").slice(0, 12);
   const [stem = "", extension = ""] = name.split(".");
   return {
@@ -27,6 +28,11 @@ export function readAsset(
     type: TYPES[extension] ?? "application/octet-stream",
     body,
   };
+}
+
+/** A style sheet without what only people read: comments and indentation. */
+function compact(style: string): string {
+  return style.replaceAll(/\/\*[^*]*\*+(?:[^/*][^*]*\*+)*\//gu, "").replaceAll(/\n\s+/gu, "\n");
 }
 
 export function assetRoute({ path, type, body }: Asset): RouteGroup {

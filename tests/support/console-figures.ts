@@ -103,16 +103,20 @@ export function assertNothingElse({ page, answers }: AnsweredPage): void {
   assert.equal(found, undefined, `“${found}” is written past figure()`);
 }
 
+/** The requests of a report's tabs, by their names. */
+const REPORTS = new Set(["report", "curves", "breakdown", "outcomes", "bridge"]);
+
 /**
- * The API's leaves below `data` of the page's reports that the page does not show: none of its figures has their path. What
+ * The API's leaves below `data` of the pages' reports that none of the pages shows: none of their figures has their path. What
  * `isExcepted` names is left out.
  */
 export function missingLeaves(
-  { page, answers }: AnsweredPage,
+  pages: readonly AnsweredPage[],
   isExcepted: (path: string, leaf: Leaf) => boolean,
 ): string[] {
-  const shown = new Set(figuresOf(page).map(({ from }) => from.slice(from.indexOf("/") + 1)));
-  const reports = [...answers].filter(([name]) => name === "report" || name === "curves");
+  const figures = pages.flatMap(({ page }) => figuresOf(page));
+  const shown = new Set(figures.map(({ from }) => from.slice(from.indexOf("/") + 1)));
+  const reports = pages.flatMap(({ answers }) => [...answers].filter(([name]) => REPORTS.has(name)));
   const leaves = reports.flatMap(([, answer]) => [...answer]);
   return leaves.flatMap(([whole, leaf]) => {
     const path = whole.slice("data/".length);

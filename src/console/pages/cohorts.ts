@@ -5,28 +5,21 @@ import { SELECTOR_NAMES } from "../../contract/parameters.ts";
 import { curvesChart } from "../charts/curves.ts";
 import { heatTable } from "../charts/heat.ts";
 import type { ApiAnswer } from "../figure.ts";
-import { monthsOf, monthsOfForm } from "../months.ts";
-import type { MonthParameters, ShownMonths, ShownRange } from "../months.ts";
+import { monthsOf, monthsOfRefused } from "../months.ts";
+import type { ShownMonths, ShownRange } from "../months.ts";
 import { definePage } from "../page.ts";
 import type { BodyOf, PageCall, View } from "../page.ts";
-import { COHORT_STATE_NAMES, cohortStateOf, pick } from "../selection.ts";
+import { COHORT_STATE_NAMES, cohortStateOf, ROLLING_NAMES } from "../selection.ts";
 import { monthCoverage } from "../views/coverage.ts";
 import { csvHref, csvNote } from "../views/csv-link.ts";
-import {
-  checkField,
-  filterBox,
-  filterForm,
-  monthFields,
-  openMonthsField,
-  presets,
-  windowField,
-} from "../views/filters.ts";
+import { checkField, filterBar, textField, windowField } from "../views/filters.ts";
 import { monthRange } from "../views/month-range.ts";
 import { noCompleteMonth } from "../views/no-months.ts";
 import { selectionTitle } from "../views/selection-title.ts";
 
 const PATH = "/cohorts";
-const TITLE = "Cohorts";
+const TITLE = "Return curves";
+const TAKES = [...COHORT_STATE_NAMES, ...ROLLING_NAMES];
 
 type Cohorts = {
   months: ShownMonths;
@@ -41,7 +34,7 @@ export const cohorts = definePage<Cohorts>({
   path: PATH,
   right: readFigures,
   link: TITLE,
-  takes: COHORT_STATE_NAMES,
+  takes: TAKES,
   data: async (call) => {
     const months = await monthsOf(call);
     if (months.range === null) return null;
@@ -55,45 +48,49 @@ export const cohorts = definePage<Cohorts>({
   },
   view: (data, call) =>
     data === null
-      ? { title: TITLE, body: html`<h1>${TITLE}</h1> ${noCompleteMonth(call)} ${form(call)}` }
+      ? {
+          title: TITLE,
+          body: html`${bar(call, monthsOfRefused(call), null)}<h1>${TITLE}</h1> ${noCompleteMonth(call)}`,
+        }
       : cohortsView(data, call),
-  refused: async (call) => ({
+  refused: (call) => ({
     title: TITLE,
-    body: html`<h1>${TITLE}</h1> ${form(call, await monthsOfForm(call))}`,
+    body: html`<h1>${TITLE}</h1> ${bar(call, monthsOfRefused(call), null)}`,
   }),
 });
 
-/** `range`: the months that are shown; without, those of the query. */
-function form(call: PageCall, range?: MonthParameters): Html {
+/** `selected`: the name of what is selected; null = all. */
+function bar(call: PageCall, months: ShownMonths, selected: string | null): Html {
   const { query } = call;
-  const { start_month = "", end_month = "" } = query;
-  return filterForm(call, PATH, pick(query, [...SELECTOR_NAMES, "vendor"]), [
-    monthFields(range ?? { start_month, end_month }),
-    windowField(query, call.primaryWindowDays),
-    openMonthsField(query),
-    checkField("include_used_variants", "Include used variants", query),
-  ]);
+  return filterBar(call, PATH, {
+    takes: TAKES,
+    months,
+    selected,
+    filters: [
+      windowField(query, call.primaryWindowDays),
+      textField("vendor", "Vendor", query["vendor"]),
+      checkField("include_used_variants", "Include used variants", query),
+    ],
+  });
 }
 
 function cohortsView({ months, answer, named }: Exclude<Cohorts, null>, call: PageCall): View {
   const range = months.range as ShownRange;
   const selection = selectionTitle(answer, named);
-  const { start_month: _first, end_month: _last, ...rolling } = cohortStateOf(call.query);
-  const state = { ...rolling, ...range };
-  const exportHref = csvHref(call, state);
+  const exportHref = csvHref(call, { ...cohortStateOf(call.query), ...range });
+  const isWhole = answer.body.meta.selector.type === "workspace";
   const chart = { answer, exportHref, fewUnits: call.minSoldUnits };
   return {
     title: `${TITLE}: ${selection.title}`,
-    body: html`<h1>${TITLE}: ${selection.title}</h1>
+    body: html`${bar(call, months, isWhole ? null : selection.title)}
+      <h1>${TITLE}: ${selection.title}</h1>
       <p class="lead">
         ${selection.detail !== null && html`${selection.detail} · `}A cohort is the orders of one month: here ${monthRange(answer)}.
       </p>
       <p>
-        <a href="${call.href("/report", cohortStateOf(call.query))}">Report of the same selection</a> ·
-        <a href="${call.href("/products", state)}">Choose a product, SKU or group</a>
+        <a href="${call.href("/report", { ...call.query, reportSection: "timing" })}">Report of the same selection</a>
       </p>
-      ${filterBox(html`${presets(call, PATH, rolling, range, months.isPinned)} ${form(call, range)}`)}
-      ${monthCoverage(answer, "summary", (include_incomplete) => call.href(PATH, { ...state, include_incomplete }))}
+      ${monthCoverage(answer, "summary", (include_incomplete) => call.href(PATH, { ...call.query, include_incomplete }))}
       ${heatTable(chart)}
       <p class="note">
         A row follows one month: what share had come back 7, 14, 30 and more days after the order. Read down a

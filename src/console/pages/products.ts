@@ -16,6 +16,8 @@ import { tabs } from "../views/tabs.ts";
 import { watchableOf, watchColumn } from "../views/watch-mark.ts";
 
 const PATH = "/products";
+/** Where the field at the top of every page leads. */
+export const SEARCH_PATH = PATH;
 const TITLE = "Products";
 const LIMIT = 50;
 /** What a selection of months and window was before a product is chosen, and stays after it. */

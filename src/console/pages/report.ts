@@ -11,26 +11,20 @@ import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
 import { figure } from "../figure.ts";
 import type { ApiAnswer } from "../figure.ts";
-import { count, money, percent } from "../format.ts";
-import { monthsOf, monthsOfForm } from "../months.ts";
+import { monthsOf, monthsOfRefused, readBefore, readNewest, readTrend } from "../months.ts";
 import type { ShownMonths } from "../months.ts";
 import { definePage } from "../page.ts";
 import type { BodyOf, PageCall, PageParameters, View } from "../page.ts";
-import { COHORT_STATE_NAMES, cohortStateOf, hasVariants, pick, stateWithoutSelector } from "../selection.ts";
+import { problemCards, readProblems } from "../problems.ts";
+import type { Problem } from "../problems.ts";
+import { COHORT_STATE_NAMES, cohortStateOf, pick, ROLLING_NAMES } from "../selection.ts";
+import type { Alerts } from "../views/alert.ts";
 import { monthCoverage } from "../views/coverage.ts";
 import { csvHref, csvLink } from "../views/csv-link.ts";
-import {
-  checkField,
-  filterBox,
-  filterForm,
-  monthFields,
-  openMonthsField,
-  presets,
-  selectField,
-  windowField,
-} from "../views/filters.ts";
+import { checkField, filterBar, selectField, textField, windowField } from "../views/filters.ts";
 import { monthRange } from "../views/month-range.ts";
 import { noCompleteMonth } from "../views/no-months.ts";
+import { picture } from "../views/picture.ts";
 import {
   BREAKDOWN_TITLES,
   breakdownPart,
@@ -40,26 +34,43 @@ import {
   refundsPart,
 } from "../views/report/parts.ts";
 import { bridgePart } from "../views/report/bridge.ts";
-import { summaryFigures } from "../views/report/summary.ts";
+import { summaryFigures, windowText } from "../views/report/summary.ts";
 import { selectionLinks } from "../views/selection-links.ts";
 import { selectionTitle } from "../views/selection-title.ts";
-import { dataTable } from "../views/table.ts";
 import { tabs } from "../views/tabs.ts";
 
 const PATH = "/report";
 
 type Report = ApiAnswer<BodyOf<"report">>;
+type Named = ApiAnswer<BodyOf<"return-cost-leaderboard">>;
+
+/** What a tab has beside the report, which all of them share. */
+type TabData =
+  | {
+      tab: "overview";
+      trend: Report;
+      before: Report | null;
+      /** null = a SKU has no parts. */
+      breakdown: Report | null;
+      alerts: Alerts;
+      problems: readonly Problem[];
+    }
+  | { tab: "reasons" }
+  | { tab: "timing"; curves: Report }
+  | { tab: "costs"; outcomes: Report; bridge: Report };
+
 type ReportPage = {
   months: ShownMonths;
   report: Report;
-  curves: Report | null;
-  /** Of a selection: its SKUs by cost, the first of which names its product. */
-  variants: ApiAnswer<BodyOf<"return-cost-leaderboard">> | null;
+  /** Of a selection: its costliest SKU, which names its product. */
+  named: Named | null;
   /** null = the whole store is shown. */
   isWatched: IsWatched | null;
+  shown: TabData;
 };
 
-const STATE_NAMES = ["saleEvent", "saleEventBaseline", "saleEventScope", "reportSection", "breakdownBy"];
+const STATE_NAMES = ["saleEvent", "saleEventBaseline", "saleEventScope"];
+const TAKES = [...COHORT_STATE_NAMES, ...STATE_NAMES, "reportSection", "breakdownBy", ...ROLLING_NAMES];
 
 /** Everything about the returns of a selection. A product's page is this one with its product_gid. */
 export const report = definePage<ReportPage | null>({
@@ -67,173 +78,211 @@ export const report = definePage<ReportPage | null>({
   path: PATH,
   right: readFigures,
   link: "Report",
-  takes: [...COHORT_STATE_NAMES, ...STATE_NAMES],
+  takes: TAKES,
   data: async (call) => {
     const months = await monthsOf(call);
     if (months.range === null) return null;
-    const state: PageParameters = { ...stateOf(call), ...months.range };
-    const isWhole = sectionOf(call) === "overview";
-    const [own, curves, variants, isWatched] = await Promise.all([
+    const state = { ...cohortStateOf(call.query), ...pick(call.query, STATE_NAMES), ...months.range };
+    const selection = { ...cohortStateOf(call.query), ...months.range };
+    const [own, named, isWatched, shown] = await Promise.all([
       call.read("report", "report", state),
-      isWhole ? call.read("curves", "report", { ...state, reportSection: "curves" }) : null,
-      hasSelection(call)
-        ? call.read("variants", "return-cost-leaderboard", {
-            ...cohortStateOf(call.query),
-            ...months.range,
-            limit: isWhole && hasVariants(call.query) ? 100 : 1,
-          })
-        : null,
+      hasSelection(call) ? call.read("named", "return-cost-leaderboard", { ...selection, limit: 1 }) : null,
       hasSelection(call) ? call.watched() : null,
+      readTab(call, selection),
     ]);
-    return { months, report: own, curves, variants, isWatched };
+    return { months, report: own, named, isWatched, shown };
   },
   view: (data, call) =>
     data === null
-      ? { title: "Report", body: html`<h1>Report</h1>${noCompleteMonth(call)}${form(call, null)}` }
+      ? {
+          title: "Report",
+          body: html`${bar(call, monthsOfRefused(call), null)}<h1>Report</h1>${noCompleteMonth(call)}`,
+        }
       : reportView(data, call),
-  refused: async (call) => ({
+  refused: (call) => ({
     title: "Report",
-    body: html`<h1>Report</h1>${form(call, await monthsOfForm(call))}`,
+    body: html`<h1>Report</h1>${bar(call, monthsOfRefused(call), null)}`,
   }),
 });
 
-/** All that the page's query says of the view. */
-function stateOf(call: PageCall): PageParameters {
-  const { query } = call;
-  // A product divided by product would be one row: itself.
-  const isWhole = sectionOf(call) === "breakdown" && PRODUCT_NAMES.some((name) => query[name]);
-  return {
-    ...cohortStateOf(query),
-    ...(isWhole && { breakdownBy: "sku" }),
-    ...pick(query, STATE_NAMES),
+type Months = Exclude<ShownMonths["range"], null>;
+
+async function readTab(call: PageCall, state: PageParameters & Months): Promise<TabData> {
+  const read = (reportSection: string, more: PageParameters = {}) =>
+    call.read(reportSection, "report", { ...state, ...more, reportSection });
+  const tab = tabOf(call);
+  if (tab === "reasons") return { tab };
+  if (tab === "timing") return { tab, curves: await read("curves") };
+  if (tab === "costs") {
+    const [outcomes, bridge] = await Promise.all([read("outcomes"), read("bridge")]);
+    return { tab, outcomes, bridge };
+  }
+  const by = breakdownOf(call);
+  const newest = await readNewest(call);
+  const [trend, before, breakdown, alerts] = await Promise.all([
+    readTrend(call, state, newest),
+    readBefore(call, state),
+    by === null ? null : read("breakdown", { breakdownBy: by }),
+    call.read("alerts", "alerts", { category: "return_rate_watchlist", limit: 100 }),
+  ]);
+  const isOwn = isAbout(trend);
+  const problems = hasSelection(call) ? await readProblems(call, alerts, newest, { isOwn, most: 1 }) : [];
+  return { tab, trend, before, breakdown, alerts, problems };
+}
+
+/** Whether facts of an alert are about what a report selects, or about one of its SKUs. */
+function isAbout({ body }: Report): (facts: Readonly<Record<string, unknown>>) => boolean {
+  const { selector } = body.meta;
+  return ({ sku, product_gid, product_group_key }) => {
+    switch (selector.type) {
+      case "workspace":
+        return false;
+      case "sku":
+        return sku === selector.primarySku;
+      case "product":
+        return product_gid === selector.product_gid || selector.skus.includes(String(sku));
+      case "product_group":
+        return product_group_key === selector.product_group_key;
+    }
   };
+}
+
+const TABS = [
+  ["overview", "Overview"],
+  ["reasons", "Reasons"],
+  ["timing", "Timing"],
+  ["costs", "Costs"],
+] as const;
+type Tab = (typeof TABS)[number][0];
+
+/** Each section of the API stands on one tab; an unknown one means the overview, as in the API. */
+const TAB_OF_SECTION: Readonly<Record<(typeof REPORT_SECTIONS)[number], Tab>> = {
+  overview: "overview",
+  trend: "overview",
+  breakdown: "overview",
+  reasons: "reasons",
+  timing: "timing",
+  curves: "timing",
+  costs: "costs",
+  refunds: "costs",
+  lifecycle: "costs",
+  outcomes: "costs",
+  bridge: "costs",
+};
+
+function tabOf({ query }: PageCall): Tab {
+  const given = REPORT_SECTIONS.find((section) => section === query["reportSection"]);
+  return TAB_OF_SECTION[given ?? "overview"];
 }
 
 const PRODUCT_NAMES = ["product_gid", "store_product_gid", "shopify_product_gid"] as const;
 
-/** Unknown sections mean the overview, as in the API. */
-function sectionOf({ query }: PageCall): string {
-  const given = query["reportSection"] ?? "";
-  return (REPORT_SECTIONS as readonly string[]).includes(given) ? given : "overview";
+/** What the selection is divided by; null = a SKU, which has no parts. */
+function breakdownOf({ query }: PageCall): string | null {
+  const given = query["breakdownBy"] ?? "";
+  if ((BREAKDOWNS as readonly string[]).includes(given)) return given;
+  if ((query["sku"] ?? "") !== "") return null;
+  // A product divided by product would be one row: itself.
+  return PRODUCT_NAMES.some((name) => query[name]) ? "sku" : "product";
 }
 
-function reportView(data: ReportPage, call: PageCall): View {
-  const { months, report: own } = data;
-  const shown = months.range as Exclude<ShownMonths["range"], null>;
-  const selection = selectionTitle(own, data.variants);
-  const { start_month: _first, end_month: _last, ...rolling } = stateOf(call);
-  const vendor = own.body.meta.vendor;
-  return {
-    title: `Report: ${selection.title}`,
-    body: html`<h1>${selection.title}</h1>
-<p class="lead">${selection.detail !== null && html`${selection.detail} · `}${vendor !== null && html`only vendor ${figure(own, "meta/vendor", String)} · `}orders of ${monthRange(own)} · <a href="${call.href("/products", stateWithoutSelector(call.query))}">choose another product, SKU or group</a>${selectionLinks(call, own, data.isWatched)}</p>
-${filterBox(html`${presets(call, PATH, rolling, shown, months.isPinned)} ${form(call, shown)}`)}
-${tabs("Parts of the report", tabLinks(call))}
-${monthCoverage(own, "summary", (include_incomplete) => call.href(PATH, { ...rolling, ...shown, include_incomplete }))}
-${summaryFigures(own, call)}
-${sectionParts(data, call)}
-${csvLink(csvHref(call, exportStateOf(data, call)))}`,
-  };
+/** Whether the query selects less than the whole store. */
+function hasSelection({ query }: PageCall): boolean {
+  return [...PRODUCT_NAMES, "sku", "product_group_key"].some((name) => (query[name] ?? "") !== "");
 }
 
-/** `shown`: the months of the page; null = those of a query that was refused. */
-function form(call: PageCall, shown: ShownMonths["range"]): Html {
-  const { query } = call;
-  const { start_month = "", end_month = "" } = query;
-  const { window: _window, include_incomplete: _open, include_used_variants: _used, ...rest } = stateOf(call);
-  const { start_month: _first, end_month: _last, breakdownBy, ...hidden } = rest;
-  const isDivided = sectionOf(call) === "breakdown";
-  return filterForm(call, PATH, isDivided ? hidden : { ...hidden, breakdownBy }, [
-    monthFields(shown ?? { start_month, end_month }),
-    windowField(query, call.primaryWindowDays),
-    isDivided
-      ? selectField("breakdownBy", "Divided by", String(breakdownBy ?? "product"), BREAKDOWN_NAMES)
-      : [],
-    openMonthsField(query),
-    hasSelection(call) ? checkField("include_used_variants", "Include used variants", query) : [],
-  ]);
+/** `selected`: the name of what is selected; null = all. */
+function bar(call: PageCall, months: ShownMonths, selected: string | null): Html {
+  const by = breakdownOf(call);
+  const used = hasSelection(call)
+    ? [checkField("include_used_variants", "Include used variants", call.query)]
+    : [];
+  const divided = by === null ? [] : [selectField("breakdownBy", "Divided by", by, BREAKDOWN_NAMES)];
+  return filterBar(call, PATH, {
+    takes: TAKES,
+    months,
+    hasComparison: tabOf(call) === "overview",
+    selected,
+    filters: [
+      windowField(call.query, call.primaryWindowDays),
+      textField("vendor", "Vendor", call.query["vendor"]),
+      ...divided,
+      ...used,
+    ],
+  });
 }
 
 const BREAKDOWN_NAMES = BREAKDOWNS.map((name) => [name, BREAKDOWN_TITLES[name]] as const);
 
-function hasSelection({ query }: PageCall): boolean {
-  return hasVariants(query) || (query["sku"] ?? "") !== "";
+function reportView(data: ReportPage, call: PageCall): View {
+  const { months, report: own, named } = data;
+  const selection = selectionTitle(own, named);
+  const vendor = own.body.meta.vendor;
+  const row = named?.body.data.rows[0];
+  const isProduct = ["sku", "product"].includes(own.body.meta.selector.type);
+  return {
+    title: `Report: ${selection.title}`,
+    body: html`${bar(call, months, hasSelection(call) ? selection.title : null)}
+<div class="subject">${isProduct && picture(row?.product_image_url ?? null, "", call.imageSources)}
+<div><h1>${selection.title}</h1>
+<p class="lead">${selection.detail !== null && html`${selection.detail} · `}${vendor !== null && html`only vendor ${figure(own, "meta/vendor", String)} · `}orders of ${monthRange(own)}, returned within ${windowText(own)}${selectionLinks(call, own, data.isWatched)}</p></div></div>
+${tabs("Parts of the report", tabLinks(call))}
+${monthCoverage(own, "summary", (include_incomplete) => call.href(PATH, { ...call.query, include_incomplete }))}
+${tabPart(data, call)}
+${csvLink(csvHref(call, exportStateOf(data, call)))}`,
+  };
 }
 
-const TABS = [
-  ["overview", "Everything"],
-  ["trend", "Trend"],
-  ["curves", "Curves"],
-  ["reasons", "Reasons"],
-  ["timing", "Timing"],
-  ["refunds", "Refunds"],
-  ["lifecycle", "Requests"],
-  ["costs", "Costs"],
-  ["breakdown", "Breakdown"],
-  ["outcomes", "Outcomes"],
-  ["bridge", "Why it differs"],
-] as const satisfies readonly (readonly [(typeof REPORT_SECTIONS)[number], string])[];
-
-/** Each part keeps the selection, and the months where they are pinned. */
+/** Each tab keeps the selection and the months. */
 function tabLinks(call: PageCall) {
-  const current = sectionOf(call);
-  const state = stateOf(call);
+  const current = tabOf(call);
   return TABS.map(([value, text]) => ({
     text,
-    href: call.href(PATH, { ...state, reportSection: value === "overview" ? undefined : value }),
+    href: call.href(PATH, { ...call.query, reportSection: value === "overview" ? undefined : value }),
     isCurrent: value === current,
   }));
 }
 
-/** The export holds every part, whichever is shown; the bridge with its lines where that is shown. */
+/** The file holds every part, whichever is shown; the bridge with its lines on its tab. */
 function exportStateOf({ months }: ReportPage, call: PageCall): PageParameters {
-  const reportSection = sectionOf(call) === "bridge" ? "bridge" : undefined;
-  return { ...stateOf(call), ...months.range, reportSection };
+  const state = { ...cohortStateOf(call.query), ...pick(call.query, [...STATE_NAMES, "breakdownBy"]) };
+  return { ...state, ...months.range, reportSection: tabOf(call) === "costs" ? "bridge" : undefined };
 }
 
-/** The parts that the answers hold, in the order of the page. */
-function sectionParts(page: ReportPage, call: PageCall): Html {
-  const { report: own, curves, variants } = page;
-  const { data } = own.body;
+function tabPart(page: ReportPage, call: PageCall): Html {
+  const { report: own, shown } = page;
+  const input = {
+    answer: own,
+    exportHref: csvHref(call, exportStateOf(page, call)),
+    fewUnits: call.minSoldUnits,
+  };
+  switch (shown.tab) {
+    case "overview":
+      return overviewPart(page, shown, call);
+    case "reasons":
+      return section("reasons", "Why it comes back", reasonsChart(input));
+    case "timing":
+      return html`${section("timing", "When it comes back", timingChart(input))}
+      ${section("curves", "How returns arrive", curvesChart({ ...input, answer: shown.curves }))}`;
+    case "costs":
+      return html`${section("costs", "What it costs", html`${costsChart(input)}${costsPart(own, call)}`)}
+      ${refundsPart(own, call)} ${outcomesPart(shown.outcomes, call)} ${lifecyclePart(own)}
+      ${bridgePart(shown.bridge)}`;
+  }
+}
+
+function overviewPart(page: ReportPage, shown: TabData & { tab: "overview" }, call: PageCall): Html {
+  const { report: own } = page;
   const exportHref = csvHref(call, exportStateOf(page, call));
-  const input = { answer: own, exportHref, fewUnits: call.minSoldUnits };
-  const withCurves = data.return_curves === undefined ? curves : own;
-  return html`${data.trend !== undefined && section("trend", "Return rate by month of order", trendChart(input))}
-${withCurves !== null && section("curves", "How returns arrive", curvesChart({ ...input, answer: withCurves }))}
-${data.return_reasons !== undefined && section("reasons", "Why it comes back", reasonsChart(input))}
-${data.timing_buckets !== undefined && section("timing", "When it comes back", timingChart(input))}
-${variants !== null && sectionOf(call) === "overview" && hasVariants(call.query) && variantsPart(variants, call)}
-${data.refunds !== undefined && refundsPart(own, call)}
-${data.lifecycle_coverage !== undefined && lifecyclePart(own)}
-${(data.costs ?? data.trend) !== undefined && section("costs", "What it costs", html`${data.trend !== undefined && costsChart(input)}${data.costs !== undefined && costsPart(own, call)}`)}
-${data.sale_event !== null && section("sale-event", `Sale event: ${data.sale_event.label}`, saleEventChart(input))}
-${breakdownPart(own, call)}
-${outcomesPart(own, call)}
-${bridgePart(own)}`;
+  const input = { exportHref, fewUnits: call.minSoldUnits };
+  const event = own.body.data.sale_event;
+  return html`${hasSelection(call) && problemCards(shown.problems, shown.alerts, call)}
+  ${summaryFigures({ ...shown, report: own }, call)}
+  ${section("trend", "Return rate by month of order", trendChart({ ...input, answer: shown.trend }))}
+  ${event !== null && section("sale-event", `Sale: ${event.label}`, saleEventChart({ ...input, answer: own }))}
+  ${shown.breakdown !== null && breakdownPart(shown.breakdown, call)}`;
 }
 
 function section(id: string, title: string, body: Html): Html {
   return html`<section id="${id}"><h2>${title}</h2>${body}</section>`;
-}
-
-/** The SKUs of a product or group by cost. The leaderboard lists SKUs with a cost alone, and says so here. */
-function variantsPart(answer: ApiAnswer<BodyOf<"return-cost-leaderboard">>, call: PageCall): Html {
-  const amount = money(call.currencyCode);
-  const rows = answer.body.data.rows.map(({ sku }, index) => [
-    html`<a href="${call.href(PATH, { ...stateWithoutSelector(call.query), sku })}"
-      >${sku}</a
-    >`,
-    figure(answer, `rows/${index}/sold_units`, count),
-    figure(answer, `rows/${index}/returned_units`, count),
-    figure(answer, `rows/${index}/return_rate`, percent),
-    figure(answer, `rows/${index}/total_cost_amount`, amount),
-  ]);
-  const columns = ["Units sold", "Units returned", "Return rate", "Returns cost"].map((text) => ({
-    text,
-    isNumber: true,
-  }));
-  return html`<section id="variants">
-    <h2>Variants</h2>
-    ${dataTable("SKUs with a returns cost, the costliest first; one without is not listed", [{ text: "SKU" }, ...columns], rows)}
-  </section>`;
 }

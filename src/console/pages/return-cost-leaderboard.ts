@@ -6,24 +6,15 @@ import { rateFigure } from "../charts/rates.ts";
 import { figure } from "../figure.ts";
 import type { ApiAnswer } from "../figure.ts";
 import { count, money } from "../format.ts";
-import { monthsOf, monthsOfForm } from "../months.ts";
+import { monthsOf, monthsOfRefused } from "../months.ts";
 import type { ShownMonths } from "../months.ts";
 import { definePage } from "../page.ts";
 import { parameterNames } from "../page-names.ts";
 import type { BodyOf, PageCall } from "../page.ts";
-import { pick, stateWithoutSelector } from "../selection.ts";
-import { SELECTOR_NAMES } from "../../contract/parameters.ts";
+import { stateWithoutSelector } from "../selection.ts";
 import { bar } from "../views/bar.ts";
 import { monthCoverage } from "../views/coverage.ts";
-import {
-  filterBox,
-  filterForm,
-  monthFields,
-  openMonthsField,
-  presets,
-  textField,
-  windowField,
-} from "../views/filters.ts";
+import { filterBar, textField, windowField } from "../views/filters.ts";
 import { limitField, rankedNote } from "../views/leaderboard.ts";
 import { monthRange } from "../views/month-range.ts";
 import { noCompleteMonth } from "../views/no-months.ts";
@@ -68,41 +59,38 @@ export const returnCostLeaderboard = definePage<Costs>({
   },
   view: (data, call) => ({
     title: TITLE,
-    body: html`<h1>${TITLE}</h1>
-      ${data === null ? html`${noCompleteMonth(call)} ${form(call)}` : costs(data, call)}`,
+    body: html`${form(call, data?.months ?? monthsOfRefused(call))}
+      <h1>${TITLE}</h1>
+      ${data === null ? noCompleteMonth(call) : costs(data, call)}`,
   }),
-  refused: async (call) => ({
+  refused: (call) => ({
     title: TITLE,
-    body: html`<h1>${TITLE}</h1>
-      ${form(call, await monthsOfForm(call))}`,
+    body: html`${form(call, monthsOfRefused(call))}
+      <h1>${TITLE}</h1>`,
   }),
 });
 
 function costs(data: Exclude<Costs, null>, call: PageCall): Html {
-  const { months, answer } = data;
-  const range = months.range as Exclude<ShownMonths["range"], null>;
-  const { start_month: _first, end_month: _last, ...rolling } = call.query;
-  const hrefWith = (include_incomplete: string) =>
-    call.href(PATH, { ...rolling, ...range, include_incomplete });
+  const { answer } = data;
+  const hrefWith = (include_incomplete: string) => call.href(PATH, { ...call.query, include_incomplete });
   return html`<p class="lead">
       What returns cost most, of the orders of ${monthRange(answer)}
     </p>
-    ${filterBox(html`${presets(call, PATH, rolling, range, months.isPinned)} ${form(call, range)}`)}
     ${monthCoverage(answer, "meta", hrefWith)} ${labelNote(answer)} ${ranking(data, call)}`;
 }
 
-/** `range`: the months that are shown; without, those of the query. */
-function form(call: PageCall, range?: { start_month: string; end_month: string }): Html {
+function form(call: PageCall, months: ShownMonths): Html {
   const { query } = call;
-  const { start_month = "", end_month = "" } = query;
-  return filterForm(call, PATH, pick(query, [...SELECTOR_NAMES, "include_used_variants"]), [
-    monthFields(range ?? { start_month, end_month }),
-    windowField(query, call.primaryWindowDays),
-    textField("min_cost", `Cost at least, in ${call.currencyCode}`, query["min_cost"], "decimal"),
-    textField("vendor", "Vendor", query["vendor"]),
-    limitField(query["limit"] ?? LIMIT, ["10", "25", "50", "100"]),
-    openMonthsField(query),
-  ]);
+  return filterBar(call, PATH, {
+    takes: parameterNames("return-cost-leaderboard"),
+    months,
+    filters: [
+      windowField(query, call.primaryWindowDays),
+      textField("min_cost", `Cost at least, in ${call.currencyCode}`, query["min_cost"], "decimal"),
+      textField("vendor", "Vendor", query["vendor"]),
+      limitField(query["limit"] ?? LIMIT, ["10", "25", "50", "100"]),
+    ],
+  });
 }
 
 function labelNote({ body }: Leaderboard): Html | null {

@@ -14,14 +14,14 @@ export function monthCoverage(
   path: string,
   hrefWith: (open: string) => string,
 ): Html | null {
-  const include = html`<a href="${hrefWith("true")}">Include open months</a>`;
+  const include = html`<a href="${hrefWith("true")}">Include months in progress</a>`;
   if (valueAt(answer, `${path}/months_included`) === 0) {
     return html`<p class="banner">
       No month of this range is complete, so nothing is counted: zeros here are not results. ${include}
     </p>`;
   }
   if (countsOpenMonths(answer, path)) {
-    return html`<p class="banner">Open months are included: their rates can still rise.</p>`;
+    return html`<p class="banner">Months in progress are included: their rates can still rise.</p>`;
   }
   if (valueAt(answer, "meta/include_incomplete") === true && valueAt(answer, "meta/window") !== "lifetime") {
     const endsBefore = String(valueAt(answer, "meta/end_month")) < String(valueAt(answer, "meta/data_as_of"));

@@ -1,11 +1,12 @@
-import { monthToText } from "../../lib/month.ts";
-import { knownMonth } from "../../lib/month.ts";
+import { SELECTOR_NAMES } from "../../contract/parameters.ts";
+import { monthFromText } from "../../lib/month.ts";
 import { html } from "../../lib/html.ts";
-import type { Html, HtmlValue } from "../../lib/html.ts";
+import type { Html } from "../../lib/html.ts";
 import { month } from "../format.ts";
-import { TO_NEWEST } from "../months.ts";
-import type { MonthParameters, ShownRange } from "../months.ts";
+import { PERIODS, TO_NEWEST } from "../months.ts";
+import type { ShownMonths, ShownRange } from "../months.ts";
 import type { PageCall, PageParameters } from "../page.ts";
+import { CHOICE_NAMES, pick } from "../selection.ts";
 import { problemSummary, wrongOf } from "./field-errors.ts";
 
 type Query = Readonly<Record<string, string>>;
@@ -52,7 +53,7 @@ function labelled(name: string, label: string, control: (wrongId: string | null)
   };
 }
 
-export function monthFields({ start_month, end_month }: MonthParameters): Filter[] {
+function monthFields({ start_month = "", end_month = "" }: Query): Filter[] {
   return [
     monthField("start_month", "First month of orders", start_month),
     monthField("end_month", "Last month of orders", end_month),
@@ -70,7 +71,6 @@ function monthField(name: string, label: string, value: string): Filter {
         id="${name}"
         name="${name}"
         value="${value}"
-        required
         pattern="[0-9]{4}-[0-9]{2}"
         placeholder="2026-01"
         ${wrongId !== null && html` aria-invalid="true" aria-describedby="${wrongId}"`}
@@ -133,9 +133,9 @@ export function textField(
 }
 
 /** Ticked, it takes the months on to the newest, unless the query asks for open months of its own range. */
-export function openMonthsField(query: Query): Filter {
+function openMonthsField(query: Query): Filter {
   const value = query["include_incomplete"] === "true" ? "true" : TO_NEWEST;
-  return checkField("include_incomplete", "Include open months", query, value);
+  return checkField("include_incomplete", "Months in progress", query, value);
 }
 
 export function checkField(name: string, label: string, query: Query, value = "true"): Filter {
@@ -154,61 +154,150 @@ export function checkField(name: string, label: string, query: Query, value = "t
   };
 }
 
-/** What changes the view, behind a summary on phones, where the figures come first. */
-export function filterBox(content: HtmlValue): Html {
-  return html`<details class="filter-box">
-    <summary>Months and filters</summary>
-    ${content}
+/** What the bar of a page holds; a part that is left out means nothing on the page. */
+export type BarParts = {
+  /** The names that the page takes; others are not passed on. */
+  takes: readonly string[];
+  /** null = those of a refused query, or none is complete. */
+  months?: ShownMonths | null;
+  hasComparison?: boolean;
+  /** What is selected: its name; null = all. */
+  selected?: string | null;
+  filters?: readonly Filter[];
+  /** Where the page's figures are as a file. */
+  csv?: Html | null;
+};
+
+/**
+ * C6: the one bar of a page, which says and changes what it shows: a GET form with one button, and links for ranges that roll.
+ * What the page's query holds beside its fields travels unseen. On phones it is behind a summary.
+ */
+export function filterBar(call: PageCall, path: string, parts: BarParts): Html {
+  const { takes, months, hasComparison = false, selected, filters = [], csv = null } = parts;
+  const query = pick(call.query, takes) as Query;
+  const named = months !== undefined ? [...monthFields(query), openMonthsField(query)] : [];
+  const compare = hasComparison
+    ? [selectField("compare", "Compare with", query["compare"] ?? "", COMPARISONS)]
+    : [];
+  const fields = [...named, ...compare, ...filters];
+  const own = new Set([...fields.map(({ name }) => name), "cursor", "page"]);
+  const kept = Object.fromEntries(Object.entries(query).filter(([name]) => !own.has(name)));
+  const [first, last, open] = named.map(({ name, markup }) => markup(wrongOf(call, name)));
+  const isWrong = named.some(({ name }) => wrongOf(call, name) !== null);
+  const set = filters.filter(({ name }) => (query[name] ?? "") !== "" && !DEFAULTS.has(query[name] ?? ""));
+  const title = months === undefined ? "Filters" : monthsText(months ?? null);
+  return html`${problemSummary(call, path, fields)}
+    <details class="filter-box" ${problemsIn(call) && html` open=""`}>
+      <summary>${title}</summary>
+      <form class="filters bar-form" action="${call.href(path)}" method="get">
+        ${hiddenFields(kept)}
+        ${
+          months !== undefined &&
+          html`${menu(title, html`${presets(call, path, { months, query })}<p class="or">or the months</p>${first}${last}`, isWrong)}
+          ${open}`
+        }
+        ${compare.map(({ name, markup }) => markup(wrongOf(call, name)))}
+        ${selected !== undefined && selectionPart(call, path, { selected, query })}
+        ${
+          filters.length > 0 &&
+          menu(
+            set.length === 0 ? "Filters" : `Filters (${set.length})`,
+            html`${filters.map(({ name, markup }) => markup(wrongOf(call, name)))}`,
+            filters.some(({ name }) => wrongOf(call, name) !== null),
+          )
+        }
+        ${fields.length > 0 && html`<button>Show</button>`}
+        <span class="bar-end">${csv}${months?.range && copyMenu(call, path, { range: months.range, query })}</span>
+      </form>
+    </details>`;
+}
+
+/** Values of fields that change nothing. */
+const DEFAULTS = new Set(["primary", "all"]);
+
+const COMPARISONS = [
+  ["", "vs previous period"],
+  ["year", "vs a year before"],
+  ["none", "not compared"],
+] as const;
+
+function problemsIn({ problems }: PageCall): boolean {
+  return problems.length > 0;
+}
+
+function hiddenFields(kept: PageParameters): Html[] {
+  return Object.entries(kept).map(
+    ([name, value]) => html`<input type="hidden" name="${name}" value="${String(value ?? "")}" />`,
+  );
+}
+
+/** One part of the bar behind a button; one of them is open at a time. */
+function menu(text: string, content: Html, isOpen = false): Html {
+  return html`<details class="menu" name="filter-bar" ${isOpen && html` open=""`}>
+    <summary>${text}</summary>
+    <div>${content}</div>
   </details>`;
 }
 
-/** `null`: the one month by its name. */
-const PRESETS = [
-  [1, null],
-  [3, "3 months"],
-  [6, "6 months"],
-  [12, "12 months"],
-  [24, "24 months"],
-] as const;
+/** The months in words: "Last 12 months", "Sep 2026", "Jan 2026 to Mar 2026". */
+function monthsText(months: ShownMonths | null): string {
+  if (months === null) return "Months";
+  if (months.period !== null) return PERIODS[months.period];
+  const { start_month: first = "", end_month: last = "" } = months.range ?? {};
+  if ([first, last].some((each) => monthFromText(each) === null)) return "Months";
+  const [start, end] = [first, last].map((each) => month(each) as string);
+  return first === last ? `${end}` : `${start} to ${end}`;
+}
 
-/**
- * Ranges of months as links: the newest twelve complete months, alone or with the open ones, which roll, and fixed ones that
- * end with the last month shown.
- */
-export function presets(
+/** Ranges that roll on with the data, each a link. */
+function presets(
   call: PageCall,
   path: string,
-  kept: PageParameters,
-  shown: ShownRange,
-  isPinned: boolean,
+  { months, query }: { months: ShownMonths | null; query: Query },
 ): Html {
-  const last = knownMonth(shown.end_month);
-  const links = PRESETS.map(([months, text]) => {
-    const range = { ...shown, start_month: monthToText(Math.max(last - months + 1, 12)) };
-    const isCurrent = isPinned && range.start_month === shown.start_month;
-    return html`<li>
-      <a href="${call.href(path, { ...kept, ...range })}" ${isCurrent && html` aria-current="true"`}
-        >${text === null ? html`${month(shown.end_month)} only` : html`${text} to ${month(shown.end_month)}`}</a
-      >
-    </li>`;
-  });
-  const isOpen = shown.include_incomplete !== undefined;
-  const newest = html`<li>
-      <a
-        href="${call.href(path, { ...kept, include_incomplete: undefined })}"
-        ${!isPinned && !isOpen && html` aria-current="true"`}
-        >Newest 12 complete months</a
-      >
-    </li>
-    <li>
-      <a
-        href="${call.href(path, { ...kept, include_incomplete: TO_NEWEST })}"
-        ${!isPinned && isOpen && html` aria-current="true"`}
-        >With open months</a
-      >
-    </li>`;
-  const pin = html`<li><a href="${call.href(path, { ...kept, ...shown })}">Pin these months</a></li>`;
+  const { start_month: _first, end_month: _last, period: _period, cursor: _cursor, ...rest } = query;
   return html`<ul class="presets" aria-label="Months">
-    ${newest}${links}${!isPinned && pin}
+    ${Object.entries(PERIODS).map(
+      ([period, text]) =>
+        html`<li>
+          <a
+            href="${call.href(path, { ...rest, period: period === "year" ? undefined : period })}"
+            ${months?.period === period && html` aria-current="true"`}
+            >${text}</a
+          >
+        </li>`,
+    )}
   </ul>`;
+}
+
+/** What is selected, and the way to something else. */
+function selectionPart(
+  call: PageCall,
+  path: string,
+  { selected, query }: { selected: string | null; query: Query },
+): Html {
+  const rest = Object.fromEntries(
+    Object.entries(query).filter(([name]) => !SELECTOR_NAMES.includes(name) && name !== "cursor"),
+  );
+  const choose = call.href("/products", pick(query, CHOICE_NAMES));
+  if (selected === null) return html`<a class="chip" href="${choose}">Product: all</a>`;
+  return html`<span class="chip"
+    ><a href="${choose}">Product: <span>${selected}</span></a>
+    <a href="${call.href(path, rest)}" aria-label="Show all products">×</a></span
+  >`;
+}
+
+/** Links to copy: one that rolls, and one to these very months. */
+function copyMenu(call: PageCall, path: string, { range, query }: { range: ShownRange; query: Query }): Html {
+  const { start_month: _first, end_month: _last, cursor: _cursor, ...rest } = query;
+  const links = [
+    ["Always the newest months", call.href(path, rest)],
+    ["These months", call.href(path, { ...rest, period: undefined, ...range })],
+  ] as const;
+  return menu(
+    "Copy link",
+    html`<ul>
+      ${links.map(([text, href]) => html`<li><a class="copy-link" href="${href}">${text}</a></li>`)}
+    </ul>`,
+  );
 }

@@ -9,7 +9,7 @@ import type { Column } from "./table.ts";
 /** What can be watched. */
 export type Watchable = { type: WatchedType; key: string };
 
-type EntitySelector = BodyOf<"entities">["data"][number]["selector"];
+export type EntitySelector = BodyOf<"entities">["data"][number]["selector"];
 
 /** A selector of the API as what can be watched. */
 export function watchableOf(selector: EntitySelector): Watchable {

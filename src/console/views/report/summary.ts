@@ -1,41 +1,54 @@
 import type { Html } from "../../../lib/html.ts";
 import { html } from "../../../lib/html.ts";
 import { intervalFigure, rateFigure } from "../../charts/rates.ts";
+import { sparkline } from "../../charts/sparkline.ts";
 import type { ApiAnswer, Format } from "../../figure.ts";
 import { figure, valueAt } from "../../figure.ts";
 import {
   count,
   days,
   keyMoney,
-  money,
-  percent,
-  units,
-  wholePercent,
   month,
+  percent,
   points,
   tenthsOfPoint,
+  units,
+  wholePercent,
 } from "../../format.ts";
 import type { BodyOf, PageCall } from "../../page.ts";
 import { countsOpenMonths } from "../coverage.ts";
 
 type Report = ApiAnswer<BodyOf<"report">>;
+/** `trend`: of the months around; `before`: of the months that these are compared with. null = not asked for. */
+export type TileAnswers = { report: Report; trend: Report | null; before: Report | null };
 
-/** The four figures that a report begins with, each with what it is made of. */
-export function summaryFigures(report: Report, call: PageCall): Html {
-  const amount = money(call.currencyCode);
+type Measure = "return_rate" | "returns_cost" | "returned_units" | "sold_units";
+
+/** The four figures that a page begins with, each with its course and how it was before. */
+export function summaryFigures(answers: TileAnswers, call: PageCall): Html {
+  const { report } = answers;
   const key = keyAmount(call.currencyCode);
-  const included = report.body.data.label_costs_included;
+  const amount = keyMoney(call.currencyCode);
+  const parts =
+    report.body.data.label_costs_included &&
+    html`${figure(report, "summary/refunded_amount", amount)} refunds,
+    ${figure(report, "summary/return_label_cost", amount)} labels`;
+  const cost = html`${figure(report, "summary/cost_per_returned_unit", key, "nothing came back")} per returned unit`;
+  const median = html`half of them within
+  ${figure(report, "summary/median_days_to_return", days, "nothing came back")}`;
   return html`<dl class="figures">
-    ${tile("Return rate", rateFigure(report, "summary"), [rateParts(report), rateOutlook(report), rateChange(report)])}
-    ${tile("Returns cost", figure(report, "summary/returns_cost", key), [
-      included
-        ? html`${figure(report, "summary/refunded_amount", amount)} refunds,
-          ${figure(report, "summary/return_label_cost", amount)} labels`
-        : html`refunds only: no label source is connected and up to date`,
-    ])}
-    ${tile("Cost per returned unit", figure(report, "summary/cost_per_returned_unit", key, "nothing came back"), [html`${figure(report, "summary/returned_units", units)} came back`])}
-    ${tile("Median days to return", figure(report, "summary/median_days_to_return", days, "nothing came back"), [html`from order to return`])}
-  </dl>`;
+      ${tile(answers, call, "Return rate", "return_rate", rateFigure(report, "summary"), [rateParts(report), rateOutlook(report)])}
+      ${tile(answers, call, report.body.data.label_costs_included ? "Returns cost" : "Returns cost: refunds only", "returns_cost", figure(report, "summary/returns_cost", key), [cost, parts || null])}
+      ${tile(answers, call, "Units returned", "returned_units", figure(report, "summary/returned_units", count), [median])}
+      ${tile(answers, call, "Units sold", "sold_units", figure(report, "summary/sold_units", count), [])}
+    </dl>
+    ${notCompared(answers, call)}`;
+}
+
+/** "30 days of the order", or that there is no window. */
+export function windowText(report: Report): Html {
+  if (report.body.data.window_days === null) return html`any time after the order`;
+  return html`${figure(report, "window_days", days)} of the order`;
 }
 
 /** Longer amounts are set smaller. */
@@ -49,18 +62,28 @@ function keyAmount(currencyCode: string): Format<number> {
   };
 }
 
-function tile(label: string, value: Html, notes: readonly (Html | null)[]): Html {
+function tile(
+  answers: TileAnswers,
+  call: PageCall,
+  label: string,
+  measure: Measure,
+  value: Html,
+  notes: readonly (Html | null)[],
+): Html {
+  const rows = (answers.trend?.body.data.trend ?? []).filter(({ is_complete: isDone }) => isDone !== false);
+  const course = rows.map((row) => (row.sold_units > 0 ? row[measure] : null));
   return html`<div>
     <dt>${label}</dt>
-    <dd><strong>${value}</strong>${notes.map((note) => note !== null && html`<span class="note">${note}</span>`)}</dd>
+    <dd>
+      <strong>${value}</strong>${sparkline(course)}${changeOf(answers, call, measure)}${notes.map((note) => note !== null && html`<span class="note">${note}</span>`)}
+    </dd>
   </div>`;
 }
 
 /** Null where nothing was sold, which the rate itself says. */
 function rateParts(report: Report): Html | null {
   if (report.body.data.summary.return_rate_interval === null) return null;
-  return html`likely ${intervalFigure(report, "summary/return_rate_interval")} ·
-  ${figure(report, "summary/returned_units", count)} of ${figure(report, "summary/sold_units", units)}`;
+  return html`likely ${intervalFigure(report, "summary/return_rate_interval")}`;
 }
 
 /** M18: where the rate is heading while months of it are open. It is in no figure. */
@@ -73,47 +96,60 @@ function rateOutlook(report: Report): Html | null {
   ${figure(report, `${path}/share_observed`, percent)} of it seen by now`;
 }
 
-/**
- * How the summary's rate differs from which months before, in words and with a sign, never by colour alone; null = the
- * answer is of one section, which has no comparison.
- */
-function rateChange(report: ApiAnswer): Html | null {
-  const comparison = valueAt(report, "comparison");
-  if (comparison === undefined) return null;
+/** Why the tiles say nothing of months before; null = they do, or nothing was asked. */
+function whyNotCompared({ report, before }: TileAnswers, call: PageCall): Html | string | null {
+  if (call.query["compare"] === "none") return null;
   // Months that can still rise would look like good news.
-  if (countsOpenMonths(report, "summary")) return notCompared("open months can still rise");
-  if (valueAt(report, "meta/window") === "lifetime")
-    return notCompared("newer orders have had less time to come back");
-  if (comparison === null) return html`<span class="delta">no complete months before to compare with</span>`;
-  const change = valueAt(report, "comparison/return_rate_change");
-  if (typeof change !== "number")
-    return html`<span class="delta">not compared with ${beforeMonths(report)}: nothing was sold in one of the two</span>`;
+  if (countsOpenMonths(report, "summary")) return "months in progress can still rise";
+  if (valueAt(report, "meta/window") === "lifetime") return "newer orders have had less time to come back";
+  if (before === null || before.body.data.summary.months_included === 0) return "no complete months before";
+  return before.body.data.summary.sold_units === 0 ? "nothing was sold in the months before" : null;
+}
+
+function notCompared(answers: TileAnswers, call: PageCall): Html | null {
+  const { report, before } = answers;
+  const reason = whyNotCompared(answers, call);
+  if (reason !== null) return html`<p class="compared">Not compared with earlier months: ${reason}.</p>`;
+  if (before === null) return null;
+  const [answer, months, path] = isComparison(answers)
+    ? ([report, "comparison", "comparison"] as const)
+    : ([before, "meta", "summary"] as const);
+  const end = figure(answer, `${months}/end_month`, month);
+  const isOne = before.body.meta.start_month === before.body.meta.end_month;
+  return html`<p class="compared">
+    Compared with ${isOne ? end : html`${figure(answer, `${months}/start_month`, month)} to ${end}`}:
+    ${figure(answer, `${path}/returned_units`, count)} of ${figure(answer, `${path}/sold_units`, units)} came back.
+  </p>`;
+}
+
+/** How a figure was before, in words and with a sign, never by colour alone; null = there is nothing to compare with. */
+function changeOf(answers: TileAnswers, call: PageCall, measure: Measure): Html | null {
+  const { report, before } = answers;
+  if (before === null || whyNotCompared(answers, call) !== null) return null;
+  const [now, then] = [report.body.data.summary[measure], before.body.data.summary[measure]];
+  const isRate = measure === "return_rate";
   // By what is shown: a change that rounds to nothing has no direction.
-  const shown = tenthsOfPoint(change);
-  const kind = shown > 0 ? "up" : shown < 0 ? "down" : "same";
-  const word = { up: "▲", down: "▼", same: "＝" }[kind];
+  const change = isRate ? tenthsOfPoint(now - then) : now - then;
+  const kind = change > 0 ? "up" : change < 0 ? "down" : "same";
+  const [sign, word] = CHANGES[kind];
+  const isOwn = isComparison(answers);
+  const isCost = measure === "returns_cost";
+  const format = isRate ? percent : isCost ? keyMoney(call.currencyCode) : count;
+  const earlier =
+    isOwn && !isCost
+      ? figure(report, `comparison/${measure}`, format)
+      : figure(before, `summary/${measure}`, format);
+  const step = isRate && isOwn ? figure(report, "comparison/return_rate_change", points) : html`${word}`;
   return html`<span class="delta ${kind}"
-      ><span aria-hidden="true">${word}</span>
-      ${figure(report, "comparison/return_rate_change", points)}</span
-    >
-    from ${figure(report, "comparison/return_rate", percent)} in ${before(report)}`;
+    ><span aria-hidden="true">${sign}</span> ${step} <small>from ${earlier}</small></span
+  >`;
 }
 
-function notCompared(reason: string): Html {
-  return html`<span class="delta">not compared with earlier months: ${reason}</span>`;
-}
+const CHANGES = { up: ["▲", "more"], down: ["▼", "less"], same: ["＝", "the same"] } as const;
 
-/** Which months those were. */
-function beforeMonths(report: ApiAnswer): Html {
-  const [first, last] = ["comparison/start_month", "comparison/end_month"] as const;
-  const end = figure(report, last, month);
-  const isOne = valueAt(report, first) === valueAt(report, last);
-  return isOne ? end : html`${figure(report, first, month)} to ${end}`;
-}
-
-/** The same with what their rate is made of. */
-function before(report: ApiAnswer): Html {
-  return html`${beforeMonths(report)}:
-  ${figure(report, "comparison/returned_units", count)} of ${figure(report, "comparison/sold_units", count)}
-  units`;
+/** Whether the report's own comparison is with these months. */
+function isComparison({ report, before }: TileAnswers): boolean {
+  const own = report.body.data.comparison ?? null;
+  const meta = before?.body.meta;
+  return own !== null && own.start_month === meta?.start_month && own.end_month === meta.end_month;
 }

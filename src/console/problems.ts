@@ -1,0 +1,214 @@
+import { html } from "../lib/html.ts";
+import type { Html } from "../lib/html.ts";
+import { figure, valueAt } from "./figure.ts";
+import type { ApiAnswer } from "./figure.ts";
+import { count, day, decimals, keyMoney, month, percent } from "./format.ts";
+import { withOpenMonths } from "./months.ts";
+import type { BodyOf, PageCall } from "./page.ts";
+import type { Alerts } from "./views/alert.ts";
+import { picture } from "./views/picture.ts";
+import { watchableOf, watchMark } from "./views/watch-mark.ts";
+import type { EntitySelector } from "./views/watch-mark.ts";
+
+type Report = ApiAnswer<BodyOf<"report">>;
+type Year = ApiAnswer<BodyOf<"return-rate-leaderboard">>;
+type Ranked = ApiAnswer<BodyOf<"return-cost-leaderboard">>;
+
+/** What comes back more than before: the alerts about one entity, told by `lead`, and its figures since. */
+export type Problem = Candidate & {
+  /** The entity's SKUs since the month of its first alert, the costliest first. */
+  ranked: Ranked;
+  report: Report;
+};
+
+/** Where in the alerts an entity's are: the spike of a complete month before an early warning. */
+type Candidate = { selector: Selector; lead: number; warning: number | null; since: string };
+type Selector = Readonly<Record<string, string>>;
+
+const SHOWN = 3;
+/** Entities that are looked at: several may be of one product. */
+const MOST_CANDIDATES = 4;
+const SELECTORS = ["sku", "product_gid", "product_group_type", "product_group_key"] as const;
+
+/** Which alerts are looked at, by their facts, and how many entities at most. */
+type Scope = { isOwn?: (facts: Facts) => boolean; most?: number };
+type Facts = Readonly<Record<string, unknown>>;
+
+/** The problems of now, one per product, most excess cost first. */
+export async function readProblems(
+  call: PageCall,
+  alerts: Alerts,
+  year: Year,
+  { isOwn = () => true, most = MOST_CANDIDATES }: Scope = {},
+): Promise<Problem[]> {
+  const found = candidatesOf(alerts, year, isOwn).slice(0, most);
+  const ranked = await Promise.all(
+    found.map(async (each, index) => {
+      const parameters = { ...each.selector, ...monthsSince(each, year) };
+      const name = `problem_${index + 1}_product`;
+      const answer = await call.read(name, "return-cost-leaderboard", { ...parameters, limit: 1 });
+      return { ...each, ranked: answer };
+    }),
+  );
+  const byProduct = Map.groupBy(
+    ranked.toSorted((one, other) => costOf(other) - costOf(one)),
+    productOf,
+  );
+  const shown = [...byProduct.values()].map(([first]) => first).slice(0, SHOWN) as (typeof ranked)[number][];
+  return Promise.all(
+    shown.map(async (each) => {
+      const parameters = { ...each.selector, ...monthsSince(each, year) };
+      const name = each.ranked.name.replace("_product", "");
+      return { ...each, report: await call.read(name, "report", parameters) };
+    }),
+  );
+}
+
+function monthsSince({ since }: Candidate, year: Year) {
+  return withOpenMonths({ start_month: since, end_month: year.body.meta.end_month ?? since }, year);
+}
+
+function costOf({ ranked }: { ranked: Ranked }): number {
+  return ranked.body.data.rows[0]?.total_cost_amount ?? 0;
+}
+
+function productOf({ ranked, selector }: { ranked: Ranked; selector: Selector }): string {
+  return ranked.body.data.rows[0]?.store_product_gid ?? JSON.stringify(selector);
+}
+
+/** The entities of the alerts about the newest complete month or later ones, most units beyond the usual first. */
+function candidatesOf(alerts: Alerts, year: Year, isOwn: (facts: Facts) => boolean): Candidate[] {
+  const newest = year.body.meta.end_month ?? "";
+  const current = alerts.body.data.flatMap(({ metadata }, index) => {
+    const facts = metadata ?? {};
+    const isEarly = facts["kind"] === "early_warning";
+    const at = textAt(facts, isEarly ? "as_of" : "cohort_month");
+    const selector = Object.fromEntries(
+      SELECTORS.flatMap((name) => (textAt(facts, name) === "" ? [] : [[name, textAt(facts, name)]])),
+    );
+    const isKnown = isEarly || facts["kind"] === "month";
+    if (!isKnown || !isOwn(facts) || at.slice(0, 7) < newest || Object.keys(selector).length === 0) return [];
+    const since = (isEarly ? textAt(facts, "ordered_from") : at).slice(0, 7);
+    return [{ index, isEarly, selector, since, excess: excessUnits(facts, isEarly) }];
+  });
+  const byEntity = Map.groupBy(current, ({ selector }) => JSON.stringify(selector));
+  return [...byEntity.values()]
+    .toSorted((one, other) => mostExcess(other) - mostExcess(one))
+    .map((group) => {
+      const early = group.find(({ isEarly }) => isEarly);
+      const spike = group.find(({ isEarly }) => !isEarly);
+      const { index, selector } = (spike ?? early) as (typeof group)[number];
+      const [since = ""] = group.map((each) => each.since).toSorted();
+      return { selector, lead: index, warning: early?.index ?? null, since };
+    });
+}
+
+function textAt(facts: Facts, name: string): string {
+  const value = facts[name];
+  return typeof value === "string" ? value : "";
+}
+
+function mostExcess(group: readonly { excess: number }[]): number {
+  return Math.max(...group.map(({ excess }) => excess));
+}
+
+/** Only chooses which entities are looked at. */
+function excessUnits(facts: Facts, isEarly: boolean): number {
+  const at = (name: string): number => Number(facts[name] ?? 0);
+  return isEarly
+    ? at("returned_lines") - at("expected_lines")
+    : at("returned_units") - at("baseline_rate") * at("sold_units");
+}
+
+/** The problems as cards: what, since when, why, what it costs so far, and whether it gets better. */
+export function problemCards(problems: readonly Problem[], alerts: Alerts, call: PageCall): Html {
+  if (problems.length === 0)
+    return html`<p class="calm">No problem now: nothing comes back more than it usually does.</p>`;
+  return html`<section class="problems" aria-labelledby="problems">
+    <h2 id="problems" class="unseen">Problems</h2>
+    <ol class="cards" role="list" tabindex="0" aria-labelledby="problems">
+      ${problems.map((problem) => card(problem, alerts, call))}
+    </ol>
+  </section>`;
+}
+
+function card(problem: Problem, alerts: Alerts, call: PageCall): Html {
+  const { selector, ranked, report } = problem;
+  const row = ranked.body.data.rows[0];
+  const own = report.body.meta.selector;
+  const group = own.type === "product_group" ? own.label : null;
+  const name = group ?? row?.product_title ?? row?.sku ?? Object.values(selector)[0] ?? "";
+  const detail = own.type === "sku" ? own.primarySku : group === null ? "all its SKUs" : "category or family";
+  const href = call.href("/report", {
+    ...selector,
+    start_month: problem.since,
+    end_month: report.body.meta.end_month,
+    include_incomplete: "true",
+    reportSection: "reasons",
+  });
+  return html`<li class="card">
+    ${group === null && picture(row?.product_image_url ?? null, "", call.imageSources)}
+    <h3><a href="${href}">${name}</a> <small>${detail}</small></h3>
+    <p>${whatPart(problem, alerts)} ${reasonPart(report)}</p>
+    <p>${sincePart(problem, alerts)} · ${costPart(problem, call)} · ${outlookPart(problem, alerts)}</p>
+    <p class="actions">
+      <a class="button" href="${href}" aria-label="See why ${name} comes back">See why</a>
+      ${watchMark(call, () => false, watchableOf(selector as EntitySelector))}
+    </p>
+  </li>`;
+}
+
+function whatPart({ lead }: Problem, alerts: Alerts): Html {
+  const path = `${lead}/metadata`;
+  if (valueAt(alerts, `${path}/kind`) === "early_warning") {
+    return html`<strong>${figure(alerts, `${path}/returned_lines`, count)}</strong> of
+      ${figure(alerts, `${path}/sold_lines`, count)} order lines came back by
+      ${figure(alerts, `${path}/as_of`, day)}, usually ${figure(alerts, `${path}/expected_lines`, decimals(1))}.`;
+  }
+  return html`<strong>${figure(alerts, `${path}/return_rate`, percent)}</strong> of
+    ${figure(alerts, `${path}/cohort_month`, month)} came back, usually
+    ${figure(alerts, `${path}/baseline_rate`, percent)}.`;
+}
+
+/** The reason given most since; null = none was given. */
+function reasonPart(report: Report): Html | null {
+  const index = (report.body.data.return_reasons ?? []).findIndex(({ kind }) => kind === "stated");
+  if (index < 0) return null;
+  const path = `return_reasons/${index}`;
+  return html`${figure(report, `${path}/label`, String)} (${figure(report, `${path}/share`, percent)}).`;
+}
+
+function sincePart({ warning, report }: Problem, alerts: Alerts): Html {
+  return warning === null
+    ? html`Since ${figure(report, "meta/start_month", month)}`
+    : html`Since ${figure(alerts, `${warning}/metadata/ordered_from`, day)}`;
+}
+
+function costPart({ ranked }: Problem, call: PageCall): Html {
+  return html`${figure(ranked, "meta/totals/total_cost_amount", keyMoney(call.currencyCode), "no cost known")} so far`;
+}
+
+/** Where the newest open month is heading, against the month that was announced and what is usual. */
+function outlookPart({ lead, report }: Problem, alerts: Alerts): Html {
+  const trend = report.body.data.trend ?? [];
+  const index = trend.findLastIndex(({ outlook }) => outlook !== null);
+  const outlook = trend[index]?.outlook ?? null;
+  if (outlook === null) return html`too early to say whether it gets better`;
+  const path = `trend/${index}`;
+  const heading = html`${figure(report, `${path}/cohort_month`, month)} about
+    ${figure(report, `${path}/outlook/return_rate`, percent)}`;
+  const usual = valueAt(alerts, `${lead}/metadata/baseline_rate`);
+  const bad = valueAt(alerts, `${lead}/metadata/return_rate`);
+  if (typeof usual !== "number" || typeof bad !== "number") return heading;
+  return html`${heading}: <strong>${verdictOf(outlook, { usual, bad })}</strong>`;
+}
+
+/** Whether the interval of the outlook lies below the announced rate, and reaches down to the usual one. */
+export function verdictOf(
+  { low, high }: { low: number; high: number },
+  { usual, bad }: { usual: number; bad: number },
+): string {
+  if (low > bad) return "getting worse";
+  if (high >= bad) return "not better yet";
+  return low > usual ? "better, not yet as usual" : "back to usual";
+}
