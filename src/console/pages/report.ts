@@ -171,7 +171,7 @@ const TAB_OF_SECTION: Readonly<Record<(typeof REPORT_SECTIONS)[number], Tab>> = 
 };
 
 function tabOf({ query }: PageCall): Tab {
-  const given = REPORT_SECTIONS.find((section) => section === query["reportSection"]);
+  const given = REPORT_SECTIONS.find((each) => each === query["reportSection"]);
   return TAB_OF_SECTION[given ?? "overview"];
 }
 
