@@ -10,6 +10,7 @@ import {
   mailServer,
   matching,
   networks,
+  numberRange,
   oneOf,
   onOrOff,
   origins,
@@ -83,6 +84,13 @@ const OPTIONS = {
     null,
     "At least 32 characters; the same on every server of one database. During a rotation a list: the new one, a comma, the old one.",
     { defaultText: "a file in the data folder", hasFile: true },
+  ),
+  shopKeyRange: option(
+    "SHOP_KEY_RANGE",
+    numberRange,
+    null,
+    "Numbers that this installation gives to new workspaces, such as `916132832-1832265663`; needed where workspaces move between installations: docs/scaling.md. `migrate` applies it.",
+    { defaultText: "from 1" },
   ),
   logLevel: option("LOG_LEVEL", logLevel, "info", "fatal, error, warn, info, debug, trace or silent."),
   maxConnections: option(

@@ -11,12 +11,13 @@ import type { Database, DatabaseOptions, DatabasePool } from "./store/database.t
 import { isDistributed } from "./store/distribute.ts";
 import { findLoginProblem } from "./store/login-check.ts";
 import type { RoleDatabases } from "./store/login-check.ts";
-import { migrate, schemaLevel } from "./store/migrate.ts";
+import { migrate, schemaLevel, setShopKeyRange } from "./store/migrate.ts";
 import { openNodeDatabases } from "./store/node-databases.ts";
 import type { NodeDatabases } from "./store/node-databases.ts";
 import { hasCitus } from "./store/queries/distribute.ts";
 import { appliedMigrations } from "./store/queries/installation.ts";
 import { findsViewsFirst, readsViews } from "./store/queries/shop-views.ts";
+import { findShopKeyRange } from "./store/queries/workspace-move.ts";
 import type { DatabaseRole } from "./store/role-rights.ts";
 import { createLogins, loginUrl } from "./store/roles.ts";
 import { findMissingShopView } from "./store/shop-views.ts";
@@ -47,6 +48,8 @@ export type Installation = {
   dataFolder: string;
   /** RETURNS_SECRET; null = the file of the data folder. */
   secret: string | null;
+  /** SHOP_KEY_RANGE; null = what the database gives out stays. */
+  shopKeyRange: Config["shopKeyRange"];
   /** For the operator's actions and imports: reads and writes, no time limit. */
   database: Database;
   close(): Promise<void>;
@@ -90,6 +93,7 @@ export async function openInstallation(config: Config, log: Log): Promise<Instal
     embedded,
     dataFolder,
     secret: config.secret,
+    shopKeyRange: config.shopKeyRange,
     database,
     close,
   };
@@ -172,7 +176,25 @@ async function isSchemaAhead(database: Database): Promise<boolean> {
 /** Brings the installation's schema to this version, and what is prepared for answers with it. */
 export async function migrateInstallation(installation: Installation, log: Log): Promise<void> {
   await migrate({ url: installation.databaseUrl, log });
+  await applyShopKeyRange(installation);
   await finishMigration(installation, log);
+}
+
+/** Throws a `ConfigError` when the database has given out a shop key beyond the range. */
+async function applyShopKeyRange({ database, shopKeyRange }: Installation): Promise<void> {
+  if (shopKeyRange === null) return;
+  const { first, last } = shopKeyRange;
+  await database.transaction(async (connection) => {
+    const range = await findShopKeyRange(connection);
+    if (range.first === first && range.last === last) return;
+    const given = range.given ?? 0;
+    if (given >= last) {
+      throw new ConfigError([
+        `SHOP_KEY_RANGE must end beyond ${given}, the last shop key that this database has given out.`,
+      ]);
+    }
+    await setShopKeyRange(connection, { first, last, next: Math.max(first, given + 1) });
+  });
 }
 
 /** Prepares the answers of workspaces that a migration marked; at once where there are none. */

@@ -27,6 +27,7 @@ export function notReady(readiness: string, quota: QuotaState | null): ApiError 
 const NOT_READY: Readonly<Record<string, string>> = {
   reconnecting: ": the store refuses access until its owner connects it again.",
   erasing: ": it is going to be erased, unless its owner takes that back.",
+  moving: ": it is moving to another server; try again in a few minutes.",
 };
 
 const RETRY_BUSY_SECONDS = 1;

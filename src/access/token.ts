@@ -20,10 +20,15 @@ export type NewToken = { token: string; tokenId: string; secretHash: Buffer };
 /** Makes a token of 256 random bits for a shop. */
 export function createToken(shopKey: number, pepper: Buffer): NewToken {
   const random = toBase62(randomNumber(8) % 62n ** BigInt(TOKEN_ID_RANDOM_DIGITS), TOKEN_ID_RANDOM_DIGITS);
-  const tokenId = toBase62(BigInt(shopKey), SHOP_KEY_DIGITS) + random;
+  const tokenId = shopKeyDigits(shopKey) + random;
   const secret = toBase62(randomNumber(32), SECRET_DIGITS);
   const body = PREFIX + tokenId + secret;
   return { token: body + checksum(body), tokenId, secretHash: hashSecret(secret, pepper) };
+}
+
+/** What follows `rta_live_` in every token of a shop. As texts they are in the order of the keys. */
+export function shopKeyDigits(shopKey: number): string {
+  return toBase62(BigInt(shopKey), SHOP_KEY_DIGITS);
 }
 
 /** Reads a token; null when its form or checksum is wrong. Costs no database read. */

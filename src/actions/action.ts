@@ -4,6 +4,7 @@ import type { Cell } from "../lib/table.ts";
 import type { PushOptions } from "../alerts/delivery/send.ts";
 import type { Connection, Database, DatabasePool } from "../store/database.ts";
 import type { DirectoryRow } from "../store/queries/workspace-directory.ts";
+import { holdWhetherMoving } from "../store/queries/workspace-move.ts";
 import type { Workspace } from "../store/workspace.ts";
 import type { Actor } from "./actor.ts";
 import { recordAction } from "./audit/record.ts";
@@ -11,6 +12,7 @@ import type { Fields, Given, InputOf } from "./field.ts";
 import { readInput } from "./field.ts";
 import type { Right } from "./right.ts";
 import { requireRight } from "./right.ts";
+import { movingAway } from "./refusal.ts";
 import type { HeldRights } from "./sender.ts";
 import { holdRights } from "./sender.ts";
 import type { Connecting } from "./sources/connect.ts";
@@ -100,6 +102,8 @@ export type Action<
   input: Inputs;
   /** Whether it needs the installation's keys. */
   usesKeys?: true;
+  /** Whether it is allowed for a workspace that moves to another installation, or has moved there. */
+  takesMoving?: true;
   /** What a person is asked before it begins; null = nothing. */
   confirm?(input: InputOf<Inputs>, caller: Asked): string | null;
   /** What comes before the transaction, such as asking a source: it holds no lock. What no transaction can hold, such as a backup, is done here. */
@@ -121,9 +125,9 @@ export function defineAction<
 
 /**
  * Runs an action: right, input, `prepare`, then in one transaction session, person and membership, which are read again and
- * held, the right again, `run` and the audit.
+ * held, the right again, that the workspace stays here, `run` and the audit.
  *
- * @throws Refusal as `requireRight` and `readInput`, and those of the action; SenderGone as `holdRights`
+ * @throws Refusal as `requireRight`, `readInput` and `movingAway`, and those of the action; SenderGone as `holdRights`
  */
 export async function runAction<Inputs extends Fields, Result, By extends ActionCaller, Prepared>(
   action: Action<Inputs, Result, By, Prepared>,
@@ -142,6 +146,9 @@ export async function runAction<Inputs extends Fields, Result, By extends Action
       shopKey,
       now: caller.now,
     });
+    if (workspace !== undefined && shopKey !== null && action.takesMoving !== true) {
+      if (await holdWhetherMoving(connection, shopKey)) throw movingAway(workspace.shop_domain);
+    }
     const made = await action.run({ ...caller, ...held, connection }, input, prepared);
     if (made.audit !== null) {
       await recordAction(connection, caller.actor, { shopKey, action: action.name, ...made.audit });

@@ -25,6 +25,11 @@ export function impossible(message: string, field?: string): Refusal {
   return new Refusal("impossible", message, problemsOf(message, field));
 }
 
+/** Nothing of a workspace is changed while it moves, since the copy would not have it. */
+export function movingAway(shopDomain: string): Refusal {
+  return impossible(`${shopDomain} is moving to another installation: nothing of it can be changed here.`);
+}
+
 function problemsOf(sentence: string, name: string | undefined): Refusal["problems"] {
   return name === undefined ? [] : [{ name, sentence }];
 }

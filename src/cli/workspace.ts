@@ -17,6 +17,8 @@ import {
   keepWorkspace,
 } from "../actions/workspace/actions.ts";
 import { exportIntoFolder, exportWorkspace } from "../actions/workspace/export.ts";
+import { moveWorkspace } from "../actions/workspace/move.ts";
+import { MAP_FORMATS, proxyMap } from "../actions/workspace/proxy-map.ts";
 import { setWorkspace } from "../actions/workspace/settings.ts";
 import { shownWorkspace, workspaceList } from "../actions/workspace/workspace.ts";
 import { quoted } from "../actions/input.ts";
@@ -111,6 +113,41 @@ export const WORKSPACE: CommandGroup = {
           `The workspace ${exported.shop_domain} is exported to ${exported.folder}.\n`,
         );
         terminal.hint("Its README.txt says how another installation imports it.");
+      },
+    },
+    commandOf(moveWorkspace, {
+      forWorkspace: "word",
+      files: { to: "a file with that address" },
+      examples: [
+        "./returns workspace move shop.example --to-file ./second-database-url",
+        "./returns workspace move shop.example --to-file ./second-database-url --cancel",
+      ],
+      also: (terminal, { known_people: known, people_to_invite: invited }) => {
+        for (const { name, user_id: id } of known) terminal.hint(`${name} (${id}) is known there.`);
+        for (const { name, user_id: id } of invited) {
+          terminal.hint(
+            `${name} (${id}) is new there and needs a link: run ./returns user link ${id} there.`,
+          );
+        }
+      },
+    }),
+    {
+      name: "map",
+      summary: "Print which tokens a proxy passes to this installation (docs/scaling.md).",
+      arguments: {
+        "<format>": MAP_FORMATS.join(" or "),
+        "<address>": "where the proxy reaches this installation",
+      },
+      options: {
+        "--range": "those of SHOP_KEY_RANGE, in place of those of workspaces that moved here",
+      },
+      examples: [
+        "./returns workspace map nginx http://10.0.0.2:8080",
+        "./returns workspace map caddy 10.0.0.2:8080 --range",
+      ],
+      run: async ({ database, terminal }, format: string, address: string, options: { range?: true }) => {
+        const map = await proxyMap(database, { format, address, ofRange: options.range === true });
+        terminal.print(map, map.lines.map((line) => `${line}\n`).join(""));
       },
     },
     commandOf(eraseWorkspace, {

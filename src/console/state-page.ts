@@ -37,6 +37,10 @@ const READINESS: Readonly<Record<string, readonly [title: string, text: string]>
     "The store refuses access",
     "The store's owner has to connect it again. Figures are withheld until then.",
   ],
+  moving: [
+    "This workspace is moving",
+    "It is moving to another server. Nothing can be read or changed here meanwhile; nothing is lost.",
+  ],
 };
 
 /** The data page says when, and can cancel it. */

@@ -36,6 +36,15 @@ export const daysOrForever = (minimum: number): Form<number> => {
 /** Up to a hundred years. */
 export const daysFrom = (minimum: number): Form<number> => integer(minimum, 36_500);
 
+/** Whole numbers from one to another, both included, such as 1000000-1999999. */
+export const numberRange: Form<{ first: number; last: number }> = {
+  rule: `be two whole numbers from 1 to ${Number.MAX_SAFE_INTEGER} such as 1000000-1999999, the smaller first`,
+  read: (value) => {
+    const [, first = 0, last = 0] = (/^(\d{1,16})-(\d{1,16})$/u.exec(value) ?? []).map(Number);
+    return first >= 1 && last >= first && Number.isSafeInteger(last) ? { first, last } : undefined;
+  },
+};
+
 export const matching = (rule: string, pattern: RegExp): Form<string> => ({
   rule,
   read: (value) => (pattern.test(value) ? value : undefined),

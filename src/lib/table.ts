@@ -149,6 +149,7 @@ const COLORS: ReadonlyMap<string, number> = new Map([
     "backfilling",
     "reconnecting",
     "erasing",
+    "moving",
     "expired",
   ].map((word) => [word, YELLOW] as const),
 ]);

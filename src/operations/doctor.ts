@@ -374,6 +374,9 @@ function problemsOfWorkspace(row: WorkspaceHealthRow): string[] {
 /** Until when a workspace that is not ready stays so. */
 function remedyOf({ readiness, sources }: WorkspaceHealthRow): string {
   if (readiness === "reconnecting") return "until its store is connected again (./returns connect)";
+  if (readiness === "moving") {
+    return "until the move ends or is canceled (./returns workspace move); where it has moved away, delete it here";
+  }
   if (readiness === "erasing") return "until it is erased, or kept after all (./returns workspace keep)";
   const isRead = sources.some(({ kind }) => kind === "store");
   if (isRead) return "until its store has been read (./returns runs shows how far it is)";

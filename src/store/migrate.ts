@@ -147,6 +147,17 @@ export async function runUnlessMigrating(
   return true;
 }
 
+/** Has an installation give out shop keys of a range from now on; bounds are no parameters of such a statement. */
+export async function setShopKeyRange(
+  { client }: Connection,
+  { first, last, next }: { first: number; last: number; next: number },
+): Promise<void> {
+  await client.query(
+    `alter table shop_directory alter column shop_key
+       set minvalue ${BigInt(first)} set maxvalue ${BigInt(last)} set start with ${BigInt(next)} restart`,
+  );
+}
+
 /** Names of the migrations this version brings, oldest first. */
 export function knownMigrations(): Promise<string[]> {
   return listMigrations(MIGRATIONS_FOLDER);

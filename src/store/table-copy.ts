@@ -31,9 +31,9 @@ export async function emptyTables({ client }: Connection, tables: readonly Copie
   await client.query(`truncate ${tables.map(qualifiedName).join(", ")}`);
 }
 
-/** All rows of a table, in COPY's text format. */
-export function copyOut({ client }: Connection, table: CopiedTable): CopyOut {
-  const select = `select ${table.columns.join(", ")} from ${qualifiedName(table)}`;
+/** All rows of a table, or those of one shop, in COPY's text format. */
+export function copyOut({ client }: Connection, table: CopiedTable, shopKey: number | null = null): CopyOut {
+  const select = `select ${table.columns.join(", ")} from ${qualifiedName(table)} ${ofShop(shopKey)}`;
   return client.query(copyStreams.to(`copy (${select}) to stdout`));
 }
 
@@ -42,6 +42,49 @@ export function copyIn({ client }: Connection, table: CopiedTable): CopyIn {
   return client.query(
     copyStreams.from(`copy ${qualifiedName(table)} (${table.columns.join(", ")}) from stdin`),
   );
+}
+
+/** How many rows a table has of a shop, and the sum of a 64-bit hash of each. Needs `setCopyFormat`. */
+export async function digestRows(
+  { client }: Connection,
+  table: CopiedTable,
+  shopKey: number,
+): Promise<{ rows: number; checksum: string }> {
+  const { rows } = await client.query<{ rows: number; checksum: string }>(
+    `select count(*) as rows, coalesce(sum(hashtextextended(row(${table.columns.join(", ")})::text, 0)), 0)::text as checksum
+       from ${qualifiedName(table)} ${ofShop(shopKey)}`,
+  );
+  return rows[0] as { rows: number; checksum: string };
+}
+
+export async function deleteRows({ client }: Connection, table: CopiedTable, shopKey: number): Promise<void> {
+  await client.query(`delete from ${qualifiedName(table)} ${ofShop(shopKey)}`);
+}
+
+/** Every table after those that it refers to. */
+export function inOrderOfReferences<Table extends Pick<CopiedTable, "name">>(
+  tables: readonly Table[],
+  keys: readonly { table_name: string; referenced_table: string }[],
+): Table[] {
+  const ordered = new Set<Table>();
+  const add = (table: Table, path: readonly Table[]): void => {
+    if (ordered.has(table)) return;
+    if (path.includes(table))
+      throw new Error(`${[...path, table].map(({ name }) => name).join(" → ")}: a circle of foreign keys`);
+    for (const { table_name: from, referenced_table: to } of keys) {
+      const referenced =
+        from === table.name && to !== from ? tables.find(({ name }) => name === to) : undefined;
+      if (referenced !== undefined) add(referenced, [...path, table]);
+    }
+    ordered.add(table);
+  };
+  for (const table of tables) add(table, []);
+  return [...ordered];
+}
+
+/** The key as text: a COPY takes no parameters. */
+function ofShop(shopKey: number | null): string {
+  return shopKey === null ? "" : `where shop_key = ${BigInt(shopKey)}`;
 }
 
 function qualifiedName({ name }: CopiedTable): string {

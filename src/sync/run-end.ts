@@ -1,5 +1,5 @@
 import { isLostDatabase } from "../lib/lost-database.ts";
-import { WorkspaceErasing, WorkspaceGone } from "../store/queries/import-stage.ts";
+import { WorkspaceStopped, WorkspaceGone } from "../store/queries/import-stage.ts";
 import { SourceFailed, SourceRefused } from "./connector.ts";
 import type { SyncOutcome } from "./connector.ts";
 
@@ -35,7 +35,7 @@ export function describeEnd(attempt: RunAttempt, runId: string): RunEnd {
   const { error, isStopped } = attempt;
   if (isStopped) return { ...end, status: "interrupted" };
   if (error instanceof SourceRefused) return { ...end, error: error.message, isRefused: true };
-  if (error instanceof WorkspaceErasing) return { ...end, status: "interrupted", error: error.message };
+  if (error instanceof WorkspaceStopped) return { ...end, status: "interrupted", error: error.message };
   if (error instanceof SourceFailed || error instanceof WorkspaceGone)
     return { ...end, error: error.message };
   if (isLostDatabase(error)) {

@@ -38,8 +38,8 @@ export async function startDueRun(
       await dropRequests(transaction, shopKey, source, null);
       return null;
     }
-    // Requests wait: the erasure may be canceled.
-    if (connection.is_erasing) return null;
+    // Requests wait: the erasure, or the move, may be canceled.
+    if (connection.is_stopped) return null;
     const request = await findDueRequest(transaction, shopKey, source);
     if (request === null) return null;
     const { kind, requested_by: requestedBy, attempt } = request;

@@ -72,14 +72,14 @@ async function pollSource(
   }
   // The next poll continues it.
   if (stop.aborted) return;
-  // What waits for an erasure is polled when that is taken back.
-  const next = state.is_erasing ? null : await findNextRequestTime(database, shopKey, source);
+  // What waits for the end of an erasure or a move is polled when that is canceled.
+  const next = state.is_stopped ? null : await findNextRequestTime(database, shopKey, source);
   await finishPoll(queueDatabase, queued, next);
 }
 
 /** What a task of the schedule asks a connection for. One that has refused us waits for a person, who connects it again. */
 function kindsOf(task: QueuedRow["scheduled"][number], state: SourceStateRow): SyncKind[] {
-  if (!state.is_connected || state.is_erasing) return [];
+  if (!state.is_connected || state.is_stopped) return [];
   // A backfill that is still to come reads the returns anyway.
   if (task === "open_returns") return state.kind === "store" && state.is_read ? ["open_returns"] : [];
   if ((task === "stores") !== (state.kind === "store")) return [];
@@ -103,7 +103,7 @@ async function pollUploads(
   if (await followRules(environment, queued, stop)) await evaluate(environment, queued);
   const due = await findDueUpload(database, shopKey);
   if (due === null) return leaveQueue(queueDatabase, queued);
-  if (due.is_erasing) return finishPoll(queueDatabase, queued, null);
+  if (due.is_stopped) return finishPoll(queueDatabase, queued, null);
   if (due.is_open) {
     await leaveAlone(environment, queued, stop);
     if (stop.aborted) return;

@@ -2,7 +2,7 @@ import { evaluateAlerts } from "../alerts/evaluate-alerts.ts";
 import type { Database } from "../store/database.ts";
 import { listShops } from "../store/directory.ts";
 import type { ShopAddressRow } from "../store/queries/data-source.ts";
-import { findErasure } from "../store/queries/workspace-erase.ts";
+import { findStop } from "../store/queries/import-stage.ts";
 import { queueTask } from "../store/queries/run-queue.ts";
 import { finishTask, takeDueTask } from "../store/queries/schedule.ts";
 import type { TaskName } from "../store/queries/schedule.ts";
@@ -80,7 +80,7 @@ async function evaluate(
   { database, now }: TaskEnvironment,
   { shop_key: shopKey }: ShopAddressRow,
 ): Promise<void> {
-  if ((await findErasure(database, shopKey)) !== null) return;
+  if ((await findStop(database, shopKey)) !== null) return;
   await evaluateAlerts({ database, shopKey, now: now() });
 }
 

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { within } from "../lib/within.ts";
-import { findErasure } from "../store/queries/workspace-erase.ts";
-import { WorkspaceErasing } from "../store/queries/import-stage.ts";
+import { findStop, WorkspaceStopped } from "../store/queries/import-stage.ts";
 import { listQueued, postponePoll } from "../store/queries/run-queue.ts";
 import { takeDueTask } from "../store/queries/schedule.ts";
 import type { Retention } from "../lib/retention.ts";
@@ -147,7 +146,7 @@ async function poll(state: State): Promise<void> {
 }
 
 /**
- * Writes the progress of active runs, and stops those of a workspace whose owner has asked for its erasure: what a run has
+ * Writes the progress of active runs, and stops those of a workspace that is going to be erased, or moves: what a run has
  * read so far waits with its request. A shop whose node does not answer keeps nobody else's runs waiting.
  */
 async function watchRuns({ options, polls }: State): Promise<void> {
@@ -156,9 +155,8 @@ async function watchRuns({ options, polls }: State): Promise<void> {
     active.show = null;
     try {
       await show?.();
-      if ((await findErasure(options.queueDatabase, shopKey)) !== null) {
-        active.stopping.abort(new WorkspaceErasing());
-      }
+      const stop = await findStop(options.queueDatabase, shopKey);
+      if (stop !== null) active.stopping.abort(new WorkspaceStopped(stop));
     } catch {
       // The run itself finds out that the database does not answer, and says so.
     }

@@ -28,7 +28,6 @@ import {
   raiseWarnedVersions,
 } from "../../store/queries/backup.ts";
 import { listForeignKeys } from "../../store/queries/distribute.ts";
-import type { ForeignKeyRow } from "../../store/queries/distribute.ts";
 import {
   appliedMigrations,
   findSecretFingerprint,
@@ -36,7 +35,14 @@ import {
   serverVersion,
 } from "../../store/queries/installation.ts";
 import { streamOf } from "../../store/silent-connections.ts";
-import { copyIn, copyOut, emptyTables, holdTables, setCopyFormat } from "../../store/table-copy.ts";
+import {
+  copyIn,
+  copyOut,
+  emptyTables,
+  holdTables,
+  inOrderOfReferences,
+  setCopyFormat,
+} from "../../store/table-copy.ts";
 import type { CopyOut } from "../../store/table-copy.ts";
 import { defineAction } from "../action.ts";
 import type { ActionCaller, ActionContext } from "../action.ts";
@@ -62,8 +68,8 @@ import { readSchemaLevel } from "./schema.ts";
 import { ownSecret } from "./secrets.ts";
 import type { SecretPlace } from "./secrets.ts";
 
-/** How long work on a whole database is followed, and stopped. */
-type Work = {
+/** How long work on a whole database, or a whole workspace, is followed, and stopped. */
+export type Work = {
   signal: AbortSignal;
   onProgress: (label: string, done: number, total: number) => void;
 };
@@ -430,10 +436,9 @@ export async function restoreRows(
     throw impossible(`The backup has no table ${missing.name}, which its version has. Nothing was restored.`);
   }
   for (const { name, columns } of present) requireColumns(name, columns, wanted.get(name)?.columns ?? []);
-  const ordered = inOrderOfReferences(
-    present.map(({ name }) => name),
-    await listForeignKeys(connection),
-  ).flatMap((name) => wanted.get(name) ?? []);
+  const ordered = inOrderOfReferences(present, await listForeignKeys(connection)).flatMap(
+    ({ name }) => wanted.get(name) ?? [],
+  );
   await emptyTables(connection, ordered);
   let readBytes = 0;
   const filled = ordered.filter(({ name }) => !ENDED_TABLES.has(name));
@@ -453,21 +458,6 @@ function requireColumns(table: string, present: readonly string[], given: readon
   throw impossible(
     `The columns of ${table} in the backup are not those of its version (${other}). Nothing was restored.`,
   );
-}
-
-/** Every table after those that it refers to. */
-function inOrderOfReferences(tables: readonly string[], keys: readonly ForeignKeyRow[]): string[] {
-  const ordered = new Set<string>();
-  const add = (table: string, path: readonly string[]): void => {
-    if (ordered.has(table)) return;
-    if (path.includes(table)) throw new Error(`${[...path, table].join(" → ")}: a circle of foreign keys`);
-    for (const { table_name: from, referenced_table: to } of keys) {
-      if (from === table && to !== table) add(to, [...path, table]);
-    }
-    ordered.add(table);
-  };
-  for (const table of tables) add(table, []);
-  return [...ordered];
 }
 
 async function restoreTable(

@@ -1,8 +1,8 @@
 import { evaluateAlerts, replayEarlyWarnings } from "../../alerts/evaluate-alerts.ts";
 import type { Actor } from "../actor.ts";
-import { impossible, invalid } from "../refusal.ts";
+import { impossible, invalid, movingAway } from "../refusal.ts";
 import type { Database } from "../../store/database.ts";
-import { WorkspaceErasing } from "../../store/queries/import-stage.ts";
+import { WorkspaceStopped } from "../../store/queries/import-stage.ts";
 import type { DirectoryRow } from "../../store/queries/workspace-directory.ts";
 import { importFolder } from "../../sync/connectors/csv/import-folder.ts";
 import type { ImportOptions, ImportResult } from "../../sync/connectors/csv/import-folder.ts";
@@ -74,8 +74,10 @@ export async function importIntoWorkspace(
     }
     return result;
   } catch (error) {
-    if (error instanceof WorkspaceErasing) {
-      throw impossible(`${workspace.shop_domain} is going to be erased: cancel the erasure first.`);
+    if (error instanceof WorkspaceStopped) {
+      throw error.readiness === "erasing"
+        ? impossible(`${workspace.shop_domain} is going to be erased: cancel the erasure first.`)
+        : movingAway(workspace.shop_domain);
     }
     throw error instanceof ImportError ? impossible(`${error.message}.`) : error;
   }

@@ -19,6 +19,7 @@ import { DEFAULT_PLAN, requirePlan } from "../plan/actions.ts";
 import { impossible, invalid } from "../refusal.ts";
 import { exportWorkspace } from "./export.ts";
 import { setWindows, setWorkspace } from "./settings.ts";
+import { moveWorkspace } from "./move.ts";
 import { closeSetup } from "./setup.ts";
 import { domainOf, readDomain, shownWorkspace } from "./workspace.ts";
 
@@ -26,6 +27,7 @@ import { domainOf, readDomain, shownWorkspace } from "./workspace.ts";
 export const ERASE_DAYS = 7;
 const DAY_MS = 86_400_000;
 
+const SEQUENCE_EXHAUSTED = "2200H";
 const ORGANIZATION = /^[A-Za-z0-9._:-]{1,128}$/u;
 
 /**
@@ -65,7 +67,11 @@ export const createWorkspace = defineAction({
     const { domain, currency, plan = DEFAULT_PLAN, organization = newId("org") } = input;
     const shopId = newId("shop");
     await requirePlan(connection, plan);
-    const shopKey = await insertShop(connection, domain);
+    const shopKey = await insertShop(connection, domain).catch((error: unknown) => {
+      throw (error as { code?: string }).code === SEQUENCE_EXHAUSTED
+        ? impossible("SHOP_KEY_RANGE has no number left for another workspace.")
+        : error;
+    });
     if (shopKey === null) throw impossible(`There is already a workspace for the domain ${domain}.`);
     await insertWorkspace(connection, shopKey, {
       organizationId: organization,
@@ -156,6 +162,7 @@ export const deleteWorkspace = defineAction({
   about: "Delete a workspace with all its data; this cannot be undone.",
   past: "Deleted the workspace",
   least: "operator",
+  takesMoving: true,
   input: {},
   confirm: (_input, { workspace }) =>
     `All data, tokens, connections and history of ${workspace.shop_domain} are permanently deleted. Delete it?`,
@@ -185,6 +192,7 @@ export const WORKSPACE_ACTIONS = [
   eraseWorkspace,
   keepWorkspace,
   deleteWorkspace,
+  moveWorkspace,
 ] as const;
 
 /** Who acts on a workspace without the installation's keys. */

@@ -3,6 +3,7 @@ import { command, query, queryColumn, queryRow, queryValue } from "../query.ts";
 import { queueConnection } from "./run-queue.ts";
 import type { RequestedBy, SyncKind } from "./sync-request.ts";
 import type { RunStatus } from "./sync-run.ts";
+import { IS_STOPPED } from "./workspace-directory.ts";
 
 export type SourceKind = "store" | "label_cost";
 
@@ -23,14 +24,14 @@ export type ConnectionRow = {
   shop_domain: string;
   shop_currency_code: string;
   readiness: string;
-  /** Its workspace is going to be erased: no run begins. */
-  is_erasing: boolean;
+  /** Its workspace is going to be erased, or moves: no run begins. */
+  is_stopped: boolean;
 };
 
 const COLUMNS = `s.shop_key, s.source, s.kind, s.status, s.currency_code, s.last_synced_at, s.last_error, s.created_at,
                 s.settings, s.cursor, s.sealed_credentials, w.shop_domain,
                 w.currency_code as shop_currency_code, w.readiness,
-                w.erase_after is not null as is_erasing`;
+                ${IS_STOPPED} as is_stopped`;
 
 /** One connection, by primary key; null when the workspace has none to that source. */
 export const findConnection = queryRow<ConnectionRow, [shopKey: number, source: string]>(
@@ -243,7 +244,7 @@ export const findAccountWorkspace = queryRow<AccountRow, [shopKey: number, sourc
   `select w.shop_key, w.shop_domain, s.settings, s.sealed_credentials, s.status
            from workspace w
            left join data_source s on s.shop_key = $1 and s.source = $2 and s.is_connection
-          where w.shop_key = $1 and coalesce(s.settings ->> 'shop', $3) = $3`,
+          where w.shop_key = $1 and coalesce(s.settings ->> 'shop', $3) = $3 and w.moving_to is null`,
 );
 
 /** A shop of the directory. */

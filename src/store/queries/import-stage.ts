@@ -1,9 +1,10 @@
 import type { Connection } from "../database.ts";
 import { planForRun } from "../many-rows.ts";
-import { command, cursor, queryAny, queryColumn, requireRow, requireValue } from "../query.ts";
+import { command, cursor, queryAny, queryColumn, queryValue, requireRow, requireValue } from "../query.ts";
 import type { ProductRow, VariantRow } from "./catalogue.ts";
 import type { LabelRow } from "./label-write.ts";
 import type { SaleEventRow } from "./report-figures.ts";
+import { IS_STOPPED, SERVED_READINESS } from "./workspace-directory.ts";
 
 /**
  * What a connector read, one row per source row with its line number, of a deleted one its key alone: tables of the session,
@@ -43,10 +44,19 @@ export class WorkspaceGone extends Error {
   override message = "the workspace does not exist";
 }
 
-/** The workspace is going to be erased: nothing is written for it, unless that is canceled. */
-export class WorkspaceErasing extends Error {
-  override name = "WorkspaceErasing";
-  override message = "The workspace is going to be erased.";
+/** Nothing is written for the workspace, unless its erasure or its move is canceled. */
+export class WorkspaceStopped extends Error {
+  override name = "WorkspaceStopped";
+  readonly readiness: "erasing" | "moving";
+
+  constructor(readiness: WorkspaceStopped["readiness"]) {
+    super(
+      readiness === "erasing"
+        ? "The workspace is going to be erased."
+        : "The workspace is moving to another installation.",
+    );
+    this.readiness = readiness;
+  }
 }
 
 const tryLockShop = requireValue<boolean, [shopKey: number]>(
@@ -80,19 +90,21 @@ export async function lockShop(
   if (!(await isShopThere(connection, shopKey))) throw new WorkspaceGone();
 }
 
-const isShopErasing = queryAny<[shopKey: number]>(
-  "find_erasing_shop",
-  "select 1 as is_erasing from workspace where shop_key = $1 and erase_after is not null",
+/** Why nothing of a workspace is served, fetched or changed; null = it is. Primary key. */
+export const findStop = queryValue<WorkspaceStopped["readiness"], [shopKey: number]>(
+  "find_stop",
+  `select ${SERVED_READINESS} as readiness from workspace w where w.shop_key = $1 and ${IS_STOPPED}`,
 );
 
-/** The same for a run that brings data. Throws `WorkspaceErasing`, too. */
+/** The same for a run that brings data. Throws `WorkspaceStopped`, too. */
 export async function lockShopForRun(
   connection: Connection,
   shopKey: number,
   onWait?: () => void,
 ): Promise<void> {
   await lockShop(connection, shopKey, onWait);
-  if (await isShopErasing(connection, shopKey)) throw new WorkspaceErasing();
+  const stop = await findStop(connection, shopKey);
+  if (stop !== null) throw new WorkspaceStopped(stop);
 }
 
 /** The staged tables of one row each for a key, and the columns of that. */

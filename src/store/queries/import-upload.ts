@@ -1,6 +1,7 @@
 import type { Connection } from "../database.ts";
 import { command, query, queryAny, queryRow, queryValue, requireValue } from "../query.ts";
 import { queueUploads } from "./run-queue.ts";
+import { IS_STOPPED } from "./workspace-directory.ts";
 
 /** `refused`: the import has said no, and waits for corrected files or for leave to go on without rows. */
 export type UploadStatus =
@@ -139,14 +140,14 @@ export const cancelUpload = command<[shopKey: number, uploadId: string, now: Dat
 type DueUploadRow = {
   /** A worker has begun it, and may have been killed. */
   is_open: boolean;
-  /** Its workspace is going to be erased: no import begins. */
-  is_erasing: boolean;
+  /** Its workspace is going to be erased, or moves: no import begins. */
+  is_stopped: boolean;
 };
 
 /** The upload of a workspace that waits for a worker or is being imported; null = none is. import_upload_open. */
 export const findDueUpload = queryRow<DueUploadRow, [shopKey: number]>(
   "find_due_upload",
-  `select u.status = 'importing' as is_open, w.erase_after is not null as is_erasing
+  `select u.status = 'importing' as is_open, ${IS_STOPPED} as is_stopped
            from import_upload u join workspace w on w.shop_key = u.shop_key
           where u.shop_key = $1 and u.status in ('waiting', 'importing')`,
 );
@@ -169,7 +170,7 @@ export const takeUpload = queryRow<TakenUploadRow, [shopKey: number]>(
   "take_upload",
   `update import_upload u set status = 'importing', attempt = u.attempt + 1, started_at = statement_timestamp()
            from workspace w
-          where u.shop_key = $1 and w.shop_key = u.shop_key and w.erase_after is null
+          where u.shop_key = $1 and w.shop_key = u.shop_key and not ${IS_STOPPED}
             and u.status in ('waiting', 'importing')
          returning u.upload_id, u.files, u.as_of, w.currency_code, u.requested_by, u.requested_origin, u.skip_invalid,
                    u.attempt`,

@@ -1,6 +1,7 @@
 import { query, queryValue, requireValue } from "../query.ts";
 import type { SourceKind } from "./data-source.ts";
 import type { TaskName } from "./schedule.ts";
+import { IS_STOPPED } from "./workspace-directory.ts";
 import { claimKey } from "./worker-health.ts";
 
 /** Whether the database answers at all, whatever its schema is. */
@@ -66,7 +67,7 @@ export type SyncMetricsRow = {
   unbalanced_lines: number;
 };
 
-/** One row per kind and state, of all workspaces that are not to be erased: a scan of all connections; sync_run_by_start. */
+/** One row per kind and state, of all workspaces that are served: a scan of all connections; sync_run_by_start. */
 export const syncMetrics = query<SyncMetricsRow>(
   "sync_metrics",
   `select s.kind, coalesce(s.status, 'new') as status, count(*) as connections,
@@ -81,7 +82,7 @@ export const syncMetrics = query<SyncMetricsRow>(
               from sync_run r
              where r.shop_key = s.shop_key and r.source = s.source
                and r.started_at > statement_timestamp() - interval '24 hours') recent
-          where s.is_connection and w.erase_after is null
+          where s.is_connection and not ${IS_STOPPED}
           group by s.kind, coalesce(s.status, 'new')`,
 );
 

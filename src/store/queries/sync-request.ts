@@ -2,6 +2,7 @@ import type { Queryable } from "../database.ts";
 import { command, queryAny, queryRow, queryValue } from "../query.ts";
 import type { SourceKind } from "./data-source.ts";
 import { wakeSource } from "./run-queue.ts";
+import { IS_STOPPED } from "./workspace-directory.ts";
 
 /**
  * Everything there is (backfill), what changed since the last run (incremental), orders whose returns are still under
@@ -70,8 +71,8 @@ export type SourceStateRow = {
   is_connected: boolean;
   /** It was read before. */
   is_read: boolean;
-  /** Its workspace is going to be erased: no run begins. */
-  is_erasing: boolean;
+  /** Its workspace is going to be erased, or moves: no run begins. */
+  is_stopped: boolean;
   /** A run of it is active, or was abandoned. */
   is_open: boolean;
 };
@@ -80,7 +81,7 @@ export type SourceStateRow = {
 export const findSourceState = queryRow<SourceStateRow, [shopKey: number, source: string]>(
   "find_source_state",
   `select s.kind, s.sealed_credentials is not null and s.status is distinct from 'disconnected' as is_connected,
-                s.last_synced_at is not null as is_read, w.erase_after is not null as is_erasing,
+                s.last_synced_at is not null as is_read, ${IS_STOPPED} as is_stopped,
                 exists (select from sync_run n
                          where n.shop_key = $1 and n.source = $2 and n.status = 'running') as is_open
            from data_source s join workspace w on w.shop_key = s.shop_key

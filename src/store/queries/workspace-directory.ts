@@ -41,7 +41,7 @@ export type DirectoryRow = {
   currency_code: string;
   plan: string;
   billing: string;
-  /** "erasing" while it is going to be erased. */
+  /** "erasing" while it is going to be erased, "moving" while it moves to another installation, or has moved. */
   readiness: string;
   primary_window_days: number;
   min_sold_units: number;
@@ -56,8 +56,11 @@ export type DirectoryRow = {
   erase_after: Date | null;
 };
 
-/** As admission sees it: "erasing" while the workspace is going to be erased. */
-export const SERVED_READINESS = "case when w.erase_after is null then w.readiness else 'erasing' end";
+/** As admission sees it: "erasing" while the workspace is going to be erased, "moving" while it moves away, and once it has. */
+export const SERVED_READINESS =
+  "case when w.moving_to is not null then 'moving' when w.erase_after is null then w.readiness else 'erasing' end";
+/** Nothing is served, fetched or changed. */
+export const IS_STOPPED = "(w.erase_after is not null or w.moving_to is not null)";
 
 const COLUMNS = `w.shop_key, w.organization_id, w.shop_id, w.shop_domain, w.currency_code, w.plan_key as plan,
                 w.billing_status as billing, ${SERVED_READINESS} as readiness, w.primary_window_days, w.min_sold_units,
