@@ -61,7 +61,7 @@ async function main(): Promise<number> {
 
 async function runOnService(): Promise<Outcome[]> {
   const proxy = await startBearerProxy();
-  const service = await startTestService({ MCP_ALLOWED_ORIGINS: proxy.address });
+  const service = await startTestService();
   try {
     const { shopKey, token } = await createTenant(service.database);
     await seedSmallStore(service.database, shopKey);

@@ -85,6 +85,7 @@ export async function startService(
         operations,
         admit: guard.admit,
         allowedOrigins: config.mcpAllowedOrigins,
+        publicOrigin: publicConsole(config.publicUrl),
         onToolError: metrics.countToolError,
       }),
       ...docs.surfaces,

@@ -255,7 +255,8 @@ test("each leaf of the report is on one of its tabs", async () => {
     assert.deepEqual(missing, []);
     const ofTrend = tabs.flatMap(({ answers }) => [...(answers.get("trend") ?? [])]);
     const outlooks = ofTrend.filter(
-      ([path, { value }]) => value !== null && /trend\/\d+\/outlook\/(?!level|returned_units)\w+$/u.test(path),
+      ([path, { value }]) =>
+        value !== null && /trend\/\d+\/outlook\/(?!level|returned_units)\w+$/u.test(path),
     );
     const shown = new Set(tabs.flatMap(({ page }) => figuresOf(page).map(({ from }) => from)));
     assert.ok(outlooks.length > 0);

@@ -44,7 +44,7 @@ describe("values", () => {
 
     test(`${tool}: an array or an object is refused by the argument's name`, async () => {
       for (const [name, schema] of parametersOf(endpoint)) {
-        if (schema["x-normalized"] === true) continue;
+        if (schema["x-normalized"] === true && schema.enum === undefined) continue;
         for (const value of [[], ["2026-01"], {}, { $gt: "" }, [[["deep"]]]]) {
           expectRefused(await call(tool, { ...least, [name]: value }), name);
         }

@@ -81,7 +81,8 @@ describe("HTTP", () => {
     }
   });
 
-  test("a request with an Origin is a browser's: 403 unless it is in the list", async () => {
+  test("a request with an Origin is a browser's: 403 unless it is the service's own or in the list", async () => {
+    assert.equal((await ask(rpc("ping"), { origin: service.address })).status, 200);
     expectError(await ask(rpc("ping"), { origin: "https://app.example" }), 403, -32600, null);
     expectError(await post(service.address, "{", { headers: { origin: "null" } }), 403, -32600, null);
     const { keys } = service;
@@ -89,7 +90,14 @@ describe("HTTP", () => {
     const admit = createAdmit({ database, pepper: keys.tokenPepper });
     const server = createServer({
       operations: [],
-      surfaces: [createMcpRoutes({ operations: [], admit, allowedOrigins: ["https://app.example"] })],
+      surfaces: [
+        createMcpRoutes({
+          operations: [],
+          admit,
+          allowedOrigins: ["https://app.example"],
+          publicOrigin: null,
+        }),
+      ],
       logger: pino({ level: "silent" }),
       metrics: createHttpMetrics(),
       notFoundPage: null,
@@ -102,6 +110,25 @@ describe("HTTP", () => {
       assert.equal(await from("https://app.example"), 200);
       assert.equal(await from("https://app.example.evil.example"), 403);
       assert.equal(await from("http://app.example"), 403);
+      const preflight = (origin: string) =>
+        fetch(`${address}/api/v1/mcp`, {
+          method: "OPTIONS",
+          headers: { origin, "access-control-request-method": "POST" },
+        });
+      const { status, headers } = await preflight("https://app.example");
+      assert.deepEqual([status, headers.get("access-control-allow-origin")], [204, "https://app.example"]);
+      assert.match(headers.get("access-control-allow-headers") ?? "", /^Authorization, Content-Type, /u);
+      const answer = await post(address, rpc("ping"), {
+        token: tenant.token,
+        headers: { origin: "https://app.example" },
+      });
+      assert.equal(answer.headers.get("access-control-allow-origin"), "https://app.example");
+      assert.match(answer.headers.get("access-control-expose-headers") ?? "", /X-RateLimit-Remaining/u);
+      const refused = await preflight("https://evil.example");
+      assert.deepEqual(
+        [refused.status, refused.headers.get("allow"), refused.headers.get("access-control-allow-origin")],
+        [405, "POST", null],
+      );
     } finally {
       await server.close();
     }

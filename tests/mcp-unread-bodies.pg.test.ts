@@ -174,7 +174,13 @@ describe("an admitted caller", { timeout: 60_000 }, () => {
     const { keys } = service;
     const { database } = service.installation;
     const admit = createAdmit({ database, pepper: keys.tokenPepper });
-    const surface = createMcpRoutes({ operations: [], admit, allowedOrigins: [], bodyTimeoutMs: 20 });
+    const surface = createMcpRoutes({
+      operations: [],
+      admit,
+      allowedOrigins: [],
+      publicOrigin: null,
+      bodyTimeoutMs: 20,
+    });
     const server = createServer({
       operations: [],
       surfaces: [surface],

@@ -117,7 +117,7 @@ test("a workspace that loses its plan or ends while it is asked is answered with
     const admit = () => Promise.reject(new ApiError("unauthorized", "Nobody."));
     const server = createServer({
       operations,
-      surfaces: [createMcpRoutes({ operations, admit, allowedOrigins: [] })],
+      surfaces: [createMcpRoutes({ operations, admit, allowedOrigins: [], publicOrigin: null })],
       logger: pino({ level: "silent" }),
       metrics: createHttpMetrics(),
       notFoundPage: null,

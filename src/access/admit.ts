@@ -131,9 +131,13 @@ function refuse(result: AdmissionResult, now: Date): void {
     case "entitlement_missing":
       throw entitlementMissing(String(missing));
     case "scope_missing":
-      throw new ApiError("forbidden", `The API token lacks the scope ${missing}.`, {
-        missingScope: missing,
-      });
+      throw new ApiError(
+        "forbidden",
+        `The API token lacks the scope ${missing}. An owner or admin of the workspace can create a token with it.`,
+        {
+          missingScope: missing,
+        },
+      );
     case "not_ready":
       throw notReady(row.readiness, quotaOf(result));
     case "locked":

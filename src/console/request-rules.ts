@@ -1,4 +1,4 @@
-import { isLoopbackHost } from "../lib/loopback.ts";
+import { ownOriginOf } from "../lib/own-origin.ts";
 
 /** Where the console answers: at one https origin, or, with null, over http under the names of this machine alone. */
 export type ConsoleSite = { publicOrigin: string | null };
@@ -15,8 +15,6 @@ export type RequestHead = {
 /** "other_host" = a name that the console does not have. "other_origin" = a change that no page of ours sent. */
 export type OriginVerdict = "allowed" | "other_host" | "other_origin";
 
-/** A Host of HTTP: a name or IPv4 address, or IPv6 in brackets, and a port. */
-const HOST = /^(?<name>[^:]+|\[[^\]]*\])(?::\d{1,5})?$/u;
 const READING_METHODS: ReadonlySet<string> = new Set(["GET", "HEAD"]);
 
 /**
@@ -25,7 +23,7 @@ const READING_METHODS: ReadonlySet<string> = new Set(["GET", "HEAD"]);
  * refused, and so is `Origin: null`.
  */
 export function judgeRequest(head: RequestHead, site: ConsoleSite): OriginVerdict {
-  const ownOrigin = originOf(head.host, site);
+  const ownOrigin = ownOriginOf(head.host, site.publicOrigin);
   if (ownOrigin === null) return "other_host";
   if (READING_METHODS.has(head.method)) return "allowed";
   const { origin, fetchSite } = head;
@@ -34,12 +32,4 @@ export function judgeRequest(head: RequestHead, site: ConsoleSite): OriginVerdic
     (origin === undefined || origin === ownOrigin) &&
     (fetchSite === undefined || fetchSite === "same-origin");
   return isOurs ? "allowed" : "other_origin";
-}
-
-/** The origin of the page that a request of this Host belongs to; null = no name of ours. */
-function originOf(host: string | undefined, { publicOrigin }: ConsoleSite): string | null {
-  const name = host?.toLowerCase() ?? "";
-  if (publicOrigin !== null) return name === new URL(publicOrigin).host ? publicOrigin : null;
-  const hostName = HOST.exec(name)?.groups?.["name"] ?? "";
-  return isLoopbackHost(hostName) ? `http://${name}` : null;
 }

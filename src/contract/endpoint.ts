@@ -51,8 +51,8 @@ export type Endpoint<
   tool: ToolText | null;
 };
 
-/** The validated input of an endpoint, in the wire's names. */
-export type Input<E extends Endpoint> = Static<E["parameters"]>;
+/** The validated input of an endpoint, in the wire's names; `normalized` names parameters whose value was not allowed and fell back. */
+export type Input<E extends Endpoint> = Static<E["parameters"]> & { normalized?: readonly string[] };
 
 /** Keeps the literal types of an endpoint's name and schemas. */
 export function defineEndpoint<

@@ -6,7 +6,12 @@ import type { TSchema } from "typebox";
 import { ApiError } from "./errors.ts";
 import { compileInput } from "./input.ts";
 import { MCP_WORDS } from "./vocabulary.ts";
-import { monthParameters, reportStateParameters, selectorParameters } from "./parameters.ts";
+import {
+  breakdownParameter,
+  monthParameters,
+  reportStateParameters,
+  selectorParameters,
+} from "./parameters.ts";
 
 /** Reads one parameter `p` of a schema; undefined when it is left out. */
 function read(schema: TSchema, value: unknown): unknown {
@@ -242,7 +247,26 @@ test("a normalized parameter falls back to its default, a slug to that of no eve
     saleEvent: "",
     saleEventBaseline: "matched_prior",
     saleEventScope: "current_selection",
+    normalized: ["saleEvent", "saleEventBaseline", "saleEventScope"],
   });
+});
+
+test("a tool refuses a value that a normalized parameter does not list, and names the nearest", () => {
+  const given = (value: unknown) =>
+    compileInput(Type.Object(breakdownParameter), MCP_WORDS)(new Map([["breakdownBy", value]]));
+  assert.equal(given("vendor")["breakdownBy"], "vendor");
+  assert.match(
+    refusal(() => given("vendors")),
+    /^breakdownBy must be one of vendor, [^;]*; did you mean vendor\?$/u,
+  );
+  assert.match(
+    refusal(() => given("qqq")),
+    /^breakdownBy must be one of [^;]*\.$/u,
+  );
+  assert.match(
+    refusal(() => given(["vendor"])),
+    /^breakdownBy must be one of /u,
+  );
 });
 
 describe("months", () => {

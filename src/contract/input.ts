@@ -1,5 +1,6 @@
 import type { TObject } from "typebox";
 import { fold } from "../lib/fold.ts";
+import { nearestName } from "../lib/nearest-name.ts";
 import { dayFromText, knownMonth } from "../lib/month.ts";
 import { listParameters } from "./endpoint.ts";
 import type { Endpoint, Parameter, ParameterSchema } from "./endpoint.ts";
@@ -23,10 +24,12 @@ type Problems = Map<string, string>;
 /** As long as a cursor may be, the longest of all. What is longer meets no pattern. */
 const LONGEST_VALUE = 4096;
 
+type Notes = { problems: Problems; normalized: string[] };
+
 type ParameterReader = {
   name: string;
-  /** Returns undefined and notes a problem when the value is not allowed. */
-  read: (value: unknown, problems: Problems) => unknown;
+  /** Returns undefined and notes a problem, or the name and what it falls back to, when the value is not allowed. */
+  read: (value: unknown, notes: Notes) => unknown;
   fallback: unknown;
   isRequired: boolean;
 };
@@ -57,10 +60,11 @@ export function compileInput(schema: TObject, words: Vocabulary = REST_WORDS) {
   ): Record<string, unknown> => {
     const input: Record<string, unknown> = {};
     const problems: Problems = new Map();
+    const normalized: string[] = [];
     if (hasSelector) noteRefusal(problems, refusals, "selector");
     for (const parameter of parameters) {
       if (noteRefusal(problems, refusals, parameter.name)) continue;
-      const value = readParameter(parameter, values.get(parameter.name), problems);
+      const value = readParameter(parameter, values.get(parameter.name), { problems, normalized });
       if (value !== undefined) input[parameter.name] = value;
     }
     if (hasSelector) checkSelector(input, problems);
@@ -72,7 +76,7 @@ export function compileInput(schema: TObject, words: Vocabulary = REST_WORDS) {
         ...[...problems].map(([name, sentence]) => ({ name: name === "selector" ? null : name, sentence })),
       ]);
     }
-    return input;
+    return normalized.length === 0 ? input : { ...input, normalized };
   };
 }
 
@@ -96,23 +100,41 @@ function compileParameter({ name, isRequired, ...parameter }: Parameter, words: 
   const decode = decoderOf(schema);
   const allowed = `${name} must be ${allowedText(schema)}`;
   const isNumber = schema.type === "integer" || schema.type === "number";
-  const read = (value: unknown, problems: Problems): unknown => {
+  // A model repairs a refusal; in REST a value of the report's state that is not listed falls back, and meta says so.
+  const isNormalized =
+    schema["x-normalized"] === true && (words.surface === "rest" || schema.enum === undefined);
+  const read = (value: unknown, { problems, normalized }: Notes): unknown => {
     const isTooLong = typeof value === "string" && value.length > LONGEST_VALUE;
     const decoded = isTooLong ? undefined : decode(value);
     if (decoded !== undefined) return decoded;
-    if (schema["x-normalized"] === true) return schema["x-unreadable"] ?? schema.default;
+    if (isNormalized) {
+      normalized.push(name);
+      return schema["x-unreadable"] ?? schema.default;
+    }
     const isOtherNotation = isNumber && !isTooLong && typeof value === "string" && OTHER_NOTATION.test(value);
-    problems.set(name, isOtherNotation ? `${allowed}, in plain decimal digits.` : `${allowed}.`);
+    const meant =
+      schema["x-normalized"] === true && typeof value === "string"
+        ? nearestName(value, schema.enum ?? [])
+        : null;
+    const end = isOtherNotation
+      ? ", in plain decimal digits."
+      : meant === null
+        ? "."
+        : `; did you mean ${meant}?`;
+    problems.set(name, `${allowed}${end}`);
     return undefined;
   };
   return { name, read, fallback: schema.default, isRequired };
 }
 
-function readParameter(parameter: ParameterReader, value: unknown, problems: Problems): unknown {
+function readParameter(parameter: ParameterReader, value: unknown, notes: Notes): unknown {
   // An empty value counts as not given.
-  if (value !== undefined && value !== null && value !== "") return parameter.read(value, problems);
+  if (value !== undefined && value !== null && value !== "") return parameter.read(value, notes);
   if (parameter.isRequired) {
-    problems.set(parameter.name, `${parameter.name} is required: a month written YYYY-MM, such as 2026-01.`);
+    notes.problems.set(
+      parameter.name,
+      `${parameter.name} is required: a month written YYYY-MM, such as 2026-01.`,
+    );
   }
   return parameter.fallback;
 }

@@ -343,6 +343,12 @@ export const report = defineEndpoint({
   response: body(data, {
     ...cohortEcho,
     section: Type.Enum([...REPORT_SECTIONS], { description: "The part of the report that was returned." }),
+    normalized: Type.Optional(
+      Type.Array(Type.String(), {
+        description:
+          "Parameters whose value is not in their list, and which took their default; absent when there is none.",
+      }),
+    ),
   }),
   example: "sku=LMP53-BRASS&start_month=2026-04&end_month=2026-05&window=30d",
   tool: {

@@ -142,6 +142,8 @@ test("M10: unmatched labels are for the whole workspace only, and unknown withou
 test("each section is the summary, its part and the sale event; members keep the contract's order", async () => {
   const { data: overview, meta } = await ask({ saleEvent: "summer", reportSection: "unheard-of" });
   assert.equal(meta["section"], "overview");
+  assert.deepEqual(meta["normalized"], ["reportSection"]);
+  assert.equal((await ask({ reportSection: "overview" })).meta["normalized"], undefined);
   const ofOneSection = new Set(["return_curves", "pooled_return_curve", "breakdown", "outcomes", "bridge"]);
   const members = Object.keys(contract.response?.properties.data.properties ?? {});
   const order = members.filter((name) => !ofOneSection.has(name));

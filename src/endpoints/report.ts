@@ -27,6 +27,7 @@ export async function report(call: EndpointCall<typeof contract>): Promise<Answe
         ...rangeEcho(input),
         vendor: input.vendor ?? null,
         section,
+        ...(input.normalized === undefined ? {} : { normalized: input.normalized }),
       },
     },
   };

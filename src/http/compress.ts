@@ -30,7 +30,7 @@ export function compressAnswers(server: FastifyInstance): void {
       done(null, payload);
       return;
     }
-    reply.header("Vary", "Accept-Encoding");
+    reply.header("Vary", [reply.getHeader("Vary") ?? [], "Accept-Encoding"].flat().join(", "));
     if (!acceptsGzip(request)) {
       done(null, payload);
       return;

@@ -8,6 +8,7 @@ import type { ErrorCode, QuotaState } from "../contract/errors.ts";
 import { INSTRUCTIONS } from "../contract/tools.ts";
 import { QUOTA_HEADERS, quotaHeaders } from "../contract/wire.ts";
 import { logFailure } from "../lib/log-failure.ts";
+import { ownOriginOf } from "../lib/own-origin.ts";
 import { errorType, note, noteFailure } from "../lib/trace.ts";
 import { INVALID_REQUEST, isObject, readMessage } from "./message.ts";
 import type { JsonObject, Malformed, Message, RequestId, Request } from "./message.ts";
@@ -197,8 +198,10 @@ function readBody(request: IncomingMessage, limits: BodyLimits): Promise<Buffer>
 export type McpOptions = {
   operations: readonly Operation[];
   admit: Admit;
-  /** Origins of browser pages that may call; a request without Origin is no browser's. */
+  /** Origins of browser pages that may call beside the service's own; a request without Origin is no browser's. */
   allowedOrigins: readonly string[];
+  /** Where the service is reached over https; null = only under this machine's own names are its pages known. */
+  publicOrigin: string | null;
   /** Hears of each tool call that is answered with an error, which HTTP does not show. */
   onToolError?: (code: ErrorCode) => void;
   /** How long a body may take to arrive; 10 s by default. */
@@ -211,6 +214,13 @@ const BODY_LIMIT_BYTES = 65_536;
 const BODY_TIMEOUT_MS = 10_000;
 /** Less than the headers may have: reading it costs less than querying the database twice (docs/decisions/0016). */
 const SHORT_BODY_BYTES = 4096;
+/** Credentials are a header that the page sets itself, so no cookie is asked for. */
+const PREFLIGHT_HEADERS = {
+  "Access-Control-Allow-Methods": "POST",
+  "Access-Control-Allow-Headers":
+    "Authorization, Content-Type, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id, X-Request-ID",
+  "Access-Control-Max-Age": "7200",
+};
 
 /**
  * The MCP endpoint: JSON-RPC 2.0 over one POST, without streams and sessions. Order of checks: method (the server's),
@@ -218,7 +228,11 @@ const SHORT_BODY_BYTES = 4096;
  */
 export function createMcpRoutes(options: McpOptions) {
   const tools = new Map(options.operations.map((operation) => [operation.endpoint.tool?.name, operation]));
-  const origins = new Set(options.allowedOrigins);
+  const allowed = new Set(options.allowedOrigins);
+  const mayCall = ({ headers }: FastifyRequest): boolean =>
+    headers.origin === undefined ||
+    allowed.has(headers.origin) ||
+    headers.origin === ownOriginOf(headers.host, options.publicOrigin);
   const limits = { bytes: BODY_LIMIT_BYTES, milliseconds: options.bodyTimeoutMs ?? BODY_TIMEOUT_MS };
   const admitted = new WeakSet<FastifyRequest>();
   const call = { tools, countError: options.onToolError ?? (() => {}) };
@@ -230,12 +244,22 @@ export function createMcpRoutes(options: McpOptions) {
     path: PATH,
     allowedMethods: "POST",
     register: (server: FastifyInstance): void => {
+      // Answered before a body is read. From a page that may not call it is a method like any other that is not POST.
+      const preflight = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+        if (allowed.has(request.headers.origin ?? "")) {
+          return reply.code(204).headers(sharedWith(request)).headers(PREFLIGHT_HEADERS).send();
+        }
+        reply.callNotFound();
+        return reply;
+      };
+      server.options(PATH, { onRequest: async (request, reply) => preflight(request, reply) }, preflight);
       // A context of its own: its parser and error form are not the other routes'.
       void server.register(async (scope) => {
         scope.removeAllContentTypeParsers();
         scope.addContentTypeParser("application/json", ({ raw }: FastifyRequest) => readBody(raw, limits));
         scope.addHook("onRequest", (request, reply, done) => {
-          const refusal = refuseUnread(request, origins);
+          if (allowed.has(request.headers.origin ?? "")) reply.headers(sharedWith(request));
+          const refusal = refuseUnread(request, mayCall(request));
           if (refusal === null) done();
           else sendRpc(reply, refusal);
         });
@@ -261,10 +285,24 @@ export function createMcpRoutes(options: McpOptions) {
   };
 }
 
-function refuseUnread({ headers, raw }: FastifyRequest, origins: ReadonlySet<string>): RpcAnswer | null {
+/** Lets the page of an allowed origin read the answer (CORS). */
+function sharedWith({ headers }: FastifyRequest): Record<string, string> {
+  return {
+    "Access-Control-Allow-Origin": headers.origin ?? "",
+    "Access-Control-Expose-Headers": [
+      "X-Request-ID",
+      "Retry-After",
+      "WWW-Authenticate",
+      ...QUOTA_HEADERS,
+    ].join(", "),
+    Vary: "Origin",
+  };
+}
+
+function refuseUnread({ headers, raw }: FastifyRequest, mayCall: boolean): RpcAnswer | null {
   const refuse = (status: number, message: string): RpcAnswer =>
     rpcError(status, null, { code: INVALID_REQUEST, message });
-  if (headers.origin !== undefined && !origins.has(headers.origin)) {
+  if (!mayCall) {
     return refuse(403, "Browser pages of this Origin may not call this server.");
   }
   const mediaType = headers["content-type"]?.split(";", 1)[0]?.trim().toLowerCase();

@@ -664,6 +664,11 @@ export interface ReportMeta extends ApiMeta, CohortEcho {
     | "breakdown"
     | "outcomes"
     | "bridge";
+  /**
+   * Parameters whose value is not in their list, and which took their default; absent when there is
+   * none.
+   */
+  normalized?: string[];
 }
 
 export interface TimeseriesRow {
