@@ -24,7 +24,7 @@ const chromium = useChromium(async () => {
   const tenant = await createSmallStore(service.database);
   token = tenant.token;
   folder = mkdtempSync(join(tmpdir(), "returns-client-browser-"));
-  await promisify(execFile)(process.execPath, [join(root, "scripts/client-package.ts"), folder]);
+  await promisify(execFile)(process.execPath, [join(root, "tools/client/package.ts"), folder]);
   return async () => {
     rmSync(folder, { recursive: true, force: true });
     await service.stop();

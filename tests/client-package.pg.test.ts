@@ -19,7 +19,7 @@ before(async () => {
   token = tenant.token;
   folder = mkdtempSync(join(tmpdir(), "returns-client-"));
   const built = join(folder, "built");
-  await run(process.execPath, [join(root, "scripts/client-package.ts"), built]);
+  await run(process.execPath, [join(root, "tools/client/package.ts"), built]);
   const cache = ["--cache", join(folder, "cache")];
   await run("npm", ["pack", "--pack-destination", folder, ...cache], { cwd: built });
   const tarball = readdirSync(folder).find((name) => name.endsWith(".tgz")) ?? "";

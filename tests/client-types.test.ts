@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { Static } from "typebox";
-import { generatedFiles } from "../scripts/client/generated-files.ts";
+import { generatedFiles } from "../tools/client/generated-files.ts";
 import type { EndpointMethods } from "../src/client/generated/methods.ts";
 import type { Result } from "../src/client/result.ts";
 import type { AnyEndpoint } from "../src/contract/registry.ts";

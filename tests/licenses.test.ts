@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { licensesText } from "../scripts/licenses/third-party.ts";
+import { licensesText } from "../tools/licenses.ts";
 
 const project = join(import.meta.dirname, "..");
 const kept = readFileSync(join(project, "THIRD_PARTY_LICENSES"), "utf8");

@@ -1,4 +1,4 @@
-// Made from the contract by scripts/client-types.ts; not edited by hand.
+// Made from the contract by tools/client/generated-files.ts; not edited by hand.
 
 /** Parameters of /api/v1/entities. */
 export interface EntitiesParameters {

@@ -1,5 +1,5 @@
 /**
- * Holds the OpenAPI document to the strictest rules: node scripts/launch.js scripts/openapi.ts
+ * Holds the OpenAPI document to the strictest rules: npm run openapi
  * `--write` also writes tests/openapi.snapshot.json, for which a line in CHANGELOG.md is due.
  */
 import { spawnSync } from "node:child_process";

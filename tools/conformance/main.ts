@@ -7,15 +7,15 @@ import { createServer, request as startRequest } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { TOOLS } from "../src/contract/tools.ts";
-import { joinEmbedded } from "../src/embedded/embedded.ts";
-import { createTemplate } from "../tests/support/database.ts";
-import { startTestService } from "../tests/support/service.ts";
-import { seedSmallStore } from "../tests/support/small-store.ts";
-import { createTenant } from "../tests/support/tenants.ts";
-import { REAL_CLIENTS, installed, runNode, load } from "./conformance/clients.ts";
-import type { RealClient, Target, ToolCall } from "./conformance/clients.ts";
-import { projectRoot } from "./lint/tool.ts";
+import { TOOLS } from "../../src/contract/tools.ts";
+import { joinEmbedded } from "../../src/embedded/embedded.ts";
+import { createTemplate } from "../../tests/support/database.ts";
+import { startTestService } from "../../tests/support/service.ts";
+import { seedSmallStore } from "../../tests/support/small-store.ts";
+import { createTenant } from "../../tests/support/tenants.ts";
+import { REAL_CLIENTS, installed, runNode, load } from "./clients.ts";
+import type { RealClient, Target, ToolCall } from "./clients.ts";
+import { projectRoot } from "../../scripts/lint/tool.ts";
 
 type Outcome = { name: string; passed: boolean; seconds: number; note: string };
 

@@ -1,4 +1,6 @@
+/** Writes the files of the client that follow from the contract: npm run client:types */
 import { spawnSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { camelCase, isPaged, listParameters, pascalCase } from "../../src/contract/endpoint.ts";
@@ -21,9 +23,9 @@ import {
 } from "../../src/contract/parameters.ts";
 import { ENDPOINTS } from "../../src/contract/registry.ts";
 import { listedSaleEvent } from "../../src/contract/sale-event.ts";
-import { projectRoot } from "../lint/tool.ts";
+import { projectRoot } from "../../scripts/lint/tool.ts";
 
-const HEADER = "// Made from the contract by scripts/client-types.ts; not edited by hand.\n\n";
+const HEADER = "// Made from the contract by tools/client/generated-files.ts; not edited by hand.\n\n";
 
 /** The client's files that follow from the contract, formatted, by their path from the project's root. */
 export function generatedFiles(): Map<string, string> {
@@ -378,3 +380,6 @@ function formText(schema: Schema, description: string): string {
 function defaultText(schema: Schema): string {
   return schema.default === undefined ? "" : `Default: ${JSON.stringify(schema.default)}.`;
 }
+
+if (import.meta.main)
+  for (const [path, text] of generatedFiles()) writeFileSync(join(projectRoot, path), text);

@@ -11,7 +11,7 @@ import { startChromium } from "../tests/docs-chromium.ts";
 import { runCommand, startCommand } from "../tests/support/command.ts";
 import { execute } from "../tests/support/server.ts";
 import { installChromium } from "../tests/support/install-chromium.ts";
-import { projectRoot } from "./lint/tool.ts";
+import { projectRoot } from "../scripts/lint/tool.ts";
 
 /** The top of a page of the workspace; `path` has its query. */
 type Picture = { file: string; path: string; heightPixels: number };

@@ -6,14 +6,14 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { joinEmbedded } from "../src/embedded/embedded.ts";
-import { formatTable } from "../src/lib/table.ts";
-import { createRunner, untilAnswered } from "./image/container.ts";
-import type { Runner, Container } from "./image/container.ts";
-import { makeBases, buildImage, canPull, chooseEngine, attempt, hasProgram } from "./image/engine.ts";
-import type { Engine } from "./image/engine.ts";
+import { joinEmbedded } from "../../src/embedded/embedded.ts";
+import { formatTable } from "../../src/lib/table.ts";
+import { createRunner, untilAnswered } from "./container.ts";
+import type { Runner, Container } from "./container.ts";
+import { makeBases, buildImage, canPull, chooseEngine, attempt, hasProgram } from "./engine.ts";
+import type { Engine } from "./engine.ts";
 
-const project = dirname(import.meta.dirname);
+const project = dirname(dirname(import.meta.dirname));
 const TAG = "localhost/returns-analytics:test";
 const OFFICIAL = { BUILDER: "node:26-bookworm-slim", RUNTIME: "debian:bookworm-slim" };
 

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { projectRoot } from "../lint/tool.ts";
+import { projectRoot } from "../../scripts/lint/tool.ts";
 
 /** Where the service answers MCP, and as whom. */
 export type Target = { url: string; token: string };

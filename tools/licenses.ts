@@ -1,5 +1,7 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+/** Writes THIRD_PARTY_LICENSES from the installed packages: npm run licenses */
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { projectRoot } from "../scripts/lint/tool.ts";
 
 type Locked = { version?: string; license?: string; dev?: boolean; os?: string[] };
 
@@ -56,3 +58,5 @@ function installedFolder(project: string, path: string): string {
   if (found === undefined) throw new Error(`${path} is not installed here: run npm ci first.`);
   return found;
 }
+
+if (import.meta.main) writeFileSync(join(projectRoot, "THIRD_PARTY_LICENSES"), licensesText(projectRoot));

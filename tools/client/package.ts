@@ -4,11 +4,11 @@
  */
 import { copyFileSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { projectRoot, runTool } from "./lint/tool.ts";
+import { projectRoot, runTool } from "../../scripts/lint/tool.ts";
 
 const NAME = "returns-analytics-client";
 const TSC = "typescript/bin/tsc";
-const CONFIG = "scripts/client/package.tsconfig.json";
+const CONFIG = "tools/client/package.tsconfig.json";
 
 /** What `import … from "returns-analytics-client"` finds; everything else is internal. */
 const EXPORTS: readonly string[] = ["client.js", "errors.js", "pages.js"];
