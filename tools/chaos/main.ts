@@ -21,7 +21,7 @@ type Part = {
 
 const PARTS: readonly Part[] = [
   { name: "suites", does: "runs the tests that cause faults: quota race, inputs, tenants", run: runSuites },
-  { name: "database", does: "stops and black-holes the database of a server under load", run: breakDatabase },
+  { name: "database", does: "takes the database from a server under load", run: breakDatabase },
   {
     name: "worker-database",
     does: "the same to a worker during a backfill; compares its rows",

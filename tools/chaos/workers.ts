@@ -8,24 +8,19 @@ import { findRunSince, listRuns } from "../../src/store/queries/sync-run.ts";
 import { startCommand } from "../../tests/support/command.ts";
 import type { RunningCommand } from "../../tests/support/command.ts";
 import { startFaultProxy } from "../../tests/support/fault-proxy.ts";
-import type { FaultProxy, ProxyMode } from "../../tests/support/fault-proxy.ts";
+import type { FaultProxy } from "../../tests/support/fault-proxy.ts";
 import { openTestKeys } from "../../tests/support/secret.ts";
 import { countRows, rowProblems, servedRows } from "../../tests/support/served-rows.ts";
 import type { ServedRows } from "../../tests/support/served-rows.ts";
 import { openTestPool, serviceEnvironment } from "../../tests/support/service.ts";
 import { killProblems, killWorkers } from "../../tests/support/worker-kill.ts";
 import { connectedShop, eventually, putShopifyConnection } from "../../tests/support/worker.ts";
+import { FAULTS } from "./database-away.ts";
 import { findingOf, withDatabase } from "./database.ts";
 import type { Finding } from "./database.ts";
 
 const ORDERS = 5000;
 const LONGEST_RUN_SECONDS = 90;
-
-const FAULTS: readonly { mode: ProxyMode; seconds: number }[] = [
-  { mode: "refuse", seconds: 5 },
-  { mode: "refuse", seconds: 60 },
-  { mode: "blackhole", seconds: 30 },
-];
 
 type Scene = {
   database: Database;

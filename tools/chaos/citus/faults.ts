@@ -1,15 +1,14 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { cpSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { text } from "node:stream/consumers";
+import { execFile } from "node:child_process";
+import { dirname, join } from "node:path";
+import type { TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
 import { knownMigrations } from "../../../src/store/migrate.ts";
+import { createNextVersion } from "../../../tests/support/next-version.ts";
 import { serviceEnvironment } from "../../../tests/support/service.ts";
 import { findingOf } from "../database.ts";
 import type { Finding } from "../database.ts";
-import { PROJECT } from "./fleet.ts";
+import { runCommand } from "./cluster.ts";
 import type { Scene } from "./part.ts";
 import { DONE, ACCEPTED, ACCEPTED_AGAIN } from "./traffic.ts";
 import type { Tried } from "./traffic.ts";
@@ -23,93 +22,100 @@ const WAIT_LIMIT_MS = 4000;
 /** Imports and syncs that were held up have ended again by then. */
 const LONGEST_CATCH_UP_MS = 90_000;
 
-/** Everything goes on undisturbed for a while: what the other findings are compared with. */
-export async function leaveAlone(scene: Scene): Promise<Finding> {
-  return undisturbed(scene, "nothing happens for 20 s", async () => {
-    await sleep(20_000);
-    return "";
-  });
+/** Causes of trouble, in turn; the first is what the others are compared with. */
+export const CAUSES: readonly ((scene: Scene) => Promise<Finding>)[] = [
+  (scene) => undisturbed(scene, "nothing happens for 20 s", () => sleep(20_000, "")),
+  killNode,
+  restartCoordinator,
+  (scene) =>
+    undisturbed(scene, "a shard moved to another node", async () => {
+      const tables = await scene.cluster.moveShop(scene.imported[0]?.shopKey ?? 0);
+      return `${tables} tables`;
+    }),
+  (scene) =>
+    undisturbed(scene, "a node added and the cluster rebalanced", async () => {
+      const shards = await scene.cluster.addSpare();
+      return `${shards} shards on the new node`;
+    }),
+  upgradeRolling,
+];
+
+type Outage = { fromMs: number; awayMs: number; backMs: number; caughtUpMs: number | null; back: string };
+
+/** Stops a server at once and starts it again; resolves once these shops have caught up, or it took too long. */
+async function takeAway(
+  scene: Scene,
+  place: string,
+  lastsMs: number,
+  fits: (shopKey: number) => boolean,
+): Promise<Outage> {
+  const fromMs = Date.now();
+  await runCommand("stop", place);
+  const awayMs = Date.now();
+  await sleep(lastsMs);
+  await runCommand("start", place);
+  await scene.cluster.answers(place);
+  const backMs = Date.now();
+  const caughtUpMs = await untilCaughtUp(scene, backMs, fits);
+  const refused = scene.traffic.requests.filter(
+    ({ endedMs, outcome }) => endedMs > backMs && outcome !== "200",
+  );
+  const lastRefusalMs = Math.max(0, ...refused.map(({ endedMs }) => endedMs - backMs));
+  const caughtUp = caughtUpMs === null ? "no time" : shownSeconds(caughtUpMs);
+  const back = `back: answered after ${shownSeconds(lastRefusalMs)}, imports and syncs after ${caughtUp}`;
+  return { fromMs, awayMs, backMs, caughtUpMs, back };
 }
 
 /** One node dies and comes back: its own shops notice, nobody else. */
-export async function killNode(scene: Scene): Promise<Finding> {
-  const { cluster, given, fleet, log } = scene;
-  const place = cluster.nodes[1];
-  if (place === undefined) throw new Error("there is no second node");
+async function killNode(scene: Scene): Promise<Finding> {
+  const { cluster, fleet, log } = scene;
+  const [, place = ""] = cluster.nodes;
   const nodes = await cluster.nodesOf([...scene.imported, ...scene.synced].map(({ shopKey }) => shopKey));
-  const isLost = (shopKey: number): boolean => nodes.get(shopKey) === `${place.host}:${place.port}`;
+  const isLost = (shopKey: number): boolean => nodes.get(shopKey) === place;
   log("a node is killed for 20 s");
   fleet.takeUnready();
-  const fromMs = Date.now();
-  await given.stop(place);
-  const awayMs = Date.now();
-  await sleep(NODE_AWAY_MS);
-  await given.start(place);
-  await cluster.answers(place);
-  const backMs = Date.now();
-  const caughtUpMs = await untilCaughtUp(scene, backMs, isLost);
+  const { fromMs, awayMs, backMs, caughtUpMs, back } = await takeAway(scene, place, NODE_AWAY_MS, isLost);
   const others = await partOf(scene, fromMs, backMs, (shopKey) => !isLost(shopKey));
   const lost = await partOf(scene, awayMs, backMs, isLost);
-  const lateLost = await partOf(scene, backMs + RECOVERY_LIMIT_MS, Date.now(), isLost);
+  const refused = lost.requests.filter(({ outcome }) => /^5\d\d$/u.test(outcome));
   const problems = [
     ...disturbances(others, "of other shops"),
-    ...lossProblems(lost),
-    ...lateProblems(lateLost),
-    ...(caughtUpMs === null ? ["imports or syncs of the node's shops did not catch up"] : []),
+    ...when(refused.length === 0, "the fault had no effect"),
+    ...when(
+      lost.requests.some((one) => one.outcome !== "200" && !refused.includes(one)),
+      "answers other than 200 and 5xx",
+    ),
+    ...waitProblems(lost),
+    ...lateProblems(await partOf(scene, backMs + RECOVERY_LIMIT_MS, Date.now(), isLost)),
+    ...when(caughtUpMs === null, "imports or syncs of the node's shops did not catch up"),
     ...fleet.ended(),
-    ...(fleet.takeUnready() > 0 ? ["a server said it was not ready"] : []),
+    ...when(fleet.takeUnready() > 0, "a server said it was not ready"),
   ];
-  const observed = [
-    `others: ${shownPart(others)}`,
-    `the node's: requests ${shownOutcomes(lost.requests)} (longest ${shownSeconds(longestMs(lost.requests))}), webhooks ${shownOutcomes(lost.webhooks)}`,
-    `back: answered after ${shownSeconds(lastRefusalMs(scene, backMs))}, imports and syncs after ${shownCatchUp(caughtUpMs)}`,
-  ];
-  return findingOf("a node killed for 20 s", observed, problems);
+  const shownLost = `the node's: requests ${shownOutcomes(lost.requests)} (longest ${shownSeconds(longestMs(lost.requests))}), webhooks ${shownOutcomes(lost.webhooks)}`;
+  return findingOf("a node killed for 20 s", [`others: ${shownPart(others)}`, shownLost, back], problems);
 }
 
 /** The coordinator restarts: nobody is answered meanwhile, everybody is afterwards. */
-export async function restartCoordinator(scene: Scene): Promise<Finding> {
-  const { cluster, given, fleet, log } = scene;
+async function restartCoordinator(scene: Scene): Promise<Finding> {
+  const { cluster, fleet, log } = scene;
   log("the coordinator restarts");
-  const fromMs = Date.now();
-  await given.stop(cluster.coordinator);
-  await sleep(COORDINATOR_AWAY_MS);
-  await given.start(cluster.coordinator);
-  await cluster.answers(cluster.coordinator);
-  const backMs = Date.now();
   const everyShop = (): boolean => true;
-  const caughtUpMs = await untilCaughtUp(scene, backMs, everyShop);
+  const outage = await takeAway(scene, cluster.coordinator, COORDINATOR_AWAY_MS, everyShop);
+  const { fromMs, backMs, caughtUpMs, back } = outage;
   const away = await partOf(scene, fromMs, backMs, everyShop);
-  const late = await partOf(scene, backMs + RECOVERY_LIMIT_MS, Date.now(), everyShop);
-  const longest = longestMs(away.requests);
   const problems = [
-    ...lateProblems(late),
-    ...(longest > WAIT_LIMIT_MS ? [`a request waited ${shownSeconds(longest)}`] : []),
-    ...(caughtUpMs === null ? ["imports or syncs did not catch up"] : []),
+    ...lateProblems(await partOf(scene, backMs + RECOVERY_LIMIT_MS, Date.now(), everyShop)),
+    ...waitProblems(away),
+    ...when(caughtUpMs === null, "imports or syncs did not catch up"),
     ...fleet.ended(),
   ];
-  const observed = [
-    `away for ${shownSeconds(backMs - fromMs)}: requests ${shownOutcomes(away.requests)} (longest ${shownSeconds(longest)})`,
-    `back: answered after ${shownSeconds(lastRefusalMs(scene, backMs))}, imports and syncs after ${shownCatchUp(caughtUpMs)}`,
-  ];
+  const shownAway = `away for ${shownSeconds(backMs - fromMs)}: requests ${shownOutcomes(away.requests)} (longest ${shownSeconds(longestMs(away.requests))})`;
   fleet.takeUnready();
-  return findingOf("the coordinator restarted", observed, problems);
+  return findingOf("the coordinator restarted", [shownAway, back], problems);
 }
 
-/** A shop's shards go to the other node while it is asked. */
-export async function moveShard(scene: Scene): Promise<Finding> {
-  return undisturbed(scene, "a shard moved to another node", async () => {
-    const [shop] = scene.imported;
-    const tables = await scene.cluster.moveShop(shop?.shopKey ?? 0);
-    return `${tables} tables`;
-  });
-}
-
-export async function addNode(scene: Scene): Promise<Finding> {
-  return undisturbed(scene, "a node added and the cluster rebalanced", async () => {
-    const shards = await scene.cluster.addSpare();
-    return `${shards} shards on the new node`;
-  });
+function when(is: boolean, problem: string): string[] {
+  return is ? [problem] : [];
 }
 
 /** Does something that no shop may notice; `cause` resolves to what it did, `ends` are those of syncs beside success. */
@@ -134,7 +140,7 @@ async function undisturbed(
   const problems = [
     ...disturbances(part, "of all shops", ends),
     ...scene.fleet.ended(),
-    ...(scene.fleet.takeUnready() > 0 ? ["a server said it was not ready"] : []),
+    ...when(scene.fleet.takeUnready() > 0, "a server said it was not ready"),
   ];
   return findingOf(
     name,
@@ -143,29 +149,15 @@ async function undisturbed(
   );
 }
 
-function lossProblems(lost: Part): string[] {
-  const { requests } = lost;
+function waitProblems({ requests }: Part): string[] {
   const longest = longestMs(requests);
-  const refused = requests.filter(({ outcome }) => /^5\d\d$/u.test(outcome));
-  return [
-    ...(refused.length === 0 ? ["the fault had no effect"] : []),
-    ...(requests.every(({ outcome }) => /^(?:200|5\d\d)$/u.test(outcome))
-      ? []
-      : ["answers other than 200 and 5xx"]),
-    ...(longest > WAIT_LIMIT_MS ? [`a request waited ${shownSeconds(longest)}`] : []),
-  ];
+  return when(longest > WAIT_LIMIT_MS, `a request waited ${shownSeconds(longest)}`);
 }
 
 function lateProblems({ requests }: Part): string[] {
   const bad = requests.filter(({ outcome }) => outcome !== "200");
   if (requests.length === 0) return ["no request after the recovery"];
-  return bad.length === 0 ? [] : [`after the recovery ${shownOutcomes(bad)}`];
-}
-
-/** How long after the return a request was still refused. */
-function lastRefusalMs({ traffic }: Scene, backMs: number): number {
-  const refused = traffic.requests.filter(({ endedMs, outcome }) => endedMs > backMs && outcome !== "200");
-  return Math.max(0, ...refused.map(({ endedMs }) => endedMs - backMs));
+  return when(bad.length > 0, `after the recovery ${shownOutcomes(bad)}`);
 }
 
 /** How long it took until an import, a sync and a webhook of these shops succeeded again; null = too long. */
@@ -177,32 +169,21 @@ async function untilCaughtUp(
   while (Date.now() - backMs < LONGEST_CATCH_UP_MS) {
     // The first statements may meet connections that the fault has cut.
     const part = await partOf(scene, backMs, Date.now(), fits).catch(() => null);
-    const { imports, runs, webhooks, requests } = part ?? {
-      imports: [],
-      runs: [],
-      webhooks: [],
-      requests: [],
-    };
+    const hasSome = (tried: readonly Tried[] = [], good?: string, fromMs = backMs): boolean =>
+      tried.some(({ startedMs, outcome }) => startedMs > fromMs && (good === undefined || outcome === good));
     const isDone =
-      imports.some(({ startedMs, outcome }) => startedMs > backMs && outcome === DONE) &&
-      runs.some(({ startedMs, outcome }) => startedMs > backMs && outcome === "succeeded") &&
-      webhooks.some(({ startedMs, outcome }) => startedMs > backMs && outcome === "200") &&
-      requests.some(({ startedMs }) => startedMs > backMs + RECOVERY_LIMIT_MS);
+      hasSome(part?.imports, DONE) &&
+      hasSome(part?.runs, "succeeded") &&
+      hasSome(part?.webhooks, ACCEPTED) &&
+      hasSome(part?.requests, undefined, backMs + RECOVERY_LIMIT_MS);
     if (isDone) return Date.now() - backMs;
     await sleep(500);
   }
   return null;
 }
 
-function shownCatchUp(milliseconds: number | null): string {
-  return milliseconds === null ? "no time" : shownSeconds(milliseconds);
-}
-
 /** Part of what was tried: of some shops, within some time. */
-type Part = { requests: Tried[]; webhooks: Tried[]; imports: Tried[]; runs: Run[] };
-
-/** A sync run; `outcome` is its status. */
-type Run = Tried;
+type Part = Record<"requests" | "webhooks" | "imports" | "runs", Tried[]>;
 
 /** What overlaps the time, of the shops that fit. */
 async function partOf(
@@ -222,28 +203,20 @@ async function partOf(
   };
 }
 
-async function listRuns({ cluster, synced }: Scene): Promise<Run[]> {
-  const runs: Run[] = [];
-  for (const { shopKey } of synced) {
-    const found = await cluster.rows<{
-      status: string;
-      started_at: Date;
-      finished_at: Date | null;
-      error: string | null;
-    }>(
-      "select status, started_at, finished_at, error from sync_run where shop_key = $1 order by started_at",
-      [shopKey],
-    );
-    for (const { status, started_at, finished_at, error } of found) {
-      runs.push({
-        shopKey,
-        startedMs: started_at.getTime(),
-        endedMs: finished_at?.getTime() ?? Date.now(),
-        outcome: error === null ? status : `${status}: ${error}`,
-      });
-    }
-  }
-  return runs;
+/** `outcome` is a run's status. */
+async function listRuns({ cluster, synced }: Scene): Promise<Tried[]> {
+  const found = await cluster.rows<{ shop_key: string; started: string; ended: string; outcome: string }>(
+    `select shop_key, extract(epoch from started_at) * 1000 as started,
+            extract(epoch from coalesce(finished_at, now())) * 1000 as ended, concat_ws(': ', status, error) as outcome
+       from sync_run where shop_key = any ($1) order by started_at`,
+    [synced.map(({ shopKey }) => shopKey)],
+  );
+  return found.map(({ shop_key, started, ended, outcome }) => ({
+    shopKey: Number(shop_key),
+    startedMs: Number(started),
+    endedMs: Number(ended),
+    outcome,
+  }));
 }
 
 /** What is wrong with traffic that must not notice anything, one sentence each; `ends` are those of syncs beside success. */
@@ -294,32 +267,28 @@ create table chaos_note (
 );
 `;
 
-/** Folders with code; the others are linked. */
-const COPIED: ReadonlySet<string> = new Set(["src", "tests"]);
-
 /** A newer version, with one migration more, takes this one's place process by process. */
-export async function upgradeRolling(scene: Scene): Promise<Finding> {
-  const checkout = mkdtempSync(join(tmpdir(), "returns-chaos-version-"));
+async function upgradeRolling(scene: Scene): Promise<Finding> {
+  const ends: (() => void)[] = [];
+  const context = { after: (end: () => void) => void ends.push(end) } as unknown as TestContext;
   try {
-    for (const part of readdirSync(PROJECT)) {
-      if (COPIED.has(part)) cpSync(join(PROJECT, part), join(checkout, part), { recursive: true });
-      else symlinkSync(join(PROJECT, part), join(checkout, part));
-    }
     const last = (await knownMigrations()).at(-1) ?? "";
-    writeFileSync(join(checkout, "src/store/migrations/9999_chaos_note.sql"), migrationAfter(last));
-    const replace = (): Promise<string> => replaceAll(scene, checkout);
+    const { entry } = createNextVersion(context, { "9999_chaos_note": migrationAfter(last) });
+    const replace = (): Promise<string> => replaceAll(scene, join(dirname(entry), "../.."));
     // A worker that is stopped hands its runs on to the next one.
     return await undisturbed(scene, "a rolling upgrade across a migration", replace, ["interrupted"]);
   } finally {
     // What its processes run is loaded already.
-    rmSync(checkout, { recursive: true, force: true });
+    for (const end of ends) end();
   }
 }
 
 /** Old servers answer on the new schema until a new one takes requests beside them. */
 async function replaceAll({ cluster, fleet }: Scene, checkout: string): Promise<string> {
-  const [oldServers, oldWorkers] = [[...fleet.servers], [...fleet.workers]];
-  await migrateWith(checkout, cluster.url);
+  const [oldServers, oldWorkers] = [fleet.running("server"), fleet.running("worker")];
+  const command = [join(checkout, "src/cli/main.ts"), "migrate", "--distribute"];
+  const env = { PATH: process.env["PATH"], ...serviceEnvironment(cluster.url) };
+  await promisify(execFile)(process.execPath, command, { env });
   for (const old of oldServers) {
     await fleet.addServer(checkout);
     await old.stop();
@@ -329,14 +298,4 @@ async function replaceAll({ cluster, fleet }: Scene, checkout: string): Promise<
     await old.stop();
   }
   return `${oldServers.length} servers and ${oldWorkers.length} workers replaced`;
-}
-
-async function migrateWith(checkout: string, databaseUrl: string): Promise<void> {
-  const main = join(checkout, "src/cli/main.ts");
-  const child = spawn(process.execPath, [main, "migrate", "--distribute"], {
-    env: { PATH: process.env["PATH"], ...serviceEnvironment(databaseUrl) },
-    stdio: ["ignore", "ignore", "pipe"],
-  });
-  const [said, [code]] = await Promise.all([text(child.stderr), once(child, "exit")]);
-  if (code !== 0) throw new Error(`migrate ended with ${code}: ${said}`);
 }

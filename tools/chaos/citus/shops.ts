@@ -9,6 +9,7 @@ import { OPERATOR } from "../../../src/actions/actor.ts";
 import { importIntoWorkspace } from "../../../src/actions/uploads/import-folder.ts";
 import { runAction } from "../../../src/actions/action.ts";
 import { textInput } from "../../../src/actions/field.ts";
+import { requestSync } from "../../../src/actions/sources/actions.ts";
 import { connectSource } from "../../../src/actions/sources/connect.ts";
 import { createToken } from "../../../src/actions/tokens/actions.ts";
 import { SCOPES } from "../../../src/contract/endpoint.ts";
@@ -69,13 +70,11 @@ export async function startStores(
       },
     });
   }
-  return {
-    stores,
-    stop: async () => {
-      for (const { simulator } of stores) await simulator.stop();
-      await rm(folder, { recursive: true, force: true });
-    },
+  const stop = async (): Promise<void> => {
+    for (const { simulator } of stores) await simulator.stop();
+    await rm(folder, { recursive: true, force: true });
   };
+  return { stores, stop };
 }
 
 type Placed = { id?: string };
@@ -98,24 +97,29 @@ function changesOf(round: number): Change[] {
   ];
 }
 
+async function callerOf(database: Database, workspace: DirectoryRow) {
+  const keys = await openTestKeys(database);
+  const connecting = { publicUrl: null, app: null };
+  return { database, keys, connecting, workspace, actor: OPERATOR, now: new Date() };
+}
+
 /** A workspace of its own for a store, with a token of every scope. */
 export async function openShop(database: Database, store: Store, domain: string): Promise<Shop> {
   const workspace = await makeWorkspace(database, domain, { currency: CURRENCY, plan: PLAN });
-  const keys = await openTestKeys(database);
-  const caller = { database, keys, workspace, actor: OPERATOR, now: new Date() };
-  const { secret } = await runAction(createToken, caller, textInput({ name: "chaos", scopes: SCOPES }));
-  const token = secret?.reveal() ?? "";
-  return { workspace, shopKey: workspace.shop_key, token, store };
+  const input = textInput({ name: "chaos", scopes: SCOPES });
+  const { secret } = await runAction(createToken, await callerOf(database, workspace), input);
+  return { workspace, shopKey: workspace.shop_key, token: secret?.reveal() ?? "", store };
 }
 
 /** Connects a shop to its store, which asks for a backfill. */
 export async function connectShop(database: Database, { workspace, store }: Shop): Promise<void> {
-  const keys = await openTestKeys(database);
-  const connecting = { publicUrl: null, app: null };
-  const caller = { database, keys, connecting, workspace, actor: OPERATOR, now: new Date() };
   const { url, token, options } = store.simulator;
   const given = { source: "shopify", shop: options.domain, address: url, "secret-accessToken": token };
-  await runAction(connectSource, caller, textInput(given));
+  await runAction(connectSource, await callerOf(database, workspace), textInput(given));
+}
+
+export async function syncShop(database: Database, { workspace }: Shop): Promise<void> {
+  await runAction(requestSync, await callerOf(database, workspace), textInput({ source: "shopify" }));
 }
 
 /** Imports one version of its store into a shop. */

@@ -1,25 +1,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { OPERATOR } from "../../../src/actions/actor.ts";
-import { runAction } from "../../../src/actions/action.ts";
-import { textInput } from "../../../src/actions/field.ts";
-import { openTestKeys } from "../../../tests/support/secret.ts";
-import { requestSync } from "../../../src/actions/sources/actions.ts";
 import type { Database } from "../../../src/store/database.ts";
 import type { Message } from "../../simulators/shopify/webhooks.ts";
 import type { Fleet } from "./fleet.ts";
-import { importVersion } from "./shops.ts";
+import { importVersion, syncShop } from "./shops.ts";
 import type { Shop } from "./shops.ts";
 
-/** Something that was tried for a shop, from when to when (milliseconds since 1970). */
+/** What was tried for a shop, from when to when (ms since 1970). `outcome`: a status (0 = no answer), "done", or what failed. */
 export type Tried = { shopKey: number; startedMs: number; endedMs: number; outcome: string };
 
-/** What went on all the time; each list grows. `outcome` is a status (0 = no answer), or "done" and else what failed. */
-export type Traffic = {
-  requests: readonly Tried[];
-  webhooks: readonly Tried[];
-  imports: readonly Tried[];
-  stop(): Promise<void>;
-};
+export type Traffic = ReturnType<typeof startTraffic>;
 
 export type TrafficPlan = {
   database: Database;
@@ -41,27 +30,23 @@ export const DONE = "done";
 export const ACCEPTED = "200";
 export const ACCEPTED_AGAIN = "200 when sent again";
 
-export function startTraffic(plan: TrafficPlan): Traffic {
+/** Requests, webhooks and imports go on until it is stopped; each list grows. */
+export function startTraffic(plan: TrafficPlan) {
   const requests: Tried[] = [];
   const webhooks: Tried[] = [];
   const imports: Tried[] = [];
   const over = new AbortController();
-  const loops = [
+  const running = Promise.all([
     ...Array.from({ length: CLIENTS }, (_, client) => askOn(plan, client, requests, over.signal)),
     ...plan.importGroups.map((shops) => importOn(plan.database, shops, imports, over.signal)),
     changeOn(plan, webhooks, over.signal),
-  ];
-  const running = Promise.all(loops);
+  ]);
   running.catch(() => {});
-  return {
-    requests,
-    webhooks,
-    imports,
-    stop: async () => {
-      over.abort();
-      await running;
-    },
+  const stop = async (): Promise<void> => {
+    over.abort();
+    await running;
   };
+  return { requests, webhooks, imports, stop };
 }
 
 /** One client after another of the shops asks, so that all nodes are asked all the time. */
@@ -73,7 +58,12 @@ async function askOn(plan: TrafficPlan, client: number, asked: Tried[], over: Ab
     const path = turn % 2 === 0 ? "summary" : "leaderboards/return-rate";
     const url = `${plan.fleet.address()}/api/v1/${path}?start_month=2026-01&end_month=2026-${month}`;
     const headers = { authorization: `Bearer ${shop.token}` };
-    asked.push(await timed(shop, async () => statusOf(fetch(url, { headers }))));
+    const status = (): Promise<string> =>
+      fetch(url, { headers }).then(
+        async (answer) => (await answer.arrayBuffer(), String(answer.status)),
+        () => "0",
+      );
+    asked.push(await timed(shop, status));
     await sleep(CLIENT_PAUSE_MS);
   }
 }
@@ -102,48 +92,34 @@ async function importOn(
 
 /** One store after another changes, tells so by webhooks, and is exported; its workspace is asked to sync. */
 async function changeOn(plan: TrafficPlan, webhooks: Tried[], over: AbortSignal): Promise<void> {
-  const keys = await openTestKeys(plan.database);
   for (let turn = 0; !over.aborted; turn++) {
     const shop = plan.synced[turn % plan.synced.length] as Shop;
     const { store } = shop;
-    for (const message of await store.change()) webhooks.push(await tell(plan.fleet, shop, message));
+    for (const message of await store.change()) {
+      webhooks.push(await timed(shop, () => tell(plan.fleet, shop, message)));
+    }
     await store.export();
-    const request = textInput({ source: "shopify" });
     // Of a shop whose node is away this fails; a later turn asks again.
-    const { database } = plan;
-    const caller = { database, keys, workspace: shop.workspace, actor: OPERATOR, now: new Date() };
-    await runAction(requestSync, caller, request).catch(() => {});
+    await syncShop(plan.database, shop).catch(() => {});
     await sleep(CHANGE_PAUSE_MS);
   }
 }
 
 /** Sends a webhook; what is not accepted within five seconds is sent again, as the platform does. */
-async function tell(fleet: Fleet, { shopKey, store }: Shop, message: Message): Promise<Tried> {
-  const startedMs = Date.now();
+async function tell(fleet: Fleet, { store }: Shop, message: Message): Promise<string> {
   let outcome = "";
   for (let attempt = 1; attempt <= WEBHOOK_ATTEMPTS; attempt++) {
     const uri = `${fleet.address()}/webhooks/shopify`;
     const [delivery] = await store.simulator.control("deliver", { messages: [message], uri });
     outcome = String(delivery?.status);
-    if (outcome === ACCEPTED)
-      return { shopKey, startedMs, endedMs: Date.now(), outcome: attempt === 1 ? ACCEPTED : ACCEPTED_AGAIN };
+    if (outcome === ACCEPTED) return attempt === 1 ? ACCEPTED : ACCEPTED_AGAIN;
     await sleep(WEBHOOK_PAUSE_MS);
   }
-  return { shopKey, startedMs, endedMs: Date.now(), outcome };
+  return outcome;
 }
 
 async function timed({ shopKey }: Shop, attempt: () => Promise<string>): Promise<Tried> {
   const startedMs = Date.now();
   const outcome = await attempt();
   return { shopKey, startedMs, endedMs: Date.now(), outcome };
-}
-
-async function statusOf(answering: Promise<Response>): Promise<string> {
-  return answering.then(
-    async (answer) => {
-      await answer.arrayBuffer();
-      return String(answer.status);
-    },
-    () => "0",
-  );
 }
