@@ -1,26 +1,42 @@
 import type { FastifyBaseLogger } from "fastify";
-import type { Config } from "./config.ts";
-import { quotaOfToken } from "./access/admit.ts";
 import { createAdmitMember } from "./access/admit-member.ts";
-import type { Operation } from "./access/operation.ts";
+import { createAdmit, quotaOfToken } from "./access/admit.ts";
+import { createAnswers } from "./access/answers.ts";
+import { createIdentity } from "./access/identity.ts";
+import { createGiveBack, createOperation, createSnapshots } from "./access/operation.ts";
+import type { Guard, Handler, Operation } from "./access/operation.ts";
 import { createShopNodes } from "./access/shop-nodes.ts";
-import { startUsageWriter } from "./access/usage-writer.ts";
-import { connectingOf } from "./actions/sources/connect.ts";
+import type { NodeOfShop } from "./access/shop-nodes.ts";
+import { createShopQueue } from "./access/shop-queue.ts";
+import { startUsageWriter } from "./access/usage-count.ts";
+import type { CountUsage } from "./access/usage-count.ts";
 import { publicConsole } from "./actions/console-address.ts";
-import { pushOptions } from "./alerts/delivery/options.ts";
 import { requireWorkerPlace } from "./actions/installation/schema.ts";
 import { openKeys } from "./actions/installation/secrets.ts";
+import { connectingOf } from "./actions/sources/connect.ts";
+import { beginInstallation, finishInstallation } from "./actions/sources/install.ts";
+import { pushOptions } from "./alerts/delivery/options.ts";
+import type { Config } from "./config.ts";
+import type { Endpoint } from "./contract/endpoint.ts";
+import { ENDPOINTS } from "./contract/registry.ts";
+import type { AnyEndpoint } from "./contract/registry.ts";
+import { createCursorCodec } from "./endpoints/cursor.ts";
+import { createHandlers } from "./endpoints/handlers.ts";
+import { baseMeta } from "./endpoints/meta.ts";
+import { createConnectRoutes } from "./http/connect.ts";
+import { createBrowserCookie } from "./http/cookie.ts";
 import { createDocs } from "./http/docs.ts";
 import { createServer } from "./http/server.ts";
 import type { RouteGroup } from "./http/server.ts";
-import { createIdentity } from "./access/identity.ts";
+import { createWebhookRoute } from "./http/webhooks.ts";
 import {
+  LONGEST_WAIT_MS,
+  MONITORING_CONNECTIONS,
+  MONITORING_TIMEOUT_MS,
   openPool,
   openServingDatabases,
   requireRoles,
   SERVING_TIMEOUT_MS,
-  MONITORING_CONNECTIONS,
-  MONITORING_TIMEOUT_MS,
 } from "./installation.ts";
 import type { Installation, ServingDatabases } from "./installation.ts";
 import { challengeKeyOf } from "./lib/keys.ts";
@@ -29,12 +45,14 @@ import { createMcpRoutes } from "./mcp/transport.ts";
 import { createOperatorRoutes, listenForOperators } from "./operations/health.ts";
 import { createMetrics } from "./operations/metrics.ts";
 import type { Metrics } from "./operations/metrics.ts";
+import type { Tracing } from "./operations/tracing.ts";
+import type { Database, DatabasePool } from "./store/database.ts";
+import type { NodeDatabases } from "./store/node-databases.ts";
+import { readDelivery } from "./sync/connectors/shopify/webhooks/delivery.ts";
+import { receiveWebhook } from "./sync/connectors/shopify/webhooks/receive.ts";
+import type { WebhookOptions } from "./sync/connectors/shopify/webhooks/receive.ts";
 import { createConnectors, PINNED_APIS } from "./sync/connectors/sources.ts";
 import { openCredentials } from "./sync/credentials.ts";
-import { createPlatformRoutes } from "./platform-routes.ts";
-import { createGuard, createOperations, linkedConsole } from "./request-path.ts";
-import type { Database } from "./store/database.ts";
-import type { Tracing } from "./operations/tracing.ts";
 import { createDeliveries } from "./worker/deliveries.ts";
 import type { Deliveries } from "./worker/deliveries.ts";
 import { startWorker } from "./worker/worker.ts";
@@ -255,4 +273,91 @@ function deliveriesOf(
     random: Math.random,
     log,
   });
+}
+
+/** What the platform's surfaces report of deliveries: a log, and the status of each refused one. */
+type PlatformListeners = {
+  log: WebhookOptions["log"];
+  onRefusedWebhook: (status: number) => void;
+};
+
+/** Where the store platform reports changes, and where merchants connect their shops. Writes to `database`. */
+function createPlatformRoutes(
+  config: Config,
+  keys: Keys,
+  database: Database,
+  { log, onRefusedWebhook }: PlatformListeners,
+): RouteGroup[] {
+  const { publicUrl, shopifyClientId: clientId, shopifyClientSecret: clientSecret } = config;
+  const { sealingKey } = keys;
+  const environment = { database, keys, connecting: connectingOf(config), now: () => new Date() };
+  const receiver = { database, sealingKey, clientId, clientSecret, log };
+  return [
+    createWebhookRoute((webhook) => receiveWebhook(receiver, readDelivery(webhook)), onRefusedWebhook),
+    ...createConnectRoutes(
+      {
+        begin: (query, browser) => beginInstallation(environment, query, browser),
+        finish: (query, browser) => finishInstallation(environment, query, browser),
+      },
+      createBrowserCookie(publicUrl?.startsWith("https:") === true),
+    ),
+  ];
+}
+
+/** `nodes` and `nodeOfShop`: where Citus spreads the shops over nodes. */
+type RequestDatabases = {
+  admission: Database;
+  reading: DatabasePool;
+  nodes: NodeDatabases | null;
+  nodeOfShop: NodeOfShop | null;
+};
+
+/** What hears of requests: the metrics of the process, and the details of usage. */
+type RequestCounters = { metrics: Metrics; countUsage: CountUsage };
+
+/** What each request passes before its handler. */
+export function createGuard(
+  config: Config,
+  keys: Keys,
+  databases: RequestDatabases,
+  { metrics, countUsage }: RequestCounters,
+): Guard {
+  const { admission, reading, nodes, nodeOfShop } = databases;
+  return {
+    admit: createAdmit({
+      database: admission,
+      pepper: keys.tokenPepper,
+      connections: config.maxConnections,
+      longestWaitMs: LONGEST_WAIT_MS,
+      nodeOfShop,
+      ...(nodes === null ? {} : { databaseOfNode: nodes.of }),
+      onChecked: metrics.observeAdmission,
+      onOverQuota: metrics.countQuotaRefusal,
+    }),
+    answers: createAnswers({
+      memoryBytes: config.answerMemoryMegabytes * 1_048_576,
+      baseMeta,
+    }),
+    openSnapshot: createSnapshots(reading),
+    shopQueue: createShopQueue({
+      places: config.maxConnections,
+      mostPerShop: config.requestsPerShop,
+      longestWaitMs: LONGEST_WAIT_MS,
+    }),
+    giveBack: createGiveBack(admission),
+    countUsage,
+  };
+}
+
+/** The console that links of alerts lead to; null = there is none that others reach. */
+function linkedConsole({ hasConsole, publicUrl }: Config): string | null {
+  return hasConsole ? publicUrl : null;
+}
+
+/** Every endpoint of the contract with its handler. */
+export function createOperations(config: Config, guard: Guard, keys: Keys): Operation[] {
+  const handlers = createHandlers(createCursorCodec(keys.cursorKey), linkedConsole(config));
+  return ENDPOINTS.map((endpoint: Endpoint) =>
+    createOperation(endpoint, handlers[endpoint.name as AnyEndpoint["name"]] as Handler<Endpoint>, guard),
+  );
 }

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { isLoopbackHost } from "./lib/loopback.ts";
+import { isLoopbackHost } from "./lib/networks.ts";
 import type { Form } from "./lib/option-forms.ts";
 import {
   addressesAndNetworks,

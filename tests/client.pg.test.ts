@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { createClient } from "../src/client/client.ts";
+import { createClient, iteratePages } from "../src/client/client.ts";
 import type { ReturnsClient } from "../src/client/client.ts";
 import { ReturnsApiError } from "../src/client/errors.ts";
 import { ENDPOINTS } from "../src/client/generated/endpoints.ts";
-import { iteratePages } from "../src/client/pages.ts";
 import { waitOutMidnight } from "./support/midnight.ts";
 import { startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";

@@ -4,7 +4,7 @@ import { runAction } from "../src/actions/action.ts";
 import { textInput } from "../src/actions/field.ts";
 import { leaveWorkspace, removeMember, setMemberRole } from "../src/actions/members/actions.ts";
 import { disableUser, enableUser } from "../src/actions/people/actions.ts";
-import { SenderGone } from "../src/actions/sender.ts";
+import { SenderGone } from "../src/actions/right.ts";
 import { ACTIONS } from "../src/console/registry.ts";
 import { ROLES } from "../src/contract/role.ts";
 import type { Role } from "../src/contract/role.ts";

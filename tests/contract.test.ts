@@ -2,10 +2,9 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import { SCOPES, ENTITLEMENTS } from "../src/contract/endpoint.ts";
+import { API_VERSION, ENTITLEMENTS, SCOPES } from "../src/contract/endpoint.ts";
 import { ERROR_STATUS } from "../src/contract/errors.ts";
 import { ENDPOINTS } from "../src/contract/registry.ts";
-import { API_VERSION } from "../src/contract/version.ts";
 import { parametersOf } from "./support/requests.ts";
 
 const SNAPSHOT_FILE = join(import.meta.dirname, "contract.snapshot.json");

@@ -7,7 +7,7 @@ import { camelCase } from "../src/contract/endpoint.ts";
 import type { Endpoint } from "../src/contract/endpoint.ts";
 import { ENDPOINTS } from "../src/contract/registry.ts";
 import { ROLES } from "../src/contract/role.ts";
-import { AUDIT_WORDS } from "../src/actions/audit/words.ts";
+import { AUDIT_WORDS } from "../src/actions/audit/audit.ts";
 import { ALL_RIGHTS } from "../src/actions/registry.ts";
 import { mayDo } from "../src/actions/right.ts";
 

@@ -1,12 +1,11 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { isoCBOR } from "@simplewebauthn/server/helpers";
-import type { Identity } from "../src/access/identity.ts";
 import { createIdentity } from "../src/access/identity.ts";
-import { makeLink } from "../src/access/link.ts";
-import type { ChallengeRequest } from "../src/access/passkey.ts";
+import type { Identity } from "../src/access/identity.ts";
+import { ensureOperator, makeLink, makePerson } from "../src/access/link.ts";
 import { makeChallenge, readChallenge } from "../src/access/passkey.ts";
-import { ensureOperator, makePerson } from "../src/access/person.ts";
+import type { ChallengeRequest } from "../src/access/passkey.ts";
 import { hashSecret } from "../src/access/secret.ts";
 import type { SignIn } from "../src/access/sign-in.ts";
 import type { Database } from "../src/store/database.ts";
@@ -15,8 +14,8 @@ import { findPeople } from "../src/store/queries/console-user.ts";
 import { runTask } from "../src/worker/tasks.ts";
 import { openControlDatabase } from "./support/control.ts";
 import { openConnections } from "./support/database.ts";
-import { DEFAULT_RETENTION } from "./support/worker.ts";
 import { before, use } from "./support/use.ts";
+import { DEFAULT_RETENTION } from "./support/worker.ts";
 
 const START_MS = Date.parse("2026-11-01T08:00:00Z");
 const MINUTE_MS = 60_000;

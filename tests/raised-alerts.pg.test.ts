@@ -6,7 +6,7 @@ import { after, before, test } from "node:test";
 import { runAction } from "../src/actions/action.ts";
 import { textInput } from "../src/actions/field.ts";
 import { rebuild } from "../src/actions/sources/actions.ts";
-import { importIntoWorkspace } from "../src/actions/uploads/import-folder.ts";
+import { importIntoWorkspace } from "../src/actions/uploads/actions.ts";
 import { addWatched } from "../src/actions/watchlist/actions.ts";
 import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
 import { OPERATOR } from "../src/actions/actor.ts";

@@ -16,7 +16,7 @@ import { textInput } from "../src/actions/field.ts";
 import { readList, runAction } from "../src/actions/action.ts";
 import { before, use } from "./support/use.ts";
 import { createShopNodes } from "../src/access/shop-nodes.ts";
-import { startUsageWriter } from "../src/access/usage-writer.ts";
+import { startUsageWriter } from "../src/access/usage-count.ts";
 import { createUser, renameUser } from "../src/actions/people/actions.ts";
 import { OPERATOR } from "../src/actions/actor.ts";
 import { auditListOfAll } from "../src/actions/audit/audit.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { Readable } from "node:stream";
 import { describe, test } from "node:test";
-import type { Answer } from "../contract/call.ts";
+import type { Answer } from "../contract/endpoint.ts";
 import { exportReport } from "../contract/export-report.ts";
 import { summary } from "../contract/summary.ts";
 import type { SourceState, Workspace } from "../store/workspace.ts";

@@ -1,8 +1,7 @@
-import type { Answer } from "../contract/call.ts";
-import type { Endpoint } from "../contract/endpoint.ts";
+import type { Answer, Endpoint } from "../contract/endpoint.ts";
 import { jsonMembers } from "../contract/wire.ts";
-import { note } from "../lib/trace.ts";
 import { rememberLast } from "../lib/remember-last.ts";
+import { note } from "../lib/trace.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { createAnswerMemory } from "./answer-memory.ts";
 import type { AnswerText } from "./answer-memory.ts";

@@ -2,17 +2,17 @@ import type {
   PublicKeyCredentialCreationOptionsJSON,
   PublicKeyCredentialRequestOptionsJSON,
 } from "@simplewebauthn/server";
-import type { Database } from "../store/database.ts";
+import type { Connection, Database } from "../store/database.ts";
+import { listPasskeys, usePasskey } from "../store/queries/console-passkey.ts";
+import { useLink } from "../store/queries/console-session.ts";
+import { loadPerson, lockPerson, noteSeen } from "../store/queries/console-user.ts";
 import { listMemberships } from "../store/queries/workspace-member.ts";
 import type { MembershipRow } from "../store/queries/workspace-member.ts";
-import { loadPerson, noteSeen } from "../store/queries/console-user.ts";
-import { enrolmentOptions, findAnswering, signatureOptions } from "./passkey.ts";
+import { checkSignature, enrolmentOptions, findAnswering, signatureOptions } from "./passkey.ts";
 import type { Enrolment, PasskeyAnswer, PasskeySite } from "./passkey.ts";
-import { hasPasskey, proveByLink, proveByPasskey } from "./prove.ts";
-import type { Proof, ProofRequest } from "./prove.ts";
-import type { Origin } from "./record.ts";
-import { isSeenLongAgo, keepAlive, readSession, signOut } from "./session.ts";
-import type { SeenSession, SignedIn } from "./session.ts";
+import { hashSecret } from "./secret.ts";
+import { isSeenLongAgo, keepAlive, proveSession, readSession, recordRefusal, signOut } from "./session.ts";
+import type { Origin, SeenSession, SignedIn } from "./session.ts";
 import { openLink, signInByEnrolment, signInByLink, signInByPasskey } from "./sign-in.ts";
 import type { Browser, SignIn, SignInRefusal } from "./sign-in.ts";
 
@@ -20,7 +20,7 @@ import type { Browser, SignIn, SignInRefusal } from "./sign-in.ts";
 export type Membership = MembershipRow;
 
 /** A page of a workspace, and what was noted of the one before. */
-export type Visit = SeenSession & {
+type Visit = SeenSession & {
   userId: string;
   shopKey: number;
   lastShopKey: number | null;
@@ -28,8 +28,8 @@ export type Visit = SeenSession & {
 };
 
 /** What a browser is asked for, as `parseCreationOptionsFromJSON` and `parseRequestOptionsFromJSON` read it. */
-export type CreationOptions = PublicKeyCredentialCreationOptionsJSON;
-export type SignatureOptions = PublicKeyCredentialRequestOptionsJSON;
+type CreationOptions = PublicKeyCredentialCreationOptionsJSON;
+type SignatureOptions = PublicKeyCredentialRequestOptionsJSON;
 
 type Answer = Omit<PasskeyAnswer, "now" | "challengeKey">;
 
@@ -104,4 +104,74 @@ export function createIdentity(database: Database, now: () => Date, challengeKey
       }
     },
   };
+}
+
+/** A new proof of who somebody is: their session under a new id, or why not. "other": a link for something else. */
+export type Proof =
+  | { outcome: "proved"; session: string }
+  | { outcome: SignInRefusal | "other" | "signed_out" };
+
+/** Whose session is renewed, and who asks. */
+type ProofRequest = Pick<Browser, "origin" | "recordsRefusals"> & {
+  userId: string;
+  sessionHash: Buffer;
+  now: Date;
+};
+
+/** Whether a person has a passkey for a host name. */
+async function hasPasskey(database: Database, userId: string, rpId: string): Promise<boolean> {
+  return (await listPasskeys(database, userId)).some((passkey) => passkey.rp_id === rpId);
+}
+
+/** Proves by a passkey of the person. */
+async function proveByPasskey(database: Database, request: ProofRequest & PasskeyAnswer): Promise<Proof> {
+  const { userId, now } = request;
+  const signed = await checkSignature(database, { ...request, purpose: "prove", userId });
+  if ("refused" in signed) return refused(database, request, signed.refused);
+  const { credentialId, counter } = signed;
+  const proof = await database.transaction(async (connection): Promise<Proof> => {
+    return renew(connection, request, "passkey", async () =>
+      (await usePasskey(connection, credentialId, counter, now)) ? null : { outcome: "counter" },
+    );
+  });
+  return proof.outcome === "proved" ? proof : refused(database, request, proof.outcome);
+}
+
+/** Proves by a new link of the same person. Another person's link, and one that would end passkeys, stay unused. */
+async function proveByLink(database: Database, request: ProofRequest & { secret: string }): Promise<Proof> {
+  const { secret, userId, now } = request;
+  const link = await openLink(database, secret, now);
+  if ("outcome" in link) return refused(database, request, link.outcome);
+  if (link.user_id !== userId || link.purpose === "recover") return refused(database, request, "other");
+  const proof = await database.transaction(async (connection): Promise<Proof> => {
+    const hash = hashSecret(secret) as Buffer;
+    return renew(connection, request, "link", async () =>
+      (await useLink(connection, hash, now)) === null ? { outcome: "used" } : null,
+    );
+  });
+  return proof.outcome === "proved" ? proof : refused(database, request, proof.outcome);
+}
+
+/** Holds the person first, as whoever changes or removes one does; `useUp` says why the proof does not count. */
+async function renew(
+  connection: Connection,
+  request: ProofRequest,
+  way: "link" | "passkey",
+  useUp: () => Promise<Proof | null>,
+): Promise<Proof> {
+  const person = await lockPerson(connection, request.userId);
+  if (person?.disabled_at !== null) return { outcome: "disabled" };
+  const refusal = await useUp();
+  if (refusal !== null) return refusal;
+  const session = await proveSession(connection, { ...request, way });
+  return session === null ? { outcome: "signed_out" } : { outcome: "proved", session };
+}
+
+async function refused(
+  database: Database,
+  request: ProofRequest,
+  outcome: Exclude<Proof["outcome"], "proved">,
+): Promise<Proof> {
+  if (request.recordsRefusals !== false) await recordRefusal(database, request, `proof: ${outcome}`);
+  return { outcome };
 }

@@ -1,6 +1,8 @@
 import type { Connection } from "../store/database.ts";
 import { insertLink } from "../store/queries/console-session.ts";
 import type { LinkPurpose } from "../store/queries/console-session.ts";
+import { findFirstOperator, insertPerson } from "../store/queries/console-user.ts";
+import type { PersonRow } from "../store/queries/console-user.ts";
 import { newSecret } from "./secret.ts";
 
 const MINUTE_MS = 60_000;
@@ -13,7 +15,7 @@ const LIFETIME_MS: Readonly<Record<LinkPurpose, number>> = {
 };
 
 /** The secret of a link, shown this once, and when it expires. */
-export type MadeLink = { secret: string; expiresAt: Date };
+type MadeLink = { secret: string; expiresAt: Date };
 
 /**
  * Makes a link that signs a person in once: to enter or recover within ten minutes, by invitation within 72 hours. One to
@@ -27,4 +29,22 @@ export async function makeLink(
   const expiresAt = new Date(now.getTime() + LIFETIME_MS[purpose]);
   await insertLink(connection, { linkHash: hash, userId, purpose, createdAt: now, expiresAt });
   return { secret: text, expiresAt };
+}
+
+/** The name of the first person of an installation, unless the command gives one. */
+const FIRST_NAME = "operator";
+
+/** Makes a person, who becomes an operator while there is none. */
+export async function makePerson(connection: Connection, name: string, now: Date): Promise<PersonRow> {
+  return insertPerson(connection, name, (await findFirstOperator(connection)) === null, now);
+}
+
+/** The first operator; made when there is none. */
+export async function ensureOperator(
+  connection: Connection,
+  now: Date,
+): Promise<{ person: PersonRow; isNew: boolean }> {
+  const operator = await findFirstOperator(connection);
+  if (operator !== null) return { person: operator, isNew: false };
+  return { person: await insertPerson(connection, FIRST_NAME, true, now), isNew: true };
 }

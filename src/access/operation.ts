@@ -1,33 +1,32 @@
-import type { Answer, Call } from "../contract/call.ts";
-import type { Endpoint, Input } from "../contract/endpoint.ts";
-import { ApiError } from "../contract/errors.ts";
-import type { QuotaState } from "../contract/errors.ts";
+import type { Answer, Call, Endpoint, Input } from "../contract/endpoint.ts";
+import { ApiError, MCP_WORDS, REST_WORDS } from "../contract/errors.ts";
+import type { QuotaState, Vocabulary } from "../contract/errors.ts";
 import { compileRequest } from "../contract/input.ts";
 import type { RawInput } from "../contract/input.ts";
 import { traced } from "../lib/trace.ts";
-import { MCP_WORDS, REST_WORDS } from "../contract/vocabulary.ts";
-import type { Vocabulary } from "../contract/vocabulary.ts";
+import type { DatabasePool, Queryable } from "../store/database.ts";
+import { checkReadiness } from "../store/migrate.ts";
+import { giveBackRequests } from "../store/queries/admit.ts";
+import { WorkspaceGone } from "../store/queries/import-stage.ts";
+import { loadWorkspace } from "../store/queries/workspace-load.ts";
 import type { Snapshot, Workspace } from "../store/workspace.ts";
 import { checkMember } from "./admit-member.ts";
 import type { MemberAdmission } from "./admit-member.ts";
-import type { Admit } from "./admit.ts";
+import type { Admission, Admit } from "./admit.ts";
 import type { Answers, ReadyAnswer } from "./answers.ts";
-import type { GiveBack } from "./give-back.ts";
-import { shopBusy, unknownToken } from "./refusals.ts";
+import { notReady, shopBusy, unknownToken } from "./refusals.ts";
 import { ShopBusy } from "./shop-queue.ts";
 import type { ShopQueue } from "./shop-queue.ts";
-import { WorkspaceGone } from "../store/queries/import-stage.ts";
-import type { OpenSnapshot } from "./snapshot.ts";
 import { countEnd } from "./usage-count.ts";
 import type { CountUsage } from "./usage-count.ts";
 
 export type Handler<E extends Endpoint> = (call: Call<E, Snapshot>) => Promise<Answer>;
 
 /** What is asked, in a surface's words; its parameters are read only once it is admitted. */
-export type MemberRequest = { words: Vocabulary; parameters: () => RawInput };
+type MemberRequest = { words: Vocabulary; parameters: () => RawInput };
 
 /** The same as a surface received it with a token. */
-export type RawRequest = MemberRequest & { authorization: string | undefined };
+type RawRequest = MemberRequest & { authorization: string | undefined };
 
 /** One endpoint ready to run: a guard, input, handler, in the order of the contract. */
 export type Operation = {
@@ -111,4 +110,67 @@ export function createOperation<E extends Endpoint>(
 /** Errors that answer the request, rather than fail. */
 function isAnswer(error: unknown): boolean {
   return error instanceof ApiError || error instanceof ShopBusy || error instanceof WorkspaceGone;
+}
+
+/** Runs `work` on one snapshot of an admitted workspace. */
+type OpenSnapshot = <Result>(
+  admitted: Workspace,
+  work: (snapshot: Snapshot) => Promise<Result>,
+) => Promise<Result>;
+
+/**
+ * Reads a request's settings and facts from one snapshot of the database, so that no answer pairs the facts of one data
+ * version with the settings of another. The snapshot is never older than the admission. Throws `WorkspaceGone`, or an
+ * `ApiError` when the workspace is not ready in it.
+ */
+export function createSnapshots(database: Pick<DatabasePool, "snapshot">): OpenSnapshot {
+  return (admitted, work) =>
+    database.snapshot(admitted.shopKey, async (connection) => {
+      const found = await loadWorkspace(connection, admitted);
+      if (found === null) throw new WorkspaceGone();
+      if (found.readiness !== "ready") throw notReady(found.readiness, null);
+      return work({ database: connection, workspace: found.workspace });
+    });
+}
+
+/**
+ * Takes a request that had no turn out of its day's count again, if it was counted; returns what the quota is then.
+ * Throws when the database is slow to answer even this: then it is away, and nobody has asked too much.
+ */
+type GiveBack = (admission: Pick<Admission, "workspace" | "quota">) => Promise<QuotaState | null>;
+
+const DAY_MS = 86_400_000;
+const SOON_MS = 1000;
+
+type Owed = { requests: number; done: Promise<void> };
+
+/** Requests of a shop that are given back in the same turn of the event loop share a statement: many stop waiting at once. */
+export function createGiveBack(database: Queryable): GiveBack {
+  const owedByDay = new Map<string, Owed>();
+  const openOwed = (key: string, shopKey: number, day: string): Owed => {
+    const owed: Owed = { requests: 0, done: Promise.resolve() };
+    owed.done = new Promise((resolve, reject) => {
+      setImmediate(() => {
+        owedByDay.delete(key);
+        giveBackRequests(database, shopKey, day, owed.requests).then(resolve, reject);
+      });
+    });
+    owedByDay.set(key, owed);
+    return owed;
+  };
+  const giveBack = async (shopKey: number, quota: QuotaState): Promise<QuotaState> => {
+    const day = new Date(quota.resetsAt.getTime() - DAY_MS).toISOString().slice(0, 10);
+    const key = `${shopKey} ${day}`;
+    const owed = owedByDay.get(key) ?? openOwed(key, shopKey, day);
+    owed.requests += 1;
+    await owed.done;
+    return { ...quota, used: quota.used - 1 };
+  };
+  return async ({ workspace, quota }) => {
+    const sinceMs = performance.now();
+    const given = quota === null ? null : await giveBack(workspace.shopKey, quota);
+    const isReady = quota !== null || (await checkReadiness(database)).ready;
+    if (isReady && performance.now() - sinceMs < SOON_MS) return given;
+    throw new Error("a request had no turn while the database did not answer");
+  };
 }

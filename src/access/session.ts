@@ -1,4 +1,6 @@
+import { userName } from "../lib/user-name.ts";
 import type { Connection, Database, Queryable } from "../store/database.ts";
+import { insertInstallationEvent } from "../store/queries/audit.ts";
 import {
   deleteOtherSessions,
   deleteSession,
@@ -7,8 +9,6 @@ import {
   renewSession,
   touchSession,
 } from "../store/queries/console-session.ts";
-import { record } from "./record.ts";
-import type { Origin } from "./record.ts";
 import { newSecret } from "./secret.ts";
 
 const IDLE_MS = 12 * 3_600_000;
@@ -32,7 +32,7 @@ export type SignedIn = {
   lastShopKey: number | null;
 };
 
-export type NewSessionRequest = {
+type NewSessionRequest = {
   userId: string;
   /** How the person came in. */
   way: "link" | "passkey";
@@ -125,4 +125,36 @@ export async function signOut(
 
 function idleUntil(now: Date, endsAt: Date): Date {
   return new Date(Math.min(now.getTime() + IDLE_MS, endsAt.getTime()));
+}
+
+/** Where a request came from, such as an IP address; null = not by HTTP. */
+export type Origin = string | null;
+
+/** Records what a person did to their own ways in. */
+export async function record(
+  connection: Connection,
+  { userId, origin }: { userId: string; origin: Origin },
+  action: string,
+  detail: Readonly<Record<string, unknown>> = {},
+): Promise<void> {
+  await insertInstallationEvent(connection, {
+    actor: userName(userId),
+    action,
+    detail,
+    origin,
+  });
+}
+
+/** Records that somebody was refused who may be this person. */
+export async function recordRefusal(
+  database: Queryable,
+  { userId, origin }: { userId: string; origin: Origin },
+  reason: string,
+): Promise<void> {
+  await insertInstallationEvent(database, {
+    actor: "unknown",
+    action: "session.refuse",
+    detail: { user_id: userId, reason },
+    origin,
+  });
 }

@@ -5,10 +5,9 @@ import type { LinkRow } from "../store/queries/console-session.ts";
 import { lockPerson } from "../store/queries/console-user.ts";
 import { checkEnrolment, checkSignature } from "./passkey.ts";
 import type { PasskeyAnswer, PasskeyRefusal } from "./passkey.ts";
-import { record, recordRefusal } from "./record.ts";
-import type { Origin } from "./record.ts";
 import { hashSecret } from "./secret.ts";
-import { beginSession } from "./session.ts";
+import { beginSession, record, recordRefusal } from "./session.ts";
+import type { Origin } from "./session.ts";
 
 /** Why nobody was signed in. "changed": the person's rights are not those that the link was made for. "second": this passkey is known already. */
 export type SignInRefusal =

@@ -1,15 +1,17 @@
 import { ApiError } from "../contract/errors.ts";
-import type { ErrorCode } from "../contract/errors.ts";
-import type { Vocabulary } from "../contract/vocabulary.ts";
+import type { ErrorCode, Vocabulary } from "../contract/errors.ts";
+import type { Database } from "../store/database.ts";
+import { addUsage } from "../store/queries/usage.ts";
+import type { NodeOfShop } from "./shop-nodes.ts";
 
 /** Whose request it is; `day` is the UTC day that its admission counted it on. */
 export type CountedCaller = { shopKey: number; tokenId: string; day: string };
 
 /** How a request ended. */
-export type UsageOutcome = "ok" | ErrorCode;
+type UsageOutcome = "ok" | ErrorCode;
 
 /** Requests that agree in all of it. `quotaRequests` of them count towards the daily quota. */
-export type UsageCount = CountedCaller & {
+type UsageCount = CountedCaller & {
   endpoint: string;
   surface: Vocabulary["surface"];
   outcome: UsageOutcome;
@@ -21,7 +23,7 @@ export type UsageCount = CountedCaller & {
 export type Asked = Pick<UsageCount, "endpoint" | "surface">;
 
 /** What becomes known of a request while it runs: null = not yet whose it is. */
-export type RunningRequest = { caller: CountedCaller | null; isCounted: boolean };
+type RunningRequest = { caller: CountedCaller | null; isCounted: boolean };
 
 /** Hears of a request that has ended. */
 export type CountUsage = (
@@ -32,7 +34,7 @@ export type CountUsage = (
 ) => void;
 
 /** The requests of this process that are in no table yet. */
-export type UsageMemory = {
+type UsageMemory = {
   count: CountUsage;
   /** Hands the counts out and starts from zero. */
   take: () => UsageCount[];
@@ -108,4 +110,102 @@ export function createUsageMemory(mostCounts = MOST_COUNTS): UsageMemory {
 /** A token's id holds its shop. */
 function keyOf(count: Pick<UsageCount, "tokenId" | "day" | "endpoint" | "surface" | "outcome">): string {
   return `${count.tokenId}${count.day}${count.surface}${count.outcome}${count.endpoint}`;
+}
+
+/** The most that a server which is killed loses of its counts. */
+const USAGE_INTERVAL_MS = 10_000;
+const ONLY_NODE = 0;
+
+/** Counts requests, and writes the counts. */
+type UsageWriter = {
+  count: CountUsage;
+  /** Writes what is left, once no request is under way any more. */
+  stop: () => Promise<void>;
+};
+
+type UsageWriterOptions = {
+  /** A pool that holds up no admission. */
+  database: Database;
+  /** null = all shops are on one. */
+  nodeOfShop: NodeOfShop | null;
+  log: { warn: (detail: object, message: string) => void };
+  /** Default: `USAGE_INTERVAL_MS`. */
+  intervalMs?: number;
+};
+
+/**
+ * Writes the counts of this process every `intervalMs`, in one transaction for each node, so that a lost node concerns its
+ * own shops only. Counts that cannot be written are kept for the next time, as far as there is room. A request waits for
+ * none of it.
+ */
+export function startUsageWriter(options: UsageWriterOptions): UsageWriter {
+  const { log, intervalMs = USAGE_INTERVAL_MS } = options;
+  const memory = createUsageMemory();
+  let writing = Promise.resolve();
+  const write = async (): Promise<void> => {
+    const counts = memory.take();
+    const unwritten = await writeByNode(options, counts);
+    if (unwritten === null) return;
+    const { left, error } = unwritten;
+    const shops = new Set(left.map(({ shopKey }) => shopKey)).size;
+    const detail = { err: error, shops, dropped_requests: memory.putBack(left) };
+    log.warn(detail, "details of usage could not be written; they are kept for the next time");
+  };
+  const writeNext = (): Promise<void> => {
+    writing = writing.then(write);
+    return writing;
+  };
+  const timer = setInterval(() => void writeNext(), intervalMs);
+  timer.unref();
+  return {
+    count: memory.count,
+    stop: () => {
+      clearInterval(timer);
+      return writeNext();
+    },
+  };
+}
+
+/** Returns what could not be written, with the first error; null = everything is written. Never rejects. */
+async function writeByNode(
+  { database, nodeOfShop }: UsageWriterOptions,
+  counts: readonly UsageCount[],
+): Promise<{ left: readonly UsageCount[]; error: unknown } | null> {
+  const left: UsageCount[] = [];
+  const errors: unknown[] = [];
+  try {
+    for (const shops of (await shopsByNode(nodeOfShop, counts)).values()) {
+      await writeShops(database, shops).catch((error: unknown) => {
+        for (const { ofShop } of shops) left.push(...ofShop);
+        errors.push(error);
+      });
+    }
+  } catch (error) {
+    return { left: counts, error };
+  }
+  return errors.length === 0 ? null : { left, error: errors[0] };
+}
+
+type CountsOfShop = { shopKey: number; ofShop: UsageCount[] };
+
+/** In the order of their keys, as every server writes them: two wait for each other instead of both. */
+async function shopsByNode(
+  nodeOfShop: NodeOfShop | null,
+  counts: readonly UsageCount[],
+): Promise<Map<number, CountsOfShop[]>> {
+  const nodes = new Map<number, CountsOfShop[]>();
+  const shops = [...Map.groupBy(counts, ({ shopKey }) => shopKey)].toSorted(([one], [other]) => one - other);
+  for (const [shopKey, ofShop] of shops) {
+    const node = nodeOfShop === null ? ONLY_NODE : await nodeOfShop(shopKey);
+    const ofNode = nodes.get(node) ?? [];
+    ofNode.push({ shopKey, ofShop });
+    nodes.set(node, ofNode);
+  }
+  return nodes;
+}
+
+async function writeShops(database: Database, shops: readonly CountsOfShop[]): Promise<void> {
+  await database.transaction(async (connection) => {
+    for (const { shopKey, ofShop } of shops) await addUsage(connection, shopKey, ofShop);
+  });
 }

@@ -1,20 +1,18 @@
+import type { PushOptions } from "../alerts/delivery/send.ts";
 import type { Keys } from "../lib/keys.ts";
 import type { Retention } from "../lib/retention.ts";
 import type { Cell } from "../lib/table.ts";
-import type { PushOptions } from "../alerts/delivery/send.ts";
 import type { Connection, Database, DatabasePool } from "../store/database.ts";
 import type { DirectoryRow } from "../store/queries/workspace-directory.ts";
 import { holdWhetherMoving } from "../store/queries/workspace-move.ts";
 import type { Workspace } from "../store/workspace.ts";
 import type { Actor } from "./actor.ts";
 import { recordAction } from "./audit/record.ts";
-import type { Fields, Given, InputOf } from "./field.ts";
 import { readInput } from "./field.ts";
-import type { Right } from "./right.ts";
-import { requireRight } from "./right.ts";
+import type { Fields, Given, InputOf } from "./field.ts";
 import { movingAway } from "./refusal.ts";
-import type { HeldRights } from "./sender.ts";
-import { holdRights } from "./sender.ts";
+import { holdRights, requireRight } from "./right.ts";
+import type { HeldRights, Right } from "./right.ts";
 import type { Connecting } from "./sources/connect.ts";
 
 /** A text that is shown once, such as a new token. Its type keeps it out of the audit. */

@@ -5,7 +5,7 @@ import { openTestKeys } from "../../tests/support/secret.ts";
 import { withStoreFolder } from "../../tests/support/store-folder.ts";
 import { makeWorkspace } from "../../tests/support/workspace.ts";
 import { OPERATOR } from "./actor.ts";
-import { importIntoWorkspace } from "./uploads/import-folder.ts";
+import { importIntoWorkspace } from "./uploads/actions.ts";
 import type { Keys } from "../lib/keys.ts";
 import type { DirectoryRow } from "../store/queries/workspace-directory.ts";
 import { readList, runAction } from "./action.ts";

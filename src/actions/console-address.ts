@@ -1,4 +1,4 @@
-import { isLoopbackHost } from "../lib/loopback.ts";
+import { isLoopbackHost } from "../lib/networks.ts";
 
 /** Where people reach the console. */
 export type ConsoleAddress = { origin: string };

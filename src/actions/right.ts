@@ -1,5 +1,11 @@
+import { isFreshProof } from "../access/session.ts";
 import { ROLES } from "../contract/role.ts";
 import type { Role } from "../contract/role.ts";
+import type { Connection } from "../store/database.ts";
+import { holdSession } from "../store/queries/console-session.ts";
+import { lockMemberships, lockPerson } from "../store/queries/console-user.ts";
+import { holdRole, lockMembers } from "../store/queries/workspace-member.ts";
+import type { WorkspaceMemberRow } from "../store/queries/workspace-member.ts";
 import type { Actor } from "./actor.ts";
 import { Refusal } from "./refusal.ts";
 
@@ -55,4 +61,65 @@ export function requireRight(actor: Actor, right: Right): void {
   if (proof && !actor.isFresh) {
     throw new Refusal("unproved", "Confirm your identity: this needs a sign-in within the last ten minutes.");
   }
+}
+
+/** Who acts, as their request was admitted, and for what. */
+type Sender = {
+  actor: Actor;
+  right: Right;
+  /** null = it concerns no workspace. */
+  shopKey: number | null;
+  now: Date;
+};
+
+/** The actor as they are at this moment, and the members of the workspace; [] unless the right `holdsMembers`. */
+export type HeldRights = { actor: Actor; members: readonly WorkspaceMemberRow[] };
+
+/** The sender of a request has since been signed out ("signed_out"), or is no longer a member of the workspace ("not_found"). */
+export class SenderGone extends Error {
+  readonly reason: "signed_out" | "not_found";
+
+  constructor(reason: SenderGone["reason"]) {
+    super(`the sender of the request: ${reason}`);
+    this.reason = reason;
+  }
+}
+
+/**
+ * Reads the rights of somebody who is signed in again, and holds them to the end of the transaction. Of an action and a
+ * removal, demotion or sign-out at the same time, one comes first, and the other sees it.
+ *
+ * Lock order of everything that concerns people: memberships and people, by the person's id; sessions, links and passkeys;
+ * names; rows of a workspace. So an action that changes members holds all of them first, any other one the sender's alone.
+ *
+ * @throws SenderGone, Refusal as `requireRight`, and "forbidden" when the role is another one since
+ */
+export async function holdRights(
+  connection: Connection,
+  { actor, right, shopKey, now }: Sender,
+): Promise<HeldRights> {
+  const holdsMembers = right.holdsMembers === true;
+  const members = holdsMembers && shopKey !== null ? await lockMembers(connection, shopKey) : [];
+  if (actor.session === null) return { actor, members };
+  const { userId, sessionHash } = actor.session;
+  let role: Actor["standing"] | null = null;
+  if (shopKey === null) {
+    await lockMemberships(connection, userId);
+    await lockPerson(connection, userId);
+  } else if (holdsMembers) {
+    role = members.find((member) => member.user_id === userId)?.role ?? null;
+  } else {
+    role = await holdRole(connection, shopKey, userId);
+  }
+  const session = await holdSession(connection, sessionHash, null);
+  if (session?.user_id !== userId) throw new SenderGone("signed_out");
+  if (shopKey !== null && role === null) throw new SenderGone("not_found");
+  const standing: Actor["standing"] =
+    role ?? (session.is_operator && actor.standing === "operator" ? "operator" : "person");
+  const present = { ...actor, standing, isFresh: isFreshProof(session.proved_at, now) };
+  requireRight(present, right);
+  if (standing !== actor.standing) {
+    throw new Refusal("forbidden", "Your role has changed since you sent this. Nothing was changed.");
+  }
+  return { actor: present, members };
 }

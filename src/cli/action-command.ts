@@ -1,18 +1,17 @@
-import { Option } from "commander";
+import { readFile } from "node:fs/promises";
+import { InvalidArgumentError, Option } from "commander";
 import { readList, runAction } from "../actions/action.ts";
 import type { Action, FaceCaller, List } from "../actions/action.ts";
-import { readInput } from "../actions/field.ts";
-import type { Field, Fields, Given } from "../actions/field.ts";
-import type { InstallationCaller } from "../actions/installation/actions.ts";
 import { OPERATOR } from "../actions/actor.ts";
 import { consoleAddress } from "../actions/console-address.ts";
+import { readInput } from "../actions/field.ts";
+import type { Field, Fields, Given } from "../actions/field.ts";
 import { quoted } from "../actions/input.ts";
+import type { InstallationCaller } from "../actions/installation/actions.ts";
 import { impossible, invalid } from "../actions/refusal.ts";
-import { migrateInstallation } from "../installation.ts";
 import { pushOptions } from "../alerts/delivery/options.ts";
-import { readAssignments } from "./assignments.ts";
+import { migrateInstallation } from "../installation.ts";
 import type { CommandSession, CommandSpec } from "./command.ts";
-import { readSecretFile } from "./secret-input.ts";
 import { runningAddress } from "./service-claim.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -237,3 +236,58 @@ function repeatable(name: string, field: Field<unknown>): Option {
 const dashed = (name: string): string => name.replaceAll("_", "-");
 const camelCase = (name: string): string =>
   name.replaceAll(/_([a-z])/gu, (_all, letter: string) => letter.toUpperCase());
+
+/** The `key=value` arguments of a command, each key once. Throws a usage error. */
+export function readAssignments(words: readonly string[]): Map<string, string> {
+  const assignments = new Map<string, string>();
+  for (const word of words) {
+    const [, key, value] = /^([a-z_]+)=(.*)$/su.exec(word) ?? [];
+    if (key === undefined || value === undefined) {
+      throw new InvalidArgumentError(`Settings are written key=value; "${word}" is not.`);
+    }
+    if (assignments.has(key)) throw new InvalidArgumentError(`The setting ${key} is given twice.`);
+    assignments.set(key, value.trim());
+  }
+  return assignments;
+}
+
+/** Longer input is a mistake, such as a file of something else. */
+const LONGEST_BYTES = 65_536;
+
+/** Where a secret comes from: never from the command line, which other users of the machine can read. */
+export type SecretOptions = { tokenStdin?: boolean; tokenFile?: string };
+
+/** Throws a `Refusal` unless exactly one place is named, and when it cannot be read or is empty. */
+export async function readSecret(options: SecretOptions): Promise<string> {
+  const { tokenStdin = false, tokenFile } = options;
+  if (tokenStdin === (tokenFile !== undefined)) throw invalid("Give one of --token-stdin and --token-file.");
+  return tokenFile === undefined ? readStandardInput() : readSecretFile("--token-file", tokenFile);
+}
+
+/** A file that holds nothing but the secret. */
+export async function readSecretFile(option: string, file: string): Promise<string> {
+  let text: string;
+  try {
+    text = await readFile(file, "utf8");
+  } catch {
+    throw impossible(`The file of ${option} cannot be read.`);
+  }
+  return required(text, `The file of ${option} is empty.`);
+}
+
+async function readStandardInput(): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of process.stdin) {
+    chunks.push(chunk as Buffer);
+    bytes += (chunk as Buffer).length;
+    if (bytes > LONGEST_BYTES) throw invalid("The standard input is too long for a token.");
+  }
+  return required(Buffer.concat(chunks).toString("utf8"), "There is no token on the standard input.");
+}
+
+function required(text: string, problem: string): string {
+  const secret = text.trim();
+  if (secret === "") throw invalid(problem);
+  return secret;
+}

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import type { Command } from "commander";
-import { backup } from "../actions/installation/actions.ts";
-import { rowsText, sizeText, verifyBackup } from "../actions/installation/backup-folder.ts";
+import { backup, restore, secretForRestore } from "../actions/installation/actions.ts";
+import { readBackup, rowsText, sizeText, verifyBackup } from "../actions/installation/backup-folder.ts";
 import { readConfig } from "../config.ts";
 import type { Config } from "../config.ts";
 import { dataFolderOf } from "../installation.ts";
@@ -77,3 +77,25 @@ function secretHere(config: Config): string | null {
     return null;
   }
 }
+
+export const RESTORE: CommandSpec = {
+  ...commandOf(restore, {
+    words: ["folder"],
+    examples: [
+      "RETURNS_DATA_DIR=./restored ./returns restore ./backup-2026-11-22",
+      "DATABASE_URL_FILE=./database-url RETURNS_SECRET_FILE=./secret ./returns restore ./backup-2026-11-22",
+    ],
+    also: (terminal, { left_out: leftOut }) => {
+      for (const table of leftOut) {
+        terminal.tell(`The table ${table} does not belong to this service: its rows were not restored.`);
+      }
+      terminal.hint("People must sign in to the console again; tokens work as before.");
+    },
+  }),
+  takesAnySchema: true,
+  prepare: async (environment, folder: string) => {
+    const config = readConfig(environment);
+    const read = await readBackup(resolve(folder));
+    await secretForRestore(read, config.secret ?? readSecret(dataFolderOf(config)));
+  },
+};

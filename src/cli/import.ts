@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { importIntoWorkspace } from "../actions/uploads/import-folder.ts";
+import { importIntoWorkspace } from "../actions/uploads/actions.ts";
 import { OPERATOR } from "../actions/actor.ts";
 import { readInstant } from "../actions/input.ts";
 import { impossible } from "../actions/refusal.ts";

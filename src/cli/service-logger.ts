@@ -1,6 +1,8 @@
-import { pino } from "pino";
-import { readableLine } from "./log-line.ts";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { FastifyBaseLogger } from "fastify";
+import { pino } from "pino";
+import type { Installation } from "../installation.ts";
+import { readableLine } from "./log-line.ts";
 
 const SECRET_FIELDS = ["authorization", "cookie", "set-cookie", "token", "password", "secret"];
 const TOKEN_TEXT = /(rta_live_[0-9A-Za-z]{16})[0-9A-Za-z]{49}/gu;
@@ -66,4 +68,20 @@ export function redactText(line: string): string {
 function withoutPassword(whole: string, before: string, rest: string): string {
   const end = rest.lastIndexOf("@");
   return end === -1 ? whole : `${before}[redacted]${rest.slice(end)}`;
+}
+
+const LAST_CLOSE_MS = 5000;
+
+/** An uncaught error leaves the process in an unknown state: it is logged, and the process ends. */
+export function endOnUnexpectedError(
+  installation: Installation,
+  logger: ReturnType<typeof createServiceLogger>,
+): void {
+  const end = async (cause: unknown): Promise<void> => {
+    logger.fatal({ err: cause }, "unexpected failure; the process ends");
+    await Promise.race([installation.close(), sleep(LAST_CLOSE_MS)]);
+    process.exit(1);
+  };
+  process.once("uncaughtException", (error) => void end(error));
+  process.once("unhandledRejection", (error) => void end(error));
 }

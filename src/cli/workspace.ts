@@ -1,6 +1,15 @@
 import { resolve } from "node:path";
 import { runAction } from "../actions/action.ts";
 import { readInput } from "../actions/field.ts";
+import { quoted } from "../actions/input.ts";
+import { invalid } from "../actions/refusal.ts";
+import {
+  createWorkspace,
+  deleteWorkspace,
+  eraseWorkspace,
+  keepWorkspace,
+} from "../actions/workspace/actions.ts";
+import { exportIntoFolder, exportWorkspace } from "../actions/workspace/export.ts";
 import {
   changedRules,
   previewRules,
@@ -10,21 +19,11 @@ import {
   writtenRules,
 } from "../actions/workspace/order-rules.ts";
 import type { RulesFigures, RulesPreview } from "../actions/workspace/order-rules.ts";
-import {
-  createWorkspace,
-  deleteWorkspace,
-  eraseWorkspace,
-  keepWorkspace,
-} from "../actions/workspace/actions.ts";
-import { exportIntoFolder, exportWorkspace } from "../actions/workspace/export.ts";
 import { moveWorkspace } from "../actions/workspace/move.ts";
 import { MAP_FORMATS, proxyMap } from "../actions/workspace/proxy-map.ts";
 import { setWorkspace } from "../actions/workspace/settings.ts";
 import { shownWorkspace, workspaceList } from "../actions/workspace/workspace.ts";
-import { quoted } from "../actions/input.ts";
-import { invalid } from "../actions/refusal.ts";
-import { callerOf, commandOf, listCommand } from "./action-command.ts";
-import { readAssignments } from "./assignments.ts";
+import { callerOf, commandOf, listCommand, readAssignments } from "./action-command.ts";
 import type { CommandGroup, CommandSession } from "./command.ts";
 
 function previewText({ startMonth, endMonth, now, saved, isWhole }: RulesPreview): string {

@@ -1,15 +1,13 @@
-import { readError, readResult } from "./answer.ts";
-import type { CsvExport } from "./csv-export.ts";
+import { readError, readResult, startDeadline } from "./answer.ts";
+import type { Deadline } from "./answer.ts";
 import { readCsv } from "./csv-export.ts";
-import type { Deadline } from "./deadline.ts";
-import { startDeadline } from "./deadline.ts";
+import type { CsvExport } from "./csv-export.ts";
 import { ReturnsApiError, ReturnsNetworkError } from "./errors.ts";
 import { ENDPOINTS } from "./generated/endpoints.ts";
 import type { EndpointMethods } from "./generated/methods.ts";
-import { iteratePages } from "./pages.ts";
 import type { RequestOptions, Result } from "./result.ts";
-import type { ClientRetries } from "./retry.ts";
 import { retryWaitMs, sleep } from "./retry.ts";
+import type { ClientRetries } from "./retry.ts";
 
 export interface ClientOptions {
   /** Where the service lies, such as `https://returns.example`: what comes before `/api/v1`. */
@@ -38,7 +36,7 @@ export function createClient(options: ClientOptions): ReturnsClient {
   const connection = connectionOf(options);
   const methods: Record<string, unknown> = {};
   for (const [name, endpoint] of Object.entries<EndpointFacts>(ENDPOINTS)) {
-    const method = (parameters: Parameters = {}, requestOptions: RequestOptions = {}) =>
+    const method = (parameters: AnyParameters = {}, requestOptions: RequestOptions = {}) =>
       request(connection, endpoint, parameters, requestOptions);
     methods[name] = method;
     if (endpoint.isPaged) methods[`iterate${name.charAt(0).toUpperCase()}${name.slice(1)}`] = rowsOf(method);
@@ -48,10 +46,10 @@ export function createClient(options: ClientOptions): ReturnsClient {
 }
 
 /** Turns a method that answers pages into one that gives their rows. */
-function rowsOf(method: (parameters: Parameters, options?: RequestOptions) => Promise<unknown>) {
-  return async function* iterate(parameters: Parameters = {}, options?: RequestOptions) {
+function rowsOf(method: (parameters: AnyParameters, options?: RequestOptions) => Promise<unknown>) {
+  return async function* iterate(parameters: AnyParameters = {}, options?: RequestOptions) {
     const pages = method as (
-      parameters: Parameters,
+      parameters: AnyParameters,
       options?: RequestOptions,
     ) => Promise<Result<unknown[], { next_cursor: string | null }>>;
     for await (const page of iteratePages(pages, parameters, options)) yield* page.data;
@@ -123,7 +121,7 @@ type EndpointFacts = {
   parameters: readonly string[];
 };
 
-type Parameters = Readonly<Record<string, unknown>>;
+type AnyParameters = Readonly<Record<string, unknown>>;
 
 /**
  * Asks an endpoint, again if that may help. Throws `ReturnsApiError`, `ReturnsNetworkError`, the reason of the caller's
@@ -132,7 +130,7 @@ type Parameters = Readonly<Record<string, unknown>>;
 async function request(
   connection: ServiceConnection,
   endpoint: EndpointFacts,
-  parameters: Parameters,
+  parameters: AnyParameters,
   options: RequestOptions,
 ): Promise<Result<unknown, unknown> | CsvExport> {
   const url = `${connection.baseUrl}${endpoint.path}${queryText(endpoint, parameters)}`;
@@ -183,7 +181,7 @@ async function tryOnce(
 }
 
 /** The query of a URL. A name that the endpoint does not have is a mistake, reported before it costs a request. */
-function queryText({ path, parameters: known }: EndpointFacts, parameters: Parameters): string {
+function queryText({ path, parameters: known }: EndpointFacts, parameters: AnyParameters): string {
   const pairs: string[] = [];
   for (const [name, value] of Object.entries(parameters)) {
     if (!known.includes(name)) throw new TypeError(`${path} has no parameter ${name}.`);
@@ -223,4 +221,26 @@ function innermostMessage(error: unknown): string {
   if (error.cause instanceof Error) return innermostMessage(error.cause);
   const first: unknown = error instanceof AggregateError ? error.errors[0] : undefined;
   return first === undefined ? error.message : innermostMessage(first);
+}
+
+type PagedMethod<Parameters, Data, Meta> = (
+  parameters: Parameters & { cursor?: string | undefined },
+  options?: RequestOptions,
+) => Promise<Result<Data, Meta>>;
+
+/**
+ * The answers of a method that has pages, one request each, from `parameters.cursor` or the first page on, as in
+ * `iteratePages(client.entities, { limit: 100 })`. Stopping early asks for no further page.
+ */
+export async function* iteratePages<Parameters, Data, Meta extends { next_cursor: string | null }>(
+  method: PagedMethod<Parameters, Data, Meta>,
+  parameters: Parameters & { cursor?: string | undefined },
+  options?: RequestOptions,
+): AsyncGenerator<Result<Data, Meta>, void, undefined> {
+  let { cursor } = parameters;
+  do {
+    const page = await method({ ...parameters, cursor }, options);
+    yield page;
+    cursor = page.meta.next_cursor ?? undefined;
+  } while (cursor !== undefined);
 }

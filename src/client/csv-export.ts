@@ -1,5 +1,5 @@
 import { readEnvelope, requireType } from "./answer.ts";
-import type { Deadline } from "./deadline.ts";
+import type { Deadline } from "./answer.ts";
 import type { Quota } from "./result.ts";
 
 /** A CSV file while it arrives. Read it once, as a stream or as text; or cancel the stream. */

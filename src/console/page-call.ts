@@ -4,7 +4,7 @@ import type { ReadyAnswer } from "../access/answers.ts";
 import type { Operation } from "../access/operation.ts";
 import type { RawInput } from "../contract/input.ts";
 import type { AnyEndpoint } from "../contract/registry.ts";
-import { REST_WORDS } from "../contract/vocabulary.ts";
+import { REST_WORDS } from "../contract/errors.ts";
 import type { Acting, ControlTools } from "../actions/action.ts";
 import type { Actor } from "../actions/actor.ts";
 import { isFreshProof } from "../access/session.ts";

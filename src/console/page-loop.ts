@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { DATA_PATH } from "../actions/workspace/page.ts";
 import type { MemberAdmission } from "../access/admit-member.ts";
 import type { RawInput } from "../contract/input.ts";
-import { REST_WORDS } from "../contract/vocabulary.ts";
+import { REST_WORDS } from "../contract/errors.ts";
 import { note } from "../lib/trace.ts";
 import { sendAnswer } from "../http/answer.ts";
 import { parseQueryString } from "../http/query-string.ts";

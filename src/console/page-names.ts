@@ -1,10 +1,9 @@
-import { invalidParameters } from "../contract/errors.ts";
-import { ENDPOINTS } from "../contract/registry.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
+import { invalidParameters, REST_WORDS } from "../contract/errors.ts";
 import { ALIASES, SHARED_PARAMETERS } from "../contract/parameters.ts";
+import { ENDPOINTS } from "../contract/registry.ts";
 import { compileNames } from "../contract/unknown-names.ts";
 import type { NamesOf } from "../contract/unknown-names.ts";
-import { REST_WORDS } from "../contract/vocabulary.ts";
 import type { JsonEndpoint, Page } from "./page.ts";
 
 /** The names that an endpoint takes, for a page that passes its whole query on to it. */

@@ -1,7 +1,7 @@
 import { NO_PASSKEYS_HERE } from "../actions/account/actions.ts";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { noteRefusal } from "../http/request-log.ts";
-import type { Proof } from "../access/prove.ts";
+import type { Proof } from "../access/identity.ts";
 import { html } from "../lib/html.ts";
 import type { Html } from "../lib/html.ts";
 import { isConsolePath } from "./console-path.ts";

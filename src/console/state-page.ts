@@ -1,6 +1,6 @@
 import { html } from "../lib/html.ts";
 import type { Html } from "../lib/html.ts";
-import { isLostDatabase } from "../lib/lost-database.ts";
+import { isLostDatabase } from "../lib/log-failure.ts";
 
 /** A page that says why there is no other: its status, and what the reader can do next. */
 export type StatePage = { status: number; title: string; body: Html; retryAfterSeconds?: number };

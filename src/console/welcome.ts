@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { runAction } from "../actions/action.ts";
 import { textInput } from "../actions/field.ts";
 import { Refusal } from "../actions/refusal.ts";
-import { SenderGone } from "../actions/sender.ts";
+import { SenderGone } from "../actions/right.ts";
 import { IMPORTS_PATH, sourcePath } from "../actions/sources/paths.ts";
 import { createWorkspace } from "../actions/workspace/actions.ts";
 import { DEMO_STORE } from "../demo/demo-store-facts.ts";

@@ -117,3 +117,14 @@ export function pascalCase(name: string): string {
 export function camelCase(name: string): string {
   return name.replaceAll(/[-_](\w)/gu, (_match, letter: string) => letter.toUpperCase());
 }
+
+/** What a handler receives: a snapshot of the data, and the input. */
+export type Call<E extends Endpoint, Snapshot> = Snapshot & { input: Input<E> };
+
+/** A JSON answer, its `meta` without what every answer has, or a CSV file in pieces. */
+export type Answer =
+  | { kind: "json"; body: { data: unknown; meta: Record<string, unknown> } }
+  | { kind: "csv"; filename: string; chunks: AsyncIterable<string> };
+
+/** The contract's version: in every answer's header and meta. */
+export const API_VERSION = "2026-07-05";

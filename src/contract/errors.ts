@@ -1,5 +1,4 @@
-import { REST_WORDS } from "./vocabulary.ts";
-import type { Vocabulary, Wording } from "./vocabulary.ts";
+import type { Endpoint } from "./endpoint.ts";
 
 /** The closed list of error codes and the HTTP status of each. */
 export const ERROR_STATUS = {
@@ -82,3 +81,31 @@ export const INTERNAL_ERROR_MESSAGE =
 export function errorBody(code: ErrorCode, message: string): ErrorBody {
   return { error: { code, message } };
 }
+
+/** How a surface speaks of the contract. */
+export type Vocabulary = {
+  surface: "rest" | "mcp";
+  /** What an endpoint is called as a kind. */
+  endpointKind: string;
+  /** What the names in a request are called. */
+  inputKind: string;
+  /** What an endpoint is called; null = the surface does not have it. */
+  nameOf: (endpoint: Endpoint) => string | null;
+};
+
+export const REST_WORDS: Vocabulary = {
+  surface: "rest",
+  endpointKind: "endpoint",
+  inputKind: "a parameter",
+  nameOf: ({ path }) => path,
+};
+
+export const MCP_WORDS: Vocabulary = {
+  surface: "mcp",
+  endpointKind: "tool",
+  inputKind: "an argument",
+  nameOf: ({ tool }) => tool?.name ?? null,
+};
+
+/** A sentence that names parts of the contract, in the words of the surface that says it. */
+type Wording = (words: Vocabulary) => string;

@@ -3,9 +3,8 @@ import { describe, test } from "node:test";
 import fc from "fast-check";
 import Type from "typebox";
 import type { TSchema } from "typebox";
-import { ApiError } from "./errors.ts";
+import { ApiError, MCP_WORDS } from "./errors.ts";
 import { compileInput } from "./input.ts";
-import { MCP_WORDS } from "./vocabulary.ts";
 import {
   breakdownParameter,
   monthParameters,

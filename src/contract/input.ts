@@ -4,13 +4,12 @@ import { nearestName } from "../lib/nearest-name.ts";
 import { dayFromText, knownMonth } from "../lib/month.ts";
 import { listParameters } from "./endpoint.ts";
 import type { Endpoint, Parameter, ParameterSchema } from "./endpoint.ts";
-import { invalidParameters } from "./errors.ts";
+import { invalidParameters, REST_WORDS } from "./errors.ts";
+import type { Vocabulary } from "./errors.ts";
 import { MAXIMUM_MONTHS, SELECTOR_NAMES } from "./parameters.ts";
 import { selectorProblem } from "./selector.ts";
 import type { SelectorInput } from "./selector.ts";
 import { compileUnknownNames } from "./unknown-names.ts";
-import { REST_WORDS } from "./vocabulary.ts";
-import type { Vocabulary } from "./vocabulary.ts";
 
 /** What a surface received: values by name, and a sentence for each name whose value it could not read. */
 export type RawInput = { values: ReadonlyMap<string, unknown>; refusals: ReadonlyMap<string, string> };

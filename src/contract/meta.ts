@@ -1,7 +1,7 @@
 import Type from "typebox";
 import type { TProperties, TSchema } from "typebox";
 import { closed, count, oneOf, orNull, text } from "./schema.ts";
-import { API_VERSION } from "./version.ts";
+import { API_VERSION } from "./endpoint.ts";
 
 export const dateTime = Type.String({ format: "date-time" });
 export const nullableText = orNull(Type.String());

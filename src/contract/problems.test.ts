@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { ApiError } from "./errors.ts";
+import { ApiError, REST_WORDS } from "./errors.ts";
 import { compileRequest } from "./input.ts";
 import { returnCostLeaderboard } from "./return-cost-leaderboard.ts";
-import { REST_WORDS } from "./vocabulary.ts";
 
 describe("what is wrong with a request", () => {
   const reader = compileRequest(returnCostLeaderboard, REST_WORDS);

@@ -4,7 +4,7 @@ import type { Endpoint } from "./endpoint.ts";
 import { ALIASES, SHARED_PARAMETERS } from "./parameters.ts";
 import { ENDPOINTS } from "./registry.ts";
 import { TOOLS } from "./tools.ts";
-import type { Vocabulary } from "./vocabulary.ts";
+import type { Vocabulary } from "./errors.ts";
 
 /** Sentences about the names of a request that its endpoint does not take; none = it takes all. */
 export type UnknownNames = (names: Iterable<string>) => string[];

@@ -1,22 +1,27 @@
+import { appendFile, mkdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { stringify } from "csv-stringify/sync";
 import { dayToText } from "../lib/month.ts";
-import type { ProductKind } from "./assortment.ts";
 import { DAY_MS, dayOfText, HOUR_MS, timeText } from "./calendar.ts";
-import type { Product, Variant } from "./catalogue.ts";
+import type { Product, ProductKind, Variant } from "./catalogue.ts";
 import { DEMO_STORE } from "./demo-store-facts.ts";
-import type { ImportFolderWriter, ImportRow } from "./import-folder.ts";
-import { openImportFolder } from "./import-folder.ts";
-import { GIFT_CARD_PRODUCT, SWATCH_PRODUCT } from "./oddments.ts";
-import type { Order, OrderLine } from "./orders.ts";
-import { offerOn, simulateOrder, timesOfOrders, soldUnits } from "./orders.ts";
-import { PICTURES_PATH, pictureName } from "./pictures.ts";
-import type { Random } from "./random.ts";
+import {
+  GIFT_CARD_PRODUCT,
+  offerOn,
+  simulateOrder,
+  simulateReturns,
+  soldUnits,
+  SWATCH_PRODUCT,
+  timesOfOrders,
+} from "./orders.ts";
+import type { Order, OrderLine, ReturnCase, ReturnedLine } from "./orders.ts";
+import { pictureName, PICTURES_PATH } from "./pictures.ts";
 import { createRandom } from "./random.ts";
-import type { ReturnCase, ReturnedLine } from "./returns.ts";
-import { simulateReturns } from "./returns.ts";
-import type { SaleEvent } from "./sale-events.ts";
+import type { Random } from "./random.ts";
 import { skusOnSale } from "./sale-events.ts";
-import type { StorePlan } from "./store-plan.ts";
+import type { SaleEvent } from "./sale-events.ts";
 import { planStore } from "./store-plan.ts";
+import type { StorePlan } from "./store-plan.ts";
 
 /** Shares of returns with a paid label; other parcels are brought to a shop or sent at the shopper's cost. */
 const LABEL_SHARE = { CLOSED: 0.7, OPEN: 0.5, REQUESTED: 0.3, DECLINED: 0, CANCELED: 0.1 };
@@ -207,7 +212,7 @@ function refundGoodwill(
   return [row];
 }
 
-export interface DemoStoreOptions {
+interface DemoStoreOptions {
   /** Created where needed; import files of the same names in it are replaced. */
   folder: string;
   /** YYYY-MM-DD. Everything in the store happens before this day begins in UTC. */
@@ -434,4 +439,59 @@ function amountText(amountMinor: number): string {
 
 function optionalTimeText(time: number | null): string {
   return time === null ? "" : timeText(time);
+}
+
+const FILES = [
+  "products",
+  "variants",
+  "order_lines",
+  "returns",
+  "refunds",
+  "return_labels",
+  "sale_events",
+] as const;
+
+export type ImportFile = (typeof FILES)[number];
+
+/** Values by column; the first row of a file decides its columns and their order. */
+type ImportRow = Readonly<Record<string, string | number>>;
+
+/** Writes rows to the files of one folder, holding only some thousand rows in memory. */
+interface ImportFolderWriter {
+  add(file: ImportFile, row: ImportRow): void;
+  /** Writes out the files that have gathered enough rows; await it now and then between rows. */
+  drain(): Promise<void>;
+  /** Writes out what is left. */
+  finish(): Promise<void>;
+  rowCount(file: ImportFile): number;
+}
+
+const ROWS_PER_WRITE = 2000;
+
+/** Creates the folder where needed and replaces files of the same names in it. */
+async function openImportFolder(folder: string): Promise<ImportFolderWriter> {
+  await mkdir(folder, { recursive: true });
+  const pathOf = (file: ImportFile): string => join(folder, `${file}.csv`);
+  for (const file of FILES) await rm(pathOf(file), { force: true });
+  const waiting = new Map<ImportFile, ImportRow[]>();
+  const counts = new Map<ImportFile, number>();
+  const writeOut = async (fewestRows: number): Promise<void> => {
+    for (const [file, rows] of waiting) {
+      if (rows.length < fewestRows) continue;
+      const columns = Object.keys(rows[0] ?? {});
+      await appendFile(pathOf(file), stringify(rows, { columns, header: counts.get(file) === rows.length }));
+      rows.length = 0;
+    }
+  };
+  return {
+    add: (file, row) => {
+      const rows = waiting.get(file) ?? [];
+      waiting.set(file, rows);
+      rows.push(row);
+      counts.set(file, (counts.get(file) ?? 0) + 1);
+    },
+    drain: () => writeOut(ROWS_PER_WRITE),
+    finish: () => writeOut(1),
+    rowCount: (file) => counts.get(file) ?? 0,
+  };
 }

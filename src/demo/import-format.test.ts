@@ -3,11 +3,11 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { DEMO_STORE } from "./demo-store-facts.ts";
-import { writeDemoStore } from "./demo-store.ts";
-import type { ImportFile } from "./import-folder.ts";
 import { IMPORT_COLUMNS, readImportFolder, sum } from "../../tests/support/import-counting.ts";
 import type { ReadFolder } from "../../tests/support/import-counting.ts";
+import { DEMO_STORE } from "./demo-store-facts.ts";
+import { writeDemoStore } from "./demo-store.ts";
+import type { ImportFile } from "./demo-store.ts";
 
 const TODAY = "2026-11-21";
 const REQUIRED: Record<ImportFile, readonly string[]> = {

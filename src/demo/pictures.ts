@@ -1,6 +1,6 @@
 import type { Html } from "../lib/html.ts";
 import { html } from "../lib/html.ts";
-import { BATCH_PRODUCT_PLAN, FAMILY_PLANS } from "./assortment.ts";
+import { BATCH_PRODUCT_PLAN, FAMILY_PLANS } from "./catalogue.ts";
 import { DEMO_STORE } from "./demo-store-facts.ts";
 
 /** Colours of a drawing: the product's own, a darker one for its lines, a lighter one, and a warm white. */

@@ -1,12 +1,11 @@
 import { planBadBatch } from "./bad-batch.ts";
 import type { BadBatch } from "./bad-batch.ts";
-import { firstOfMonth } from "./calendar.ts";
+import { firstOfMonth, storeDemand } from "./calendar.ts";
 import { buildCatalogue } from "./catalogue.ts";
 import type { Catalogue } from "./catalogue.ts";
 import { createRandom } from "./random.ts";
 import { chooseSaleEvents, storeSaleDemand } from "./sale-events.ts";
 import type { SaleEvent } from "./sale-events.ts";
-import { storeDemand } from "./seasonality.ts";
 
 /** All that is settled before the first order: what is sold, when, and what will be special about it. */
 export interface StorePlan {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import {
   chmodSync,
   chownSync,
@@ -8,15 +9,16 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  unlinkSync,
 } from "node:fs";
-import { spawnSync } from "node:child_process";
-import { realpathSync, rmSync, statSync, unlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { joinApart, makeClone, projectFolder } from "../../tests/support/embedded-process.ts";
-import { copyFolderOf, findPackage, prepareBinaries } from "./binaries.ts";
-import { defaultDataFolder } from "./cluster.ts";
+import { copyFolderOf, defaultDataFolder, findPackage, prepareBinaries } from "./cluster.ts";
 
 const isRoot = process.getuid?.() === 0;
 const stranger = { uid: 65_533, gid: 65_533 };

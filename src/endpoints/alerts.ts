@@ -1,7 +1,7 @@
 import type { alerts as contract } from "../contract/alerts.ts";
 import { listAlerts } from "../store/queries/alerts.ts";
 import type { AlertPosition } from "../store/queries/alerts.ts";
-import type { Answer } from "../contract/call.ts";
+import type { Answer } from "../contract/endpoint.ts";
 import type { EndpointCall } from "./call.ts";
 import type { CursorCodec } from "./cursor.ts";
 import { feedAlert } from "./feed-alert.ts";

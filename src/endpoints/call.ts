@@ -1,5 +1,4 @@
-import type { Call as ContractCall } from "../contract/call.ts";
-import type { Endpoint } from "../contract/endpoint.ts";
+import type { Call as ContractCall, Endpoint } from "../contract/endpoint.ts";
 import type { Snapshot } from "../store/workspace.ts";
 
 /** What an endpoint receives: a snapshot of the data, and the validated input. */

@@ -4,7 +4,7 @@ import type { Queryable } from "../store/database.ts";
 import { listEntities, searchEntities } from "../store/queries/entities.ts";
 import type { EntityFilter, EntityPosition, EntityRow } from "../store/queries/entities.ts";
 import type { Workspace } from "../store/workspace.ts";
-import type { Answer } from "../contract/call.ts";
+import type { Answer } from "../contract/endpoint.ts";
 import { invalidRequest } from "../contract/errors.ts";
 import type { EndpointCall } from "./call.ts";
 import type { CursorBinding, CursorCodec } from "./cursor.ts";

@@ -1,4 +1,4 @@
-import type { Answer } from "../contract/call.ts";
+import type { Answer } from "../contract/endpoint.ts";
 import type { exportReport as contract } from "../contract/export-report.ts";
 import type { EndpointCall } from "./call.ts";
 import { buildReport } from "./report-build.ts";

@@ -1,9 +1,8 @@
+import { alertView } from "../contract/alert-view.ts";
 import type { AlertRow } from "../store/queries/alerts.ts";
-import { alertLink } from "./alert-link.ts";
-import type { AlertLink } from "./alert-link.ts";
 
 /** Where links of alerts lead; `consoleAddress` null = there is no console that others reach. */
-export type AlertPlace = { consoleAddress: string | null; shopDomain: string };
+type AlertPlace = { consoleAddress: string | null; shopDomain: string };
 
 /** An alert as the API gives it and as webhooks receive it: one place, so that their JSON is equal. */
 export type FeedAlert = ReturnType<typeof feedAlert>;
@@ -28,4 +27,23 @@ function linkOf(row: AlertRow, { consoleAddress, shopDomain }: AlertPlace): Aler
   const { link_url: url, link_label: label } = row;
   if (url !== null || consoleAddress === null) return { url, label };
   return alertLink(row, { consoleAddress, shopDomain });
+}
+
+/** Where an alert leads, and what the link is called. */
+type AlertLink = { url: string | null; label: string | null };
+
+/**
+ * The page of the console that shows what an alert is about; null for an alert of a category that this service does not
+ * write. `consoleAddress` is the origin of the console.
+ */
+export function alertLink(
+  alert: Pick<AlertRow, "category" | "metadata">,
+  { consoleAddress, shopDomain }: { consoleAddress: string; shopDomain: string },
+): AlertLink | null {
+  const view = alertView(alert);
+  if (view === null) return null;
+  const workspace = `${consoleAddress}/w/${encodeURIComponent(shopDomain)}`;
+  if (view.path === "") return { url: workspace, label: "Open the overview" };
+  const query = new URLSearchParams(view.parameters).toString();
+  return { url: `${workspace}${view.path}?${query}`, label: "Open the report" };
 }

@@ -1,4 +1,4 @@
-import type { Answer } from "../contract/call.ts";
+import type { Answer } from "../contract/endpoint.ts";
 import type { AnyEndpoint } from "../contract/registry.ts";
 import { alerts } from "./alerts.ts";
 import type { EndpointCall } from "./call.ts";

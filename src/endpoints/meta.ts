@@ -1,6 +1,6 @@
+import { API_VERSION } from "../contract/endpoint.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
 import { entities } from "../contract/entities.ts";
-import { API_VERSION } from "../contract/version.ts";
 import { staleForMs } from "../metrics/staleness.ts";
 import type { Workspace } from "../store/workspace.ts";
 

@@ -1,4 +1,4 @@
-import type { Answer } from "../contract/call.ts";
+import type { Answer } from "../contract/endpoint.ts";
 import type { ReportData, ReportSection, report as contract } from "../contract/report.ts";
 import type { EndpointCall } from "./call.ts";
 import { rangeEcho } from "./cohort-months.ts";

@@ -7,7 +7,7 @@ import { cogsCoverage, marginImpactMinor, returnsCostMinor } from "../metrics/to
 import type { Totals } from "../metrics/totals.ts";
 import { loadReturnCosts } from "../store/queries/return-cost-leaderboard.ts";
 import type { CostAnswer } from "../store/queries/return-cost-leaderboard.ts";
-import type { Answer } from "../contract/call.ts";
+import type { Answer } from "../contract/endpoint.ts";
 import type { EndpointCall } from "./call.ts";
 import { coverageOf, rangeEcho, requestRange, totalsOf } from "./cohort-months.ts";
 import type { CohortRange } from "./cohort-months.ts";

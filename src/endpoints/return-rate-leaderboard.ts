@@ -5,7 +5,7 @@ import { monthToText } from "../lib/month.ts";
 import { currencyExponent, decimalFromMinor } from "../metrics/money.ts";
 import { rate } from "../metrics/rate.ts";
 import { loadReturnRates } from "../store/queries/return-rate-leaderboard.ts";
-import type { Answer } from "../contract/call.ts";
+import type { Answer } from "../contract/endpoint.ts";
 import type { EndpointCall } from "./call.ts";
 import { labelCostsIncluded } from "./label-costs.ts";
 import { hasFullLeaderboards, leaderboardProducts } from "./leaderboard.ts";

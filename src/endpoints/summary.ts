@@ -1,4 +1,4 @@
-import type { Answer } from "../contract/call.ts";
+import type { Answer } from "../contract/endpoint.ts";
 import type { EndpointCall } from "./call.ts";
 import type { summary as contract } from "../contract/summary.ts";
 import { rate } from "../metrics/rate.ts";

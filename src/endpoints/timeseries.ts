@@ -1,4 +1,4 @@
-import type { Answer } from "../contract/call.ts";
+import type { Answer } from "../contract/endpoint.ts";
 import type { EndpointCall } from "./call.ts";
 import type { timeseries as contract } from "../contract/timeseries.ts";
 import { monthToDate } from "../lib/month.ts";

@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { html, renderHtml } from "../lib/html.ts";
 import type { Html } from "../lib/html.ts";
-import { newBrowser } from "./browser-cookie.ts";
-import type { BrowserCookie } from "./browser-cookie.ts";
+import { newBrowser } from "./cookie.ts";
+import type { BrowserCookie } from "./cookie.ts";
 import type { RouteGroup } from "./server.ts";
 
 /** Where the merchant's browser goes next, or one sentence that it shows. */

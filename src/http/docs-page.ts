@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { API_VERSION } from "../contract/version.ts";
+import { API_VERSION } from "../contract/endpoint.ts";
 import { html } from "../lib/html.ts";
 import type { Html } from "../lib/html.ts";
 import { readAsset } from "./assets.ts";

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
-import { API_VERSION } from "../contract/version.ts";
+import { API_VERSION } from "../contract/endpoint.ts";
 
 /** On every response, errors included: nothing between us and the caller may keep a copy. */
 export const COMMON_HEADERS = {

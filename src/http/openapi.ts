@@ -1,18 +1,13 @@
 import examples from "./openapi-examples.json" with { type: "json" };
-import { TAGS, camelCase, listParameters, pascalCase } from "../contract/endpoint.ts";
+import { API_VERSION, camelCase, listParameters, pascalCase, TAGS } from "../contract/endpoint.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
+import { ERROR_STATUS } from "../contract/errors.ts";
+import type { ErrorCode } from "../contract/errors.ts";
 import { MAXIMUM_MONTHS } from "../contract/parameters.ts";
 import { ENDPOINTS } from "../contract/registry.ts";
-import { API_VERSION } from "../contract/version.ts";
-import { MCP_PATH, MCP_SCHEMAS, describeMcp } from "./openapi-mcp.ts";
-import {
-  ERROR_SCHEMA,
-  HEADERS,
-  errorResponses,
-  errorReferences,
-  headerReferences,
-} from "./openapi-responses.ts";
-import { responseSchemas, plainSchema } from "./openapi-schemas.ts";
+import { TOOLS } from "../contract/tools.ts";
+import { COMMON_HEADERS } from "./headers.ts";
+import { plainSchema, responseSchemas } from "./openapi-schemas.ts";
 import type { JsonMembers, JsonSchema } from "./openapi-schemas.ts";
 
 export type OpenApiDocument = {
@@ -156,3 +151,389 @@ function describeAnswer(endpoint: Endpoint): JsonMembers {
     content: { "application/json": { schema: reference, example } },
   };
 }
+
+const text = (description: string, example?: string): JsonMembers => ({
+  description,
+  schema: { type: "string" },
+  ...(example === undefined ? {} : { example }),
+});
+const fixed = (name: keyof typeof COMMON_HEADERS, description: string): JsonMembers => ({
+  description,
+  required: true,
+  schema: { type: "string", const: COMMON_HEADERS[name] },
+});
+
+/** Every header of the contract, by its name on the wire. */
+const HEADERS: Readonly<Record<string, JsonMembers>> = {
+  "Cache-Control": fixed("Cache-Control", "No copy may be kept."),
+  "CDN-Cache-Control": fixed("CDN-Cache-Control", "No copy may be kept by a CDN."),
+  "Edge-CDN-Cache-Control": fixed("Edge-CDN-Cache-Control", "The same under a name that CDN vendors vary."),
+  "Cloudflare-CDN-Cache-Control": fixed(
+    "Cloudflare-CDN-Cache-Control",
+    "The same under a vendor's own name.",
+  ),
+  "Vercel-CDN-Cache-Control": fixed("Vercel-CDN-Cache-Control", "The same under a vendor's own name."),
+  "X-Content-Type-Options": fixed("X-Content-Type-Options", "The Content-Type is meant as it is given."),
+  "X-Returns-API-Version": fixed("X-Returns-API-Version", "Version of the contract."),
+  "X-Request-ID": {
+    ...text(
+      "The X-Request-ID of the request, if it is 1 to 128 of the characters A–Z a–z 0–9 . _ : -, else a new one.",
+    ),
+    required: true,
+    example: "3f2b0c5e-6f0a-4a3c-9a51-0f6f3f1f2c55",
+  },
+  "X-RateLimit-Limit": {
+    description: "Requests that the plan allows in a UTC day. Absent for a plan without a limit.",
+    schema: { type: "integer", minimum: 0 },
+    example: 25_000,
+  },
+  "X-RateLimit-Remaining": {
+    description: "Requests left in the current UTC day. Absent for a plan without a limit.",
+    schema: { type: "integer", minimum: 0 },
+    example: 24_999,
+  },
+  "X-RateLimit-Reset": {
+    description: "When the next UTC day begins. Absent for a plan without a limit.",
+    schema: { type: "string", format: "date-time" },
+    example: "2026-07-02T00:00:00.000Z",
+  },
+  "Retry-After": {
+    description: "Seconds to wait before another try.",
+    required: true,
+    schema: { type: "integer", minimum: 1 },
+    example: 3600,
+  },
+  "WWW-Authenticate": {
+    description: "How to authenticate.",
+    required: true,
+    schema: { type: "string", const: "Bearer" },
+  },
+  "Content-Disposition": {
+    ...text(
+      "File name with the selection and the months.",
+      'attachment; filename="returns-report_workspace_2026-01_2026-05.csv"',
+    ),
+    required: true,
+  },
+  Allow: { ...text("The methods that the path allows.", "POST"), required: true },
+};
+
+const COMMON = [...Object.keys(COMMON_HEADERS), "X-Request-ID"];
+const QUOTA = Object.keys(HEADERS).filter((name) => name.startsWith("X-RateLimit-"));
+
+/** References to the headers of an answer: common ones, those of the quota where they are sent, and others. */
+function headerReferences(options: { hasQuota: boolean; others?: readonly string[] }): JsonMembers {
+  const names = [...COMMON, ...(options.hasQuota ? QUOTA : []), ...(options.others ?? [])];
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+}
+
+/** The body of every refusal. */
+const ERROR_SCHEMA: JsonMembers = {
+  type: "object",
+  description: "The body of every error.",
+  required: ["error"],
+  properties: {
+    error: {
+      type: "object",
+      description: "What went wrong.",
+      required: ["code", "message"],
+      properties: {
+        code: {
+          type: "string",
+          enum: Object.keys(ERROR_STATUS),
+          description:
+            "What clients branch on. not_found is the answer (404) at a path that is none of the API's.",
+        },
+        message: {
+          type: "string",
+          minLength: 1,
+          description: "A sentence for people: what is wrong and what is allowed. Its wording may change.",
+        },
+      },
+      additionalProperties: false,
+    },
+  },
+  additionalProperties: false,
+};
+
+/** The refusals that every endpoint shares, in the order in which they are decided. */
+const REFUSALS: readonly { code: ErrorCode; when: string; hasQuota: boolean; others?: string[] }[] = [
+  {
+    code: "unauthorized",
+    when: "the token is missing, malformed, unknown, revoked or expired. Not counted.",
+    hasQuota: false,
+    others: ["WWW-Authenticate"],
+  },
+  {
+    code: "forbidden",
+    when: "billing is not active, the plan lacks an entitlement, or the token lacks the scope. Not counted.",
+    hasQuota: false,
+  },
+  {
+    code: "not_ready",
+    when: "the shop is installing, reconnecting, backfilling or going to be erased; retry after the next sync. Not counted.",
+    hasQuota: true,
+  },
+  {
+    code: "rate_limited",
+    when: "the plan's daily quota is used up, or too many requests of the workspace are being answered. Not counted.",
+    hasQuota: true,
+    others: ["Retry-After"],
+  },
+  {
+    code: "invalid_request",
+    when: "the message names the parameter and what is allowed. Counted.",
+    hasQuota: true,
+  },
+  {
+    code: "internal_error",
+    when: "an unexpected failure; quote X-Request-ID. The rate-limit headers are absent when it came before the plan was known.",
+    hasQuota: true,
+    others: ["Retry-After"],
+  },
+];
+
+/** Real bodies, by status. */
+const BODIES: Readonly<Record<string, unknown>> = examples.errors;
+
+/** The shared refusals as components. */
+function errorResponses(): JsonMembers {
+  return Object.fromEntries(
+    REFUSALS.map(({ code, when, hasQuota, others = [] }) => [
+      pascalCase(code),
+      {
+        description: `\`${code}\`: ${when}`,
+        headers: headerReferences({ hasQuota, others }),
+        content: {
+          "application/json": {
+            schema: { $ref: "#/components/schemas/Error" },
+            example: BODIES[ERROR_STATUS[code]],
+          },
+        },
+      },
+    ]),
+  );
+}
+
+/** References to the shared refusals, by status. */
+function errorReferences(): JsonMembers {
+  return Object.fromEntries(
+    REFUSALS.map(({ code }) => [
+      String(ERROR_STATUS[code]),
+      { $ref: `#/components/responses/${pascalCase(code)}` },
+    ]),
+  );
+}
+
+const MCP_PATH = "/api/v1/mcp";
+
+/** JSON-RPC messages, as the MCP endpoint takes and gives them. */
+const MCP_SCHEMAS: JsonMembers = {
+  JsonRpcRequest: {
+    type: "object",
+    description: "One JSON-RPC 2.0 message; an array of them is refused.",
+    required: ["jsonrpc", "method"],
+    properties: {
+      jsonrpc: { type: "string", const: "2.0", description: "Version of JSON-RPC." },
+      id: {
+        type: ["string", "integer"],
+        description: "Repeated in the answer. Without it the message is a notification.",
+      },
+      method: {
+        type: "string",
+        description: "tools/list or tools/call; initialize or ping before 2026-07-28, server/discover in it.",
+      },
+      params: {
+        type: "object",
+        description: "Parameters of the method; in 2026-07-28 with the members of _meta that it requires.",
+        additionalProperties: true,
+      },
+    },
+    additionalProperties: true,
+  },
+  JsonRpcResponse: {
+    type: "object",
+    description: "A JSON-RPC 2.0 answer: a result or an error.",
+    required: ["jsonrpc", "id"],
+    properties: {
+      jsonrpc: { type: "string", const: "2.0", description: "Version of JSON-RPC." },
+      id: {
+        type: ["string", "integer", "null"],
+        description: "The request's id; null when it is unknown.",
+      },
+      result: { type: "object", description: "Result of the method.", additionalProperties: true },
+      error: {
+        type: "object",
+        description: "What went wrong.",
+        required: ["code", "message"],
+        properties: {
+          code: {
+            type: "integer",
+            description:
+              "-32700 not JSON, -32600 invalid request, -32601 unknown method, -32602 unknown tool or invalid params, " +
+              "-32603 internal error, -32001 authentication failed, -32020 a header and the body differ, -32022 unsupported version.",
+          },
+          message: { type: "string", description: "A sentence for people." },
+          data: {
+            type: "object",
+            description: "Of an unsupported version: the supported ones and the requested one.",
+            additionalProperties: true,
+          },
+        },
+        additionalProperties: true,
+      },
+    },
+    additionalProperties: false,
+  },
+};
+
+/** The MCP endpoint as an OpenAPI operation; its tools are those of the contract. */
+function describeMcp(): JsonMembers {
+  return {
+    operationId: "postMcp",
+    tags: ["MCP"],
+    summary: "Model Context Protocol",
+    description: MCP_DESCRIPTION,
+    security: [{ bearerAuth: [] }],
+    parameters: [
+      {
+        name: "MCP-Protocol-Version",
+        in: "header",
+        description:
+          "Protocol revision that initialize agreed on; without it the request is served as well. 2026-07-28 requires it.",
+        schema: { type: "string", enum: ["2025-06-18", "2025-11-25", "2026-07-28"] },
+        example: "2025-06-18",
+      },
+      {
+        name: "Mcp-Method",
+        in: "header",
+        description: "The body's method. Required in revision 2026-07-28, not looked at before.",
+        schema: { type: "string" },
+        example: "tools/call",
+      },
+      {
+        name: "Mcp-Name",
+        in: "header",
+        description:
+          "The name of the tool that tools/call names. Required in revision 2026-07-28, not looked at before.",
+        schema: { type: "string" },
+        example: "list_entities",
+      },
+    ],
+    requestBody: {
+      required: true,
+      description: "One JSON-RPC message.",
+      content: {
+        "application/json": {
+          schema: { $ref: "#/components/schemas/JsonRpcRequest" },
+          examples: {
+            callTool: { summary: "Call a tool", value: examples.mcp.request },
+            listTools: { summary: "List the tools", value: { jsonrpc: "2.0", id: 1, method: "tools/list" } },
+            initialized: {
+              summary: "A notification",
+              value: { jsonrpc: "2.0", method: "notifications/initialized" },
+            },
+          },
+        },
+      },
+    },
+    responses: RESPONSES,
+  };
+}
+
+const MCP_DESCRIPTION = [
+  "JSON-RPC 2.0 over one POST, protocol revision 2025-06-18: no event stream, no session, no batch. Methods: `initialize`, " +
+    "`ping`, `tools/list`, `tools/call`. A request whose `_meta` names a protocol version is one of revision 2026-07-28: " +
+    "`server/discover`, `tools/list`, `tools/call`.",
+  `Tools: ${TOOLS.map(({ name }) => `\`${name}\``).join(", ")}. Each wraps the endpoint of its name: the same arguments, ` +
+    "scope, quota and numbers, and its text is the endpoint's body. When the endpoint refuses, `isError` is true and the text is " +
+    "the error body.",
+  "Each `tools/call` of a known tool is one request of the daily quota; nothing else here is counted.",
+].join("\n\n");
+
+const errorAnswer = (
+  description: string,
+  code: number,
+  message: string,
+  options: { hasQuota?: boolean; others?: string[] } = {},
+): JsonMembers => ({
+  description,
+  headers: headerReferences({ hasQuota: options.hasQuota === true, others: options.others ?? [] }),
+  content: {
+    "application/json": {
+      schema: { $ref: "#/components/schemas/JsonRpcResponse" },
+      example: { jsonrpc: "2.0", id: null, error: { code, message } },
+    },
+  },
+});
+
+const RESPONSES: JsonMembers = {
+  "200": {
+    description: "The answer to a request; a tool's refusal and an unknown method are answers too.",
+    headers: headerReferences({ hasQuota: true }),
+    content: {
+      "application/json": {
+        schema: { $ref: "#/components/schemas/JsonRpcResponse" },
+        example: examples.mcp.answer,
+      },
+    },
+  },
+  "202": {
+    description: "A notification was taken; there is no body.",
+    headers: headerReferences({ hasQuota: true }),
+  },
+  "400": errorAnswer(
+    "Not JSON, not a JSON-RPC request, a batch, or an unknown MCP-Protocol-Version. In 2026-07-28 also a missing member of " +
+      "_meta, and a header that differs from the body.",
+    -32_600,
+    "Send one JSON-RPC request, not a batch.",
+    { hasQuota: true },
+  ),
+  "401": errorAnswer(
+    "The token is missing, malformed, unknown, revoked or expired.",
+    -32_001,
+    "The token is not known. Set the header Authorization: Bearer <API_TOKEN> where the MCP client configures this server.",
+    { others: ["WWW-Authenticate"] },
+  ),
+  "403": errorAnswer(
+    "Billing or the entitlement `api_access` is missing, or a browser page of a foreign Origin asked.",
+    -32_001,
+    "The plan of this workspace does not include api_access.",
+  ),
+  "404": errorAnswer(
+    "An unknown method in revision 2026-07-28.",
+    -32_601,
+    "Unknown method; this server has server/discover, tools/list and tools/call.",
+    { hasQuota: true },
+  ),
+  "405": {
+    description: "Any method but POST, such as the GET of a client that looks for an event stream.",
+    headers: headerReferences({ hasQuota: false, others: ["Allow"] }),
+    content: {
+      "application/json": {
+        schema: { $ref: "#/components/schemas/Error" },
+        example: { error: { code: "invalid_request", message: "This path allows POST only." } },
+      },
+    },
+  },
+  "408": errorAnswer(
+    "The body did not arrive within 10 seconds.",
+    -32_600,
+    "The request body took too long to arrive.",
+    { hasQuota: true },
+  ),
+  "413": errorAnswer("The body is larger than 64 KiB.", -32_600, "The request body is too large.", {
+    hasQuota: true,
+  }),
+  "415": errorAnswer(
+    "The Content-Type is not application/json.",
+    -32_600,
+    "The Content-Type must be application/json.",
+  ),
+  "500": errorAnswer(
+    "An unexpected failure before it was known who asks; later ones are answers with isError.",
+    -32_603,
+    "Something went wrong on our side. Try again, and quote the X-Request-ID header if it goes on.",
+    { others: ["Retry-After"] },
+  ),
+};

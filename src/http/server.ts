@@ -1,11 +1,10 @@
-import Fastify, { LogController } from "fastify";
-import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
+import Fastify, { LogController } from "fastify";
+import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Operation } from "../access/operation.ts";
-import { errorBody } from "../contract/errors.ts";
+import { errorBody, REST_WORDS } from "../contract/errors.ts";
 import type { QuotaState } from "../contract/errors.ts";
-import { REST_WORDS } from "../contract/vocabulary.ts";
 import { quotaHeaders } from "../contract/wire.ts";
 import type { Network } from "../lib/networks.ts";
 import { inSpan, isTracing, startSpan } from "../lib/trace.ts";

@@ -1,5 +1,3 @@
-import { isLostDatabase } from "./lost-database.ts";
-
 type Log = { error(fields: object, message: string): void };
 
 const PAUSE_MS = 1000;
@@ -20,4 +18,22 @@ export function logFailure(log: Log, error: unknown, route: string | undefined):
   log.error({ reason, route, failed_requests: unlogged }, "the database does not answer");
   lastAtMs = nowMs;
   unlogged = 0;
+}
+
+const LOST_CONNECTION = /^(08|57P)/u;
+const NETWORK_CODES = new Set(["ECONNREFUSED", "ECONNRESET", "EPIPE", "ETIMEDOUT"]);
+const LOST_TEXT =
+  /Connection terminated|timeout exceeded when trying to connect|Query read timeout|connection error and is not queryable|not currently accepting connections|failed to (?:complete COPY on|COPY to shard)/u;
+
+/**
+ * Whether what a statement threw means that the database did not answer, by SQLSTATE, error of the network or driver; of a
+ * COPY that lost its node on the way Citus gives no SQLSTATE of a connection.
+ */
+export function isLostDatabase(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const { code = "" } = error as Error & { code?: unknown };
+  return (
+    (typeof code === "string" && (LOST_CONNECTION.test(code) || NETWORK_CODES.has(code))) ||
+    LOST_TEXT.test(error.message)
+  );
 }

@@ -1,4 +1,4 @@
-import { isLoopbackHost } from "./loopback.ts";
+import { isLoopbackHost } from "./networks.ts";
 
 /** A Host of HTTP: a name or IPv4 address, or IPv6 in brackets, and a port. */
 const HOST = /^(?<name>[^:]+|\[[^\]]*\])(?::\d{1,5})?$/u;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { test } from "node:test";
-import { isLoopbackHost } from "./loopback.ts";
+import { isLoopbackHost } from "./networks.ts";
 import { isWeakSecret } from "./weak-secret.ts";
 
 test("a secret that people make up is weak", () => {

@@ -1,3 +1,6 @@
+import type { FastifyReply } from "fastify";
+import { JSON_TYPE } from "../contract/wire.ts";
+
 /** The id of a request: whole numbers beyond ±(2^53 − 1) would come back changed and are refused. */
 export type RequestId = string | number;
 
@@ -17,7 +20,7 @@ export type Message = Request | { kind: "unanswered"; method: string | null };
 /** Why a body is no message; `code` is JSON-RPC's. */
 export type Malformed = { kind: "malformed"; code: number; reason: string };
 
-export const PARSE_ERROR = -32700;
+const PARSE_ERROR = -32700;
 export const INVALID_REQUEST = -32600;
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
@@ -64,4 +67,30 @@ function isRequestId(id: unknown): id is RequestId {
 
 function malformed(reason: string, code: number = INVALID_REQUEST): Malformed {
   return { kind: "malformed", code, reason };
+}
+
+export const METHOD_NOT_FOUND = -32601;
+export const INVALID_PARAMS = -32602;
+export const INTERNAL = -32603;
+export const NOT_AUTHENTICATED = -32001;
+
+/** What went wrong; `data` is for programs, `message` a sentence for people. */
+export type RpcError = { code: number; message: string; data?: unknown };
+
+/** An HTTP answer; `text` null = nothing is owed. */
+export type RpcAnswer = { status: number; text: string | null };
+
+/** The result of a request; `resultText` is its JSON. */
+export function rpcResult(id: RequestId, resultText: string): RpcAnswer {
+  return { status: 200, text: `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${resultText}}` };
+}
+
+/** A JSON-RPC error; the id is null when the request's own is unknown. */
+export function rpcError(status: number, id: RequestId | null, error: RpcError): RpcAnswer {
+  return { status, text: JSON.stringify({ jsonrpc: "2.0", id, error }) };
+}
+
+export function sendRpc(reply: FastifyReply, { status, text }: RpcAnswer): FastifyReply {
+  reply.code(status);
+  return text === null ? reply.send() : reply.type(JSON_TYPE).send(text);
 }

@@ -1,10 +1,8 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { INSTRUCTIONS, SERVER_TITLE, TOOLS } from "../contract/tools.ts";
-import { API_VERSION } from "../contract/version.ts";
-import { INVALID_REQUEST, isObject } from "./message.ts";
-import type { JsonObject, Message, Request } from "./message.ts";
-import { INVALID_PARAMS, METHOD_NOT_FOUND } from "./reply.ts";
-import type { RpcError } from "./reply.ts";
+import { API_VERSION } from "../contract/endpoint.ts";
+import { INVALID_PARAMS, INVALID_REQUEST, isObject, METHOD_NOT_FOUND } from "./message.ts";
+import type { JsonObject, Message, Request, RpcError } from "./message.ts";
 
 const DEFAULT_VERSION = "2025-06-18";
 

@@ -4,7 +4,7 @@ import { ApiError, INTERNAL_ERROR_MESSAGE, errorBody } from "../contract/errors.
 import type { ErrorBody, ErrorCode, QuotaState } from "../contract/errors.ts";
 import type { RawInput } from "../contract/input.ts";
 import { SELECTOR_SHAPES } from "../contract/tools.ts";
-import { MCP_WORDS } from "../contract/vocabulary.ts";
+import { MCP_WORDS } from "../contract/errors.ts";
 import { jsonText } from "../contract/wire.ts";
 import { isObject } from "./message.ts";
 import type { JsonObject } from "./message.ts";

@@ -1,6 +1,6 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import type { IncomingMessage, IncomingHttpHeaders } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { setImmediate as nextTurn } from "node:timers/promises";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Admit } from "../access/admit.ts";
 import type { Operation } from "../access/operation.ts";
 import { ApiError, INTERNAL_ERROR_MESSAGE } from "../contract/errors.ts";
@@ -10,20 +10,21 @@ import { QUOTA_HEADERS, quotaHeaders } from "../contract/wire.ts";
 import { logFailure } from "../lib/log-failure.ts";
 import { ownOriginOf } from "../lib/own-origin.ts";
 import { errorType, note, noteFailure } from "../lib/trace.ts";
-import { INVALID_REQUEST, isObject, readMessage } from "./message.ts";
-import type { JsonObject, Malformed, Message, RequestId, Request } from "./message.ts";
-import { LEGACY, runMethod, CAPABILITIES, SERVER_INFO, listTools, refuseCall } from "./methods.ts";
-import type { Revision, MethodOutcome } from "./methods.ts";
 import {
   INTERNAL,
+  INVALID_PARAMS,
+  INVALID_REQUEST,
+  isObject,
   METHOD_NOT_FOUND,
   NOT_AUTHENTICATED,
+  readMessage,
   rpcError,
   rpcResult,
   sendRpc,
-  INVALID_PARAMS,
-} from "./reply.ts";
-import type { RpcAnswer, RpcError } from "./reply.ts";
+} from "./message.ts";
+import type { JsonObject, Malformed, Message, Request, RequestId, RpcAnswer, RpcError } from "./message.ts";
+import { CAPABILITIES, LEGACY, listTools, refuseCall, runMethod, SERVER_INFO } from "./methods.ts";
+import type { MethodOutcome, Revision } from "./methods.ts";
 import { callTool, toolResultText } from "./tool-call.ts";
 
 /** The revision without a handshake: every request names its version and what the client is capable of. */

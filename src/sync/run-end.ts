@@ -1,4 +1,4 @@
-import { isLostDatabase } from "../lib/lost-database.ts";
+import { isLostDatabase } from "../lib/log-failure.ts";
 import { WorkspaceStopped, WorkspaceGone } from "../store/queries/import-stage.ts";
 import { SourceFailed, SourceRefused } from "./connector.ts";
 import type { SyncOutcome } from "./connector.ts";

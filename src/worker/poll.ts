@@ -10,7 +10,7 @@ import { askForRun, findNextRequestTime, findSourceState } from "../store/querie
 import type { SourceStateRow, SyncKind } from "../store/queries/sync-request.ts";
 import { closeAbandonedRun, updateRunProgress } from "../store/queries/sync-run.ts";
 import type { SourceKey } from "../store/worker-session.ts";
-import { isLostDatabase } from "../lib/lost-database.ts";
+import { isLostDatabase } from "../lib/log-failure.ts";
 import { importUpload } from "../sync/connectors/csv/import-upload.ts";
 import { applyRules } from "../sync/apply.ts";
 import { startDueRun } from "../sync/run-record.ts";

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { chownSync, cpSync, existsSync, mkdirSync, readdirSync } from "node:fs";
 import { basename, join } from "node:path";
 import { createInterface } from "node:readline";
-import { findPackage } from "../../src/embedded/binaries.ts";
+import { findPackage } from "../../src/embedded/cluster.ts";
 
 export type Identity = { uid: number; gid: number };
 export type Line = { started?: boolean; url?: string; error?: string; released?: boolean };

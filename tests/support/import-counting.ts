@@ -1,7 +1,7 @@
 import { parse } from "csv-parse/sync";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { ImportFile } from "../../src/demo/import-folder.ts";
+import type { ImportFile } from "../../src/demo/demo-store.ts";
 
 /** The columns of each file of an import folder, in the order in which the demo store writes them. */
 export const IMPORT_COLUMNS = {

@@ -5,11 +5,11 @@ import type { Operation } from "../../src/access/operation.ts";
 import { createShopNodes } from "../../src/access/shop-nodes.ts";
 import { readConfig } from "../../src/config.ts";
 import type { Endpoint } from "../../src/contract/endpoint.ts";
-import { REST_WORDS } from "../../src/contract/vocabulary.ts";
+import { REST_WORDS } from "../../src/contract/errors.ts";
 import { parseQueryString } from "../../src/http/query-string.ts";
 import { openServingDatabases } from "../../src/installation.ts";
 import { createMetrics } from "../../src/operations/metrics.ts";
-import { createGuard, createOperations } from "../../src/request-path.ts";
+import { createGuard, createOperations } from "../../src/app.ts";
 import { serviceEnvironment } from "./service.ts";
 import type { TestService } from "./service.ts";
 

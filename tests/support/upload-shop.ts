@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { OPERATOR } from "../../src/actions/actor.ts";
-import { importIntoWorkspace } from "../../src/actions/uploads/import-folder.ts";
+import { importIntoWorkspace } from "../../src/actions/uploads/actions.ts";
 import { requireWorkspace } from "../../src/actions/workspace/workspace.ts";
 import type { UploadStatus } from "../../src/store/queries/import-upload.ts";
 import { signInAs } from "./console-person.ts";

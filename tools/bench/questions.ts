@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { join } from "node:path";
 import { createAdmit } from "../../src/access/admit.ts";
-import type { Answer } from "../../src/contract/call.ts";
+import type { Answer } from "../../src/contract/endpoint.ts";
 import type { ReportData } from "../../src/contract/report.ts";
 import { report } from "../../src/endpoints/report.ts";
 import { returnCostLeaderboard } from "../../src/endpoints/return-cost-leaderboard.ts";

@@ -11,7 +11,7 @@ const TSC = "typescript/bin/tsc";
 const CONFIG = "tools/client/package.tsconfig.json";
 
 /** What `import … from "returns-analytics-client"` finds; everything else is internal. */
-const EXPORTS: readonly string[] = ["client.js", "errors.js", "pages.js"];
+const EXPORTS: readonly string[] = ["client.js", "errors.js"];
 const TYPES = [
   'export type * from "./result.js";',
   'export type * from "./csv-export.js";',

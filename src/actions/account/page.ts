@@ -1,7 +1,6 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
+import { isFreshProof } from "../../access/session.ts";
 import { STATUS } from "../../console/action-outcome.ts";
-import { passkeySiteOf, sendProblem, showOwn } from "../../console/session-context.ts";
-import type { SessionContext, RouteHandler, Routes, Visitor } from "../../console/session-context.ts";
 import { formOf } from "../../console/form-scope.ts";
 import { instant } from "../../console/format.ts";
 import { createMinuteLimit, MOST_FORMS_PER_MINUTE, TOO_MANY_FORMS } from "../../console/minute-limit.ts";
@@ -9,19 +8,19 @@ import type { MinuteLimit } from "../../console/minute-limit.ts";
 import { actorOf } from "../../console/page-call.ts";
 import type { RefusedForm } from "../../console/page.ts";
 import { passkeyForm } from "../../console/passkey-form.ts";
+import { passkeySiteOf, sendProblem, showOwn } from "../../console/session-context.ts";
+import type { RouteHandler, Routes, SessionContext, Visitor } from "../../console/session-context.ts";
 import { tooMany } from "../../console/state-page.ts";
 import { refusal, textField } from "../../console/views/form.ts";
 import type { FormPlace } from "../../console/views/form.ts";
-import { Refusal } from "../refusal.ts";
-import { isFreshProof } from "../../access/session.ts";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
 import { runAction } from "../action.ts";
 import type { Action } from "../action.ts";
 import { textInput } from "../field.ts";
 import type { Field, Fields } from "../field.ts";
-import { requireRight } from "../right.ts";
-import { SenderGone } from "../sender.ts";
+import { Refusal } from "../refusal.ts";
+import { requireRight, SenderGone } from "../right.ts";
 import {
   addPasskey,
   endSession,

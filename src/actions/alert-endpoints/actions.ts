@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { isIP } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { isLoopbackHost } from "../../lib/loopback.ts";
+import { isLoopbackHost } from "../../lib/networks.ts";
 import { sealEndpoint, unsealEndpoint } from "../../alerts/delivery/endpoint-secrets.ts";
 import { isAllowed } from "../../alerts/delivery/networks.ts";
 import { hostOf } from "../../alerts/delivery/post.ts";

@@ -1,12 +1,12 @@
-import { auditWords } from "./words.ts";
-import { readDay } from "../input.ts";
-import { invalid } from "../refusal.ts";
 import { csvText, guardedText } from "../../lib/csv-text.ts";
 import type { Database } from "../../store/database.ts";
 import { listAudit, listAuditOfAll, listInstallationEvents } from "../../store/queries/audit.ts";
 import type { AuditFilter, AuditPosition, AuditRow } from "../../store/queries/audit.ts";
 import { defineList } from "../action.ts";
 import type { ActionCaller, List, WorkspaceCaller } from "../action.ts";
+import { readDay } from "../input.ts";
+import { invalid } from "../refusal.ts";
+import { ACTIONS, LISTS } from "../registry.ts";
 import { readAudit, readAuditOfAll, requireRight } from "../right.ts";
 
 /** One part of what an action concerned: its value before and after; null = it did not exist, or no longer exists. */
@@ -210,4 +210,32 @@ function readCursor(cursor: string): AuditPosition {
   const { position = "", id = "" } = groups ?? {};
   if (!Number.isNaN(Date.parse(position))) return [position, id];
   throw invalid("This cursor is not from this page. Start at the first page.");
+}
+
+/** Events that are no action of ours: of the store platform, of sign-ins, of a worker. */
+const WORDS = {
+  "source.uninstalled": "Uninstalled the app in the shop",
+  "audit.delete": "Deleted old audit entries",
+  "demo.clear": "Emptied the demo store",
+  "user.recover": "Used a recovery link",
+  "session.begin": "Signed in",
+  "session.prove": "Confirmed their identity",
+  "session.refuse": "Failed to sign in",
+  "session.end": "Signed out",
+  "privacy.customers_data_request": "Requested a customer's data",
+  "privacy.customers_redact": "Requested the redaction of a customer",
+  "privacy.shop_redact": "Requested the erasure of the shop",
+  "secret.add": "Added a root secret",
+  "secret.retire": "Removed a root secret",
+};
+
+/** What was done, in words, by the name of the right or of the event: of whatever the audit holds and rights allow. */
+export const AUDIT_WORDS: Readonly<Record<string, string>> = {
+  ...Object.fromEntries([...LISTS, ...ACTIONS].map(({ name, past }) => [name, past])),
+  ...WORDS,
+};
+
+/** An action that a later or an earlier version recorded is shown by its name. */
+function auditWords(action: string): string {
+  return AUDIT_WORDS[action] ?? action;
 }

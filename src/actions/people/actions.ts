@@ -1,10 +1,4 @@
-import { recordAction } from "../audit/record.ts";
-import { quoted } from "../input.ts";
-import { impossible } from "../refusal.ts";
-import { requireWorkspace } from "../workspace/workspace.ts";
-import { makeLink } from "../../access/link.ts";
-import { ensureOperator, makePerson } from "../../access/person.ts";
-import { listWorkspacesWithoutMember, putOwner } from "../../store/queries/workspace-member.ts";
+import { ensureOperator, makeLink, makePerson } from "../../access/link.ts";
 import { deleteSessions } from "../../store/queries/console-session.ts";
 import {
   findPeople,
@@ -16,10 +10,15 @@ import {
   setOperator,
 } from "../../store/queries/console-user.ts";
 import type { ListedPerson, PersonRow } from "../../store/queries/console-user.ts";
+import { listWorkspacesWithoutMember, putOwner } from "../../store/queries/workspace-member.ts";
 import { defineAction, defineList, ShownSecret } from "../action.ts";
-import type { ActionContext, ActionCaller, Detail, Done, LinkCaller } from "../action.ts";
+import type { ActionCaller, ActionContext, Detail, Done, LinkCaller } from "../action.ts";
+import { recordAction } from "../audit/record.ts";
 import { flag, optional, own } from "../field.ts";
+import { quoted } from "../input.ts";
+import { impossible } from "../refusal.ts";
 import { requireRight } from "../right.ts";
+import { requireWorkspace } from "../workspace/workspace.ts";
 import { giveName, isPersonId, readPersonName, requireOwnName } from "./person-name.ts";
 
 /** `changed` is false when it already was so. */

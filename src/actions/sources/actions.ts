@@ -1,22 +1,31 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { evaluateAlerts } from "../../alerts/evaluate-alerts.ts";
-import { quoted } from "../input.ts";
-import { impossible, invalid } from "../refusal.ts";
-import type { Queryable } from "../../store/database.ts";
+import type { Database, Queryable } from "../../store/database.ts";
 import {
   findConnection,
   listConnections,
+  listShopSources,
   setCredentials,
   setSourceStatus,
 } from "../../store/queries/data-source.ts";
-import type { ConnectionRow } from "../../store/queries/data-source.ts";
-import { dropRequests, requestRun } from "../../store/queries/sync-request.ts";
+import type { ConnectionRow, ShopSourceRow } from "../../store/queries/data-source.ts";
+import { listNextPolls } from "../../store/queries/run-queue.ts";
+import { dropRequests, findRequest, requestRun } from "../../store/queries/sync-request.ts";
 import type { SyncKind } from "../../store/queries/sync-request.ts";
+import { findRunSince, listRuns, listSourceRuns } from "../../store/queries/sync-run.ts";
+import type { RunRow } from "../../store/queries/sync-run.ts";
 import { hasWorker } from "../../store/queries/worker-health.ts";
 import type { DirectoryRow } from "../../store/queries/workspace-directory.ts";
+import type { Source } from "../../sync/connector.ts";
 import { SOURCES } from "../../sync/connectors/sources.ts";
 import { rebuildWorkspace } from "../../sync/rebuild.ts";
 import { defineAction } from "../action.ts";
+import type { WorkspaceCaller } from "../action.ts";
 import { flag, own, typedName } from "../field.ts";
+import { quoted, readInteger } from "../input.ts";
+import { impossible, invalid } from "../refusal.ts";
+import { readSources, requireRight } from "../right.ts";
+import { requireWorkspace } from "../workspace/workspace.ts";
 
 export type RequestedSync = {
   shop_domain: string;
@@ -27,7 +36,7 @@ export type RequestedSync = {
   has_worker: boolean;
 };
 
-const source = own("The source", (_subject, given) => given, {
+const sourceName = own("The source", (_subject, given) => given, {
   kind: "hidden",
   hint: SOURCES.map((each) => each.source).join(", "),
 });
@@ -40,7 +49,7 @@ export const requestSync = defineAction({
   past: "Started a sync",
   least: "admin",
   input: {
-    source,
+    source: sourceName,
     backfill: flag("Everything", { hint: "read everything, not only what has changed" }),
   },
   run: async ({ connection, workspace }, { source: name, backfill }) => {
@@ -73,7 +82,7 @@ export const cancelBackfill = defineAction({
   about: "Cancel a requested backfill, and read only what has changed.",
   past: "Canceled a backfill",
   least: "admin",
-  input: { source },
+  input: { source: sourceName },
   run: async ({ connection, workspace }, { source: name }) => {
     const { shop_key: shopKey, shop_domain: domain } = workspace;
     const found = await requireConnection(connection, workspace, name);
@@ -101,7 +110,7 @@ export const disconnectSource = defineAction({
   past: "Disconnected a source",
   least: "admin",
   proof: true,
-  input: { source, typed: typedName },
+  input: { source: sourceName, typed: typedName },
   confirm: ({ source: name }) =>
     `The credentials of ${name} are deleted and nothing new is read. Disconnect it?`,
   run: async ({ connection, workspace }, { source: name, typed: confirmed }) => {
@@ -174,4 +183,243 @@ async function notConnected(database: Queryable, workspace: DirectoryRow, name: 
     .map((connection) => connection.source);
   const others = connected.length === 0 ? "no source" : connected.join(", ");
   return `The workspace ${workspace.shop_domain} is not connected to ${quoted(name)}; it is connected to ${others}.`;
+}
+
+const RUNS_PER_PAGE = 25;
+const MOST_RUNS = 1000;
+const POLLING_MS = 300;
+const RUN_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/u;
+
+/**
+ * new: never connected. waiting: its first run has not begun. reading: a run is active. current: the last run succeeded.
+ * failed: the last run failed, and another one follows. refused: it no longer takes the credentials, so nothing runs.
+ * disconnected: its credentials are deleted. imported: files are imported by hand.
+ */
+type SourceProgress =
+  | "new"
+  | "waiting"
+  | "reading"
+  | "current"
+  | "failed"
+  | "refused"
+  | "disconnected"
+  | "imported";
+
+/** A source as the members of a workspace see it: without secrets. */
+export type ShownSource = Pick<ShopSourceRow, "waiting" | "last_run" | "last_synced_at" | "last_error"> & {
+  source: string;
+  title: string;
+  kind: Source["kind"];
+  state: SourceProgress;
+  /** The shop's name, where the source has shops. */
+  account: string | null;
+  currency_code: string | null;
+  settings: Readonly<Record<string, unknown>>;
+  /** When the next run is due; null = none is. What is due already waits for a worker. */
+  next_run_at: Date | null;
+};
+
+export type ShownSources = { sources: ShownSource[]; has_worker: boolean };
+
+const IMPORTED_TITLES: Readonly<Record<string, string>> = {
+  csv: "Files of orders",
+  csv_labels: "Files of return labels",
+};
+
+/** Every source that a workspace is or can be connected to, in the order of the registry, then what is imported. */
+export async function showSources({ database, actor, workspace }: WorkspaceCaller): Promise<ShownSources> {
+  requireRight(actor, readSources);
+  const { shop_key: shopKey } = workspace;
+  const rows = await listShopSources(database, shopKey);
+  const polls = await listNextPolls(database, shopKey);
+  const connectable = SOURCES.map((source) => {
+    const row = rows.find((each) => each.source === source.source && each.is_connection);
+    const nextPollAt = polls.find((poll) => poll.source === source.source)?.next_at ?? null;
+    return row === undefined ? newSource(source) : shownSource(row, source.title, nextPollAt);
+  });
+  const imported = rows
+    .filter((row) => !row.is_connection)
+    .map((row) => shownSource(row, IMPORTED_TITLES[row.source] ?? row.source, null));
+  return { sources: [...connectable, ...imported], has_worker: await hasWorker(database) };
+}
+
+/** One page of the history of a source, newest first. */
+export type RunPage = {
+  runs: RunRow[];
+  /** The id that the next page follows on; null = this is the last one. */
+  next: string | null;
+};
+
+/** Throws a `Refusal` for a `before` that is no id of a run. */
+export async function showSourceRuns(
+  { database, actor, workspace }: WorkspaceCaller,
+  { source, before }: { source: string; before: string | null },
+): Promise<RunPage> {
+  requireRight(actor, readSources);
+  if (before !== null && !RUN_ID.test(before)) throw invalid("before must be the id of a run.");
+  const shopKey = workspace.shop_key;
+  const found = await listSourceRuns(database, { shopKey, source, before, limit: RUNS_PER_PAGE + 1 });
+  const runs = found.slice(0, RUNS_PER_PAGE);
+  return { runs, next: found.length > RUNS_PER_PAGE ? (runs.at(-1)?.run_id ?? null) : null };
+}
+
+function newSource({ source, title, kind }: Source): ShownSource {
+  return {
+    source,
+    title,
+    kind,
+    state: "new",
+    account: null,
+    currency_code: null,
+    settings: {},
+    waiting: [],
+    last_run: null,
+    last_synced_at: null,
+    last_error: null,
+    next_run_at: null,
+  };
+}
+
+function shownSource(row: ShopSourceRow, title: string, nextPollAt: Date | null): ShownSource {
+  const { source, kind, settings, waiting, last_run, last_synced_at, last_error, currency_code } = row;
+  const state = stateOf(row);
+  const { shop } = settings;
+  return {
+    source,
+    title,
+    kind,
+    state,
+    account: typeof shop === "string" ? shop : null,
+    currency_code,
+    settings,
+    waiting,
+    last_run,
+    last_synced_at,
+    last_error,
+    next_run_at: nextRunAt(row, state, nextPollAt),
+  };
+}
+
+function stateOf({ is_connection, has_credentials, status, last_run, last_synced_at }: ShopSourceRow) {
+  if (!is_connection) return "imported";
+  if (!has_credentials) return "disconnected";
+  if (status === "disconnected") return "refused";
+  if (status === "failed") return "failed";
+  if (last_run?.status === "running") return "reading";
+  return last_synced_at === null ? "waiting" : "current";
+}
+
+/** The earlier of what was asked for and of when a worker polls by the clock. */
+function nextRunAt({ waiting }: ShopSourceRow, state: SourceProgress, nextPollAt: Date | null): Date | null {
+  if (state === "imported" || state === "disconnected" || state === "refused") return null;
+  const times = waiting.map(({ run_after: runAfter }) => Date.parse(runAfter));
+  if (nextPollAt !== null) times.push(nextPollAt.getTime());
+  return times.length === 0 ? null : new Date(Math.min(...times));
+}
+
+/** A connection as it is shown: without secrets. */
+type ShownConnection = {
+  workspace: string;
+  source: string;
+  kind: string;
+  /** "waiting" = no run has begun. */
+  status: string;
+  account: string | null;
+  url: string | null;
+  /** Of a store its workspace's; of a label source that of its labels, null before its first sync (M10). */
+  currency_code: string | null;
+  last_synced_at: Date | null;
+  last_error: string | null;
+};
+
+/** Every connection, or those of one workspace. */
+export async function showConnections(
+  database: Queryable,
+  workspace: DirectoryRow | null,
+): Promise<ShownConnection[]> {
+  const rows = await listConnections(database);
+  return rows
+    .filter((row) => workspace === null || row.shop_key === workspace.shop_key)
+    .map((row) => ({
+      workspace: row.shop_domain,
+      source: row.source,
+      kind: row.kind,
+      status: row.sealed_credentials === null ? "disconnected" : (row.status ?? "waiting"),
+      account: textOf(row, "shop"),
+      url: textOf(row, "url"),
+      currency_code: row.kind === "store" ? row.shop_currency_code : row.currency_code,
+      last_synced_at: row.last_synced_at,
+      last_error: row.last_error,
+    }));
+}
+
+function textOf({ settings }: ConnectionRow, name: string): string | null {
+  const value = settings[name];
+  return typeof value === "string" ? value : null;
+}
+
+export type RunFilter = { workspace?: string | undefined; source?: string | undefined; limit: string };
+
+/** The history of runs, newest first. Throws a `Refusal` for an unknown workspace or a limit beyond 1 to 1,000. */
+export async function showRuns(database: Database, filter: RunFilter): Promise<RunRow[]> {
+  const limit = readInteger("--limit", filter.limit, 1, MOST_RUNS);
+  const workspace =
+    filter.workspace === undefined ? null : await requireWorkspace(database, filter.workspace);
+  return listRuns(database, { shopKey: workspace?.shop_key ?? null, source: filter.source ?? null, limit });
+}
+
+/** Whether one of the runs is marked running although its worker was killed. */
+export async function isAbandoned(database: Database, runs: readonly RunRow[]): Promise<boolean> {
+  return runs.some(({ status }) => status === "running") && !(await hasWorker(database));
+}
+
+/**
+ * The backfill that is under way or waits for a worker, to be followed instead of asking for another run: whatever is
+ * asked for meanwhile runs after it. null = there is none, or it keeps failing.
+ */
+export async function findBackfillUnderWay(
+  database: Database,
+  workspace: DirectoryRow,
+  source: string,
+): Promise<RequestedSync | null> {
+  const request = await findRequest(database, workspace.shop_key, source, "backfill");
+  if (request === null || request.failures > 0) return null;
+  return {
+    shop_domain: workspace.shop_domain,
+    source,
+    kind: "backfill",
+    requested_at: request.requested_at,
+    has_worker: await hasWorker(database),
+  };
+}
+
+/** A request that waits for its next try; `try` is the one that failed. */
+type Retry = { try: number; run_after: Date; error: string | null };
+
+/**
+ * Follows the run that was asked for until it has succeeded or failed; a run that is cut off is followed by the one that
+ * continues it. `onRetry` is called once for each failed attempt that will be retried. `check` throws to give up
+ * waiting.
+ */
+export async function waitForRun(
+  database: Database,
+  workspace: DirectoryRow,
+  requested: RequestedSync,
+  watch: { onProgress: (run: RunRow) => void; onRetry: (retry: Retry) => void; check: () => void },
+): Promise<RunRow> {
+  const { source, kind, requested_at: since } = requested;
+  let toldTry = 0;
+  for (;;) {
+    watch.check();
+    const run = await findRunSince(database, workspace.shop_key, source, kind, since);
+    const request =
+      run?.status === "running" ? null : await findRequest(database, workspace.shop_key, source, kind);
+    if (request !== null && request.failures > 0 && !request.is_due && request.attempt - 1 !== toldTry) {
+      toldTry = request.attempt - 1;
+      watch.onRetry({ try: toldTry, run_after: request.run_after, error: request.error });
+    }
+    if (run?.status === "succeeded" || run?.status === "failed") return run;
+    if (run !== null) watch.onProgress(run);
+    await sleep(POLLING_MS);
+  }
 }

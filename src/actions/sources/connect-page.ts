@@ -18,7 +18,7 @@ import type { Source } from "./connect.ts";
 import { hasApproval, linkSource } from "./install.ts";
 import { readSource } from "./page.ts";
 import { SOURCES_PATH, sourcePath } from "./paths.ts";
-import type { ShownSource } from "./reads.ts";
+import type { ShownSource } from "./actions.ts";
 
 type Data = {
   source: Source;

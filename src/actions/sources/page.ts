@@ -1,5 +1,3 @@
-import { readSources } from "../right.ts";
-import { ApiError } from "../../contract/errors.ts";
 import { formOf } from "../../console/action-form.ts";
 import { instant } from "../../console/format.ts";
 import { definePage } from "../../console/page.ts";
@@ -10,14 +8,15 @@ import { actionForm, refusal, textField } from "../../console/views/form.ts";
 import { progress } from "../../console/views/progress.ts";
 import type { Progress } from "../../console/views/progress.ts";
 import { dataTable } from "../../console/views/table.ts";
-import { keptRunsText } from "../../lib/retention.ts";
+import { ApiError } from "../../contract/errors.ts";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
+import { keptRunsText } from "../../lib/retention.ts";
 import { countsText, durationText, stageText } from "../../lib/run-text.ts";
-import { cancelBackfill, disconnectSource, requestSync } from "./actions.ts";
-import { IMPORTS_PATH, SOURCES_PATH, sourcePath } from "./paths.ts";
-import { showSourceRuns, showSources } from "./reads.ts";
-import type { RunPage, ShownSource, ShownSources } from "./reads.ts";
+import { readSources } from "../right.ts";
+import { cancelBackfill, disconnectSource, requestSync, showSourceRuns, showSources } from "./actions.ts";
+import type { RunPage, ShownSource, ShownSources } from "./actions.ts";
+import { IMPORTS_PATH, sourcePath, SOURCES_PATH } from "./paths.ts";
 
 const SOURCE_PATH = `${SOURCES_PATH}/:source`;
 

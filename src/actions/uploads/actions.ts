@@ -1,8 +1,10 @@
 import { createHash, randomUUID } from "node:crypto";
+import { evaluateAlerts, replayEarlyWarnings } from "../../alerts/evaluate-alerts.ts";
 import { ApiError } from "../../contract/errors.ts";
 import { dayFromText, dayToText } from "../../lib/month.ts";
-import type { Connection, Queryable } from "../../store/database.ts";
+import type { Connection, Database, Queryable } from "../../store/database.ts";
 import { findConnectedStore } from "../../store/queries/data-source.ts";
+import { WorkspaceStopped } from "../../store/queries/import-stage.ts";
 import {
   cancelUpload as markCanceled,
   expireUploads,
@@ -17,9 +19,12 @@ import {
 } from "../../store/queries/import-upload.ts";
 import type { LockedUploadRow, UploadFile, UploadStatus } from "../../store/queries/import-upload.ts";
 import { hasWorker } from "../../store/queries/worker-health.ts";
+import type { DirectoryRow } from "../../store/queries/workspace-directory.ts";
 import { FILE_NAMES } from "../../sync/connectors/csv/file-formats.ts";
 import type { FileName } from "../../sync/connectors/csv/file-formats.ts";
 import { besideStoreProblem } from "../../sync/connectors/csv/folder-files.ts";
+import { importFolder } from "../../sync/connectors/csv/import-folder.ts";
+import type { ImportOptions, ImportResult } from "../../sync/connectors/csv/import-folder.ts";
 import {
   fileOfName,
   MOST_UPLOAD_BYTES,
@@ -29,10 +34,14 @@ import {
   removeFile,
   UPLOAD_LIFETIME_MS,
 } from "../../sync/connectors/csv/import-upload.ts";
+import { ImportError } from "../../sync/connectors/csv/problems.ts";
 import { defineAction } from "../action.ts";
+import type { Actor } from "../actor.ts";
 import { bodyBytes, flag, own, textList } from "../field.ts";
 import { quoted, readDay } from "../input.ts";
-import { impossible, invalid } from "../refusal.ts";
+import { impossible, invalid, movingAway } from "../refusal.ts";
+import { requireRight } from "../right.ts";
+import type { NamedRight } from "../right.ts";
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/u;
 const GIB = 1024 ** 3;
@@ -317,4 +326,74 @@ function readLastDay(subject: string, text: string, now: Date): Date {
   }
   if (day === today) return now;
   return new Date(`${dayToText((dayFromText(day) as number) + 1)}T00:00:00Z`);
+}
+
+/** Asked for by every page and file of an import, and by the command. */
+export const importData: NamedRight = { name: "import", past: "Imported data", least: "admin" };
+
+type ImportRequest = Pick<ImportOptions, "folder" | "asOf" | "now" | "skipInvalid" | "signal" | "onWait"> & {
+  /** M17: days before the as-of, as of which early warnings are looked for too; counted from 1970-01-01, oldest first. */
+  replayedDays?: readonly number[] | undefined;
+  /** Throwing stops the import too. */
+  onProgress: ProgressListener;
+};
+
+/** `label` names the step; `total` is in whatever the step counts. */
+export type ProgressListener = (label: string, done: number, total: number) => void;
+
+const STEP_LABELS: Readonly<Record<string, string>> = {
+  parts: "Joining the parts",
+  wait: "Waiting for another run of this workspace",
+  orders: "Merging orders",
+  labels: "Splitting labels",
+  cohorts: "Rolling up",
+};
+
+/** A step of an import for people; what is no step of all folders is the name of a file. */
+export function stepLabel(stage: string): string {
+  return STEP_LABELS[stage] ?? `Reading ${stage}`;
+}
+
+/**
+ * Imports a folder of CSV files into a workspace and evaluates its alerts; the first import makes it ready. Throws a
+ * `Refusal` for an as-of in the future and for a folder or file that cannot be read.
+ */
+export async function importIntoWorkspace(
+  database: Database,
+  actor: Actor,
+  workspace: DirectoryRow,
+  request: ImportRequest,
+): Promise<ImportResult> {
+  requireRight(actor, importData);
+  const { onProgress, replayedDays = [], ...options } = request;
+  const { asOf, now } = options;
+  if (asOf > now) {
+    throw invalid(
+      `The as-of ${asOf.toISOString()} is in the future: it may be at most ${now.toISOString()}, which is now.`,
+    );
+  }
+  try {
+    const result = await importFolder({
+      database,
+      actor,
+      shopKey: workspace.shop_key,
+      currencyCode: workspace.currency_code,
+      ...options,
+      onProgress: ({ stage, doneBytes, totalBytes }) => onProgress(stepLabel(stage), doneBytes, totalBytes),
+    });
+    if (result.imported) {
+      for (const asOfDay of replayedDays) {
+        await replayEarlyWarnings(database, { shopKey: workspace.shop_key, asOfDay });
+      }
+      await evaluateAlerts({ database, shopKey: workspace.shop_key, now: new Date() });
+    }
+    return result;
+  } catch (error) {
+    if (error instanceof WorkspaceStopped) {
+      throw error.readiness === "erasing"
+        ? impossible(`${workspace.shop_domain} is going to be erased: cancel the erasure first.`)
+        : movingAway(workspace.shop_domain);
+    }
+    throw error instanceof ImportError ? impossible(`${error.message}.`) : error;
+  }
 }

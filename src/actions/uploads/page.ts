@@ -27,8 +27,16 @@ import type { UploadResult } from "../../sync/connectors/csv/import-upload.ts";
 import type { WorkspaceCaller } from "../action.ts";
 import { requireRight } from "../right.ts";
 import { sourcePath } from "../sources/paths.ts";
-import { cancelUpload, putPart, replaceFile, requestImport, requireUpload, startUpload } from "./actions.ts";
-import { importData, stepLabel } from "./import-folder.ts";
+import {
+  cancelUpload,
+  importData,
+  putPart,
+  replaceFile,
+  requestImport,
+  requireUpload,
+  startUpload,
+  stepLabel,
+} from "./actions.ts";
 
 const PATH = "/settings/imports";
 const UPLOAD_PATH = `${PATH}/:id`;

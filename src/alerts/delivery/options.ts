@@ -1,5 +1,4 @@
-import { isLoopbackHost } from "../../lib/loopback.ts";
-import { blockListOf } from "../../lib/networks.ts";
+import { blockListOf, isLoopbackHost } from "../../lib/networks.ts";
 import type { Network } from "../../lib/networks.ts";
 import type { SmtpOptions } from "./mail.ts";
 import { resolveByDns } from "./networks.ts";

@@ -6,7 +6,7 @@ import type { ShopifySimulator } from "../../simulators/shopify/start.ts";
 import type { Message } from "../../simulators/shopify/webhooks.ts";
 import type { Change } from "../../simulators/shopify/changes.ts";
 import { OPERATOR } from "../../../src/actions/actor.ts";
-import { importIntoWorkspace } from "../../../src/actions/uploads/import-folder.ts";
+import { importIntoWorkspace } from "../../../src/actions/uploads/actions.ts";
 import { runAction } from "../../../src/actions/action.ts";
 import { textInput } from "../../../src/actions/field.ts";
 import { requestSync } from "../../../src/actions/sources/actions.ts";

@@ -3,7 +3,7 @@ import { mkdir, open, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { csvText, guardedText } from "../../../lib/csv-text.ts";
-import { isLostDatabase } from "../../../lib/lost-database.ts";
+import { isLostDatabase } from "../../../lib/log-failure.ts";
 import { note, traceFields } from "../../../lib/trace.ts";
 import type { Connection, Database } from "../../../store/database.ts";
 import { WorkspaceGone } from "../../../store/queries/import-stage.ts";

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { isLoopbackHost } from "../../../lib/loopback.ts";
+import { isLoopbackHost } from "../../../lib/networks.ts";
 import { note, noteFailure, traced } from "../../../lib/trace.ts";
 import type { SpanOptions } from "../../../lib/trace.ts";
 import { SourceFailed, SourceRefused } from "../../connector.ts";

@@ -1,4 +1,4 @@
-import { isLoopbackHost } from "../../../../lib/loopback.ts";
+import { isLoopbackHost } from "../../../../lib/networks.ts";
 import { isOwnUrl } from "../../shared/http.ts";
 
 const SHOP = /^[a-z0-9][a-z0-9-]*\.myshopify\.com$/u;

@@ -1,0 +1,102 @@
+import {
+  addEndpoint,
+  endpointList,
+  pauseEndpoint,
+  removeEndpoint,
+  resumeEndpoint,
+  rotateEndpoint,
+  testEndpoint,
+} from "../actions/alert-endpoints/actions.ts";
+import { planList, setPlan } from "../actions/plan/actions.ts";
+import { addSaleEvent, removeSaleEvent, saleEventList } from "../actions/sale-events/actions.ts";
+import { createToken, revokeToken, rotateToken, tokenList } from "../actions/tokens/actions.ts";
+import { addWatched, removeWatched, watchedList } from "../actions/watchlist/actions.ts";
+import { commandOf, listCommand } from "./action-command.ts";
+import type { CommandGroup } from "./command.ts";
+
+export const PLAN: CommandGroup = {
+  name: "plan",
+  summary: "Plans: what a workspace may use, and how many requests a day.",
+  commands: [
+    listCommand(planList),
+    commandOf(setPlan, {
+      words: ["plan"],
+      settings: ["daily_quota", "entitlements"],
+      examples: [
+        "./returns plan set growth daily_quota=5000",
+        "./returns plan set partner daily_quota=unlimited entitlements=api_access,data_export",
+      ],
+    }),
+  ],
+};
+
+export const SALE_EVENT: CommandGroup = {
+  name: "sale-event",
+  summary: "Sale events that reports compare with other days.",
+  commands: [
+    commandOf(addSaleEvent, {
+      words: ["slug"],
+      examples: [
+        "./returns sale-event add spring-2026 --workspace shop.example --label 'Spring sale' \\\n" +
+          "    --starts-on 2026-04-03 --ends-on 2026-04-12 --sku LAMP-01 --sku LAMP-02",
+      ],
+    }),
+    commandOf(removeSaleEvent, { words: ["slug"] }),
+    listCommand(saleEventList),
+  ],
+};
+
+const words = ["type", "key"] as const;
+
+export const WATCH: CommandGroup = {
+  name: "watch",
+  summary: "The watchlist: entities whose return rate is watched for spikes.",
+  examples: [
+    "./returns watch add sku LAMP-01 --workspace shop.example",
+    "./returns watch add family Lighting --workspace shop.example",
+  ],
+  commands: [commandOf(addWatched, { words }), commandOf(removeWatched, { words }), listCommand(watchedList)],
+};
+
+export const TOKEN: CommandGroup = {
+  name: "token",
+  summary: "Access tokens of a workspace.",
+  commands: [
+    commandOf(createToken, {
+      examples: [
+        "./returns token create --workspace shop.example --name analyst --scopes read:dashboard,read:reports",
+        "TOKEN=$(./returns token create --workspace shop.example --name ci --scopes read:alerts --expires 90d)",
+      ],
+    }),
+    listCommand(tokenList),
+    commandOf(revokeToken, {
+      words: ["token_id"],
+      examples: ["./returns token revoke 0000000000142MPX --workspace shop.example"],
+    }),
+    commandOf(rotateToken, {
+      words: ["token_id"],
+      examples: ["./returns token rotate 0000000000142MPX --workspace shop.example --overlap 24h"],
+    }),
+  ],
+};
+
+const OF_ONE = { words: ["endpoint"] };
+
+export const NOTIFY: CommandGroup = {
+  name: "notify",
+  summary: "Where a workspace's alerts are sent: webhooks, chat, e-mail.",
+  examples: [
+    "./returns notify add --workspace shop.example --kind webhook --name tickets --address https://tickets.example/alerts",
+    "./returns notify add --workspace shop.example --kind email --name team --address team@shop.example --digest-hour 7",
+    "./returns notify list --workspace shop.example",
+  ],
+  commands: [
+    listCommand(endpointList),
+    commandOf(addEndpoint, { files: { address: "a file that holds the address, if it is a secret" } }),
+    commandOf(testEndpoint, OF_ONE),
+    commandOf(rotateEndpoint, OF_ONE),
+    commandOf(pauseEndpoint, OF_ONE),
+    commandOf(resumeEndpoint, OF_ONE),
+    commandOf(removeEndpoint, OF_ONE),
+  ],
+};

@@ -1,0 +1,274 @@
+import { Option } from "commander";
+import { runAction } from "../actions/action.ts";
+import { OPERATOR } from "../actions/actor.ts";
+import { textInput } from "../actions/field.ts";
+import { quoted } from "../actions/input.ts";
+import { impossible, invalid } from "../actions/refusal.ts";
+import {
+  cancelBackfill,
+  disconnectSource,
+  findBackfillUnderWay,
+  isAbandoned,
+  rebuild,
+  requestSync,
+  showConnections,
+  showRuns,
+  waitForRun,
+} from "../actions/sources/actions.ts";
+import type { RequestedSync, RunFilter } from "../actions/sources/actions.ts";
+import { connectingOf, connectSource, listSources } from "../actions/sources/connect.ts";
+import type { Source } from "../actions/sources/connect.ts";
+import { linkSource } from "../actions/sources/install.ts";
+import { requireWorkspace } from "../actions/workspace/workspace.ts";
+import { keptRunsText } from "../lib/retention.ts";
+import { countsText, durationText, retryText, stageText } from "../lib/run-text.ts";
+import { callerOf, commandOf, readSecret, readSecretFile } from "./action-command.ts";
+import type { SecretOptions } from "./action-command.ts";
+import type { CommandGroup, CommandSession, CommandSpec } from "./command.ts";
+
+export const RUNS: CommandSpec = {
+  name: "runs",
+  summary: "Show the runs of connected sources, newest first.",
+  options: { "--workspace <domain>": "only of this workspace", "--source <name>": "only of this source" },
+  otherOptions: [new Option("--limit <number>", "how many to show").default("20")],
+  examples: ["./returns runs", "./returns runs --workspace shop.example --source shopify --limit 5 --json"],
+  run: async ({ config, database, terminal }: CommandSession, filter: RunFilter) => {
+    const runs = await showRuns(database, filter);
+    if (runs.length === 0) {
+      const { source } = filter;
+      terminal.print([], source === undefined ? "No source has run yet.\n" : `No run of ${source}.\n`);
+    } else {
+      terminal.printTable(runs, {
+        started: "started_at",
+        workspace: "shop_domain",
+        source: "source",
+        kind: "kind",
+        by: "requested_by",
+        state: ({ attempt, status }) => (attempt === 1 ? status : `${status}, try ${attempt}`),
+        took: (run) => durationText(run.duration_seconds),
+        read: (run) => (Object.keys(run.counts).length > 0 ? countsText(run.counts) : stageText(run)),
+        remarks: ({ error, notes }) => [...(error === null ? [] : [error]), ...notes].join(" ") || null,
+      });
+    }
+    if (await isAbandoned(database, runs)) {
+      terminal.hint(
+        "No worker is running: runs marked running continue when ./returns worker or serve starts.",
+      );
+    }
+    if (runs.length < Number(filter.limit)) terminal.hint(keptRunsText(config));
+  },
+};
+
+export const REBUILD: CommandSpec = {
+  name: "rebuild",
+  summary: rebuild.about,
+  forWorkspace: true,
+  examples: ["./returns rebuild --workspace shop.example"],
+  run: async ({ database, keys, terminal, workspace }) => {
+    terminal.showStatus("Rebuilding…");
+    const caller = { database, keys, workspace, actor: OPERATOR, now: new Date() };
+    const { result, done } = await runAction(rebuild, caller, textInput({}));
+    terminal.print(result, `${done}\n`);
+  },
+};
+
+export const DISCONNECT = commandOf(disconnectSource, {
+  words: ["source"],
+  examples: ["./returns disconnect shopify --workspace shop.example"],
+});
+
+export const CONNECTIONS: CommandSpec = {
+  name: "connections",
+  summary: "Show which sources are connected, in which currency, and how their last sync went.",
+  options: { "--workspace <domain>": "of this workspace only" },
+  run: async ({ database, terminal }, { workspace: domain }: { workspace?: string }) => {
+    const workspace = domain === undefined ? null : await requireWorkspace(database, domain);
+    const connections = await showConnections(database, workspace);
+    if (connections.length === 0) {
+      const holder = domain === undefined ? "" : ` to ${domain}`;
+      terminal.print([], `No source is connected${holder}: ./returns connect --help shows how.\n`);
+      return;
+    }
+    terminal.printTable(connections, {
+      workspace: "workspace",
+      source: "source",
+      account: ({ account, url }) => account ?? url,
+      currency: "currency_code",
+      status: "status",
+      "last sync": "last_synced_at",
+      "last error": "last_error",
+    });
+  },
+};
+
+type SyncOptions = { backfill?: boolean; cancelBackfill?: boolean; wait?: boolean };
+
+export const SYNC: CommandSpec = {
+  name: "sync",
+  summary: requestSync.about,
+  arguments: { "<source>": "shopify, shipstation or loop" },
+  forWorkspace: true,
+  options: {
+    "--backfill": "read everything, not only what has changed",
+    "--cancel-backfill": "cancel a requested backfill, and read only what has changed",
+    "--wait": "show the progress and exit when the run has finished; joins a running backfill",
+  },
+  examples: [
+    "./returns sync shopify --workspace shop.example",
+    "./returns sync shopify --workspace shop.example --backfill --wait",
+  ],
+  run: sync,
+};
+
+async function sync(session: CommandSession, source: string, options: SyncOptions): Promise<void> {
+  const { database, keys, terminal, workspace } = session;
+  const caller = { database, keys, workspace, actor: OPERATOR, now: new Date() };
+  if (options.cancelBackfill === true) {
+    if (options.backfill === true || options.wait === true) {
+      throw invalid("--cancel-backfill requests no run: leave out --backfill and --wait.");
+    }
+    const canceled = await runAction(cancelBackfill, caller, textInput({ source }));
+    terminal.printFields(canceled.result);
+    return;
+  }
+  const underWay = options.wait === true ? await findBackfillUnderWay(database, workspace, source) : null;
+  if (underWay !== null) terminal.hint("A backfill is running: waiting for it to end.");
+  const input = textInput({ source, ...(options.backfill === true ? { backfill: "yes" } : {}) });
+  const requested = underWay ?? (await runAction(requestSync, caller, input)).result;
+  if (!requested.has_worker) {
+    terminal.hint("No worker is running: the run starts when ./returns worker or ./returns serve does.");
+  }
+  if (options.wait !== true) {
+    terminal.printFields(requested);
+    terminal.hint("./returns runs shows it.");
+    return;
+  }
+  await follow(session, requested);
+}
+
+async function follow(
+  { database, terminal, interruption, workspace }: CommandSession,
+  requested: RequestedSync,
+): Promise<void> {
+  const run = await waitForRun(database, workspace, requested, {
+    check: () => interruption.check(),
+    onProgress: ({ stage, done, total }) => {
+      if (stage !== null && total !== null) terminal.showProgress(stage, done, total);
+      else terminal.showStatus(stageText({ stage, done, total }) ?? "Starting…");
+    },
+    onRetry: (retry) => terminal.hint(retryText(retry)),
+  });
+  for (const note of run.notes) terminal.hint(note);
+  const { source, kind, status, duration_seconds: seconds, counts } = run;
+  terminal.printFields({ source, kind, status, took: durationText(seconds), read: countsText(counts) }, run);
+  if (run.status === "failed") throw impossible(run.error ?? "The run failed.");
+}
+
+const SHOP_OPTIONS = {
+  "--shop <name>": "the shop's name at Shopify, such as my-store.myshopify.com",
+  "--url <address>": "the address of its admin (default: https:// and the shop's name)",
+  "--client-secret-file <file>": "the custom app's client secret, which signs its webhooks",
+  "--oauth": "print the address where the merchant approves, instead of taking a token",
+};
+
+export const CONNECT: CommandGroup = {
+  name: "connect",
+  summary: connectSource.about,
+  examples: [
+    "./returns connect shopify --workspace shop.example --shop my-store.myshopify.com --token-stdin < token",
+    "./returns connect shopify --workspace shop.example --shop my-store.myshopify.com --oauth",
+    "./returns connect shipstation --workspace shop.example --token-file ./api-key",
+  ],
+  commands: listSources().map(connectCommand),
+  refuseUnknown: (word) => {
+    const known = listSources()
+      .map(({ source }) => source)
+      .join(", ");
+    throw invalid(`${quoted(word)} is not a source: use ${known}. For any other source, import a folder.`);
+  },
+};
+
+type ConnectOptions = SecretOptions & {
+  shop?: string;
+  url?: string;
+  oauth?: boolean;
+  clientSecretFile?: string;
+};
+
+/** What is sealed with another secret could not be opened by the worker. */
+function connectCommand(source: Source): CommandSpec {
+  const { key, options: settings, address } = source;
+  const own = settings.map(({ flags, description, setting }) => ({
+    setting,
+    option: new Option(flags, description),
+  }));
+  return {
+    name: source.source,
+    summary: source.summary,
+    forWorkspace: true,
+    needsKeys: true,
+    options: {
+      "--token-stdin": `read the ${key.title} from the standard input`,
+      "--token-file <file>": "read it from a file",
+      ...(address === null
+        ? SHOP_OPTIONS
+        : { "--url <address>": `the address of the API (default: ${address})` }),
+    },
+    otherOptions: own.map(({ option }) => option),
+    run: (session: CommandSession, given: ConnectOptions & Record<string, string | string[] | undefined>) => {
+      const { shop, url } = given;
+      const connection = {
+        source: source.source,
+        shop,
+        address: url,
+        ...Object.fromEntries(
+          own.map(({ setting, option }) => [`option-${setting}`, given[option.attributeName()]]),
+        ),
+      };
+      return given.oauth === true
+        ? printLink(session, given, connection)
+        : connectWithKey(session, source, given, connection);
+    },
+  };
+}
+
+async function connectWithKey(
+  session: CommandSession,
+  { key, title }: Source,
+  options: ConnectOptions,
+  connection: Readonly<Record<string, string | string[] | undefined>>,
+): Promise<void> {
+  const { terminal } = session;
+  const { clientSecretFile: file } = options;
+  const given = textInput({
+    ...connection,
+    [`secret-${key.secret}`]: await readSecret(options),
+    ...(file === undefined
+      ? {}
+      : { "secret-clientSecret": await readSecretFile("--client-secret-file", file) }),
+  });
+  terminal.showStatus(`Asking ${title}…`);
+  const { result } = await runAction(connectSource, connectCaller(session), given);
+  const { notes, ...fields } = result;
+  terminal.printFields(fields, result);
+  for (const note of notes) terminal.hint(note);
+  terminal.hint('A worker syncs it now, in "serve" or as "worker"; "runs" shows the progress.');
+}
+
+async function printLink(
+  session: CommandSession,
+  options: ConnectOptions,
+  connection: Readonly<Record<string, string | string[] | undefined>>,
+): Promise<void> {
+  const { terminal } = session;
+  if (options.tokenStdin === true || options.tokenFile !== undefined) {
+    throw invalid("Give --oauth or a token, not both.");
+  }
+  const { result, done } = await runAction(linkSource, connectCaller(session), textInput(connection));
+  terminal.print(result, `${result.address.reveal()}\n`);
+  terminal.hint(done);
+}
+
+function connectCaller(session: CommandSession) {
+  return { ...callerOf(session), connecting: connectingOf(session.config) };
+}
