@@ -63,6 +63,8 @@ type GoldenOrder = {
     exchanges?: string[];
     amounts?: string[];
     notes?: string[];
+    /** M20: in minor units, by line. */
+    values?: string[];
     /** M24: booked beyond what is returned on the day. */ booked?: string[];
   };
 };
@@ -111,6 +113,8 @@ for (const golden of orders) {
       { lines, events, exchanges, amounts, notes, booked },
       golden.explain,
     );
+    const values = facts.lines.map((line) => `${line.lineId}: ${line.soldMinor}`);
+    if (golden.expect.values !== undefined) assert.deepEqual(values, golden.expect.values, golden.explain);
   });
 }
 

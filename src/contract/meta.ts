@@ -20,6 +20,28 @@ export const rateInterval = orNull(
 );
 /** Of the selected cohorts inside the window. */
 export const figures = { sold_units: units, returned_units: units, return_rate: rate };
+/** What was sold is worth, and the part of it that was paid back. */
+export const soldValue = {
+  sold_amount: orNull(
+    Type.Number({
+      description:
+        "Value of the sold units, after discounts, without tax, as far as it is known; null where of none.",
+    }),
+  ),
+  sold_amount_coverage: orNull(
+    Type.Number({
+      minimum: 0,
+      maximum: 1,
+      description: "Share of the sold units whose value is known; null when nothing was sold.",
+    }),
+  ),
+  refund_share: orNull(
+    Type.Number({
+      description:
+        "Refunded money ÷ sold_amount of the same orders; null where sold_amount_coverage is below 0.95.",
+    }),
+  ),
+};
 export const groupType = Type.Enum(["family", "analytics_category"]);
 
 const freshnessSource = closed(

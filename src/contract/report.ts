@@ -12,6 +12,7 @@ import {
   monthText,
   rate,
   rateInterval,
+  soldValue,
   units,
 } from "./meta.ts";
 import {
@@ -122,6 +123,7 @@ const summary = closed(
         description: "Median days from order to return; null when nothing came back.",
       }),
     ),
+    ...soldValue,
     ...monthCoverage,
     outlook,
   },
@@ -154,6 +156,7 @@ const trendRow = closed(
     is_complete: orNull(Type.Boolean({ description: "null for the open-ended lifetime window." })),
     refunded_units: units,
     ...costAmounts,
+    ...soldValue,
     outlook,
   },
   { component: "ReportTrendRow" },
@@ -276,6 +279,7 @@ const breakdown = closed(
             },
           ),
         ),
+        ...soldValue,
       }),
     ),
   },

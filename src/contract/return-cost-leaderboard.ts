@@ -8,6 +8,7 @@ import {
   leaderboardProduct,
   monthCoverage,
   nullableText,
+  soldValue,
   units,
   vendorKnown,
 } from "./meta.ts";
@@ -87,7 +88,7 @@ export const returnCostLeaderboard = defineEndpoint({
       min_cost: orNull(Type.Number({ description: "Lowest returns cost that was asked for." })),
       vendor: nullableText,
     }),
-    totals: closed(amounts),
+    totals: closed({ ...amounts, ...soldValue }),
     full_leaderboards: Type.Boolean(),
   }),
   example: "start_month=2026-01&end_month=2026-05&window=90d&limit=2",

@@ -9,6 +9,7 @@ import {
   monthText,
   nullableText,
   selectorEcho,
+  soldValue,
   units,
   vendorKnown,
 } from "./meta.ts";
@@ -76,7 +77,7 @@ export const returnRateLeaderboard = defineEndpoint({
       min_sold_units: orNull(Type.Integer({ description: "Fewest sold units that were asked for." })),
       vendor: nullableText,
     }),
-    totals: closed(figures),
+    totals: closed({ ...figures, ...soldValue }),
     full_leaderboards: Type.Boolean(),
   }),
   example: "period=month&limit=2",

@@ -84,6 +84,8 @@ export function rangeEcho(input: RangeInput) {
 export function totalsOf(row: Omit<CohortMonthRow, "cohort_month">): Totals {
   return {
     soldUnits: row.sold_units,
+    soldMinor: row.sold_minor,
+    valuedSoldUnits: row.valued_sold_units,
     returnedUnits: row.returned_units,
     refundedUnits: row.refunded_units,
     restockedUnits: row.restocked_units,

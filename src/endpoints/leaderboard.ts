@@ -1,6 +1,9 @@
+import { currencyExponent } from "../metrics/money.ts";
 import type { Queryable } from "../store/database.ts";
 import { loadLeaderboardProducts } from "../store/queries/ranking.ts";
+import type { Ranking } from "../store/queries/ranking.ts";
 import type { Workspace } from "../store/workspace.ts";
+import { presentSoldValue } from "./sold-value.ts";
 
 /** What both leaderboards say of each ranked SKU's product, by SKU. */
 export async function leaderboardProducts(
@@ -22,6 +25,19 @@ export async function leaderboardProducts(
       product_image_alt_text: row?.image_alt ?? null,
     };
   };
+}
+
+/** M20: of all SKUs that pass the filters. */
+export function soldValueOfTotals(loaded: Ranking<unknown>, currencyCode: string) {
+  return presentSoldValue(
+    {
+      soldUnits: loaded.eligible_sold_units,
+      valuedSoldUnits: loaded.eligible_valued_sold_units,
+      soldMinor: loaded.eligible_sold_minor,
+      refundMinor: loaded.eligible_refund_minor,
+    },
+    currencyExponent(currencyCode),
+  );
 }
 
 /** Whether the plan may see the whole ranking. */

@@ -21,6 +21,7 @@ import { loadOrders } from "./design-effects.ts";
 import { labelCostsIncluded } from "./label-costs.ts";
 import { presentReason } from "./report-reason.ts";
 import { requestSelection } from "./selection.ts";
+import { presentSoldValue } from "./sold-value.ts";
 
 export type BreakdownRequest = {
   by: BreakdownBy;
@@ -165,5 +166,9 @@ function presentFigures(figures: BreakdownFigures, workspace: Workspace, effect:
     refunded_amount: decimalFromMinor(minor.refundMinor, exponent),
     return_label_cost: decimalFromMinor(included ? minor.labelMinor : 0, exponent),
     returns_cost: decimalFromMinor(returnsCostMinor(minor, included), exponent),
+    ...presentSoldValue(
+      { soldUnits, soldMinor: figures.sold_minor, valuedSoldUnits: figures.valued_sold_units, ...minor },
+      exponent,
+    ),
   };
 }

@@ -18,6 +18,7 @@ import type { ReportFigures } from "../store/queries/report-figures.ts";
 import type { CohortMonth, CohortRange, coverageOf } from "./cohort-months.ts";
 import type { ReportOutlooks } from "./report-outlook.ts";
 import { compareReasons, presentReason } from "./report-reason.ts";
+import { presentSoldValue } from "./sold-value.ts";
 
 /** What every part of a report is made of: the counted months, their sum, and the facts behind them. */
 export type ReportBasis = {
@@ -49,6 +50,7 @@ export function presentSummary(basis: ReportBasis): Part<"summary"> {
       basis.currencyExponent,
     ),
     median_days_to_return: medianDays(unitsByLag(basis)),
+    ...presentSoldValue(totals, basis.currencyExponent),
     ...basis.coverage,
     outlook: basis.outlooks.ofRange,
   };
@@ -86,6 +88,7 @@ export function presentTrend(basis: ReportBasis): Part<"trend"> {
     is_complete: isComplete,
     refunded_units: totals.refundedUnits,
     ...presentCost(totals, basis),
+    ...presentSoldValue(totals, basis.currencyExponent),
     outlook: basis.outlooks.ofMonth(month),
   }));
 }

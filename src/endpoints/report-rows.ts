@@ -203,7 +203,7 @@ function figureRows(place: Place, figures: Figures, currencyCode: string): Repor
 const UNITS: readonly [metric: RegExp, unit: string | null][] = [
   [/(?:^|_)units$/u, "units"],
   [/_(?:amount|cost|impact)$|^cost_per_returned_unit$/u, null],
-  [/^return_rate|share|^(?:low|high|level)$/u, "ratio"],
+  [/^return_rate|share|^sold_amount_coverage$|^(?:low|high|level)$/u, "ratio"],
   [/^days$|_days$|_day$|^median_days_to_return$/u, "days"],
   [/^cogs_coverage$/u, "percent"],
   [/_on$/u, "date"],

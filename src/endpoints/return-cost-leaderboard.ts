@@ -12,7 +12,7 @@ import type { EndpointCall } from "./call.ts";
 import { coverageOf, rangeEcho, requestRange, totalsOf } from "./cohort-months.ts";
 import type { CohortRange } from "./cohort-months.ts";
 import { labelCostsIncluded } from "./label-costs.ts";
-import { hasFullLeaderboards, leaderboardProducts } from "./leaderboard.ts";
+import { hasFullLeaderboards, leaderboardProducts, soldValueOfTotals } from "./leaderboard.ts";
 import { requestSelection, requireFound, selectorEcho } from "./selection.ts";
 
 /** SKUs by highest returns cost over a range of cohort months (M11, M13). */
@@ -61,7 +61,10 @@ export async function returnCostLeaderboard(call: EndpointCall<typeof contract>)
         vendor,
         vendor_known: vendor === null ? null : loaded.vendor_known,
         filters: { min_cost, vendor },
-        totals: presentTotals(loaded, exponent, rules.labelCostsIncluded),
+        totals: {
+          ...presentTotals(loaded, exponent, rules.labelCostsIncluded),
+          ...soldValueOfTotals(loaded, workspace.currencyCode),
+        },
         full_leaderboards: hasFullLeaderboards(workspace),
       },
     },

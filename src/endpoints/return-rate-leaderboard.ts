@@ -8,7 +8,7 @@ import { loadReturnRates } from "../store/queries/return-rate-leaderboard.ts";
 import type { Answer } from "../contract/endpoint.ts";
 import type { EndpointCall } from "./call.ts";
 import { labelCostsIncluded } from "./label-costs.ts";
-import { hasFullLeaderboards, leaderboardProducts } from "./leaderboard.ts";
+import { hasFullLeaderboards, leaderboardProducts, soldValueOfTotals } from "./leaderboard.ts";
 import { requestSelection, requireFound, selectorEcho } from "./selection.ts";
 
 const DEFAULT_LIMIT = 10;
@@ -67,6 +67,7 @@ export async function returnRateLeaderboard(call: EndpointCall<typeof contract>)
           sold_units: loaded.eligible_sold_units,
           returned_units: loaded.eligible_returned_units,
           return_rate: rate(loaded.eligible_returned_units, loaded.eligible_sold_units),
+          ...soldValueOfTotals(loaded, workspace.currencyCode),
         },
         full_leaderboards: isFull,
       },

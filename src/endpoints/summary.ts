@@ -1,11 +1,13 @@
 import type { Answer } from "../contract/endpoint.ts";
 import type { EndpointCall } from "./call.ts";
 import type { summary as contract } from "../contract/summary.ts";
+import { currencyExponent } from "../metrics/money.ts";
 import { rate } from "../metrics/rate.ts";
 import { sumTotals } from "../metrics/totals.ts";
 import { loadCohort } from "../store/queries/cohort.ts";
 import { cohortMonths, coverageOf, rangeEcho, requestRange } from "./cohort-months.ts";
 import { requestSelection, requireFound, selectorEcho } from "./selection.ts";
+import { presentSoldValue } from "./sold-value.ts";
 
 /** Cohort return rate of a selection: the sum of its cohort months (M6, M7). */
 export async function summary(call: EndpointCall<typeof contract>): Promise<Answer> {
@@ -24,6 +26,8 @@ export async function summary(call: EndpointCall<typeof contract>): Promise<Answ
         returned_units: totals.returnedUnits,
         return_rate: rate(totals.returnedUnits, totals.soldUnits),
         ...coverageOf(range),
+        currency_code: workspace.currencyCode,
+        ...presentSoldValue(totals, currencyExponent(workspace.currencyCode)),
       },
       meta: {
         selector: selectorEcho(selection, loaded.skus),

@@ -92,6 +92,7 @@ test("M1: a line is sold on its UTC day, in that day's month", () => {
       orderedOnDay: dayFromText("2024-01-31"),
       cohortMonth: monthFromText("2024-01"),
       soldUnits: 5,
+      soldMinor: 5000,
       productId: "p",
       variantId: "v",
       sku: "S",
@@ -99,6 +100,16 @@ test("M1: a line is sold on its UTC day, in that day's month", () => {
       vendor: "V",
     },
   ]);
+});
+
+test("M20: the value of a line is stated, or its price times its units; a stored price of Shopify's says nothing", () => {
+  const valueOf = (change: Partial<DocumentLine>) => project([line(change)]).lines[0]?.soldMinor;
+  assert.equal(valueOf({ removedUnits: 1 }), 4000);
+  assert.equal(valueOf({ soldMinor: 4999 }), 4999);
+  assert.equal(valueOf({ soldMinor: null }), null);
+  assert.equal(valueOf({ unitPriceMinor: null }), null);
+  assert.equal(valueOf({ lineId: "gid://shopify/LineItem/1" }), null);
+  assert.equal(valueOf({ lineId: "gid://shopify/LineItem/1", soldMinor: 4500 }), 4500);
 });
 
 test("M1: removed units and CANCEL refunds add up, never below 0, and bring no money", () => {

@@ -15,6 +15,7 @@ import type {
 } from "./order.ts";
 import { classifyUnits, isClosed, linkedReturn, reasonOf, REFUND_ONLY, unitsOf } from "./returned-units.ts";
 import type { ClassifiedUnits } from "./returned-units.ts";
+import { roundedQuotient } from "./rounding.ts";
 
 export interface OrderFacts {
   /** By which rule of the workspace the order sells nothing; null = by none. */
@@ -36,6 +37,8 @@ export interface LineFact {
   orderedOnDay: number;
   cohortMonth: number;
   soldUnits: number;
+  /** M20: null = unknown, and of no units. */
+  soldMinor: number | null;
   productId: string | null;
   variantId: string | null;
   sku: string | null;
@@ -131,7 +134,15 @@ function projectLine(line: DocumentLine, { returns, refunds: allRefunds }: LotPa
   const lots = lotsOf(line, allRefunds, facts.leftOut === null && sells(line));
   const refunds = allRefunds.filter((refund) => refund.restockType !== "CANCEL");
   const parts = lots.length === 1 ? [{ returns, refunds }] : partsOfLots(lots, returns, refunds);
-  for (const [index, lot] of lots.entries()) projectLot(line, lot, parts[index] as LotPart, facts);
+  const values = valuesOfLots(line, lots);
+  for (const [index, lot] of lots.entries()) {
+    projectLot(
+      line,
+      { ...lot, soldMinor: values?.get(String(index)) ?? null },
+      parts[index] as LotPart,
+      facts,
+    );
+  }
 }
 
 /** M1: the units of a line that were sold on one day, which count as a line of their own. */
@@ -140,8 +151,13 @@ type Lot = { lineId: string; orderedOnDay: number; units: number };
 /** What came back of a lot. */
 type LotPart = { returns: readonly DocumentReturn[]; refunds: readonly DocumentRefund[] };
 
-function projectLot(line: DocumentLine, lot: Lot, { returns, refunds }: LotPart, facts: OrderFacts): void {
-  const { lineId, orderedOnDay, units: soldUnits } = lot;
+function projectLot(
+  line: DocumentLine,
+  lot: Lot & Pick<LineFact, "soldMinor">,
+  { returns, refunds }: LotPart,
+  facts: OrderFacts,
+): void {
+  const { lineId, orderedOnDay, units: soldUnits, soldMinor } = lot;
   const { productId, variantId, sku, title, vendor } = line;
   const cohortMonth = monthOfDay(orderedOnDay);
   facts.lines.push({
@@ -149,6 +165,7 @@ function projectLot(line: DocumentLine, lot: Lot, { returns, refunds }: LotPart,
     orderedOnDay,
     cohortMonth,
     soldUnits,
+    soldMinor,
     productId,
     variantId,
     sku,
@@ -204,6 +221,26 @@ function lotsOf(line: DocumentLine, refunds: readonly DocumentRefund[], doesSell
       .filter(([, units]) => units > 0)
       .map(([day, units]) => ({ lineId: `${lineId}#${dayToText(day)}`, orderedOnDay: day, units })),
   ];
+}
+
+/** M20: the value of each lot, by its place: so much of the line's as units of it are left; null = unknown. */
+function valuesOfLots(line: DocumentLine, lots: readonly Lot[]): ReadonlyMap<string, number> | null {
+  const { units, removedUnits, changes = [] } = line;
+  const valuedUnits = changes.reduce((sum, change) => sum + change.units, units - removedUnits);
+  const soldMinor = soldMinorOf(line, valuedUnits);
+  if (soldMinor === null) return null;
+  const shares = lots.map((lot, index) => ({ key: String(index), units: lot.units }));
+  const leftUnits = lots.reduce((sum, lot) => sum + lot.units, 0);
+  if (leftUnits === 0) return new Map();
+  const leftMinor = roundedQuotient(BigInt(soldMinor) * BigInt(leftUnits), BigInt(valuedUnits));
+  return allocateLabel(Number(leftMinor), shares);
+}
+
+/** Documents of Shopify from before M20 have a price before discounts, which may include tax. */
+function soldMinorOf({ soldMinor, unitPriceMinor, lineId }: DocumentLine, units: number): number | null {
+  if (soldMinor !== undefined) return soldMinor;
+  if (unitPriceMinor === null || lineId.startsWith("gid://shopify/")) return null;
+  return unitPriceMinor * units;
 }
 
 /**

@@ -5,6 +5,7 @@ import {
   cogsCoverage,
   costPerReturnedUnitMinor,
   marginImpactMinor,
+  refundShare,
   returnsCostMinor,
   sumTotals,
 } from "./totals.ts";
@@ -13,6 +14,8 @@ import type { Totals } from "./totals.ts";
 const figure = fc.integer({ min: -1_000_000, max: 1_000_000 });
 const anyTotals: fc.Arbitrary<Totals> = fc.record({
   soldUnits: figure,
+  soldMinor: figure,
+  valuedSoldUnits: figure,
   returnedUnits: figure,
   refundedUnits: figure,
   restockedUnits: figure,
@@ -25,6 +28,8 @@ const anyTotals: fc.Arbitrary<Totals> = fc.record({
 
 const totals: Totals = {
   soldUnits: 10,
+  soldMinor: 30_000,
+  valuedSoldUnits: 10,
   returnedUnits: 3,
   refundedUnits: 2,
   restockedUnits: 2,
@@ -49,6 +54,15 @@ test("M7: every figure is added, and no parts sum to zeros", () => {
     assert.equal(doubled[field as keyof Totals], 2 * value, field);
   assert.deepEqual(Object.keys(doubled).toSorted(), Object.keys(totals).toSorted());
   assert.ok(Object.values(sumTotals([])).every((value) => value === 0));
+});
+
+test("M20: the refunded share is of known value, from 95 % of the units on", () => {
+  assert.equal(refundShare(totals), 0.133333);
+  const hundred = { ...totals, soldUnits: 100, valuedSoldUnits: 95 };
+  assert.equal(refundShare(hundred), 0.133333);
+  assert.equal(refundShare({ ...hundred, valuedSoldUnits: 94 }), null);
+  assert.equal(refundShare({ ...totals, soldMinor: 0 }), null);
+  assert.equal(refundShare(sumTotals([])), null);
 });
 
 test("M11: returns cost holds label costs only where they are known", () => {

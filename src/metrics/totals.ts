@@ -1,9 +1,12 @@
-import { wholePercent } from "./rate.ts";
+import { rate, wholePercent } from "./rate.ts";
 import { roundedQuotient } from "./rounding.ts";
 
 /** The additive figures of any selection inside one window (M7). Money is minor units of the shop's currency. */
 export interface Totals {
   soldUnits: number;
+  /** M20: the value of the sold units whose value is known, and how many these are. */
+  soldMinor: number;
+  valuedSoldUnits: number;
   returnedUnits: number;
   refundedUnits: number;
   restockedUnits: number;
@@ -21,6 +24,8 @@ export interface Totals {
 export function sumTotals(parts: Iterable<Totals>): Totals {
   const sum: Totals = {
     soldUnits: 0,
+    soldMinor: 0,
+    valuedSoldUnits: 0,
     returnedUnits: 0,
     refundedUnits: 0,
     restockedUnits: 0,
@@ -34,6 +39,23 @@ export function sumTotals(parts: Iterable<Totals>): Totals {
     for (const field of Object.keys(sum) as (keyof Totals)[]) sum[field] += part[field];
   }
   return sum;
+}
+
+/** M20: percent of the sold units whose value must be known, for a share of it to mean anything. */
+const FEWEST_VALUED_PERCENT = 95;
+
+/**
+ * M20: the part of the sold value that was paid back, to 6 decimals; null where the value of less than 95 % of the sold
+ * units is known, and of nothing.
+ */
+export function refundShare({
+  soldUnits,
+  valuedSoldUnits,
+  soldMinor,
+  refundMinor,
+}: Pick<Totals, "soldUnits" | "valuedSoldUnits" | "soldMinor" | "refundMinor">): number | null {
+  if (valuedSoldUnits * 100 < soldUnits * FEWEST_VALUED_PERCENT || soldMinor <= 0) return null;
+  return rate(refundMinor, soldMinor);
 }
 
 /** M11: refunds and, when label costs are included, return labels. */

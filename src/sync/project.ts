@@ -34,7 +34,7 @@ function openLineWriter(connection: Connection, shopKey: number, changedKeys: Ch
   const cells = new Map<string, string>();
   const buffer = openCopyBuffer(
     connection,
-    `order_line (shop_key, order_id, line_id, ordered_on, cohort_month, left_out, sold_units, line_title, line_vendor,
+    `order_line (shop_key, order_id, line_id, ordered_on, cohort_month, left_out, sold_units, sold_minor, line_title, line_vendor,
                  line_product_gid, line_variant_id, line_sku, product_gid, sku, used, counterpart_sku, unit_cost_minor)`,
   );
   const resolve = async (lines: readonly OrderLine[], keys: readonly string[]): Promise<void> => {
@@ -60,7 +60,18 @@ function openLineWriter(connection: Connection, shopKey: number, changedKeys: Ch
         changedKeys.months.add(cohortMonth);
         const day = dayToText(line.orderedOnDay);
         buffer.add(
-          [shopKey, orderId, line.lineId, day, cohortMonth, leftOut, line.soldUnits, line.title, line.vendor],
+          [
+            shopKey,
+            orderId,
+            line.lineId,
+            day,
+            cohortMonth,
+            leftOut,
+            line.soldUnits,
+            line.soldMinor,
+            line.title,
+            line.vendor,
+          ],
           cells.get(keys[place] as string),
         );
       }

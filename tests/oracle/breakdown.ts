@@ -1,7 +1,7 @@
 import { effectOf } from "./clusters.ts";
 import { comparedMonths } from "./coverage.ts";
 import { excessMinor, usualMonths } from "./excess.ts";
-import { figuresOf } from "./figures.ts";
+import { figuresOf, soldValueOf } from "./figures.ts";
 import type { Figures } from "./figures.ts";
 import type { LedgerLine } from "./ledger.ts";
 import { amountOf, byCodePoint, changeOf, rateOf, wilsonOf } from "./numbers.ts";
@@ -151,5 +151,6 @@ function shown(question: Question, figures: Figures, effect: number) {
     refunded_amount: amountOf(figures.refundMinor, currency),
     return_label_cost: amountOf(question.ledger.labelCostsIncluded ? figures.labelMinor : 0, currency),
     returns_cost: amountOf(costMinor(question, figures), currency),
+    ...soldValueOf(figures, currency),
   };
 }

@@ -80,6 +80,16 @@ export const lineDraft = fc.record({
       freq: 1,
     },
   ),
+  /** Whether and how the value is known, in cents. */
+  value: fc.oneof(
+    { arbitrary: fc.record({ price: fc.integer({ min: 0, max: 9_999 }) }), weight: 12 },
+    {
+      arbitrary: fc.record({ price: fc.integer({ min: 500, max: 9_999 }), discount: fc.nat({ max: 500 }) }),
+      weight: 12,
+    },
+    { arbitrary: fc.record({ amount: fc.nat({ max: 99_999 }) }), weight: 12 },
+    { arbitrary: fc.constant({}), weight: 1 },
+  ) as fc.Arbitrary<{ price?: number; discount?: number; amount?: number }>,
   drawback: often("none", "test", "canceled", "gift_card"),
 });
 

@@ -1,8 +1,11 @@
 import type { LedgerLine, Reason } from "./ledger.ts";
+import { amountOf, rateOf, shareOf } from "./numbers.ts";
 
 /** Figures of some lines inside a window; money in minor units. */
 export type Figures = {
   sold: number;
+  soldMinor: number;
+  soldWithValue: number;
   returned: number;
   refundedUnits: number;
   refundMinor: number;
@@ -29,6 +32,10 @@ export function figuresOf(lines: readonly LedgerLine[], windowDays: number | nul
     const labels = line.labels.filter(isInside);
     let refundedUnits = 0;
     sum.sold += line.sold;
+    if (line.soldMinor !== null) {
+      sum.soldMinor += line.soldMinor;
+      sum.soldWithValue += line.sold;
+    }
     if (line.unitCostMinor !== null && line.sold > 0) sum.hasCost = true;
     for (const unit of returned) {
       sum.returned += 1;
@@ -50,9 +57,25 @@ export function figuresOf(lines: readonly LedgerLine[], windowDays: number | nul
   return sum;
 }
 
+/** M20. */
+export function soldValueOf(
+  figures: Pick<Figures, "sold" | "soldMinor" | "soldWithValue" | "refundMinor">,
+  currencyCode: string,
+) {
+  const { sold, soldMinor, soldWithValue, refundMinor } = figures;
+  const isKnown = sold === 0 || soldWithValue / sold >= 0.95;
+  return {
+    sold_amount: sold > 0 && soldWithValue === 0 ? null : amountOf(soldMinor, currencyCode),
+    sold_amount_coverage: shareOf(soldWithValue, sold),
+    refund_share: isKnown && soldMinor > 0 ? rateOf(refundMinor, soldMinor) : null,
+  };
+}
+
 function noFigures(): Figures {
   return {
     sold: 0,
+    soldMinor: 0,
+    soldWithValue: 0,
     returned: 0,
     refundedUnits: 0,
     refundMinor: 0,

@@ -1,7 +1,7 @@
 import { monthBefore, monthsFrom } from "./calendar.ts";
 import { coveragePart, latestCompleteMonth } from "./coverage.ts";
 import { excessMinor, usualMonths } from "./excess.ts";
-import { figuresOf } from "./figures.ts";
+import { figuresOf, soldValueOf } from "./figures.ts";
 import type { Figures } from "./figures.ts";
 import { amountOf, byCodePoint, decimalsOf, nearest, rateOf } from "./numbers.ts";
 import type { Question } from "./oracle.ts";
@@ -64,7 +64,10 @@ export function rateLeaderboard(question: Question): Answered {
       limit,
       returned: rows.length,
       vendor_known: vendorKnown(question),
-      totals: unitTotals(ranking.filter(passes)),
+      totals: {
+        ...unitTotals(ranking.filter(passes)),
+        ...soldValueOf(sumOfFigures(ranking.filter(passes)), settings.currency_code),
+      },
     },
   };
 }
@@ -121,6 +124,7 @@ export function costLeaderboard(question: Question): Answered {
           currency,
         ),
         ...unitTotals(ranking),
+        ...soldValueOf(sumOfFigures(ranking), currency),
       },
     },
   };
@@ -134,6 +138,15 @@ export function cogsCoverageOf(figures: Figures): number {
 
 function vendorKnown({ ledger, params }: Question): boolean | null {
   return params["vendor"] === undefined ? null : isKnownVendor(ledger, params["vendor"]);
+}
+
+function sumOfFigures(rows: readonly Ranked[]) {
+  return {
+    sold: sumOf(rows, (row) => row.sold),
+    soldMinor: sumOf(rows, (row) => row.soldMinor),
+    soldWithValue: sumOf(rows, (row) => row.soldWithValue),
+    refundMinor: sumOf(rows, (row) => row.refundMinor),
+  };
 }
 
 function sumOf(rows: readonly Ranked[], of: (row: Ranked) => number): number {

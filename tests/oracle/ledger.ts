@@ -3,7 +3,7 @@ import type { Catalogue, ResolvedLine } from "./catalogue.ts";
 import { dayOf, lagOf, monthOf } from "./calendar.ts";
 import { splitLabels } from "./labels.ts";
 import type { UnmatchedLabel } from "./labels.ts";
-import { byCodePoint, minorOf } from "./numbers.ts";
+import { byCodePoint, minorOf, nearest } from "./numbers.ts";
 import type { OrderLineRow, RefundRow, ReturnRow, ReturnStatus, Store } from "./store.ts";
 
 /** M8: why a unit came back; only the kind tells a stated "refund_only" from none at all. */
@@ -19,6 +19,8 @@ export type LedgerLine = ResolvedLine & {
   orderedDay: number;
   month: string;
   sold: number;
+  /** M20; null = unknown. */
+  soldMinor: number | null;
   /** `returnId` null: of a refund linked to no return of the line. */
   returned: { lagDays: number; day: number; reason: Reason; returnId: string | null }[];
   refunds: {
@@ -99,6 +101,7 @@ function bookLine(
     const booked = bookedBy(row, allRefunds);
     return [{ ...lotOf(row, resolved, dayOf(row.ordered_at), 0), booked }];
   }
+  valueLots(row, lots, currencyCode);
   const refunds = allRefunds.filter((refund) => refund.restock_type !== "CANCEL");
   const found = walkThroughTime(lots, returns, refunds);
   /** M1: beyond the units that came back, those of a return or refund follow the last of them, else those sold first. */
@@ -147,6 +150,20 @@ function bookLine(
   return lots;
 }
 
+/** M20: each unit of a line has the same part of its value; a remainder is split as money is. */
+function valueLots(row: OrderLineRow, lots: readonly LedgerLine[], currencyCode: string): void {
+  if (row.sold_amount === undefined && row.unit_price === undefined) return;
+  const units =
+    row.units - (row.removed_units ?? 0) + changesOf(row).reduce((sum, change) => sum + change.units, 0);
+  const minor = (text: string | undefined): number => minorOf(text ?? "0", currencyCode);
+  const priced = units * (minor(row.unit_price) - minor(row.unit_discount));
+
+  const value = row.sold_amount === undefined ? priced : minor(row.sold_amount);
+  const left = lots.flatMap((lot) => Array.from({ length: lot.sold }, () => lot));
+  const parts = splitMinor(nearest(BigInt(value) * BigInt(left.length), BigInt(units)), left, lots);
+  for (const lot of lots) lot.soldMinor = parts.get(lot) ?? 0;
+}
+
 function lotOf(row: OrderLineRow, resolved: ResolvedLine, day: number, sold: number): LedgerLine {
   return {
     ...resolved,
@@ -155,6 +172,7 @@ function lotOf(row: OrderLineRow, resolved: ResolvedLine, day: number, sold: num
     orderedDay: day,
     month: monthOf(day),
     sold,
+    soldMinor: null,
     returned: [],
     refunds: [],
     returnTerms: [],

@@ -1,7 +1,7 @@
 import { coveragePart } from "./coverage.ts";
 import { costLeaderboard, rateLeaderboard } from "./leaderboards.ts";
 import { listEntities } from "./entities.ts";
-import { figuresOf } from "./figures.ts";
+import { figuresOf, soldValueOf } from "./figures.ts";
 import { ledgerOf } from "./ledger.ts";
 import type { Ledger } from "./ledger.ts";
 import { rateOf } from "./numbers.ts";
@@ -57,12 +57,15 @@ const ANSWERS: Readonly<Record<string, (question: Question) => Answered>> = {
 function summary({ store, ledger, selected, params }: Question): Answered {
   const months = requestedMonths(store, params);
   const lines = ledger.lines.filter((line) => selected.holds(line) && months.includes(line.month));
-  const { sold, returned } = figuresOf(lines, windowDaysOf(store, params));
+  const figures = figuresOf(lines, windowDaysOf(store, params));
+  const { sold, returned } = figures;
   return {
     data: {
       sold_units: sold,
       returned_units: returned,
       return_rate: rateOf(returned, sold),
+      currency_code: store.settings.currency_code,
+      ...soldValueOf(figures, store.settings.currency_code),
       ...coveragePart(store, params),
     },
   };

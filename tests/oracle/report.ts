@@ -3,7 +3,7 @@ import { breakdownPart } from "./breakdown.ts";
 import { intervalOf } from "./clusters.ts";
 import { comparedMonths, coveragePart } from "./coverage.ts";
 import { curvesPart } from "./curves.ts";
-import { figuresOf } from "./figures.ts";
+import { figuresOf, soldValueOf } from "./figures.ts";
 import type { Figures } from "./figures.ts";
 import type { LedgerLine } from "./ledger.ts";
 import { cogsCoverageOf } from "./leaderboards.ts";
@@ -46,6 +46,7 @@ export function report(question: Question): Answered {
         ...costFigures(question, figures),
         cost_per_returned_unit: costPerUnit(question, figures),
         median_days_to_return: medianOf(figures.lags),
+        ...soldValueOf(figures, store.settings.currency_code),
         ...coveragePart(store, params),
       },
       comparison: comparisonPart(question, figures),
@@ -126,6 +127,7 @@ function trendRow(question: Question, month: string) {
     is_complete: windowDays === null ? null : isMonthComplete(question.store, month, windowDays),
     refunded_units: figures.refundedUnits,
     ...costFigures(question, figures),
+    ...soldValueOf(figures, question.store.settings.currency_code),
   };
 }
 

@@ -41,6 +41,10 @@ function amountText(cents: number): string {
   return (cents / 100).toFixed(2);
 }
 
+function amountOrNone(cents: number | undefined): string | undefined {
+  return cents === undefined ? undefined : amountText(cents);
+}
+
 export function productRows(draft: Draft<typeof catalogueDraft>): ProductRow[] {
   const { vendors, families, categories, isDescribed } = draft;
   const rows = PRODUCT_IDS.map((product_id, index) => ({
@@ -90,6 +94,9 @@ export function lineRow(draft: Draft<typeof lineDraft>, index: number): OrderLin
       "reversals",
       draft.reversals?.map(([days, units]) => `${textOf(draft.day + days, draft.clock)} ${units}`).join("; "),
     ),
+    ...given("unit_price", amountOrNone(draft.value.price)),
+    ...given("unit_discount", amountOrNone(draft.value.discount)),
+    ...given("sold_amount", amountOrNone(draft.value.amount)),
     ...given("test", draft.drawback === "test" ? true : undefined),
     ...given("gift_card", draft.drawback === "gift_card" ? true : undefined),
     ...given("canceled_at", draft.drawback === "canceled" ? ordered_at : undefined),

@@ -41,6 +41,9 @@ export type OrderLineRow = {
   removed_units?: number;
   gift_card?: boolean;
   changes?: string;
+  unit_price?: string;
+  unit_discount?: string;
+  sold_amount?: string;
   reversals?: string;
 };
 

@@ -75,6 +75,13 @@ export interface SummaryData extends MonthCoverage {
   returned_units: number;
   /** 0–1 fraction, 6 decimals. */
   return_rate: number;
+  currency_code: string;
+  /** Value of the sold units, after discounts, without tax, as far as it is known; null where of none. */
+  sold_amount: number | null;
+  /** Share of the sold units whose value is known; null when nothing was sold. */
+  sold_amount_coverage: number | null;
+  /** Refunded money ÷ sold_amount of the same orders; null where sold_amount_coverage is below 0.95. */
+  refund_share: number | null;
 }
 
 export type SelectorEcho =
@@ -157,6 +164,12 @@ export interface ReportSummary extends MonthCoverage {
   cost_per_returned_unit: number | null;
   /** Median days from order to return; null when nothing came back. */
   median_days_to_return: number | null;
+  /** Value of the sold units, after discounts, without tax, as far as it is known; null where of none. */
+  sold_amount: number | null;
+  /** Share of the sold units whose value is known; null when nothing was sold. */
+  sold_amount_coverage: number | null;
+  /** Refunded money ÷ sold_amount of the same orders; null where sold_amount_coverage is below 0.95. */
+  refund_share: number | null;
   /**
    * Estimate of the rate when the window of what was sold so far has closed; in no figure. null without
    * open months, for lifetime, and when the store's history is too short.
@@ -230,6 +243,12 @@ export interface ReportTrendRow {
   return_label_cost: number;
   /** Decimal number in currency_code. */
   returns_cost: number;
+  /** Value of the sold units, after discounts, without tax, as far as it is known; null where of none. */
+  sold_amount: number | null;
+  /** Share of the sold units whose value is known; null when nothing was sold. */
+  sold_amount_coverage: number | null;
+  /** Refunded money ÷ sold_amount of the same orders; null where sold_amount_coverage is below 0.95. */
+  refund_share: number | null;
   /**
    * Estimate of the rate when the window of what was sold so far has closed; in no figure. null without
    * open months, for lifetime, and when the store's history is too short.
@@ -495,6 +514,12 @@ export interface ReportBreakdownRow {
   return_rate_change: number | null;
   /** The stated reason of most returned units; null without one, and where several tie. */
   top_reason: ReportBreakdownRowTopReason | null;
+  /** Value of the sold units, after discounts, without tax, as far as it is known; null where of none. */
+  sold_amount: number | null;
+  /** Share of the sold units whose value is known; null when nothing was sold. */
+  sold_amount_coverage: number | null;
+  /** Refunded money ÷ sold_amount of the same orders; null where sold_amount_coverage is below 0.95. */
+  refund_share: number | null;
 }
 
 /**
@@ -743,6 +768,12 @@ export interface ReturnRateLeaderboardTotals {
   returned_units: number;
   /** 0–1 fraction, 6 decimals. */
   return_rate: number;
+  /** Value of the sold units, after discounts, without tax, as far as it is known; null where of none. */
+  sold_amount: number | null;
+  /** Share of the sold units whose value is known; null when nothing was sold. */
+  sold_amount_coverage: number | null;
+  /** Refunded money ÷ sold_amount of the same orders; null where sold_amount_coverage is below 0.95. */
+  refund_share: number | null;
 }
 
 export interface ReturnRateLeaderboardMeta extends ApiMeta, MonthCoverage {
@@ -815,6 +846,12 @@ export interface ReturnCostLeaderboardTotals {
   returned_units: number;
   /** 0–1 fraction, 6 decimals. */
   return_rate: number;
+  /** Value of the sold units, after discounts, without tax, as far as it is known; null where of none. */
+  sold_amount: number | null;
+  /** Share of the sold units whose value is known; null when nothing was sold. */
+  sold_amount_coverage: number | null;
+  /** Refunded money ÷ sold_amount of the same orders; null where sold_amount_coverage is below 0.95. */
+  refund_share: number | null;
 }
 
 export interface ReturnCostLeaderboardMeta extends ApiMeta, CohortEcho, MonthCoverage {

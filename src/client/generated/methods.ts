@@ -49,7 +49,8 @@ export interface EndpointMethods {
 
   /**
    * Cohort return rate of a selection. Units sold in a range of order months, units of those same
-   * cohorts returned within the window, and their ratio.
+   * cohorts returned within the window, and their ratio; with what was sold is worth, and the share
+   * refunded.
    * GET /api/v1/summary; needs the scope `read:dashboard`.
    */
   summary: (

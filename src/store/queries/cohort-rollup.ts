@@ -40,31 +40,33 @@ export const replaceCohorts = inOrder<[shopKey: number, month: string], void, Co
   // returned units of lines with a label. Their steps are the differences of what they are after each event.
   command(
     "insert_cohorts",
-    `insert into cohort (shop_key, cohort_month, entity_kind, entity_key, listing_id, sold_units, costed_sold_units,
+    `insert into cohort (shop_key, cohort_month, entity_kind, entity_key, listing_id, sold_units, sold_minor, valued_sold_units, costed_sold_units,
     requested_units, open_units, closed_units, declined_units, canceled_units, lag_days, returned_units, refunded_units,
     restocked_units, restocked_cost_minor, costed_returned_units, refund_minor, label_minor, returned_not_refunded_units,
     labeled_returned_units, return_reasons, return_lag_days, return_units, orders, squared_sold_units, order_lag_days,
     returned_orders, sold_returned_units, squared_returned_units)
   with line as materialized (
-    select l.order_id, l.line_id, k.sku, k.listing_id, l.ordered_on, l.sold_units, l.unit_cost_minor
+    select l.order_id, l.line_id, k.sku, k.listing_id, l.ordered_on, l.sold_units, l.sold_minor, l.unit_cost_minor
       from order_line l
       join listing k on k.shop_key = $1 and k.sku = coalesce(l.sku, '') and k.product_gid = coalesce(l.product_gid, '')
        and k.used = l.used and k.counterpart_sku = coalesce(l.counterpart_sku, '')
        and k.line_vendor = coalesce(${LINE_VENDOR}, '')
      where l.shop_key = $1 and l.cohort_month = $2 and l.sold_units > 0
   ), cell as materialized (
-    select s.sku, s.listing_id, s.sold_units, s.costed_sold_units, nullif(k.product_gid, '') as product_gid, k.used,
+    select s.sku, s.listing_id, s.sold_units, s.sold_minor, s.valued_sold_units, s.costed_sold_units, nullif(k.product_gid, '') as product_gid, k.used,
            p.family, p.analytics_category,
            case when k.product_gid = '' then nullif(k.line_vendor, '') else p.vendor end as vendor,
            row_number() over () * 3 as cell_no, dense_rank() over (order by k.product_gid, k.used) * 3 + 1 as product_no,
            dense_rank() over (order by p.analytics_category) * 3 + 2 as category_no
-      from (select sku, listing_id, sum(sold_units)::integer as sold_units,
+      from (select sku, listing_id, sum(sold_units)::integer as sold_units, coalesce(sum(sold_minor), 0)::float8 as sold_minor,
+                   coalesce(sum(sold_units) filter (where sold_minor is not null), 0)::integer as valued_sold_units,
                    coalesce(sum(sold_units) filter (where unit_cost_minor is not null), 0)::integer as costed_sold_units
               from line group by sku, listing_id) s
       join listing k on k.shop_key = $1 and k.sku = s.sku and k.listing_id = s.listing_id
       left join product p on p.shop_key = $1 and p.product_gid = k.product_gid
   ), sold as (
-    select ${ENTITY}, sum(c.sold_units) as sold_units, sum(c.costed_sold_units) as costed_sold_units,
+    select ${ENTITY}, sum(c.sold_units) as sold_units, sum(c.sold_minor)::bigint as sold_minor,
+           sum(c.valued_sold_units) as valued_sold_units, sum(c.costed_sold_units) as costed_sold_units,
            case when grouping(c.sku) = 0 then min(c.cell_no) when grouping(c.product_gid) = 0 then min(c.product_no)
                 when grouping(c.analytics_category) = 0 then min(c.category_no)
                 when grouping(c.family, c.vendor) = 3 then 0 end as entity_no
@@ -192,7 +194,7 @@ export const replaceCohorts = inOrder<[shopKey: number, month: string], void, Co
      where q.shop_key = $1 and q.cohort_month = $2
      group by ${entities("")}
   )
-  select w.shop_key, $2, s.kind, s.key, s.listing_id, s.sold_units, s.costed_sold_units,
+  select w.shop_key, $2, s.kind, s.key, s.listing_id, s.sold_units, s.sold_minor, s.valued_sold_units, s.costed_sold_units,
          coalesce(q.requested_units, 0), coalesce(q.open_units, 0), coalesce(q.closed_units, 0),
          coalesce(q.declined_units, 0), coalesce(q.canceled_units, 0),
          c.lag_days, c.returned_units, c.refunded_units, c.restocked_units, c.restocked_cost_minor,

@@ -10,6 +10,9 @@ export type CohortMonthRow = {
   /** The first of the month, YYYY-MM-DD. */
   cohort_month: string;
   sold_units: number;
+  /** Of the sold units whose value is known, and how many these are. */
+  sold_minor: number;
+  valued_sold_units: number;
   returned_units: number;
   refunded_units: number;
   restocked_units: number;
@@ -36,6 +39,8 @@ export type CohortAnswer = Found & {
 /** The columns of `CohortMonthRow` that add up. */
 export const COHORT_MEASURES = [
   "sold_units",
+  "sold_minor",
+  "valued_sold_units",
   "returned_units",
   "refunded_units",
   "restocked_units",

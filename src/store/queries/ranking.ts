@@ -21,6 +21,9 @@ export type Ranking<Row> = Found & {
   eligible_count: number;
   eligible_sold_units: number;
   eligible_returned_units: number;
+  eligible_sold_minor: number;
+  eligible_valued_sold_units: number;
+  eligible_refund_minor: number;
   rows: Row[];
 };
 

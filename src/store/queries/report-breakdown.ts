@@ -40,6 +40,8 @@ export type BreakdownRange = {
 /** Additive figures (M7); money in minor units, labels whether they are included or not. */
 export type BreakdownFigures = {
   sold_units: number;
+  sold_minor: number;
+  valued_sold_units: number;
   returned_units: number;
   refund_minor: number;
   label_minor: number;
@@ -63,7 +65,14 @@ export type BreakdownRow = BreakdownFigures & {
 /** `rows`: the first of the order; `total`: all of the selection, also what has no key. */
 export type BreakdownAnswer = { total: BreakdownFigures; rows: BreakdownRow[] };
 
-const MEASURES = ["sold_units", "returned_units", "refund_minor", "label_minor"];
+const MEASURES = [
+  "sold_units",
+  "sold_minor",
+  "valued_sold_units",
+  "returned_units",
+  "refund_minor",
+  "label_minor",
+];
 
 /** What a listing `k` belongs to, of the kind $9. */
 const KEY = `case $9 when 'vendor' then k.vendor when 'product' then nullif(k.product_gid, '')

@@ -36,11 +36,17 @@ export type CostRange = {
 
 /** The ranking is of all SKUs with a cost that pass the filters. */
 export type CostAnswer = Ranking<CostSkuRow> & {
-  eligible_refund_minor: number;
   eligible_label_minor: number;
 };
 
-const RANKED = ["sold_units", "returned_units", "refund_minor", "label_minor"];
+const RANKED = [
+  "sold_units",
+  "sold_minor",
+  "valued_sold_units",
+  "returned_units",
+  "refund_minor",
+  "label_minor",
+];
 
 const statementOf = rankingStatements<CostAnswer>("return_costs", {
   columns: RANKED,

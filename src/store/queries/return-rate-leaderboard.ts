@@ -36,11 +36,14 @@ export type RankedRange = {
   limit: number;
 };
 
+/** M20, for the totals alone. */
+const VALUES = ["sold_minor", "valued_sold_units", "refund_minor"];
+
 const statementOf = rankingStatements<Ranking<RankedSkuRow>>("return_rates", {
-  columns: ["sold_units", "returned_units"],
+  columns: ["sold_units", "returned_units", ...VALUES],
   vendor: "$12",
   steps: (narrowing) => `eligible as materialized (
-    select r.sku, r.sold_units, r.returned_units,
+    select r.*,
            ($10::bigint is null or r.sold_units >= $10) and ($11::numeric is null or r.returned_units::bigint >= $11 * greatest(r.sold_units::bigint, 1))
            and ($12::text is null or r.sku in (select s.sku from shown s where s.vendor = $12)) as passes
       from ranked r where r.sold_units >= $9
@@ -61,7 +64,8 @@ const statementOf = rankingStatements<Ranking<RankedSkuRow>>("return_rates", {
       from ranking r
   ), ${firstWithExcess(narrowing, "$16")}, total as (
     select count(*) as eligible_count, coalesce(sum(e.sold_units), 0)::bigint as eligible_sold_units,
-           coalesce(sum(e.returned_units), 0)::bigint as eligible_returned_units
+           coalesce(sum(e.returned_units), 0)::bigint as eligible_returned_units,
+           ${VALUES.map((column) => `coalesce(sum(e.${column}), 0)::bigint as eligible_${column}`).join(", ")}
       from eligible e where e.passes
   )`,
   rows: `json_agg(json_build_object('sku', f.sku, 'product_gid', s.product_gid, 'vendor', s.vendor,

@@ -11,14 +11,16 @@ export const replaceSkuQuarter = inOrder<[shopKey: number, quarter: string], voi
   command("delete_sku_quarter", "delete from sku_quarter where shop_key = $1 and quarter = $2"),
   command(
     "insert_sku_quarter",
-    `insert into sku_quarter (shop_key, quarter, sku, listing_id, sold_units, lag_days, returned_units, refund_minor, label_minor)
+    `insert into sku_quarter (shop_key, quarter, sku, listing_id, sold_units, sold_minor, valued_sold_units, lag_days,
+                                  returned_units, refund_minor, label_minor)
   with month as materialized (
-    select c.entity_key as sku, c.listing_id, c.sold_units, c.lag_days, c.returned_units, c.refund_minor, c.label_minor
+    select c.entity_key as sku, c.listing_id, c.sold_units, c.sold_minor, c.valued_sold_units, c.lag_days, c.returned_units, c.refund_minor, c.label_minor
       from cohort c
      where c.shop_key = $1 and c.entity_kind = 'sku'
        and c.cohort_month in ($2::date, ($2::date + interval '1 month')::date, ($2::date + interval '2 months')::date)
   ), sold as (
-    select sku, listing_id, sum(sold_units)::bigint as sold_units from month group by sku, listing_id
+    select sku, listing_id, sum(sold_units)::bigint as sold_units, sum(sold_minor)::bigint as sold_minor,
+           sum(valued_sold_units)::bigint as valued_sold_units from month group by sku, listing_id
   ), step as (
     select m.sku, m.listing_id, u.lag_days,
            sum((u.returned_units - coalesce(m.returned_units[u.place - 1], 0))::integer) as returned_units,
@@ -42,7 +44,7 @@ export const replaceSkuQuarter = inOrder<[shopKey: number, quarter: string], voi
       ) c
      group by sku, listing_id
   )
-  select w.shop_key, $2, s.sku, s.listing_id, s.sold_units, c.lag_days, c.returned_units, c.refund_minor, c.label_minor
+  select w.shop_key, $2, s.sku, s.listing_id, s.sold_units, s.sold_minor, s.valued_sold_units, c.lag_days, c.returned_units, c.refund_minor, c.label_minor
     from workspace w
     cross join sold s
     left join curve c on c.sku = s.sku and c.listing_id = s.listing_id

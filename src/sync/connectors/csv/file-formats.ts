@@ -284,6 +284,11 @@ export const FILE_FORMATS = {
         write: (reversals) =>
           reversals.map(({ reversedAt, units: taken }) => `${reversedAt} ${taken}`).join("; "),
       },
+      soldMinor: {
+        columns: ["unit_discount", "sold_amount"],
+        read: readSoldMinor,
+        write: (minor, currencyCode) => [null, decimalText(minor, currencyExponent(currencyCode))],
+      },
     },
     { keys: ["orderId", "lineId"] },
   ),
@@ -397,6 +402,18 @@ function readChanges(row: CsvRow): LineChange[] | undefined {
 
 function changeText({ changedAt, units: changed, by }: LineChange): string {
   return `${changedAt} ${changed > 0 ? "+" : ""}${changed} ${by}`;
+}
+
+/** M20: as stated, else of a price with its discount; without either the price alone says it. */
+function readSoldMinor(row: CsvRow, { currencyCode }: RowContext): number | undefined {
+  const soldMinor = row.money("sold_amount", currencyCode, true);
+  if (soldMinor !== null) return soldMinor;
+  const discountMinor = row.money("unit_discount", currencyCode, false);
+  if (discountMinor === null) return undefined;
+  const priceMinor = row.need("unit_price", row.money("unit_price", currencyCode, true));
+  const changed = readChanges(row)?.reduce((sum, change) => sum + change.units, 0) ?? 0;
+  const soldUnits = (row.units("units") ?? 0) - (row.units("removed_units") ?? 0) + changed;
+  return (priceMinor - discountMinor) * soldUnits;
 }
 
 /** `2026-06-09T10:00:00Z 1; …`; nothing for an empty cell. */

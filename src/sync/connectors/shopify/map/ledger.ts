@@ -16,6 +16,8 @@ export type Reversal = {
 
 export type LineLedger = {
   placedUnits: number;
+  /** Without tax: of the units placed and added, less those removed. */
+  soldMinor: number;
   changes: LineChange[];
   removedUnits: number;
   /** By the id of the refund or the return. */
@@ -125,6 +127,7 @@ function sumOf(
 function book(ledger: Ledger, { id, kind, about, at }: AgreementRecord, lineId: string, sum: Movement): void {
   const line = ledger.lines.get(lineId) ?? {
     placedUnits: 0,
+    soldMinor: 0,
     changes: [],
     removedUnits: 0,
     reversals: new Map<string, Reversal>(),
@@ -136,12 +139,15 @@ function book(ledger: Ledger, { id, kind, about, at }: AgreementRecord, lineId: 
     line.removedUnits += Math.max(0, -units);
   };
   const netUnits = sum.soldUnits - sum.takenUnits;
+  const netMinor = sum.soldMinor - sum.takenMinor - sum.otherMinor;
   if (kind === "order") {
     line.placedUnits += Math.max(0, netUnits);
+    line.soldMinor += netMinor;
     change(Math.min(0, netUnits), "edit");
   } else if (kind === "refund" || kind === "return") {
     const by = kind === "return" ? "exchange" : "edit";
     const exchanged = reverse(line, { key: about ?? id, at, by, change }, sum);
+    line.soldMinor += exchanged.minor;
     if (kind === "return") {
       const exchange = ledger.exchanges.get(about ?? id) ?? { units: 0, minor: 0 };
       ledger.exchanges.set(about ?? id, exchange);
@@ -149,6 +155,7 @@ function book(ledger: Ledger, { id, kind, about, at }: AgreementRecord, lineId: 
       exchange.minor += exchanged.minor;
     }
   } else {
+    line.soldMinor += netMinor;
     change(netUnits, "edit");
   }
 }

@@ -63,6 +63,7 @@ test("M1: a line is ordered when its order was processed, with all its units", (
       units: 5,
       removedUnits: 0,
       unitPriceMinor: 1000,
+      soldMinor: null,
       test: true,
       canceledAt: "2026-01-06T00:00:00.000Z",
       giftCard: false,

@@ -152,6 +152,7 @@ function mapLines(
       units: placedUnits,
       removedUnits: 0,
       unitPriceMinor: currencyCode === null ? null : minorOf(line.unitPrice, currencyCode),
+      soldMinor: currencyCode === null ? null : (ofLedger?.soldMinor ?? null),
       test: order.test,
       canceledAt: order.cancelledAt,
       giftCard: line.isGiftCard || tips.has(line.id),

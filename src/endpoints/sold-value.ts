@@ -1,0 +1,18 @@
+import { decimalFromMinor } from "../metrics/money.ts";
+import { share } from "../metrics/rate.ts";
+import { refundShare } from "../metrics/totals.ts";
+import type { Totals } from "../metrics/totals.ts";
+
+/** M20: what was sold, as far as its value is known, and what part of it was paid back. */
+export function presentSoldValue(
+  totals: Pick<Totals, "soldUnits" | "valuedSoldUnits" | "soldMinor" | "refundMinor">,
+  currencyExponent: number,
+) {
+  const { soldUnits, valuedSoldUnits, soldMinor } = totals;
+  return {
+    sold_amount:
+      soldUnits > 0 && valuedSoldUnits === 0 ? null : decimalFromMinor(soldMinor, currencyExponent),
+    sold_amount_coverage: share(valuedSoldUnits, soldUnits),
+    refund_share: refundShare(totals),
+  };
+}
