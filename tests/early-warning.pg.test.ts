@@ -183,3 +183,49 @@ test("an as-of day and data version are looked at once", async () => {
   assert.deepEqual(await lookedAt(), noted);
   assert.notDeepEqual(await evaluateAt(day + 1), { written: 0 });
 });
+
+test("a problem is open until 45 days pass without a warning or spike; then one new alert ends it, for good", async () => {
+  const ask = async (
+    params: Record<string, string>,
+  ): Promise<(Alert & { id: string; created_at: string })[]> => {
+    const answer = await service.call("/api/v1/alerts", { token: tenant.token, params, isUnlimited: true });
+    return answer.json().data as never;
+  };
+  const open = await ask({ state: "open" });
+  const before = await ask({});
+  assert.ok(open.some(({ metadata }) => metadata["kind"] === "early_warning"));
+  const problems = new Set(open.map(({ metadata }) => metadata["episode_id"]));
+  assert.ok(open.length > problems.size, "a spike belongs to the problem of its early warning");
+  const since = String(before[0]?.created_at);
+  await evaluateAt(dayFromText("2026-08-15") as number);
+  const ended = (await ask({ state: "ended", since })).filter(
+    ({ id }) => !before.some((old) => old.id === id),
+  );
+  assert.deepEqual(new Set(ended.map(({ metadata }) => metadata["episode_id"])), problems);
+  assert.equal(ended.length, problems.size);
+  for (const { metadata, title } of ended) {
+    const [first] = open.filter((alert) => alert.metadata["episode_id"] === metadata["episode_id"]).slice(-1);
+    assert.equal(title, `Ended: ${first?.title ?? ""}`);
+    assert.deepEqual(
+      [
+        metadata["kind"],
+        metadata["started_on"],
+        metadata["ended_on"],
+        metadata["sku"],
+        metadata["product_gid"],
+      ],
+      [
+        "ended",
+        first?.metadata["started_on"],
+        "2026-08-15",
+        first?.metadata["sku"],
+        first?.metadata["product_gid"],
+      ],
+    );
+  }
+  const kept = await ask({});
+  assert.deepEqual(kept.slice(-before.length), before, "what was written stays as it is");
+  assert.deepEqual(await ask({ state: "open" }), []);
+  await evaluateAt(dayFromText("2026-08-16") as number);
+  assert.deepEqual(await ask({}), kept);
+});

@@ -31,7 +31,11 @@ const DETAILS: WarningDetails = {
     { reason: "DEFECTIVE", returnedUnits: 3 },
   ],
 };
-const SETTINGS = { asOfDay: dayFromText("2026-09-09") as number, currencyCode: "USD" };
+const SETTINGS = {
+  asOfDay: dayFromText("2026-09-09") as number,
+  startedDay: dayFromText("2026-09-09") as number,
+  currencyCode: "USD",
+};
 
 test("M17: the alert says what, since when, how many against how many, why, what it cost and where to look", () => {
   assert.deepEqual(earlyWarningAlert(WARNING, DETAILS, SETTINGS), {
@@ -49,6 +53,8 @@ test("M17: the alert says what, since when, how many against how many, why, what
     metadata: {
       kind: "early_warning",
       episode_id: "product:gid://import/Product/700053:2026-09-09",
+      started_on: "2026-09-09",
+      state: "open",
       product_gid: "gid://import/Product/700053",
       as_of: "2026-09-09",
       ordered_from: "2026-08-29",

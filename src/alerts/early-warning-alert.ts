@@ -34,7 +34,7 @@ const CRITICAL_EXCESS_LINES = 10;
 export function earlyWarningAlert(
   warning: AnnouncedWarning,
   details: WarningDetails,
-  { asOfDay, currencyCode }: { asOfDay: number; currencyCode: string },
+  { asOfDay, startedDay, currencyCode }: { asOfDay: number; startedDay: number; currencyCode: string },
 ): AlertDraft {
   const exponent = currencyExponent(currencyCode);
   const costMinor = details.refundMinor + details.labelMinor;
@@ -66,6 +66,8 @@ export function earlyWarningAlert(
     metadata: {
       kind: "early_warning",
       episode_id: warning.episodeId,
+      started_on: dayToText(startedDay),
+      state: "open",
       ...selector,
       as_of: dayToText(asOfDay),
       ordered_from: details.orderedFrom,

@@ -4,7 +4,7 @@ import type { EarlyWarning, ListingLines, StoreEvidence, WarnedKind } from "../m
 import { RECENT_DAYS, findEarlyWarnings } from "../metrics/early-warning.ts";
 import { areLabelCostsIncluded } from "../metrics/label.ts";
 import type { WarningEpisode } from "../metrics/warning-episode.ts";
-import { announceWarnings, newEpisodeId } from "../metrics/warning-episode.ts";
+import { announceWarnings, isOpen, newEpisodeId } from "../metrics/warning-episode.ts";
 import type { Connection, Queryable } from "../store/database.ts";
 import { planAsUsual, planForManyRows } from "../store/many-rows.ts";
 import type { AlertSettingsRow, ListingLinesRow } from "../store/queries/alert-load.ts";
@@ -33,9 +33,23 @@ export async function alertsOfEarlyWarnings(
   const drafts: AlertDraft[] = [];
   for (const warning of announced) {
     const details = await detailsOf(connection, shopKey, settings, { warning, asOfDay });
-    drafts.push(earlyWarningAlert(warning, details, { asOfDay, currencyCode: settings.currency_code }));
+    const ofProblem = [...known, ...episodes].filter(({ episodeId }) => episodeId === warning.episodeId);
+    const startedDay = Math.min(asOfDay, ...ofProblem.map((episode) => episode.startedDay));
+    drafts.push(
+      earlyWarningAlert(warning, details, { asOfDay, startedDay, currencyCode: settings.currency_code }),
+    );
   }
   return drafts;
+}
+
+/** M17: the ids of problems of which some entity has warned within the gap before the day. */
+export async function idsOfWarned(
+  connection: Connection,
+  shopKey: number,
+  asOfDay: number,
+): Promise<ReadonlySet<string>> {
+  const known = (await listWarningEpisodes(connection, shopKey)).map(episodeOf);
+  return new Set(known.filter((episode) => isOpen(episode, asOfDay)).map(({ episodeId }) => episodeId));
 }
 
 /** M17: what a store had sold and taken back by an as-of day. */

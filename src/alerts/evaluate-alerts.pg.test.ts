@@ -163,6 +163,9 @@ test("M16: the 20 SKUs with the most returned units are watched unasked", async 
     return_rate: 0.58,
     baseline_rate: 0.05,
     early_warning_on: null,
+    episode_id: `spike:sku:${HOSTILE}:${NEWEST}`,
+    started_on: `${NEWEST}-01`,
+    state: "open",
   });
 });
 

@@ -8,11 +8,14 @@ import { loadAlertSettings, loadSoldMonths, loadWatchedEntities } from "../store
 import type { AlertSettingsRow, MonthUnitsRow } from "../store/queries/alert-load.ts";
 import { insertAlerts } from "../store/queries/alert-write.ts";
 import { lockShop } from "../store/queries/import-stage.ts";
+import { listOpenEpisodes } from "../store/queries/open-episode.ts";
+import type { OpenEpisodeRow } from "../store/queries/open-episode.ts";
 import { loadOrderSums } from "../store/queries/order-sums.ts";
 import type { OrderSumsRow } from "../store/queries/order-sums.ts";
 import { markWarned } from "../store/queries/warning-episode.ts";
 import type { AlertDraft } from "./alert-draft.ts";
-import { alertsOfEarlyWarnings } from "./early-warnings.ts";
+import { alertsOfEarlyWarnings, idsOfWarned } from "./early-warnings.ts";
+import { alertsOfEnded } from "./episodes.ts";
 import { reportAlerts } from "./report-alert.ts";
 import { SPIKE_MONTHS, spikeAlert } from "./spike-alert.ts";
 import { staleAlert } from "./stale-alert.ts";
@@ -35,11 +38,19 @@ export async function evaluateAlerts(evaluation: AlertEvaluation): Promise<{ wri
     const settings = await loadAlertSettings(connection, shopKey);
     const asOfDay = settings.data_as_of === null ? null : dayOfInstant(settings.data_as_of.getTime());
     const isWarningDue = asOfDay !== null && isUnseen(settings, asOfDay);
-    const drafts = [
-      ...(isWarningDue ? await alertsOfEarlyWarnings(connection, shopKey, settings, asOfDay) : []),
-      ...(await alertsOfMonths(connection, shopKey, { settings, asOfDay })),
-      ...alertsOfSources(settings, now),
-    ];
+    const warnings = isWarningDue ? await alertsOfEarlyWarnings(connection, shopKey, settings, asOfDay) : [];
+    const known = await listOpenEpisodes(connection, shopKey);
+    const open = [...known, ...warnings.map(openEpisodeOf)];
+    const { reports, spikes } = await alertsOfMonths(connection, shopKey, { settings, asOfDay, open });
+    const ended =
+      isWarningDue && known.length > 0
+        ? alertsOfEnded(known, {
+            warnedIds: await idsOfWarned(connection, shopKey, asOfDay),
+            spikes,
+            asOfDay,
+          })
+        : [];
+    const drafts = [...ended, ...warnings, ...reports, ...spikes, ...alertsOfSources(settings, now)];
     const written = await storeAlerts(connection, shopKey, drafts);
     if (isWarningDue) await markWarned(connection, shopKey, dayToText(asOfDay));
     return { written };
@@ -81,16 +92,20 @@ function isUnseen(settings: AlertSettingsRow, asOfDay: number): boolean {
 async function alertsOfMonths(
   connection: Connection,
   shopKey: number,
-  { settings, asOfDay }: { settings: AlertSettingsRow; asOfDay: number | null },
-): Promise<AlertDraft[]> {
+  {
+    settings,
+    asOfDay,
+    open,
+  }: { settings: AlertSettingsRow; asOfDay: number | null; open: readonly OpenEpisodeRow[] },
+): Promise<{ reports: AlertDraft[]; spikes: AlertDraft[] }> {
   const { min_sold_units: minSoldUnits, primary_window_days: primaryWindowDays } = settings;
   const newestMonth = latestCompleteMonth(primaryWindowDays, asOfDay);
-  if (newestMonth === null) return [];
+  if (newestMonth === null) return { reports: [], spikes: [] };
   const soldMonths = (await loadSoldMonths(connection, shopKey))
     .map(monthOf)
     .filter(({ cohortMonth }) => cohortMonth <= newestMonth);
   const firstMonth = soldMonths[0]?.cohortMonth;
-  if (firstMonth === undefined) return [];
+  if (firstMonth === undefined) return { reports: [], spikes: [] };
   const startOf = (months: number): number => Math.max(firstMonth, newestMonth - months + 1);
   const watched = await loadWatchedEntities(connection, shopKey, {
     firstMonth: startOf(SPIKE_MONTHS),
@@ -107,7 +122,7 @@ async function alertsOfMonths(
       { kind, key, includeUsed: false, vendor: null },
     ]),
   });
-  const spikeSettings = { newestMonth, firstMonth, minSoldUnits, primaryWindowDays };
+  const spikeSettings = { newestMonth, firstMonth, minSoldUnits, primaryWindowDays, open };
   const spikes = watched.map((row, place) => {
     const months = row.months.map(monthOf);
     const newest = months.find(({ cohortMonth }) => cohortMonth === newestMonth);
@@ -117,6 +132,7 @@ async function alertsOfMonths(
         key: row.entity_key,
         title: row.product_title,
         warnedDay: row.warned_on === null ? null : dayFromText(row.warned_on),
+        episodeId: row.episode_id,
         effect: effectOf(sums[place], newest?.soldUnits ?? 0),
         months,
       },
@@ -124,10 +140,16 @@ async function alertsOfMonths(
     );
   });
   const announcedMonth = monthFromText(settings.newest_report_month ?? "");
-  return [
-    ...reportAlerts(soldMonths, { announcedMonth, primaryWindowDays }),
-    ...spikes.filter((alert) => alert !== null),
-  ];
+  return {
+    reports: reportAlerts(soldMonths, { announcedMonth, primaryWindowDays }),
+    spikes: spikes.filter((alert) => alert !== null),
+  };
+}
+
+/** What the alert of an early warning will be once it is stored. */
+function openEpisodeOf({ title, metadata }: AlertDraft): OpenEpisodeRow {
+  const { episode_id, started_on } = metadata as { episode_id: string; started_on: string };
+  return { episode_id, kind: "early_warning", title, started_on, cohort_month: null, selector: {} };
 }
 
 /** M6: that of the month that is judged. */

@@ -5,7 +5,13 @@ import { spikeAlert } from "./spike-alert.ts";
 import type { WatchedEntity } from "./spike-alert.ts";
 
 const newestMonth = monthFromText("2026-05") as number;
-const settings = { newestMonth, firstMonth: newestMonth - 20, minSoldUnits: 20, primaryWindowDays: 30 };
+const settings = {
+  newestMonth,
+  firstMonth: newestMonth - 20,
+  minSoldUnits: 20,
+  primaryWindowDays: 30,
+  open: [],
+};
 
 /** Six months of `before`, then `newest`; each pair is returned of sold. */
 function entity(
@@ -21,6 +27,7 @@ function entity(
   return {
     ...named,
     warnedDay: null,
+    episodeId: null,
     effect: 1,
     months: [...[6, 5, 4, 3, 2, 1].map((back) => month(back, before)), month(0, newest)],
   };
@@ -42,6 +49,9 @@ test("M16: a spike is reported once per entity and month, with its numbers", () 
       return_rate: 0.571429,
       baseline_rate: 0.1,
       early_warning_on: null,
+      episode_id: "spike:sku:LMP53-BRASS:2026-05",
+      started_on: "2026-05-01",
+      state: "open",
     },
   });
 });
@@ -90,7 +100,8 @@ test("the metadata holds the selector of what came back, the title its name", ()
     const alert = spikeAlert(entity([10, 100], [40, 70], named), settings);
     const { cohort_month, sold_units, returned_units, return_rate, baseline_rate, ...rest } =
       alert?.metadata ?? {};
-    const { kind: _kind, early_warning_on: _warnedOn, ...selector } = rest;
+    const { kind: _kind, early_warning_on: _warnedOn, episode_id, started_on, state, ...selector } = rest;
+    assert.deepEqual([episode_id, started_on, state], [alert?.eventKey, "2026-05-01", "open"]);
     assert.deepEqual(
       [cohort_month, sold_units, returned_units, return_rate, baseline_rate],
       ["2026-05", 70, 40, 0.571429, 0.1],

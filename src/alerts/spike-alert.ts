@@ -3,6 +3,8 @@ import { compareRates } from "../metrics/rate.ts";
 import { findSpike } from "../metrics/spike.ts";
 import type { Spike } from "../metrics/spike.ts";
 import type { AlertDraft } from "./alert-draft.ts";
+import type { OpenEpisodeRow } from "../store/queries/open-episode.ts";
+import { episodeOfSpike } from "./episodes.ts";
 import { nameOf, selectorOf } from "./warned-entity.ts";
 import type { WarnedEntity } from "./warned-entity.ts";
 import { daysText, percentText, unitsText, dayWords, monthWords } from "./wording.ts";
@@ -10,6 +12,8 @@ import { daysText, percentText, unitsText, dayWords, monthWords } from "./wordin
 export type WatchedEntity = WarnedEntity & {
   /** M17: the first day of its newest episode of early warnings; null = it was never warned of. */
   warnedDay: number | null;
+  /** Of that episode. */
+  episodeId: string | null;
   /** M6: by which the interval of its rate is wider. */
   effect: number;
   /** Months that sold something, in the primary window, in any order. */
@@ -23,6 +27,8 @@ export type SpikeSettings = {
   firstMonth: number;
   minSoldUnits: number;
   primaryWindowDays: number;
+  /** What was announced and has not ended. */
+  open: readonly OpenEpisodeRow[];
 };
 
 /** How many months a spike is judged by: the newest complete one and its baseline. */
@@ -68,6 +74,10 @@ export function spikeAlert(entity: WatchedEntity, settings: SpikeSettings): Aler
       return_rate: spike.returnRate,
       baseline_rate: spike.baselineRate,
       early_warning_on: warnedOn,
+      ...episodeOfSpike(entity, spike.cohortMonth, {
+        open: settings.open,
+        warned: warnedOn === null ? null : entity.episodeId,
+      }),
     },
   };
 }

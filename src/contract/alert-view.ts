@@ -24,16 +24,22 @@ function reportParameters(category: string, metadata: Metadata): Record<string, 
   if (category === "report_ready") return monthsOf(metadata["cohort_month"], metadata["cohort_month"]);
   if (category !== "return_rate_watchlist") return null;
   const isEarly = metadata["kind"] === "early_warning";
+  const isEnded = metadata["kind"] === "ended";
   const months = isEarly
     ? monthsOf(metadata["ordered_from"], metadata["ordered_to"])
-    : monthsOf(metadata["cohort_month"], metadata["cohort_month"]);
+    : isEnded
+      ? monthsOf(metadata["started_on"], metadata["ended_on"])
+      : monthsOf(metadata["cohort_month"], metadata["cohort_month"]);
   if (months === null) return null;
   const selector = SELECTOR_NAMES.flatMap((name): [string, string][] => {
     const value = metadata[name];
     return typeof value === "string" ? [[name, value]] : [];
   });
-  // Early warnings are about orders whose window is still open.
-  const young = isEarly ? { include_incomplete: "true", reportSection: "reasons" } : {};
+  // They are about orders whose window is still open.
+  const young = {
+    ...(isEarly || isEnded ? { include_incomplete: "true" } : {}),
+    ...(isEarly ? { reportSection: "reasons" } : {}),
+  };
   return { ...Object.fromEntries(selector), ...months, ...young };
 }
 

@@ -18,8 +18,8 @@ const alert = closed(
     metadata: orNull(
       Type.Record(Type.String(), Type.Unknown(), {
         description:
-          "Facts of the alert, by its category; for a watchlist alert the selector, the month and its figures. Early warnings " +
-          "of one problem have the same episode_id.",
+          "Facts of the alert, by its category; for a watchlist alert the selector, the month and its figures. Alerts of one " +
+          "problem have the same episode_id and started_on; state is open, or ended in the alert that ends it (kind ended).",
       }),
     ),
     created_at: Type.String({ format: "date-time", description: "When it was written." }),
@@ -34,7 +34,8 @@ export const alerts = defineEndpoint({
   entitlements: ["api_access"],
   tag: "Alerts",
   summary: "Workspace alerts, newest first",
-  description: "Poll with since, or follow meta.next_cursor through older alerts.",
+  description:
+    "Poll with since, ask for what goes on with state=open, or follow meta.next_cursor through older alerts.",
   parameters: Type.Object({
     since: Type.Optional(
       Type.String({ format: "date-time", description: "Earliest created_at to return, inclusive." }),
@@ -49,12 +50,19 @@ export const alerts = defineEndpoint({
         "x-tool-enum": ["return_rate_watchlist", "backfill_completed", "connection_stale", "report_ready"],
       }),
     ),
+    state: Type.Optional(
+      Type.Enum(["open", "ended"], {
+        description:
+          "open: the alerts of problems that go on, which is what is wrong right now. ended: those that say that one has ended.",
+      }),
+    ),
     ...limitParameter(100, 50),
     ...cursorParameter,
   }),
   response: body(Type.Array(alert), {
     since: orNull(Type.String({ format: "date-time", description: "The floor that was asked for." })),
     category: orNull(text("The category that was asked for.")),
+    state: orNull(text("The state that was asked for.")),
     ...pageEcho(100),
   }),
   example: "since=2026-06-01T00:00:00Z&limit=2",
@@ -62,11 +70,11 @@ export const alerts = defineEndpoint({
     name: "list_alerts",
     title: "List alerts",
     lines: [
-      "Returns the workspace's alerts, newest first: early warnings and spikes of return rates, finished imports, stale connections, ready reports.",
-      "Is anything going wrong right now? category return_rate_watchlist: metadata.kind early_warning (recent orders) or month; the body says how many, why, and which report to request.",
+      "Returns the workspace's alerts, newest first: early warnings and spikes of return rates and their end, finished imports, stale connections, ready reports.",
+      "Is anything going wrong right now? state open: metadata.kind early_warning (recent orders) or month; the body says how many, why, and which report to request.",
       "Use it to see what changed; to look into one, take the selector in its metadata to get_report or get_timeseries.",
       "since is an inclusive floor on created_at (with Z or an offset). Default limit 50 (1 to 100); older ones follow meta.next_cursor.",
-      'Example: {"since": "2026-06-01T00:00:00Z", "category": "return_rate_watchlist"}',
+      'Example: {"since": "2026-06-01T00:00:00Z", "state": "open"}',
     ],
   },
 });

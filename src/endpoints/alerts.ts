@@ -12,12 +12,16 @@ export async function alerts(
   call: EndpointCall<typeof contract>,
 ): Promise<Answer> {
   const { database, workspace, input } = call;
-  const { since = null, category = null, limit = 50 } = input;
-  const binding = { workspace, endpoint: "alerts", filters: [since, category] };
+  const { since = null, category = null, state = null, limit = 50 } = input;
+  const binding = {
+    workspace,
+    endpoint: "alerts",
+    filters: state === null ? [since, category] : [since, category, state],
+  };
   const position =
     input.cursor === undefined ? null : (cursors.decode(binding, input.cursor) as unknown as AlertPosition);
 
-  const found = await listAlerts(database, workspace, { since, category }, position, limit + 1);
+  const found = await listAlerts(database, workspace, { since, category, state }, position, limit + 1);
   const rows = found.slice(0, limit);
   const last = found.length > limit ? rows.at(-1) : undefined;
   return {
@@ -27,6 +31,7 @@ export async function alerts(
       meta: {
         since,
         category,
+        state,
         limit,
         returned: rows.length,
         next_cursor: last === undefined ? null : cursors.encode(binding, [last.position, last.alert_id]),

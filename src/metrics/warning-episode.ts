@@ -36,6 +36,11 @@ export function newEpisodeId({ kind, key }: Entity, asOfDay: number): string {
   return `${kind}:${key}:${dayToText(asOfDay)}`;
 }
 
+/** Whether the entity has warned within the gap before the day. */
+export function isOpen({ hasWarned, latestDay }: WarningEpisode, asOfDay: number): boolean {
+  return hasWarned && asOfDay - latestDay <= EPISODE_GAP_DAYS;
+}
+
 /**
  * M17: which warnings of a day are news. `known` holds the newest episode of each entity. A warning that goes on is none;
  * neither is one that a narrower warned entity explains, nor one that is named as part of a broader one of this day.
@@ -45,9 +50,8 @@ export function announceWarnings(
   known: readonly WarningEpisode[],
   asOfDay: number,
 ): WarnedDay {
-  const isOpen = ({ hasWarned, latestDay }: WarningEpisode): boolean =>
-    hasWarned && asOfDay - latestDay <= EPISODE_GAP_DAYS;
-  const openIds = new Set(known.filter(isOpen).map(({ episodeId }) => episodeId));
+  const isOpenNow = (episode: WarningEpisode): boolean => isOpen(episode, asOfDay);
+  const openIds = new Set(known.filter(isOpenNow).map(({ episodeId }) => episodeId));
   const earlier = new Map(
     known.filter(({ episodeId }) => openIds.has(episodeId)).map((episode) => [entityId(episode), episode]),
   );
@@ -67,7 +71,7 @@ export function announceWarnings(
   );
   for (const warning of broadestFirst) {
     const before = find(warning);
-    if (before !== undefined && isOpen(before)) {
+    if (before !== undefined && isOpenNow(before)) {
       // An older as-of may be evaluated again; it does not end what a newer one saw.
       episodes.set(entityId(warning), { ...before, latestDay: Math.max(asOfDay, before.latestDay) });
       continue;
@@ -88,7 +92,7 @@ export function announceWarnings(
     announced.push({ ...warning, episodeId });
     for (const part of warning.parts) {
       const episode = find(part);
-      const isNew = episode === undefined || (warned.has(entityId(part)) && !isOpen(episode));
+      const isNew = episode === undefined || (warned.has(entityId(part)) && !isOpenNow(episode));
       if (isNew) begin(part, { isAnnounced: false, episodeId: episode?.episodeId ?? episodeId });
     }
   }
@@ -103,7 +107,7 @@ export function announceWarnings(
 
   function isTold(part: Entity): boolean {
     const episode = earlier.get(entityId(part));
-    return episode !== undefined && episode.isAnnounced && isOpen(episode);
+    return episode !== undefined && episode.isAnnounced && isOpenNow(episode);
   }
 }
 

@@ -886,7 +886,8 @@ export interface Alert {
   link_label: string | null;
   /**
    * Facts of the alert, by its category; for a watchlist alert the selector, the month and its figures.
-   * Early warnings of one problem have the same episode_id.
+   * Alerts of one problem have the same episode_id and started_on; state is open, or ended in the alert
+   * that ends it (kind ended).
    */
   metadata: Record<string, unknown> | null;
   /** When it was written. ISO 8601, such as 2026-01-31T00:00:00Z. */
@@ -904,6 +905,8 @@ export interface AlertsMeta extends ApiMeta {
   since: string | null;
   /** The category that was asked for. */
   category: string | null;
+  /** The state that was asked for. */
+  state: string | null;
   limit: number;
   returned: number;
   next_cursor: string | null;

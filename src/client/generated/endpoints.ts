@@ -114,7 +114,7 @@ export const ENDPOINTS = {
     path: "/api/v1/alerts",
     format: "json",
     isPaged: true,
-    parameters: ["since", "category", "limit", "cursor"],
+    parameters: ["since", "category", "state", "limit", "cursor"],
   },
   exportReport: {
     path: "/api/v1/export/report.csv",

@@ -100,7 +100,8 @@ export interface EndpointMethods {
   ) => Promise<Result<ReturnCostLeaderboardData, ReturnCostLeaderboardMeta>>;
 
   /**
-   * Workspace alerts, newest first. Poll with since, or follow meta.next_cursor through older alerts.
+   * Workspace alerts, newest first. Poll with since, ask for what goes on with state=open, or follow
+   * meta.next_cursor through older alerts.
    * GET /api/v1/alerts; needs the scope `read:alerts`.
    */
   alerts: (parameters?: AlertsParameters, options?: RequestOptions) => Promise<Result<Alert[], AlertsMeta>>;

@@ -147,6 +147,11 @@ export interface AlertsParameters {
   since?: string | undefined;
   /** return_rate_watchlist, backfill_completed, connection_stale or report_ready. */
   category?: string | undefined;
+  /**
+   * open: the alerts of problems that go on, which is what is wrong right now. ended: those that say
+   * that one has ended.
+   */
+  state?: "open" | "ended" | undefined;
   /** Rows to return, 1 to 100. Default: 50. */
   limit?: number | undefined;
   /** meta.next_cursor of the previous page, passed back verbatim. */

@@ -16,23 +16,29 @@ const TITLE = "Alerts";
 const LIMIT = 25;
 
 type Alerts = ApiAnswer<BodyOf<"alerts">>;
+type Alert = Alerts["body"]["data"][number];
+/** `open`: what goes on now, whichever page of the feed is shown; at most as many as one answer holds. */
+type AlertsData = { feed: Alerts; open: Alerts };
 
-/** What changed, newest first, day by day. */
-export const alerts = definePage<Alerts>({
+/** What changed, newest first, day by day; what belongs to one problem is one entry. */
+export const alerts = definePage<AlertsData>({
   name: "alerts",
   path: PATH,
   right: readFigures,
   link: TITLE,
   takes: parameterNames("alerts"),
-  data: (call) => call.read("alerts", "alerts", { limit: LIMIT, ...call.query }),
-  view: (answer, call) => ({
+  async data(call) {
+    const shown = await call.read("alerts", "alerts", { limit: LIMIT, ...call.query });
+    return { feed: shown, open: await call.read("open", "alerts", { state: "open", limit: 100 }) };
+  },
+  view: (data, call) => ({
     title: TITLE,
     body: html`<h1>${TITLE}</h1>
       ${alertTabs(call, "all")}
       <p class="lead">
         What comes back more than before, and what happened to the data. Newest first; days are in UTC.
       </p>
-      ${form(call)} ${feed(answer, call)}`,
+      ${form(call)} ${feed(data, call)}`,
   }),
   refused: (call): View => ({
     title: TITLE,
@@ -49,31 +55,47 @@ const CATEGORIES = [
   ["backfill_completed", "imports"],
 ] as const;
 
+const STATES = [
+  ["", "any"],
+  ["open", "open now"],
+  ["ended", "ended"],
+] as const;
+
 function form(call: PageCall): Html {
   const category = selectField("category", "About", call.query["category"] ?? "", CATEGORIES);
-  return filterForm(call, PATH, pick(call.query, ["since"]), [category]);
+  const state = selectField("state", "State", call.query["state"] ?? "", STATES);
+  return filterForm(call, PATH, pick(call.query, ["since"]), [category, state]);
 }
 
-function feed(answer: Alerts, call: PageCall): Html {
+function feed({ feed: answer, open }: AlertsData, call: PageCall): Html {
   const { data, meta } = answer.body;
   if (data.length === 0) return nothing(call);
-  const days = [...new Set(data.map(dayOf))];
-  return html`${days.map(
-    (shown) =>
+  const entries = [...Map.groupBy(data.keys(), (index) => problemOf(data[index] as Alert)).values()];
+  const openIds = new Set(open.body.data.map(problemOf));
+  const isOpen = ([first = 0]: readonly number[]): boolean => openIds.has(problemOf(data[first] as Alert));
+  const days = Map.groupBy(entries, ([first = 0]) => dayOf(data[first] as Alert));
+  return html`${[...days].map(
+    ([shown, ofDay]) =>
       html`<section class="feed-day">
         <h2><time datetime="${shown}">${day(shown)}</time></h2>
-        ${data.map((alert, index) => dayOf(alert) === shown && alertItem(answer, index, call))}
+        ${ofDay.map((entry) => alertItem(answer, entry, isOpen(entry), call))}
       </section>`,
   )}
   ${pageLinks(call, PATH, meta.next_cursor)}`;
 }
 
-function dayOf({ created_at }: Alerts["body"]["data"][number]): string {
+/** The same for all alerts of one problem. */
+function problemOf({ id, metadata }: Alert): string {
+  const episode = metadata?.["episode_id"];
+  return typeof episode === "string" ? episode : id;
+}
+
+function dayOf({ created_at }: Alert): string {
   return created_at.slice(0, "YYYY-MM-DD".length);
 }
 
 function nothing(call: PageCall): Html {
-  const isFiltered = ["category", "since", "cursor"].some((name) => (call.query[name] ?? "") !== "");
+  const isFiltered = ["category", "state", "since", "cursor"].some((name) => (call.query[name] ?? "") !== "");
   return isFiltered
     ? html`<p class="banner">No alert is about that. <a href="${call.href(PATH)}">Show all alerts</a></p>`
     : html`<p class="banner">

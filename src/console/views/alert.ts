@@ -11,19 +11,56 @@ import { earlyWarningFacts, spikeFacts } from "./alert-facts.ts";
 
 export type Alerts = ApiAnswer<BodyOf<"alerts">>;
 
-/** One alert: how much it matters in shape and word, what happened, why it was raised, and where to look. */
-export function alertItem(answer: Alerts, index: number, call: PageCall): Html {
+/**
+ * One problem, by its alerts in the answer, the newest first: how much it matters in shape and word, what happened, why it was
+ * raised, where to look, and what was said before.
+ */
+export function alertItem(
+  answer: Alerts,
+  [index = 0, ...earlier]: readonly number[],
+  isOpen: boolean,
+  call: PageCall,
+): Html {
   const alert = answer.body.data[index] as Alerts["body"]["data"][number];
   const kind = valueAt(answer, `${index}/metadata/kind`);
   const place = alertView(alert);
   return html`<article class="alert ${alert.severity}" id="alert-${alert.id}">
-    <p class="severity">${severityMark(alert.severity)} ${kindText(alert.category, kind)}</p>
+    <p class="severity">
+      ${severityMark(alert.severity)} ${kindText(alert.category, kind)} ${stateText(answer, index, isOpen)} ·
+      ${eventTime(answer, index)} written on ${figure(answer, `${index}/created_at`, day)}
+    </p>
     <h3>${alert.title}</h3>
     ${kind === "early_warning" && earlyWarningFacts(answer, index, call)}
     ${kind === "month" && spikeFacts(answer, index)}
     ${kind !== "early_warning" && kind !== "month" && alert.body !== null && html`<p>${alert.body}</p>`}
     ${place !== null && html`<p><a href="${call.href(place.path, place.parameters)}">${linkText(place)}</a></p>`}
+    ${
+      earlier.length > 0 &&
+      html`<details>
+        <summary>Earlier: ${earlier.length} ${earlier.length === 1 ? "alert" : "alerts"}</summary>
+        ${earlier.map((other) => alertLine(answer, other, call))}
+      </details>`
+    }
   </article>`;
+}
+
+/** Whether the problem goes on; of alerts that are no problem nothing. */
+function stateText(answer: Alerts, index: number, isOpen: boolean): Html | null {
+  if (typeof valueAt(answer, `${index}/metadata/state`) !== "string") return null;
+  const started = html`since ${figure(answer, `${index}/metadata/started_on`, day)}`;
+  return html`· <strong>${isOpen ? "open" : "ended"}</strong> ${isOpen && started}`;
+}
+
+/** When it happened, where that is another day than that of its writing. */
+function eventTime(answer: Alerts, index: number): Html | null {
+  const at = (name: string) => `${index}/metadata/${name}`;
+  if (typeof valueAt(answer, at("ended_on")) === "string")
+    return html`ended on ${figure(answer, at("ended_on"), day)},`;
+  if (typeof valueAt(answer, at("as_of")) === "string")
+    return html`as of ${figure(answer, at("as_of"), day)},`;
+  if (typeof valueAt(answer, at("cohort_month")) === "string")
+    return html`orders of ${figure(answer, at("cohort_month"), month)},`;
+  return null;
 }
 
 /** The same in two lines, for a page that is about more than alerts. */

@@ -219,6 +219,7 @@ export type WatchedMonthsRow = {
   product_title: string | null;
   /** YYYY-MM-DD: the first day of its newest episode of early warnings. */
   warned_on: string | null;
+  episode_id: string | null;
   months: MonthUnitsRow[];
 };
 
@@ -249,7 +250,7 @@ export const loadWatchedEntities = query<WatchedMonthsRow, [shopKey: number, ran
            select w.entity_kind, w.entity_key from watchlist_entry w where w.shop_key = $1
            union select 'sku', r.entity_key from ranked r
          )
-         select w.entity_kind, w.entity_key, p.title as product_title, e.started_on as warned_on,
+         select w.entity_kind, w.entity_key, p.title as product_title, e.started_on as warned_on, e.episode_id,
                 (select coalesce(json_agg(m order by m.cohort_month), '[]')
                    from (select u.cohort_month, sum(u.sold_units) as sold_units, sum(u.returned_units) as returned_units
                            from (select c.cohort_month, ${columnsInside("c", UNITS)}

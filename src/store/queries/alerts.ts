@@ -1,4 +1,5 @@
 import { query } from "../query.ts";
+import { IS_OPEN } from "./open-episode.ts";
 import type { Workspace } from "../workspace.ts";
 
 /** One broadcast to the workspace; position is created_at at full precision, for the cursor. */
@@ -15,7 +16,8 @@ export type AlertRow = {
   position: string;
 };
 
-export type AlertFilter = { since: string | null; category: string | null };
+/** `state`: open = of episodes that go on; ended = what ended one. */
+export type AlertFilter = { since: string | null; category: string | null; state: "open" | "ended" | null };
 
 /** created_at and alert_id of the last row of the page before. */
 export type AlertPosition = readonly [string, string];
@@ -26,13 +28,14 @@ export const listAlerts = query<
   [workspace: Workspace, filter: AlertFilter, position: AlertPosition | null, limit: number]
 >(
   "list_alerts",
-  `select alert_id, category, severity, title, body, link_url, link_label, metadata, created_at,
-                created_at::text as position
-           from alert
-          where shop_key = $1 and recipient is null
-            and ($2::timestamptz is null or created_at >= $2) and ($3::text is null or category = $3)
-            and ($4::timestamptz is null or (created_at, alert_id) < ($4, $5))
-          order by created_at desc, alert_id desc
+  `select a.alert_id, a.category, a.severity, a.title, a.body, a.link_url, a.link_label, a.metadata, a.created_at,
+                a.created_at::text as position
+           from alert a
+          where a.shop_key = $1 and a.recipient is null
+            and ($2::timestamptz is null or a.created_at >= $2) and ($3::text is null or a.category = $3)
+            and ($4::timestamptz is null or (a.created_at, a.alert_id) < ($4, $5))
+            and ($7::text is null or a.metadata ->> 'state' = $7 and ($7 <> 'open' or ${IS_OPEN}))
+          order by a.created_at desc, a.alert_id desc
           limit $6`,
   (workspace, filter, position, limit) => [
     workspace.shopKey,
@@ -41,5 +44,6 @@ export const listAlerts = query<
     position?.[0] ?? null,
     position?.[1] ?? null,
     limit,
+    filter.state,
   ],
 );

@@ -1,0 +1,86 @@
+import { dayToText, monthToText } from "../lib/month.ts";
+import type { OpenEpisodeRow } from "../store/queries/open-episode.ts";
+import type { AlertDraft } from "./alert-draft.ts";
+import { selectorOf } from "./warned-entity.ts";
+import type { WarnedEntity } from "./warned-entity.ts";
+import { dayWords } from "./wording.ts";
+
+type Entity = Omit<WarnedEntity, "title">;
+
+/** What an alert says of its episode: the problem that it announces, or another month or part of one. */
+export type Episode = { episode_id: string; started_on: string; state: "open" };
+
+/** The episode of a spike: that of the early warning that came before, or of its entity's spike a month before; else a new one. */
+export function episodeOfSpike(
+  entity: Entity,
+  cohortMonth: number,
+  { open, warned }: { open: readonly OpenEpisodeRow[]; warned: string | null },
+): Episode {
+  const month = monthToText(cohortMonth);
+  const known =
+    open.find((row) => row.episode_id === warned) ??
+    open.find(
+      (row) =>
+        row.kind === "month" &&
+        isAbout(row, entity) &&
+        [month, monthToText(cohortMonth - 1)].includes(row.cohort_month ?? ""),
+    );
+  return {
+    episode_id: known?.episode_id ?? `spike:${entity.kind}:${entity.key}:${month}`,
+    started_on: known?.started_on ?? `${month}-01`,
+    state: "open",
+  };
+}
+
+/**
+ * The alerts that end episodes: of those that are open, the ones without an early warning within the gap and without a spike
+ * in the newest complete month. An episode ends once.
+ */
+export function alertsOfEnded(
+  open: readonly OpenEpisodeRow[],
+  {
+    warnedIds,
+    spikes,
+    asOfDay,
+  }: { warnedIds: ReadonlySet<string>; spikes: readonly AlertDraft[]; asOfDay: number },
+): AlertDraft[] {
+  const isOn = (row: OpenEpisodeRow): boolean =>
+    warnedIds.has(row.episode_id) ||
+    (row.kind === "month" && spikes.some(({ metadata }) => holdsSelector(metadata, row.selector)));
+  const endedOn = dayToText(asOfDay);
+  return [...Map.groupBy(open, (row) => row.episode_id)].flatMap(
+    ([episodeId, [first, ...others]]): AlertDraft[] => {
+      if (first === undefined || [first, ...others].some(isOn)) return [];
+      return [
+        {
+          eventKey: `ended:${episodeId}`,
+          category: "return_rate_watchlist",
+          severity: "info",
+          title: `Ended: ${first.title}`,
+          body:
+            `It began on ${dayWords(first.started_on)}. Up to ${dayWords(endedOn)} no early warning has come for 45 days, and the ` +
+            "newest complete month is no spike.",
+          metadata: {
+            kind: "ended",
+            episode_id: episodeId,
+            ...first.selector,
+            started_on: first.started_on,
+            ended_on: endedOn,
+            state: "ended",
+          },
+        },
+      ];
+    },
+  );
+}
+
+function isAbout({ selector }: OpenEpisodeRow, entity: Entity): boolean {
+  return holdsSelector(selector, selectorOf(entity));
+}
+
+function holdsSelector(
+  members: Readonly<Record<string, unknown>> | null,
+  selector: Readonly<Record<string, string>>,
+): boolean {
+  return Object.entries(selector).every(([name, value]) => members?.[name] === value);
+}
