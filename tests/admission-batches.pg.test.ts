@@ -7,14 +7,6 @@ import type { AdmissionQueue } from "../src/access/admission-queue.ts";
 import { createToken, parseToken } from "../src/access/token.ts";
 import type { ParsedToken } from "../src/access/token.ts";
 import type { Database, Queryable } from "../src/store/database.ts";
-import {
-  ALERTS,
-  askTogether,
-  openGuard,
-  openServingGuard,
-  pepper,
-  times,
-} from "./support/admission-guard.ts";
 import { createTestDatabase, openConnections } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
 import { waitOutMidnight } from "./support/midnight.ts";
@@ -24,6 +16,61 @@ import type { Tenant } from "./support/tenants.ts";
 import { countLockWaits } from "./support/locks.ts";
 import { refuseRows } from "./support/refused-rows.ts";
 import { eventually } from "./support/worker.ts";
+import { createAdmit } from "../src/access/admit.ts";
+import { createShopNodes } from "../src/access/shop-nodes.ts";
+import { ApiError } from "../src/contract/errors.ts";
+import { deriveKeys } from "../src/lib/keys.ts";
+import { openNodeDatabases } from "../src/store/node-databases.ts";
+import { isCitus } from "./support/citus.ts";
+import { TEST_SECRET } from "./support/secret.ts";
+
+const ALERTS: Need = { scope: "read:alerts", entitlements: ["api_access"], counted: true };
+const pepper = deriveKeys(TEST_SECRET).tokenPepper;
+
+/** A guard, and how many statements it has sent. */
+function openGuard(admission: Queryable): { admit: Admit; statements: () => number } {
+  let statements = 0;
+  const counting: Queryable = {
+    rows: (statement, values) => {
+      statements += 1;
+      return admission.rows(statement, values);
+    },
+  };
+  return { admit: createAdmit({ database: counting, pepper }), statements: () => statements };
+}
+
+type ServingGuard = { admit: Admit; close(this: void): Promise<void> };
+
+/** The same as servers open it: on a Citus a check goes straight to the shop's node, which cancels one that takes too long. */
+async function openServingGuard(
+  coordinator: Queryable,
+  url: string,
+  open: (url: string) => Database,
+): Promise<ServingGuard> {
+  if (!isCitus()) return { admit: openGuard(coordinator).admit, close: async () => {} };
+  const nodes = openNodeDatabases({ coordinator, url, open, retryMs: 100 });
+  const nodeOfShop = createShopNodes(coordinator);
+  for (const shopKey of [1, 2, 3, 4, 5, 6, 7, 8]) {
+    const node = await nodeOfShop(shopKey);
+    await eventually(async () => nodes.of(node) !== coordinator, `node ${node} answers`);
+  }
+  const admit = createAdmit({ database: coordinator, pepper, nodeOfShop, databaseOfNode: nodes.of });
+  return { admit, close: () => nodes.close() };
+}
+
+/** Asks for all at once; in their order, the day's use after each, or the code of its refusal. */
+async function askTogether(admit: Admit, requests: readonly [token: string, need: Need][]) {
+  const outcomes = await Promise.allSettled(requests.map(([token, need]) => admit(`Bearer ${token}`, need)));
+  return outcomes.map((outcome) => {
+    if (outcome.status === "fulfilled") return outcome.value.quota?.used ?? null;
+    assert.ok(outcome.reason instanceof ApiError, String(outcome.reason));
+    return outcome.reason.message.includes("not known") ? "unknown" : outcome.reason.code;
+  });
+}
+
+function times<Value>(count: number, value: Value): Value[] {
+  return Array.from({ length: count }, () => value);
+}
 
 const EXPORT: Need = { scope: "read:exports", entitlements: ["api_access", "data_export"], counted: true };
 const UNCOUNTED: Need = { scope: null, entitlements: ["api_access"], counted: false };

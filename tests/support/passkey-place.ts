@@ -1,13 +1,60 @@
 import type { TestContext } from "node:test";
-import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
+import type { Browser, BrowserContext, BrowserContextOptions, Page, CDPSession } from "playwright-core";
 import { startChromium } from "../docs-chromium.ts";
-import { addAuthenticator } from "./authenticator.ts";
-import type { Authenticator } from "./authenticator.ts";
 import { makeUserLink } from "./console-person.ts";
 import { startTestService } from "./service.ts";
 import type { TestService } from "./service.ts";
 import { startTlsProxy } from "./tls-proxy.ts";
 import type { TlsProxy } from "./tls-proxy.ts";
+
+/** A passkey inside an authenticator. */
+type HeldCredential = {
+  credentialId: string;
+  isResidentCredential: boolean;
+  rpId?: string;
+  privateKey: string;
+  userHandle?: string;
+  signCount: number;
+};
+
+/** Chromium's own authenticator of one page: a device that unlocks by a fingerprint, or one that cannot. */
+type Authenticator = {
+  credentials(): Promise<HeldCredential[]>;
+  add(credential: HeldCredential): Promise<void>;
+  clear(): Promise<void>;
+  /** Whether the fingerprint fits from now on. */
+  verify(isVerified: boolean): Promise<void>;
+};
+
+async function addAuthenticator(
+  page: Page,
+  { hasUserVerification = true }: { hasUserVerification?: boolean } = {},
+): Promise<Authenticator> {
+  const session: CDPSession = await page.context().newCDPSession(page);
+  await session.send("WebAuthn.enable");
+  const { authenticatorId } = await session.send("WebAuthn.addVirtualAuthenticator", {
+    options: {
+      protocol: "ctap2",
+      transport: "internal",
+      hasResidentKey: true,
+      hasUserVerification,
+      isUserVerified: hasUserVerification,
+      automaticPresenceSimulation: true,
+    },
+  });
+  return {
+    credentials: async () => (await session.send("WebAuthn.getCredentials", { authenticatorId })).credentials,
+    add: async (credential) => {
+      await session.send("WebAuthn.addCredential", { authenticatorId, credential });
+    },
+    clear: async () => {
+      await session.send("WebAuthn.clearCredentials", { authenticatorId });
+    },
+    verify: async (isUserVerified) => {
+      await session.send("WebAuthn.setUserVerified", { authenticatorId, isUserVerified });
+    },
+  };
+}
 
 /** Where the console of these tests is, and a name below it that is somebody else's. */
 export const HOME = "https://returns.example";

@@ -1,15 +1,167 @@
 import pg from "pg";
 import pino from "pino";
+import assert from "node:assert/strict";
+import Type from "typebox";
+import type { TSchema } from "typebox";
+import { Compile } from "typebox/compile";
 import { startService } from "../../src/app.ts";
 import { openKeys } from "../../src/actions/installation/secrets.ts";
 import { openInstallation } from "../../src/installation.ts";
 import type { Installation } from "../../src/installation.ts";
 import type { Keys } from "../../src/lib/keys.ts";
 import { readConfig } from "../../src/config.ts";
-import { checkAnswer } from "./answer-check.ts";
 import { createSeededDatabase, createTestDatabase, roleEnvironment } from "./database.ts";
 import type { Seed, TestDatabase } from "./database.ts";
 import { TEST_SECRET } from "./secret.ts";
+import { ENDPOINTS } from "../../src/contract/registry.ts";
+import type { Endpoint } from "../../src/contract/endpoint.ts";
+
+/** An answer as it came over the wire. */
+type WireAnswer = { status: number; headers: Headers; text: string };
+
+type AnswerExpectation = {
+  path: string;
+  method: string;
+  /** The plan has no daily limit: rate-limit headers must be absent. */
+  isUnlimited: boolean;
+  requestId: string | undefined;
+};
+
+// Repeated here rather than imported: what the specification promises, whatever the code says.
+const API_VERSION = "2026-07-05";
+const COMMON_HEADERS = {
+  "cache-control": "private, no-store, no-cache, max-age=0, must-revalidate",
+  "cdn-cache-control": "no-store",
+  "edge-cdn-cache-control": "no-store",
+  "cloudflare-cdn-cache-control": "no-store",
+  "vercel-cdn-cache-control": "no-store",
+  "x-returns-api-version": API_VERSION,
+};
+const CODES: Record<number, string> = {
+  400: "invalid_request",
+  401: "unauthorized",
+  403: "forbidden",
+  404: "not_found",
+  405: "invalid_request",
+  409: "not_ready",
+  429: "rate_limited",
+  431: "invalid_request",
+  500: "internal_error",
+};
+const RATE_LIMIT_HEADERS = ["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"];
+const STATUSES_WITH_QUOTA = new Set([200, 400, 409, 429]);
+const DAY_MS = 86_400_000;
+
+const errorSchema = Compile(
+  Type.Object(
+    {
+      error: Type.Object(
+        { code: Type.Enum([...new Set(Object.values(CODES))]), message: Type.String({ minLength: 1 }) },
+        { additionalProperties: false },
+      ),
+    },
+    { additionalProperties: false },
+  ),
+);
+
+const endpoints = new Map<string, Endpoint>(ENDPOINTS.map((endpoint) => [endpoint.path, endpoint]));
+const schemas = new Map(
+  ENDPOINTS.filter((endpoint) => endpoint.response !== null).map((endpoint) => [
+    endpoint.path as string,
+    Compile(endpoint.response as TSchema),
+  ]),
+);
+
+/** Fails when any part of an answer (status, headers, body) is not as the contract says. */
+function checkAnswer(answer: WireAnswer, expected: AnswerExpectation): void {
+  const endpoint = endpoints.get(expected.path);
+  const where = `${expected.method} ${expected.path} answered ${answer.status}: ${answer.text.slice(0, 300)}`;
+  checkCommonHeaders(answer, expected, where);
+  checkQuotaHeaders(answer, endpoint !== undefined, expected.isUnlimited, where);
+  checkStatusHeaders(answer, where);
+  if (expected.method === "HEAD") return assert.equal(answer.text, "", where);
+  if (answer.status !== 200) return checkError(answer, where);
+  assert.ok(endpoint, `only endpoints of the contract answer 200 (${where})`);
+  return endpoint.response === null ? checkCsv(answer, where) : checkJson(answer, endpoint.path, where);
+}
+
+function checkCommonHeaders(answer: WireAnswer, expected: AnswerExpectation, where: string): void {
+  for (const [name, value] of Object.entries(COMMON_HEADERS)) {
+    assert.equal(answer.headers.get(name), value, `${name}: ${where}`);
+  }
+  assert.match(answer.headers.get("x-request-id") ?? "", /^[A-Za-z0-9._:-]{1,128}$/u, where);
+  if (expected.requestId !== undefined) {
+    assert.equal(answer.headers.get("x-request-id"), expected.requestId, where);
+  }
+  for (const name of ["etag", "last-modified", "set-cookie", "server", "x-powered-by"]) {
+    assert.equal(answer.headers.get(name), null, `${name}: ${where}`);
+  }
+}
+
+function checkQuotaHeaders(
+  answer: WireAnswer,
+  isEndpoint: boolean,
+  isUnlimited: boolean,
+  where: string,
+): void {
+  const [limit = null, remaining = null, reset = null] = RATE_LIMIT_HEADERS.map((name) =>
+    answer.headers.get(name),
+  );
+  const given = [limit, remaining, reset].filter((value) => value !== null).length;
+  const isCounted = isEndpoint && !isUnlimited && STATUSES_WITH_QUOTA.has(answer.status);
+  // A failure before the plan is known cannot name its limit.
+  const allowed = isCounted ? [3] : answer.status === 500 && isEndpoint && !isUnlimited ? [0, 3] : [0];
+  assert.ok(allowed.includes(given), `${given} rate-limit headers: ${where}`);
+  if (given === 0) return;
+  assert.match(limit ?? "", /^\d+$/u, where);
+  assert.match(remaining ?? "", /^\d+$/u, where);
+  assert.ok(Number(remaining) <= Number(limit), where);
+  assert.match(reset ?? "", /^\d{4}-\d{2}-\d{2}T00:00:00\.000Z$/u, where);
+  const untilReset = Date.parse(reset ?? "") - Date.now();
+  assert.ok(untilReset > -60_000 && untilReset <= DAY_MS, `the day resets at the next midnight: ${where}`);
+}
+
+function checkStatusHeaders({ status, headers }: WireAnswer, where: string): void {
+  assert.equal(headers.get("www-authenticate"), status === 401 ? "Bearer" : null, where);
+  assert.equal(headers.get("allow") !== null, status === 405, where);
+  const retryAfter = headers.get("retry-after");
+  assert.equal(retryAfter !== null, status === 429 || status === 500, `Retry-After: ${where}`);
+  if (retryAfter !== null) {
+    assert.match(retryAfter, /^\d{1,5}$/u, where);
+    assert.ok(Number(retryAfter) >= 1 && Number(retryAfter) <= DAY_MS / 1000, where);
+  }
+}
+
+function checkError({ status, headers, text }: WireAnswer, where: string): void {
+  assert.equal(headers.get("content-type"), "application/json; charset=utf-8", where);
+  const body = JSON.parse(text) as { error: { code: string; message: string } };
+  assert.ok(errorSchema.Check(body), where);
+  assert.equal(body.error.code, CODES[status], where);
+  const { code, message } = body.error;
+  assert.equal(text, JSON.stringify({ error: { code, message } }), "the bytes of an error are fixed");
+}
+
+function checkJson({ headers, text }: WireAnswer, path: string, where: string): void {
+  assert.equal(headers.get("content-type"), "application/json; charset=utf-8", where);
+  const body = JSON.parse(text) as { meta: { api_version: string } };
+  const schema = schemas.get(path);
+  assert.ok(schema, where);
+  if (!schema.Check(body)) {
+    assert.fail(`the body breaks its schema: ${JSON.stringify(schema.Errors(body).slice(0, 3))} (${where})`);
+  }
+  assert.equal(body.meta.api_version, headers.get("x-returns-api-version"), where);
+}
+
+function checkCsv({ headers, text }: WireAnswer, where: string): void {
+  assert.equal(headers.get("content-type"), "text/csv; charset=utf-8", where);
+  assert.match(
+    headers.get("content-disposition") ?? "",
+    /^attachment; filename="returns-report_[A-Za-z0-9._-]+_\d{4}-\d{2}_\d{4}-\d{2}\.csv"$/u,
+    where,
+  );
+  assert.ok(text.startsWith("section,cohort_month,key,label,metric,value,unit\r\n"), where);
+  assert.ok(text.endsWith("\r\n"), where);
+}
 
 export type Parameters = Record<string, string | number | boolean> | readonly (readonly [string, string])[];
 

@@ -2,25 +2,131 @@ import type pg from "pg";
 import { listCohortMonths } from "../../src/store/queries/dirty-month.ts";
 import { rebuildCohorts } from "../../src/sync/apply.ts";
 import { openConnections } from "./database.ts";
-import {
-  STORE_MONTHS,
-  jacket,
-  shirt,
-  hat,
-  SKUS,
-  soldUnits,
-  returnedUnits,
-  REFUND_MINOR,
-  LABEL_MINOR,
-  LAG_DAYS,
-  PLAN_REQUEST,
-  USAGE_DETAIL,
-  UNMATCHED_LABEL,
-} from "./small-store-plan.ts";
-import { alertRows, endpointRows } from "./small-store-alerts.ts";
-import { uploadRows } from "./small-store-upload.ts";
 import { createTenant, insertRows } from "./tenants.ts";
 import type { Tenant, TenantOptions } from "./tenants.ts";
+
+/** What the small store sells, when, and what comes back of it. */
+const STORE_MONTHS = Array.from({ length: 18 }, (_, index) =>
+  new Date(Date.UTC(2025, index, 1)).toISOString().slice(0, 7),
+);
+
+type Product = { gid: string; title: string; vendor: string | null; family: string; category: string };
+type Sku = { sku: string; product: Product; isUsed: boolean; counterpart: string | null };
+
+const jacket = product(1, "Crème Jacket", "Nordwind", "Outerwear", "Jackets");
+const shirt = product(2, "Plain Shirt", "Südstern", "Tops", "Shirts");
+const hat = product(3, "Hat", null, "Tops", "Hats");
+
+const SKUS: readonly Sku[] = [
+  { sku: "HAT-1", product: hat, isUsed: false, counterpart: null },
+  { sku: "JACKET-M", product: jacket, isUsed: false, counterpart: null },
+  { sku: "JACKET-M-USED", product: jacket, isUsed: true, counterpart: "JACKET-M" },
+  { sku: "JACKET-S", product: jacket, isUsed: false, counterpart: null },
+  { sku: "SHIRT-M", product: shirt, isUsed: false, counterpart: null },
+  { sku: "SHIRT-S", product: shirt, isUsed: false, counterpart: null },
+];
+
+function product(
+  number: number,
+  title: string,
+  vendor: string | null,
+  family: string,
+  category: string,
+): Product {
+  return { gid: `gid://shopify/Product/${number}`, title, vendor, family, category };
+}
+
+const soldUnits = (skuIndex: number, monthIndex: number): number => 20 + skuIndex * 3 + (monthIndex % 4);
+const returnedUnits = (skuIndex: number, monthIndex: number): number => 1 + ((skuIndex + monthIndex) % 5);
+const REFUND_MINOR = 1999;
+const LABEL_MINOR = 450;
+const LAG_DAYS = 12;
+
+const PLAN_REQUEST = {
+  plan_key: "scale",
+  reason: "We need the CSV.",
+  asked_by: "owner",
+  asked_at: "2026-06-30T12:00:00Z",
+};
+
+const UNMATCHED_LABEL = {
+  source: "labels",
+  label_id: "unmatched",
+  charged_at: "2025-06-17T00:00:00Z",
+  amount_minor: LABEL_MINOR,
+  currency_code: "EUR",
+};
+
+/** Requests of a token that is gone, on a day long ago. */
+const USAGE_DETAIL = {
+  day: "2026-01-01",
+  token_id: "gone",
+  endpoint: "summary",
+  surface: "rest",
+  outcome: "ok",
+  requests: 1,
+  quota_requests: 0,
+};
+
+/** Alerts of one workspace, of which every fourth is a person's own. */
+function alertRows() {
+  return Array.from({ length: 12 }, (_, index) => ({
+    alert_id: `alert-${String(index).padStart(2, "0")}`,
+    event_key: `event-${index}`,
+    recipient: index % 4 === 3 ? "user-1" : null,
+    category: index % 2 === 0 ? "return_rate_watchlist" : "backfill_completed",
+    severity: "warning",
+    title: `Alert ${index}`,
+    body: "What happened.",
+    link_url: "https://app.example/alerts",
+    link_label: "Open",
+    metadata: { sku: "JACKET-M" },
+    // Three at a time share an instant.
+    created_at: `2026-06-0${1 + Math.floor(index / 3)}T08:00:00.123456Z`,
+  }));
+}
+
+/** An endpoint to which nothing is delivered: its cursor is after every alert. */
+function endpointRows() {
+  return [
+    {
+      endpoint_id: crypto.randomUUID(),
+      kind: "webhook",
+      name: "an endpoint",
+      shown_address: "https://receiver.example",
+      sealed_secrets: "\\x00",
+      severities: ["critical"],
+      wakes: 0,
+      failures: 0,
+      created_at: "2026-07-01T05:00:00Z",
+      created_by: "operator",
+      cursor_at: "2099-01-01T00:00:00Z",
+      cursor_id: "",
+    },
+  ];
+}
+
+/** An upload that is being sent, with one part. */
+function uploadRows() {
+  const upload = { upload_id: crypto.randomUUID() };
+  const bytes = "\\x6f";
+  return {
+    import_upload: [
+      {
+        ...upload,
+        status: "sending",
+        created_by: "owner",
+        created_at: "2026-07-01T05:00:00Z",
+        expires_at: "2100-01-01T00:00:00Z",
+        files: [{ name: "products.csv", bytes: 1 }],
+        as_of: "2026-07-01T00:00:00Z",
+      },
+    ],
+    import_part: [
+      { ...upload, file_name: "products.csv", part_number: 0, sha256: `\\x${"00".repeat(32)}`, bytes },
+    ],
+  };
+}
 
 /** A workspace that holds the small store. */
 export async function createSmallStore(database: pg.Pool, options: TenantOptions = {}): Promise<Tenant> {
