@@ -22,52 +22,20 @@ suite("bulk operations of the simulated platform", () => {
   });
   after(() => simulator.stop());
 
-  test("a result holds what pages hold: every node once, children with their parent's id", async () => {
-    const state = await bulk(LINES, simulator);
-    const rows = await rowsOf<Row>(state.url);
-    assert.equal(state.status, "COMPLETED");
-    assert.equal(state.objectCount, String(rows.length));
-    assert.equal(
-      state.fileSize,
-      String(Buffer.byteLength(rows.map((row) => `${JSON.stringify(row)}\n`).join(""))),
-    );
-    const { orders } = await read<{ orders: { nodes: { id: string; lineItems: { nodes: Row[] } }[] } }>(
-      `{ orders(first: 250, sortKey: ID) { nodes { id lineItems(first: 20) { nodes { id quantity
-        originalUnitPriceSet { shopMoney { amount currencyCode } } product { id } } } } } }`,
-      { simulator },
-    );
-    const byId = new Map(rows.map((row) => [row.id, row]));
-    assert.equal(byId.size, rows.length);
-    for (const order of orders.nodes) {
-      assert.ok(byId.has(order.id));
-      for (const line of order.lineItems.nodes) {
-        assert.deepEqual(byId.get(line.id), { ...line, __parentId: order.id });
-      }
-    }
-  });
-
   test("rows are shuffled: many children stand before their parent, some far from it", async () => {
-    const rows = await rowsOf<Row>((await bulk(LINES, simulator)).url);
+    const { status, objectCount, fileSize, url } = await bulk(LINES, simulator);
+    const rows = await rowsOf<Row>(url);
+    const text = rows.map((row) => `${JSON.stringify(row)}\n`).join("");
+    assert.deepEqual(
+      [status, objectCount, fileSize],
+      ["COMPLETED", String(rows.length), String(Buffer.byteLength(text))],
+    );
     const places = new Map(rows.map(({ id }, place) => [id, place]));
     const distances = rows.flatMap(({ id, __parentId: parent }) =>
       parent === undefined ? [] : [(places.get(id) ?? 0) - (places.get(parent) ?? 0)],
     );
     assert.ok(distances.filter((distance) => distance < 0).length > distances.length / 4);
     assert.ok(distances.some((distance) => Math.abs(distance) > 2000));
-  });
-
-  test("two nested levels keep their chain of parents", async () => {
-    const rows = await rowsOf<Row>((await bulk(RETURNS, simulator)).url);
-    const types = new Map(rows.map(({ id }) => [id, id.split("/")[3]]));
-    const chains = new Set(
-      rows.map(
-        ({ id, __parentId: parent }) => `${types.get(id)}<${parent === undefined ? "" : types.get(parent)}`,
-      ),
-    );
-    assert.deepEqual(
-      [...chains].toSorted(),
-      ["Order<", "Return<Order", "ReturnLineItem<Return", "UnverifiedReturnLineItem<Return"].toSorted(),
-    );
   });
 
   test("an operation that finds nothing completes without a file", async () => {

@@ -12,37 +12,11 @@ import { makeWorld } from "../tools/simulators/shopify/world/world.ts";
 import { importFolder } from "../src/sync/connectors/csv/import-folder.ts";
 import { startImportShop } from "./support/import-shop.ts";
 import type { ImportShop } from "./support/import-shop.ts";
-import { bulk, read, rowsOf } from "./support/simulator-client.ts";
 
 const NOW = "2026-11-20T00:00:00Z";
 const OPTIONS = { seed: 11, orders: 1200, products: 80, now: NOW, bucketPoints: 1_000_000 };
 
 type Cells = Record<string, string>;
-type Money = { shopMoney: { amount: string } };
-type Sale = {
-  id: string;
-  __parentId: string;
-  actionType: string;
-  lineType: string;
-  quantity: number;
-  totalAmount: Money;
-  totalTaxAmount: Money;
-  lineItem?: { id: string };
-};
-type RefundLine = {
-  quantity: number;
-  restockType: string;
-  lineItem: { id: string };
-  subtotalSet: Money;
-  totalTaxSet: Money;
-};
-type Refund = {
-  id: string;
-  processedAt: string;
-  return: { id: string } | null;
-  refundLineItems: { nodes: RefundLine[] };
-};
-
 suite("the simulated shop as an import folder", () => {
   let simulator: ShopifySimulator;
   let shop: ImportShop;
@@ -128,81 +102,4 @@ suite("the simulated shop as an import folder", () => {
       [],
     );
   });
-
-  test("M1: units that edits removed are what the sales ledger took back in them", async () => {
-    const state = await bulk(
-      `{ orders { edges { node { id agreements { edges { node { id reason sales { edges { node { id actionType lineType
-        quantity totalAmount { shopMoney { amount } } totalTaxAmount { shopMoney { amount } }
-        ... on ProductSale { lineItem { id } } ... on GiftCardSale { lineItem { id } } } } } } } } } } } }`,
-      simulator,
-    );
-    const rows = await rowsOf<Sale & { reason?: string }>(state.url);
-    const edits = new Set(rows.flatMap(({ id, reason }) => (reason === "ORDER_EDIT" ? [id] : [])));
-    const removed = new Map<string, number>();
-    for (const { __parentId: parent, actionType, quantity, lineItem } of rows) {
-      if (!edits.has(parent) || actionType !== "RETURN" || lineItem === undefined) continue;
-      removed.set(lineItem.id, (removed.get(lineItem.id) ?? 0) - quantity);
-    }
-    const exported = (await csv("order_lines.csv")).filter(({ removed_units: units }) => units !== "0");
-    assert.deepEqual(
-      new Map(exported.map(({ line_id: id, removed_units: units }) => [id, Number(units)])),
-      new Map([...removed].toSorted(([one], [other]) => Number(one.slice(23)) - Number(other.slice(23)))),
-    );
-  });
-
-  test("M9: refund lines less their tax are the exported subtotals, also where prices hold the tax", async () => {
-    const found = new Map<
-      string,
-      { units: number; cents: number; type: string; processedAt: string; return: string }
-    >();
-    for (let cursor: string | null = null; ;) {
-      type Page = {
-        orders: {
-          pageInfo: { hasNextPage: boolean; endCursor: string };
-          nodes: { taxesIncluded: boolean; refunds: Refund[] }[];
-        };
-      };
-      const { orders }: Page = await read<Page>(
-        `query Refunds($after: String) { orders(first: 100, after: $after, sortKey: ID) {
-          pageInfo { hasNextPage endCursor } nodes { taxesIncluded refunds { id processedAt return { id }
-            refundLineItems(first: 20) { nodes { quantity restockType lineItem { id }
-              subtotalSet { shopMoney { amount } } totalTaxSet { shopMoney { amount } } } } } } } }`,
-        { simulator, variables: { after: cursor } },
-      );
-      for (const { taxesIncluded, refunds } of orders.nodes) {
-        for (const refund of refunds) {
-          for (const line of refund.refundLineItems.nodes) {
-            const key = `${refund.id} ${line.lineItem.id}`;
-            const tax = taxesIncluded ? cents(line.totalTaxSet) : 0;
-            const known = found.get(key);
-            found.set(key, {
-              units: line.quantity + (known?.units ?? 0),
-              cents: cents(line.subtotalSet) - tax + (known?.cents ?? 0),
-              type: line.restockType,
-              processedAt: refund.processedAt,
-              return: refund.return?.id ?? "",
-            });
-          }
-        }
-      }
-      if (!orders.pageInfo.hasNextPage) break;
-      cursor = orders.pageInfo.endCursor;
-    }
-    const exported = await csv("refunds.csv");
-    assert.ok(exported.length > 200);
-    assert.equal(found.size, exported.length);
-    for (const row of exported) {
-      assert.deepEqual(found.get(`${row["refund_id"]} ${row["line_id"]}`), {
-        units: Number(row["units"]),
-        cents: Math.round(Number(row["subtotal"]) * 100),
-        type: row["restock_type"],
-        processedAt: row["refunded_at"]?.replace(".000Z", "Z"),
-        return: row["return_id"],
-      });
-    }
-  });
 });
-
-function cents({ shopMoney: { amount } }: Money): number {
-  return Math.round(Number(amount) * 100);
-}
