@@ -1,11 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import pino from "pino";
 import { createAdmit } from "../src/access/admit.ts";
-import { createHttpMetrics } from "../src/http/metrics.ts";
-import { createServer } from "../src/http/server.ts";
 import { createMcpRoutes } from "../src/mcp/transport.ts";
-import { MCP_PATH, expectError, post, rpc, toolCall } from "./support/mcp.ts";
+import { MCP_PATH, expectError, post, rpc, toolCall, withServer } from "./support/mcp.ts";
 import type { RpcAnswer } from "./support/mcp.ts";
 import { service } from "./support/shared-service.ts";
 import { changeWorkspace, countedRequests, createTenant, createTokenOf } from "./support/tenants.ts";
@@ -88,50 +85,45 @@ describe("HTTP", () => {
     const { keys } = service;
     const { database } = service.installation;
     const admit = createAdmit({ database, pepper: keys.tokenPepper });
-    const server = createServer({
-      operations: [],
-      surfaces: [
-        createMcpRoutes({
-          operations: [],
-          admit,
-          allowedOrigins: ["https://app.example"],
-          publicOrigin: null,
-        }),
-      ],
-      logger: pino({ level: "silent" }),
-      metrics: createHttpMetrics(),
-      notFoundPage: null,
-      registerOperationsRoutes: null,
-    });
-    const address = await server.listen({ host: "127.0.0.1", port: 0 });
-    try {
-      const from = async (origin: string): Promise<number> =>
-        (await post(address, rpc("ping"), { token: tenant.token, headers: { origin } })).status;
-      assert.equal(await from("https://app.example"), 200);
-      assert.equal(await from("https://app.example.evil.example"), 403);
-      assert.equal(await from("http://app.example"), 403);
-      const preflight = (origin: string) =>
-        fetch(`${address}/api/v1/mcp`, {
-          method: "OPTIONS",
-          headers: { origin, "access-control-request-method": "POST" },
+    await withServer(
+      {
+        operations: [],
+        surfaces: [
+          createMcpRoutes({
+            operations: [],
+            admit,
+            allowedOrigins: ["https://app.example"],
+            publicOrigin: null,
+          }),
+        ],
+      },
+      async (address) => {
+        const from = async (origin: string): Promise<number> =>
+          (await post(address, rpc("ping"), { token: tenant.token, headers: { origin } })).status;
+        assert.equal(await from("https://app.example"), 200);
+        assert.equal(await from("https://app.example.evil.example"), 403);
+        assert.equal(await from("http://app.example"), 403);
+        const preflight = (origin: string) =>
+          fetch(`${address}/api/v1/mcp`, {
+            method: "OPTIONS",
+            headers: { origin, "access-control-request-method": "POST" },
+          });
+        const { status, headers } = await preflight("https://app.example");
+        assert.deepEqual([status, headers.get("access-control-allow-origin")], [204, "https://app.example"]);
+        assert.match(headers.get("access-control-allow-headers") ?? "", /^Authorization, Content-Type, /u);
+        const answer = await post(address, rpc("ping"), {
+          token: tenant.token,
+          headers: { origin: "https://app.example" },
         });
-      const { status, headers } = await preflight("https://app.example");
-      assert.deepEqual([status, headers.get("access-control-allow-origin")], [204, "https://app.example"]);
-      assert.match(headers.get("access-control-allow-headers") ?? "", /^Authorization, Content-Type, /u);
-      const answer = await post(address, rpc("ping"), {
-        token: tenant.token,
-        headers: { origin: "https://app.example" },
-      });
-      assert.equal(answer.headers.get("access-control-allow-origin"), "https://app.example");
-      assert.match(answer.headers.get("access-control-expose-headers") ?? "", /X-RateLimit-Remaining/u);
-      const refused = await preflight("https://evil.example");
-      assert.deepEqual(
-        [refused.status, refused.headers.get("allow"), refused.headers.get("access-control-allow-origin")],
-        [405, "POST", null],
-      );
-    } finally {
-      await server.close();
-    }
+        assert.equal(answer.headers.get("access-control-allow-origin"), "https://app.example");
+        assert.match(answer.headers.get("access-control-expose-headers") ?? "", /X-RateLimit-Remaining/u);
+        const refused = await preflight("https://evil.example");
+        assert.deepEqual(
+          [refused.status, refused.headers.get("allow"), refused.headers.get("access-control-allow-origin")],
+          [405, "POST", null],
+        );
+      },
+    );
   });
 });
 

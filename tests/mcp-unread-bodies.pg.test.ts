@@ -6,13 +6,10 @@ import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { join } from "node:path";
 import { after, before, beforeEach, describe, test } from "node:test";
-import pino from "pino";
 import { createAdmit } from "../src/access/admit.ts";
-import { createHttpMetrics } from "../src/http/metrics.ts";
-import { createServer } from "../src/http/server.ts";
 import { createMcpRoutes } from "../src/mcp/transport.ts";
 import type { Flood, FloodPlan } from "./support/body-flood.ts";
-import { MCP_PATH, expectError, post, rpc, toolCall } from "./support/mcp.ts";
+import { MCP_PATH, expectError, post, rpc, toolCall, withServer } from "./support/mcp.ts";
 import { openRaw } from "./support/raw-http.ts";
 import { service } from "./support/shared-service.ts";
 import { countedRequests, createTenant } from "./support/tenants.ts";
@@ -181,16 +178,7 @@ describe("an admitted caller", { timeout: 60_000 }, () => {
       publicOrigin: null,
       bodyTimeoutMs: 20,
     });
-    const server = createServer({
-      operations: [],
-      surfaces: [surface],
-      logger: pino({ level: "silent" }),
-      metrics: createHttpMetrics(),
-      notFoundPage: null,
-      registerOperationsRoutes: null,
-    });
-    const address = await server.listen({ host: "127.0.0.1", port: 0 });
-    try {
+    await withServer({ operations: [], surfaces: [surface] }, async (address) => {
       for (const framing of [declared(200), CHUNKED]) {
         const connection = await openRaw(address);
         connection.send(`${headOf(framing, tenant.token)}1`);
@@ -200,9 +188,7 @@ describe("an admitted caller", { timeout: 60_000 }, () => {
         assert.match(body, /"id":null,"error":\{"code":-32600,/u);
         connection.close();
       }
-    } finally {
-      await server.close();
-    }
+    });
   });
 
   test("a call is counted once, whether its body is short, long or in pieces", async () => {

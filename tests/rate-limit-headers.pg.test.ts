@@ -1,14 +1,11 @@
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
-import pino from "pino";
 import type { Operation } from "../src/access/operation.ts";
 import { SCOPES } from "../src/contract/endpoint.ts";
 import { ApiError } from "../src/contract/errors.ts";
 import { ENDPOINTS } from "../src/contract/registry.ts";
-import { createHttpMetrics } from "../src/http/metrics.ts";
-import { createServer } from "../src/http/server.ts";
 import { createMcpRoutes } from "../src/mcp/transport.ts";
-import { MCP_PATH, post, toolCall } from "./support/mcp.ts";
+import { MCP_PATH, post, toolCall, withServer } from "./support/mcp.ts";
 import { waitOutMidnight } from "./support/midnight.ts";
 import { leastParameters } from "./support/requests.ts";
 import { service } from "./support/shared-service.ts";
@@ -115,22 +112,17 @@ test("a workspace that loses its plan or ends while it is asked is answered with
       };
     });
     const admit = () => Promise.reject(new ApiError("unauthorized", "Nobody."));
-    const server = createServer({
-      operations,
-      surfaces: [createMcpRoutes({ operations, admit, allowedOrigins: [], publicOrigin: null })],
-      logger: pino({ level: "silent" }),
-      metrics: createHttpMetrics(),
-      notFoundPage: null,
-      registerOperationsRoutes: null,
-    });
-    const address = await server.listen({ host: "127.0.0.1", port: 0 });
-    try {
-      for (const { path } of ENDPOINTS)
-        assert.deepEqual(countHeaders(await fetch(address + path)), [status, 0, -1], path);
-      const call = await post(address, toolCall("list_entities"), { token: "any" });
-      assert.deepEqual(countHeaders(call), [status, 0, -1]);
-    } finally {
-      await server.close();
-    }
+    await withServer(
+      {
+        operations,
+        surfaces: [createMcpRoutes({ operations, admit, allowedOrigins: [], publicOrigin: null })],
+      },
+      async (address) => {
+        for (const { path } of ENDPOINTS)
+          assert.deepEqual(countHeaders(await fetch(address + path)), [status, 0, -1], path);
+        const call = await post(address, toolCall("list_entities"), { token: "any" });
+        assert.deepEqual(countHeaders(call), [status, 0, -1]);
+      },
+    );
   }
 });

@@ -1,4 +1,8 @@
 import assert from "node:assert/strict";
+import pino from "pino";
+import { createHttpMetrics } from "../../src/http/metrics.ts";
+import { createServer } from "../../src/http/server.ts";
+import type { ServerOptions } from "../../src/http/server.ts";
 
 export type RpcAnswer = {
   status: number;
@@ -112,4 +116,23 @@ export function expectError(answer: RpcAnswer, status: number, code: number, id:
   assert.equal(answer.message.id, id);
   assert.equal(answer.message.error?.code, code, answer.text);
   assert.match(answer.message.error?.message ?? "", /\w .*\.$/su, "a sentence");
+}
+
+/** A server of these operations and surfaces alone, for as long as `use` takes. */
+export async function withServer(
+  given: Pick<ServerOptions, "operations" | "surfaces">,
+  use: (address: string) => Promise<void>,
+): Promise<void> {
+  const server = createServer({
+    ...given,
+    logger: pino({ level: "silent" }),
+    metrics: createHttpMetrics(),
+    notFoundPage: null,
+    registerOperationsRoutes: null,
+  });
+  try {
+    await use(await server.listen({ host: "127.0.0.1", port: 0 }));
+  } finally {
+    await server.close();
+  }
 }
