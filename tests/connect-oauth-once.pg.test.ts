@@ -1,15 +1,11 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import type { Actor } from "../src/actions/actor.ts";
 import { createPerson, removeMember, setRole } from "./support/people.ts";
 import { sentenceOf, startOAuthService } from "./support/oauth.ts";
-import type { OAuthService } from "./support/oauth.ts";
+import { use } from "./support/use.ts";
 
-let oauth: OAuthService;
-before(async () => {
-  oauth = await startOAuthService();
-});
-after(() => oauth.stop());
+const oauth = use(startOAuthService);
 
 test("a link connects once: it begins nothing more, and neither does an approval that it has begun", async () => {
   const { simulator, domain, tenant } = await oauth.newShop();

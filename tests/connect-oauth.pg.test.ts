@@ -1,16 +1,12 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { openCredentials } from "../src/sync/credentials.ts";
 import { PUBLIC_URL, sentenceOf, startOAuthService, timestamp } from "./support/oauth.ts";
-import type { OAuthService } from "./support/oauth.ts";
 import { startTestService } from "./support/service.ts";
 import { APP, connectShop, rowsOf } from "./support/webhooks.ts";
+import { use } from "./support/use.ts";
 
-let oauth: OAuthService;
-before(async () => {
-  oauth = await startOAuthService();
-});
-after(() => oauth.stop());
+const oauth = use(startOAuthService);
 
 test("a merchant who opens the link and approves connects the shop with tokens that expire", async () => {
   const { simulator, domain, tenant } = await oauth.newShop();

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { parse } from "csv-parse/sync";
 import { OPERATOR } from "../src/actions/actor.ts";
 import { runAction } from "../src/actions/action.ts";
@@ -13,24 +13,22 @@ import { isCitus } from "./support/citus.ts";
 import { actAs } from "./support/acting-member.ts";
 import type { ActingMember } from "./support/acting-member.ts";
 import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
 import { createTenant, insertRows } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
+import { before, use } from "./support/use.ts";
 
 /** The page of the audit: who, what, before and after, filters, pages, CSV. */
 
 const AUDIT = "/settings/audit";
 
-let service: TestService;
 let tenant: Tenant;
 let owner: ActingMember;
 
+const service = use(startTestService);
 before(async () => {
-  service = await startTestService();
   tenant = await createTenant(service.database);
   owner = await actAs(service, tenant, "owner", "Olga <i>");
 });
-after(() => service.stop());
 
 const EVENTS = 130;
 const DAY_MS = 86_400_000;

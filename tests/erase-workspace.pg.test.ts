@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import type { TestContext } from "node:test";
 import { runAction } from "../src/actions/action.ts";
 import { textInput } from "../src/actions/field.ts";
@@ -21,22 +21,19 @@ import { countRowsByTable } from "./support/rows-by-table.ts";
 import { leastParameters } from "./support/requests.ts";
 import { startServerProcess } from "./support/server-process.ts";
 import { startTestService } from "./support/service.ts";
-import type { Caller, TestService } from "./support/service.ts";
+import type { Caller } from "./support/service.ts";
 import { seedSmallStore } from "./support/small-store.ts";
 import { createTenant } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
 import { workerOptions } from "./support/worker.ts";
 import { operatorOf } from "./support/workspace.ts";
+import { use } from "./support/use.ts";
 
 /** A workspace that is going to be erased: nothing of it is served, all of it can be taken back, then all of it goes. */
 
 const DAY_MS = 86_400_000;
 
-let service: TestService;
-before(async () => {
-  service = await startTestService();
-});
-after(() => service.stop());
+const service = use(startTestService);
 
 async function ownedTenant(): Promise<{ tenant: Tenant; cookie: string }> {
   const tenant = await createTenant(service.database);

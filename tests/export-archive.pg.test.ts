@@ -1,30 +1,29 @@
 import assert from "node:assert/strict";
 import { request } from "node:http";
 import type { IncomingMessage } from "node:http";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import type { TestContext } from "node:test";
 import { isCitus } from "./support/citus.ts";
 import { postForm, signInAs } from "./support/console-person.ts";
 import { startServerProcess } from "./support/server-process.ts";
 import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
 import { seedSmallStore } from "./support/small-store.ts";
 import { createTenant, insertRows } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
 import { eventually } from "./support/worker.ts";
 import { readZip } from "./support/zip.ts";
+import { before, use } from "./support/use.ts";
 
 /** Export everything, as the console streams it. */
 
 const PATH = "/settings/data/export";
 const ORDERS = 12_000;
 
-let service: TestService;
 let tenant: Tenant;
 let cookie: string;
 
+const service = use(startTestService);
 before(async () => {
-  service = await startTestService();
   tenant = await createTenant(service.database);
   await seedSmallStore(service.database, tenant.shopKey);
   await service.database.query("update order_document set document = '{\"lines\": []}' where shop_key = $1", [
@@ -40,7 +39,6 @@ before(async () => {
   );
   cookie = await signInAs(service, { name: 'Owner "of" <b>', shopDomain: tenant.shopDomain });
 });
-after(() => service.stop());
 
 const exportPath = (): string => `/w/${tenant.shopDomain}${PATH}`;
 const post = (): Promise<Response> => postForm(service, exportPath(), {}, { cookie });

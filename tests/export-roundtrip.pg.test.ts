@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import fc from "fast-check";
 import { OPERATOR } from "../src/actions/actor.ts";
 import { writeDemoStore } from "../src/demo/demo-store.ts";
@@ -16,18 +16,14 @@ import { assertSameAnswers, filesOf, importExport, requestsOf, withExport } from
 import type { Asked } from "./support/export-move.ts";
 import { createStoreTenant, importStore } from "./support/import-store.ts";
 import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
 import type { Tenant } from "./support/tenants.ts";
+import { use } from "./support/use.ts";
 
 /** What is exported is imported elsewhere to equal answers, and exported from there to equal bytes. */
 
 const seed = Number(process.env["RETURNS_TEST_SEED"] ?? Date.now() % 1_000_000_000);
 
-let service: TestService;
-before(async () => {
-  service = await startTestService();
-});
-after(() => service.stop());
+const service = use(startTestService);
 
 /** Moves a workspace, and asks both the same. */
 async function assertMoves(tenant: Tenant, asked: readonly Asked[]): Promise<void> {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { runAction } from "../src/actions/action.ts";
 import { textInput } from "../src/actions/field.ts";
 import { rebuild } from "../src/actions/sources/actions.ts";
@@ -14,18 +14,16 @@ import { makeDemo } from "../src/demo/demo-workspace.ts";
 import type { Keys } from "../src/lib/keys.ts";
 import type { DirectoryRow } from "../src/store/queries/workspace-directory.ts";
 import { openControlDatabase } from "./support/control.ts";
-import type { ControlDatabase } from "./support/control.ts";
 import { openTestKeys } from "./support/secret.ts";
 import { withStoreFolder } from "./support/store-folder.ts";
 import { makeWorkspace } from "./support/workspace.ts";
+import { before, use } from "./support/use.ts";
 
-let control: ControlDatabase;
 let keys: Keys;
+const control = use(openControlDatabase);
 before(async () => {
-  control = await openControlDatabase();
   keys = await openTestKeys(control.database);
 });
-after(() => control.stop());
 
 type StoredAlert = { event_key: string; severity: string; title: string };
 

@@ -1,21 +1,20 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { createPerson, removeMember, setRole } from "./support/people.ts";
 import type { Person } from "./support/people.ts";
 import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
 import { createTenant, createTokenOf, insertRows } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
 import { runTask } from "../src/worker/tasks.ts";
 import { DEFAULT_RETENTION } from "./support/worker.ts";
+import { before, use } from "./support/use.ts";
 
 /** The hourly upkeep, told the time: who hears of tokens that end, and which details of usage stay. */
 
-let service: TestService;
 let tenant: Tenant;
 let people: Record<"owner" | "admin" | "viewer", Person>;
+const service = use(startTestService);
 before(async () => {
-  service = await startTestService();
   tenant = await createTenant(service.database);
   people = {
     owner: await createPerson(service.database),
@@ -26,7 +25,6 @@ before(async () => {
     await setRole(service.database, tenant, person, role as keyof typeof people);
   }
 });
-after(() => service.stop());
 
 const DAY_MS = 86_400_000;
 const START = Date.now();

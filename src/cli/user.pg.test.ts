@@ -1,18 +1,16 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { runCommand } from "../../tests/support/command.ts";
 import type { Outcome } from "../../tests/support/command.ts";
 import { startTestService, serviceEnvironment } from "../../tests/support/service.ts";
-import type { TestService } from "../../tests/support/service.ts";
 import { createTenant } from "../../tests/support/tenants.ts";
+import { before, use } from "../../tests/support/use.ts";
 
-let service: TestService;
 let environment: Record<string, string>;
+const service = use(startTestService);
 before(async () => {
-  service = await startTestService();
   environment = { ...serviceEnvironment(service.databaseUrl), PORT: new URL(service.address).port };
 });
-after(() => service.stop());
 
 const link = (words: readonly string[] = [], own: Record<string, string> = {}): Promise<Outcome> =>
   runCommand(["user", "link", ...words], { ...environment, ...own });

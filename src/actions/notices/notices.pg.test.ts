@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { createPerson, setRole } from "../../../tests/support/people.ts";
 import type { Person } from "../../../tests/support/people.ts";
 import { startTestService } from "../../../tests/support/service.ts";
-import type { TestService } from "../../../tests/support/service.ts";
 import { createTenant } from "../../../tests/support/tenants.ts";
 import type { Tenant } from "../../../tests/support/tenants.ts";
 import { userName } from "../../lib/user-name.ts";
 import { listNotices } from "../../store/queries/notice.ts";
 import { membersOfRole, notify } from "./notices.ts";
 import type { NoticeText } from "./notices.ts";
+import { before, use } from "../../../tests/support/use.ts";
 
 const NOTICE: NoticeText = {
   event: "token:1:14",
@@ -20,14 +20,13 @@ const NOTICE: NoticeText = {
   link: { path: "/settings/tokens", text: "Tokens" },
 };
 
-let service: TestService;
 let tenant: Tenant;
 let owner: Person;
 let admin: Person;
 let viewer: Person;
 
+const service = use(startTestService);
 before(async () => {
-  service = await startTestService();
   tenant = await createTenant(service.database);
   [owner, admin, viewer] = (await Promise.all([1, 2, 3].map(() => createPerson(service.database)))) as [
     Person,
@@ -38,7 +37,6 @@ before(async () => {
   await setRole(service.database, tenant, admin, "admin");
   await setRole(service.database, tenant, viewer, "viewer");
 });
-after(() => service.stop());
 
 const noticesOf = ({ userId }: Person) =>
   listNotices(service.installation.database, tenant.shopKey, userName(userId), 10);

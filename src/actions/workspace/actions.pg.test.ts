@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { openControlDatabase } from "../../../tests/support/control.ts";
-import type { ControlDatabase } from "../../../tests/support/control.ts";
 import { openTestKeys } from "../../../tests/support/secret.ts";
 import { makeWorkspace } from "../../../tests/support/workspace.ts";
 import { OPERATOR } from "../actor.ts";
@@ -14,12 +13,9 @@ import { disconnectSource } from "../sources/actions.ts";
 import { createWorkspace } from "./actions.ts";
 import { setWorkspace } from "./settings.ts";
 import { requireWorkspace, workspaceList } from "./workspace.ts";
+import { use } from "../../../tests/support/use.ts";
 
-let control: ControlDatabase;
-before(async () => {
-  control = await openControlDatabase();
-});
-after(() => control.stop());
+const control = use(openControlDatabase);
 
 const operator = () => ({ database: control.database, actor: OPERATOR, now: new Date() });
 

@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { countRowsByTable } from "../../../tests/support/rows-by-table.ts";
 import { startTestService } from "../../../tests/support/service.ts";
-import type { TestService } from "../../../tests/support/service.ts";
 import { seedSmallStore } from "../../../tests/support/small-store.ts";
 import { createTenant, insertRows } from "../../../tests/support/tenants.ts";
 import { makeWorkspace, operatorOf } from "../../../tests/support/workspace.ts";
@@ -11,12 +10,9 @@ import { runAction } from "../action.ts";
 import { textInput } from "../field.ts";
 import { deleteWorkspace } from "./actions.ts";
 import { requireWorkspace } from "./workspace.ts";
+import { use } from "../../../tests/support/use.ts";
 
-let service: TestService;
-before(async () => {
-  service = await startTestService();
-});
-after(() => service.stop());
+const service = use(startTestService);
 
 async function fullTenant() {
   const tenant = await createTenant(service.database);
