@@ -143,7 +143,7 @@ test("operators see what is asked for, and the plan that they set ends it", asyn
     operationsAddress: null,
     retention: readConfig({}),
   };
-  const diagnosed = (await diagnose(patient)).workspaces.find(
+  const diagnosed = (await diagnose(patient)).workspaces.first.find(
     (each) => each.shop_domain === tenant.shopDomain,
   );
   assert.deepEqual(

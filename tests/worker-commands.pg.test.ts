@@ -122,7 +122,7 @@ test("sync --wait ends with 1 and the reason when the run fails, and doctor tell
       "mu",
     ),
   );
-  assert.match(examined.stdout, new RegExp(`^${domain} +shopify +disconnected +- +backfill failed +`, "mu"));
+  assert.match(examined.stdout, /^\d+ workspaces, \d+ with problems; \d+ connections, 1 with problems\.$/mu);
 });
 
 test("sync --cancel-backfill takes back a backfill that keeps failing, where something was read before", async () => {

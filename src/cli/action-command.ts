@@ -158,6 +158,18 @@ export function listCommand<Row extends object>(
   };
 }
 
+/** Says how to see the rows after a full page. */
+export function hintNextPage<Row>(
+  terminal: Terminal,
+  rows: readonly Row[],
+  limit: number,
+  cursorOf: (row: Row) => string,
+): void {
+  const last = rows.at(-1);
+  if (last === undefined || rows.length < limit) return;
+  terminal.hint(`More may follow: the same command with --after ${cursorOf(last)}`);
+}
+
 /** The last word of an action's name: "sale_event.remove" → remove. */
 function commandName(name: string): string {
   return dashed(name.slice(name.lastIndexOf(".") + 1));

@@ -5,9 +5,17 @@ import { requireWorkspace } from "../actions/workspace/workspace.ts";
 import { OPERATOR } from "../actions/actor.ts";
 import { readInstant, readInteger } from "../actions/input.ts";
 import { keptAuditText } from "../lib/retention.ts";
+import { hintNextPage } from "./action-command.ts";
 import type { CommandSession, CommandSpec } from "./command.ts";
 
-type AuditOptions = { workspace?: string; since?: string; limit: string };
+type AuditOptions = {
+  workspace?: string;
+  since?: string;
+  who?: string;
+  action?: string;
+  after?: string;
+  limit: string;
+};
 
 const MOST_ACTIONS = 10_000;
 
@@ -17,6 +25,9 @@ export const AUDIT: CommandSpec = {
   options: {
     "--workspace <domain>": "only of this workspace",
     "--since <when>": "only from this day or moment on, in UTC",
+    "--who <actor>": "only by this actor, such as operator or user:<id>",
+    "--action <name>": "only this action, such as token.create",
+    "--after <cursor>": "the page after a row, by the row's cursor",
   },
   otherOptions: [new Option("--limit <number>", "how many to show").default("50")],
   examples: [
@@ -28,7 +39,9 @@ export const AUDIT: CommandSpec = {
     const since = options.since === undefined ? null : readInstant("--since", options.since);
     const workspace =
       options.workspace === undefined ? null : await requireWorkspace(database, options.workspace);
-    const caller = { database, actor: OPERATOR, now: new Date(), since, limit };
+    const filter = { actor: options.who ?? null, action: options.action ?? null, from: since, to: null };
+    const after = options.after ?? null;
+    const caller = { database, actor: OPERATOR, now: new Date(), filter, after, limit };
     const actions =
       workspace === null
         ? await readList(auditListOfAll, caller)
@@ -40,5 +53,6 @@ export const AUDIT: CommandSpec = {
       return;
     }
     terminal.printTable(actions, auditList.columns);
+    hintNextPage(terminal, actions, limit, ({ cursor }) => cursor);
   },
 };

@@ -1,5 +1,5 @@
 import { diagnose } from "../operations/doctor.ts";
-import type { Check, Diagnosis, WorkspaceDiagnosis } from "../operations/doctor.ts";
+import type { Check, Diagnosis } from "../operations/doctor.ts";
 import type { Config } from "../config.ts";
 import { formatRows } from "../lib/table.ts";
 import type { TextStyle } from "../lib/table.ts";
@@ -37,6 +37,7 @@ function operationsAddressOf({ operationsHost, operationsPort }: Config): string
   return `http://${host.includes(":") ? `[${host}]` : host}:${operationsPort}`;
 }
 
+/** Counts and the first problems; `workspace list`, `connections` and `runs` show the rest. */
 function textOf({ checks, workspaces, connections }: Diagnosis, style: TextStyle): string {
   const text = formatRows(
     checks,
@@ -47,61 +48,34 @@ function textOf({ checks, workspaces, connections }: Diagnosis, style: TextStyle
     },
     style,
   );
-  if (workspaces.length === 0) return text;
-  const problems = [...workspaces, ...connections].flatMap((row) =>
+  if (workspaces.total === 0) return text;
+  const problems = [...connections.first, ...workspaces.first].flatMap((row) =>
     row.problems.map((problem) => `${row.shop_domain}: ${problem}.\n`),
   );
-  const requests = workspaces.flatMap((row) =>
+  const requests = workspaces.first.flatMap((row) =>
     row.requested_plan === null
       ? []
       : [
           `${row.shop_domain}: its owner asks for the plan ${row.requested_plan}: ${row.plan_request_reason}\n`,
         ],
   );
-  const tables = [
+  const parts = [
     text,
-    workspaceTable(workspaces, style),
-    connections.length === 0 ? "" : connectionTable(connections, style),
-    problems.join(""),
+    `${countText(workspaces, "workspace")}; ${countText(connections, "connection")}.\n`,
+    problems.slice(0, MOST_LINES).join(""),
     requests.join(""),
   ];
-  return tables.filter((table) => table !== "").join("\n");
+  return parts.filter((part) => part !== "").join("\n");
 }
 
-function workspaceTable(workspaces: Diagnosis["workspaces"], style: TextStyle): string {
-  return formatRows(
-    workspaces,
-    {
-      workspace: "shop_domain",
-      readiness: "readiness",
-      billing: "billing",
-      "data as of": "data_as_of",
-      sources: ({ sources }) =>
-        sources.map(({ source, status }) => `${source}: ${status ?? "never run"}`).join(", ") || null,
-      "last import": "last_import_at",
-      "requests today": (row) => `${row.requests_today} of ${quotaText(row)}`,
-    },
-    style,
-  );
-}
+/** Of problems, so that all of it fits on a screen. */
+const MOST_LINES = 20;
 
-function connectionTable(connections: Diagnosis["connections"], style: TextStyle): string {
-  return formatRows(
-    connections,
-    {
-      workspace: "shop_domain",
-      connection: "source",
-      state: ({ status }) => status ?? "never run",
-      "last synced": "last_synced_at",
-      "last run": ({ last_run: run }) => run && `${run.kind} ${run.status}`,
-      "begun at": ({ last_run: run }) => run && new Date(run.started_at),
-      waiting: ({ waiting }) => waiting.map(({ kind }) => kind),
-    },
-    style,
-  );
-}
-
-function quotaText(row: WorkspaceDiagnosis): string {
-  if (!row.is_plan_known) return "0";
-  return row.daily_quota === null ? "unlimited" : String(row.daily_quota);
+function countText(
+  { total, with_problems: problems }: { total: number; with_problems: number },
+  noun: string,
+): string {
+  const count = `${total.toLocaleString("en")} ${noun}${total === 1 ? "" : "s"}`;
+  if (problems === 0) return `${count}, none with problems`;
+  return `${count}, ${problems.toLocaleString("en")} with problems`;
 }

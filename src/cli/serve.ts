@@ -189,7 +189,7 @@ async function printWelcome(session: Session, address: string, demo: CreatedDemo
     ...(place === null ? {} : { Console: place.origin }),
     Database: installation.embedded === null ? "the one of DATABASE_URL" : "embedded PostgreSQL",
     "Data folder": installation.dataFolder,
-    Workspaces: workspaces.length,
+    Workspaces: workspaces.length < 1000 ? workspaces.length : "1,000 or more",
     ...(tokenFile === null ? {} : { "Demo token": `in ${tokenFile}` }),
   });
   const hint = hintText({

@@ -15,24 +15,31 @@ import {
   showRuns,
   waitForRun,
 } from "../actions/sources/actions.ts";
-import type { RequestedSync, RunFilter } from "../actions/sources/actions.ts";
+import type { ConnectionsAsked, RequestedSync, RunsAsked } from "../actions/sources/actions.ts";
 import { connectingOf, connectSource, listSources } from "../actions/sources/connect.ts";
 import type { Source } from "../actions/sources/connect.ts";
 import { linkSource } from "../actions/sources/install.ts";
-import { requireWorkspace } from "../actions/workspace/workspace.ts";
 import { keptRunsText } from "../lib/retention.ts";
 import { countsText, durationText, retryText, stageText } from "../lib/run-text.ts";
-import { callerOf, commandOf, readSecret, readSecretFile } from "./action-command.ts";
+import { callerOf, commandOf, hintNextPage, readSecret, readSecretFile } from "./action-command.ts";
 import type { SecretOptions } from "./action-command.ts";
 import type { CommandGroup, CommandSession, CommandSpec } from "./command.ts";
 
 export const RUNS: CommandSpec = {
   name: "runs",
   summary: "Show the runs of connected sources, newest first.",
-  options: { "--workspace <domain>": "only of this workspace", "--source <name>": "only of this source" },
+  options: {
+    "--workspace <domain>": "only of this workspace",
+    "--source <name>": "only of this source",
+    "--status <status>": "only those that are running, succeeded, failed or interrupted",
+    "--after <cursor>": "the page after a run, by the run's cursor",
+  },
   otherOptions: [new Option("--limit <number>", "how many to show").default("20")],
-  examples: ["./returns runs", "./returns runs --workspace shop.example --source shopify --limit 5 --json"],
-  run: async ({ config, database, terminal }: CommandSession, filter: RunFilter) => {
+  examples: [
+    "./returns runs --status failed",
+    "./returns runs --workspace shop.example --source shopify --limit 5 --json",
+  ],
+  run: async ({ config, database, terminal }: CommandSession, filter: RunsAsked) => {
     const runs = await showRuns(database, filter);
     if (runs.length === 0) {
       const { source } = filter;
@@ -50,6 +57,7 @@ export const RUNS: CommandSpec = {
         remarks: ({ error, notes }) => [...(error === null ? [] : [error]), ...notes].join(" ") || null,
       });
     }
+    hintNextPage(terminal, runs, Number(filter.limit), ({ cursor }) => cursor);
     if (await isAbandoned(database, runs)) {
       terminal.hint(
         "No worker is running: runs marked running continue when ./returns worker or serve starts.",
@@ -80,12 +88,15 @@ export const DISCONNECT = commandOf(disconnectSource, {
 export const CONNECTIONS: CommandSpec = {
   name: "connections",
   summary: "Show which sources are connected, in which currency, and how their last sync went.",
-  options: { "--workspace <domain>": "of this workspace only" },
-  run: async ({ database, terminal }, { workspace: domain }: { workspace?: string }) => {
-    const workspace = domain === undefined ? null : await requireWorkspace(database, domain);
-    const connections = await showConnections(database, workspace);
+  options: {
+    "--workspace <domain>": "of this workspace only",
+    "--after <domain/source>": "the page after a connection",
+  },
+  otherOptions: [new Option("--limit <number>", "how many to show").default("100")],
+  run: async ({ database, terminal }, asked: ConnectionsAsked) => {
+    const connections = await showConnections(database, asked);
     if (connections.length === 0) {
-      const holder = domain === undefined ? "" : ` to ${domain}`;
+      const holder = asked.workspace === undefined ? "" : ` to ${asked.workspace}`;
       terminal.print([], `No source is connected${holder}: ./returns connect --help shows how.\n`);
       return;
     }
@@ -98,6 +109,12 @@ export const CONNECTIONS: CommandSpec = {
       "last sync": "last_synced_at",
       "last error": "last_error",
     });
+    hintNextPage(
+      terminal,
+      connections,
+      Number(asked.limit),
+      ({ workspace, source }) => `${workspace}/${source}`,
+    );
   },
 };
 

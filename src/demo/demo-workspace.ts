@@ -29,7 +29,7 @@ import type { Database } from "../store/database.ts";
 import { lockShop } from "../store/queries/import-stage.ts";
 import { listTokens } from "../store/queries/token.ts";
 import { clearWorkspace } from "../store/queries/workspace-erase.ts";
-import { findWorkspace, listWorkspaces } from "../store/queries/workspace-directory.ts";
+import { ANY_WORKSPACE, findWorkspace, listWorkspaces } from "../store/queries/workspace-directory.ts";
 import type { DirectoryRow } from "../store/queries/workspace-directory.ts";
 import { DEMO_STORE } from "./demo-store-facts.ts";
 import { writeDemoStore } from "./demo-store.ts";
@@ -104,7 +104,7 @@ export async function writeDemoFolder(folder: string, request: DemoStoreRequest)
 
 /** Whether a first start has still to make the demo workspace: nothing is there, or its making was cut off. */
 export async function isDemoMissing(database: Database): Promise<boolean> {
-  const workspaces = await listWorkspaces(database);
+  const workspaces = await listWorkspaces(database, { ...ANY_WORKSPACE, limit: 2 });
   if (workspaces.length === 0) return true;
   const [only] = workspaces;
   return workspaces.length === 1 && only?.shop_domain === DEMO_STORE.domain && only.data_version === 0;

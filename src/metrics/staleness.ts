@@ -9,3 +9,8 @@ export function staleForMs(since: Date | null, now: Date): number | null {
   const ageMs = since === null ? Infinity : now.getTime() - since.getTime();
   return ageMs > STALE_AFTER_MS ? ageMs : null;
 }
+
+/** What was synced before this moment is too old. */
+export function staleSince(now: Date): Date {
+  return new Date(now.getTime() - STALE_AFTER_MS);
+}

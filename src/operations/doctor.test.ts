@@ -22,10 +22,11 @@ const healthy: ConnectionHealthRow = {
   last_synced_at: new Date("2026-07-01T05:50:00Z"),
   connected_at: new Date("2026-01-01T00:00:00Z"),
   last_error: null,
-  last_run: null,
   interrupted_runs: 1,
   unbalanced_note: null,
-  waiting: [],
+  failures: 0,
+  with_problems: 1,
+  broken: 0,
 };
 const problemsOf = (change: Partial<ConnectionHealthRow>) =>
   diagnoseConnections([{ ...healthy, ...change }], NOW)[0]?.problems;
@@ -35,10 +36,7 @@ test("each problem of a connection is reported once, and none of one that is wel
   assert.deepEqual(problemsOf({ status: "disconnected", last_error: "The token is refused." }), [
     "shopify is disconnected (The token is refused); it must be connected again",
   ]);
-  const waiting: ConnectionHealthRow["waiting"] = [
-    { kind: "incremental", failures: 3, run_after: "2026-07-01T06:02:00Z" },
-  ];
-  assert.deepEqual(problemsOf({ status: "failed", last_error: "It answered 503.", waiting }), [
+  assert.deepEqual(problemsOf({ status: "failed", last_error: "It answered 503.", failures: 3 }), [
     "shopify failed 3 times in a row (It answered 503)",
   ]);
   assert.deepEqual(problemsOf({ status: "syncing", last_error: "It answered 503." }), [
@@ -82,28 +80,30 @@ test("that no worker is there matters, also before anything is connected: upload
 
 test("a connection that is refused or stale is a problem, one that the operator has disconnected is none", () => {
   const check = (...changes: Partial<ConnectionHealthRow>[]) =>
-    checkConnections(
-      diagnoseConnections(
+    checkConnections({
+      total: changes.length,
+      with_problems: changes.length,
+      first: diagnoseConnections(
         changes.map((change) => ({ ...healthy, ...change })),
         NOW,
       ),
-    );
+    });
   const old = new Date("2026-06-01T00:00:00Z");
-  assert.deepEqual(check({}, { status: "failed", last_error: "The source answered 503." }), {
+  assert.deepEqual(check({ status: "failed", last_error: "The source answered 503." }), {
     name: "connections",
     ok: true,
     alert: null,
     message: "none is refused or stale",
   });
   assert.equal(check({ status: "disconnected", last_synced_at: old }).ok, true);
-  assert.deepEqual(check({}, { status: "disconnected", last_error: "The token is refused." }), {
+  assert.deepEqual(check({ status: "disconnected", last_error: "The token is refused.", broken: 1 }), {
     name: "connections",
     ok: false,
     alert: null,
     message: "shopify of shop.example is refused: connect it again.",
   });
   assert.equal(
-    check({ last_synced_at: old }, { status: "failed", last_error: "x", last_synced_at: old }).message,
+    check({ last_synced_at: old, broken: 2 }).message,
     "shopify of shop.example is stale, and 1 more: ./returns runs shows why.",
   );
   assert.equal(check().message, "none");

@@ -7,7 +7,7 @@ import { DEMO_TOKEN_PREFIX } from "../demo/demo-workspace.ts";
 import { distanceText } from "../lib/relative-time.ts";
 import { retentionText } from "../lib/retention.ts";
 import type { Retention } from "../lib/retention.ts";
-import { staleForMs } from "../metrics/staleness.ts";
+import { staleForMs, staleSince } from "../metrics/staleness.ts";
 import type { Queryable } from "../store/database.ts";
 import type { SchemaLevel } from "../store/migrate.ts";
 import { deliveryMetrics } from "../store/queries/alert-delivery.ts";
@@ -20,7 +20,7 @@ import {
   syncMetrics,
 } from "../store/queries/on-call.ts";
 import type { SyncMetricsRow } from "../store/queries/on-call.ts";
-import { connectionHealth, countWorkers } from "../store/queries/worker-health.ts";
+import { connectionHealth, countInstallation, countWorkers } from "../store/queries/worker-health.ts";
 import type { ConnectionHealthRow } from "../store/queries/worker-health.ts";
 import { workspaceHealth } from "../store/queries/workspace-directory.ts";
 import type { WorkspaceHealthRow } from "../store/queries/workspace-directory.ts";
@@ -37,12 +37,16 @@ export type WorkspaceDiagnosis = WorkspaceHealthRow & { problems: string[] };
 
 export type ConnectionDiagnosis = ConnectionHealthRow & { is_stale: boolean; problems: string[] };
 
+/** How many there are, and the first of those that have a problem. */
+type Counted<Row> = { total: number; with_problems: number; first: Row[] };
+
 /** Workspaces that serve nothing are described, but only a broken installation is not ok. */
 export type Diagnosis = {
   ok: boolean;
   checks: Check[];
-  workspaces: WorkspaceDiagnosis[];
-  connections: ConnectionDiagnosis[];
+  /** Also the first whose owner asks for a plan. */
+  workspaces: Counted<WorkspaceDiagnosis>;
+  connections: Counted<ConnectionDiagnosis>;
 };
 
 export type Patient = SecretPlace & {
@@ -59,6 +63,9 @@ const NEWEST_MAJOR = 18;
 
 /** Stops and restarts cut a run off now and then; more than that is a worker that keeps dying. */
 const MANY_INTERRUPTED_RUNS = 5;
+
+/** So many are described, which fit on a screen. */
+const MOST_DESCRIBED = 20;
 
 const LONGEST_READ_MS = 3000;
 const HOUR_MS = 3_600_000;
@@ -84,14 +91,28 @@ export async function diagnose(patient: Patient): Promise<Diagnosis> {
     checkDataFolder(patient.dataFolder),
     fine("kept", retentionText(patient.retention)),
   ];
-  let workspaces: WorkspaceDiagnosis[] = [];
-  let connections: ConnectionDiagnosis[] = [];
+  let workspaces: Diagnosis["workspaces"] = { total: 0, with_problems: 0, first: [] };
+  let connections: Diagnosis["connections"] = { total: 0, with_problems: 0, first: [] };
   if (schemaProblem(level) === null) {
     checks.push({ name: "secret", alert: null, ...(await describeSecret(patient)) });
-    const rows = await workspaceHealth(database);
-    workspaces = rows.map((row) => ({ ...row, problems: problemsOfWorkspace(row) }));
     const now = new Date();
-    connections = diagnoseConnections(await connectionHealth(database), now);
+    const counts = await countInstallation(database);
+    const rows = await workspaceHealth(database, MOST_DESCRIBED);
+    workspaces = {
+      total: counts.workspaces,
+      with_problems: rows[0]?.with_problems ?? 0,
+      first: rows.map((row) => ({ ...row, problems: problemsOfWorkspace(row) })),
+    };
+    const troubled = await connectionHealth(database, {
+      staleSince: staleSince(now),
+      interruptedRuns: MANY_INTERRUPTED_RUNS,
+      most: MOST_DESCRIBED,
+    });
+    connections = {
+      total: counts.connections,
+      with_problems: troubled[0]?.with_problems ?? 0,
+      first: diagnoseConnections(troubled, now),
+    };
     const isSeen = await seesWorkers(database);
     const workers = isSeen ? await countWorkers(database) : null;
     checks.push(checkConnections(connections), checkSourceApis(now), checkWorker(workers));
@@ -137,15 +158,12 @@ function checkDataFolder(dataFolder: string): Check {
  * A source that refuses its credentials, or was not synced for too long, leaves answers behind the store. One that the
  * operator has disconnected does so on purpose.
  */
-export function checkConnections(connections: readonly ConnectionDiagnosis[]): Check {
+export function checkConnections({ total, first: [first] }: Diagnosis["connections"]): Check {
   const name = "connections";
-  const broken = connections
-    .filter((row) => row.last_error !== null || row.status !== "disconnected")
-    .filter((row) => row.status === "disconnected" || row.is_stale);
-  const [first] = broken;
-  if (first === undefined) return fine(name, connections.length === 0 ? "none" : "none is refused or stale");
+  if (first === undefined || first.broken === 0)
+    return fine(name, total === 0 ? "none" : "none is refused or stale");
   const isRefused = first.status === "disconnected";
-  const others = broken.length === 1 ? "" : `, and ${broken.length - 1} more`;
+  const others = first.broken === 1 ? "" : `, and ${first.broken - 1} more`;
   const remedy = isRefused ? "connect it again" : "./returns runs shows why";
   return problem(
     name,
@@ -326,12 +344,11 @@ export function diagnoseConnections(rows: readonly ConnectionHealthRow[], now: D
 
 /** `staleMs`: how long ago the last sync was, null = not too long. */
 function problemsOfConnection(row: ConnectionHealthRow, staleMs: number | null): string[] {
-  const { source, last_error: lastError, waiting, interrupted_runs: interruptedRuns } = row;
+  const { source, last_error: lastError, failures, interrupted_runs: interruptedRuns } = row;
   const problems: string[] = [];
   if (row.status === "disconnected") {
     problems.push(`${source} is disconnected${reasonOf(lastError)}; it must be connected again`);
   } else if (row.status === "failed" || lastError !== null) {
-    const failures = Math.max(0, ...waiting.map((request) => request.failures));
     problems.push(
       `${source} failed${failures > 1 ? ` ${failures} times in a row` : ""}${reasonOf(lastError)}`,
     );
@@ -372,13 +389,12 @@ function problemsOfWorkspace(row: WorkspaceHealthRow): string[] {
 }
 
 /** Until when a workspace that is not ready stays so. */
-function remedyOf({ readiness, sources }: WorkspaceHealthRow): string {
+function remedyOf({ readiness, has_store: isRead }: WorkspaceHealthRow): string {
   if (readiness === "reconnecting") return "until its store is connected again (./returns connect)";
   if (readiness === "moving") {
     return "until the move ends or is canceled (./returns workspace move); where it has moved away, delete it here";
   }
   if (readiness === "erasing") return "until it is erased, or kept after all (./returns workspace keep)";
-  const isRead = sources.some(({ kind }) => kind === "store");
   if (isRead) return "until its store has been read (./returns runs shows how far it is)";
   return "until its store is connected (./returns connect) or its data imported (./returns import)";
 }

@@ -15,6 +15,7 @@ import {
   listDueRuns,
   listTaskDelays,
   syncAgeSeconds,
+  runMetrics,
   syncMetrics,
 } from "../store/queries/on-call.ts";
 import { countWorkers } from "../store/queries/worker-health.ts";
@@ -286,16 +287,15 @@ function syncs(gauge: MakeGauge): MetricsGroup {
     "returns_sync_unbalanced_lines",
     "Lines read within the last 24 hours whose units do not fit their sales ledger.",
   );
-  return group("syncs", [age, failed, connections, unbalanced], syncMetrics, (rows) => {
-    unbalanced.set(rows.reduce((sum, row) => sum + row.unbalanced_lines, 0));
+  const read = async (database: Queryable) =>
+    [await syncMetrics(database), await runMetrics(database)] as const;
+  return group("syncs", [age, failed, connections, unbalanced], read, ([rows, runs]) => {
+    unbalanced.set(runs.reduce((sum, row) => sum + row.unbalanced_lines, 0));
     for (const kind of ["store", "label_cost"] as const) {
       const own = rows.filter((row) => row.kind === kind);
       const ageSeconds = syncAgeSeconds(rows, kind);
       if (ageSeconds !== null) age.set({ source_kind: kind }, ageSeconds);
-      failed.set(
-        { source_kind: kind },
-        own.reduce((sum, row) => sum + row.failed_runs, 0),
-      );
+      failed.set({ source_kind: kind }, runs.find((row) => row.kind === kind)?.failed_runs ?? 0);
       for (const status of CONNECTION_STATUSES) {
         const found = own.find((row) => row.status === status)?.connections ?? 0;
         connections.set({ source_kind: kind, status }, found);

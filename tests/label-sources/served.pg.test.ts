@@ -143,7 +143,11 @@ test("M10: labels in another currency make the source unusable; the run says so,
       [tenant.shopKey],
     );
     assert.deepEqual(rows, [{ currency_code: "USD", status: "ok" }]);
-    const health = await connectionHealth(service.installation.database);
+    const health = await connectionHealth(service.installation.database, {
+      staleSince: new Date(0),
+      interruptedRuns: 5,
+      most: 1000,
+    });
     const ours = health.filter((row) => row.shop_domain === tenant.shopDomain);
     assert.deepEqual(
       diagnoseConnections(ours, new Date(NOW)).map(({ problems }) => problems),

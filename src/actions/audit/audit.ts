@@ -50,11 +50,17 @@ const NAMES: Readonly<Record<string, string>> = {
   shopify: "Shopify",
 };
 
-/** What the lists of commands ask for: the newest `limit` actions, `since` null = from the beginning. */
-type Newest = { since: Date | null; limit: number };
+/** What the lists of commands ask for; `after`: the cursor of the row that the page follows on, null = the first page. */
+type Newest = { filter: AuditFilter; after: string | null; limit: number };
 
 /** `workspace` null = it concerned the installation. */
-type ListedAction = ShownAction & { workspace: string | null };
+type ListedAction = ShownAction & { workspace: string | null; cursor: string };
+
+const listed = (row: AuditRow, workspace: string | null): ListedAction => ({
+  workspace,
+  ...shownAction(row),
+  cursor: cursorOf(row),
+});
 
 const columns: List<ListedAction>["columns"] = {
   when: ({ happened_at: at }) => at,
@@ -70,10 +76,10 @@ export const auditList = defineList<ListedAction, AuditCaller & Newest>({
   ...readAudit,
   about: "Show who did what, newest first.",
   columns,
-  rows: async ({ database, workspace, since, limit }) => {
-    const filter = { actor: null, action: null, from: since, to: null };
-    const rows = await listAudit(database, workspace.shop_key, filter, null, limit);
-    return rows.map((row) => ({ workspace: workspace.shop_domain, ...shownAction(row) }));
+  rows: async ({ database, workspace, filter, after, limit }) => {
+    const position = after === null ? null : readCursor(after);
+    const rows = await listAudit(database, workspace.shop_key, filter, position, limit);
+    return rows.map((row) => listed(row, workspace.shop_domain));
   },
 });
 
@@ -82,13 +88,14 @@ export const auditListOfAll = defineList<ListedAction, ActionCaller & Newest>({
   ...readAuditOfAll,
   about: auditList.about,
   columns,
-  rows: async ({ database, since, limit }) => {
+  rows: async ({ database, filter, after, limit }) => {
+    const position = after === null ? null : readCursor(after);
     const rows = [
-      ...(await listAuditOfAll(database, since, limit)),
-      ...(await listInstallationEvents(database, since, limit)),
+      ...(await listAuditOfAll(database, filter, position, limit)),
+      ...(await listInstallationEvents(database, filter, position, limit)),
     ];
-    const newest = rows.toSorted((left, right) => (left.position < right.position ? 1 : -1)).slice(0, limit);
-    return newest.map((row) => ({ workspace: row.shop_domain, ...shownAction(row) }));
+    const newest = rows.toSorted((left, right) => (placeOf(left) < placeOf(right) ? 1 : -1)).slice(0, limit);
+    return newest.map((row) => listed(row, row.shop_domain));
   },
 });
 
@@ -201,8 +208,13 @@ export function readAuditDay(name: "from" | "to", day: string): Date | null {
   return new Date(`${readDay(name === "from" ? "The first day" : "The last day", day)}T00:00:00Z`);
 }
 
-function cursorOf({ position, audit_id: id }: AuditRow): string {
-  return Buffer.from(`${position}~${id}`).toString("base64url");
+/** As the database orders rows. */
+function placeOf({ position, audit_id: id }: AuditRow): string {
+  return `${position}~${id}`;
+}
+
+function cursorOf(row: AuditRow): string {
+  return Buffer.from(placeOf(row)).toString("base64url");
 }
 
 function readCursor(cursor: string): AuditPosition {

@@ -5,6 +5,7 @@ import {
   findConnection,
   listConnections,
   listShopSources,
+  listWorkspaceConnections,
   setCredentials,
   setSourceStatus,
 } from "../../store/queries/data-source.ts";
@@ -178,15 +179,16 @@ async function requireConnection(
 }
 
 async function notConnected(database: Queryable, workspace: DirectoryRow, name: string): Promise<string> {
-  const connected = (await listConnections(database))
-    .filter((row) => row.shop_key === workspace.shop_key && row.sealed_credentials !== null)
+  const connected = (await listWorkspaceConnections(database, workspace.shop_key))
+    .filter((row) => row.sealed_credentials !== null)
     .map((connection) => connection.source);
   const others = connected.length === 0 ? "no source" : connected.join(", ");
   return `The workspace ${workspace.shop_domain} is not connected to ${quoted(name)}; it is connected to ${others}.`;
 }
 
 const RUNS_PER_PAGE = 25;
-const MOST_RUNS = 1000;
+/** Of a page of a command. */
+const MOST_ROWS = 1000;
 const POLLING_MS = 300;
 const RUN_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/u;
 
@@ -332,25 +334,34 @@ type ShownConnection = {
   last_error: string | null;
 };
 
-/** Every connection, or those of one workspace. */
+export type ConnectionsAsked = { workspace?: string; after?: string; limit: string };
+
+/** A page of connections by domain; `after`: "<domain>/<source>" of the row that it follows on. Throws a `Refusal`. */
 export async function showConnections(
   database: Queryable,
-  workspace: DirectoryRow | null,
+  { workspace: domain, after: cursor = "/", limit: most }: ConnectionsAsked,
 ): Promise<ShownConnection[]> {
-  const rows = await listConnections(database);
-  return rows
-    .filter((row) => workspace === null || row.shop_key === workspace.shop_key)
-    .map((row) => ({
-      workspace: row.shop_domain,
-      source: row.source,
-      kind: row.kind,
-      status: row.sealed_credentials === null ? "disconnected" : (row.status ?? "waiting"),
-      account: textOf(row, "shop"),
-      url: textOf(row, "url"),
-      currency_code: row.kind === "store" ? row.shop_currency_code : row.currency_code,
-      last_synced_at: row.last_synced_at,
-      last_error: row.last_error,
-    }));
+  const limit = readInteger("--limit", most, 1, MOST_ROWS);
+  const [afterDomain, afterSource, ...rest] = cursor.split("/");
+  if (afterDomain === undefined || afterSource === undefined || rest.length > 0)
+    throw invalid("--after must be a domain and a source, such as shop.example/shopify.");
+  const workspace = domain === undefined ? null : await requireWorkspace(database, domain);
+  const rows = await listConnections(database, {
+    shopKey: workspace?.shop_key ?? null,
+    after: [afterDomain, afterSource],
+    limit,
+  });
+  return rows.map((row) => ({
+    workspace: row.shop_domain,
+    source: row.source,
+    kind: row.kind,
+    status: row.sealed_credentials === null ? "disconnected" : (row.status ?? "waiting"),
+    account: textOf(row, "shop"),
+    url: textOf(row, "url"),
+    currency_code: row.kind === "store" ? row.shop_currency_code : row.currency_code,
+    last_synced_at: row.last_synced_at,
+    last_error: row.last_error,
+  }));
 }
 
 function textOf({ settings }: ConnectionRow, name: string): string | null {
@@ -358,14 +369,31 @@ function textOf({ settings }: ConnectionRow, name: string): string | null {
   return typeof value === "string" ? value : null;
 }
 
-export type RunFilter = { workspace?: string | undefined; source?: string | undefined; limit: string };
+const RUN_STATUSES = ["running", "succeeded", "failed", "interrupted"] as const;
+const RUN_CURSOR =
+  /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{6}Z~[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/u;
 
-/** The history of runs, newest first. Throws a `Refusal` for an unknown workspace or a limit beyond 1 to 1,000. */
-export async function showRuns(database: Database, filter: RunFilter): Promise<RunRow[]> {
-  const limit = readInteger("--limit", filter.limit, 1, MOST_RUNS);
+export type RunsAsked = {
+  workspace?: string;
+  source?: string;
+  status?: string;
+  after?: string;
+  limit: string;
+};
+
+/** A page of the history of runs, newest first. Throws a `Refusal` for what is not understood. */
+export async function showRuns(database: Database, filter: RunsAsked): Promise<RunRow[]> {
+  const limit = readInteger("--limit", filter.limit, 1, MOST_ROWS);
+  const status = RUN_STATUSES.find((each) => each === filter.status) ?? null;
+  if (filter.status !== undefined && status === null) {
+    throw invalid(`--status must be one of ${RUN_STATUSES.join(", ")}.`);
+  }
+  const after = filter.after ?? null;
+  if (after !== null && !RUN_CURSOR.test(after)) throw invalid("--after must be the cursor of a run.");
   const workspace =
     filter.workspace === undefined ? null : await requireWorkspace(database, filter.workspace);
-  return listRuns(database, { shopKey: workspace?.shop_key ?? null, source: filter.source ?? null, limit });
+  const { shop_key: shopKey = null } = workspace ?? {};
+  return listRuns(database, { shopKey, source: filter.source ?? null, status, after, limit });
 }
 
 /** Whether one of the runs is marked running although its worker was killed. */

@@ -2,7 +2,7 @@ import { evaluateAlerts } from "../../alerts/evaluate-alerts.ts";
 import { units } from "../../console/format.ts";
 import { recordAction } from "../audit/record.ts";
 import { impossible, invalid } from "../refusal.ts";
-import { listConnections } from "../../store/queries/data-source.ts";
+import { listWorkspaceConnections } from "../../store/queries/data-source.ts";
 import { deletePlanRequest } from "../../store/queries/plan.ts";
 import { setPrimaryWindow } from "../../store/queries/publish.ts";
 import { updateWorkspace } from "../../store/queries/workspace-write.ts";
@@ -156,12 +156,8 @@ function evaluate({ database, workspace, now }: WorkspaceCaller, _result: unknow
 
 /** The next run of a connected store would undo what is set here. */
 async function requireOwnReadiness({ connection, workspace }: ActionContext): Promise<void> {
-  const store = (await listConnections(connection)).find(
-    (row) =>
-      row.shop_key === workspace.shop_key &&
-      row.kind === "store" &&
-      row.sealed_credentials !== null &&
-      row.status !== "disconnected",
+  const store = (await listWorkspaceConnections(connection, workspace.shop_key)).find(
+    (row) => row.kind === "store" && row.sealed_credentials !== null && row.status !== "disconnected",
   );
   if (store === undefined) return;
   throw impossible(

@@ -1,8 +1,8 @@
 import { domainToASCII } from "node:url";
 import { impossible, invalid } from "../refusal.ts";
 import type { Queryable } from "../../store/database.ts";
-import { findWorkspace, listWorkspaces } from "../../store/queries/workspace-directory.ts";
-import type { DirectoryRow } from "../../store/queries/workspace-directory.ts";
+import { ANY_WORKSPACE, findWorkspace, listWorkspaces } from "../../store/queries/workspace-directory.ts";
+import type { DirectoryRow, WorkspaceFilter } from "../../store/queries/workspace-directory.ts";
 import { defineList } from "../action.ts";
 import type { ActionCaller } from "../action.ts";
 
@@ -11,10 +11,10 @@ export type ShownWorkspace = Omit<DirectoryRow, "shop_key">;
 
 const DOMAIN = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/u;
 
-/** Every workspace, by domain. */
-export const workspaceList = defineList<ShownWorkspace, ActionCaller>({
+/** A page of the workspaces, by domain. */
+export const workspaceList = defineList<ShownWorkspace, ActionCaller & { filter?: WorkspaceFilter }>({
   name: "workspaces.read",
-  about: "Show every workspace.",
+  about: "Show the workspaces.",
   past: "Read the list of workspaces",
   least: "operator",
   hasNoWorkspace: true,
@@ -27,7 +27,8 @@ export const workspaceList = defineList<ShownWorkspace, ActionCaller>({
     readiness: ({ readiness }) => readiness,
     "data as of": ({ data_as_of: asOf }) => asOf,
   },
-  rows: async ({ database }) => (await listWorkspaces(database)).map(shownWorkspace),
+  rows: async ({ database, filter = ANY_WORKSPACE }) =>
+    (await listWorkspaces(database, filter)).map(shownWorkspace),
 });
 
 /** The workspace of a domain as somebody wrote it; throws a `Refusal` when there is none. */

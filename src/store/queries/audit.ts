@@ -97,28 +97,36 @@ export const listAudit = query<
 
 const GREATEST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
-/** The newest actions on every workspace: a scan, for the operator. */
-export const listAuditOfAll = query<
-  AuditRow & { shop_domain: string | null },
-  [since: Date | null, limit: number]
->(
+type AllFilter = [filter: AuditFilter, position: AuditPosition | null, limit: number];
+
+const OF_ALL = `a.happened_at >= $3 and a.happened_at <= $4 and (a.happened_at, a.audit_id) < ($4, $5)
+      and ($1::text is null or a.actor = $1 or a.actor like $1 || ':%')
+      and ($2::text is null or a.action = $2)
+    order by a.happened_at desc, a.audit_id desc limit $6`;
+
+const valuesOfAll = (...[{ actor, action, from }, position, limit]: AllFilter): unknown[] => [
+  actor,
+  action,
+  from ?? "-infinity",
+  position?.[0] ?? "infinity",
+  position?.[1] ?? GREATEST_ID,
+  limit,
+];
+
+/** Up to `limit` actions on every workspace before `position`, newest first, for the operator: audit_event_by_time. */
+export const listAuditOfAll = query<AuditRow & { shop_domain: string | null }, AllFilter>(
   "list_audit_of_all",
   `select ${COLUMNS}, w.shop_domain
      from audit_event a ${PEOPLE} left join workspace w on w.shop_key = a.shop_key
-    where a.happened_at >= $1
-    order by a.happened_at desc, a.audit_id desc limit $2`,
-  (since, limit) => [since ?? "-infinity", limit],
+    where ${OF_ALL}`,
+  valuesOfAll,
 );
 
-/** The newest actions on the installation. identity_event_time. */
-export const listInstallationEvents = query<
-  AuditRow & { shop_domain: null },
-  [since: Date | null, limit: number]
->(
+/** The same of the installation: identity_event_time. */
+export const listInstallationEvents = query<AuditRow & { shop_domain: null }, AllFilter>(
   "list_installation_events",
   `select ${COLUMNS}, null as shop_domain
      from identity_event a ${PEOPLE}
-    where a.happened_at >= $1
-    order by a.happened_at desc, a.audit_id desc limit $2`,
-  (since, limit) => [since ?? "-infinity", limit],
+    where ${OF_ALL}`,
+  valuesOfAll,
 );

@@ -50,13 +50,21 @@ export const lockConnection = queryRow<ConnectionRow, [shopKey: number, source: 
             for update of s`,
 );
 
-/** Every connection of the installation, for the operator: a scan of all workspaces. */
-export const listConnections = query<ConnectionRow>(
+/** Domain and source of the last row of the page before. */
+export type ConnectionCursor = readonly [shopDomain: string, source: string];
+
+/** A page of connections by domain, or those of one workspace: workspace_by_domain, primary keys. */
+export const listConnections = query<
+  ConnectionRow,
+  [page: { shopKey: number | null; after: ConnectionCursor | null; limit: number }]
+>(
   "list_connections",
   `select ${COLUMNS}
-           from data_source s join workspace w on w.shop_key = s.shop_key
-          where s.is_connection
-          order by s.shop_key, s.source`,
+           from workspace w join data_source s on s.shop_key = w.shop_key
+          where s.is_connection and ($1::bigint is null or w.shop_key = $1)
+            and w.shop_domain >= $2 and (w.shop_domain, s.source) > ($2, $3)
+          order by w.shop_domain, s.source limit $4`,
+  ({ shopKey, after, limit }) => [shopKey, ...(after ?? ["", ""]), limit],
 );
 
 /** The store that a workspace gets its orders from; null when none is connected. Primary key. */
@@ -65,6 +73,11 @@ export const findConnectedStore = queryValue<string, [shopKey: number]>(
   `select s.source from data_source s
           where s.shop_key = $1 and s.kind = 'store' and s.is_connection and s.sealed_credentials is not null`,
 );
+
+/** All connections of one workspace, which are a handful. */
+export function listWorkspaceConnections(database: Queryable, shopKey: number): Promise<ConnectionRow[]> {
+  return listConnections(database, { shopKey, after: null, limit: 100 });
+}
 
 /** The connections of one workspace. Primary key. */
 export const listShopConnections = query<

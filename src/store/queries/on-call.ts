@@ -61,29 +61,43 @@ export type SyncMetricsRow = {
   sync_age_seconds: number | null;
   /** How long the oldest of them has been connected. */
   connected_seconds: number;
-  /** Within 24 hours. */
-  failed_runs: number;
-  /** Lines whose units do not fit their sales ledger, as often as runs of 24 hours have read them. */
-  unbalanced_lines: number;
 };
 
-/** One row per kind and state, of all workspaces that are served: a scan of all connections; sync_run_by_start. */
+/** One row per kind and state, of all workspaces that are served: a scan of all connections. */
 export const syncMetrics = query<SyncMetricsRow>(
   "sync_metrics",
   `select s.kind, coalesce(s.status, 'new') as status, count(*) as connections,
                 extract(epoch from clock_timestamp() - max(s.last_synced_at))::float8 as sync_age_seconds,
-                extract(epoch from clock_timestamp() - min(s.created_at))::float8 as connected_seconds,
-                sum(recent.failed_runs) as failed_runs, sum(recent.unbalanced_lines) as unbalanced_lines
+                extract(epoch from clock_timestamp() - min(s.created_at))::float8 as connected_seconds
            from data_source s
            join workspace w on w.shop_key = s.shop_key
-          cross join lateral (
-            select count(*) filter (where r.status = 'failed') as failed_runs,
-                   coalesce(sum((r.counts ->> 'unbalanced_lines')::bigint), 0) as unbalanced_lines
-              from sync_run r
-             where r.shop_key = s.shop_key and r.source = s.source
-               and r.started_at > statement_timestamp() - interval '24 hours') recent
           where s.is_connection and not ${IS_STOPPED}
           group by s.kind, coalesce(s.status, 'new')`,
+);
+
+/** Runs of the last 24 hours of the connections of one kind. */
+export type RunMetricsRow = {
+  kind: SourceKind;
+  failed_runs: number;
+  /** Lines whose units do not fit their sales ledger, as often as runs have read them. */
+  unbalanced_lines: number;
+};
+
+const OF_A_DAY = "r.started_at > statement_timestamp() - interval '24 hours'";
+
+/** One row per kind that had such runs, of all workspaces that are not to be erased: sync_run_troubled, sync_run_unbalanced. */
+export const runMetrics = query<RunMetricsRow>(
+  "run_metrics",
+  `select s.kind, sum(r.failed) as failed_runs, sum(r.lines) as unbalanced_lines
+           from (select r.shop_key, r.source, 1 as failed, 0::bigint as lines from sync_run r
+                  where r.status in ('failed', 'interrupted') and r.status = 'failed' and ${OF_A_DAY}
+                  union all
+                 select r.shop_key, r.source, 0, (r.counts ->> 'unbalanced_lines')::bigint from sync_run r
+                  where r.counts ? 'unbalanced_lines' and ${OF_A_DAY}) r
+           join data_source s on s.shop_key = r.shop_key and s.source = r.source
+           join workspace w on w.shop_key = r.shop_key
+          where s.is_connection and not ${IS_STOPPED}
+          group by s.kind`,
 );
 
 /**

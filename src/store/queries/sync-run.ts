@@ -106,6 +106,8 @@ export type RunRow = {
   counts: Record<string, number>;
   notes: string[];
   error: string | null;
+  /** What the page after this row follows on. */
+  cursor: string;
 };
 
 const runColumns = (
@@ -114,7 +116,8 @@ const runColumns = (
                 r.finished_at,
                 round(extract(epoch from coalesce(r.finished_at, clock_timestamp()) - r.started_at), 1)::float8
                   as duration_seconds,
-                r.stage, r.done, r.total, r.counts, ${notes} as notes, r.error`;
+                r.stage, r.done, r.total, r.counts, ${notes} as notes, r.error,
+                to_char(r.started_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') || '~' || r.run_id as cursor`;
 
 /** A later run says all that is still so: any of a label source, which looks at all its labels, and a store's backfill. */
 const notesStillTrue = (shopKey: string): string => `case when exists (
@@ -123,20 +126,35 @@ const notesStillTrue = (shopKey: string): string => `case when exists (
                      and n.started_at > r.started_at and (n.kind = 'backfill' or s.kind = 'label_cost')
                 ) then '{}' else r.notes end`;
 
+const GREATEST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
+
+export type RunFilter = {
+  /** null = of all workspaces. */
+  shopKey: number | null;
+  /** null = of all sources. */
+  source: string | null;
+  /** null = any. */
+  status?: RunStatus | null;
+  /** The cursor of the row that the page follows on; null = the first page. */
+  after?: string | null;
+  limit: number;
+};
+
 /**
- * The newest runs first; `shopKey` null = of all workspaces, `source` null = of all sources. Notes that a later run
- * has rechecked are left out. sync_run_by_start.
+ * A page of runs, the newest first. Notes that a later run has rechecked are left out. sync_run_by_start, of all
+ * workspaces sync_run_by_time.
  */
-export const listRuns = query<
-  RunRow,
-  [filter: { shopKey: number | null; source: string | null; limit: number }]
->(
+export const listRuns = query<RunRow, [filter: RunFilter]>(
   "list_runs",
   `select ${runColumns(notesStillTrue("r.shop_key"))}
            from sync_run r join workspace w on w.shop_key = r.shop_key
           where ($1::bigint is null or r.shop_key = $1) and ($2::text is null or r.source = $2)
-          order by r.started_at desc, r.run_id desc limit $3`,
-  (filter) => [filter.shopKey, filter.source, filter.limit],
+            and ($3::text is null or r.status = $3) and (r.started_at, r.run_id) < ($4::timestamptz, $5::uuid)
+          order by r.started_at desc, r.run_id desc limit $6`,
+  ({ shopKey, source, status = null, after = null, limit }) => {
+    const [at = "infinity", id = GREATEST_ID] = after?.split("~") ?? [];
+    return [shopKey, source, status, at, id, limit];
+  },
 );
 
 /**

@@ -1,7 +1,5 @@
-import { query, requireValue } from "../query.ts";
+import { query, requireRow, requireValue } from "../query.ts";
 import type { SourceKind } from "./data-source.ts";
-import type { SyncKind } from "./sync-request.ts";
-import type { RunStatus } from "./sync-run.ts";
 
 /** The name of a worker's session, which it always has. */
 export const WORKER_APPLICATION = "returns-worker";
@@ -37,38 +35,67 @@ export type ConnectionHealthRow = {
   last_synced_at: Date | null;
   connected_at: Date;
   last_error: string | null;
-  last_run: { kind: SyncKind; status: RunStatus; started_at: string; attempt: number } | null;
   /** Of the last 24 hours. */
   interrupted_runs: number;
   /** What the newest run of the last 24 hours that found such lines says of those that do not fit their sales ledger. */
   unbalanced_note: string | null;
-  /** What waits for a worker, and how often it has failed in a row. */
-  waiting: { kind: SyncKind; failures: number; run_after: string }[];
+  /** How often what waits for a worker has failed in a row. */
+  failures: number;
+  /** Connections that have a problem. */
+  with_problems: number;
+  /** Those of them that are refused or stale, which come first. */
+  broken: number;
 };
 
-/** One row per connection of the installation, with its last run and what waits: sync_run_by_start. */
-export const connectionHealth = query<ConnectionHealthRow>(
+/**
+ * The first connections with a problem, those that are refused or stale before others: a scan of all connections;
+ * sync_run_troubled, sync_run_unbalanced. `staleSince`: synced before then is too long ago.
+ */
+export const connectionHealth = query<
+  ConnectionHealthRow,
+  [limits: { staleSince: Date; interruptedRuns: number; most: number }]
+>(
   "connection_health",
-  `select w.shop_domain, s.source, s.kind, s.status,
-                case when s.kind = 'label_cost' and s.currency_code <> w.currency_code
-                     then s.currency_code end as foreign_currency_code,
-                s.last_synced_at, s.created_at as connected_at, s.last_error,
-                (select json_build_object('kind', r.kind, 'status', r.status, 'started_at', r.started_at,
-                                          'attempt', r.attempt)
-                   from sync_run r where r.shop_key = s.shop_key and r.source = s.source
-                  order by r.started_at desc limit 1) as last_run,
-                (select count(*) from sync_run r
-                  where r.shop_key = s.shop_key and r.source = s.source and r.status = 'interrupted'
-                    and r.started_at > clock_timestamp() - interval '24 hours') as interrupted_runs,
-                (select n.note from sync_run r cross join unnest(r.notes) n (note)
-                  where r.shop_key = s.shop_key and r.source = s.source and r.counts ? 'unbalanced_lines'
-                    and n.note like '%sales ledger says%'
-                    and r.started_at > clock_timestamp() - interval '24 hours'
-                  order by r.started_at desc limit 1) as unbalanced_note,
-                (select coalesce(json_agg(json_build_object('kind', q.kind, 'failures', q.failures,
-                                                            'run_after', q.run_after) order by q.kind), '[]')
-                   from sync_request q where q.shop_key = s.shop_key and q.source = s.source) as waiting
-           from data_source s join workspace w on w.shop_key = s.shop_key
-          where s.is_connection
-          order by w.shop_domain, s.source`,
+  `with interrupted as (
+           select r.shop_key, r.source, count(*) as runs from sync_run r
+            where r.status in ('failed', 'interrupted') and r.status = 'interrupted'
+              and r.started_at > clock_timestamp() - interval '24 hours'
+            group by r.shop_key, r.source),
+        unbalanced as (
+           select distinct on (r.shop_key, r.source) r.shop_key, r.source, n.note
+             from sync_run r cross join unnest(r.notes) n (note)
+            where r.counts ? 'unbalanced_lines' and n.note like '%sales ledger says%'
+              and r.started_at > clock_timestamp() - interval '24 hours'
+            order by r.shop_key, r.source, r.started_at desc),
+        connection as (
+           select s.shop_key, w.shop_domain, s.source, s.kind, s.status, s.last_synced_at, s.created_at as connected_at, s.last_error,
+                  case when s.kind = 'label_cost' and s.currency_code <> w.currency_code then s.currency_code end
+                    as foreign_currency_code,
+                  coalesce(i.runs, 0) as interrupted_runs, u.note as unbalanced_note,
+                  coalesce(s.last_synced_at, s.created_at) < $1 as is_stale
+             from data_source s
+             join workspace w on w.shop_key = s.shop_key
+             left join interrupted i on i.shop_key = s.shop_key and i.source = s.source
+             left join unbalanced u on u.shop_key = s.shop_key and u.source = s.source
+            where s.is_connection),
+        troubled as (
+           select c.*, (c.last_error is not null or c.status is distinct from 'disconnected')
+                         and (c.status is not distinct from 'disconnected' or c.is_stale) as is_broken
+             from connection c
+            where c.status in ('failed', 'disconnected') or c.last_error is not null or c.is_stale
+               or c.foreign_currency_code is not null or c.interrupted_runs >= $2 or c.unbalanced_note is not null)
+         select t.shop_domain, t.source, t.kind, t.status, t.foreign_currency_code, t.last_synced_at, t.connected_at,
+                t.last_error, t.interrupted_runs, t.unbalanced_note,
+                coalesce((select max(q.failures) from sync_request q
+                           where q.shop_key = t.shop_key and q.source = t.source), 0) as failures,
+                count(*) over () as with_problems, count(*) filter (where t.is_broken) over () as broken
+           from troubled t order by t.is_broken desc, t.shop_domain, t.source limit $3`,
+  ({ staleSince, interruptedRuns, most }) => [staleSince, interruptedRuns, most],
+);
+
+/** How many workspaces and connections there are. */
+export const countInstallation = requireRow<{ workspaces: number; connections: number }>(
+  "count_installation",
+  `select (select count(*) from shop_directory) as workspaces,
+                (select count(*) from data_source s where s.is_connection) as connections`,
 );

@@ -84,18 +84,51 @@ export async function findWorkspace(database: Queryable, shopDomain: string): Pr
   return shopKey === null ? null : readWorkspace(database, shopKey);
 }
 
-/** Every workspace of the installation, by domain: a scan of all of them. */
-export const listWorkspaces = query<DirectoryRow>(
+/** Which workspaces a list shows; null = any. */
+export type WorkspaceFilter = {
+  /** Part of its domain. */
+  search: string | null;
+  plan: string | null;
+  billing: string | null;
+  readiness: string | null;
+  /** The domain that the page follows on. */
+  after: string | null;
+  limit: number;
+};
+
+/** Every workspace, a thousand at most. */
+export const ANY_WORKSPACE: WorkspaceFilter = {
+  search: null,
+  plan: null,
+  billing: null,
+  readiness: null,
+  after: null,
+  limit: 1000,
+};
+
+/** A page of the workspaces, by domain: workspace_by_domain. */
+export const listWorkspaces = query<DirectoryRow, [filter: WorkspaceFilter]>(
   "list_workspaces",
-  `select ${COLUMNS} from workspace w ${WITH_REQUEST} order by w.shop_domain`,
+  `select ${COLUMNS} from workspace w ${WITH_REQUEST}
+          where w.shop_domain > $1 and ($2::text is null or position($2 in w.shop_domain) > 0)
+            and ($3::text is null or w.plan_key = $3) and ($4::text is null or w.billing_status = $4)
+            and ($5::text is null or ${SERVED_READINESS} = $5)
+          order by w.shop_domain limit $6`,
+  ({ search, plan, billing, readiness, after, limit }) => [
+    after ?? "",
+    search,
+    plan,
+    billing,
+    readiness,
+    limit,
+  ],
 );
 
-/** What the health check adds to a workspace. */
+/** What the health check reads of a workspace. */
 export type WorkspaceHealthRow = {
   shop_domain: string;
   readiness: string;
   billing: string;
-  data_as_of: Date | null;
   plan: string;
   /** null: the workspace's plan is missing, or it is unlimited. */
   daily_quota: number | null;
@@ -103,26 +136,31 @@ export type WorkspaceHealthRow = {
   requests_today: number;
   requested_plan: string | null;
   plan_request_reason: string | null;
-  last_import_at: Date | null;
-  sources: { source: string; kind: string; status: string | null; last_synced_at: string | null }[];
+  has_store: boolean;
+  /** Workspaces that have a problem. */
+  with_problems: number;
 };
 
-/** One row per workspace with its plan, today's use of the quota, its sources and its last import. */
-export const workspaceHealth = query<WorkspaceHealthRow>(
+/** The first workspaces with a problem or a request for a plan, by domain: a scan of all workspaces. */
+export const workspaceHealth = query<WorkspaceHealthRow, [most: number]>(
   "workspace_health",
-  `select w.shop_domain, ${SERVED_READINESS} as readiness, w.billing_status as billing, w.data_as_of, w.plan_key as plan,
-                p.daily_quota, p.plan_key is not null as is_plan_known,
-                coalesce(u.requests, 0) as requests_today,
-                r.plan_key as requested_plan, r.reason as plan_request_reason,
-                (select max(a.happened_at) from audit_event a
-                  where a.shop_key = w.shop_key and a.action = 'import') as last_import_at,
-                (select coalesce(jsonb_agg(jsonb_build_object(
-                          'source', s.source, 'kind', s.kind, 'status', s.status,
-                          'last_synced_at', s.last_synced_at) order by s.source), '[]')
-                   from data_source s where s.shop_key = w.shop_key) as sources
-           from workspace w
-           left join plan p on p.plan_key = w.plan_key
-           ${WITH_REQUEST}
-           left join daily_usage u on u.shop_key = w.shop_key and u.day = (now() at time zone 'UTC')::date
-          order by w.shop_domain`,
+  `with known as (
+           select w.shop_key, w.shop_domain, ${SERVED_READINESS} as readiness, w.billing_status as billing, w.plan_key as plan,
+                  p.daily_quota, p.plan_key is not null as is_plan_known,
+                  coalesce((select u.requests from daily_usage u
+                             where u.shop_key = w.shop_key and u.day = (now() at time zone 'UTC')::date), 0) as requests_today,
+                  r.plan_key as requested_plan, r.reason as plan_request_reason
+             from workspace w
+             left join plan p on p.plan_key = w.plan_key
+             ${WITH_REQUEST}),
+        judged as (
+           select k.*, k.billing <> 'active' or not k.is_plan_known or k.readiness <> 'ready'
+                         or coalesce(k.requests_today >= k.daily_quota, false) as has_problem
+             from known k)
+         select j.shop_domain, j.readiness, j.billing, j.plan, j.daily_quota, j.is_plan_known, j.requests_today,
+                j.requested_plan, j.plan_request_reason,
+                exists (select from data_source s where s.shop_key = j.shop_key and s.kind = 'store') as has_store,
+                count(*) filter (where j.has_problem) over () as with_problems
+           from judged j where j.has_problem or j.requested_plan is not null
+          order by j.has_problem desc, j.shop_domain limit $1`,
 );
