@@ -83,7 +83,7 @@ test("a cursor, a state or a limit that a list does not know is refused by name"
     "runs --status x": "--status must be one of running, succeeded, failed, interrupted.",
     "connections --after x": "--after must be a domain and a source, such as shop.example/shopify.",
     "workspace list --limit 0": "--limit must be ",
-    "audit --after x": "This cursor is not from this page.",
+    "audit --after x": "--after must be the cursor of an action.",
   };
   for (const [words, sentence] of Object.entries(refusals)) {
     const { code, stderr } = await runCommand(words.split(" "), serviceEnvironment(control.url));

@@ -59,7 +59,7 @@ type ListedAction = ShownAction & { workspace: string | null; cursor: string };
 const listed = (row: AuditRow, workspace: string | null): ListedAction => ({
   workspace,
   ...shownAction(row),
-  cursor: cursorOf(row),
+  cursor: placeOf(row),
 });
 
 const columns: List<ListedAction>["columns"] = {
@@ -77,7 +77,7 @@ export const auditList = defineList<ListedAction, AuditCaller & Newest>({
   about: "Show who did what, newest first.",
   columns,
   rows: async ({ database, workspace, filter, after, limit }) => {
-    const position = after === null ? null : readCursor(after);
+    const position = after === null ? null : readPlace(after);
     const rows = await listAudit(database, workspace.shop_key, filter, position, limit);
     return rows.map((row) => listed(row, workspace.shop_domain));
   },
@@ -89,7 +89,7 @@ export const auditListOfAll = defineList<ListedAction, ActionCaller & Newest>({
   about: auditList.about,
   columns,
   rows: async ({ database, filter, after, limit }) => {
-    const position = after === null ? null : readCursor(after);
+    const position = after === null ? null : readPlace(after);
     const rows = [
       ...(await listAuditOfAll(database, filter, position, limit)),
       ...(await listInstallationEvents(database, filter, position, limit)),
@@ -211,6 +211,12 @@ export function readAuditDay(name: "from" | "to", day: string): Date | null {
 /** As the database orders rows. */
 function placeOf({ position, audit_id: id }: AuditRow): string {
   return `${position}~${id}`;
+}
+
+function readPlace(text: string): AuditPosition {
+  const { position = "", id = "" } = CURSOR.exec(text)?.groups ?? {};
+  if (!Number.isNaN(Date.parse(position))) return [position, id];
+  throw invalid("--after must be the cursor of an action.");
 }
 
 function cursorOf(row: AuditRow): string {
