@@ -1,10 +1,12 @@
-/** Starts a simulated shop and label sources beside it, each in its own process: npm run simulate -- --help */
-import { join } from "node:path";
+/** Starts a simulated shop in a process of its own, and label sources beside it: npm run simulate -- --help */
 import { Command, InvalidArgumentError } from "commander";
-import type { LabelEntryOptions } from "./label-entry.ts";
-import { PortTaken, startProcess } from "./process.ts";
+import { loopReturn, startLoopSimulator } from "./loop/server.ts";
+import type { LoopReturn } from "./loop/server.ts";
+import { shipStationLabel, startShipStationSimulator } from "./shipstation/server.ts";
+import type { ShipStationLabel } from "./shipstation/server.ts";
 import { startShopifySimulator } from "./shopify/start.ts";
 import type { ShopifySimulator } from "./shopify/start.ts";
+import { randomOf } from "./shopify/world/random.ts";
 
 interface Options {
   orders: number;
@@ -14,13 +16,6 @@ interface Options {
   full?: true;
   fast?: true;
   now?: string;
-}
-
-interface LabelSource {
-  name: LabelEntryOptions["source"];
-  url: string;
-  apiKey: string;
-  stop: () => Promise<void>;
 }
 
 const options = readOptions();
@@ -36,9 +31,15 @@ const shop = await startShopifySimulator({
     ? { bucketPoints: 20_000, restorePerSecond: 10_000, bulkMillis: 50 }
     : { bulkMillis: 3000 }),
 }).catch(endOnTakenPort);
-const sources = [await startLabels("shipstation", 1), await startLabels("loop", 2)];
+const owners = await shop.control("label-owners", {});
+const portOf = (offset: number): number => (options.port === 0 ? 0 : options.port + offset);
+const shipstation = await startShipStationSimulator({ port: portOf(1), labels: shipStationLabels() }).catch(
+  endOnTakenPort,
+);
+const loop = await startLoopSimulator({ port: portOf(2), returns: loopReturns() }).catch(endOnTakenPort);
 console.log(shopText(shop));
-for (const source of sources) console.log(labelText(source));
+console.log(labelText("shipstation", shipstation));
+console.log(labelText("loop", loop));
 console.log("Ctrl-C ends them all.");
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => void stopAll());
 
@@ -63,21 +64,49 @@ function readOptions(): Options {
     .opts();
 }
 
-async function startLabels(name: LabelSource["name"], offset: number): Promise<LabelSource> {
-  const apiKey = `simulated-${name}-key`;
-  const { url, stop } = await startProcess(join(import.meta.dirname, "label-entry.ts"), {
-    source: name,
-    shopUrl: shop.url,
-    currencyCode: shop.options.currencyCode,
-    apiKey,
-    port: options.port === 0 ? 0 : options.port + offset,
-  } satisfies LabelEntryOptions).catch(endOnTakenPort);
-  return { name, url, apiKey, stop };
+/** Labels of the shop's returns that have a tracking number; one in twenty was voided. */
+function shipStationLabels(): ShipStationLabel[] {
+  return owners.flatMap(({ trackingNumber, orderName, createdAt }, index) => {
+    if (trackingNumber === null) return [];
+    const random = randomOf(index, 5);
+    const voided = random.chance(0.05);
+    return [
+      shipStationLabel({
+        labelId: `se-${index + 1}`,
+        createdAt,
+        amount: random.between(350, 1290) / 100,
+        currency: shop.options.currencyCode.toLowerCase(),
+        trackingNumber,
+        rmaNumber: random.chance(0.5) ? orderName : null,
+        status: voided ? "voided" : "completed",
+        voidedAt: voided ? createdAt : null,
+      }),
+    ];
+  });
+}
+
+/** Loop's view of the returns that have no tracking number at the shop: their label is known by the order. */
+function loopReturns(): LoopReturn[] {
+  return owners.flatMap(({ trackingNumber, orderId, orderName, createdAt, status }, index) => {
+    if (trackingNumber !== null || status === "REQUESTED" || status === "DECLINED") return [];
+    const rate = randomOf(index, 6).between(350, 1290);
+    return [
+      loopReturn({
+        id: String(index + 1),
+        providerOrderId: orderId.split("/").at(-1) ?? "",
+        orderName,
+        currency: shop.options.currencyCode,
+        createdAt,
+        updatedAt: createdAt,
+        labels: [{ rate, trackingNumber: `L${index + 1}`, status: "delivered" }],
+      }),
+    ];
+  });
 }
 
 /** What has started already ends with this process. */
-function endOnTakenPort(error: unknown): never {
-  if (!(error instanceof PortTaken)) throw error;
+function endOnTakenPort(error: NodeJS.ErrnoException & { port?: number }): never {
+  if (error.port === undefined) throw error;
   console.error(`Port ${error.port} is taken: stop the other simulator or give --port.`);
   process.exit(1);
 }
@@ -98,7 +127,7 @@ Shop           ${domain}, ${options.orders} orders
 `;
 }
 
-function labelText({ name, url, apiKey }: LabelSource): string {
+function labelText(name: string, { url, apiKey }: { url: string; apiKey: string }): string {
   const { domain } = shop.options;
   return `Label source   ${name}
   address      ${url}
@@ -108,6 +137,6 @@ function labelText({ name, url, apiKey }: LabelSource): string {
 }
 
 async function stopAll(): Promise<void> {
-  await Promise.all([shop, ...sources].map((one) => one.stop()));
+  await Promise.all([shop, shipstation, loop].map((one) => one.stop()));
   process.exit(0);
 }

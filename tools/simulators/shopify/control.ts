@@ -177,7 +177,7 @@ function fits(order: Order, what: ControlActions["find-order"][0]["with"]): bool
 }
 
 /** What a label source may know a return by. */
-export interface LabelOwner {
+interface LabelOwner {
   orderId: string;
   orderName: string;
   returnId: string;

@@ -14,15 +14,8 @@ import type { Order, RefundLine, Return, World } from "./world/types.ts";
 
 type Cell = string | number | boolean | null;
 
-export interface ExportSummary {
-  orders: number;
-  lines: number;
-  returns: number;
-  refunds: number;
-}
-
 /** Writes products, variants, order lines, returns and refunds; ids are the platform's gids. */
-export async function exportFolder(world: World, folder: string): Promise<ExportSummary> {
+export async function exportFolder(world: World, folder: string) {
   if (world.histories === "full") throw new ChangeError("an import folder holds plain histories only");
   await mkdir(folder, { recursive: true });
   const money = (minor: number): string => decimalOf(minor, world.exponent);

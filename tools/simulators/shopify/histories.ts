@@ -26,26 +26,22 @@ export interface History {
   events: TrueEvent[];
 }
 
-export interface Histories {
-  /** Each order with what happened to it until now. */
-  orders(): History[];
-  /** Something more that happens, as README.md lists it under Control. */
-  change(asked: Change): void;
-  /** The data of a query, as the API answers it; cost and page limits of the platform do not count here. */
-  ask(query: string, variables?: Record<string, unknown>): unknown;
-}
+export type Histories = ReturnType<typeof openHistories>;
 
 /** A shop of `orders` full histories up to `now`; the same options make the same orders. */
-export function openHistories(given: Partial<ShopifyOptions> = {}): Histories {
+export function openHistories(given: Partial<ShopifyOptions> = {}) {
   const options = shopifyOptions({ now: "2026-06-01T00:00:00Z", histories: "full", ...given });
   const shop = makeShop(options);
   const schema = readSchema();
   const documents = new Map<string, DocumentNode>();
   const context = { shop, scopes: options.scopes } as unknown as RequestContext;
   return {
-    orders: () => shop.world.orders.flatMap((order) => (order === null ? [] : [historyOf(order)])),
-    change: (asked) => void change(shop, asked),
-    ask: (query, variables = {}) => {
+    /** Each order with what happened to it until now. */
+    orders: (): History[] => shop.world.orders.flatMap((order) => (order === null ? [] : [historyOf(order)])),
+    /** Something more that happens, as README.md lists it under Control. */
+    change: (asked: Change): void => void change(shop, asked),
+    /** The data of a query, as the API answers it; cost and page limits of the platform do not count here. */
+    ask: (query: string, variables: Record<string, unknown> = {}): unknown => {
       const document = documents.get(query) ?? readDocument(schema, query);
       documents.set(query, document);
       const { data, errors } = execute({

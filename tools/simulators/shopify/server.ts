@@ -2,39 +2,23 @@ import { createReadStream, statSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
 import { makeBucket, answerGraphql, throttledAnswer } from "./graphql.ts";
-import type { Bucket, GraphqlParts, GraphqlRequest } from "./graphql.ts";
+import type { GraphqlParts, GraphqlRequest } from "./graphql.ts";
 import type { SimulatorProcess } from "../process.ts";
 import { readBody, sendHalf, sendJson as send, serveLoopback } from "../http.ts";
 import { makeBulkOperations } from "./bulk/operations.ts";
-import type { BulkOperations } from "./bulk/operations.ts";
 import { ChangeError } from "./changes.ts";
 import { control, controlNames } from "./control.ts";
 import { makeFaults } from "./faults.ts";
-import type { Faults, RequestFault } from "./faults.ts";
+import type { RequestFault } from "./faults.ts";
 import type { ShopifyOptions } from "./options.ts";
 import { readSchema } from "./schema/resolvers.ts";
 import { makeShop, emptyStatistics } from "./shop.ts";
-import type { Shop, Statistics } from "./shop.ts";
 import { makeTokens } from "./tokens.ts";
-import type { Tokens } from "./tokens.ts";
 import { deliver, makeSubscriptions } from "./webhooks.ts";
-import type { Message, Subscriptions } from "./webhooks.ts";
+import type { Message } from "./webhooks.ts";
 
 /** Everything that a request or a control action may touch. */
-export interface Simulator {
-  shop: Shop;
-  bucket: Bucket;
-  bulk: BulkOperations;
-  faults: Faults;
-  tokens: Tokens;
-  subscriptions: Subscriptions;
-  statistics: Statistics;
-  /** Messages that wait to be delivered. */
-  waiting: Message[];
-  /** What the platform tells its subscribers, now or on demand. */
-  tell: (messages: Message[]) => void;
-  graphql: GraphqlParts;
-}
+export type Simulator = ReturnType<typeof makeSimulator>;
 
 const GRAPHQL_PATH = "/admin/api/2026-10/graphql.json";
 const UNAUTHORIZED = {
@@ -64,14 +48,16 @@ export async function serveShopify(options: ShopifyOptions): Promise<SimulatorPr
   };
 }
 
-function makeSimulator(options: ShopifyOptions, baseUrl: () => string): Simulator {
+function makeSimulator(options: ShopifyOptions, baseUrl: () => string) {
   const shop = makeShop(options);
   const statistics = emptyStatistics();
   const schema = readSchema();
   const faults = makeFaults();
   const bucket = makeBucket(options.bucketPoints, options.restorePerSecond);
+  /** Messages that wait to be delivered. */
   const waiting: Message[] = [];
   const subscriptions = makeSubscriptions(shop);
+  /** What the platform tells its subscribers, now or on demand. */
   const tell = (messages: Message[]): void => {
     if (!options.deliverAtOnce) waiting.push(...messages);
     else
@@ -105,7 +91,7 @@ function makeSimulator(options: ShopifyOptions, baseUrl: () => string): Simulato
     statistics,
     waiting,
     tell,
-    graphql: { schema, bucket, statistics, connectionCost: options.connectionCost },
+    graphql: { schema, bucket, statistics, connectionCost: options.connectionCost } satisfies GraphqlParts,
   };
 }
 

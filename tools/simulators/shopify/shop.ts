@@ -1,27 +1,13 @@
 import type { ShopifyOptions } from "./options.ts";
 import type { SortedItems } from "./schema/listing.ts";
-import type { Order, Product, World } from "./world/types.ts";
+import type { Order, Product } from "./world/types.ts";
 import { makeWorld } from "./world/world.ts";
 
 const DAY = 86_400;
 /** Without read_all_orders an app sees the orders of these days only. */
 const VISIBLE_DAYS = 60;
 
-/** The world with a clock, and its objects in the orders that lists ask for. */
-export interface Shop {
-  world: World;
-  clock: Clock;
-  options: ShopifyOptions;
-  /** The app subscription's status; null when there is none. */
-  subscriptionStatus: string | null;
-  sortedOrders(sortKey: string): SortedItems<Order>;
-  sortedProducts(sortKey: string): SortedItems<Product>;
-  order(number: number): Order | null;
-  product(number: number): Product | null;
-  sees(scopes: readonly string[], order: Order): boolean;
-  /** To be called after every change: indexes are rebuilt, and a clock that stands still moves on a second. */
-  changed(): void;
-}
+export type Shop = ReturnType<typeof makeShop>;
 
 const ORDER_VALUES: Record<string, (order: Order) => number> = {
   PROCESSED_AT: (order) => order.processedAt,
@@ -37,7 +23,8 @@ const PRODUCT_VALUES: Record<string, (product: Product) => number> = {
   ID: (product) => product.number,
 };
 
-export function makeShop(options: ShopifyOptions): Shop {
+/** The world with a clock, and its objects in the orders that lists ask for. */
+export function makeShop(options: ShopifyOptions) {
   const now = Math.floor(Date.parse(options.now) / 1000);
   const world = makeWorld({ ...options, now });
   const clock = makeClock(now, options.ticking);
@@ -47,14 +34,17 @@ export function makeShop(options: ShopifyOptions): Shop {
     world,
     clock,
     options,
-    subscriptionStatus: "ACTIVE",
-    sortedOrders: (sortKey) => cached(orders, world.version, sortKey, ORDER_VALUES, world.orders),
-    sortedProducts: (sortKey) => cached(products, world.version, sortKey, PRODUCT_VALUES, world.products),
-    order: (number) => world.orders[number - 1] ?? null,
-    product: (number) => world.products[number - 1] ?? null,
-    sees: (scopes, order) =>
+    /** Of the app's subscription; null when there is none. */
+    subscriptionStatus: "ACTIVE" as string | null,
+    sortedOrders: (sortKey: string) => cached(orders, world.version, sortKey, ORDER_VALUES, world.orders),
+    sortedProducts: (sortKey: string) =>
+      cached(products, world.version, sortKey, PRODUCT_VALUES, world.products),
+    order: (number: number): Order | null => world.orders[number - 1] ?? null,
+    product: (number: number): Product | null => world.products[number - 1] ?? null,
+    sees: (scopes: readonly string[], order: Order): boolean =>
       scopes.includes("read_all_orders") || order.createdAt >= clock.now() - VISIBLE_DAYS * DAY,
-    changed: () => {
+    /** To be called after every change: indexes are rebuilt, and a clock that stands still moves on a second. */
+    changed: (): void => {
       world.version += 1;
       if (!options.ticking) clock.advance(1);
     },
@@ -104,25 +94,10 @@ function makeClock(startSeconds: number, ticking: boolean) {
   };
 }
 
-/** What the simulator has seen; `/control/statistics` shows it. */
-export interface Statistics {
-  requests: number;
-  cost: number;
-  highestCost: number;
-  throttled: number;
-  refusedForCost: number;
-  unauthorized: number;
-  refreshes: number;
-  bulkRuns: number;
-  bulkRunningMost: number;
-  bulkDownloads: number;
-  webhooksSent: number;
-  webhooksRefused: number;
-  /** Requests by the name of their operation. */
-  operations: Record<string, number>;
-}
+export type Statistics = ReturnType<typeof emptyStatistics>;
 
-export function emptyStatistics(): Statistics {
+/** What the simulator has seen; `/control/statistics` shows it. */
+export function emptyStatistics() {
   return {
     requests: 0,
     cost: 0,
@@ -136,6 +111,7 @@ export function emptyStatistics(): Statistics {
     bulkDownloads: 0,
     webhooksSent: 0,
     webhooksRefused: 0,
-    operations: {},
+    /** Requests by the name of their operation. */
+    operations: {} as Record<string, number>,
   };
 }

@@ -8,25 +8,12 @@ const REFRESH_SECONDS = 90 * 86_400;
 type Access = { scopes: string[]; expiresAt: number; lasting: boolean };
 type Refresh = { scopes: string[]; expiresAt: number; usedBy: string | null };
 
-export interface TokenAnswer {
-  status: number;
-  body: Record<string, unknown>;
-}
+type TokenAnswer = { status: number; body: Record<string, unknown> };
 
-export interface Tokens {
-  /** The scopes of a live token; undefined for one that is unknown, expired or revoked. */
-  scopesOf(token: string | undefined): string[] | undefined;
-  /** Where the merchant's browser goes after granting; undefined when the request names another app. */
-  authorize(query: URLSearchParams): string | undefined;
-  exchange(input: Record<string, string>): TokenAnswer;
-  revokeAll(): void;
-  /** Ends the hour of every expiring access token now. */
-  expireAccess(): void;
-  setScopes(scopes: string[]): void;
-}
+export type Tokens = ReturnType<typeof makeTokens>;
 
 /** The app's tokens for this shop: one that lasts, and expiring ones with refresh tokens that rotate. */
-export function makeTokens(options: ShopifyOptions, clock: Clock, statistics: Statistics): Tokens {
+export function makeTokens(options: ShopifyOptions, clock: Clock, statistics: Statistics) {
   const access = new Map<string, Access>();
   const refresh = new Map<string, Refresh>();
   const codes = new Map<string, string[]>();
@@ -64,17 +51,19 @@ export function makeTokens(options: ShopifyOptions, clock: Clock, statistics: St
     return answer;
   };
   return {
-    scopesOf: (token) => {
+    /** The scopes of a live token; undefined for one that is unknown, expired or revoked. */
+    scopesOf: (token: string | undefined): string[] | undefined => {
       const known = token === undefined ? undefined : access.get(token);
       return known !== undefined && known.expiresAt > clock.now() ? known.scopes : undefined;
     },
-    authorize: (query) => {
+    /** Where the merchant's browser goes after granting; undefined when the request names another app. */
+    authorize: (query: URLSearchParams): string | undefined => {
       if (query.get("client_id") !== options.clientId || query.get("redirect_uri") === null) return undefined;
       const code = randomBytes(16).toString("hex");
       codes.set(code, grantedScopes(query.get("scope") ?? "", options.scopes));
       return grantedUrl(options, clock, query, code);
     },
-    exchange: (input) => {
+    exchange: (input: Record<string, string>): TokenAnswer => {
       if (input["client_id"] !== options.clientId || input["client_secret"] !== options.clientSecret) {
         return refused("invalid_client", "The client id or secret is wrong");
       }
@@ -86,14 +75,15 @@ export function makeTokens(options: ShopifyOptions, clock: Clock, statistics: St
       codes.delete(input["code"] ?? "");
       return issue(scopes, input["expiring"] === "1");
     },
-    revokeAll: () => {
+    revokeAll: (): void => {
       access.clear();
       refresh.clear();
     },
-    expireAccess: () => {
+    /** Ends the hour of every expiring access token now. */
+    expireAccess: (): void => {
       for (const [token, { lasting }] of access) if (!lasting) access.delete(token);
     },
-    setScopes: (scopes) => {
+    setScopes: (scopes: string[]): void => {
       for (const known of [...access.values(), ...refresh.values()]) known.scopes = scopes;
     },
   };

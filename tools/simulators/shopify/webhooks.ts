@@ -11,11 +11,7 @@ export interface Subscription extends Source {
   createdAt: number;
 }
 
-export interface Subscriptions {
-  create(args: { topic: string; webhookSubscription: { uri?: string; callbackUrl?: string } }): unknown;
-  list(topics: string[]): Subscription[];
-  find(id: string): Subscription | null;
-}
+export type Subscriptions = ReturnType<typeof makeSubscriptions>;
 
 /** A message that waits for its delivery. */
 export interface Message {
@@ -41,16 +37,22 @@ export interface DeliveryOptions {
   forged: boolean;
 }
 
-export function makeSubscriptions(shop: Shop): Subscriptions {
+type SubscriptionRequest = {
+  topic: string;
+  webhookSubscription: { uri?: string; callbackUrl?: string };
+};
+
+export function makeSubscriptions(shop: Shop) {
   const subscriptions: Subscription[] = [];
   let last = 0;
   const find = (id: string): Subscription | null =>
     subscriptions.find(({ number }) => gid("WebhookSubscription", number) === id) ?? null;
   return {
     find,
-    list: (topics) => subscriptions.filter(({ topic }) => topics.length === 0 || topics.includes(topic)),
-    create: ({ topic, webhookSubscription }) => {
-      const uri = webhookSubscription.uri ?? webhookSubscription.callbackUrl ?? "";
+    list: (topics: string[]): Subscription[] =>
+      subscriptions.filter(({ topic }) => topics.length === 0 || topics.includes(topic)),
+    create: ({ topic, webhookSubscription: asked }: SubscriptionRequest): unknown => {
+      const uri = asked.uri ?? asked.callbackUrl ?? "";
       const problem = problemOf(subscriptions, topic, uri);
       if (problem !== undefined) {
         const field = ["webhookSubscription", "callbackUrl"];
