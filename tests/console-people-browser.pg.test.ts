@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { TestContext } from "node:test";
 import type { BrowserContextOptions, Page } from "playwright-core";
-import { notify } from "../src/actions/notices/notices.ts";
+import { notifyPeople } from "../src/store/queries/notice.ts";
 import { useChromium } from "./support/chromium.ts";
 import { actAs } from "./support/acting-member.ts";
 import { openPage } from "./support/console-page.ts";
@@ -30,13 +30,14 @@ const chromium = useChromium(async () => {
   await actAs(service, tenant, "owner", "Owner");
   const owner = await idOf("Owner");
   await service.installation.database.transaction((connection) =>
-    notify(connection, tenant.shopKey, [owner], {
+    notifyPeople(connection, tenant.shopKey, [owner], {
       event: "test",
       category: "token_expiry",
       severity: "warning",
       title: "A token expires in 14 days",
       body: "Replace it before.",
-      link: { path: "/settings/tokens", text: "See the tokens" },
+      linkPath: "/settings/tokens",
+      linkLabel: "See the tokens",
     }),
   );
   return () => service.stop();

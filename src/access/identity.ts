@@ -1,7 +1,4 @@
-import type {
-  PublicKeyCredentialCreationOptionsJSON,
-  PublicKeyCredentialRequestOptionsJSON,
-} from "@simplewebauthn/server";
+import type { PublicKeyCredentialCreationOptionsJSON } from "@simplewebauthn/server";
 import type { Connection, Database } from "../store/database.ts";
 import { listPasskeys, usePasskey } from "../store/queries/console-passkey.ts";
 import { useLink } from "../store/queries/console-session.ts";
@@ -12,7 +9,7 @@ import { checkSignature, enrolmentOptions, findAnswering, signatureOptions } fro
 import type { Enrolment, PasskeyAnswer, PasskeySite } from "./passkey.ts";
 import { hashSecret } from "./secret.ts";
 import { isSeenLongAgo, keepAlive, proveSession, readSession, recordRefusal, signOut } from "./session.ts";
-import type { Origin, SeenSession, SignedIn } from "./session.ts";
+import type { Origin, SeenSession } from "./session.ts";
 import { openLink, signInByEnrolment, signInByLink, signInByPasskey } from "./sign-in.ts";
 import type { Browser, SignIn, SignInRefusal } from "./sign-in.ts";
 
@@ -27,54 +24,34 @@ type Visit = SeenSession & {
   personSeenAt: Date | null;
 };
 
-/** What a browser is asked for, as `parseCreationOptionsFromJSON` and `parseRequestOptionsFromJSON` read it. */
-type CreationOptions = PublicKeyCredentialCreationOptionsJSON;
-type SignatureOptions = PublicKeyCredentialRequestOptionsJSON;
-
 type Answer = Omit<PasskeyAnswer, "now" | "challengeKey">;
 
-/** Who uses the console, as its pages ask for it. Nothing is remembered: every call reads the database. */
-export type Identity = {
-  /** Whether a link would work: one look-up by primary key. */
-  knowsLink(secret: string): Promise<boolean>;
-  /** Whether an answer is to a challenge of ours, and its passkey known: at most one look-up by primary key. */
-  knowsPasskey(answer: Answer & { userId: string | null }): Promise<boolean>;
-  /** Uses up a link for a session. */
-  signInByLink(request: Browser & { secret: string }): Promise<SignIn>;
-  /** What the browser needs to make a passkey by a link, which stays unused. */
-  enrolmentByLink(secret: string, site: PasskeySite): Promise<CreationOptions | { outcome: SignInRefusal }>;
-  /** Uses up a link for a passkey and a session. */
-  signInByEnrolment(request: Browser & { secret: string } & Answer): Promise<SignIn>;
-  /** What the browser needs to sign in with any passkey, or to prove that it is this person. */
-  signatureFor(userId: string | null, site: PasskeySite): Promise<SignatureOptions>;
-  signInByPasskey(request: Browser & Answer): Promise<SignIn>;
-  /** Whether a person can prove who they are by a passkey. */
-  hasPasskey(userId: string, site: PasskeySite): Promise<boolean>;
-  proveByPasskey(request: Omit<ProofRequest, "now"> & Answer): Promise<Proof>;
-  proveByLink(request: Omit<ProofRequest, "now"> & { secret: string }): Promise<Proof>;
-  /** What the browser needs to make one more passkey of somebody who is signed in. */
-  enrolmentOf(person: Omit<Enrolment, "now" | "isRecovery" | "challengeKey">): Promise<CreationOptions>;
-  /** Whose valid session this is; null = nobody's. */
-  readSession(sessionHash: Buffer): Promise<SignedIn | null>;
-  /** Ends a session; returns whose it was. */
-  signOut(sessionHash: Buffer, origin: Origin): Promise<string | null>;
-  /** By domain. */
-  workspacesOf(userId: string): Promise<Membership[]>;
-  /** Keeps the session of a page of a workspace alive, and makes / lead to that workspace; writes what is due alone. */
-  noteVisit(visit: Visit): Promise<void>;
-};
+/** As `createIdentity` makes it. */
+export type Identity = ReturnType<typeof createIdentity>;
 
-/** `challengeKey` is the installation's: the same on every server. */
-export function createIdentity(database: Database, now: () => Date, challengeKey: Buffer): Identity {
+/**
+ * Who uses the console, as its pages ask for it. Nothing is remembered: every call reads the database. `challengeKey` is the
+ * installation's: the same on every server.
+ */
+export function createIdentity(database: Database, now: () => Date, challengeKey: Buffer) {
   return {
-    knowsLink: async (secret) => !("outcome" in (await openLink(database, secret, now()))),
-    knowsPasskey: async (answer) => {
+    /** Whether a link would work: one look-up by primary key. */
+    knowsLink: async (secret: string): Promise<boolean> =>
+      !("outcome" in (await openLink(database, secret, now()))),
+    /** Whether an answer is to a challenge of ours, and its passkey known: at most one look-up by primary key. */
+    knowsPasskey: async (answer: Answer & { userId: string | null }): Promise<boolean> => {
       const purpose = answer.userId === null ? "sign_in" : "prove";
       const found = await findAnswering(database, { ...answer, purpose, challengeKey, now: now() });
       return !("refused" in found);
     },
-    signInByLink: (request) => signInByLink(database, { ...request, now: now() }),
-    enrolmentByLink: async (secret, site) => {
+    /** Uses up a link for a session. */
+    signInByLink: (request: Browser & { secret: string }): Promise<SignIn> =>
+      signInByLink(database, { ...request, now: now() }),
+    /** What the browser needs to make a passkey by a link, which stays unused. */
+    enrolmentByLink: async (
+      secret: string,
+      site: PasskeySite,
+    ): Promise<PublicKeyCredentialCreationOptionsJSON | { outcome: SignInRefusal }> => {
       const link = await openLink(database, secret, now());
       if ("outcome" in link) return { outcome: link.outcome };
       const { user_id: userId, name, disabled_at: disabledAt } = await loadPerson(database, link.user_id);
@@ -82,21 +59,34 @@ export function createIdentity(database: Database, now: () => Date, challengeKey
       const isRecovery = link.purpose === "recover";
       return enrolmentOptions(database, { userId, name, site, isRecovery, challengeKey, now: now() });
     },
-    signInByEnrolment: (request) => signInByEnrolment(database, { ...request, challengeKey, now: now() }),
-    signatureFor: (userId, site) => {
+    /** Uses up a link for a passkey and a session. */
+    signInByEnrolment: (request: Browser & { secret: string } & Answer): Promise<SignIn> =>
+      signInByEnrolment(database, { ...request, challengeKey, now: now() }),
+    /** What the browser needs to sign in with any passkey, or to prove that it is this person. */
+    signatureFor: (userId: string | null, site: PasskeySite) => {
       const purpose = userId === null ? "sign_in" : "prove";
       return signatureOptions(database, { purpose, userId, site, challengeKey, now: now() });
     },
-    signInByPasskey: (request) => signInByPasskey(database, { ...request, challengeKey, now: now() }),
-    hasPasskey: (userId, { rpId }) => hasPasskey(database, userId, rpId),
-    proveByPasskey: (request) => proveByPasskey(database, { ...request, challengeKey, now: now() }),
-    proveByLink: (request) => proveByLink(database, { ...request, now: now() }),
-    enrolmentOf: (person) =>
+    signInByPasskey: (request: Browser & Answer): Promise<SignIn> =>
+      signInByPasskey(database, { ...request, challengeKey, now: now() }),
+    /** Whether a person can prove who they are by a passkey, which they have for a host name. */
+    hasPasskey: async (userId: string, { rpId }: PasskeySite): Promise<boolean> =>
+      (await listPasskeys(database, userId)).some((passkey) => passkey.rp_id === rpId),
+    proveByPasskey: (request: Omit<ProofRequest, "now"> & Answer): Promise<Proof> =>
+      proveByPasskey(database, { ...request, challengeKey, now: now() }),
+    proveByLink: (request: Omit<ProofRequest, "now"> & { secret: string }): Promise<Proof> =>
+      proveByLink(database, { ...request, now: now() }),
+    /** What the browser needs to make one more passkey of somebody who is signed in. */
+    enrolmentOf: (person: Omit<Enrolment, "now" | "isRecovery" | "challengeKey">) =>
       enrolmentOptions(database, { ...person, isRecovery: false, challengeKey, now: now() }),
-    readSession: (sessionHash) => readSession(database, sessionHash, now()),
-    signOut: (sessionHash, origin) => signOut(database, sessionHash, origin),
-    workspacesOf: (userId) => listMemberships(database, userId),
-    noteVisit: async ({ userId, shopKey, lastShopKey, personSeenAt, ...session }) => {
+    /** Whose valid session this is; null = nobody's. */
+    readSession: (sessionHash: Buffer) => readSession(database, sessionHash, now()),
+    /** Ends a session; returns whose it was. */
+    signOut: (sessionHash: Buffer, origin: Origin) => signOut(database, sessionHash, origin),
+    /** By domain. */
+    workspacesOf: (userId: string): Promise<Membership[]> => listMemberships(database, userId),
+    /** Keeps the session of a page of a workspace alive, and makes / lead to that workspace; writes what is due alone. */
+    noteVisit: async ({ userId, shopKey, lastShopKey, personSeenAt, ...session }: Visit): Promise<void> => {
       const at = now();
       await keepAlive(database, session, at);
       if (lastShopKey !== shopKey || isSeenLongAgo(personSeenAt, at)) {
@@ -117,11 +107,6 @@ type ProofRequest = Pick<Browser, "origin" | "recordsRefusals"> & {
   sessionHash: Buffer;
   now: Date;
 };
-
-/** Whether a person has a passkey for a host name. */
-async function hasPasskey(database: Database, userId: string, rpId: string): Promise<boolean> {
-  return (await listPasskeys(database, userId)).some((passkey) => passkey.rp_id === rpId);
-}
 
 /** Proves by a passkey of the person. */
 async function proveByPasskey(database: Database, request: ProofRequest & PasskeyAnswer): Promise<Proof> {

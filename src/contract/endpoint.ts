@@ -126,5 +126,9 @@ export type Answer =
   | { kind: "json"; body: { data: unknown; meta: Record<string, unknown> } }
   | { kind: "csv"; filename: string; chunks: AsyncIterable<string> };
 
+export function jsonAnswer(data: unknown, meta: Record<string, unknown>): Answer {
+  return { kind: "json", body: { data, meta } };
+}
+
 /** The contract's version: in every answer's header and meta. */
 export const API_VERSION = "2026-07-05";

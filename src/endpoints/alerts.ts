@@ -1,6 +1,7 @@
 import type { alerts as contract } from "../contract/alerts.ts";
 import { listAlerts } from "../store/queries/alerts.ts";
 import type { AlertPosition } from "../store/queries/alerts.ts";
+import { jsonAnswer } from "../contract/endpoint.ts";
 import type { Answer } from "../contract/endpoint.ts";
 import type { EndpointCall } from "./call.ts";
 import type { CursorCodec } from "./cursor.ts";
@@ -24,18 +25,15 @@ export async function alerts(
   const found = await listAlerts(database, workspace, { since, category, state }, position, limit + 1);
   const rows = found.slice(0, limit);
   const last = found.length > limit ? rows.at(-1) : undefined;
-  return {
-    kind: "json",
-    body: {
-      data: rows.map((row) => feedAlert(row, { consoleAddress, shopDomain: workspace.shopDomain })),
-      meta: {
-        since,
-        category,
-        state,
-        limit,
-        returned: rows.length,
-        next_cursor: last === undefined ? null : cursors.encode(binding, [last.position, last.alert_id]),
-      },
+  return jsonAnswer(
+    rows.map((row) => feedAlert(row, { consoleAddress, shopDomain: workspace.shopDomain })),
+    {
+      since,
+      category,
+      state,
+      limit,
+      returned: rows.length,
+      next_cursor: last === undefined ? null : cursors.encode(binding, [last.position, last.alert_id]),
     },
-  };
+  );
 }

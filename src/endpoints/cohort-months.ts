@@ -1,6 +1,7 @@
 import { knownMonth, monthOfDate, monthToText, monthsBetween } from "../lib/month.ts";
 import { comparedMonths, isComplete, isExcluded, monthCoverage } from "../metrics/completeness.ts";
 import type { MonthRange } from "../metrics/completeness.ts";
+import { rate } from "../metrics/rate.ts";
 import { sumTotals } from "../metrics/totals.ts";
 import type { Totals } from "../metrics/totals.ts";
 import { windowDays } from "../metrics/window.ts";
@@ -46,6 +47,20 @@ export function cohortMonths(range: CohortRange, rows: readonly CohortMonthRow[]
       isComplete: days === null ? null : isComplete(month, days, asOfDay),
       totals: totalsByMonth.get(month) ?? sumTotals([]),
     }));
+}
+
+/** The months of a range that count (M5). */
+export function countedMonths(range: CohortRange): number[] {
+  return cohortMonths(range, []).map(({ month }) => month);
+}
+
+/** M6: units and their rate, as every answer gives them. */
+export function rateFigures({ soldUnits, returnedUnits }: Pick<Totals, "soldUnits" | "returnedUnits">) {
+  return {
+    sold_units: soldUnits,
+    returned_units: returnedUnits,
+    return_rate: rate(returnedUnits, soldUnits),
+  };
 }
 
 /** What of a range counts, as every answer over cohort months says it (M5). */

@@ -4,6 +4,7 @@ import type { Queryable } from "../store/database.ts";
 import { listEntities, searchEntities } from "../store/queries/entities.ts";
 import type { EntityFilter, EntityPosition, EntityRow } from "../store/queries/entities.ts";
 import type { Workspace } from "../store/workspace.ts";
+import { jsonAnswer } from "../contract/endpoint.ts";
 import type { Answer } from "../contract/endpoint.ts";
 import { invalidRequest } from "../contract/errors.ts";
 import type { EndpointCall } from "./call.ts";
@@ -33,20 +34,14 @@ export async function entities(cursors: CursorCodec, call: EndpointCall<typeof c
       : await search(database, workspace, filter, { foldedText: folded, limit });
   const rows = found.slice(0, limit);
   const last = found.length > limit ? rows.at(-1) : undefined;
-  return {
-    kind: "json",
-    body: {
-      data: rows.map(presentEntity),
-      meta: {
-        query,
-        type,
-        vendor,
-        limit,
-        returned: rows.length,
-        next_cursor: last === undefined ? null : cursors.encode(binding, positionOf(last)),
-      },
-    },
-  };
+  return jsonAnswer(rows.map(presentEntity), {
+    query,
+    type,
+    vendor,
+    limit,
+    returned: rows.length,
+    next_cursor: last === undefined ? null : cursors.encode(binding, positionOf(last)),
+  });
 }
 
 /** Throws `invalid_request` for a search that takes too long. */

@@ -4,6 +4,7 @@ import { loadLeaderboardProducts } from "../store/queries/ranking.ts";
 import type { Ranking } from "../store/queries/ranking.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { presentSoldValue } from "./sold-value.ts";
+import { rateFigures } from "./cohort-months.ts";
 
 /** What both leaderboards say of each ranked SKU's product, by SKU. */
 export async function leaderboardProducts(
@@ -38,6 +39,14 @@ export function soldValueOfTotals(loaded: Ranking<unknown>, currencyCode: string
     },
     currencyExponent(currencyCode),
   );
+}
+
+/** The units of all rows that pass the filters, shown or not, and their rate. */
+export function eligibleRate(loaded: Ranking<unknown>) {
+  return rateFigures({
+    soldUnits: loaded.eligible_sold_units,
+    returnedUnits: loaded.eligible_returned_units,
+  });
 }
 
 /** Whether the plan may see the whole ranking. */

@@ -11,7 +11,7 @@ import { listBridgeSteps, listReturnsByThen } from "../store/queries/report-brid
 import type { BridgeRow } from "../store/queries/report-bridge.ts";
 import type { Selection } from "../store/queries/selection.ts";
 import type { Workspace } from "../store/workspace.ts";
-import { cohortMonths } from "./cohort-months.ts";
+import { countedMonths } from "./cohort-months.ts";
 import type { CohortRange } from "./cohort-months.ts";
 
 export type BridgeRequest = {
@@ -136,7 +136,3 @@ async function unitsByProduct(
 }
 
 const EVERY_ROW = 2_147_483_647;
-
-function countedMonths(range: CohortRange): number[] {
-  return cohortMonths(range, []).map(({ month }) => month);
-}

@@ -1,11 +1,10 @@
 import type { Input } from "../contract/endpoint.ts";
 import type {
-  ReportBreakdown,
+  report as contract,
   ReportCurves,
   ReportData,
   ReportExtras,
   ReportSection,
-  report as contract,
 } from "../contract/report.ts";
 import { monthsBetween, monthOfDate, monthToDate } from "../lib/month.ts";
 import { usualMonths } from "../metrics/completeness.ts";
@@ -24,13 +23,12 @@ import type { ReportFigures, SaleEventRow } from "../store/queries/report-figure
 import { loadOutcomes } from "../store/queries/report-outcomes.ts";
 import type { Selection } from "../store/queries/selection.ts";
 import type { Workspace } from "../store/workspace.ts";
-import { cohortMonths, comparedRange, coverageOf, requestRange } from "./cohort-months.ts";
+import { cohortMonths, comparedRange, countedMonths, coverageOf, requestRange } from "./cohort-months.ts";
 import type { CohortRange } from "./cohort-months.ts";
 import { loadOrders } from "./design-effects.ts";
 import { labelCostsIncluded } from "./label-costs.ts";
 import { requestBreakdown } from "./report-breakdown.ts";
 import { loadBridge } from "./report-bridge.ts";
-import type { LoadedBridge } from "./report-bridge.ts";
 import { loadOutlooks } from "./report-outlook.ts";
 import type { ReportOutlooks } from "./report-outlook.ts";
 import {
@@ -44,7 +42,7 @@ import {
   presentTiming,
   presentTrend,
 } from "./report-parts.ts";
-import type { WholeReport } from "./report-rows.ts";
+import type { ReportParts, WholeReport } from "./report-rows.ts";
 import { loadSaleEvent } from "./report-sale-event.ts";
 import type { SaleEventRequest } from "./report-sale-event.ts";
 import { requestSelection, requireFound } from "./selection.ts";
@@ -102,13 +100,9 @@ function presentFigures({ returnedUnits, returnRate, interval }: CurveFigures) {
 
 export type ReportInput = Omit<Input<typeof contract>, "reportSection">;
 
-export type BuiltReport = {
+/** Parts that were not asked for are null. */
+export type BuiltReport = ReportParts & {
   data: WholeReport;
-  /** null = not asked for, as with the breakdown. */
-  curves: ReportCurves | null;
-  breakdown: ReportBreakdown | null;
-  outcomes: ReportExtras["outcomes"];
-  bridge: LoadedBridge | null;
   selection: Selection;
   skus: readonly string[] | null;
 };
@@ -269,10 +263,6 @@ async function requestOutcomes(
     countedMonths: countedMonths(range),
   });
   return presentOutcomes(figures, currencyExponent(workspace.currencyCode));
-}
-
-function countedMonths(range: CohortRange): number[] {
-  return cohortMonths(range, []).map(({ month }) => month);
 }
 
 async function requestSaleEvent(

@@ -17,7 +17,7 @@ import { loadDayCurves } from "../store/queries/outlook.ts";
 import type { DayCurveRow } from "../store/queries/outlook.ts";
 import type { Selection } from "../store/queries/selection.ts";
 import type { Workspace } from "../store/workspace.ts";
-import { cohortMonths } from "./cohort-months.ts";
+import { countedMonths } from "./cohort-months.ts";
 import type { CohortRange } from "./cohort-months.ts";
 
 /** The outlook of each open month, and of the whole range; null where there is none. */
@@ -36,7 +36,7 @@ export async function loadOutlooks(
   { range, selection }: { range: CohortRange; selection: Selection },
 ): Promise<ReportOutlooks> {
   const { asOfDay, windowDays } = range;
-  const months = cohortMonths(range, []).map(({ month }) => month);
+  const months = countedMonths(range);
   const isOpen = (month: number): boolean => !isComplete(month, windowDays, asOfDay);
   if (asOfDay === null || windowDays === null || !months.some(isOpen)) return NONE;
   const horizon = horizonDays(Math.max(windowDays, workspace.primaryWindowDays));

@@ -19,6 +19,7 @@ import type { CohortMonth, CohortRange, coverageOf } from "./cohort-months.ts";
 import type { ReportOutlooks } from "./report-outlook.ts";
 import { compareReasons, presentReason } from "./report-reason.ts";
 import { presentSoldValue } from "./sold-value.ts";
+import { rateFigures } from "./cohort-months.ts";
 
 /** What every part of a report is made of: the counted months, their sum, and the facts behind them. */
 export type ReportBasis = {
@@ -39,9 +40,7 @@ type Part<Name extends keyof ReportData> = Exclude<ReportData[Name], undefined>;
 export function presentSummary(basis: ReportBasis): Part<"summary"> {
   const { totals } = basis;
   return {
-    sold_units: totals.soldUnits,
-    returned_units: totals.returnedUnits,
-    return_rate: rate(totals.returnedUnits, totals.soldUnits),
+    ...rateFigures(totals),
     return_rate_interval: intervalOf(basis.months, totals, basis),
     refunded_units: totals.refundedUnits,
     ...presentCost(totals, basis),
@@ -65,9 +64,7 @@ export function presentComparison(
   return {
     start_month: monthToText(compared.range.startMonth),
     end_month: monthToText(compared.range.endMonth),
-    sold_units: before.soldUnits,
-    returned_units: before.returnedUnits,
-    return_rate: rate(before.returnedUnits, before.soldUnits),
+    ...rateFigures(before),
     return_rate_change: signedChange(
       totals.returnedUnits,
       totals.soldUnits,
@@ -81,9 +78,7 @@ export function presentComparison(
 export function presentTrend(basis: ReportBasis): Part<"trend"> {
   return basis.months.map(({ month, isComplete, totals }) => ({
     cohort_month: monthToDate(month),
-    sold_units: totals.soldUnits,
-    returned_units: totals.returnedUnits,
-    return_rate: rate(totals.returnedUnits, totals.soldUnits),
+    ...rateFigures(totals),
     return_rate_interval: intervalOf([{ month }], totals, basis),
     is_complete: isComplete,
     refunded_units: totals.refundedUnits,

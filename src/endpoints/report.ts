@@ -1,3 +1,4 @@
+import { jsonAnswer } from "../contract/endpoint.ts";
 import type { Answer } from "../contract/endpoint.ts";
 import type { ReportData, ReportSection, report as contract } from "../contract/report.ts";
 import type { EndpointCall } from "./call.ts";
@@ -18,19 +19,13 @@ export async function report(call: EndpointCall<typeof contract>): Promise<Answe
     withOutcomes: section === "outcomes",
     bridge: section === "bridge" ? "steps" : null,
   });
-  return {
-    kind: "json",
-    body: {
-      data: partOf(built, section),
-      meta: {
-        selector: selectorEcho(built.selection, built.skus),
-        ...rangeEcho(input),
-        vendor: input.vendor ?? null,
-        section,
-        ...(input.normalized === undefined ? {} : { normalized: input.normalized }),
-      },
-    },
-  };
+  return jsonAnswer(partOf(built, section), {
+    selector: selectorEcho(built.selection, built.skus),
+    ...rangeEcho(input),
+    vendor: input.vendor ?? null,
+    section,
+    ...(input.normalized === undefined ? {} : { normalized: input.normalized }),
+  });
 }
 
 const PART_OF_SECTION = {

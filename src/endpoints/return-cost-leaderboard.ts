@@ -2,17 +2,17 @@ import type { returnCostLeaderboard as contract } from "../contract/return-cost-
 import { FIRST_MONTH } from "../lib/month.ts";
 import { latestCompleteMonth, usualMonths } from "../metrics/completeness.ts";
 import { currencyExponent, decimalFromMinor, minorFromNumber } from "../metrics/money.ts";
-import { rate } from "../metrics/rate.ts";
 import { cogsCoverage, marginImpactMinor, returnsCostMinor } from "../metrics/totals.ts";
 import type { Totals } from "../metrics/totals.ts";
 import { loadReturnCosts } from "../store/queries/return-cost-leaderboard.ts";
 import type { CostAnswer } from "../store/queries/return-cost-leaderboard.ts";
+import { jsonAnswer } from "../contract/endpoint.ts";
 import type { Answer } from "../contract/endpoint.ts";
 import type { EndpointCall } from "./call.ts";
-import { coverageOf, rangeEcho, requestRange, totalsOf } from "./cohort-months.ts";
+import { coverageOf, rangeEcho, rateFigures, requestRange, totalsOf } from "./cohort-months.ts";
 import type { CohortRange } from "./cohort-months.ts";
 import { labelCostsIncluded } from "./label-costs.ts";
-import { hasFullLeaderboards, leaderboardProducts, soldValueOfTotals } from "./leaderboard.ts";
+import { eligibleRate, hasFullLeaderboards, leaderboardProducts, soldValueOfTotals } from "./leaderboard.ts";
 import { requestSelection, requireFound, selectorEcho } from "./selection.ts";
 
 /** SKUs by highest returns cost over a range of cohort months (M11, M13). */
@@ -38,37 +38,34 @@ export async function returnCostLeaderboard(call: EndpointCall<typeof contract>)
   requireFound(selection, loaded);
 
   const productOf = await leaderboardProducts(database, workspace, loaded.rows);
-  return {
-    kind: "json",
-    body: {
-      data: {
-        rows: loaded.rows.map((row) => ({
-          sku: row.sku,
-          ...presentCosts(totalsOf(row), exponent, rules.labelCostsIncluded),
-          ...productOf(row.sku),
-          excess_return_cost: row.excess_minor === null ? null : decimalFromMinor(row.excess_minor, exponent),
-        })),
-        currency_code: workspace.currencyCode,
-        total_eligible_count: loaded.eligible_count,
-        label_costs_included: rules.labelCostsIncluded,
-      },
-      meta: {
-        selector: selectorEcho(selection, loaded.skus),
-        ...rangeEcho(input),
-        ...coverageOf(range),
-        limit,
-        returned: loaded.rows.length,
-        vendor,
-        vendor_known: vendor === null ? null : loaded.vendor_known,
-        filters: { min_cost, vendor },
-        totals: {
-          ...presentTotals(loaded, exponent, rules.labelCostsIncluded),
-          ...soldValueOfTotals(loaded, workspace.currencyCode),
-        },
-        full_leaderboards: hasFullLeaderboards(workspace),
-      },
+  return jsonAnswer(
+    {
+      rows: loaded.rows.map((row) => ({
+        sku: row.sku,
+        ...presentCosts(totalsOf(row), exponent, rules.labelCostsIncluded),
+        ...productOf(row.sku),
+        excess_return_cost: row.excess_minor === null ? null : decimalFromMinor(row.excess_minor, exponent),
+      })),
+      currency_code: workspace.currencyCode,
+      total_eligible_count: loaded.eligible_count,
+      label_costs_included: rules.labelCostsIncluded,
     },
-  };
+    {
+      selector: selectorEcho(selection, loaded.skus),
+      ...rangeEcho(input),
+      ...coverageOf(range),
+      limit,
+      returned: loaded.rows.length,
+      vendor,
+      vendor_known: vendor === null ? null : loaded.vendor_known,
+      filters: { min_cost, vendor },
+      totals: {
+        ...presentTotals(loaded, exponent, rules.labelCostsIncluded),
+        ...soldValueOfTotals(loaded, workspace.currencyCode),
+      },
+      full_leaderboards: hasFullLeaderboards(workspace),
+    },
+  );
 }
 
 /** The sum of all rows that pass the filters, shown or not. */
@@ -78,9 +75,7 @@ function presentTotals(loaded: CostAnswer, exponent: number, labelsIncluded: boo
     total_cost_amount: decimalFromMinor(loaded.eligible_refund_minor + labelMinor, exponent),
     total_refunded_amount: decimalFromMinor(loaded.eligible_refund_minor, exponent),
     total_return_label_cost: decimalFromMinor(labelMinor, exponent),
-    sold_units: loaded.eligible_sold_units,
-    returned_units: loaded.eligible_returned_units,
-    return_rate: rate(loaded.eligible_returned_units, loaded.eligible_sold_units),
+    ...eligibleRate(loaded),
   };
 }
 
@@ -97,9 +92,7 @@ function presentCosts(totals: Totals, exponent: number, labelsIncluded: boolean)
     total_cost_amount: amount(returnsCostMinor(totals, labelsIncluded)),
     total_refunded_amount: amount(totals.refundMinor),
     total_return_label_cost: amount(labelsIncluded ? totals.labelMinor : 0),
-    sold_units: totals.soldUnits,
-    returned_units: totals.returnedUnits,
-    return_rate: rate(totals.returnedUnits, totals.soldUnits),
+    ...rateFigures(totals),
     refunded_units: totals.refundedUnits,
     estimated_margin_impact: marginMinor === null ? null : amount(marginMinor),
     cogs_coverage: cogsCoverage(totals),

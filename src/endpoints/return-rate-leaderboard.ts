@@ -3,13 +3,14 @@ import { leaderboardMonths, usualMonths } from "../metrics/completeness.ts";
 import type { MonthRange } from "../metrics/completeness.ts";
 import { monthToText } from "../lib/month.ts";
 import { currencyExponent, decimalFromMinor } from "../metrics/money.ts";
-import { rate } from "../metrics/rate.ts";
 import { loadReturnRates } from "../store/queries/return-rate-leaderboard.ts";
+import { jsonAnswer } from "../contract/endpoint.ts";
 import type { Answer } from "../contract/endpoint.ts";
 import type { EndpointCall } from "./call.ts";
 import { labelCostsIncluded } from "./label-costs.ts";
-import { hasFullLeaderboards, leaderboardProducts, soldValueOfTotals } from "./leaderboard.ts";
+import { eligibleRate, hasFullLeaderboards, leaderboardProducts, soldValueOfTotals } from "./leaderboard.ts";
 import { requestSelection, requireFound, selectorEcho } from "./selection.ts";
+import { rateFigures } from "./cohort-months.ts";
 
 const DEFAULT_LIMIT = 10;
 
@@ -38,41 +39,34 @@ export async function returnRateLeaderboard(call: EndpointCall<typeof contract>)
 
   const exponent = currencyExponent(workspace.currencyCode);
   const productOf = await leaderboardProducts(database, workspace, loaded.rows);
-  return {
-    kind: "json",
-    body: {
-      data: {
-        rows: loaded.rows.map((row) => ({
-          sku: row.sku,
-          sold_units: row.sold_units,
-          returned_units: row.returned_units,
-          return_rate: rate(row.returned_units, row.sold_units),
-          ...productOf(row.sku),
-          excess_return_cost: row.excess_minor === null ? null : decimalFromMinor(row.excess_minor, exponent),
-        })),
-        total_eligible_count: loaded.eligible_count,
-        min_sold_units: Math.max(workspace.minSoldUnits, min_sold_units ?? 0),
-      },
-      meta: {
-        selector: selectorEcho(selection, loaded.skus),
-        ...rankedMonths(months),
-        window: "primary",
-        period,
-        limit,
-        returned: loaded.rows.length,
-        vendor,
-        vendor_known: vendor === null ? null : loaded.vendor_known,
-        filters: { min_return_rate, min_sold_units, vendor },
-        totals: {
-          sold_units: loaded.eligible_sold_units,
-          returned_units: loaded.eligible_returned_units,
-          return_rate: rate(loaded.eligible_returned_units, loaded.eligible_sold_units),
-          ...soldValueOfTotals(loaded, workspace.currencyCode),
-        },
-        full_leaderboards: isFull,
-      },
+  return jsonAnswer(
+    {
+      rows: loaded.rows.map((row) => ({
+        sku: row.sku,
+        ...rateFigures({ soldUnits: row.sold_units, returnedUnits: row.returned_units }),
+        ...productOf(row.sku),
+        excess_return_cost: row.excess_minor === null ? null : decimalFromMinor(row.excess_minor, exponent),
+      })),
+      total_eligible_count: loaded.eligible_count,
+      min_sold_units: Math.max(workspace.minSoldUnits, min_sold_units ?? 0),
     },
-  };
+    {
+      selector: selectorEcho(selection, loaded.skus),
+      ...rankedMonths(months),
+      window: "primary",
+      period,
+      limit,
+      returned: loaded.rows.length,
+      vendor,
+      vendor_known: vendor === null ? null : loaded.vendor_known,
+      filters: { min_return_rate, min_sold_units, vendor },
+      totals: {
+        ...eligibleRate(loaded),
+        ...soldValueOfTotals(loaded, workspace.currencyCode),
+      },
+      full_leaderboards: isFull,
+    },
+  );
 }
 
 /** The months ranked end with the newest complete one and leave none out (M12); none are ranked before the first sync. */

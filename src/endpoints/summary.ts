@@ -1,11 +1,11 @@
+import { jsonAnswer } from "../contract/endpoint.ts";
 import type { Answer } from "../contract/endpoint.ts";
 import type { EndpointCall } from "./call.ts";
 import type { summary as contract } from "../contract/summary.ts";
 import { currencyExponent } from "../metrics/money.ts";
-import { rate } from "../metrics/rate.ts";
 import { sumTotals } from "../metrics/totals.ts";
 import { loadCohort } from "../store/queries/cohort.ts";
-import { cohortMonths, coverageOf, rangeEcho, requestRange } from "./cohort-months.ts";
+import { cohortMonths, coverageOf, rangeEcho, rateFigures, requestRange } from "./cohort-months.ts";
 import { requestSelection, requireFound, selectorEcho } from "./selection.ts";
 import { presentSoldValue } from "./sold-value.ts";
 
@@ -18,22 +18,17 @@ export async function summary(call: EndpointCall<typeof contract>): Promise<Answ
   requireFound(selection, loaded);
 
   const totals = sumTotals(cohortMonths(range, loaded.months).map((month) => month.totals));
-  return {
-    kind: "json",
-    body: {
-      data: {
-        sold_units: totals.soldUnits,
-        returned_units: totals.returnedUnits,
-        return_rate: rate(totals.returnedUnits, totals.soldUnits),
-        ...coverageOf(range),
-        currency_code: workspace.currencyCode,
-        ...presentSoldValue(totals, currencyExponent(workspace.currencyCode)),
-      },
-      meta: {
-        selector: selectorEcho(selection, loaded.skus),
-        ...rangeEcho(input),
-        vendor: selection.vendor,
-      },
+  return jsonAnswer(
+    {
+      ...rateFigures(totals),
+      ...coverageOf(range),
+      currency_code: workspace.currencyCode,
+      ...presentSoldValue(totals, currencyExponent(workspace.currencyCode)),
     },
-  };
+    {
+      selector: selectorEcho(selection, loaded.skus),
+      ...rangeEcho(input),
+      vendor: selection.vendor,
+    },
+  );
 }

@@ -1,10 +1,10 @@
+import { jsonAnswer } from "../contract/endpoint.ts";
 import type { Answer } from "../contract/endpoint.ts";
 import type { EndpointCall } from "./call.ts";
 import type { timeseries as contract } from "../contract/timeseries.ts";
 import { monthToDate } from "../lib/month.ts";
-import { rate } from "../metrics/rate.ts";
 import { loadCohort } from "../store/queries/cohort.ts";
-import { cohortMonths, coverageOf, rangeEcho, requestRange } from "./cohort-months.ts";
+import { cohortMonths, coverageOf, rangeEcho, rateFigures, requestRange } from "./cohort-months.ts";
 import type { CohortMonth } from "./cohort-months.ts";
 import { requestSelection, requireFound, selectorEcho } from "./selection.ts";
 
@@ -17,27 +17,22 @@ export async function timeseries(call: EndpointCall<typeof contract>): Promise<A
   requireFound(selection, loaded);
 
   const rows = cohortMonths(range, loaded.months).map(presentMonth);
-  return {
-    kind: "json",
-    body: {
-      data: { rows },
-      meta: {
-        selector: selectorEcho(selection, loaded.skus),
-        ...rangeEcho(input),
-        vendor: selection.vendor,
-        ...coverageOf(range),
-        returned: rows.length,
-      },
+  return jsonAnswer(
+    { rows },
+    {
+      selector: selectorEcho(selection, loaded.skus),
+      ...rangeEcho(input),
+      vendor: selection.vendor,
+      ...coverageOf(range),
+      returned: rows.length,
     },
-  };
+  );
 }
 
 function presentMonth({ month, isComplete, totals }: CohortMonth) {
   return {
     cohort_month: monthToDate(month),
-    sold_units: totals.soldUnits,
-    returned_units: totals.returnedUnits,
-    return_rate: rate(totals.returnedUnits, totals.soldUnits),
+    ...rateFigures(totals),
     ...(isComplete === null ? {} : { is_complete: isComplete }),
   };
 }

@@ -15,7 +15,6 @@ import { findCurrency, raiseDataVersion } from "../store/queries/publish.ts";
 import { quarterOf, replaceSkuQuarter } from "../store/queries/sku-quarter.ts";
 import { deriveCatalogue, putCatalogue } from "./catalogue.ts";
 import { addPlaces, newChangedKeys } from "./changed-keys.ts";
-import type { ChangedKeys } from "./changed-keys.ts";
 import { mergeOrders } from "./document-merge.ts";
 import type { MergedOrders, SourceOrders } from "./document-merge.ts";
 import { putRunLabels, splitLabels } from "./labels.ts";
@@ -57,8 +56,14 @@ export async function applyStage(run: StagedRun): Promise<AppliedRun> {
   const unusableImages = await dropUnusableImages(connection);
   const catalogueChanges = await putCatalogue(connection, shopKey, changedKeys);
   // Lines that this run does not touch; those of changed orders are resolved when they are written.
-  if (catalogueChanges > 0) await resolveChangedLines(connection, shopKey, changedKeys);
-  const merged = await mergeRunOrders(run, changedKeys);
+  if (catalogueChanges > 0) {
+    const { variants, skus } = changedKeys;
+    addPlaces(changedKeys, await resolveLinesAgain(connection, shopKey, [...variants], [...skus]));
+  }
+  const merged =
+    run.orders === null
+      ? { changedOrders: 0, unchangedOrders: 0, warnings: new Map() }
+      : await mergeOrders(connection, shopKey, run.orders, changedKeys, (done) => onProgress("orders", done));
   if (unusableImages > 0) merged.warnings.set("unusable_image", unusableImages);
   if (catalogueChanges > 0 || merged.changedOrders > 0)
     await deriveCatalogue(connection, shopKey, changedKeys);
@@ -81,23 +86,6 @@ export async function applyStage(run: StagedRun): Promise<AppliedRun> {
 }
 
 const NO_LABELS: PutLabels = { read: 0, changed: 0, removed: 0 };
-
-async function resolveChangedLines(
-  connection: Connection,
-  shopKey: number,
-  changedKeys: ChangedKeys,
-): Promise<void> {
-  const { variants, skus } = changedKeys;
-  addPlaces(changedKeys, await resolveLinesAgain(connection, shopKey, [...variants], [...skus]));
-}
-
-async function mergeRunOrders(
-  { connection, shopKey, orders, onProgress }: StagedRun,
-  changedKeys: ChangedKeys,
-): Promise<MergedOrders> {
-  if (orders === null) return { changedOrders: 0, unchangedOrders: 0, warnings: new Map() };
-  return mergeOrders(connection, shopKey, orders, changedKeys, (done) => onProgress("orders", done));
-}
 
 /** Rolls up cohort months (first days, YYYY-MM-DD) from their facts, and brings the shop's unmatched labels up to date. */
 export async function rebuildCohorts(

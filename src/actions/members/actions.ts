@@ -9,7 +9,7 @@ import {
   insertPerson,
   lockPerson,
 } from "../../store/queries/console-user.ts";
-import { deleteNotices } from "../../store/queries/notice.ts";
+import { deleteNotices, notifyPeople } from "../../store/queries/notice.ts";
 import {
   deleteMember,
   insertMember,
@@ -23,7 +23,7 @@ import type { ActionContext, Done, LinkCaller, WorkspaceCaller } from "../action
 import { recordAction } from "../audit/record.ts";
 import { oneOf, own } from "../field.ts";
 import { quoted } from "../input.ts";
-import { membersOfRole, notify } from "../notices/notices.ts";
+import { membersOfRole } from "../notices/notices.ts";
 import { readPersonName, requireOwnName } from "../people/person-name.ts";
 import { impossible, Refusal } from "../refusal.ts";
 import { requireRight } from "../right.ts";
@@ -360,13 +360,14 @@ async function linked(
 
 async function tellOwners({ connection, workspace, now }: ActionContext, id: string): Promise<void> {
   const owners = await membersOfRole(connection, workspace.shop_key, "owner");
-  await notify(connection, workspace.shop_key, owners, {
+  await notifyPeople(connection, workspace.shop_key, owners, {
     event: `recovery:${id}:${now.toISOString()}`,
     category: "member_recovery",
     severity: "warning",
     // Without the name, which goes with the person.
     title: "A recovery link was created for a member",
     body: "Anyone who has the link can sign in as this member within ten minutes. The member's sessions have ended; their passkeys are removed when the link is used.",
-    link: { path: `/settings/members/${id}`, text: "View member" },
+    linkPath: `/settings/members/${id}`,
+    linkLabel: "View member",
   });
 }

@@ -6,18 +6,19 @@ import { startTestService } from "../../../tests/support/service.ts";
 import { createTenant } from "../../../tests/support/tenants.ts";
 import type { Tenant } from "../../../tests/support/tenants.ts";
 import { userName } from "../../lib/user-name.ts";
-import { listNotices } from "../../store/queries/notice.ts";
-import { membersOfRole, notify } from "./notices.ts";
-import type { NoticeText } from "./notices.ts";
+import { listNotices, notifyPeople } from "../../store/queries/notice.ts";
+import type { Notice } from "../../store/queries/notice.ts";
+import { membersOfRole } from "./notices.ts";
 import { before, use } from "../../../tests/support/use.ts";
 
-const NOTICE: NoticeText = {
+const NOTICE: Notice = {
   event: "token:1:14",
   category: "token_expiry",
   severity: "warning",
   title: "A token expires in 14 days",
   body: "Rotate it before.",
-  link: { path: "/settings/tokens", text: "Tokens" },
+  linkPath: "/settings/tokens",
+  linkLabel: "Tokens",
 };
 
 let tenant: Tenant;
@@ -46,7 +47,7 @@ test("a notice reaches its recipients alone, once per event, and never the API's
   const recipients = await membersOfRole(database, tenant.shopKey, "admin");
   assert.deepEqual(recipients.toSorted(), [owner.userId, admin.userId].toSorted());
   for (let run = 1; run <= 2; run += 1) {
-    await database.transaction((connection) => notify(connection, tenant.shopKey, recipients, NOTICE));
+    await database.transaction((connection) => notifyPeople(connection, tenant.shopKey, recipients, NOTICE));
   }
   for (const person of [owner, admin]) {
     const [notice, ...others] = await noticesOf(person);

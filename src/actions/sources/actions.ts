@@ -284,22 +284,21 @@ function newSource({ source, title, kind }: Source): ShownSource {
 
 function shownSource(row: ShopSourceRow, title: string, nextPollAt: Date | null): ShownSource {
   const { source, kind, settings, waiting, last_run, last_synced_at, last_error, currency_code } = row;
-  const state = stateOf(row);
-  const { shop } = settings;
-  return {
+  const known = {
     source,
     title,
     kind,
-    state,
-    account: typeof shop === "string" ? shop : null,
-    currency_code,
     settings,
     waiting,
     last_run,
     last_synced_at,
     last_error,
-    next_run_at: nextRunAt(row, state, nextPollAt),
+    currency_code,
   };
+  const state = stateOf(row);
+  const { shop: account } = settings;
+  const next_run_at = nextRunAt(row, state, nextPollAt);
+  return { ...known, state, account: typeof account === "string" ? account : null, next_run_at };
 }
 
 function stateOf({ is_connection, has_credentials, status, last_run, last_synced_at }: ShopSourceRow) {

@@ -1,5 +1,6 @@
 import type { Connection } from "../database.ts";
 import { cursor, query, requireValue } from "../query.ts";
+import type { ProductRow, VariantRow } from "./catalogue.ts";
 
 /** Takes the right to export a workspace until the transaction ends; false = another export of it is under way. */
 export const tryLockExport = requireValue<boolean, [shopKey: number], Connection>(
@@ -7,16 +8,7 @@ export const tryLockExport = requireValue<boolean, [shopKey: number], Connection
   "select pg_try_advisory_xact_lock(hashtextextended('workspace export', $1)) as is_locked from coordinator",
 );
 
-export type ExportedProductRow = {
-  product_gid: string;
-  title: string;
-  handle: string | null;
-  vendor: string | null;
-  family: string | null;
-  analytics_category: string | null;
-  image_url: string | null;
-  image_alt: string | null;
-};
+export type ExportedProductRow = Omit<ProductRow, "from_lines">;
 
 /** Opens a cursor over the products that the source stated; the others come of order lines. Primary key of product. */
 export const openExportedProducts = cursor<ExportedProductRow, [shopKey: number]>(
@@ -26,19 +18,8 @@ export const openExportedProducts = cursor<ExportedProductRow, [shopKey: number]
      from product p where p.shop_key = $1 and not p.from_lines order by p.product_gid`,
 );
 
-export type ExportedVariantRow = {
-  variant_id: string;
-  product_gid: string;
-  sku: string | null;
-  title: string | null;
-  used: boolean;
-  counterpart_sku: string | null;
-  unit_cost_minor: number | null;
-  options: { name: string; value: string }[];
-};
-
 /** Opens a cursor over the variants. Primary key of variant. */
-export const openExportedVariants = cursor<ExportedVariantRow, [shopKey: number]>(
+export const openExportedVariants = cursor<VariantRow, [shopKey: number]>(
   "exported_variant",
   500,
   `select v.variant_id, v.product_gid, v.sku, v.title, v.used, v.counterpart_sku, v.unit_cost_minor, v.options

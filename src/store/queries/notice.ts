@@ -42,7 +42,10 @@ const insertNotice = command<[shopKey: number, notice: NewNotice]>(
 /** A notice to several members; `event` names what happened, the same in every run. */
 export type Notice = Omit<NewNotice, "alertId" | "eventKey" | "recipient"> & { event: string };
 
-/** Writes a notice to each of these people (ids of users), once for each event. */
+/**
+ * Writes a notice to each of these people (ids of users), once for each event; it appears in their notices of the workspace,
+ * never in the API's alerts. Call it in the transaction of the event.
+ */
 export async function notifyPeople(
   database: Queryable,
   shopKey: number,

@@ -1,5 +1,6 @@
 import { dayFromText } from "../../../lib/month.ts";
 import { currencyExponent, minorFromDecimal } from "../../../metrics/money.ts";
+import { withoutControls } from "../shared/text.ts";
 
 /** Where a column stands in the rows of one file. */
 export type CsvColumns = ReadonlyMap<string, number>;
@@ -89,13 +90,6 @@ export function openCsvRow(columns: CsvColumns): (cells: readonly string[]) => C
     cells = nextCells;
     return row;
   };
-}
-
-const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
-const CONTROLS = /\p{Cc}+/gu;
-
-function withoutControls(text: string): string {
-  return CONTROL.test(text) ? text.replace(CONTROLS, "") : text;
 }
 
 function readUnits(column: string, text: string | null): number | null {

@@ -10,13 +10,13 @@ import type {
   ExportedLabelRow,
   ExportedProductRow,
   ExportedSaleEventRow,
-  ExportedVariantRow,
 } from "../../../store/queries/export.ts";
+import type { VariantRow } from "../../../store/queries/catalogue.ts";
 import type { StagedTable } from "../../../store/queries/import-stage.ts";
 import type { CopyValue } from "../../copy.ts";
 import type { RowKind } from "../../document-merge.ts";
 import { productGidOf, ROW_DEFAULTS } from "../../stored-document.ts";
-import { isTime, timeOf } from "../shared/text.ts";
+import { isTime, timeOf, withoutControls } from "../shared/text.ts";
 import { CellProblem } from "./csv-row.ts";
 import type { CsvRow } from "./csv-row.ts";
 
@@ -232,7 +232,7 @@ export const FILE_FORMATS = {
     },
     { table: "staged_product" },
   ),
-  variants: tableFormat<ExportedVariantRow>(
+  variants: tableFormat<VariantRow>(
     {
       variant_id: needed(text("variant_id")),
       product_gid: productGid,
@@ -500,5 +500,5 @@ function readList(column: string, json: string): string[] {
   }
   const isList = Array.isArray(list) && list.every((item) => typeof item === "string");
   if (!isList) throw new CellProblem(column, "is no JSON list of texts", `a list such as ["A;1","B"]`);
-  return (list as string[]).map((item) => item.toWellFormed().replaceAll(/\p{Cc}+/gu, ""));
+  return (list as string[]).map((item) => withoutControls(item.toWellFormed()));
 }

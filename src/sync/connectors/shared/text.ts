@@ -8,7 +8,7 @@ const MAX_URL_BYTES = 4096;
 
 /** A SKU: without control characters, otherwise as it is; null = blank. */
 export function cleanKey(text: string | null): string | null {
-  const clean = withoutControls(text);
+  const clean = withoutControls(text ?? "");
   return clean.trim() === "" ? null : cut(clean, MAX_KEY_BYTES);
 }
 
@@ -59,12 +59,12 @@ export function compareGids(left: string, right: string): number {
 }
 
 function labelOf(text: string | null, maxBytes: number): string | null {
-  const clean = withoutControls(text).trim();
+  const clean = withoutControls(text ?? "").trim();
   return clean === "" ? null : cut(clean, maxBytes).trimEnd();
 }
 
-function withoutControls(text: string | null): string {
-  if (text === null) return "";
+/** The text without control characters, which most have none of. */
+export function withoutControls(text: string): string {
   return CONTROL.test(text) ? text.replace(CONTROLS, "") : text;
 }
 

@@ -37,7 +37,6 @@ import {
 } from "./map/map-order.ts";
 import type { FetchedOrder, MappedOrder, OrderAnomalies } from "./map/map-order.ts";
 import { mapProduct } from "./map/map-product.ts";
-import type { MappedProduct } from "./map/map-product.ts";
 import { readSettings, SETTING_OPTIONS, SHOPIFY, step } from "./settings.ts";
 import type { ShopifyRun } from "./settings.ts";
 import { registerWebhooks, settleWebhooks } from "./webhooks/settle.ts";
@@ -207,50 +206,43 @@ async function applyFetched(run: ShopifyRun, asOf: Date): Promise<Applied> {
 
 type Tally = { counts: typeof NO_COUNTS; anomalies: OrderAnomalies };
 
+const PRODUCT_COLUMNS = [
+  "product_gid",
+  "title",
+  "handle",
+  "vendor",
+  "family",
+  "analytics_category",
+  "image_url",
+  "image_alt",
+] as const;
+const VARIANT_COLUMNS = [
+  "variant_id",
+  "product_gid",
+  "sku",
+  "title",
+  "used",
+  "counterpart_sku",
+  "unit_cost_minor",
+  "options",
+] as const;
+
 async function stageProducts(run: ShopifyRun, connection: Connection, { counts }: Tally): Promise<void> {
   const next = await openFetchedProducts(connection, run.shopKey, SHOPIFY);
-  const products = openCopyBuffer(
-    connection,
-    `staged_product (line_number, product_gid, title, handle, vendor, family, analytics_category, image_url, image_alt)`,
-  );
-  const variants = openCopyBuffer(
-    connection,
-    "staged_variant (line_number, variant_id, product_gid, sku, title, used, counterpart_sku, unit_cost_minor, options)",
-  );
+  const products = openCopyBuffer(connection, `staged_product (line_number, ${PRODUCT_COLUMNS.join(", ")})`);
+  const variants = openCopyBuffer(connection, `staged_variant (line_number, ${VARIANT_COLUMNS.join(", ")})`);
   for (let portion = await next(); portion.length > 0; portion = await next()) {
     for (const sourceProduct of portion) {
-      const product = mapProduct(sourceProduct, run.shop, run.currencyCode);
-      products.add([(counts.products += 1), ...productRow(product)]);
-      for (const variant of product.variants) {
-        variants.add([
-          (counts.variants += 1),
-          variant.variantId,
-          product.productGid,
-          variant.sku,
-          variant.title,
-          variant.used,
-          variant.counterpartSku,
-          variant.unitCostMinor,
-          JSON.stringify(variant.options),
-        ]);
+      const mapped = mapProduct(sourceProduct, run.shop, run.currencyCode);
+      products.add([(counts.products += 1), ...PRODUCT_COLUMNS.map((column) => mapped.product[column])]);
+      for (const variant of mapped.variants) {
+        const row = { ...variant, options: JSON.stringify(variant.options) };
+        variants.add([(counts.variants += 1), ...VARIANT_COLUMNS.map((column) => row[column])]);
       }
     }
     await products.send();
     await variants.send();
   }
-}
-
-function productRow(product: MappedProduct): (string | null)[] {
-  return [
-    product.productGid,
-    product.title,
-    product.handle,
-    product.vendor,
-    product.family,
-    product.analyticsCategory,
-    product.imageUrl,
-    product.imageAlt,
-  ];
 }
 
 /** The platform sends whole orders: what one leaves out is gone. Orders of before `historyFrom` are left out. */

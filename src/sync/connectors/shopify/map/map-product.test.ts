@@ -38,7 +38,7 @@ function product(variants: VariantRecord[], own: Partial<ShopifyProduct["product
 
 test("a product's family is its type unless the settings name a metafield or a tag", () => {
   const familyBy = (settings: Record<string, string>, own = {}) =>
-    mapProduct(product([], own), readSettings({ ...SETTINGS, ...settings }), "EUR").family;
+    mapProduct(product([], own), readSettings({ ...SETTINGS, ...settings }), "EUR").product.family;
   assert.equal(familyBy({}), "Dresses");
   assert.equal(familyBy({}, { productType: " " }), null);
   assert.equal(familyBy({ familyMetafield: "custom.family" }), "Wraps");
@@ -48,16 +48,16 @@ test("a product's family is its type unless the settings name a metafield or a t
 });
 
 test("a product keeps its title, category and image", () => {
-  const { variants: _, ...mapped } = mapProduct(product([]), readSettings(SETTINGS), "EUR");
+  const { product: mapped } = mapProduct(product([]), readSettings(SETTINGS), "EUR");
   assert.deepEqual(mapped, {
-    productGid: "gid://shopify/Product/1",
+    product_gid: "gid://shopify/Product/1",
     title: "Wrap Dress",
     handle: "wrap-dress",
     vendor: "Quay",
     family: "Dresses",
-    analyticsCategory: "Apparel > Dresses",
-    imageUrl: "https://images.example/1.png",
-    imageAlt: null,
+    analytics_category: "Apparel > Dresses",
+    image_url: "https://images.example/1.png",
+    image_alt: null,
   });
 });
 
@@ -70,7 +70,7 @@ test("M14: a used variant names the new one with the same other options, the fir
   ];
   const mapped = mapProduct(product(variants), readSettings(SETTINGS), "EUR").variants;
   assert.deepEqual(
-    mapped.map(({ sku, used, counterpartSku }) => [sku, used, counterpartSku]),
+    mapped.map(({ sku, used, counterpart_sku }) => [sku, used, counterpart_sku]),
     [
       ["S", false, null],
       ["S-USED", true, "S"],
@@ -92,7 +92,7 @@ test("M14: the settings name the option and the words that mean used", () => {
     mapped.map(({ used }) => used),
     [false, true, false],
   );
-  assert.equal(mapped[1]?.counterpartSku, "A");
+  assert.equal(mapped[1]?.counterpart_sku, "A");
 });
 
 test("a variant keeps its options in their order, but not the placeholder of a product without options", () => {
@@ -109,7 +109,7 @@ test("a unit cost counts in the shop's currency only", () => {
   const settings = readSettings(SETTINGS);
   const sourceProduct = product([variant(1, "A", {}), { ...variant(2, "B", {}), unitCost: null }]);
   const costs = (currencyCode: string) =>
-    mapProduct(sourceProduct, settings, currencyCode).variants.map((row) => row.unitCostMinor);
+    mapProduct(sourceProduct, settings, currencyCode).variants.map((row) => row.unit_cost_minor);
   assert.deepEqual(costs("EUR"), [425, null]);
   assert.deepEqual(costs("USD"), [null, null]);
 });

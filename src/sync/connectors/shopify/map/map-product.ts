@@ -1,29 +1,12 @@
+import type { VariantRow } from "../../../../store/queries/catalogue.ts";
+import type { ExportedProductRow } from "../../../../store/queries/export.ts";
 import { minorOf } from "../../shared/money.ts";
 import type { ShopifyProduct, VariantRecord } from "./records.ts";
 import type { ShopifySettings } from "../settings.ts";
 import { cleanGroup, cleanKey, cleanLabel, cleanLongText } from "../../shared/text.ts";
 
-export type MappedProduct = {
-  productGid: string;
-  title: string;
-  handle: string | null;
-  vendor: string | null;
-  family: string | null;
-  analyticsCategory: string | null;
-  imageUrl: string | null;
-  imageAlt: string | null;
-  variants: MappedVariant[];
-};
-
-export type MappedVariant = {
-  variantId: string;
-  sku: string | null;
-  title: string | null;
-  used: boolean;
-  counterpartSku: string | null;
-  unitCostMinor: number | null;
-  options: { name: string; value: string }[];
-};
+/** The catalogue rows of a product, as they are staged. */
+export type MappedProduct = { product: ExportedProductRow; variants: VariantRow[] };
 
 /** The catalogue rows of a product; `currencyCode` is the shop's. */
 export function mapProduct(
@@ -33,15 +16,17 @@ export function mapProduct(
 ): MappedProduct {
   const inOrder = variants.toSorted((left, right) => left.position - right.position);
   return {
-    productGid: product.id,
-    title: cleanLabel(product.title) ?? product.id,
-    handle: cleanLabel(product.handle),
-    vendor: cleanLabel(product.vendor),
-    family: familyOf(product, settings),
-    analyticsCategory: cleanGroup(product.category),
-    imageUrl: cleanLongText(product.imageUrl),
-    imageAlt: cleanLongText(product.imageAlt),
-    variants: inOrder.map((variant) => mapVariant(variant, inOrder, settings, currencyCode)),
+    product: {
+      product_gid: product.id,
+      title: cleanLabel(product.title) ?? product.id,
+      handle: cleanLabel(product.handle),
+      vendor: cleanLabel(product.vendor),
+      family: familyOf(product, settings),
+      analytics_category: cleanGroup(product.category),
+      image_url: cleanLongText(product.imageUrl),
+      image_alt: cleanLongText(product.imageAlt),
+    },
+    variants: inOrder.map((variant) => mapVariant(product.id, variant, inOrder, settings, currencyCode)),
   };
 }
 
@@ -58,11 +43,12 @@ function familyOf(
 
 /** M14: a used variant names the new one that has the same other options. */
 function mapVariant(
+  productGid: string,
   variant: VariantRecord,
   all: readonly VariantRecord[],
   settings: ShopifySettings,
   currencyCode: string,
-): MappedVariant {
+): VariantRow {
   const used = isUsed(variant, settings);
   const others = otherOptions(variant, settings);
   const counterpart = used
@@ -70,18 +56,19 @@ function mapVariant(
     : undefined;
   const cost = variant.unitCost;
   return {
-    variantId: variant.id,
+    variant_id: variant.id,
+    product_gid: productGid,
     sku: cleanKey(variant.sku),
     title: cleanLabel(variant.title),
     used,
-    counterpartSku: cleanKey(counterpart?.sku ?? null),
-    unitCostMinor: cost?.currencyCode === currencyCode ? minorOf(cost.amount, currencyCode) : null,
+    counterpart_sku: cleanKey(counterpart?.sku ?? null),
+    unit_cost_minor: cost?.currencyCode === currencyCode ? minorOf(cost.amount, currencyCode) : null,
     options: statedOptions(variant),
   };
 }
 
 /** A product without options has one variant of title “Default Title”: no option that anybody chose. */
-function statedOptions({ options }: VariantRecord): MappedVariant["options"] {
+function statedOptions({ options }: VariantRecord): VariantRow["options"] {
   return options.flatMap((option) => {
     const [name, value] = [cleanLabel(option.name), cleanLabel(option.value)];
     const isDefault = name === "Title" && value === "Default Title";
