@@ -74,8 +74,8 @@ export async function deriveCatalogue(
 }
 
 /**
- * Brings the products that no source describes to what order lines and variants say, removes those that nothing names any
- * more, and marks the months of those whose vendor changed.
+ * Updates the products that no source describes from order lines and variants, removes unreferenced ones, and marks the
+ * months of those whose vendor changed.
  */
 async function deriveLineProducts(
   connection: Connection,

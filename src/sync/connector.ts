@@ -4,24 +4,24 @@ import type { SyncKind } from "../store/queries/sync-request.ts";
 
 /** A source that the worker reads. */
 export type Connector = {
-  /** The name it has everywhere: "shopify", "shipstation", "loop". */
+  /** Its identifier: "shopify", "shipstation", "loop". */
   source: string;
   kind: SourceKind;
   /**
    * Reads the source, applies what it states, and publishes it together with the source's new as-of, all in the last
    * transaction. Whatever way it ends, a later run continues from what it has stored. Throws `SourceRefused` or
-   * `SourceFailed`; any other error is a fault of ours.
+   * `SourceFailed`; any other error is internal.
    */
   sync(context: SyncContext): Promise<SyncOutcome>;
 };
 
-/** What else the commands know of a source that workspaces are connected to. */
+/** What the commands need of a source. */
 export type Source = Pick<Connector, "source" | "kind"> & {
-  /** What people call it: "ShipStation". */
+  /** Its display name: "ShipStation". */
   title: string;
   /** What it brings, as one sentence of the commands' help. */
   summary: string;
-  /** Where its API is; null = every shop has its own address, which is given when it is connected. */
+  /** The address of its API; null = each shop has its own, which is given on connecting. */
   address: string | null;
   /** The secret that connects it, and what people call that. */
   key: { secret: string; title: string };
@@ -32,7 +32,7 @@ export type Source = Pick<Connector, "source" | "kind"> & {
   /** Throws `SourceFailed` for settings that no sync could use. */
   checkSettings(settings: Readonly<Record<string, unknown>>): void;
   /**
-   * Asks the source about credentials that are not stored yet, while somebody waits. Throws `SourceRefused` or
+   * Tests credentials at the source before they are stored, while somebody waits. Throws `SourceRefused` or
    * `SourceFailed` when a sync with them cannot succeed.
    */
   check(place: SourcePlace): Promise<SourceAccount>;
@@ -93,16 +93,16 @@ export type SyncProgress = { stage: string; done: number; total: number | null }
 export type SyncOutcome = {
   /** What the run read and changed, by name: orders, changed_orders, products, labels, … */
   counts: Record<string, number>;
-  /** Sentences the operator should read although the run succeeded. */
+  /** Notes for the operator about a successful run. */
   notes: string[];
 };
 
-/** The source no longer takes our credentials: nothing helps but connecting it again. `message` is one sentence. */
+/** The source refuses our credentials; it has to be reconnected. `message` is one sentence. */
 export class SourceRefused extends Error {
   override name = "SourceRefused";
 }
 
-/** The source did not answer as it should; a later run may succeed. `message` is one sentence. */
+/** The source failed; a later run may succeed. `message` is one sentence. */
 export class SourceFailed extends Error {
   override name = "SourceFailed";
 }

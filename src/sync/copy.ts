@@ -32,7 +32,7 @@ export function openCopyBuffer(connection: Connection, target: string): CopyBuff
     rows = [];
     characters = 0;
     travelling = copyText(connection, target, batch);
-    // It is awaited by the next dispatch; until then a failure must not count as unhandled.
+    // The next dispatch awaits it; until then a failure must not be unhandled.
     travelling.catch(() => {});
   };
   return {

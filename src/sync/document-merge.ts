@@ -150,7 +150,7 @@ export type MergedOrders = { changedOrders: number; unchangedOrders: number; war
 
 /**
  * Merges orders reported by a source into their stored documents; changed documents and their facts replace the stored
- * ones, and what hangs on them is marked. An order of which no line is left is removed. `onOrders` gets the number of orders done.
+ * ones, and their dependents are marked. An order of which no line is left is removed. `onOrders` gets the number of orders done.
  */
 export async function mergeOrders(
   connection: Connection,

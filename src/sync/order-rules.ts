@@ -8,7 +8,7 @@ import { readStored } from "./stored-document.ts";
 
 const ORDERS_PER_PAGE = 500;
 
-/** The rules that a workspace wants, and those that its facts follow. */
+/** A workspace's current rules, and those applied to its facts. */
 export async function loadRules(
   database: Queryable,
   shopKey: number,

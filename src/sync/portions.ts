@@ -14,7 +14,7 @@ export async function inPortions<Item>(
   let working = portion.length > 0 ? read() : Promise.resolve([]);
   try {
     while (portion.length > 0) {
-      // It is awaited below; a failure meanwhile must not count as unhandled.
+      // It is awaited below; a failure meanwhile must not be unhandled.
       working.catch(() => {});
       const write = prepare(portion);
       portion = await working;

@@ -86,7 +86,7 @@ export const admitCallers = query<AdmitRow, [callers: readonly Caller[], input: 
   ],
 );
 
-/** Takes back requests that were counted on `day` and then refused; by daily_usage's primary key. */
+/** Uncounts requests that were counted on `day` and then refused; by daily_usage's primary key. */
 export const giveBackRequests = command<[shopKey: number, day: string, requests: number]>(
   "give_back_requests",
   `update daily_usage set requests = requests - $3 where shop_key = $1 and day = $2 and requests >= $3`,

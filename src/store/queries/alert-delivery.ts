@@ -55,7 +55,7 @@ export const loadDelivery = queryRow<DeliveryRow, [place: EndpointPlace]>(
   ({ shopKey, endpointId }) => [shopKey, endpointId],
 );
 
-/** Notes what became of the test message of that moment. Primary key. */
+/** Records the result of that test message. Primary key. */
 export const recordTest = command<
   [place: EndpointPlace, askedAt: Date, isDelivered: boolean, answer: string]
 >(
@@ -95,10 +95,10 @@ export const listAlertsAfter = query<
   ],
 );
 
-/** Who records a try: nothing is recorded when another worker has moved the cursor meanwhile. */
+/** Identifies an attempt: nothing is recorded if another worker moved the cursor meanwhile. */
 export type Try = { place: EndpointPlace; cursor: DeliveryCursor; now: Date };
 
-/** Moves the cursor over what was delivered. Primary key. */
+/** Moves the cursor past what was delivered. Primary key. */
 export const recordDelivered = command<[tried: Try, last: DeliveryCursor]>(
   "record_alert_delivered",
   `update alert_endpoint e
@@ -116,7 +116,7 @@ export type FailedTry = {
   pauseReason: PauseReason | null;
 };
 
-/** Counts a try that failed. Primary key. */
+/** Records a failed attempt. Primary key. */
 export const recordFailed = command<[tried: Try, failed: FailedTry]>(
   "record_alert_failed",
   `update alert_endpoint e
@@ -134,14 +134,14 @@ export const recordFailed = command<[tried: Try, failed: FailedTry]>(
   ],
 );
 
-/** It is looked at again then; `problem` says why nothing is sent until then, null = its hour has not come. Primary key. */
+/** Defers an endpoint; `problem` is the reason, null = it is not yet its hour. Primary key. */
 export const postponeEndpoint = command<[place: EndpointPlace, dueAt: Date, problem: string | null]>(
   "postpone_alert_endpoint",
   "update alert_endpoint e set due_at = $3, last_problem = $4 where e.shop_key = $1 and e.endpoint_id = $2",
   ({ shopKey, endpointId }, dueAt, problem) => [shopKey, endpointId, dueAt, problem],
 );
 
-/** Nothing is left to deliver, unless an alert came since `wakes` was read. Primary key. */
+/** Marks an endpoint as idle, unless an alert came since `wakes` was read. Primary key. */
 export const settleEndpoint = command<[place: EndpointPlace, wakes: number]>(
   "settle_alert_endpoint",
   `update alert_endpoint e set due_at = null, last_problem = null
@@ -150,7 +150,7 @@ export const settleEndpoint = command<[place: EndpointPlace, wakes: number]>(
 );
 
 /**
- * Tells the endpoints of a workspace that alerts were written. Belongs into the transaction that writes them: its lock on
+ * Wakes the endpoints of a workspace after alerts were written. Call it in the transaction that writes them: its lock on
  * the rows is what `settleEndpoint` waits for.
  */
 export const wakeEndpoints = command<[shopKey: number, at: Date]>(

@@ -114,14 +114,14 @@ export const noteTest = queryAny<[shopKey: number, endpointId: string, now: Date
     where e.shop_key = $1 and e.endpoint_id = $2 and (e.tested_at is null or e.tested_at <= $4) returning 1 as noted`,
 );
 
-/** Leaves a test message to a worker. Primary key. */
+/** Hands a test message to a worker. Primary key. */
 export const askTest = command<[shopKey: number, endpointId: string, now: Date], Connection>(
   "ask_alert_endpoint_test",
   `update alert_endpoint e set test_asked_at = $3, test_answer = null, test_delivered = null
     where e.shop_key = $1 and e.endpoint_id = $2`,
 );
 
-/** What became of the test message of that moment; null = it is not sent yet. Primary key. */
+/** The result of that test message; null = not sent yet. Primary key. */
 export const findTestAnswer = queryRow<
   { test_delivered: boolean; test_answer: string },
   [shopKey: number, endpointId: string, askedAt: Date]
@@ -131,14 +131,14 @@ export const findTestAnswer = queryRow<
     where e.shop_key = $1 and e.endpoint_id = $2 and e.test_asked_at = $3 and e.test_answer is not null`,
 );
 
-/** Nothing is sent to it any more; what comes waits behind its cursor. One that is paused stays as it is. Primary key. */
+/** Pauses an endpoint; new alerts wait after its cursor. Primary key. */
 export const pauseEndpoint = command<[shopKey: number, endpointId: string, reason: PauseReason, now: Date]>(
   "pause_alert_endpoint",
   `update alert_endpoint e set paused_at = $4, pause_reason = $3
     where e.shop_key = $1 and e.endpoint_id = $2 and e.paused_at is null`,
 );
 
-/** It is sent what it missed, in order, as if no try had failed. Primary key. */
+/** Resumes an endpoint; it receives what it missed, in order. Primary key. */
 export const resumeEndpoint = command<[shopKey: number, endpointId: string, now: Date]>(
   "resume_alert_endpoint",
   `update alert_endpoint e

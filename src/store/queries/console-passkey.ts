@@ -3,7 +3,7 @@ import { command, query, queryAny, queryRow, queryValue } from "../query.ts";
 /** What a signature is asked for. */
 export type ChallengePurpose = "enrol" | "sign_in" | "prove";
 
-/** Notes that a challenge was answered, until it would have expired; false = it was answered before. By primary key. */
+/** Records that a challenge was used, until it would have expired; false = it was used before. By primary key. */
 export const putUsedChallenge = queryAny<
   [challenge: { hash: Buffer; purpose: ChallengePurpose; expiresAt: Date }]
 >(
@@ -76,7 +76,7 @@ export const listPasskeys = query<ListedPasskey, [userId: string]>(
      from console_passkey p where p.user_id = $1 order by p.created_at, p.credential_id`,
 );
 
-/** Notes that a passkey has signed, by primary key; false = it is gone, or its counter did not go on. */
+/** Records the use of a passkey, by primary key; false = it is gone, or its counter did not go on. */
 export const usePasskey = queryAny<[credentialId: Buffer, counter: number, now: Date]>(
   "use_passkey",
   `update console_passkey set counter = $2, last_used_at = $3

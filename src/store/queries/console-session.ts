@@ -21,7 +21,7 @@ type NewSession = {
   endsAt: Date;
 };
 
-/** A new session begins with a proof of who the person is. */
+/** A new session starts as reauthenticated. */
 export const insertSession = command<[session: NewSession]>(
   "insert_session",
   `insert into console_session (session_hash, user_id, created_at, last_seen_at, proved_at, idle_until, ends_at)
@@ -43,7 +43,7 @@ export const findSession = queryRow<SessionRow, [sessionHash: Buffer, now: Date]
     where s.session_hash = $1 and s.idle_until > $2 and u.disabled_at is null`,
 );
 
-/** The same, which nobody ends until the transaction does; without `now` by the database's clock. */
+/** The same, locked until the transaction ends; without `now` by the database's clock. */
 export const holdSession = queryRow<
   Pick<SessionRow, "user_id" | "is_operator" | "proved_at">,
   [sessionHash: Buffer, now: Date | null],
@@ -56,13 +56,13 @@ export const holdSession = queryRow<
     for key share of s`,
 );
 
-/** Notes that a session is in use, by primary key. */
+/** Records the use of a session, by primary key. */
 export const touchSession = command<[sessionHash: Buffer, now: Date, idleUntil: Date]>(
   "touch_session",
   "update console_session set last_seen_at = $2, idle_until = $3 where session_hash = $1",
 );
 
-/** Gives a session of a person another id after a new proof of who they are, by primary key; false = it has ended. */
+/** Renews the id of a session after reauthentication, by primary key; false = it has ended. */
 export const renewSession = queryAny<
   [userId: string, sessionHash: Buffer, newHash: Buffer, now: Date, idleUntil: Date]
 >(
@@ -93,7 +93,7 @@ export const deleteSessions = command<[userId: string]>(
   "delete from console_session where user_id = $1",
 );
 
-/** Ends a person's other sessions, but so many newest ones. console_session_user. */
+/** Ends a person's other sessions except the newest ones. console_session_user. */
 export const deleteOtherSessions = command<[userId: string, sessionHash: Buffer, kept: number]>(
   "delete_other_sessions",
   `delete from console_session
@@ -134,16 +134,15 @@ export const insertLink = command<[link: NewLink]>(
   ({ linkHash, userId, purpose, createdAt, expiresAt }) => [linkHash, userId, purpose, createdAt, expiresAt],
 );
 
-/** Makes every link of a person useless: a scan, of the links of some days. */
+/** Invalidates every link of a person: a scan, of the links of some days. */
 export const deleteLinks = command<[userId: string]>(
   "delete_links",
   "delete from console_link where user_id = $1",
 );
 
 /**
- * Uses a link up, by primary key, and returns whose it is; null = there is no such link, it was used or has expired, or its
- * person may do something else by now. Of several at once one gets it: the others wait for its row, and then see that it is
- * used.
+ * Consumes a link, by primary key, and returns whose it is; null = there is no such link, it was used or has expired, or its
+ * person may do something else by now. Of several requests at once one succeeds: the others wait for its row, and then find it used.
  */
 export const useLink = queryRow<LinkRow, [linkHash: Buffer, now: Date]>(
   "use_link",

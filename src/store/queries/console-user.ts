@@ -55,7 +55,7 @@ export const findFirstOperator = queryRow<PersonRow>(
     where u.is_operator and u.disabled_at is null order by u.created_at, u.user_id limit 1`,
 );
 
-/** Makes a person. */
+/** Creates a person. */
 export const insertPerson = requireRow<PersonRow, [name: string, isOperator: boolean, now: Date]>(
   "insert_person",
   `insert into console_user as u (name, is_operator, created_at) values ($1, $2, $3) returning ${COLUMNS}`,
@@ -67,7 +67,7 @@ export const loadPerson = requireRow<PersonRow, [userId: string]>(
   `select ${COLUMNS} from console_user u where u.user_id = $1`,
 );
 
-/** A person by primary key, held until the transaction ends; null = there is none any more. */
+/** A person by primary key, locked until the transaction ends; null = there is none any more. */
 export const lockPerson = queryRow<PersonRow, [userId: string], Connection>(
   "lock_person",
   `select ${COLUMNS} from console_user u where u.user_id = $1 for update`,
@@ -93,14 +93,14 @@ export const listPeople = query<ListedPerson>(
      from console_user u order by u.name`,
 );
 
-/** The memberships of a person, held until the transaction ends: workspace_member_user. */
+/** The memberships of a person, locked until the transaction ends: workspace_member_user. */
 export const lockMemberships = query<{ shop_key: number }, [userId: string], Connection>(
   "lock_memberships",
   "select m.shop_key from workspace_member m where m.user_id = $1 order by m.shop_key for update",
 );
 
 /**
- * A person and the operators who may sign in, held until the transaction ends, so that of two operators at once one is the
+ * A person and the operators who may sign in, locked until the transaction ends, so that of two operators at once one is the
  * last: a scan. By id, as everybody who holds several people does.
  */
 export const lockPersonAndOperators = query<PersonRow, [userId: string], Connection>(
@@ -127,13 +127,13 @@ export const setOperator = command<[userId: string]>(
   "update console_user set is_operator = true where user_id = $1",
 );
 
-/** Notes which workspace a person looks at, and when, by primary key. */
+/** Records which workspace a person opened, and when, by primary key. */
 export const noteSeen = command<[userId: string, shopKey: number, now: Date]>(
   "note_seen",
   "update console_user set last_shop_key = $2, last_seen_at = $3 where user_id = $1",
 );
 
-/** Forgets a person who is no operator and sees no workspace any more, with their links, passkeys and sessions. Primary key. */
+/** Deletes a person who is not an operator and has no workspace, with their links, passkeys and sessions. Primary key. */
 export const deleteForeignPerson = queryAny<[userId: string]>(
   "delete_foreign_person",
   `delete from console_user u

@@ -3,7 +3,7 @@ import type { Query } from "../query.ts";
 import { command, queryColumn, requireRow, requireValue } from "../query.ts";
 import type { SyncKind } from "./sync-request.ts";
 
-/** About as many rows one statement deletes at most, so that it holds locks for a short time only. */
+/** The most rows that one statement deletes, so that it holds locks only briefly. */
 export const ROWS_PER_DELETION = 5000;
 
 /** Which rows are old: `isOld` is a condition, and `moment` the column by which its index orders them. */
@@ -24,14 +24,14 @@ function deleteOld<Inputs extends readonly unknown[]>(name: string, old: OldRows
   );
 }
 
-/** Runs of one kind that began before a moment; one that is open stays. sync_run_by_kind. */
+/** Runs of one kind that began before a moment, except an open one. sync_run_by_kind. */
 export const deleteOldRuns = deleteOld<[shopKey: number, before: Date, kind: SyncKind]>("delete_old_runs", {
   table: "sync_run",
   isOld: "shop_key = $1 and kind = $3 and started_at < $2 and status <> 'running'",
   moment: "started_at",
 });
 
-/** Webhook deliveries that a shop took in before a moment. webhook_delivery_by_time. */
+/** Webhook deliveries accepted before a moment. webhook_delivery_by_time. */
 export const deleteOldDeliveries = deleteOld<[shopKey: number, before: Date]>("delete_old_deliveries", {
   table: "webhook_delivery",
   isOld: "shop_key = $1 and received_at < $2",

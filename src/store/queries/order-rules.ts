@@ -12,14 +12,14 @@ export const findOrderRules = queryRow<OrderRulesRow, [shopKey: number]>(
   "select w.order_rules as wanted, w.order_rules_applied as applied from workspace w where w.shop_key = $1",
 );
 
-/** Stores the rules that a workspace wants. Primary key of workspace. */
+/** Stores a workspace's rules. Primary key of workspace. */
 export const putOrderRules = command<[shopKey: number, rules: object]>(
   "put_order_rules",
   "update workspace set order_rules = $2::jsonb where shop_key = $1",
   (shopKey, rules) => [shopKey, JSON.stringify(rules)],
 );
 
-/** From here on facts follow the rules that the workspace wants. Primary key of workspace. */
+/** Records that the facts follow the current rules. Primary key of workspace. */
 export const followOrderRules = command<[shopKey: number], Connection>(
   "follow_order_rules",
   "update workspace set order_rules_applied = order_rules where shop_key = $1",

@@ -26,18 +26,18 @@ export const putPlan = command<[plan: PlanRow]>(
   (plan) => [plan.plan, plan.entitlements, plan.daily_quota],
 );
 
-/** The plan that a workspace asks for; `asked_by` as the audit names people. */
+/** The plan that a workspace requests; `asked_by` as the audit names people. */
 export type PlanRequestRow = { plan: string; reason: string; asked_by: string; asked_at: Date };
 
 const REQUEST_COLUMNS = "plan_key as plan, reason, asked_by, asked_at";
 
-/** What a workspace asks for: by its primary key. */
+/** A workspace's request for a plan, by its primary key. */
 export const findPlanRequest = queryRow<PlanRequestRow, [shopKey: number]>(
   "find_plan_request",
   `select ${REQUEST_COLUMNS} from plan_request where shop_key = $1`,
 );
 
-/** Stores what a workspace asks for, in place of what it asked for before. */
+/** Stores a workspace's request for a plan, replacing an earlier one. */
 export const putPlanRequest = command<[shopKey: number, request: PlanRequestRow]>(
   "put_plan_request",
   `insert into plan_request (shop_key, plan_key, reason, asked_by, asked_at) values ($1, $2, $3, $4, $5)
@@ -47,7 +47,7 @@ export const putPlanRequest = command<[shopKey: number, request: PlanRequestRow]
   (shopKey, { plan, reason, asked_by, asked_at }) => [shopKey, plan, reason, asked_by, asked_at],
 );
 
-/** Ends what a workspace asks for, and returns it; null = it asked for nothing. */
+/** Ends a workspace's request for a plan, and returns it; null = there was none. */
 export const deletePlanRequest = queryRow<PlanRequestRow, [shopKey: number]>(
   "delete_plan_request",
   `delete from plan_request where shop_key = $1 returning ${REQUEST_COLUMNS}`,

@@ -20,14 +20,14 @@ export type QueuedRow = {
   asked: number;
 };
 
-/** The sources whose time has come, those due for longest first; uploads before all. run_queue_by_time. */
+/** The due sources, longest overdue first, uploads before all others. run_queue_by_time. */
 export const listQueued = query<Pick<QueuedRow, "shop_key" | "source">, [most: number]>(
   "list_queued_sources",
   `select q.shop_key, q.source from run_queue q
           where q.due_at <= statement_timestamp() and q.kind <> 'push' order by q.due_at limit $1`,
 );
 
-/** The endpoints whose time has come, those due for longest first: run_queue_by_time. */
+/** The due endpoints, longest overdue first: run_queue_by_time. */
 export const listQueuedPushes = query<
   Pick<QueuedRow, "shop_key" | "source" | "asked">,
   [now: Date, most: number]
@@ -37,21 +37,21 @@ export const listQueuedPushes = query<
           where q.due_at <= $1 and q.kind = 'push' order by q.due_at limit $2`,
 );
 
-/** A source whose time has come, read by whoever has the claim on it; null = another worker has polled it. Primary key. */
+/** A due source, read by the holder of its claim; null = another worker has polled it. Primary key. */
 export const findQueued = queryRow<QueuedRow, [shopKey: number, source: string]>(
   "find_queued_source",
   `select q.shop_key, q.source, q.scheduled, q.asked from run_queue q
           where q.shop_key = $1 and q.source = $2 and q.due_at <= statement_timestamp()`,
 );
 
-/** Puts a connection into the queue, to be polled on request. Primary key. */
+/** Adds a connection to the queue, to be polled on request. Primary key. */
 export const queueConnection = command<[shopKey: number, source: string, kind: SourceKind]>(
   "queue_connection",
   `insert into run_queue as q (shop_key, source, kind, due_at) values ($1, $2, $3, 'infinity')
          on conflict (shop_key, source) do update set kind = excluded.kind where q.kind <> excluded.kind`,
 );
 
-/** Has the uploads of a shop polled before anything else: somebody waits for them. Primary key. */
+/** Puts the uploads of a shop first in the queue, because somebody is waiting for them. Primary key. */
 export const queueUploads = command<[shopKey: number]>(
   "queue_uploads",
   `insert into run_queue as q (shop_key, source, kind, due_at) values ($1, $2, 'upload', '-infinity')
@@ -67,21 +67,21 @@ export const queuePush = command<[shopKey: number, endpointId: string, dueAt: Da
   (shopKey, endpointId, dueAt) => [shopKey, PUSH + endpointId, dueAt],
 );
 
-/** Has the endpoints of a shop polled by `dueAt`, or earlier. Primary key. */
+/** Schedules the endpoints of a shop for `dueAt`, or earlier. Primary key. */
 export const wakePushes = command<[shopKey: number, dueAt: Date]>(
   "wake_pushes",
   `update run_queue q set due_at = least(q.due_at, $2), asked = q.asked + 1
           where q.shop_key = $1 and q.kind = 'push'`,
 );
 
-/** Has a source polled by `dueAt`, or earlier. Primary key. */
+/** Schedules a source for `dueAt`, or earlier. Primary key. */
 export const wakeSource = command<[shopKey: number, source: string, dueAt: Date]>(
   "wake_source",
   `update run_queue q set due_at = least(q.due_at, $3), asked = q.asked + 1
           where q.shop_key = $1 and q.source = $2`,
 );
 
-/** Has everything of a shop polled now. Primary key. */
+/** Schedules everything of a shop for now. Primary key. */
 export const wakeShop = command<[shopKey: number]>(
   "wake_shop",
   "update run_queue q set due_at = '-infinity', asked = q.asked + 1 where q.shop_key = $1",
@@ -106,7 +106,7 @@ export const queueTask = command<[task: SourceTask, kind: SourceKind, now: Date]
 
 type Poll = Pick<QueuedRow, "shop_key" | "source" | "asked">;
 
-/** What a poll found is done; null = it is not polled before it is asked for. Nothing if it was asked for meanwhile. */
+/** Schedules the next poll; null = only on request. Does nothing if one was requested meanwhile. */
 export const finishPoll = command<[poll: Poll, nextAt: Date | null]>(
   "finish_poll",
   `update run_queue q set due_at = coalesce($4::timestamptz, 'infinity'), scheduled = '{}'
@@ -114,14 +114,14 @@ export const finishPoll = command<[poll: Poll, nextAt: Date | null]>(
   (poll, nextAt) => [poll.shop_key, poll.source, poll.asked, nextAt],
 );
 
-/** A poll that came to nothing is made again after a time, for the same and what was asked for since. Primary key. */
+/** Retries a failed poll after a delay, with what was requested since. Primary key. */
 export const postponePoll = command<[shopKey: number, source: string, delayMs: number]>(
   "postpone_poll",
   `update run_queue q set due_at = statement_timestamp() + $3 * interval '1 millisecond'
           where q.shop_key = $1 and q.source = $2`,
 );
 
-/** There is no such connection any more, or no upload that waits. Nothing if it was asked for meanwhile. */
+/** Removes a connection that no longer exists, or an upload that does not wait. Does nothing if it was requested meanwhile. */
 export const leaveQueue = command<[poll: Poll]>(
   "leave_queue",
   "delete from run_queue q where q.shop_key = $1 and q.source = $2 and q.asked = $3",

@@ -32,7 +32,7 @@ export const analyzeTable = command<[shopKey: number, table: string]>(
 );
 
 /**
- * Gives the planner the new sizes of a shop's data at once, where autovacuum would come to it later. Belongs outside a
+ * Gives the planner the new sizes of a shop's data at once, where autovacuum would come to it later. Call it outside a
  * transaction: its locks would keep other shops' runs waiting until the end of that. Never throws: what was imported is
  * imported, and statistics that fail are left to autovacuum.
  */

@@ -10,7 +10,7 @@ export type TokenRow = {
   expires_at: Date | null;
   revoked_at: Date | null;
   last_used_at: Date | null;
-  /** The token that it took the place of; null = none. */
+  /** The token that it replaced; null = none. */
   replaces: string | null;
 };
 
@@ -53,7 +53,7 @@ export const findRequestedToken = queryValue<string, [shopKey: number, requestKe
   "select token_id from api_token where shop_key = $1 and request_key = $2",
 );
 
-/** The token that took the place of another one; null = none. A range of the primary key. */
+/** The token that replaced another one; null = none. A range of the primary key. */
 export const findReplacement = queryValue<string, [shopKey: number, tokenId: string]>(
   "find_replacement",
   "select token_id from api_token where shop_key = $1 and replaces = $2 order by created_at limit 1",
@@ -65,7 +65,7 @@ export const listTokens = query<TokenRow, [shopKey: number]>(
   `select ${COLUMNS} from api_token where shop_key = $1 order by created_at, token_id`,
 );
 
-/** One token by its primary key, held until the transaction ends. */
+/** One token by its primary key, locked until the transaction ends. */
 export const lockToken = queryRow<TokenRow, [shopKey: number, tokenId: string]>(
   "lock_token",
   `select ${COLUMNS} from api_token where shop_key = $1 and token_id = $2 for update`,
@@ -79,16 +79,16 @@ export const revokeToken = queryValue<Date, [shopKey: number, tokenId: string]>(
           where shop_key = $1 and token_id = $2 and revoked_at is null returning revoked_at`,
 );
 
-/** Lets a token end at `expiresAt`, or earlier when it already would. */
+/** Expires a token at `expiresAt`, or earlier if it already would. */
 export const expireToken = queryValue<Date, [shopKey: number, tokenId: string, expiresAt: Date]>(
   "expire_token",
   `update api_token set expires_at = least(expires_at, $3)
           where shop_key = $1 and token_id = $2 returning expires_at`,
 );
 
-/** A token with who made it, what took its place, and how much it is used. */
+/** A token with its creator, its replacement and its usage. */
 export type UsedTokenRow = TokenRow & {
-  /** null = it was no person, or one whom the console no longer knows. */
+  /** null = not a person, or a deleted one. */
   maker_name: string | null;
   replaced_by: string | null;
   replaced_at: Date | null;
@@ -112,7 +112,7 @@ export const listUsedTokens = query<UsedTokenRow, [shopKey: number, fromDay: str
           order by t.created_at, t.token_id`,
 );
 
-/** A token that ends soon. */
+/** A token that expires soon. */
 export type EndingTokenRow = {
   token_id: string;
   name: string;

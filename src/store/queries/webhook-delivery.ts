@@ -4,7 +4,7 @@ import { command, queryAny, requireValue } from "../query.ts";
 /** A record that a delivery names, to be fetched again. */
 export type NamedRecord = { kind: string; recordId: string };
 
-/** A body that comes again after a day is a new delivery. */
+/** A repeated body counts as a new delivery after a day. */
 const REPLAY_MS = 24 * 3_600_000;
 
 /** A delivery and the records it names. */
@@ -17,7 +17,7 @@ export type WebhookDelivery = {
   records: readonly NamedRecord[];
 };
 
-/** Whether a delivery was taken in. Primary key. */
+/** Whether a delivery was accepted. Primary key. */
 export const hasDelivery = requireValue<boolean, [shopKey: number, source: string, webhookId: string]>(
   "has_webhook_delivery",
   `select exists (select from webhook_delivery d
@@ -49,8 +49,8 @@ const addPendingRecord = command<[shopKey: number, source: string, kind: string,
 );
 
 /**
- * Takes a delivery in, and asks for the records it names to be fetched again; false = it came before, by its webhook id
- * or within a day by its replay key, and nothing changes. Belongs in a transaction when it names records. Primary keys and
+ * Accepts a delivery and requests the records it names; false = a duplicate, by its webhook id
+ * or within a day by its replay key, and nothing changes. Call it in a transaction if it names records. Primary keys and
  * webhook_delivery_by_replay_key.
  */
 export async function recordDelivery(database: Queryable, delivery: WebhookDelivery): Promise<boolean> {
@@ -61,7 +61,7 @@ export async function recordDelivery(database: Queryable, delivery: WebhookDeliv
   return true;
 }
 
-/** Lets a delivery that came to nothing come again. Primary key. */
+/** Forgets a failed delivery, so that it can be repeated. Primary key. */
 export const forgetDelivery = command<[shopKey: number, source: string, webhookId: string]>(
   "forget_webhook_delivery",
   "delete from webhook_delivery d where d.shop_key = $1 and d.source = $2 and d.webhook_id = $3",

@@ -26,10 +26,10 @@ export type WorkspaceRow = Pick<
 export type LoadedWorkspace = {
   workspace: Workspace;
   isBillingActive: boolean;
-  /** "erasing" while it is going to be erased. */
+  /** "erasing" while it is scheduled for erasure. */
   readiness: string;
   isSetupOpen: boolean;
-  /** When it is erased; null = it is not to be. */
+  /** When it is erased; null = not scheduled. */
   eraseAfter: Date | null;
 };
 

@@ -5,9 +5,9 @@ import { ImportError } from "./problems.ts";
 const MAX_RECORD_CHARACTERS = 1024 * 1024;
 
 /**
- * Parses CSV text and hands over each record with the line it starts on, the header first. Blank lines are passed
- * over. After each chunk `onChunk` is awaited, so that reading never outruns writing. Throws ImportError for text
- * that is no CSV.
+ * Parses CSV text and hands over each record with the line it starts on, the header first. Blank lines are
+ * skipped. After each chunk `onChunk` is awaited, which limits reading to the speed of writing. Throws ImportError for text
+ * that is not CSV.
  */
 export async function readRecords(
   fileName: string,

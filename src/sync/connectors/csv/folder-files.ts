@@ -170,7 +170,7 @@ function firstWholeCharacter(chunk: Buffer): number {
   return Math.min(3, Math.max(0, index));
 }
 
-/** What people give in place of a CSV file: how such a file's name ends, what it is, and what to do with it. */
+/** Other kinds of files: their extension, what they are, and what to do instead. */
 const OTHER_KINDS: readonly (readonly [ending: RegExp, kind: string])[] = [
   [/\.(?:xlsx|xlsm|xls|ods|numbers)(?:\.gz)?$/iu, "a spreadsheet"],
   [/\.(?:tsv|tab)(?:\.gz)?$/iu, "a tab-separated file"],
@@ -179,7 +179,7 @@ const OTHER_KINDS: readonly (readonly [ending: RegExp, kind: string])[] = [
 /** The names that an import looks for, for a message. */
 const KNOWN_FILES = FILE_NAMES.map((name) => `${name}.csv`).join(", ");
 
-/** For what the folder's path turned out to be when it could not be listed. */
+/** For a path that is not a folder. */
 async function folderProblem(path: string, error: NodeJS.ErrnoException): Promise<ImportError> {
   const found = await stat(path).catch(() => null);
   if (error.code === "ENOENT") return new ImportError(`${path}: there is no such folder`);
@@ -192,8 +192,8 @@ async function folderProblem(path: string, error: NodeJS.ErrnoException): Promis
 }
 
 /**
- * Throws ImportError for a file that bears the name of one of the format but is of another kind: left out in silence,
- * its rows would be missing from the numbers.
+ * Throws ImportError for a file with a name of the format but of another kind: if it were ignored,
+ * its rows would be missing from the figures.
  */
 function refuseOtherKinds(present: readonly string[]): void {
   for (const name of FILE_NAMES) {

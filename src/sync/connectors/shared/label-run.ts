@@ -67,7 +67,7 @@ export type LabelSource<Cursor, Position extends LabelPosition> = {
   title: string;
   summary: string;
   address: string;
-  /** Where its API keys are made: "Settings → API Settings". */
+  /** Where its API keys are created: "Settings → API Settings". */
   keyPlace: string;
   keyHeader: string;
   pageSize: number;

@@ -53,7 +53,7 @@ type BulkWatch = {
 };
 
 /**
- * Forgets what an earlier run has fetched and not applied: the backfill reads all of it again, except deletions, which
+ * Deletes what an earlier run has fetched and not applied: the backfill reads all of it again, except deletions, which
  * are asked about again.
  */
 async function begin(run: ShopifyRun, familyMetafield: string | null): Promise<void> {
@@ -65,7 +65,7 @@ async function begin(run: ShopifyRun, familyMetafield: string | null): Promise<v
   await replaceBackfill(run, backfill);
 }
 
-/** Leaves an unfinished backfill behind, with all that it has fetched. */
+/** Abandons an unfinished backfill, with all that it has fetched. */
 export async function giveUpBackfill(run: ShopifyRun): Promise<void> {
   await cancelUnfinished(run);
   await replaceBackfill(run, null);
@@ -230,7 +230,7 @@ async function pollOperation(client: ShopifyClient, operationId: string): Promis
   }
 }
 
-/** Gives up an operation that does not come to its end. */
+/** Cancels an operation that does not finish. */
 async function cancelOperation(client: ShopifyClient, operationId: string): Promise<void> {
   await client.query(DOCUMENTS.bulkCancel, { id: operationId });
 }

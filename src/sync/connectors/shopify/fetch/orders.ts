@@ -133,7 +133,7 @@ type Listing = {
   filter: string | null;
 };
 
-/** Asks for every order and product that changed since a moment. */
+/** Requests every order and product that changed since a moment. */
 export async function listChanges(run: ShopifyRun, since: string): Promise<void> {
   const from = new Date(Date.parse(since) - OVERLAP_MS).toISOString();
   const { changedOrders, changedProducts } = DOCUMENTS;

@@ -87,7 +87,7 @@ const GRANT_STATUSES = new Set([400, 401, 403]);
 
 /**
  * Exchanges the code of a merchant's approval for expiring offline tokens. Throws `SourceRefused` when the platform does
- * not take the code or the app's id and secret, `SourceFailed` when it does not answer as it should.
+ * not take the code or the app's id and secret, `SourceFailed` when it fails.
  */
 export async function exchangeCode(url: string, app: App, code: string, now: Date): Promise<Secrets> {
   const form = { client_id: app.clientId, client_secret: app.clientSecret, code, expiring: "1" };

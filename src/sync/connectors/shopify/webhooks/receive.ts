@@ -37,9 +37,9 @@ type WebhookAnswer = { status: 200 } | { status: 400 | 401 | 404 | 503; message:
 const READY_STATES = ["installing", "backfilling", "ready"];
 
 /**
- * Takes a delivery in: the app's signature and the payload's form before the database is asked, then the directory for
- * the shop, then everything it changes on the shop's node in one transaction, in which a delivery that came before changes nothing. Nothing is fetched
- * here: that is what the run it asks for does.
+ * Accepts a delivery: the app's signature and the payload's form before the database is asked, then the directory for
+ * the shop, then everything it changes on the shop's node in one transaction, in which a duplicate changes nothing. Nothing is fetched
+ * here: the requested run does that.
  */
 export async function receiveWebhook(options: WebhookOptions, delivery: Delivery): Promise<WebhookAnswer> {
   const { database, clientSecret } = options;
