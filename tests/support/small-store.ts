@@ -6,7 +6,7 @@ import { createTenant, insertRows } from "./tenants.ts";
 import type { Tenant, TenantOptions } from "./tenants.ts";
 
 /** What the small store sells, when, and what comes back of it. */
-const STORE_MONTHS = Array.from({ length: 18 }, (_, index) =>
+export const STORE_MONTHS = Array.from({ length: 18 }, (_, index) =>
   new Date(Date.UTC(2025, index, 1)).toISOString().slice(0, 7),
 );
 
@@ -17,7 +17,7 @@ const jacket = product(1, "Crème Jacket", "Nordwind", "Outerwear", "Jackets");
 const shirt = product(2, "Plain Shirt", "Südstern", "Tops", "Shirts");
 const hat = product(3, "Hat", null, "Tops", "Hats");
 
-const SKUS: readonly Sku[] = [
+export const SKUS: readonly Sku[] = [
   { sku: "HAT-1", product: hat, isUsed: false, counterpart: null },
   { sku: "JACKET-M", product: jacket, isUsed: false, counterpart: null },
   { sku: "JACKET-M-USED", product: jacket, isUsed: true, counterpart: "JACKET-M" },

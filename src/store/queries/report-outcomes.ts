@@ -28,14 +28,15 @@ export type OutcomeFigures = {
   unattributed_refund_minor: number | null;
 };
 
-const SUMS = [
+const SUMMED = [
   "returned_units",
   "exchanged_units",
   "other_units",
   "refund_minor",
   "exchange_refund_minor",
   "kept_minor",
-].map((column) => `coalesce(sum(e.${column}), 0) as ${column}`);
+];
+const SUMS = SUMMED.map((column) => `coalesce(sum(e.${column}), 0) as ${column}`);
 
 const load = {
   whole: requireRow<OutcomeFigures, unknown[]>(
@@ -53,9 +54,27 @@ const load = {
        from return_event e ${LINES_OF_FACTS}
       where e.shop_key = $1 and e.cohort_month = any($6::date[]) and e.lag_days <= $7 and ${LINE_IS_SELECTED}`,
   ),
+  // From the lines, of which a SKU or a product has few: the months have the events of the whole shop.
+  ofFew: requireRow<OutcomeFigures, unknown[]>(
+    "load_outcomes_of_few",
+    `select ${SUMS.join(", ")}, null::bigint as unattributed_refund_minor
+       from order_line l
+       left join product p on p.shop_key = $1 and p.product_gid = l.product_gid
+      cross join lateral (
+        select ${SUMMED.map((column) => `r.${column}`).join(", ")}
+          from return_event r
+         where r.shop_key = $1 and r.order_id = l.order_id and r.line_id = l.line_id
+           and r.cohort_month = any($6::date[]) and r.lag_days <= $7
+        offset 0
+      ) e
+      where l.shop_key = $1 and (l.sku = $3 or l.counterpart_sku = $3 or l.product_gid = $3) and ${LINE_IS_SELECTED}`,
+  ),
 };
 
-/** One row. Indexes return_event_by_month and amount_refund_by_day; primary keys of order_line and product. */
+/**
+ * One row. Indexes return_event_by_month and amount_refund_by_day, primary keys of order_line and product; of a SKU or a
+ * product order_line_by_sku, order_line_by_counterpart, order_line_by_product and the primary key of return_event.
+ */
 export async function loadOutcomes(
   database: Queryable,
   workspace: Workspace,
@@ -64,5 +83,9 @@ export async function loadOutcomes(
   const counted = [countedMonths.map(monthToDate), daysOrAll(windowDays)];
   return isWholeStore(selection)
     ? load.whole(database, workspace.shopKey, ...counted, monthToDate(startMonth), monthToDate(endMonth))
-    : load.narrowed(database, ...selectionValues(workspace.shopKey, selection), ...counted);
+    : (selection.kind === "sku" || selection.kind === "product" ? load.ofFew : load.narrowed)(
+        database,
+        ...selectionValues(workspace.shopKey, selection),
+        ...counted,
+      );
 }
