@@ -73,7 +73,7 @@ const noCurrentDate = {
 const registeredStatements = {
   create(context: Context) {
     const message =
-      "no SQL beside the registry: make its function with src/store/query.ts in src/store/queries";
+      "no SQL beside the registry: make its function with src/store/query.ts in src/store/queries or src/actions/<noun>/queries.ts";
     return {
       CallExpression(node: Call): void {
         if (node.callee.property?.name === "query") context.report({ node, message });

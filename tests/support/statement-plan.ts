@@ -27,9 +27,8 @@ export type StatementDatabase = {
 export async function openStatementDatabase(): Promise<StatementDatabase> {
   const testDatabase = await createTestDatabase();
   const database = openConnections(testDatabase.url, { maxConnections: 2 });
-  for (const file of globSync(join(SOURCES, "store/queries/*.ts"), { exclude: ["**/*.test.ts"] })) {
-    await import(file);
-  }
+  const places = ["store/queries/*.ts", "actions/*/queries.ts"].map((place) => join(SOURCES, place));
+  for (const file of globSync(places, { exclude: ["**/*.test.ts"] })) await import(file);
   return {
     database,
     url: testDatabase.url,

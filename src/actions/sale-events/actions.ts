@@ -3,13 +3,7 @@ import { quoted, readOneOf } from "../input.ts";
 import { impossible, invalid } from "../refusal.ts";
 import { raiseDataVersion } from "../../store/queries/publish.ts";
 import type { SaleEventRow } from "../../store/queries/report-figures.ts";
-import {
-  deleteSaleEvent,
-  findSaleEvent,
-  listSaleEvents,
-  putSaleEvent,
-  unknownSkus,
-} from "../../store/queries/sale-event.ts";
+import { deleteSaleEvent, findSaleEvent, listSaleEvents, putSaleEvent, unknownSkus } from "./queries.ts";
 import { defineAction, defineList } from "../action.ts";
 import type { ActionContext } from "../action.ts";
 import { day, lines, optional, own, text } from "../field.ts";

@@ -7,7 +7,7 @@ import { refusal } from "../../console/views/form.ts";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
 import type { SaleEventRow } from "../../store/queries/report-figures.ts";
-import { skusOfProduct } from "../../store/queries/sale-event.ts";
+import { skusOfProduct } from "./queries.ts";
 import { readList } from "../action.ts";
 import { mayDo } from "../right.ts";
 import { addSaleEvent, daysText, overlapsOf, removeSaleEvent, saleEventList } from "./actions.ts";

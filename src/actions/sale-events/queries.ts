@@ -1,5 +1,5 @@
-import { query, queryColumn, queryRow, requireValue } from "../query.ts";
-import type { SaleEventRow } from "./report-figures.ts";
+import { query, queryColumn, queryRow, requireValue } from "../../store/query.ts";
+import type { SaleEventRow } from "../../store/queries/report-figures.ts";
 
 const COLUMNS = "slug, label, starts_on, ends_on, skus";
 
