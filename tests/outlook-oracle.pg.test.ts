@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { dayFromText } from "../src/lib/month.ts";
 import { lastDayOf, monthsFrom } from "./oracle/calendar.ts";
+import { liabilityRule } from "./oracle/liability.ts";
+import type { NaiveLiability, RefundedLine } from "./oracle/liability.ts";
 import { monthOutlooks, togetherOf } from "./oracle/outlook.ts";
 import type { MonthOutlook, OutlookLine } from "./oracle/outlook.ts";
 import { makeWarningStore } from "./oracle/warning-store.ts";
@@ -21,16 +23,24 @@ type Outlook = {
   share_observed: number;
 };
 type Body = {
+  liability?: Liability | null;
   summary: { outlook: Outlook | null; sold_units: number };
   trend: { cohort_month: string; returned_units: number; sold_units: number; outlook: Outlook | null }[];
 };
+type LiabilityFigures = {
+  expected_units: number;
+  refund_amount: number;
+  low_amount: number;
+  high_amount: number;
+};
+type Liability = LiabilityFigures & { months: (LiabilityFigures & { cohort_month: string })[] };
 type Case = { primaryWindowDays: number; seed: number };
 const CASES: readonly Case[] = [
   { primaryWindowDays: 30, seed: 1 },
   { primaryWindowDays: 120, seed: 3 },
 ];
 
-describe("M18: outlooks of random stores are those of METRICS.md, and those of a range add up", () => {
+describe("M18, M21: outlooks and liabilities of random stores are those of METRICS.md, and those of a range add up", () => {
   for (const { primaryWindowDays, seed } of CASES) {
     test(`primary window ${primaryWindowDays}, seed ${seed}`, () => compareStore(primaryWindowDays, seed));
   }
@@ -60,7 +70,7 @@ async function compareStore(primaryWindowDays: number, seed: number): Promise<vo
         },
         MONTHS,
       );
-      const report = async (start_month = "", end_month = "") => {
+      const report = async (start_month = "", end_month = "", change = {}) => {
         const answer = await service.call("/api/v1/report", {
           token: tenant.token,
           params: {
@@ -70,6 +80,7 @@ async function compareStore(primaryWindowDays: number, seed: number): Promise<vo
             end_month,
             include_incomplete: true,
             reportSection: "trend",
+            ...change,
           },
           isUnlimited: true,
         });
@@ -78,6 +89,16 @@ async function compareStore(primaryWindowDays: number, seed: number): Promise<vo
       };
       const whole = await report(MONTHS[0], MONTHS.at(-1));
       compared += compareMonths(whole, expected, { windowDays, name });
+      const rule = liabilityRule({
+        asOfDay: AS_OF_DAY,
+        windowDays,
+        own: lines.filter(own).map(refundedLine),
+        category: lines.filter(category).map(refundedLine),
+        store: lines.map(refundedLine),
+      });
+      const section = { reportSection: "liability", include_incomplete: false };
+      const { liability = null } = await report(MONTHS[0], MONTHS.at(-1), section);
+      compareLiability(liability, { rule, expected, windowDays, name });
       if (window === "90d") continue;
       for (const [start, end] of [
         [3, 3],
@@ -115,6 +136,46 @@ function compareMonths(
     same(whole.summary.outlook, togetherOf([...expected.values()]), `${name}, range`);
   }
   return compared;
+}
+
+type ExpectedLiability = {
+  rule: ReturnType<typeof liabilityRule>;
+  expected: ReturnType<typeof monthOutlooks>;
+  windowDays: number;
+  name: string;
+};
+
+/** M21: each open month by its outlook, and the total as their sum. */
+function compareLiability(
+  found: Liability | null,
+  { rule, expected, windowDays, name }: ExpectedLiability,
+): void {
+  assert.equal(found === null, rule === null || expected === null, `${name}: liability`);
+  if (found === null || rule === null || expected === null) return;
+  const open = [...expected].filter(
+    ([month, { sold }]) => lastDayOf(month) + windowDays >= AS_OF_DAY && sold > 0,
+  );
+  assert.deepEqual(
+    found.months.map((month) => month.cohort_month),
+    open.map(([month]) => `${month}-01`),
+    name,
+  );
+  const near = (figures: LiabilityFigures, naive: NaiveLiability, what: string): void => {
+    const title = `${name}, ${what}`;
+    // Outlooks may differ by a hundredth of a unit, of some 30.00.
+    const within = (value: number, exact: number): void =>
+      assert.ok(Math.abs(value - exact / 100) < 1, `${title}: ${value} ${exact}`);
+    assert.ok(Math.abs(figures.expected_units - naive.units) < 0.0201, title);
+    within(figures.refund_amount, naive.minor);
+    within(figures.low_amount, naive.low);
+    within(figures.high_amount, naive.high);
+  };
+  for (const [place, [month, outlook]] of open.entries()) {
+    near(found.months[place] as LiabilityFigures, rule(outlook), month);
+  }
+  near(found, rule(togetherOf(open.map(([, outlook]) => outlook))), "total");
+  const sum = found.months.reduce((cents, month) => cents + Math.round(100 * month.refund_amount), 0);
+  assert.equal(Math.round(100 * found.refund_amount), sum, `${name}: the total is the sum of its months`);
 }
 
 /** M7: of whatever range, the outlook is the sum of its months' as the longer range has them. */
@@ -166,6 +227,15 @@ function outlookLine({ orderedDay, soldUnits, back }: MadeLine): OutlookLine {
     day: orderedDay,
     units: soldUnits,
     back: back === null || units === 0 ? [] : [{ lag: Math.max(0, back.day - orderedDay), units }],
+  };
+}
+
+function refundedLine(line: MadeLine): RefundedLine {
+  const { back, orderedDay } = line;
+  const lag = Math.max(0, (back?.day ?? 0) - orderedDay);
+  return {
+    ...outlookLine(line),
+    refund: back === null || back.refundMinor === 0 ? null : { lag, minor: back.refundMinor },
   };
 }
 

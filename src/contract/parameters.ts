@@ -155,6 +155,7 @@ export const REPORT_SECTIONS = [
   "breakdown",
   "outcomes",
   "bridge",
+  "liability",
 ] as const;
 
 export const BREAKDOWNS = ["vendor", "product", "sku", "family", "analytics_category"] as const;
@@ -182,7 +183,7 @@ export const reportSectionParameter = {
     Type.Enum([...REPORT_SECTIONS], {
       default: "overview",
       description:
-        "Part of the report to return; unknown values mean overview, which holds everything but curves, breakdown, outcomes and bridge.",
+        "Part of the report to return; unknown values mean overview, which holds everything but curves, breakdown, outcomes, bridge and liability.",
       "x-normalized": true,
     }),
   ),

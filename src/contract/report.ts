@@ -75,6 +75,46 @@ const pooledCurveAge = closed(
   { component: "ReportPooledCurveAge" },
 );
 
+const liabilityFigures = {
+  expected_units: Type.Number({
+    minimum: 0,
+    description: "Units expected to come back yet, to two decimals.",
+  }),
+  refund_amount: Type.Number({ description: "Refunds expected yet, in currency_code." }),
+  low_amount: Type.Number({ description: "Low end of the interval, in currency_code." }),
+  high_amount: Type.Number({ description: "High end of the interval, in currency_code." }),
+  goods_cost: orNull(
+    Type.Number({
+      description:
+        "Unit cost of the goods expected back on the shelf, in currency_code; null where the cost of less than 95 % of the returned units is known.",
+    }),
+  ),
+};
+const liability = orNull(
+  closed(
+    {
+      as_of: Type.String({ format: "date", description: "Day up to which returns are known." }),
+      level: Type.Number({ description: "Chance that the refunds will lie from low_amount to high_amount." }),
+      unit_refund_amount: Type.Number({
+        description: "Refund of a returned unit, by the six newest complete months.",
+      }),
+      low_evidence: Type.Boolean({
+        description: "Whether fewer than 30 units came back in these months, so that others' stand in.",
+      }),
+      ...liabilityFigures,
+      months: Type.Array(closed({ cohort_month: cohortMonth, ...liabilityFigures }), {
+        description: "The open months of the range with sales, oldest first; together they are the total.",
+      }),
+    },
+    {
+      description:
+        "Refunds still to come inside the window for what is sold already, of the open months of the range, with include_incomplete or without. null for " +
+        "lifetime, and when the store's history is too short for an outlook.",
+      component: "ReportLiability",
+    },
+  ),
+);
+
 const amount = Type.Number({ description: "Decimal number in currency_code." });
 const costAmounts = { refunded_amount: amount, return_label_cost: amount, returns_cost: amount };
 const share = Type.Number({ minimum: 0, maximum: 1, description: "0–1 fraction of the returned units." });
@@ -314,6 +354,7 @@ const data = closed(
     breakdown: Type.Optional(breakdown),
     outcomes: Type.Optional(outcomes),
     bridge: Type.Optional(bridge),
+    liability: Type.Optional(liability),
   },
   { component: "Report" },
 );
@@ -324,7 +365,12 @@ export type ReportOutlook = Exclude<Static<typeof outlook>, null>;
 export type ReportBreakdown = Static<typeof breakdown>;
 export type ReportCurves = Required<Pick<ReportData, "return_curves" | "pooled_return_curve">>;
 /** Parts that a section of their own has alone. */
-export type ReportExtras = { outcomes: ReportOutcomes | null; bridge: ReportBridge | null };
+export type ReportLiability = Exclude<Static<typeof liability>, null>;
+export type ReportExtras = {
+  outcomes: ReportOutcomes | null;
+  bridge: ReportBridge | null;
+  liability: ReportLiability | null;
+};
 export type ReportSection = (typeof REPORT_SECTIONS)[number];
 
 /** What the report and its export take alike. */
@@ -342,7 +388,7 @@ export const report = defineEndpoint({
     "is known of each return, costs, the workspace's sale events and, for the one asked for, its rate against a " +
     "baseline. reportSection narrows it to one part beside the summary and the sale event; curves is the share returned " +
     "by days after the order, breakdown divides it by vendor, product, SKU or group, outcomes is how returned units ended, " +
-    "bridge leads from what the store itself counts to these figures.",
+    "bridge leads from what the store itself counts to these figures, liability is the refunds still to come.",
   parameters: Type.Object({ ...reportParameters, ...reportSectionParameter }),
   response: body(data, {
     ...cohortEcho,
@@ -362,7 +408,7 @@ export const report = defineEndpoint({
     lines: [
       "Returns the full picture: rate with interval, months before, trend with cost per month, reasons, days to return, costs, sale events.",
       "Use it to explain returns; for one figure use get_summary, for monthly rates alone get_timeseries. sale_events lists what saleEvent takes.",
-      "reportSection narrows 5 kB to 1–3: reasons, trend, breakdown with breakdownBy (worst vendor, product, SKU, group), curves, outcomes (refunded, exchanged), bridge (why the store's count differs).",
+      "reportSection narrows 5 kB to 1–3: trend, reasons, breakdown with breakdownBy (worst vendor, product, SKU), curves, outcomes, bridge (the store's own count), liability (refunds still to come).",
       SELECTOR_OBJECT_LINE,
       COHORT_LINE,
       'Example: {"selector": {"product_gid": "gid://shopify/Product/1"}, "start_month": "2026-01", "end_month": "2026-06"}',

@@ -49,7 +49,7 @@ const guarded = (text: string) => (/^[=+\-@\t\r]/u.test(text) ? `'${text}` : tex
 function expectedCells(
   data: Required<ReportData>,
   curves: Required<ReportData>,
-  outcomes: Required<ReportData>["outcomes"],
+  { outcomes, liability }: Pick<Required<ReportData>, "outcomes" | "liability">,
 ): Map<string, string> {
   const cells = new Map<string, string>();
   const put = (place: string[], figures: Record<string, Scalar>) => {
@@ -105,6 +105,9 @@ function expectedCells(
   const { rows, ...others } = outcomes;
   for (const { outcome, ...figures } of rows) put(["outcomes", "", outcome, ""], figures);
   put(["outcomes", "", "", ""], others);
+  const { months = [], ...total } = liability ?? {};
+  put(["liability", "", "", ""], total);
+  for (const { cohort_month: month, ...figures } of months) put(["liability", month, "", ""], figures);
   return cells;
 }
 
@@ -125,13 +128,17 @@ test("another parser reads each figure of the JSON report once, and equal to it"
     const { data } = await ask(parameters);
     const { data: curves } = await ask({ ...parameters, reportSection: "curves" });
     const { outcomes } = (await ask({ ...parameters, reportSection: "outcomes" })).data;
+    const { liability } = (await ask({ ...parameters, reportSection: "liability" })).data;
     const { rows } = await exported(parameters);
     const cells = rows.map((row) => [
       [row.section, row.cohort_month, row.key, row.label, row.metric].join("|"),
       row.value,
     ]);
     assert.equal(new Set(cells.map(([name]) => name)).size, rows.length);
-    assert.deepEqual(new Map(cells as [string, string][]), expectedCells(data, curves, outcomes));
+    assert.deepEqual(
+      new Map(cells as [string, string][]),
+      expectedCells(data, curves, { outcomes, liability }),
+    );
 
     // Nothing of the JSON is forgotten: its leaves are the values, and the members that became columns.
     const { return_curves, pooled_return_curve } = curves;
@@ -140,9 +147,12 @@ test("another parser reads each figure of the JSON report once, and equal to it"
       return_curves.length +
       2 * (data.return_reasons.length + data.sale_events.length) +
       data.timing_buckets.length +
-      outcomes.rows.length;
+      outcomes.rows.length +
+      (liability?.months.length ?? 0);
     const outlooks = [data.summary, ...data.trend].map(({ outlook }) => outlook);
-    const absent = [data.sale_event, data.comparison, ...outlooks].filter((part) => part === null).length;
+    const absent = [data.sale_event, data.comparison, liability, ...outlooks].filter(
+      (part) => part === null,
+    ).length;
     const bounded = [
       data.summary,
       ...data.trend,
@@ -155,7 +165,7 @@ test("another parser reads each figure of the JSON report once, and equal to it"
     const inWords = 1 - excluded.length + (included === 0 ? 1 : 0);
     assert.equal(
       rows.length,
-      countLeaves({ ...data, return_curves, pooled_return_curve, outcomes }) -
+      countLeaves({ ...data, return_curves, pooled_return_curve, outcomes, liability }) -
         columns -
         absent +
         intervals +

@@ -14,6 +14,7 @@ export async function exportReport(call: EndpointCall<typeof contract>): Promise
     withCurves: true,
     breakdownBy,
     withOutcomes: true,
+    withLiability: true,
     bridge: input.reportSection === "bridge" ? "lines" : null,
   });
   return {

@@ -29,6 +29,7 @@ import { loadOrders } from "./design-effects.ts";
 import { labelCostsIncluded } from "./label-costs.ts";
 import { requestBreakdown } from "./report-breakdown.ts";
 import { loadBridge } from "./report-bridge.ts";
+import { loadLiability } from "./report-liability.ts";
 import { loadOutlooks } from "./report-outlook.ts";
 import type { ReportOutlooks } from "./report-outlook.ts";
 import {
@@ -115,6 +116,7 @@ export type ReportScope = {
   withOutcomes: boolean;
   /** With `lines`, the bridge's steps are divided by SKU and month of order, too. */
   bridge: "steps" | "lines" | null;
+  withLiability: boolean;
 };
 
 /** The report of a selection. */
@@ -171,6 +173,7 @@ export async function buildReport(
             before,
             withLines: scope.bridge === "lines",
           }),
+    liability: scope.withLiability ? await loadLiability(database, workspace, { range, selection }) : null,
     data: presentReport(workspace, input, { range, before, figures, outlooks, saleEvent, orders }),
   };
 }

@@ -27,18 +27,36 @@ export type ReportOutlooks = {
 };
 
 const NONE: ReportOutlooks = { ofMonth: () => null, ofRange: null };
-const LEVEL = 0.8;
+export const OUTLOOK_LEVEL = 0.8;
+
+type OutlookRequest = { range: CohortRange; selection: Selection };
 
 /** M18: where the open months of a range are heading. Nothing of it enters a figure. */
 export async function loadOutlooks(
   database: Queryable,
   workspace: Workspace,
-  { range, selection }: { range: CohortRange; selection: Selection },
+  request: OutlookRequest,
 ): Promise<ReportOutlooks> {
+  const { asOfDay, windowDays } = request.range;
+  const isOpen = (month: number): boolean => !isComplete(month, windowDays, asOfDay);
+  if (windowDays === null || !countedMonths(request.range).some(isOpen)) return NONE;
+  const byMonth = await loadMonthOutlooks(database, workspace, request);
+  if (byMonth === null) return NONE;
+  return {
+    ofMonth: (month) => (isOpen(month) ? presentOutlook(byMonth.get(month)) : null),
+    ofRange: presentOutlook(sumOutlooks([...byMonth.values()], [OUTLOOK_LEVEL])),
+  };
+}
+
+/** M18: the outlooks of the months of a range that count, also of complete ones; null where there are none. */
+export async function loadMonthOutlooks(
+  database: Queryable,
+  workspace: Workspace,
+  { range, selection }: OutlookRequest,
+): Promise<Map<number, Outlook> | null> {
   const { asOfDay, windowDays } = range;
   const months = countedMonths(range);
-  const isOpen = (month: number): boolean => !isComplete(month, windowDays, asOfDay);
-  if (asOfDay === null || windowDays === null || !months.some(isOpen)) return NONE;
+  if (asOfDay === null || windowDays === null) return null;
   const horizon = horizonDays(Math.max(windowDays, workspace.primaryWindowDays));
   const base = basePeriod(asOfDay, horizon);
   const firstMonth = Math.min(
@@ -65,15 +83,11 @@ export async function loadOutlooks(
     curveDays: curveDaysOf(daysOf("category"), daysOf("store"), horizon),
     ownDays,
   });
-  if (model === null) return NONE;
+  if (model === null) return null;
   const daysByMonth = Map.groupBy(ownDays, ({ day }) => monthOfDay(day));
-  const byMonth = new Map(
-    months.map((month) => [month, outlookOf(model, daysByMonth.get(month) ?? [], [LEVEL])]),
+  return new Map(
+    months.map((month) => [month, outlookOf(model, daysByMonth.get(month) ?? [], [OUTLOOK_LEVEL])]),
   );
-  return {
-    ofMonth: (month) => (isOpen(month) ? presentOutlook(byMonth.get(month)) : null),
-    ofRange: presentOutlook(sumOutlooks([...byMonth.values()], [LEVEL])),
-  };
 }
 
 /** Null when nothing was sold. */
@@ -87,7 +101,7 @@ function presentOutlook(outlook: Outlook | undefined): ReportOutlook | null {
     return_rate: rateOf(returnedUnits),
     low: rateOf(low),
     high: rateOf(high),
-    level: LEVEL,
+    level: OUTLOOK_LEVEL,
     share_observed: fractionInMillionths(shareObserved(outlook)),
   };
 }

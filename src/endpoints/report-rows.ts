@@ -27,6 +27,7 @@ export type ReportRowSection =
   | "breakdown"
   | "outcomes"
   | "bridge"
+  | "liability"
   | "bridge_line";
 
 export type WholeReport = Required<Omit<ReportData, keyof ReportCurves | keyof ReportExtras | "breakdown">>;
@@ -37,6 +38,7 @@ export type ReportParts = {
   breakdown: ReportBreakdown | null;
   outcomes: ReportExtras["outcomes"];
   bridge: LoadedBridge | null;
+  liability: ReportExtras["liability"];
 };
 
 type Place = { section: ReportRowSection; cohortMonth?: string; key?: string; label?: string };
@@ -48,7 +50,7 @@ type Figures = Record<string, string | number | boolean | null>;
  */
 export function* reportRows(
   report: WholeReport,
-  { curves, breakdown, outcomes, bridge }: ReportParts,
+  { curves, breakdown, outcomes, bridge, liability }: ReportParts,
 ): Generator<ReportRow[]> {
   const rowsOf = (place: Place, figures: Figures) => figureRows(place, figures, report.currency_code);
   const { refunded_amount: refundedAmount, ...otherCosts } = report.costs;
@@ -84,6 +86,13 @@ export function* reportRows(
     }
     const { unattributed_refund_amount: unattributed } = outcomes;
     yield rowsOf({ section: "outcomes" }, { unattributed_refund_amount: unattributed });
+  }
+  if (liability !== null) {
+    const { months, ...total } = liability;
+    yield rowsOf({ section: "liability" }, total);
+    for (const { cohort_month: cohortMonth, ...figures } of months) {
+      yield rowsOf({ section: "liability", cohortMonth }, figures);
+    }
   }
   if (bridge !== null) yield* bridgeRows(bridge, rowsOf);
 }
@@ -206,10 +215,10 @@ const UNITS: readonly [metric: RegExp, unit: string | null][] = [
   [/^return_rate|share|^sold_amount_coverage$|^(?:low|high|level)$/u, "ratio"],
   [/^days$|_days$|_day$|^median_days_to_return$/u, "days"],
   [/^cogs_coverage$/u, "percent"],
-  [/_on$/u, "date"],
+  [/_on$|^as_of$/u, "date"],
   [/^months_included$/u, "months"],
   [/_month$|^complete_through$/u, "month"],
-  [/^(?:is_complete|label_costs_included|sale_event_unknown)$/u, "boolean"],
+  [/^(?:is_complete|low_evidence|label_costs_included|sale_event_unknown)$/u, "boolean"],
   [
     /^(?:currency_code|slug|label|baseline|scope|kind|excluded_months|note|breakdown_by|top_reason)$/u,
     "text",

@@ -79,6 +79,7 @@ const FIELDS: Readonly<Record<string, string>> = {
   pooled_return_curve:
     "The return curve of all months together: each age over the months that are complete at it.",
   outcomes: "How the returned units ended.",
+  liability: "Refunds still to come for what is sold already; null where there is no outlook.",
   bridge: "From what the source itself books as taken back to the returned units.",
   sale_event: "The sale event against its baseline.",
   sale_events: "Every sale event of the workspace, by slug: what saleEvent takes.",

@@ -52,6 +52,7 @@ export function makeStore({
           sold_units: 1,
           lag_days: isReturned ? [Math.round(random.gamma(LAG_SHAPE, MEAN_LAG_DAYS / LAG_SHAPE))] : [],
           returned_units: isReturned ? [1] : [],
+          refunds: [],
         });
       }
     }
@@ -73,7 +74,7 @@ function isBadSku(place: number): boolean {
 }
 
 /** Numbers that a seed decides: mulberry32, Box–Muller, Knuth's Poisson, Marsaglia and Tsang's gamma. */
-function createRandom(seed: number) {
+export function createRandom(seed: number) {
   const fraction = mulberry32(seed);
   const uniform = (): number => fraction() + 0.5 / 2 ** 32;
   const normal = (): number => Math.sqrt(-2 * Math.log(uniform())) * Math.cos(2 * Math.PI * uniform());

@@ -1,6 +1,6 @@
 /**
- * Replays stores day by day: npm run backtest [-- <import folder>…]
- * Prints when early warnings (M17) would have been given, beside M16's day, and how good outlooks (M18) would have been.
+ * Replays stores day by day: npm run backtest [-- [liability] <import folder>…]
+ * Prints when early warnings (M17) would have been given, beside M16's day, and how good outlooks (M18) and liabilities (M21) would have been.
  */
 import { OPERATOR } from "../../src/actions/actor.ts";
 import { existsSync } from "node:fs";
@@ -12,6 +12,8 @@ import { dayOfInstant, dayToText } from "../../src/lib/month.ts";
 import { importFolder } from "../../src/sync/connectors/csv/import-folder.ts";
 import { BAD_SKUS, makeStore } from "./made-store.ts";
 import type { BadBatches } from "./made-store.ts";
+import { scoreLiability } from "./liability.ts";
+import { makeMoneyStore } from "./money-stores.ts";
 import { scoreOutlooks } from "./outlooks.ts";
 import { loadStoreLines } from "./store-lines.ts";
 import type { StoreLine } from "./store-lines.ts";
@@ -33,19 +35,55 @@ const BATCHES: readonly BadBatches[] = [
   { linesPerDay: 15, rate: 0.15, factor: 2 },
 ];
 
+/** Stores of 200 returned units a month, two years each. */
+const MONEY_STORES = 40;
+
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
 const tell = (line: string): void => void process.stderr.write(`${line}\n`);
 
-const folders = process.argv.slice(2);
-if (folders.length === 0) {
+const asked = process.argv.slice(2);
+const isLiabilityAlone = asked[0] === "liability";
+const folders = isLiabilityAlone ? asked.slice(1) : asked;
+if (folders.length === 0) scoreMoneyStores();
+if (folders.length === 0 && !isLiabilityAlone) {
   replayMadeStores();
 }
 await withContext({ whaleLines: 0, tell }, async (context) => {
   for (const folder of folders.length > 0 ? folders : await ownFolders(context)) {
     const lines = await importedLines(context, folder);
-    replayStore(basename(folder), lines);
+    print(`\n## ${basename(folder)}: refunds still to come at month ends (M21)\n`);
+    printLiability([lines]);
+    if (!isLiabilityAlone) replayStore(basename(folder), lines);
   }
 });
+
+/** M21 of made-up stores: 75 to 85 % should be held, and errors be half of "as last month". */
+function scoreMoneyStores(): void {
+  tell("Replaying month ends of made-up stores.");
+  print(`## ${MONEY_STORES} made-up stores: refunds still to come at month ends (M21)\n`);
+  printLiability(Array.from({ length: MONEY_STORES }, (_, place) => makeMoneyStore(place + 1)));
+}
+
+function printLiability(stores: readonly (readonly StoreLine[])[]): void {
+  print(
+    "| Window | Month ends | Held by 80 % | Units held | Error ÷ as last month | Error ÷ what came | Bias |",
+  );
+  print("| ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
+  for (const windowDays of [30, 90]) {
+    const score = scoreLiability(stores, windowDays);
+    const cells = [
+      windowDays,
+      score.monthEnds,
+      percent(score.heldMoney / score.monthEnds),
+      percent(score.heldUnits / score.monthEnds),
+      (score.error / score.lastMonthError).toFixed(2),
+      percent(score.error / score.truth),
+      percent(score.signed / score.truth),
+    ];
+    print(`| ${cells.join(" | ")} |`);
+  }
+  print("");
+}
 
 /** The demo store, and a real year where one lies beside the project. */
 async function ownFolders(context: BenchContext): Promise<string[]> {

@@ -102,7 +102,7 @@ function summed(months: readonly Scored[]) {
 }
 
 /** A day's curve as far as it was known on a day. */
-function knownBy(day: DayCurve, asOfDay: number): DayCurve {
+export function knownBy(day: DayCurve, asOfDay: number): DayCurve {
   const places = day.lagDays.filter((lag) => day.day + lag <= asOfDay).length;
   return {
     ...day,

@@ -621,6 +621,55 @@ export interface ReportBridge {
   rate_change: ReportBridgeRateChange | null;
 }
 
+export interface ReportLiabilityMonth {
+  /** YYYY-MM-01. */
+  cohort_month: string;
+  /** Units expected to come back yet, to two decimals. */
+  expected_units: number;
+  /** Refunds expected yet, in currency_code. */
+  refund_amount: number;
+  /** Low end of the interval, in currency_code. */
+  low_amount: number;
+  /** High end of the interval, in currency_code. */
+  high_amount: number;
+  /**
+   * Unit cost of the goods expected back on the shelf, in currency_code; null where the cost of less
+   * than 95 % of the returned units is known.
+   */
+  goods_cost: number | null;
+}
+
+/**
+ * Refunds still to come inside the window for what is sold already, of the open months of the range,
+ * with include_incomplete or without. null for lifetime, and when the store's history is too short for
+ * an outlook.
+ */
+export interface ReportLiability {
+  /** Day up to which returns are known. */
+  as_of: string;
+  /** Chance that the refunds will lie from low_amount to high_amount. */
+  level: number;
+  /** Refund of a returned unit, by the six newest complete months. */
+  unit_refund_amount: number;
+  /** Whether fewer than 30 units came back in these months, so that others' stand in. */
+  low_evidence: boolean;
+  /** Units expected to come back yet, to two decimals. */
+  expected_units: number;
+  /** Refunds expected yet, in currency_code. */
+  refund_amount: number;
+  /** Low end of the interval, in currency_code. */
+  low_amount: number;
+  /** High end of the interval, in currency_code. */
+  high_amount: number;
+  /**
+   * Unit cost of the goods expected back on the shelf, in currency_code; null where the cost of less
+   * than 95 % of the returned units is known.
+   */
+  goods_cost: number | null;
+  /** The open months of the range with sales, oldest first; together they are the total. */
+  months: ReportLiabilityMonth[];
+}
+
 /** What /api/v1/report answers. */
 export interface ReportData {
   currency_code: string;
@@ -667,6 +716,12 @@ export interface ReportData {
    * summary.returned_units, step by step.
    */
   bridge?: ReportBridge;
+  /**
+   * Refunds still to come inside the window for what is sold already, of the open months of the range,
+   * with include_incomplete or without. null for lifetime, and when the store's history is too short for
+   * an outlook.
+   */
+  liability?: ReportLiability | null;
 }
 
 export interface ReportMeta extends ApiMeta, CohortEcho {
@@ -688,7 +743,8 @@ export interface ReportMeta extends ApiMeta, CohortEcho {
     | "curves"
     | "breakdown"
     | "outcomes"
-    | "bridge";
+    | "bridge"
+    | "liability";
   /**
    * Parameters whose value is not in their list, and which took their default; absent when there is
    * none.

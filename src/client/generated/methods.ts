@@ -64,7 +64,8 @@ export interface EndpointMethods {
    * workspace's sale events and, for the one asked for, its rate against a baseline. reportSection
    * narrows it to one part beside the summary and the sale event; curves is the share returned by days
    * after the order, breakdown divides it by vendor, product, SKU or group, outcomes is how returned
-   * units ended, bridge leads from what the store itself counts to these figures.
+   * units ended, bridge leads from what the store itself counts to these figures, liability is the
+   * refunds still to come.
    * GET /api/v1/report; needs the scope `read:reports`.
    */
   report: (parameters: ReportParameters, options?: RequestOptions) => Promise<Result<ReportData, ReportMeta>>;

@@ -87,7 +87,7 @@ export interface ReportParameters
   breakdownOrder?: "returns_cost" | "excess_return_cost" | "returned_units" | undefined;
   /**
    * Part of the report to return; unknown values mean overview, which holds everything but curves,
-   * breakdown, outcomes and bridge. Default: "overview".
+   * breakdown, outcomes, bridge and liability. Default: "overview".
    */
   reportSection?:
     | "overview"
@@ -101,6 +101,7 @@ export interface ReportParameters
     | "breakdown"
     | "outcomes"
     | "bridge"
+    | "liability"
     | undefined;
 }
 
@@ -185,5 +186,6 @@ export interface ExportReportParameters
     | "breakdown"
     | "outcomes"
     | "bridge"
+    | "liability"
     | undefined;
 }

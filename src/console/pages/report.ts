@@ -168,6 +168,7 @@ const TAB_OF_SECTION: Readonly<Record<(typeof REPORT_SECTIONS)[number], Tab>> = 
   lifecycle: "costs",
   outcomes: "costs",
   bridge: "costs",
+  liability: "costs",
 };
 
 function tabOf({ query }: PageCall): Tab {

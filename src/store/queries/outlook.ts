@@ -21,20 +21,23 @@ export type DayCurveRow = {
 /** Order days, both ends included: all of the selection's own, and those of the base period. */
 export type OutlookRange = { fromDay: number; toDay: number; baseFromDay: number; baseToDay: number };
 
-/** $6 and $7 the first and last day of the selection's own, $8 and $9 those of the base period. */
-const PARTS = `${CHOSEN}, entity as (select * from chosen), days as (
-    select m.month::date as cohort_month, date '1970-01-01' + $6::integer as starts_on,
-           date '1970-01-01' + $7::integer as ends_on
-      from generate_series(date_trunc('month', date '1970-01-01' + $6::integer), date '1970-01-01' + $7::integer,
-                           interval '1 month') m (month)
-  ), category as (
+/** `category`: the analytics category that a selection belongs to; no row where none, or several. $1 to $3 as in `CHOSEN`. */
+export const CATEGORY_OF_SELECTION = `category as (
     select p.analytics_category as key from sku s join product p on p.shop_key = $1 and p.product_gid = s.product_gid
      where $2 = 'sku' and s.shop_key = $1 and s.sku = $3
     union all
     select p.analytics_category from product p where $2 = 'product' and p.shop_key = $1 and p.product_gid = $3
     union all
     select $3 where $2 = 'analytics_category'
-  ), base as (
+  )`;
+
+/** $6 and $7 the first and last day of the selection's own, $8 and $9 those of the base period. */
+const PARTS = `${CHOSEN}, entity as (select * from chosen), days as (
+    select m.month::date as cohort_month, date '1970-01-01' + $6::integer as starts_on,
+           date '1970-01-01' + $7::integer as ends_on
+      from generate_series(date_trunc('month', date '1970-01-01' + $6::integer), date '1970-01-01' + $7::integer,
+                           interval '1 month') m (month)
+  ), ${CATEGORY_OF_SELECTION}, base as (
     select case g.entity_kind when 'workspace' then 'store' else 'category' end as part,
            g.sold_on - date '1970-01-01' as day, g.sold_units, g.sold_lines, g.lag_days, g.returned_units,
            g.returned_lines
