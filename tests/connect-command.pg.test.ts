@@ -92,7 +92,7 @@ const refuses = async (
 
 test("what cannot work is refused in one sentence, and nothing is stored", async () => {
   const token = tokenFile(simulator.token);
-  await refuses(shopify("lamps.example", "--token-stdin"), /^Shopify (does not take|no longer takes)/u, {
+  await refuses(shopify("lamps.example", "--token-stdin"), /^Shopify (rejected|no longer accepts)/u, {
     input: "shpat_wrong",
   });
   await refuses(

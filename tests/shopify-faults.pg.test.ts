@@ -234,7 +234,7 @@ test("a token that is not taken is refused in one sentence", async () => {
   const workspace = await sync.connect({ accessToken: "shpat_unknown" });
   await assert.rejects(
     workspace.sync("backfill"),
-    new SourceRefused("Shopify no longer takes the access token of this app: connect the shop again."),
+    new SourceRefused("Shopify no longer accepts the access token of this app: connect the shop again."),
   );
 });
 

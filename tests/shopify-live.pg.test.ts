@@ -144,7 +144,7 @@ test("a revoked token is reported in one sentence, and connecting again misses n
   );
   assert.match(
     String(error),
-    /^Shopify no longer takes the access token of this app: connect the shop again\.$/u,
+    /^Shopify no longer accepts the access token of this app: connect the shop again\.$/u,
   );
   assert.ok(!service.logs.join("").includes(simulator.token));
 

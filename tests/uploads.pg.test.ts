@@ -480,7 +480,7 @@ test("a packed file that unpacks to more than is allowed ends the import before 
       (error) =>
         error instanceof ImportError &&
         error.message ===
-          "order_lines.csv.gz: unpacked, the files hold more than 1,000,000 bytes of text together",
+          "order_lines.csv.gz: uncompressed, the files contain more than 1,000,000 bytes of text",
     );
     assert.deepEqual((await own.dump(shopKey))["order_line"], []);
   } finally {

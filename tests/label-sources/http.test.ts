@@ -87,7 +87,7 @@ test("the key follows no redirect, and a missing page is a failure that no secon
   server.control.fail({ kind: "redirect" });
   await assert.rejects(ask(), /status 302/u);
   const asked = server.control.requests.length;
-  await assert.rejects(ask({}, `${server.url}/elsewhere`), /status 404: is its address right\?$/u);
+  await assert.rejects(ask({}, `${server.url}/elsewhere`), /status 404: check its address\.$/u);
   assert.equal(server.control.requests.length - asked, 1);
 });
 

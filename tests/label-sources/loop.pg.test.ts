@@ -154,7 +154,7 @@ test("a next page on another host is not asked, and changed types are a failure;
   simulator.control.fail({ kind: "foreign_next_page" });
   await assert.rejects(
     syncLabels(shop, shopKey, connector, simulator),
-    new SourceFailed("Loop named a next page on another host, which is not asked."),
+    new SourceFailed("Loop returned a next page on another host, which is not allowed."),
   );
   simulator.control.put(loopReturn({ id: "1", updatedAt: "2026-06-01T05:55:00.000Z" }));
   simulator.control.fail({ kind: "changed_types" });

@@ -131,7 +131,7 @@ function decodeChunk(decoder: TextDecoder, chunk: Buffer | null, failure: () => 
 
 function tooMuchText({ fileName }: FolderFile, { most }: TextLimit): ImportError {
   const limit = `${most.toLocaleString("en")} bytes`;
-  return new ImportError(`${fileName}: unpacked, the files hold more than ${limit} of text together`);
+  return new ImportError(`${fileName}: uncompressed, the files contain more than ${limit} of text`);
 }
 
 function wrongEncoding(file: FolderFile, line: number): ImportError {

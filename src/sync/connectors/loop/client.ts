@@ -65,7 +65,7 @@ export function openLoop(source: JsonSource, pageSize: number): LoopClient {
       const page = readPage(await getJson(source, url));
       const next = cleanLabel(page.nextPageUrl ?? null);
       const nextPageUrl = next === null ? null : ownUrl(baseUrl, next).href;
-      if (nextPageUrl === url.href) throw new SourceFailed(`${TITLE} named a page as its own next page.`);
+      if (nextPageUrl === url.href) throw new SourceFailed(`${TITLE} returned a page as its own next page.`);
       return { returns: page.returns, nextPageUrl };
     },
   };
@@ -92,7 +92,7 @@ function momentText(seconds: number): string {
 function ownUrl(baseUrl: URL, text: string): URL {
   const url = URL.parse(text, baseUrl);
   if (url?.origin !== baseUrl.origin) {
-    throw new SourceFailed(`${TITLE} named a next page on another host, which is not asked.`);
+    throw new SourceFailed(`${TITLE} returned a next page on another host, which is not allowed.`);
   }
   return url;
 }

@@ -194,7 +194,8 @@ async function readText({ title }: HttpSource, response: Response): Promise<stri
   for await (const chunk of response.body ?? []) {
     chunks.push(chunk as Uint8Array);
     bytes += (chunk as Uint8Array).byteLength;
-    if (bytes > MAX_ANSWER_BYTES) throw new SourceFailed(`An answer of ${title} is longer than any can be.`);
+    if (bytes > MAX_ANSWER_BYTES)
+      throw new SourceFailed(`A response from ${title} is larger than the limit.`);
   }
   return Buffer.concat(chunks).toString("utf8");
 }
@@ -250,7 +251,7 @@ export async function getJson(source: JsonSource, url: URL): Promise<unknown> {
         );
       }
       if (status === 200) return readJson(body);
-      if (status === 404) throw new SourceFailed(`${title} answered with status 404: is its address right?`);
+      if (status === 404) throw new SourceFailed(`${title} answered with status 404: check its address.`);
       throw new SourceFailed(`${title} answered with status ${status} where 200 was expected.`);
     },
   );
@@ -275,7 +276,7 @@ export function readApiKey(secret: string | undefined, title: string): string {
   const key = secret?.trim() ?? "";
   if (key === "") throw new SourceRefused(`${title} has no API key: connect it again.`);
   if (!/^[\u0021-\u007e]+$/u.test(key)) {
-    throw new SourceRefused(`The API key of ${title} has characters that no key has: connect it again.`);
+    throw new SourceRefused(`The API key of ${title} contains invalid characters: connect it again.`);
   }
   return key;
 }

@@ -10,7 +10,7 @@ export function minorOf(amount: string | number, currencyCode: string): number {
   const exponent = currencyExponent(currencyCode);
   const minor = minorFromDecimal(text, exponent) ?? roundedMinor(text, exponent);
   if (minor !== null) return minor;
-  throw new SourceFailed(`An answer cannot be read: ${JSON.stringify(amount)} is no amount of money.`);
+  throw new SourceFailed(`A response cannot be read: ${JSON.stringify(amount)} is not an amount of money.`);
 }
 
 const DECIMAL = /^([+-]?)(\d+)\.(\d+)$/;

@@ -179,7 +179,7 @@ test("a file that is larger than its records can be is not read to its end", asy
       async () => {},
       maxBytes,
     );
-  const larger = { name: "SourceFailed", message: /is larger than its records can be/u };
+  const larger = { name: "SourceFailed", message: /is larger than expected for its records/u };
   await assert.rejects(read('{"id":"1"}\n'.repeat(100), 999), larger);
   await assert.rejects(read("x".repeat(5 * 1_048_576), largestFileBytes(1000)), larger);
 });

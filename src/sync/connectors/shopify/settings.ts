@@ -60,7 +60,7 @@ const METAFIELD = /^([\w$:-]+)\.([\w$:-]+)$/;
 export function readSettings(settings: Readonly<Record<string, unknown>>): ShopifySettings {
   const used = settings["usedConditions"] ?? USED_CONDITIONS;
   if (!Array.isArray(used) || !used.every((value) => typeof value === "string")) {
-    throw new SourceFailed("The setting usedConditions of this Shopify connection is no list of texts.");
+    throw new SourceFailed("The setting usedConditions of this Shopify connection is not a list of strings.");
   }
   return {
     url: readUrl(settings),
@@ -90,7 +90,7 @@ function readText(settings: Readonly<Record<string, unknown>>, name: string): st
   const value = settings[name] ?? null;
   if (value === null || value === "") return null;
   if (typeof value === "string") return value;
-  throw new SourceFailed(`The setting ${name} of this Shopify connection is no text.`);
+  throw new SourceFailed(`The setting ${name} of this Shopify connection is not a string.`);
 }
 
 /** The name of this source everywhere. */

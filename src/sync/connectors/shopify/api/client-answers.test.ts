@@ -40,7 +40,7 @@ const endless: RequestListener = (_request, response) => {
 
 test("an answer that does not end is given up", async (context) => {
   const url = await serve(context, endless);
-  const tooLong = { name: "SourceFailed", message: "An answer of Shopify is longer than any can be." };
+  const tooLong = { name: "SourceFailed", message: "A response from Shopify is larger than the limit." };
   await assert.rejects(clientOf(url).query(DOCUMENT, {}), tooLong);
   await assert.rejects(
     exchangeCode(url, { clientId: "id", clientSecret: "secret" }, "code", new Date()),
@@ -70,6 +70,6 @@ test("a file on another host is not asked for", async () => {
   const files = ["http://127.0.0.1:5432/", "https://files.example/1", "not an address"];
   for (const file of files) {
     const download = clientOf("https://my-store.myshopify.com").download(file);
-    await assert.rejects(download, /named the file of a bulk operation on .*, which is not asked\./u);
+    await assert.rejects(download, /returned the file of a bulk operation on .*, which is not an allowed host\./u);
   }
 });

@@ -114,7 +114,7 @@ async function query<Answer>(
   return document.read(data);
 }
 
-const REFUSED = "Shopify no longer takes the access token of this app: connect the shop again.";
+const REFUSED = "Shopify no longer accepts the access token of this app: connect the shop again.";
 
 const readErrors = reader(
   TITLE,
@@ -154,7 +154,9 @@ async function downloadFile(
   const file = URL.parse(url);
   if (file === null || !isFileUrl(file, new URL(shopUrl))) {
     const host = file?.host ?? "no host";
-    throw new SourceFailed(`Shopify named the file of a bulk operation on ${host}, which is not asked.`);
+    throw new SourceFailed(
+      `Shopify returned the file of a bulk operation on ${host}, which is not an allowed host.`,
+    );
   }
   const retryPolicy = { ...source.retryPolicy, timeoutMs: null };
   return download({ ...source, retryPolicy }, file, () => new DownloadGone());

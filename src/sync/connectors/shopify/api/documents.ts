@@ -312,7 +312,9 @@ export async function readLines(
       rest = parts.pop() ?? "";
       bytes += chunk.byteLength;
       if (bytes > maxBytes || rest.length > MAX_LINE_CHARACTERS) {
-        throw new SourceFailed("The file of a Shopify bulk operation is larger than its records can be.");
+        throw new SourceFailed(
+          "The file of a Shopify bulk operation is larger than expected for its records.",
+        );
       }
       for (const part of parts) readLine(part);
       await onChunk(lines);

@@ -33,7 +33,7 @@ export function openNodeReader<Node>(
     } catch (error) {
       if (!(error instanceof CostExceeded)) throw error;
       if (ids.length === 1)
-        throw new SourceFailed(`Shopify finds even one node of ${document.name} too much.`);
+        throw new SourceFailed(`Shopify refused even one node of ${document.name} as too expensive.`);
       size = Math.min(size, Math.ceil(ids.length / 2));
       const nodes = await readPage(ids.slice(0, size));
       return [...nodes, ...(await readPage(ids.slice(size)))];

@@ -36,7 +36,9 @@ export async function fetchEverything(run: ShopifyRun): Promise<void> {
     if (unstored(run).some((name) => stateOf(run, name).operationId !== null))
       idleSinceMs = performance.now();
     if (performance.now() - idleSinceMs > run.client.retryPolicy.stallMs) {
-      throw new SourceFailed("Shopify runs other bulk operations of this app and does not take ours.");
+      throw new SourceFailed(
+        "Shopify is running other bulk operations of this app and did not start this one.",
+      );
     }
     await pause(run.client.retryPolicy.pollMs, run.signal);
   }

@@ -33,7 +33,7 @@ export function openTokenClient(url: string, token: string, signal: AbortSignal)
     tokens: {
       accessToken: async () => token,
       refreshed: async () => {
-        throw new SourceRefused(`Shopify does not take this access token for ${url}.`);
+        throw new SourceRefused(`Shopify rejected this access token for ${url}.`);
       },
     },
     signal,

@@ -63,7 +63,9 @@ function isEnding(secrets: Secrets, now: Date): boolean {
 async function renewed(options: TokenOptions, secrets: Secrets): Promise<Secrets> {
   const { refreshToken } = secrets;
   if (refreshToken === undefined) {
-    throw new SourceRefused("Shopify no longer takes the access token of this app: connect the shop again.");
+    throw new SourceRefused(
+      "Shopify no longer accepts the access token of this app: connect the shop again.",
+    );
   }
   const { url, clientId, clientSecret, now } = options;
   if (clientId === null || clientSecret === null) {

@@ -120,6 +120,6 @@ test("settings that cannot be used are one sentence", () => {
   refused({}, /has no address/);
   refused({ url: "ftp://shop.example" }, /has no address/);
   refused({ ...SETTINGS, familyMetafield: 'custom".x' }, /familyMetafield .* is not namespace\.key/);
-  refused({ ...SETTINGS, familyTagPrefix: 3 }, /familyTagPrefix .* is no text/);
-  refused({ ...SETTINGS, usedConditions: "used" }, /usedConditions .* is no list of texts/);
+  refused({ ...SETTINGS, familyTagPrefix: 3 }, /familyTagPrefix .* is not a string/);
+  refused({ ...SETTINGS, usedConditions: "used" }, /usedConditions .* is not a list of strings/);
 });
