@@ -41,7 +41,7 @@ test("an owner invites somebody, who signs in by the link, sees the pages and is
   assert.equal(sent.status, 200);
   const link = linkIn(sent.text);
   assert.match(link, new RegExp(`^${service.address.replace("127.0.0.1", "[^/]+")}/enter#`, "u"));
-  assert.match(sent.text, /href="mailto:\?subject=Invitation%20to[^"]+%2Fenter%23/u);
+  assert.match(sent.text, /href="mailto:\?subject=[^"]+%20invites%20you%20to[^"]+%2Fenter%23/u);
   assert.match((await owner.get(MEMBERS)).text, /Ada &lt;b&gt;[\s\S]*invited; the link works until/u);
   const secret = link.slice(link.indexOf("#") + 1);
   const entered = await postForm(service, "/enter", { secret });

@@ -344,3 +344,38 @@ test("a token's name stays text on every page, whatever it looks like", async (c
     reader: { tenant: own, cookie },
   });
 });
+
+test("what was typed is there again after the session ended and the same person signed in", async (context) => {
+  if (chromium.isMissing(context)) return;
+  const cookie = await signInAs(service, { name: "Owner" });
+  await chromium.withPage(context, { cookie, home }, async (page, own) => {
+    const address = `${home}/w/${tenant.shopDomain}/settings/data`;
+    const name = page.getByLabel("Name", { exact: true });
+    const sendSignedOut = async (typed: string) => {
+      await page.goto(address);
+      await name.fill(typed);
+      await own.clearCookies({ name: "returns" });
+      await page.getByRole("button", { name: "Save name" }).click();
+      await page.waitForURL(`${home}/sign-in`);
+    };
+    const signIn = async (person: string) => {
+      const { secret } = await makeUserLink(service, { name: person, shopDomain: tenant.shopDomain });
+      await page.goto(`${home}/enter`);
+      await page.getByLabel("Paste your link").fill(secret);
+      await page.getByRole("button", { name: "Sign in" }).click();
+      await page.waitForURL(address);
+    };
+    await sendSignedOut("Kept name");
+    await signIn("Owner");
+    await page.getByText("What you had typed is here again.").waitFor();
+    await page.getByText("You were signed out when you sent the form").waitFor();
+    assert.equal(await name.inputValue(), "Kept name");
+    await page.getByRole("button", { name: "Save name" }).click();
+    await page.getByText("The workspace is now called Kept name.").waitFor();
+    assert.equal(await page.getByText("What you had typed is here again.").count(), 0);
+    await sendSignedOut("Mine alone");
+    await signIn("Somebody else");
+    assert.equal(await name.inputValue(), "Kept name", "another person sees what is saved");
+    assert.equal(await page.evaluate(() => sessionStorage.length), 0);
+  });
+});

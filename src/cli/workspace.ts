@@ -23,7 +23,7 @@ import {
 import type { RulesFigures, RulesPreview } from "../actions/workspace/order-rules.ts";
 import { moveWorkspace } from "../actions/workspace/move.ts";
 import { MAP_FORMATS, proxyMap } from "../actions/workspace/proxy-map.ts";
-import { setWorkspace } from "../actions/workspace/settings.ts";
+import { nameWorkspace, setWorkspace } from "../actions/workspace/settings.ts";
 import { shownWorkspace, workspaceList } from "../actions/workspace/workspace.ts";
 import { callerOf, commandOf, hintNextPage, readAssignments } from "./action-command.ts";
 import type { CommandGroup, CommandSession } from "./command.ts";
@@ -107,6 +107,9 @@ export const WORKSPACE: CommandGroup = {
         "./returns workspace set --workspace shop.example primary_window_days=45 min_sold_units=10",
         "./returns workspace set --workspace shop.example billing=inactive readiness=backfilling",
       ],
+    }),
+    commandOf(nameWorkspace, {
+      examples: ['./returns workspace name --workspace shop.example --display-name "Lamp shop"'],
     }),
     {
       name: "rules",

@@ -1,6 +1,7 @@
 import type { Action, Done, FaceCaller, ControlTools } from "../actions/action.ts";
 import { runAction } from "../actions/action.ts";
 import type { Field, Fields, InputOf } from "../actions/field.ts";
+import { Refusal } from "../actions/refusal.ts";
 import { mayDo } from "../actions/right.ts";
 import type { Html } from "../lib/html.ts";
 import { html } from "../lib/html.ts";
@@ -27,6 +28,8 @@ type FormPlace<Result> = {
   page: Page | null;
   /** The texts of a field that the form does not send under the field's own name. */
   texts?: (name: string, form: URLSearchParams) => readonly string[] | undefined;
+  /** What its fields would change, as it is now, by field: who saves over what somebody else saved meanwhile is told first. */
+  current?: (call: ActionCall) => Readonly<Record<string, string | number>>;
   /** Unless stated otherwise the page is shown again, with the sentence of what was done. */
   follow?: (done: Done<Result>, call: ActionCall) => FormOutcome | Promise<FormOutcome>;
   /** What follows on a refusal that is no reason to show the form again; undefined = it is one. */
@@ -36,7 +39,7 @@ type FormPlace<Result> = {
 /** An action as the console takes it: from a form, or from a script. */
 export function formOf<Inputs extends Fields, Result>(
   action: Action<Inputs, Result, FormCaller>,
-  { path, page, texts, follow, instead }: FormPlace<Result>,
+  { path, page, texts, current, follow, instead }: FormPlace<Result>,
 ): FormAction {
   return {
     name: action.name,
@@ -56,6 +59,7 @@ export function formOf<Inputs extends Fields, Result>(
         subject: (_name: string, { label }: Field<unknown>) => label,
         body: call.bytes,
       };
+      if (current !== undefined) requireUnchanged(action.input, current(call), call.form.get(EARLIER));
       try {
         const caller = { ...(await call.acting()), consoleOrigin: () => call.origin };
         const done = await runAction(action, caller, given);
@@ -67,6 +71,29 @@ export function formOf<Inputs extends Fields, Result>(
       }
     },
   };
+}
+
+/** What the button of a form sends along: what the fields were when the page was made, see `earlierText`. */
+export const EARLIER = "earlier";
+
+export function earlierText(current: Readonly<Record<string, string | number>>): string {
+  return Object.values(current).join("|");
+}
+
+function requireUnchanged(
+  input: Fields,
+  current: Readonly<Record<string, string | number>>,
+  earlier: string | null,
+): void {
+  if (earlier === null || earlier === earlierText(current)) return;
+  const before = earlier.split("|");
+  const changes = Object.entries(current)
+    .filter(([, value], place) => before[place] !== String(value))
+    .map(([name, value]) => `${input[name]?.label ?? name} is now ${value}`);
+  throw new Refusal(
+    "impossible",
+    `Somebody saved other settings after you had opened this page: ${changes.join(", ")}. Yours were not saved. Save again to replace them.`,
+  );
 }
 
 /** What a form asks of an action: not what it does. */

@@ -13,8 +13,11 @@ export type Frame = {
   userName: string | null;
   /** null = no workspace is shown. */
   workspace: {
-    shopDomain: string;
+    /** What people call it. */
+    name: string;
     href: string;
+    /** Where another one is chosen, at the same page. */
+    switchHref: string;
     links: readonly NavigationLink[];
     /** Where products are searched, and for what. */
     search: { href: string; text: string };
@@ -38,7 +41,7 @@ export type Frame = {
 export function layout(frame: Frame): Html {
   const { style, icon } = CONSOLE_ASSETS;
   const { title, scripts, workspace, userName, done, above, body, below, printed } = frame;
-  const place = workspace === null ? "Returns Analytics" : `${workspace.shopDomain} · Returns Analytics`;
+  const place = workspace === null ? "Returns Analytics" : `${workspace.name} · Returns Analytics`;
   return html`<!doctype html>
     <html lang="en" ${printed !== undefined && html` data-printed="${printed}"`}>
       <head>
@@ -60,7 +63,7 @@ export function layout(frame: Frame): Html {
               <path d="M9 15.5v-3M12.5 15.5v-6M16 15.5v-4" /></svg
             ><span>Returns Analytics</span></a
           >
-          ${workspace !== null && html`<a class="place" href="/w" title="Choose a workspace">${workspace.shopDomain}</a>`}
+          ${workspace !== null && html`<a class="place" href="${workspace.switchHref}" title="Switch workspace">${workspace.name}</a>`}
           ${workspace !== null && searchForm(workspace.search)}
           <nav class="account" aria-label="Account">
             <a href="/docs">Guides</a>${userName !== null && signOut(userName)}

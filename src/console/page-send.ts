@@ -16,6 +16,7 @@ import { createNameCheck } from "./page-names.ts";
 import type { Page, View } from "./page.ts";
 import { PAGES, SETTINGS, SETTINGS_OVERVIEW, SETTINGS_PAGES } from "./registry.ts";
 import { SEARCH_PATH } from "./pages/products.ts";
+import { switchAddress } from "./switch.ts";
 import { sendHtml, stateMarkup } from "./send.ts";
 import type { StatePage } from "./state-page.ts";
 import { apiBox } from "./views/api-box.ts";
@@ -102,7 +103,7 @@ export async function sendState(
 
 /** The navigation of a workspace: every page of the registry that is listed, and that the member's role opens. */
 function workspaceOf(
-  { workspace, role }: MemberAdmission,
+  { workspace, workspaceName, role }: MemberAdmission,
   current: Page | null,
   { raw }: FastifyRequest,
 ): Frame["workspace"] {
@@ -116,8 +117,9 @@ function workspaceOf(
     pages.filter(({ link, right }) => link !== null && mayDo(role, right)).map(linkTo);
   const isInSettings = SETTINGS.some((page) => page === current);
   return {
-    shopDomain,
+    name: workspaceName,
     href: addressOf(shopDomain, ""),
+    switchHref: switchAddress(current, raw.url ?? ""),
     links: listed(PAGES),
     search: { href: addressOf(shopDomain, SEARCH_PATH), text: searchOf(raw.url, current) },
     settings: { ...linkTo(SETTINGS_OVERVIEW), links: isInSettings ? listed(SETTINGS_PAGES) : [] },

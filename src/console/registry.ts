@@ -13,6 +13,7 @@ import { usage } from "../actions/usage/page.ts";
 import { WATCHLIST_FORMS, WATCHLIST_PAGES } from "../actions/watchlist/page.ts";
 import { RULE_FORMS, RULE_PAGES } from "../actions/workspace/order-rules-page.ts";
 import { DATA_FORMS, DATA_PAGES, settingsOverview } from "../actions/workspace/page.ts";
+import type { SettingsGroup } from "../actions/workspace/page.ts";
 import { WINDOW_FORMS, WINDOW_PAGES } from "../actions/workspace/windows-page.ts";
 import type { FormAction } from "./action.ts";
 import type { Page, PageFile } from "./page.ts";
@@ -43,25 +44,20 @@ export const FILES: readonly PageFile[] = [
 ];
 
 /** The pages below the overview of settings, in the order of the navigation. */
-export const SETTINGS_PAGES: readonly Page[] = [
-  ...WINDOW_PAGES,
-  ...RULE_PAGES,
-  ...TOKEN_PAGES,
-  usage,
-  ...PLAN_PAGES,
-  ...MEMBER_PAGES,
-  ...SOURCE_PAGES,
-  ...CONNECT_PAGES,
-  ...UPLOAD_PAGES,
-  ...WATCHLIST_PAGES,
-  ...SALE_EVENT_PAGES,
-  ...DATA_PAGES,
-  ...ENDPOINT_PAGES,
-  ...NOTICE_PAGES,
-  auditPage,
+const SETTINGS_GROUPS: readonly SettingsGroup[] = [
+  {
+    title: "Data",
+    pages: [...SOURCE_PAGES, ...CONNECT_PAGES, ...UPLOAD_PAGES, ...WINDOW_PAGES, ...RULE_PAGES],
+  },
+  { title: "Alerts", pages: [...WATCHLIST_PAGES, ...ENDPOINT_PAGES, ...SALE_EVENT_PAGES, ...NOTICE_PAGES] },
+  { title: "People", pages: MEMBER_PAGES },
+  { title: "Developers", pages: [...TOKEN_PAGES, usage] },
+  { title: "Workspace", pages: [...DATA_PAGES, ...PLAN_PAGES, auditPage] },
 ];
 
-export const SETTINGS_OVERVIEW = settingsOverview(SETTINGS_PAGES);
+export const SETTINGS_PAGES: readonly Page[] = SETTINGS_GROUPS.flatMap(({ pages }) => pages);
+
+export const SETTINGS_OVERVIEW = settingsOverview(SETTINGS_GROUPS);
 
 /** Every page of settings. They need neither data nor active billing. */
 export const SETTINGS: readonly Page[] = [SETTINGS_OVERVIEW, ...SETTINGS_PAGES];

@@ -150,7 +150,8 @@ function loopbackRemedies(port: number): Html {
 }
 
 /** The list of workspaces of a person who has several or none. */
-export function chooser(workspaces: readonly Membership[], isOperator: boolean): StatePage {
+/** `page`: what of each workspace is led to. */
+export function chooser(workspaces: readonly Membership[], isOperator: boolean, page: string): StatePage {
   return {
     status: 200,
     title: "Workspaces",
@@ -159,7 +160,7 @@ export function chooser(workspaces: readonly Membership[], isOperator: boolean):
         workspaces.length === 0
           ? NO_WORKSPACE
           : html`<ul>
-              ${workspaces.map(workspaceItem)}
+              ${workspaces.map((workspace) => workspaceItem(workspace, page))}
             </ul>`
       }
       ${isOperator && html`<p><a href="/welcome">New workspace</a></p>`}`,
@@ -171,8 +172,12 @@ const NO_WORKSPACE = html`<p>
   </p>
   <pre tabindex="0"><code>./returns user link --workspace shop.example</code></pre>`;
 
-function workspaceItem({ shop_domain: shopDomain, role }: Membership): Html {
+function workspaceItem(
+  { shop_domain: shopDomain, display_name: name, role }: Membership,
+  page: string,
+): Html {
   return html`<li>
-    <a href="/w/${encodeURIComponent(shopDomain)}">${shopDomain}</a> <small>${role}</small>
+    <a href="/w/${encodeURIComponent(shopDomain)}${page}">${name}</a>
+    <small>${name !== shopDomain && `${shopDomain}, `}${role}</small>
   </li>`;
 }

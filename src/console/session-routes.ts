@@ -12,9 +12,11 @@ import { createDoneCookie } from "./done-cookie.ts";
 import { chooser, OTHER_ORIGIN, otherHost, SIGN_IN, SIGN_IN_LOCALLY } from "./session-pages.ts";
 import { formScope } from "./form-scope.ts";
 import { reauthenticateRoutes } from "./reauthenticate.ts";
+import { parseQueryString } from "../http/query-string.ts";
 import { judgeRequest } from "./request-rules.ts";
 import type { ConsoleSite } from "./request-rules.ts";
 import { signInRoutes } from "./sign-in.ts";
+import { switchedPage } from "./switch.ts";
 import { createTargetCookie, SENT } from "./target-cookie.ts";
 import { welcomeRoutes } from "./welcome.ts";
 
@@ -116,7 +118,15 @@ function homeRoutes({ identity, site, signedIn }: SessionContext): Routes {
         const visitor = await signedIn(request);
         if (visitor === null) return reply.redirect("/sign-in", 303);
         const { userId, name, isOperator } = visitor.person;
-        return showState(reply, chooser(await identity.workspacesOf(userId), isOperator), name);
+        return showState(
+          reply,
+          chooser(
+            await identity.workspacesOf(userId),
+            isOperator,
+            switchedPage(parseQueryString(request.raw.url ?? "").values.get("page")),
+          ),
+          name,
+        );
       },
     },
   };

@@ -4,7 +4,7 @@ import { textInput } from "../actions/field.ts";
 import { Refusal } from "../actions/refusal.ts";
 import { SenderGone } from "../actions/right.ts";
 import { IMPORTS_PATH, sourcePath } from "../actions/sources/paths.ts";
-import { createWorkspace } from "../actions/workspace/actions.ts";
+import { createWorkspace, currencyOptions } from "../actions/workspace/actions.ts";
 import { DEMO_STORE } from "../demo/demo-store-facts.ts";
 import { noteRefusal } from "../http/request-log.ts";
 import type { Membership } from "../access/identity.ts";
@@ -22,7 +22,7 @@ import type { SessionContext, Routes } from "./session-context.ts";
 import { forbidden, tooMany } from "./state-page.ts";
 import { entries } from "./views/entries.ts";
 import type { FormPlace } from "./views/form.ts";
-import { refusal, textField } from "./views/form.ts";
+import { refusal, selectField, textField } from "./views/form.ts";
 
 type Welcome = { memberships: readonly Membership[]; isOperator: boolean };
 
@@ -70,10 +70,11 @@ function createForm(place: FormPlace, hasOthers: boolean): Html {
         label: "The shop’s domain",
         hint: "Such as shop.example.com. It names the workspace and cannot be changed.",
       })}
-      ${textField(place, createWorkspace.name, {
+      ${selectField(place, createWorkspace.name, {
         name: "currency",
         label: "Its currency",
-        hint: "Three letters, such as EUR. The shop’s own: all money is counted in it.",
+        hint: "The shop’s own: all money is counted in it.",
+        options: [["", "Choose one"], ...currencyOptions()],
       })}
       <div class="actions">
         <button name="way" value="shopify">Connect Shopify</button>

@@ -17,6 +17,8 @@ export type Member = {
   shopKey: number;
   userId: string;
   userName: string;
+  /** What people call the workspace. */
+  workspaceName: string;
   role: "viewer" | "admin" | "owner";
   /** When they last confirmed their identity. */
   provedAt: Date;

@@ -18,6 +18,7 @@ import {
   updateRole,
 } from "../../store/queries/workspace-member.ts";
 import type { WorkspaceMemberRow } from "../../store/queries/workspace-member.ts";
+import { findDisplayName } from "../../store/queries/workspace-write.ts";
 import { defineAction, defineList, ShownSecret } from "../action.ts";
 import type { ActionContext, Done, LinkCaller, WorkspaceCaller } from "../action.ts";
 import { recordAction } from "../audit/record.ts";
@@ -47,6 +48,9 @@ export type MemberLink = {
   user_id: string;
   name: string;
   role: Role;
+  /** What people call the workspace, and who created the link, where a person did. */
+  workspace_name: string;
+  made_by: string | null;
   /** "recover": it ends the passkeys that the member has when they use it. */
   purpose: "invite" | "recover";
   link: ShownSecret;
@@ -342,14 +346,25 @@ function requireLinkable(context: ActionContext, member: WorkspaceMemberRow): vo
 }
 
 async function linked(
-  { connection, consoleOrigin, now }: ActionContext<LinkCaller>,
+  { connection, consoleOrigin, workspace, members, actor, now }: ActionContext<LinkCaller>,
   { user_id, name, role: held }: Pick<WorkspaceMemberRow, "user_id" | "name" | "role">,
   purpose: MemberLink["purpose"],
 ) {
   const origin = consoleOrigin();
   const { secret, expiresAt: expires_at } = await makeLink(connection, { userId: user_id, purpose, now });
   const link = new ShownSecret(`${origin}/enter#${secret}`);
-  const result: MemberLink = { user_id, name, role: held, purpose, link, expires_at };
+  const workspace_name = (await findDisplayName(connection, workspace.shop_key)) ?? workspace.shop_domain;
+  const made_by = members.find((each) => userName(each.user_id) === actor.name)?.name ?? null;
+  const result: MemberLink = {
+    user_id,
+    name,
+    role: held,
+    workspace_name,
+    made_by,
+    purpose,
+    link,
+    expires_at,
+  };
   return {
     result,
     secret: link,

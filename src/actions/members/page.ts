@@ -222,17 +222,21 @@ function endPart({ is_pending: isPending, user_id: person }: ListedMember, call:
 
 /** A link for a member, shown this once: to be copied, or sent by the reader's own mail program. */
 function linkView(
-  { name, purpose, link: secret, expires_at }: MemberLink,
-  { href, shopDomain }: PageCall,
+  { name, role, workspace_name: workspace, made_by: inviter, purpose, link: secret, expires_at }: MemberLink,
+  { href }: PageCall,
 ): View {
   const isInvitation = purpose === "invite";
   const title = isInvitation ? `Invitation for ${name}` : `Recovery link for ${name}`;
   const until = instant(expires_at.toISOString()) as string;
   const link = secret.reveal();
+  const invites = inviter === null ? "You are invited" : `${inviter} invites you`;
   const subject = isInvitation
-    ? `Invitation to Returns Analytics for ${shopDomain}`
-    : `Recovery link for ${shopDomain}`;
-  const text = `${name},\n\nthis link signs you in to Returns Analytics for ${shopDomain}. It works once, until ${until}:\n\n${link}\n`;
+    ? `${invites} to ${workspace} on Returns Analytics`
+    : `Recovery link for ${workspace}`;
+  const what = isInvitation
+    ? `${invites} to Returns Analytics for ${workspace}, as ${role === "viewer" ? "a" : "an"} ${role}. The link signs you in`
+    : `This link signs you in to Returns Analytics for ${workspace}`;
+  const text = `${name},\n\n${what}. It works once, until ${until}:\n\n${link}\n`;
   const mail = `mailto:?subject=${encodeURIComponent(subject)}&body=${encodeURIComponent(text)}`;
   return {
     title,

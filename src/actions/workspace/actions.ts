@@ -18,7 +18,7 @@ import { omittable, own, typedName } from "../field.ts";
 import { DEFAULT_PLAN, requirePlan } from "../plan/actions.ts";
 import { impossible, invalid } from "../refusal.ts";
 import { exportWorkspace } from "./export.ts";
-import { setWindows, setWorkspace } from "./settings.ts";
+import { nameWorkspace, setWindows, setWorkspace } from "./settings.ts";
 import { moveWorkspace } from "./move.ts";
 import { closeSetup } from "./setup.ts";
 import { domainOf, readDomain, shownWorkspace } from "./workspace.ts";
@@ -186,6 +186,7 @@ export const deleteWorkspace = defineAction({
 export const WORKSPACE_ACTIONS = [
   setWindows,
   setWorkspace,
+  nameWorkspace,
   closeSetup,
   createWorkspace,
   exportWorkspace,
@@ -219,6 +220,12 @@ export function timeText(moment: Date): string {
 
 function newId(kind: "org" | "shop"): string {
   return `${kind}_${randomBytes(12).toString("hex")}`;
+}
+
+/** Codes with their names, for people to choose from. */
+export function currencyOptions(): [code: string, text: string][] {
+  const names = new Intl.DisplayNames("en", { type: "currency" });
+  return Intl.supportedValuesOf("currency").map((code) => [code, `${code} – ${names.of(code) ?? code}`]);
 }
 
 function readCurrency(subject: string, text: string): string {

@@ -7,36 +7,43 @@ import { textField } from "../../console/views/form.ts";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
 import { mayDo, readSettings } from "../right.ts";
+import { findDisplayName } from "../../store/queries/workspace-write.ts";
+import { nameWorkspace } from "./settings.ts";
 import { ERASE_DAYS, eraseWorkspace, keepWorkspace, timeText } from "./actions.ts";
 import { exportFromConsole, exportWorkspace } from "./export.ts";
 
-type Data = { eraseAfter: Date | null };
+type Data = { eraseAfter: Date | null; name: string };
 type Line = { page: Page; about: string };
 
 export const DATA_PATH = "/settings/data";
 
-/** Takes everything of the workspace out, and away. */
+/** What the workspace is called; takes everything of it out, and away. */
 const dataPage = definePage<Data>({
   name: "data",
   path: DATA_PATH,
   right: readSettings,
-  link: "Data",
+  link: "Name, export and erasure",
   takes: [],
   about: async (call) => {
     const { workspace } = await call.acting();
     const { erase_after: eraseAfter } = workspace;
     return eraseAfter === null
-      ? "Export everything, or erase the workspace."
+      ? "Name the workspace, export everything, or erase it."
       : `The workspace will be erased after ${timeText(eraseAfter)}.`;
   },
   data: async (call) => {
-    const { workspace } = await call.acting();
-    return { eraseAfter: workspace.erase_after };
+    const { database, workspace } = await call.acting();
+    const name = (await findDisplayName(database, workspace.shop_key)) ?? workspace.shop_domain;
+    return { eraseAfter: workspace.erase_after, name };
   },
-  view: ({ eraseAfter }, call) => ({
-    title: "Data",
-    body: html`<h1>Data</h1>
-      <p class="lead">Export all data of this workspace, or erase it.</p>
+  view: ({ eraseAfter, name }, call) => ({
+    title: "Workspace",
+    body: html`<h1>Workspace</h1>
+      <p class="lead">Name this workspace, export all of its data, or erase it.</p>
+      ${formFor(call, nameWorkspace, {
+        path: `${DATA_PATH}/name`,
+        values: { display_name: name === call.shopDomain ? "" : name },
+      })}
       ${mayDo(call.role, exportWorkspace) ? forOwners(call, eraseAfter) : FOR_OTHERS}`,
   }),
 });
@@ -51,27 +58,40 @@ export const DATA_FORMS: readonly FormAction[] = [
     page: dataPage,
     perform: async ({ acting }) => ({ file: await exportFromConsole(await acting()) }),
   },
+  formOf(nameWorkspace, { path: `${DATA_PATH}/name`, page: dataPage }),
   formOf(eraseWorkspace, { path: `${DATA_PATH}/erase`, page: dataPage }),
   formOf(keepWorkspace, { path: `${DATA_PATH}/keep`, page: dataPage }),
 ];
 
-/** Where the pages of settings are found: each with a sentence of how things stand. */
-export function settingsOverview(pages: readonly Page[]): Page {
-  return definePage<Line[]>({
+/** Pages of settings that belong together. */
+export type SettingsGroup = { title: string; pages: readonly Page[] };
+
+/** Where the pages of settings are found, in groups: each with a sentence of how things stand. */
+export function settingsOverview(groups: readonly SettingsGroup[]): Page {
+  return definePage<{ title: string; lines: Line[] }[]>({
     name: "settings",
     path: "/settings",
     right: readSettings,
     link: "Settings",
     takes: [],
-    data: async (call) => {
-      const listed = pages.filter(({ link, right }) => link !== null && mayDo(call.role, right));
-      return Promise.all(listed.map(async (page) => ({ page, about: (await page.about?.(call)) ?? "" })));
-    },
-    view: (lines, call) => ({
+    data: async (call) =>
+      Promise.all(
+        groups.map(async ({ title, pages }) => {
+          const listed = pages.filter(({ link, right }) => link !== null && mayDo(call.role, right));
+          const lines = listed.map(async (page) => ({ page, about: (await page.about?.(call)) ?? "" }));
+          return { title, lines: await Promise.all(lines) };
+        }),
+      ),
+    view: (shown, call) => ({
       title: "Settings",
       body: html`<h1>Settings</h1>
         <p class="lead">Changes apply from the next page and the next request.</p>
-        ${rows(lines.map(({ page, about }) => ({ name: html`<a href="${call.href(page.path)}">${page.link}</a>`, value: about })))}`,
+        ${shown.map(
+          ({ title, lines }) =>
+            lines.length > 0 &&
+            html`<h2>${title}</h2>
+              ${rows(lines.map(({ page, about }) => ({ name: html`<a href="${call.href(page.path)}">${page.link}</a>`, value: about })))}`,
+        )}`,
     }),
   });
 }

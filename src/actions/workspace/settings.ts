@@ -5,10 +5,11 @@ import { impossible, invalid } from "../refusal.ts";
 import { listWorkspaceConnections } from "../../store/queries/data-source.ts";
 import { deletePlanRequest } from "../../store/queries/plan.ts";
 import { setPrimaryWindow } from "../../store/queries/publish.ts";
-import { updateWorkspace } from "../../store/queries/workspace-write.ts";
+import { findDisplayName, updateDisplayName, updateWorkspace } from "../../store/queries/workspace-write.ts";
 import { defineAction } from "../action.ts";
 import type { ActionContext, Detail, WorkspaceCaller } from "../action.ts";
-import { integer, omittable, oneOf, own } from "../field.ts";
+import { integer, omittable, oneOf, optional, own } from "../field.ts";
+import { readPersonName } from "../people/person-name.ts";
 import { requirePlan } from "../plan/actions.ts";
 import { requireWorkspace, shownWorkspace } from "./workspace.ts";
 import type { ShownWorkspace } from "./workspace.ts";
@@ -40,6 +41,41 @@ export const setWindows = defineAction({
     };
   },
   after: evaluate,
+});
+
+const LONGEST_NAME = 60;
+
+/** What people call the workspace, on pages and in invitations; without a name, its domain. Addresses and answers keep the domain. */
+export const nameWorkspace = defineAction({
+  name: "workspace.name",
+  title: "Save name",
+  about: "Give a workspace a name; without one, pages show its domain.",
+  past: "Named the workspace",
+  least: "admin",
+  input: {
+    display_name: optional(
+      own(
+        "Name",
+        (subject, text) => {
+          const name = readPersonName(subject, text);
+          if (name.length <= LONGEST_NAME) return name;
+          throw invalid(`${subject} must be text of up to ${LONGEST_NAME} characters.`);
+        },
+        { hint: `Up to ${LONGEST_NAME} characters, as pages and invitations show it. Empty: the domain.` },
+      ),
+    ),
+  },
+  run: async ({ connection, workspace }, { display_name: name }) => {
+    const before = await findDisplayName(connection, workspace.shop_key);
+    const called = name ?? workspace.shop_domain;
+    await updateDisplayName(connection, workspace.shop_key, name);
+    return {
+      result: { shop_domain: workspace.shop_domain, display_name: called },
+      done: `The workspace is now called ${called}.`,
+      audit:
+        before === called ? null : { detail: { display_name: called }, before: { display_name: before } },
+    };
+  },
 });
 
 /** A member's settings are recorded as theirs, whoever sets them. */

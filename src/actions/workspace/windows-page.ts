@@ -1,4 +1,4 @@
-import { formOf } from "../../console/action-form.ts";
+import { EARLIER, earlierText, formOf } from "../../console/action-form.ts";
 import { figure } from "../../console/figure.ts";
 import type { ApiAnswer, Format } from "../../console/figure.ts";
 import { count, days, month, percent, units } from "../../console/format.ts";
@@ -96,7 +96,11 @@ const windows = definePage<Data>({
 
 export const WINDOW_PAGES = [windows] as const;
 
-export const WINDOW_FORMS = [formOf(setWindows, { path: PATH, page: windows })];
+export const WINDOW_FORMS = [formOf(setWindows, { path: PATH, page: windows, current: currentOf })];
+
+function currentOf({ primaryWindowDays, minSoldUnits }: PageCall) {
+  return { primary_window_days: primaryWindowDays, min_sold_units: minSoldUnits };
+}
 
 const LEAD = html`<p class="lead">
   A return counts when the unit comes back within the return window, and a month is complete once each of its
@@ -211,7 +215,7 @@ function form(call: PageCall, hasSave: boolean): Html {
       ${field("primary_window_days", primaryWindowDays)} ${field("min_sold_units", minSoldUnits)}
       <div class="actions">
         <button class="${canBeSaved ? "quiet" : ""}" formmethod="get">Preview changes</button>
-        ${canBeSaved && html`<button>${setWindows.title}</button>`}
+        ${canBeSaved && html`<button name="${EARLIER}" value="${earlierText(currentOf(call))}">${setWindows.title}</button>`}
       </div>
     </form>`;
 }

@@ -15,3 +15,7 @@ function takeSecret() {
 takeSecret();
 // A link that is opened where this page is open already loads nothing.
 addEventListener("hashchange", takeSecret);
+
+// See keep.js.
+const sent = sessionStorage.getItem("kept");
+if (location.pathname === "/sign-in" && sent !== null) sessionStorage.setItem("lost", sent);

@@ -84,12 +84,18 @@ export const putOwner = queryAny<[shopKey: number, userId: string, now: Date]>(
 );
 
 /** A workspace that a person may see. */
-export type MembershipRow = { shop_key: number; shop_domain: string; role: Member["role"] };
+export type MembershipRow = {
+  shop_key: number;
+  shop_domain: string;
+  /** What people call it; its domain unless it was given a name. */
+  display_name: string;
+  role: Member["role"];
+};
 
 /** The workspaces of a person, by domain: workspace_member_user, and the primary key of shop_directory. */
 export const listMemberships = query<MembershipRow, [userId: string]>(
   "list_memberships",
-  `select m.shop_key, d.shop_domain, m.role
+  `select m.shop_key, d.shop_domain, coalesce(d.display_name, d.shop_domain) as display_name, m.role
      from workspace_member m join shop_directory d on d.shop_key = m.shop_key
     where m.user_id = $1
     order by d.shop_domain`,
@@ -133,12 +139,14 @@ type MemberRow = {
   ends_at: Date;
   proved_at: Date;
   shop_key: number | null;
+  workspace_name: string | null;
   role: Member["role"] | null;
 };
 
 const findMemberRow = queryRow<MemberRow, [sessionHash: Buffer, shopDomain: string, now: Date | null]>(
   "find_member",
-  `select u.user_id, u.name as user_name, u.last_shop_key, u.last_seen_at as person_seen_at, s.last_seen_at, s.ends_at, s.proved_at, m.shop_key, m.role
+  `select u.user_id, u.name as user_name, u.last_shop_key, u.last_seen_at as person_seen_at, s.last_seen_at, s.ends_at, s.proved_at, m.shop_key,
+                coalesce(d.display_name, d.shop_domain) as workspace_name, m.role
            from console_session s
            join console_user u on u.user_id = s.user_id
            left join (shop_directory d join workspace_member m on m.shop_key = d.shop_key)
@@ -166,5 +174,13 @@ export async function findMember(
     lastSeenAt: row.last_seen_at,
     endsAt: row.ends_at,
   };
-  return { shopKey, userId, userName, role, provedAt, visit } as unknown as Member;
+  return {
+    shopKey,
+    workspaceName: row.workspace_name,
+    userId,
+    userName,
+    role,
+    provedAt,
+    visit,
+  } as unknown as Member;
 }

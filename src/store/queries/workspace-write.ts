@@ -44,6 +44,18 @@ export const insertWorkspace = command<[shopKey: number, workspace: NewWorkspace
   ],
 );
 
+/** What people call a workspace; null = its domain. Primary key of shop_directory. */
+export const findDisplayName = queryValue<string, [shopKey: number]>(
+  "find_display_name",
+  "select coalesce(d.display_name, d.shop_domain) from shop_directory d where d.shop_key = $1",
+);
+
+/** Gives it a name; null = its domain again. Primary key of shop_directory. */
+export const updateDisplayName = command<[shopKey: number, name: string | null]>(
+  "update_display_name",
+  "update shop_directory set display_name = $2 where shop_key = $1",
+);
+
 /** null = as it is, and so is what is left out. */
 export type WorkspaceChange = {
   planKey: string | null;

@@ -1,0 +1,35 @@
+import { parseQueryString } from "../http/query-string.ts";
+import type { Page } from "./page.ts";
+import { READABLE } from "./registry.ts";
+import { findByPath } from "./route.ts";
+import { pick } from "./selection.ts";
+
+/** What means the same in every workspace: no product of one is a product of another. */
+const KEPT = ["start_month", "end_month", "window", "include_incomplete"];
+
+/** The list of a person's workspaces, which leads to the page that is shown now in each. */
+export function switchAddress(current: Page | null, address: string): string {
+  // A page about one thing of this workspace has no counterpart.
+  if (current === null || current.path.includes(":")) return "/w";
+  const query = keptQuery(address);
+  return `/w?page=${encodeURIComponent(`${current.path}${query === "" ? "" : `?${query}`}`)}`;
+}
+
+/** Below /w/<shop_domain>: the page that the list was asked for, if there is one of that path; else the overview. */
+export function switchedPage(asked: unknown): string {
+  if (typeof asked !== "string") return "";
+  const [path = ""] = asked.split("?", 1);
+  const found = findByPath(READABLE, path);
+  if (found === null || found.place.path.includes(":")) return "";
+  const query = keptQuery(asked);
+  return `${found.place.path}${query === "" ? "" : `?${query}`}`;
+}
+
+function keptQuery(address: string): string {
+  const { values } = parseQueryString(address);
+  const given = Object.fromEntries([...values].map(([name, value]) => [name, String(value)]));
+  const kept = Object.entries(pick(given, KEPT)).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, String(value)]],
+  );
+  return new URLSearchParams(kept).toString();
+}

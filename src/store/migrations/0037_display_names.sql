@@ -1,0 +1,4 @@
+-- Works with 0015_upgrades.
+
+-- What people call the workspace; null = its domain.
+alter table shop_directory add column display_name text check (display_name <> '' and length(display_name) <= 60);

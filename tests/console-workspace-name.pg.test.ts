@@ -1,0 +1,100 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { actAs, auditOf } from "./support/acting-member.ts";
+import { service } from "./support/shared-service.ts";
+import { createTenant } from "./support/tenants.ts";
+
+/** The name of a workspace, the way to another one, and two tabs that save the same settings. */
+
+const tenant = await createTenant(service.database);
+const other = await createTenant(service.database);
+const owner = await actAs(service, tenant, "owner", "Olga <b>");
+const stranger = await actAs(service, other, "owner", "Stranger");
+const DATA = "/settings/data";
+const SETTINGS = "/settings/windows";
+
+const open = async (address: string, cookie: string): Promise<string> =>
+  (await fetch(`${service.address}${address}`, { headers: { cookie } })).text();
+
+test("a workspace is called what its admins say, on pages, in lists and in invitations; addresses keep the domain", async () => {
+  const name = `Lamps & "More" <i>`;
+  const sent = await owner.post(`${DATA}/name`, { display_name: `  ${name} ` });
+  assert.deepEqual([sent.status, sent.done], [303, `The workspace is now called ${name}.`]);
+  const shown = "Lamps &amp; &quot;More&quot; &lt;i&gt;";
+  const page = (await owner.get(SETTINGS)).text;
+  assert.match(page, new RegExp(`<title>[^<]*${shown}`, "u"));
+  assert.match(page, new RegExp(`class="place"[^>]*>${shown}<`, "u"));
+  assert.match(await open("/w", owner.cookie), new RegExp(`href="/w/${tenant.shopDomain}">${shown}<`, "u"));
+  assert.doesNotMatch(await open("/w", stranger.cookie), /Lamps/u);
+  const invited = await owner.post("/settings/members", { name: "Ada", role: "admin" });
+  const [, mail = ""] = /href="mailto:\?([^"]+)"/u.exec(invited.text) ?? [];
+  const { subject, body } = Object.fromEntries(new URLSearchParams(mail.replaceAll("&amp;", "&")));
+  assert.equal(subject, `Olga <b> invites you to ${name} on Returns Analytics`);
+  assert.match(
+    body ?? "",
+    /^Ada,\n\nOlga <b> invites you to Returns Analytics for Lamps & "More" <i>, as an admin\. The link signs you in\. /u,
+  );
+  assert.deepEqual(
+    (await auditOf(service, tenant)).find(({ action }) => action === "workspace.name"),
+    {
+      action: "workspace.name",
+      detail: { display_name: name },
+      before: { display_name: tenant.shopDomain },
+    },
+  );
+});
+
+test("a name that would break a line, turn it around or hide itself is refused at its field", async () => {
+  for (const name of ["a\r\nBcc: x@y.example", "a\u202eb", "a\u200bb", "\u0000", "x".repeat(61)]) {
+    const { status, text } = await owner.post(`${DATA}/name`, { display_name: name });
+    assert.equal(status, 400, JSON.stringify(name));
+    assert.match(text, /aria-invalid="true"/u);
+  }
+  assert.equal((await owner.post(`${DATA}/name`, { display_name: " " })).status, 303);
+  assert.match((await owner.get(SETTINGS)).text, new RegExp(`class="place"[^>]*>${tenant.shopDomain}<`, "u"));
+});
+
+test("another workspace is opened at the same page and months; what means something here alone is left", async () => {
+  const way = async (path: string): Promise<string> => {
+    const [, href = ""] = /class="place" href="([^"]+)"/u.exec((await owner.get(path)).text) ?? [];
+    const list = await open(href.replaceAll("&amp;", "&"), owner.cookie);
+    return (new RegExp(`href="(/w/${tenant.shopDomain}[^"]*)"`, "u").exec(list)?.[1] ?? "").replace(
+      `/w/${tenant.shopDomain}`,
+      "",
+    );
+  };
+  assert.equal(await way(SETTINGS), SETTINGS);
+  assert.equal(await way("/settings/members"), "/settings/members");
+  const led = async (page: string) => {
+    const list = await open(`/w?page=${encodeURIComponent(page)}`, owner.cookie);
+    return new RegExp(`href="/w/${tenant.shopDomain}([^"]*)"`, "u").exec(list)?.[1];
+  };
+  assert.equal(
+    await led("/report?start_month=2026-01&end_month=2026-02&sku=A&x=1"),
+    "/report?start_month=2026-01&amp;end_month=2026-02",
+  );
+  for (const page of [
+    "//evil.example",
+    "/nowhere",
+    "/settings/tokens/abc",
+    '/report"><script>',
+    "https://evil.example",
+  ])
+    assert.ok(["", "/report"].includes((await led(page)) ?? "-"), page);
+});
+
+test("of two tabs the second is told what the first saved, and saves when it is sent again", async () => {
+  const page = await owner.get(`${SETTINGS}?primary_window_days=45&min_sold_units=7`);
+  const seen = (text: string) => /name="earlier" value="([^"]*)"/u.exec(text)?.[1] ?? "";
+  const fields = { primary_window_days: "45", min_sold_units: "7", earlier: seen(page.text) };
+  assert.equal(fields.earlier.split("|").length, 2);
+  assert.equal((await owner.post(SETTINGS, { ...fields, primary_window_days: "60" })).status, 303);
+  const second = await owner.post(SETTINGS, fields);
+  assert.equal(second.status, 409);
+  assert.match(
+    second.text,
+    /Somebody saved other settings after you had opened this page: Return window in days is now 60, /u,
+  );
+  assert.match(second.text, /Yours were not saved/u);
+  assert.equal((await owner.post(SETTINGS, { ...fields, earlier: seen(second.text) })).status, 303);
+});
