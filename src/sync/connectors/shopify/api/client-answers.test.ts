@@ -70,6 +70,9 @@ test("a file on another host is not asked for", async () => {
   const files = ["http://127.0.0.1:5432/", "https://files.example/1", "not an address"];
   for (const file of files) {
     const download = clientOf("https://my-store.myshopify.com").download(file);
-    await assert.rejects(download, /returned the file of a bulk operation on .*, which is not an allowed host\./u);
+    await assert.rejects(
+      download,
+      /returned the file of a bulk operation on .*, which is not an allowed host\./u,
+    );
   }
 });
