@@ -72,7 +72,7 @@ const NUMBER =
   /^(?<sign>[−+±-]?)(?:[A-Z]{2,3} ?|[€£$¥])?(?<digits>[\d,]+(?:\.(?<decimals>\d+))?) ?(?<unit>%|points|days?|months?|units?)?$/u;
 /** These are percentages in the API as well. */
 const WHOLE_PERCENT = /\/cogs_coverage$/u;
-const RATE = /(?:rate|low|high|share|share_\w+|level|_change|rate_change\/\w+|\/p)$/u;
+const RATE = /(?:rate|low|high|share|share_\w+|sold_amount_coverage|level|_change|rate_change\/\w+|\/p)$/u;
 
 /** What is shown is the number, to the decimals that are shown; words in place of it are for zeros and tiny chances, and bounds for almost none and almost all. */
 function assertShown(shown: string, value: number, from: string): void {
@@ -325,6 +325,7 @@ const NOT_SHOWN: readonly (readonly [path: RegExp, why: string])[] = [
     /^breakdown\/(?:breakdown_by|rows\/\d+\/(?:key|label|selector\/\w+|selector|top_reason\/reason))$/u,
     "names, in words and in links",
   ],
+  [/^breakdown\/rows\/\d+\/sold_amount_coverage$/u, "below 95 % the share refunded says so"],
   [/^outcomes\/rows\/\d+\/outcome$|^bridge\/steps\/\d+\/step$/u, "names, in words"],
   [/^trend\/\d+\/outlook\/\w+$/u, "the chart's own request, trend, has more months, and these"],
   [/^return_curves\/\d+\/observed_days$/u, "open ages say so"],

@@ -65,6 +65,9 @@ function trendRow(story: ChartStory, row: Units, index: number) {
     refunded_amount: refunded,
     return_label_cost: labels,
     returns_cost: Math.round((refunded + labels) * 100) / 100,
+    sold_amount: row.soldUnits * 20,
+    sold_amount_coverage: row.soldUnits === 0 ? null : 1,
+    refund_share: row.soldUnits === 0 ? null : refunded / (row.soldUnits * 20),
     outlook:
       isOpen && story.hasOutlook && story.windowDays !== null && row.soldUnits > 0
         ? {

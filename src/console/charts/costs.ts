@@ -4,7 +4,7 @@ import type { Html, HtmlValue } from "../../lib/html.ts";
 import { html } from "../../lib/html.ts";
 import type { ApiAnswer } from "../figure.ts";
 import { figure, valueAt } from "../figure.ts";
-import { count, money } from "../format.ts";
+import { count, money, percent } from "../format.ts";
 import type { ChartInput } from "./frame.ts";
 import { chartFigure, nothingToDraw } from "./frame.ts";
 import { columns, hatch, monthAxis, place, verticalAxis, verticalScale } from "./plot.ts";
@@ -118,12 +118,24 @@ function tableOf(answer: ApiAnswer, path: string, months: readonly CostMonth[]):
   const { middle } = columns(months.length);
   const start = months.findLastIndex((row) => row.is_complete !== false);
   return table(
-    ["Month", "Refunds", "Return labels", "Together", "Units refunded"],
+    [
+      "Month",
+      "Refunds",
+      "Return labels",
+      "Together",
+      "Units refunded",
+      "Sold for",
+      "Value known",
+      "Share refunded",
+    ],
     months.map((row, index) => ({
       head: html`${monthFigure(answer, `${path}/${index}/cohort_month`)}${row.is_complete === false && html` <small>still open</small>`}`,
       cells: [
         ...AMOUNTS.map((member) => moneyFigure(answer, `${path}/${index}/${member}`)),
         figure(answer, `${path}/${index}/refunded_units`, count),
+        moneyFigure(answer, `${path}/${index}/sold_amount`, "no price is known"),
+        figure(answer, `${path}/${index}/sold_amount_coverage`, percent, "nothing was sold"),
+        figure(answer, `${path}/${index}/refund_share`, percent, "prices of too few units are known"),
       ],
       x: middle(index),
       isStart: index === start,
@@ -131,6 +143,6 @@ function tableOf(answer: ApiAnswer, path: string, months: readonly CostMonth[]):
   );
 }
 
-function moneyFigure(answer: ApiAnswer, path: string): Html {
-  return figure(answer, path, money(String(valueAt(answer, "currency_code"))));
+function moneyFigure(answer: ApiAnswer, path: string, absent?: string): Html {
+  return figure(answer, path, money(String(valueAt(answer, "currency_code"))), absent);
 }

@@ -81,6 +81,16 @@ export function costsPart(report: Report, call: PageCall): Html {
     },
     { name: "Returns cost", value: html`<strong>${figure(report, "costs/returns_cost", amount)}</strong>` },
     {
+      name: "Sold for",
+      value: figure(report, "summary/sold_amount", amount, "no price is known"),
+      note: html`without tax, after discounts; known for
+      ${figure(report, "summary/sold_amount_coverage", percent, "no unit, since nothing was sold")} of the units`,
+    },
+    {
+      name: "Share of it refunded",
+      value: figure(report, "summary/refund_share", percent, "prices of too few units are known"),
+    },
+    {
       name: "Labels without a return",
       value: figure(report, "costs/unmatched_label_cost", amount, unmatched),
       note: hasUnmatched ? "charged in these months; in no figure above" : null,
@@ -172,6 +182,8 @@ export function breakdownPart(report: Report, call: PageCall): Html | null {
       figure(report, `${path}/return_label_cost`, amount),
       figure(report, `${path}/returns_cost`, amount),
       figure(report, `${path}/excess_return_cost`, amount, "no usual rate"),
+      figure(report, `${path}/sold_amount`, amount, "no price is known"),
+      figure(report, `${path}/refund_share`, percent, "prices of too few units are known"),
       figure(report, `${path}/return_rate_change`, points, "nothing to compare"),
       reason === null
         ? figure(report, `${path}/top_reason`, String, "no main one")
@@ -187,6 +199,8 @@ export function breakdownPart(report: Report, call: PageCall): Html | null {
     "Labels",
     "Returns cost",
     "Excess cost",
+    "Sold for",
+    "Share refunded",
     "Rate change",
   ];
   return html`<section id="breakdown">
