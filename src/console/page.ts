@@ -1,5 +1,5 @@
 import type { Right } from "../actions/right.ts";
-import type { Problem } from "../contract/errors.ts";
+import type { ParameterProblem } from "../contract/errors.ts";
 import type { Static, TSchema } from "typebox";
 import type { Endpoint } from "../contract/endpoint.ts";
 import type { AnyEndpoint } from "../contract/registry.ts";
@@ -50,7 +50,7 @@ export type PageCall = {
   /** The page's own query, which is the state of its view; `read` refuses names given twice as the API does. */
   query: Readonly<Record<string, string>>;
   /** Why the API refused the query; empty while it has not. */
-  problems: readonly Problem[];
+  problems: readonly ParameterProblem[];
   /** What the path of the page holds in place of its `:names`. */
   path: Readonly<Record<string, string>>;
   /** The form of this page that was refused; null = none was. */

@@ -20,7 +20,7 @@ export type ErrorBody = { error: { code: ErrorCode; message: string } };
 export type QuotaState = { limit: number; used: number; resetsAt: Date };
 
 /** A sentence of an `invalid_request`, and the parameter that it is about; null = several, or none. */
-export type Problem = { name: string | null; sentence: string };
+export type ParameterProblem = { name: string | null; sentence: string };
 
 /**
  * A refusal with one clear sentence for the caller. Anything else that is thrown becomes a plain 500. `message` speaks
@@ -33,7 +33,7 @@ export class ApiError extends Error {
   /** The scope that a valid token of an entitled workspace lacks; null = refused for another reason. */
   readonly missingScope: string | null;
   /** Of an `invalid_request`: what is wrong with each parameter, in the words of REST and the order of the message. */
-  readonly problems: readonly Problem[];
+  readonly problems: readonly ParameterProblem[];
   readonly #wording: Wording;
 
   constructor(
@@ -43,7 +43,7 @@ export class ApiError extends Error {
       quota?: QuotaState | null;
       retryAfterSeconds?: number;
       missingScope?: string | null;
-      problems?: readonly Problem[];
+      problems?: readonly ParameterProblem[];
     } = {},
   ) {
     const say: Wording = typeof wording === "string" ? () => wording : wording;
@@ -70,7 +70,7 @@ export function invalidRequest(wording: string | Wording, name: string | null = 
 }
 
 /** A 400 for all that is wrong, a sentence for each. */
-export function invalidParameters(problems: readonly Problem[]): ApiError {
+export function invalidParameters(problems: readonly ParameterProblem[]): ApiError {
   return new ApiError("invalid_request", problems.map(({ sentence }) => sentence).join(" "), { problems });
 }
 
