@@ -158,7 +158,7 @@ async function requireViews(
   }
   if (!(await readsViews(reading))) {
     throw new ConfigError([
-      `The login of ${option} may not read the views in the schema ${SHOP_SCHEMA} on this server: run "./returns migrate --distribute" ` +
+      `The login of ${option} may not read the views in the schema ${SHOP_SCHEMA} on this server: run "./returns migrate" ` +
         "through the coordinator of the Citus cluster after each node that joins.",
     ]);
   }

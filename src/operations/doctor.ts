@@ -9,6 +9,7 @@ import { retentionText } from "../lib/retention.ts";
 import type { Retention } from "../lib/retention.ts";
 import { staleForMs, staleSince } from "../metrics/staleness.ts";
 import type { Queryable } from "../store/database.ts";
+import { isDistributed } from "../store/distribute.ts";
 import type { SchemaLevel } from "../store/migrate.ts";
 import { deliveryMetrics } from "../store/queries/alert-delivery.ts";
 import { serverVersion } from "../store/queries/installation.ts";
@@ -303,6 +304,11 @@ async function checkDeliveries(database: Queryable): Promise<Check[]> {
 }
 
 async function checkBackup(database: Queryable): Promise<Check[]> {
+  if (await isDistributed(database)) {
+    return [
+      fine("backup", "not checked: base backups and a restore point of the cluster, see docs/scaling.md"),
+    ];
+  }
   const age = await findBackupAge(database);
   if (age === null) {
     const message = "No backup has ever been made: ./returns backup creates one.";

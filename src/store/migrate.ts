@@ -11,7 +11,7 @@ import { hasCitus, isCoordinator, workOnOneShardAtATime } from "./queries/distri
 import { appliedMigrations, keepWorksWith } from "./queries/installation.ts";
 import type { AppliedMigration } from "./queries/installation.ts";
 import { applyRoles, planRoles } from "./roles.ts";
-import { applyShopViews, dropShopViews, hasShopViews, planShopViews } from "./shop-views.ts";
+import { applyShopViews, dropShopViews, grantShopViews, hasShopViews, planShopViews } from "./shop-views.ts";
 
 const MIGRATIONS_FOLDER = new URL("./migrations/", import.meta.url);
 const MIGRATIONS_TABLE = "schema_migration";
@@ -356,6 +356,8 @@ async function secure(connection: Connection, log: (line: string) => void): Prom
       for (const statement of view) await client.query(statement);
     });
   }
+  // A node that has joined a Citus has the views, but nobody's right to read them.
+  if (isSpread) await change(grantShopViews);
 }
 
 function connectionOf(client: pg.Client): Connection {
