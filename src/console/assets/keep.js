@@ -1,6 +1,6 @@
 // @ts-check
 // Fills in a form again that was sent after the session had ended (enter.js notes that), for the same person in this tab. Never
-// keeps secrets (an endpoint's address may be one), files, more than 16 kB or 30 minutes.
+// keeps secrets (an address may be one), files, more than 16 kB or 30 minutes.
 
 const user = document.querySelector("a.user")?.textContent;
 
@@ -35,7 +35,7 @@ function fillIn(form) {
   const note = document.createElement("p");
   note.className = "banner";
   note.role = "status";
-  note.textContent = "What you had typed is here again. Check it, then send it.";
+  note.textContent = "What you had typed is here again. Check and send it.";
   form.before(note);
 }
 
