@@ -244,9 +244,9 @@ test("connections shows every source, and disconnect deletes the credentials of 
   assert.deepEqual(
     (await list()).map(({ workspace, source, status }) => [workspace, source, status]),
     [
-      ["lamps.example", "shopify", "waiting"],
       ["labels.example", "loop", "waiting"],
       ["labels.example", "shipstation", "waiting"],
+      ["lamps.example", "shopify", "waiting"],
     ],
   );
   const table = (await run(["connections", "--workspace", "lamps.example"])).stdout;
@@ -262,7 +262,7 @@ test("connections shows every source, and disconnect deletes the credentials of 
     "shopify is disconnected: its credentials are deleted; no data had been read.\n",
   );
   assert.equal((await run(words)).stdout, "shopify is not connected; no data had been read.\n");
-  const [row] = await list();
+  const row = (await list()).at(-1);
   assert.deepEqual([row?.["source"], row?.["status"]], ["shopify", "disconnected"]);
   assert.ok(!(await connections()).some(({ source }) => source === "shopify"));
   const { shop_key: shopKey } = await requireWorkspace(control.database, "lamps.example");
@@ -280,16 +280,14 @@ test("connections shows the currency of each source: a store has its workspace's
     const rows = JSON.parse(stdout) as Record<string, unknown>[];
     return rows.map((row) => [row["workspace"], row["source"], row["currency_code"]]);
   };
-  const others = [
-    ["lamps.example", "shopify", "EUR"],
-    ["labels.example", "loop", null],
-  ];
-  assert.deepEqual(await currencies(), [...others, ["labels.example", "shipstation", null]]);
+  const loop = ["labels.example", "loop", null];
+  const shopify = ["lamps.example", "shopify", "EUR"];
+  assert.deepEqual(await currencies(), [loop, ["labels.example", "shipstation", null], shopify]);
   const { shop_key: shopKey } = await requireWorkspace(control.database, "labels.example");
   await control.database.transaction((connection) =>
     putLabelSource(connection, shopKey, "shipstation", new Date("2026-06-01T00:00:00Z"), "USD"),
   );
-  assert.deepEqual(await currencies(), [...others, ["labels.example", "shipstation", "USD"]]);
+  assert.deepEqual(await currencies(), [loop, ["labels.example", "shipstation", "USD"], shopify]);
   const table = (await run(["connections", "--workspace", "labels.example"])).stdout;
   assert.match(table, /^labels\.example +shipstation +\S+ +USD +ok/mu);
 });
