@@ -2,7 +2,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { PAGES } from "../src/console/registry.ts";
-import { BREAKDOWNS, REPORT_SECTIONS, SHARED_PARAMETERS } from "../src/contract/parameters.ts";
+import {
+  BREAKDOWN_ORDERS,
+  BREAKDOWNS,
+  REPORT_SECTIONS,
+  SHARED_PARAMETERS,
+} from "../src/contract/parameters.ts";
 import { randomStore } from "./oracle/random-store.ts";
 import type { Store } from "./oracle/store.ts";
 import { startConsoleDemo } from "./support/console-demo.ts";
@@ -222,8 +227,13 @@ function viewsOf({ months, selections, saleEvents }: Material): string[] {
     ...pages,
     ...[{}, ...selections].flatMap((one) => reportViews({ ...months, ...one })),
     ...saleEvents.flatMap((saleEvent) => saleEventViews({ ...months, saleEvent })),
-    addressOf("/leaderboards/return-rate", { period: "month", limit: "500" }),
-    addressOf("/leaderboards/return-cost", { ...months, min_cost: "5", limit: "100" }),
+    ...["product", "sku", "vendor", "analytics_category"].flatMap((breakdownBy) =>
+      BREAKDOWN_ORDERS.map((breakdownOrder) =>
+        addressOf("/products", { ...months, breakdownBy, breakdownOrder }),
+      ),
+    ),
+    ...["month", "this_year", "all"].map((period) => addressOf("", { period })),
+    addressOf("", { ...months, compare: "year" }),
     ...["sku", "product", "product_group", "all"].map((type) => addressOf("/products", { type })),
     addressOf("/products", { q: "s" }),
     addressOf("/alerts", { category: "report_ready" }),
@@ -322,10 +332,11 @@ const NOT_SHOWN: readonly (readonly [path: RegExp, why: string])[] = [
   [/^timing_buckets\/[3-5]\/\w+$/u, "days beyond the window of 30 days are left out"],
   [/^sale_events?(?:_unknown|\/slug|\/scope|\/\d+\/\w+)$/u, "on the page of sale events, or in the address"],
   [
-    /^breakdown\/(?:breakdown_by|rows\/\d+\/(?:key|label|selector\/\w+|selector|top_reason\/reason))$/u,
+    /^breakdown\/(?:breakdown_by|rows\/\d+\/(?:key|label|selector\/\w+|selector|top_reason\/reason|product_\w+))$/u,
     "names, in words and in links",
   ],
   [/^breakdown\/rows\/\d+\/sold_amount_coverage$/u, "below 95 % the share refunded says so"],
+  [/^breakdown\/rows\/\d+\/monthly_return_rates/u, "a drawing on the page of products; its report has them"],
   [/^outcomes\/rows\/\d+\/outcome$|^bridge\/steps\/\d+\/step$/u, "names, in words"],
   [/^trend\/\d+\/outlook\/\w+$/u, "the chart's own request, trend, has more months, and these"],
   [/^return_curves\/\d+\/observed_days$/u, "open ages say so"],

@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { after, afterEach, before, describe, mock, test } from "node:test";
 import { exportReport } from "../src/contract/export-report.ts";
 import { ENTITLEMENTS } from "../src/contract/endpoint.ts";
-import { returnRateLeaderboard } from "../src/contract/return-rate-leaderboard.ts";
 import { report } from "../src/contract/report.ts";
 import { recordStatements } from "./support/asked-statements.ts";
 import type { AskedStatements } from "./support/asked-statements.ts";
@@ -150,23 +149,6 @@ describe("a change bites on the very next page, as it does for the API", () => {
     await changeWorkspace(service.database, tenant, { readiness: "installing" });
     assert.equal(await apiStatus(exportReport), 403);
     await expectAll(403, FILE_PATHS);
-  });
-
-  test("a plan without full_leaderboards: as many rows as the API gives", async () => {
-    await changeWorkspace(service.database, tenant, { visible_card_size: 1, min_sold_units: 0 });
-    const query = "period=year&limit=50";
-    const rowsOf = async (): Promise<[inApi: number, onPage: number]> => {
-      const answer = await service.call(returnRateLeaderboard.path, { token: tenant.token, params: query });
-      const { text } = await get(`/leaderboards/return-rate?${query}`);
-      const shown = [...text.matchAll(/data-from="leaderboard\/rows\/(\d+)\//gu)].map(([, row]) => row);
-      return [(answer.json().data["rows"] as object[]).length, new Set(shown).size];
-    };
-    const [whole, shown] = await rowsOf();
-    assert.ok(whole > 1);
-    assert.equal(shown, whole);
-    await changePlan(service.database, tenant, { entitlements: ["api_access"] });
-    assert.deepEqual(await rowsOf(), [1, 1]);
-    await changeWorkspace(service.database, tenant, { visible_card_size: 10, min_sold_units: 20 });
   });
 
   test("a plan without api_access serves every page, and no request", async () => {

@@ -210,7 +210,7 @@ function pathsOf(texts: readonly string[]): string[] {
     `/settings/sale-events?slug=event-0&sku=${text(1)}`,
     `/settings/sale-events?sku=${text(2)}`,
     `/cohorts?${MONTHS}&product_group_type=family&product_group_key=${text(0)}`,
-    `/leaderboards/return-rate?vendor=${text(1)}`,
+    `/products?vendor=${text(1)}`,
     `/report?${MONTHS}&sku=${text(2)}${REFUSED}`,
   ];
 }

@@ -122,9 +122,10 @@ test("without JavaScript: months, filters, cohorts, a leaderboard and a file", a
     await show(page);
     assert.equal(parameters(page)["include_incomplete"], "newest");
 
-    await go(page, "Highest costs");
-    const costliest = page.locator("main tbody tr").first().locator("th a");
-    const name = await costliest.locator(".name").innerText();
+    await go(page, "Products");
+    await page.getByRole("link", { name: "Returns cost" }).click();
+    const costliest = page.locator("main tbody tr").first().locator("th a.name");
+    const name = await costliest.innerText();
     await costliest.click();
     assert.equal(await heading(page), name);
   });
@@ -142,7 +143,7 @@ const TOTALS = [
 test("without JavaScript: the file has the page's totals, and signing out ends the session", async (context) => {
   await signedIn(context, { javaScriptEnabled: false }, async (page) => {
     await go(page, "Report");
-    const link = page.getByRole("link", { name: "Download these figures as CSV" }).first();
+    const link = page.getByRole("link", { name: "All figures, for programs (CSV)" }).first();
     const [download] = await Promise.all([page.waitForEvent("download"), link.click()]);
     const text = await readFile(await download.path(), "utf8");
     const rows = parse<Record<string, string>>(text, { columns: true });

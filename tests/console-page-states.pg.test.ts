@@ -67,58 +67,53 @@ test("nothing found says what was looked for, and leads back", async () => {
   const own = await createSmallStore(service.database);
   const of = await readerOf(own);
   assert.match((await open("/products?q=zebra", of)).text, /Nothing matches “zebra”/u);
-  assert.match(
-    (await open("/leaderboards/return-rate?min_return_rate=1", of)).text,
-    /No SKU passes these filters/u,
-  );
-  assert.match(
-    (await open("/leaderboards/return-cost?vendor=Nobody", of)).text,
-    /No product is of the vendor “Nobody”/u,
-  );
+  assert.match((await open("/products?type=sku&vendor=Nobody", of)).text, /vendor “Nobody”/u);
+  assert.match((await open("/products?vendor=Nobody", of)).text, /Vendor names nothing in this workspace/u);
   assert.match((await open("/alerts?category=connection_stale", of)).text, /No alert is about that/u);
 });
 
-test("a plan without the full ranking or without export acts as in the API, and is named", async () => {
+test("a plan without export acts as in the API, and is named", async () => {
   const own = await createSmallStore(service.database);
   const of = await readerOf(own);
-  assert.match((await open("/cohorts", of)).text, /\/export\/report\.csv\?/u);
-  await changeWorkspace(service.database, own, { visible_card_size: 2 });
+  assert.match((await open("/cohorts", of)).text, /csv=report-heat/u);
   await changePlan(service.database, own, {
     entitlements: ENTITLEMENTS.filter((name) => !["full_leaderboards", "data_export"].includes(name)),
   });
-  const { text } = await open("/leaderboards/return-rate", of);
-  const words = text.replaceAll(/<[^>]+>/gu, "").replaceAll(/\s+/gu, " ");
-  assert.match(words, /2 of 6 ranked SKUs · your plan shows the first 2 of the ranking/u);
   const withoutExport = await open("/cohorts", of);
   assert.match(withoutExport.text, /Your plan does not include downloads as CSV/u);
-  assert.doesNotMatch(withoutExport.text, /export\/report\.csv/u);
+  assert.doesNotMatch(withoutExport.text, /csv=/u);
+  assert.equal((await open("/cohorts?csv=report-heat", of)).status, 403);
   assert.equal((await open("/export/report.csv?start_month=2026-01&end_month=2026-02", of)).status, 403);
 });
 
 test("without label costs a cost is called refunds only, and no label is shown as 0", async () => {
   const own = await createSmallStore(service.database);
   const of = await readerOf(own);
-  assert.match((await open("/leaderboards/return-cost", of)).text, /total_return_label_cost/u);
+  assert.doesNotMatch((await open("/products", of)).text, /Refunds only/u);
   await service.database.query("delete from data_source where shop_key = $1 and source = 'labels'", [
     own.shopKey,
   ]);
   await service.database.query("update workspace set data_version = data_version + 1 where shop_key = $1", [
     own.shopKey,
   ]);
-  const { text } = await open("/leaderboards/return-cost", of);
+  const { text } = await open("/products", of);
   assert.match(text, /Refunds only: return labels are not included/u);
-  assert.doesNotMatch(text, /total_return_label_cost/u);
+  assert.doesNotMatch(text, /return_label_cost/u);
 });
 
-test("a rate of few units is marked, and the ranking by rate leaves it out", async () => {
+test("a rate of few units is marked, and comes last in the order of rates", async () => {
   const own = await createSmallStore(service.database);
   await changeWorkspace(service.database, own, { min_sold_units: 1000 });
   const of = await readerOf(own);
-  const { text } = await open("/leaderboards/return-cost", of);
-  assert.equal(text.match(/<span class="tag">few units<\/span>/gu)?.length, 6);
-  assert.match(text, /Few units: fewer than\s+<data value="1000"/u);
-  const { text: byRate } = await open("/leaderboards/return-rate", of);
-  assert.match(byRate, /No SKU is ranked in these months/u);
+  const { text } = await open("/products?breakdownBy=sku", of);
+  assert.equal(text.match(/<small>few units<\/small>/gu)?.length, 6);
+  await changeWorkspace(service.database, own, { min_sold_units: 2 });
+  await service.database.query("update workspace set data_version = data_version + 1 where shop_key = $1", [
+    own.shopKey,
+  ]);
+  const { text: byRate } = await open("/products?breakdownBy=sku&breakdownOrder=return_rate", of);
+  const few = [...byRate.matchAll(/<tr>.*?<\/tr>/gsu)].map(([row]) => row.includes("few units"));
+  assert.ok(few.indexOf(true) < 0 || few.indexOf(true) > few.indexOf(false));
 });
 
 test("sale events come ten a page, the newest first, and each leads to its report", async () => {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { parse } from "csv-parse/sync";
 import { PAGES as REGISTERED } from "../src/console/registry.ts";
 import { openPage } from "./support/console-page.ts";
 import type { Reader } from "./support/console-page.ts";
@@ -16,8 +17,12 @@ const open = (path: string, reader: Reader = { tenant, cookie }) => openPage(ser
 /** The months that roll: the newest twelve that are complete for 30 days on 2026-07-01. */
 const MONTHS = { start_month: "2025-06", end_month: "2026-05" };
 const REPORT = "/api/v1/report";
+const BY_EXCESS = {
+  reportSection: "breakdown",
+  breakdownBy: "product",
+  breakdownOrder: "excess_return_cost",
+};
 const RATES = "/api/v1/leaderboards/return-rate";
-const COSTS = "/api/v1/leaderboards/return-cost";
 const YEAR = [RATES, { period: "year", limit: 5 }] as const;
 const SALE = { ...MONTHS, saleEventScope: "event_scope", reportSection: "refunds" };
 
@@ -25,20 +30,28 @@ type Requests = Record<string, readonly [endpoint: string, parameters: Record<st
 
 /** Every page with the API requests behind the figures that it shows, by the names in `data-from`. */
 const PAGES: Record<string, Requests> = {
-  "/leaderboards/return-rate": { leaderboard: [RATES, { limit: 25 }] },
-  "/leaderboards/return-rate?period=month&limit=10&min_return_rate=0.05": {
-    leaderboard: [RATES, { period: "month", limit: 10, min_return_rate: 0.05 }],
-  },
-  "/leaderboards/return-cost": { leaderboard: [COSTS, { ...MONTHS, limit: 25 }], newest_year: YEAR },
-  "/leaderboards/return-cost?start_month=2026-01&end_month=2026-06&window=90d&vendor=Nordwind": {
-    leaderboard: [
-      COSTS,
-      { start_month: "2026-01", end_month: "2026-06", window: "90d", vendor: "Nordwind", limit: 25 },
-    ],
+  "/products": { ranking: [REPORT, { ...MONTHS, ...BY_EXCESS }], newest_year: YEAR },
+  "/products?breakdownBy=sku&breakdownOrder=returns_cost&start_month=2026-01&end_month=2026-06&window=90d&vendor=Nordwind":
+    {
+      ranking: [
+        REPORT,
+        {
+          start_month: "2026-01",
+          end_month: "2026-06",
+          window: "90d",
+          vendor: "Nordwind",
+          reportSection: "breakdown",
+          breakdownBy: "sku",
+          breakdownOrder: "returns_cost",
+        },
+      ],
+      newest_year: YEAR,
+    },
+  "/products?type=product": { entities: ["/api/v1/entities", { limit: 50, type: "product" }] },
+  "/products?q=jacket": {
+    entities: ["/api/v1/entities", { limit: 10, type: "all", q: "jacket" }],
     newest_year: YEAR,
   },
-  "/products": { entities: ["/api/v1/entities", { limit: 50, type: "product" }] },
-  "/products?q=jacket": { entities: ["/api/v1/entities", { limit: 50, type: "all", q: "jacket" }] },
   "/alerts": { alerts: ["/api/v1/alerts", { limit: 25 }] },
   "/sale-events": {
     report: [REPORT, SALE],
@@ -52,6 +65,8 @@ const PAGES: Record<string, Requests> = {
   },
   "/cohorts": { report: [REPORT, { ...MONTHS, reportSection: "curves" }], newest_year: YEAR },
 };
+
+type Listed = { data: { selector: Record<string, string> }[] };
 
 async function askAll(requests: Requests): Promise<Map<string, unknown>> {
   const bodies = new Map<string, unknown>();
@@ -68,6 +83,15 @@ test("every figure of every page is the API's", async () => {
     const figures = dataFigures(page.text);
     assert.ok(figures.length > 0, path);
     const bodies = await askAll(requests);
+    // A search asks for the rate of each of its results.
+    const { data } = (path.includes("?q=") ? bodies.get("entities") : { data: [] }) as Listed;
+    for (const [index, { selector }] of data.entries()) {
+      const answer = await service.call("/api/v1/summary", {
+        token: tenant.token,
+        params: { ...MONTHS, ...selector },
+      });
+      bodies.set(`found_${index + 1}`, answer.json());
+    }
     for (const { from, value } of figures) {
       const [name = "", ...steps] = from.split("/");
       const body = bodies.get(name) ?? assert.fail(`${path} shows ${from}`);
@@ -85,27 +109,91 @@ test("every figure of every page is the API's", async () => {
   }
 });
 
-test("a ranking lists every row of the answer in its order, each with a link to its report", async () => {
-  for (const [path, requests] of Object.entries(PAGES).filter(([each]) => each.startsWith("/leaderboards"))) {
-    const { text } = await open(path);
-    const [endpoint, params] = requests["leaderboard"] ?? assert.fail();
-    const { data } = (await service.call(endpoint, { token: tenant.token, params })).json();
-    const skus = (data["rows"] as { sku: string }[]).map(({ sku }) => sku);
-    const linked = [...text.matchAll(/href="[^"]*\/report\?([^"]*)"/gu)]
-      .map(([, query = ""]) => new URLSearchParams(unescaped(query)).get("sku"))
-      .filter((sku) => sku !== null);
-    assert.deepEqual(linked, skus, path);
+test("a ranking lists every row of the answer in its order, each with its report of the same months", async () => {
+  for (const [breakdownBy, breakdownOrder] of [
+    ["product", "excess_return_cost"],
+    ["sku", "returns_cost"],
+    ["vendor", "return_rate"],
+    ["analytics_category", "sold_units"],
+  ] as const) {
+    const view = `start_month=2026-01&end_month=2026-03&breakdownBy=${breakdownBy}&breakdownOrder=${breakdownOrder}`;
+    const { text } = await open(`/products?${view}`);
+    const params = `${view}&reportSection=breakdown`;
+    const { data } = (await service.call(REPORT, { token: tenant.token, params })).json();
+    const { rows } = data["breakdown"] as { rows: { selector: Record<string, string | boolean> | null }[] };
+    const asked = rows.flatMap(({ selector }) => (selector === null ? [] : [selector]));
+    const linked = [...text.matchAll(/<a class="name" href="[^"]*\/report\?([^"]*)"/gu)].map(
+      ([, query = ""]) => Object.fromEntries(new URLSearchParams(unescaped(query))),
+    );
+    const months = { start_month: "2026-01", end_month: "2026-03" };
+    const expected = asked.map((selector) =>
+      Object.fromEntries(
+        Object.entries({ ...months, ...selector }).map(([name, value]) => [name, String(value)]),
+      ),
+    );
+    assert.deepEqual(linked, expected, view);
+    assert.match(text, new RegExp(`aria-sort="descending">\\s*<a href="[^"]*breakdownBy`, "u"), view);
   }
 });
 
-test("a row's report has the months of its ranking, unless they roll", async () => {
-  const rolling = await open("/leaderboards/return-cost");
-  assert.match(rolling.text, /\/report\?sku=HAT-1"/u);
-  const pinned = await open("/leaderboards/return-cost?start_month=2026-01&end_month=2026-02&window=90d");
-  assert.match(
-    unescaped(pinned.text),
-    /\/report\?start_month=2026-01&end_month=2026-02&window=90d&sku=HAT-1"/u,
+test("a product opens to its SKUs, and closes again", async () => {
+  const gid = "gid://shopify/Product/1";
+  const closed = await open("/products");
+  const more = unescaped(
+    /href="([^"]*)" aria-label="Show the SKUs of Crème Jacket"/u.exec(closed.text)?.[1] ?? "",
   );
+  assert.equal(new URL(more, "http://x").searchParams.get("open"), gid);
+  assert.doesNotMatch(closed.text, /JACKET-M/u);
+  const opened = await open(more.replace(`/w/${tenant.shopDomain}`, ""));
+  assert.match(opened.text, />JACKET-M</u);
+  assert.match(opened.text, /aria-label="Hide the SKUs of Crème Jacket"/u);
+});
+
+test("addresses of the earlier rankings lead to the same months and order of today's page", async () => {
+  for (const [path, query] of [
+    [
+      "/leaderboards/return-rate?period=month&limit=5",
+      "?period=month&breakdownBy=sku&breakdownOrder=return_rate",
+    ],
+    [
+      "/leaderboards/return-cost?start_month=2026-01&end_month=2026-03&window=90d&vendor=Nordwind",
+      "?start_month=2026-01&end_month=2026-03&window=90d&vendor=Nordwind&breakdownBy=sku&breakdownOrder=returns_cost",
+    ],
+  ] as const) {
+    const response = await fetch(`${service.address}/w/${tenant.shopDomain}${path}`, {
+      redirect: "manual",
+      headers: { cookie },
+    });
+    assert.equal(response.status, 302, path);
+    assert.equal(response.headers.get("location"), `/w/${tenant.shopDomain}/products${query}`);
+  }
+});
+
+test("every table of a page is a file, a line per row and as it is shown", async () => {
+  let files = 0;
+  for (const path of [
+    "",
+    "/products",
+    "/report",
+    "/report?reportSection=reasons",
+    "/report?reportSection=costs",
+    "/cohorts",
+  ]) {
+    const { text } = await open(path);
+    for (const [, href = ""] of text.matchAll(/href="([^"]*csv=[^"]*)"/gu)) {
+      const file = await open(unescaped(href).replace(`/w/${tenant.shopDomain}`, ""));
+      assert.equal(file.status, 200, href);
+      const [head = [], ...rows] = parse(file.text, { relax_column_count: true });
+      assert.ok(head.length > 1 && rows.length > 0, href);
+      assert.doesNotMatch(file.text, /[<>]|&\w+;/u, href);
+      files += 1;
+    }
+  }
+  assert.ok(files > 12, `${files} files`);
+  const trend = await open("/report?start_month=2026-01&end_month=2026-03&csv=trend-trend");
+  assert.match(trend.text, /^Month,Return rate,95 % interval,Units sold,Units returned,Month is\r\n/u);
+  assert.match(trend.text, /\r\nMar 2026,[\d.]+ %,[\d.]+–[\d.]+ %,[\d,"]+,\d+,complete\r\n$/u);
+  assert.equal((await open("/report?csv=nothing")).status, 404);
 });
 
 test("titles, vendors, alerts and searches of any text stay text", async () => {
@@ -142,10 +230,10 @@ test("titles, vendors, alerts and searches of any text stay text", async () => {
   };
   const query = `vendor=${encodeURIComponent(hostile)}`;
   const paths = [
-    ...Object.keys(PAGES),
+    ...Object.keys(PAGES).filter((path) => !path.includes("vendor=")),
     `/products?q=${encodeURIComponent(hostile)}`,
-    `/leaderboards/return-cost?${query}`,
-    `/leaderboards/return-rate?${query}`,
+    `/products?${query}`,
+    `/products?breakdownBy=vendor`,
   ];
   let shown = 0;
   for (const path of paths) {
@@ -159,35 +247,33 @@ test("titles, vendors, alerts and searches of any text stay text", async () => {
 
 test("a form shows what was asked, and keeps what it does not show", async () => {
   const { text } = await open(
-    "/leaderboards/return-cost?start_month=2026-01&end_month=2026-03&window=90d&min_cost=1.5&vendor=Nordwind&limit=10&include_incomplete=true&product_group_type=family&product_group_key=Outerwear",
+    "/report?start_month=2026-01&end_month=2026-03&window=90d&vendor=Nordwind&include_incomplete=true&product_group_type=family&product_group_key=Outerwear&reportSection=costs",
   );
   for (const [name, value] of [
     ["start_month", "2026-01"],
     ["end_month", "2026-03"],
-    ["min_cost", "1.5"],
     ["vendor", "Nordwind"],
     ["product_group_type", "family"],
     ["product_group_key", "Outerwear"],
+    ["reportSection", "costs"],
   ] as const) {
     assert.match(text, new RegExp(`name="${name}"\\s+value="${value}"`, "u"), name);
   }
   assert.match(text, /<option value="90d"\s+selected/u);
-  assert.match(text, /<option value="10"\s+selected/u);
   assert.match(text, /name="include_incomplete"\s+value="true"\s+checked/u);
 });
 
 test("months in progress are counted up to the newest, by the form and by the link of a banner", async () => {
-  for (const page of ["", "/report", "/cohorts", "/leaderboards/return-cost"]) {
+  for (const page of ["", "/report", "/cohorts", "/products"]) {
     const { text } = await open(page);
     const form = "?start_month=2025-06&end_month=2026-05&window=primary&include_incomplete=newest";
     assert.match(text, /name="include_incomplete"\s+value="newest"\s/u);
     for (const query of [form, "?include_incomplete=newest", "?period=quarter&include_incomplete=newest"]) {
-      if (page !== "" && page.startsWith("/leaderboards") && query.includes("period")) continue;
       const shown = await open(`${page}${query}`);
       assert.match(shown.text, /Months in progress are included/u, query);
       assert.match(shown.text, /name="include_incomplete"\s+value="newest"\s+checked/u, query);
       const last = dataFigures(shown.text).find(({ from }) =>
-        /^(?:report|leaderboard)\/meta\/end_month$/u.test(from),
+        /^(?:report|ranking)\/meta\/end_month$/u.test(from),
       );
       assert.equal(last?.value, "2026-07", query);
     }
@@ -235,27 +321,21 @@ test("figures are compared with the months before, the same a year before, or no
 });
 
 test("a refused query shows the API's sentence in the form's words beside its field, and keeps all values", async () => {
-  const query = "start_month=2026-13&end_month=2026-03&min_cost=much&limit=0&vendor=Nordwind";
-  const { status, text } = await open(`/leaderboards/return-cost?${query}`);
+  const query = "start_month=2026-13&end_month=2026-03&vendor=Nobody&window=90d";
+  const { status, text } = await open(`/cohorts?${query}`);
   assert.equal(status, 400);
-  const refused = await service.call(COSTS, { token: tenant.token, params: query });
-  for (const [name, label] of [
-    ["start_month", "First month of orders"],
-    ["min_cost", "Cost at least"],
-    ["limit", "Rows"],
-  ] as const) {
-    const sentence = refused
-      .message()
-      .split(/(?<=\.) (?=[a-z_]+ )/u)
-      .find((each) => each.startsWith(name))
-      ?.replace(name, label);
-    assert.match(text, new RegExp(`id="${name}-wrong">${sentence}<`, "u"));
-    assert.match(text, new RegExp(`aria-describedby="${name}-wrong"`, "u"));
-    assert.match(text, new RegExp(`<a href="#${name}">${sentence}</a>`, "u"));
-  }
-  for (const value of ["2026-13", "2026-03", "much", "Nordwind"])
+  const refused = await service.call(REPORT, { token: tenant.token, params: query });
+  const sentence = refused
+    .message()
+    .split(/(?<=\.) (?=[a-z_]+ )/u)
+    .find((each) => each.startsWith("start_month"))
+    ?.replace("start_month", "First month of orders");
+  assert.match(text, new RegExp(`id="start_month-wrong">${sentence}<`, "u"));
+  assert.match(text, /aria-describedby="start_month-wrong"/u);
+  assert.match(text, new RegExp(`<a href="#start_month">${sentence}</a>`, "u"));
+  for (const value of ["2026-13", "2026-03", "Nobody"])
     assert.match(text, new RegExp(`value="${value}"`, "u"));
-  assert.match(text, /<option value="0"\s+selected/u);
+  assert.match(text, /<option value="90d"\s+selected/u);
 });
 
 test("no word of the API stands in what a page says of a form, and its months stay", async () => {
@@ -316,7 +396,17 @@ test("the shared parameters are passed over where a page does not use them, as i
 });
 
 test("every name that a page takes reaches the API, but for those of its own", async () => {
-  const own = new Set(["page", "period", "compare"]);
+  const own = new Set([
+    "page",
+    "period",
+    "compare",
+    "open",
+    "include_used_variants",
+    "q",
+    "type",
+    "limit",
+    "cursor",
+  ]);
   const workspace = await createSmallStore(service.database);
   const reader = {
     tenant: workspace,

@@ -13,7 +13,7 @@ await service.database.query("update product set image_url = $2 where shop_key =
   PHOTO,
 ]);
 
-/** The leaderboard's page and what it may load, with a store source of this name. */
+/** The page of products and what it may load, with a store source of this name. */
 async function pageWith(source: string): Promise<{ text: string; images: string }> {
   await service.database.query("update data_source set source = $2 where shop_key = $1 and kind = 'store'", [
     tenant.shopKey,
@@ -23,7 +23,7 @@ async function pageWith(source: string): Promise<{ text: string; images: string 
     tenant.shopKey,
   ]);
   const cookie = await signInAs(service, { name: "Member", shopDomain: tenant.shopDomain });
-  const address = `${service.address}/w/${tenant.shopDomain}/leaderboards/return-rate`;
+  const address = `${service.address}/w/${tenant.shopDomain}/products?type=sku`;
   const response = await fetch(address, { headers: { cookie } });
   assert.equal(response.status, 200);
   const policy = response.headers.get("content-security-policy") ?? "";

@@ -141,14 +141,19 @@ async function checkAnswer(tenant: Tenant, oracle: Oracle, request: OracleReques
 
 type BreakdownRow = Record<string, unknown> & { selector: OracleRequest["params"] | null };
 type SelectedReport = {
+  trend: { sold_units: number; return_rate: number }[];
   summary: unknown;
   comparison: { return_rate_change: number | null } | null;
   return_reasons: { reason: string; label: string; kind: string; returned_units: number; share: number }[];
 };
 
-/** M14: the report of a row's selector, as it stands in the answer, has the row's figures, its change and its first reason. */
-async function checkSelectors(tenant: Tenant, params: OracleRequest["params"], data: unknown): Promise<void> {
-  const { breakdown } = data as { breakdown: { rows: BreakdownRow[] } };
+/** M14: the report of a row's selector, as it stands in the answer, has the row's figures, its change, its first reason and its months. */
+async function checkSelectors(
+  tenant: Tenant,
+  params: OracleRequest["params"],
+  asked: unknown,
+): Promise<void> {
+  const { breakdown } = asked as { breakdown: { rows: BreakdownRow[] } };
   const names = ["start_month", "end_month", "window", "include_incomplete"];
   const range = Object.fromEntries(names.flatMap((name) => (name in params ? [[name, params[name]]] : [])));
   for (const row of breakdown.rows) {
@@ -159,14 +164,20 @@ async function checkSelectors(tenant: Tenant, params: OracleRequest["params"], d
       excess_return_cost: _excess,
       return_rate_change: change,
       top_reason: top,
+      monthly_return_rates: rates,
+      product_title: _title,
+      product_image_url: _image,
       ...figures
     } = row;
     if (selector === null) continue;
-    const asked = { ...range, ...selector } as OracleRequest["params"];
-    const answer = await ask(tenant, { path: "/api/v1/report", params: asked });
+    const own = { ...range, ...selector } as OracleRequest["params"];
+    const answer = await ask(tenant, { path: "/api/v1/report", params: own });
     const title = `row ${String(key)} of ${JSON.stringify(params)} by ${JSON.stringify(selector)}`;
     assert.equal(answer.status, 200, title);
-    const { summary, comparison, return_reasons: reasons } = answer.json().data as unknown as SelectedReport;
+    const data = answer.json().data as unknown as SelectedReport;
+    const { summary, comparison, return_reasons: reasons, trend } = data;
+    const ofTrend = trend.map(({ sold_units: sold, return_rate: rate }) => (sold === 0 ? null : rate));
+    assert.deepEqual(rates, ofTrend, title);
     assertHolds(summary, figures, title);
     assert.equal(change, comparison?.return_rate_change ?? null, title);
     const [first, second] = reasons;

@@ -130,14 +130,27 @@ export function readTrend(call: PageCall, state: State, newest: NewestMonths): P
   return call.read("trend", "report", { ...state, ...months, reportSection: "trend" });
 }
 
-/** The months that the page's tiles are compared with: as many right before, or the same a year before; null = none. */
-export async function readBefore(call: PageCall, state: State): Promise<Report | null> {
-  const [first, last] = [monthFromText(state.start_month), monthFromText(state.end_month)];
+/**
+ * The months that the page's tiles are compared with, of as many as count: those of the report's own comparison, or the same a
+ * year before; null = none.
+ */
+export async function readBefore(call: PageCall, state: State, { body }: Report): Promise<Report | null> {
   const { compare, window } = call.query;
-  if (first === null || last === null) return null;
-  const back = compare === "year" ? 12 : last - first + 1;
-  const canRise = window === "lifetime" || state["include_incomplete"] === "true";
-  if (compare === "none" || canRise || first - back < FIRST_MONTH) return null;
-  const range = { start_month: monthToText(first - back), end_month: monthToText(last - back) };
-  return call.read("before", "report", { ...state, ...range, reportSection: "costs" });
+  if (compare === "none" || window === "lifetime" || state["include_incomplete"] === "true") return null;
+  const { summary, comparison } = body.data;
+  const range = compare === "year" ? yearBefore(state, summary.complete_through) : (comparison ?? null);
+  if (range === null) return null;
+  const { start_month, end_month } = range;
+  return call.read("before", "report", { ...state, start_month, end_month, reportSection: "costs" });
+}
+
+function yearBefore(
+  { start_month, end_month }: State,
+  completeThrough: string | null,
+): MonthParameters | null {
+  const last = completeThrough !== null && completeThrough < end_month ? completeThrough : end_month;
+  const [from, to] = [knownMonth(start_month) - 12, knownMonth(last) - 12];
+  return from < FIRST_MONTH || to < from
+    ? null
+    : { start_month: monthToText(from), end_month: monthToText(to) };
 }

@@ -1,6 +1,7 @@
 import { requireRight } from "../actions/right.ts";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { DATA_PATH } from "../actions/workspace/page.ts";
+import { ApiError } from "../contract/errors.ts";
 import type { MemberAdmission } from "../access/admit-member.ts";
 import type { RawInput } from "../contract/input.ts";
 import { REST_WORDS } from "../contract/errors.ts";
@@ -14,8 +15,10 @@ import type { CallTools } from "./page-call.ts";
 import { sendState } from "./page-send.ts";
 import type { PageSender } from "./page-send.ts";
 import type { Page, PageFile } from "./page.ts";
-import { ACTIONS, READABLE, SETTINGS } from "./registry.ts";
+import { ACTIONS, MOVED, READABLE, SETTINGS } from "./registry.ts";
+import { SEARCH_PATH } from "./pages/products.ts";
 import { findByPath } from "./route.ts";
+import { CHOICE_NAMES, pick } from "./selection.ts";
 import { BILLING_INACTIVE, erasing, NOT_FOUND, notReady, ONLY_POST } from "./state-page.ts";
 import type { StatePage } from "./state-page.ts";
 import { waysOn } from "./views/ways-on.ts";
@@ -30,6 +33,8 @@ export function createPageLoop({ guard, tools, send }: LoopOptions) {
       const admitted = await guard.admit(request, reply);
       if ("answered" in admitted) return await admitted.answered;
       member = admitted.member;
+      const moved = MOVED.get(admitted.path);
+      if (moved !== undefined) return await reply.redirect(movedTo(member, moved, request));
       const found = findByPath(READABLE, admitted.path);
       if (found === null) return await sendState({ request, reply }, missing(admitted.path, reply), member);
       const { place: page, held } = found;
@@ -41,11 +46,16 @@ export function createPageLoop({ guard, tools, send }: LoopOptions) {
       requireRight(actor, page.right);
       if ("view" in page) {
         const raw = withoutTracking(parseQueryString(request.raw.url ?? ""));
+        const table = raw.values.get(TABLE_NAME);
+        raw.values.delete(TABLE_NAME);
+        if (typeof table === "string" && !member.workspace.entitlements.includes("data_export"))
+          throw new ApiError("forbidden", "Your plan does not include downloads as CSV.");
         return await send.page(
           { request, reply },
           page,
           member,
           openCall(tools, { request, member, actor, raw, held }),
+          typeof table === "string" ? table : null,
         );
       }
       const parameters = () => parseQueryString(request.raw.url ?? "");
@@ -57,11 +67,25 @@ export function createPageLoop({ guard, tools, send }: LoopOptions) {
   };
 }
 
+/** In the address of a page: the id of the table that is asked for as a file. */
+const TABLE_NAME = "csv";
+
 /** What mail programs and advertisers add to links. Any other name that a page does not take is refused. */
 const TRACKING = /^(?:utm_\w*|gclid|fbclid)$/u;
 
-function withoutTracking({ values, refusals }: RawInput): RawInput {
+function withoutTracking({ values, refusals }: RawInput) {
   return { values: new Map([...values].filter(([name]) => !TRACKING.test(name))), refusals };
+}
+
+/** The page of today that shows what an address of an earlier version showed; what it has no name for is left out. */
+function movedTo(
+  { workspace }: MemberAdmission,
+  view: Readonly<Record<string, string>>,
+  { raw }: FastifyRequest,
+): string {
+  const values = Object.fromEntries(parseQueryString(raw.url ?? "").values);
+  const kept = pick(values as Record<string, string>, [...CHOICE_NAMES, "vendor"]);
+  return addressOf(workspace.shopDomain, SEARCH_PATH, { ...kept, ...view });
 }
 
 /** An action is no page. */

@@ -4,7 +4,7 @@ import { DATA_PATH, erasureBanner } from "../actions/workspace/page.ts";
 import type { MemberAdmission } from "../access/admit-member.ts";
 import { ApiError } from "../contract/errors.ts";
 import { parseQueryString } from "../http/query-string.ts";
-import { html } from "../lib/html.ts";
+import { html, renderHtml } from "../lib/html.ts";
 import { CONSOLE_ASSETS } from "./console-assets.ts";
 import { contentSecurityPolicy } from "./console-headers.ts";
 import type { DoneCookie } from "./done-cookie.ts";
@@ -18,7 +18,9 @@ import { PAGES, SETTINGS, SETTINGS_OVERVIEW, SETTINGS_PAGES } from "./registry.t
 import { SEARCH_PATH } from "./pages/products.ts";
 import { switchAddress } from "./switch.ts";
 import { sendHtml, stateMarkup } from "./send.ts";
+import { NOT_FOUND } from "./state-page.ts";
 import type { StatePage } from "./state-page.ts";
+import { tableCsv } from "./table-csv.ts";
 import { apiBox } from "./views/api-box.ts";
 import { asOf, printedFooter } from "./views/as-of.ts";
 import { inPageWords } from "./views/field-errors.ts";
@@ -29,8 +31,14 @@ type Shown = View & { status: number };
 
 /** Shows pages of a workspace in their frame. */
 export type PageSender = {
-  /** A page as its query asks for it; a query that the API refuses shows its form with the API's sentences. */
-  page(exchange: Exchange, page: Page, member: MemberAdmission, call: OpenCall): Promise<FastifyReply>;
+  /** A page as its query asks for it, or one table of it as a file; a query that the API refuses shows its form with the API's sentences. */
+  page(
+    exchange: Exchange,
+    page: Page,
+    member: MemberAdmission,
+    call: OpenCall,
+    table: string | null,
+  ): Promise<FastifyReply>;
   /** What follows on an action, such as its page with a refused form. */
   view(exchange: Exchange, page: Page | null, member: MemberAdmission, shown: Shown): Promise<FastifyReply>;
 };
@@ -56,9 +64,15 @@ export function createPageSender(done: DoneCookie): PageSender {
       const markup = layout(framed(exchange, page, member, shown));
       return sendHtml(exchange.reply, shown.status, markup, shown.isSecret === true);
     },
-    page: async (exchange, page, member, call) => {
+    page: async (exchange, page, member, call, table) => {
       const { request, reply } = exchange;
       const shown = await viewOf(page, call);
+      if (table !== null && shown.status === 200) {
+        const text = tableCsv(renderHtml(shown.body), table);
+        if (text === null) return sendState(exchange, NOT_FOUND, member);
+        reply.header("Content-Disposition", `attachment; filename="${page.name}-${table}.csv"`);
+        return reply.type("text/csv; charset=utf-8").send(text);
+      }
       reply.header("Content-Security-Policy", contentSecurityPolicy(call.imageSources));
       const { origin } = call;
       const frame = framed(exchange, page, member, shown);

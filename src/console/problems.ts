@@ -12,12 +12,11 @@ import type { EntitySelector } from "./views/watch-mark.ts";
 
 type Report = ApiAnswer<BodyOf<"report">>;
 type Year = ApiAnswer<BodyOf<"return-rate-leaderboard">>;
-type Ranked = ApiAnswer<BodyOf<"return-cost-leaderboard">>;
 
 /** What comes back more than before: the alerts about one entity, told by `lead`, and its figures since. */
 export type Problem = Candidate & {
-  /** The entity's SKUs since the month of its first alert, the costliest first. */
-  ranked: Ranked;
+  /** Since the month of its first alert: its product, or its group itself, is the first row of the breakdown. */
+  named: Report;
   report: Report;
 };
 
@@ -42,23 +41,21 @@ export async function readProblems(
   { isOwn = () => true, most = MOST_CANDIDATES }: Scope = {},
 ): Promise<Problem[]> {
   const found = candidatesOf(alerts, year, isOwn).slice(0, most);
-  const ranked = await Promise.all(
+  const named = await Promise.all(
     found.map(async (each, index) => {
-      const parameters = { ...each.selector, ...monthsSince(each, year) };
-      const name = `problem_${index + 1}_product`;
-      const answer = await call.read(name, "return-cost-leaderboard", { ...parameters, limit: 1 });
-      return { ...each, ranked: answer };
+      const breakdownBy = each.selector["product_group_type"] ?? "product";
+      const months = monthsSince(each, year);
+      const parameters = { ...each.selector, ...months, reportSection: "breakdown", breakdownBy };
+      return { ...each, named: await call.read(`problem_${index + 1}_product`, "report", parameters) };
     }),
   );
-  const byProduct = Map.groupBy(
-    ranked.toSorted((one, other) => costOf(other) - costOf(one)),
-    productOf,
-  );
-  const shown = [...byProduct.values()].map(([first]) => first).slice(0, SHOWN) as (typeof ranked)[number][];
+  const byExcess = named.toSorted((one, other) => excessOf(other) - excessOf(one));
+  const byProduct = Map.groupBy(byExcess, productOf);
+  const shown = [...byProduct.values()].map(([first]) => first).slice(0, SHOWN) as (typeof named)[number][];
   return Promise.all(
     shown.map(async (each) => {
       const parameters = { ...each.selector, ...monthsSince(each, year) };
-      const name = each.ranked.name.replace("_product", "");
+      const name = each.named.name.replace("_product", "");
       return { ...each, report: await call.read(name, "report", parameters) };
     }),
   );
@@ -68,12 +65,20 @@ function monthsSince({ since }: Candidate, year: Year) {
   return withOpenMonths({ start_month: since, end_month: year.body.meta.end_month ?? since }, year);
 }
 
-function costOf({ ranked }: { ranked: Ranked }): number {
-  return ranked.body.data.rows[0]?.total_cost_amount ?? 0;
+type Named = { named: Report };
+
+/** Its product or group; undefined = nothing of it was sold since. */
+function rowOf({ named }: Named) {
+  const [row] = named.body.data.breakdown?.rows ?? [];
+  return row?.selector === null ? undefined : row;
 }
 
-function productOf({ ranked, selector }: { ranked: Ranked; selector: Selector }): string {
-  return ranked.body.data.rows[0]?.store_product_gid ?? JSON.stringify(selector);
+function excessOf(problem: Named): number {
+  return rowOf(problem)?.excess_return_cost ?? 0;
+}
+
+function productOf(problem: Candidate & Named): string {
+  return rowOf(problem)?.key ?? JSON.stringify(problem.selector);
 }
 
 /** The entities of the alerts about the newest complete month or later ones, most units beyond the usual first. */
@@ -133,11 +138,11 @@ export function problemCards(problems: readonly Problem[], alerts: Alerts, call:
 }
 
 function card(problem: Problem, alerts: Alerts, call: PageCall): Html {
-  const { selector, ranked, report } = problem;
-  const row = ranked.body.data.rows[0];
+  const { selector, report } = problem;
+  const row = rowOf(problem);
   const own = report.body.meta.selector;
   const group = own.type === "product_group" ? own.label : null;
-  const name = group ?? row?.product_title ?? row?.sku ?? Object.values(selector)[0] ?? "";
+  const name = group ?? row?.label ?? Object.values(selector)[0] ?? "";
   const detail = own.type === "sku" ? own.primarySku : group === null ? "all its SKUs" : "category or family";
   const href = call.href("/report", {
     ...selector,
@@ -149,7 +154,7 @@ function card(problem: Problem, alerts: Alerts, call: PageCall): Html {
   return html`<li class="card">
     ${group === null && picture(row?.product_image_url ?? null, "", call.imageSources)}
     <h3><a href="${href}">${name}</a> <small>${detail}</small></h3>
-    <p>${whatPart(problem, alerts)} ${reasonPart(report)}</p>
+    <p>${whatPart(problem, alerts)} ${reasonPart(problem)}</p>
     <p>${sincePart(problem, alerts)} · ${costPart(problem, call)} · ${outlookPart(problem, alerts)}</p>
     <p class="actions">
       <a class="button" href="${href}" aria-label="See why ${name} comes back">See why</a>
@@ -170,12 +175,12 @@ function whatPart({ lead }: Problem, alerts: Alerts): Html {
     ${figure(alerts, `${path}/baseline_rate`, percent)}.`;
 }
 
-/** The reason given most since; null = none was given. */
-function reasonPart(report: Report): Html | null {
-  const index = (report.body.data.return_reasons ?? []).findIndex(({ kind }) => kind === "stated");
-  if (index < 0) return null;
-  const path = `return_reasons/${index}`;
-  return html`${figure(report, `${path}/label`, String)} (${figure(report, `${path}/share`, percent)}).`;
+/** The reason given most since; null = there is no one such. */
+function reasonPart(problem: Problem): Html | null {
+  if ((rowOf(problem)?.top_reason ?? null) === null) return null;
+  const path = "breakdown/rows/0/top_reason";
+  return html`${figure(problem.named, `${path}/label`, String)}
+  (${figure(problem.named, `${path}/share`, percent)}).`;
 }
 
 function sincePart({ warning, report }: Problem, alerts: Alerts): Html {
@@ -184,8 +189,12 @@ function sincePart({ warning, report }: Problem, alerts: Alerts): Html {
     : html`Since ${figure(alerts, `${warning}/metadata/ordered_from`, day)}`;
 }
 
-function costPart({ ranked }: Problem, call: PageCall): Html {
-  return html`${figure(ranked, "meta/totals/total_cost_amount", keyMoney(call.currencyCode), "no cost known")} so far`;
+/** M25: what the returns beyond the usual rate have cost since. */
+function costPart(problem: Problem, call: PageCall): Html {
+  const amount = keyMoney(call.currencyCode);
+  if ((rowOf(problem)?.excess_return_cost ?? null) === null)
+    return html`${figure(problem.report, "summary/returns_cost", amount)} so far`;
+  return html`${figure(problem.named, "breakdown/rows/0/excess_return_cost", amount)} beyond usual so far`;
 }
 
 /** Where the newest open month is heading, against the month that was announced and what is usual. */

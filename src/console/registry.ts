@@ -22,21 +22,16 @@ import { cohorts } from "./pages/cohorts.ts";
 import { overview, SETUP_FORMS } from "./pages/overview.ts";
 import { products } from "./pages/products.ts";
 import { report } from "./pages/report.ts";
-import { returnCostLeaderboard } from "./pages/return-cost-leaderboard.ts";
-import { returnRateLeaderboard } from "./pages/return-rate-leaderboard.ts";
 import { saleEvents } from "./pages/sale-events.ts";
 
 /** Every page of figures, in the order of the navigation. */
-export const PAGES: readonly Page[] = [
-  overview,
-  report,
-  cohorts,
-  returnRateLeaderboard,
-  returnCostLeaderboard,
-  products,
-  alerts,
-  saleEvents,
-];
+export const PAGES: readonly Page[] = [overview, products, report, cohorts, alerts, saleEvents];
+
+/** Where pages of earlier versions are now: their path, and what their view is there. */
+export const MOVED: ReadonlyMap<string, Readonly<Record<string, string>>> = new Map([
+  ["/leaderboards/return-rate", { breakdownBy: "sku", breakdownOrder: "return_rate" }],
+  ["/leaderboards/return-cost", { breakdownBy: "sku", breakdownOrder: "returns_cost" }],
+]);
 
 /** Files of a workspace. */
 export const FILES: readonly PageFile[] = [

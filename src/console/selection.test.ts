@@ -5,8 +5,6 @@ import { addressOf } from "./page-call.ts";
 import type { ShownMonths } from "./months.ts";
 import type { BodyOf, PageCall } from "./page.ts";
 import type { ApiAnswer } from "./figure.ts";
-import { returnCostLeaderboard } from "./pages/return-cost-leaderboard.ts";
-import { returnRateLeaderboard } from "./pages/return-rate-leaderboard.ts";
 import { stateWithoutSelector } from "./selection.ts";
 import { filterBar } from "./views/filters.ts";
 import { breakdownPart } from "./views/report/parts.ts";
@@ -66,60 +64,12 @@ test("breakdown rows keep months and window, say themselves what they select, an
   const body = { data: { breakdown: { breakdown_by: "sku", rows } }, meta: {} };
   const report = { name: "report", body } as unknown as ApiAnswer<BodyOf<"report">>;
   const call = callOf({ ...STATE, vendor: "A", sku: "Y", reportSection: "breakdown" });
-  const markup = renderHtml(html`${breakdownPart(report, call)}`);
+  const markup = renderHtml(html`${breakdownPart(report, call, null)}`);
   const { include_used_variants: _used, ...range } = STATE;
   assert.deepEqual(reportLink(markup, "Lamp"), { ...range, vendor: "A", sku: "X" });
   assert.deepEqual(reportLink(markup, "Brand"), { ...range, vendor: "B" });
   assert.match(markup, /data-from="report\/breakdown\/rows\/2\/return_rate">– <small>nothing was sold/u);
   assert.equal(markup.match(/rows\/2\/return_rate_interval/gu)?.length, 1);
-});
-
-const ROW = {
-  sku: "X",
-  product_title: null,
-  product_image_url: null,
-  ...SOLD,
-  total_refunded_amount: 5,
-  total_return_label_cost: 0,
-  total_cost_amount: 5,
-  estimated_margin_impact: 3,
-  cogs_coverage: 83,
-};
-const META = { ...MONTHS, months_included: 1, limit: 10, returned: 1, full_leaderboards: true, totals: ROW };
-const leaderboard = (meta: object) => ({
-  name: "leaderboard",
-  body: {
-    data: { rows: [ROW], total_eligible_count: 1, min_sold_units: 20, label_costs_included: true },
-    meta: { ...META, ...meta },
-  },
-});
-
-test("rows of both leaderboards keep the view", () => {
-  const query = { vendor: "A", include_used_variants: "true" };
-  const ofPeriod = (period: string) =>
-    reportLink(
-      renderHtml(
-        returnRateLeaderboard.view(
-          { answer: leaderboard({ period }), isWatched: () => false },
-          callOf({ ...query, period }),
-        ).body,
-      ),
-      "X",
-    );
-  assert.deepEqual(ofPeriod("year"), { ...query, sku: "X" });
-  assert.deepEqual(ofPeriod("month"), { ...query, ...MONTHS, sku: "X" });
-  const data = {
-    months: { range: MONTHS, period: null, year: null },
-    answer: leaderboard({}),
-    rates: leaderboard({}),
-    isWatched: () => false,
-  };
-  const costs = renderHtml(returnCostLeaderboard.view(data, callOf({ ...STATE, vendor: "A" })).body);
-  assert.deepEqual(reportLink(costs, "X"), { ...STATE, vendor: "A", sku: "X" });
-  assert.match(
-    costs.replaceAll(/<[^>]*>/gu, "").replaceAll(/\s+/gu, " "),
-    /unit cost known for 83 % of the returned units/u,
-  );
 });
 
 test("the rate tile has no rate where nothing was sold, and says so once", () => {

@@ -24,6 +24,7 @@ const entity = closed(
     vendor: nullableText,
     product_group_type: orNull(groupType),
     product_group_key: nullableText,
+    product_image_url: nullableText,
     selector: entitySelector,
   },
   { component: "PublicEntity" },

@@ -160,6 +160,16 @@ export const REPORT_SECTIONS = [
 
 export const BREAKDOWNS = ["vendor", "product", "sku", "family", "analytics_category"] as const;
 
+/** What the rows of a breakdown can be ordered by. */
+export const BREAKDOWN_ORDERS = [
+  "returns_cost",
+  "excess_return_cost",
+  "returned_units",
+  "sold_units",
+  "return_rate",
+  "return_rate_change",
+] as const;
+
 export const breakdownParameter = {
   breakdownBy: Type.Optional(
     Type.Enum([...BREAKDOWNS], {
@@ -170,9 +180,11 @@ export const breakdownParameter = {
     }),
   ),
   breakdownOrder: Type.Optional(
-    Type.Enum(["returns_cost", "excess_return_cost", "returned_units"], {
+    Type.Enum([...BREAKDOWN_ORDERS], {
       default: "returns_cost",
-      description: "What of a breakdown comes first: its 20 largest rows are listed.",
+      description:
+        "What of a breakdown comes first: its 20 largest rows are listed. By rate and change, rows below the workspace's " +
+        "min_sold_units come last.",
       "x-normalized": true,
     }),
   ),

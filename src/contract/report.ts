@@ -10,6 +10,7 @@ import {
   groupType,
   monthCoverage,
   monthText,
+  nullableText,
   rate,
   rateInterval,
   soldValue,
@@ -320,6 +321,12 @@ const breakdown = closed(
           ),
         ),
         ...soldValue,
+        monthly_return_rates: Type.Array(orNull(rate), {
+          description:
+            "Of each month that counts, oldest first; null where nothing was sold. Empty in the last row.",
+        }),
+        product_title: nullableText,
+        product_image_url: nullableText,
       }),
     ),
   },
@@ -327,7 +334,8 @@ const breakdown = closed(
     description:
       "The 20 largest by breakdownOrder, then returns_cost, returned units and key, and a last row other (selector null) for the " +
       "rest and for what has no key: together they are the selection. A selector takes the row's lines and no others; " +
-      "null where none does. The last row has neither excess, change (against the months of comparison) nor reason.",
+      "null where none does. The last row has neither excess, change (against the months of comparison) nor reason. Rows of products " +
+      "and SKUs have the product's title and picture.",
   },
 );
 

@@ -2,7 +2,7 @@ import type { entities as contract } from "../contract/entities.ts";
 import { fold } from "../lib/fold.ts";
 import type { Queryable } from "../store/database.ts";
 import { listEntities, searchEntities } from "../store/queries/entities.ts";
-import type { EntityFilter, EntityPosition, EntityRow } from "../store/queries/entities.ts";
+import type { EntityFilter, EntityPosition, EntityRow, ListedEntity } from "../store/queries/entities.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { jsonAnswer } from "../contract/endpoint.ts";
 import type { Answer } from "../contract/endpoint.ts";
@@ -50,7 +50,7 @@ async function search(
   workspace: Workspace,
   filter: EntityFilter,
   text: { foldedText: string; limit: number },
-): Promise<EntityRow[]> {
+): Promise<ListedEntity[]> {
   try {
     return await searchEntities(database, workspace, filter, { ...text, longestMs: LONGEST_SEARCH_MS });
   } catch (error) {
@@ -67,7 +67,7 @@ function positionOf(row: EntityRow): EntityPosition {
   return [row.type_rank, row.label, row.entity_key, row.product_group_type];
 }
 
-function presentEntity(row: EntityRow) {
+function presentEntity(row: ListedEntity) {
   const isGroup = row.type_rank === TYPE_RANKS.product_group;
   return {
     type: TYPES[row.type_rank],
@@ -79,6 +79,7 @@ function presentEntity(row: EntityRow) {
     vendor: row.vendor,
     product_group_type: isGroup ? row.product_group_type : null,
     product_group_key: isGroup ? row.entity_key : null,
+    product_image_url: row.image_url,
     selector: selectorOf(row),
   };
 }

@@ -1,5 +1,5 @@
 import type { ReportBreakdown } from "../contract/report.ts";
-import { FIRST_MONTH, monthsBetween } from "../lib/month.ts";
+import { FIRST_MONTH, monthOfDate, monthsBetween } from "../lib/month.ts";
 import type { MonthRange } from "../metrics/completeness.ts";
 import { designEffect } from "../metrics/design-effect.ts";
 import type { Orders } from "../metrics/design-effect.ts";
@@ -56,6 +56,8 @@ export async function requestBreakdown(
     usualMonths,
     labelCostsIncluded: labelCostsIncluded(workspace),
     order,
+    minSoldUnits: workspace.minSoldUnits,
+    withDetails: true,
     rows: ROWS,
   });
   const selectors = answer.rows.map((row) => selectorOf(by, row, selection));
@@ -91,6 +93,9 @@ export async function requestBreakdown(
           row.compared_sold_units,
         ),
         top_reason: topReason(row),
+        monthly_return_rates: monthlyRates(row, countedMonths),
+        product_title: row.product_title,
+        product_image_url: row.product_image_url,
       })),
       {
         key: "other",
@@ -100,9 +105,21 @@ export async function requestBreakdown(
         excess_return_cost: null,
         return_rate_change: null,
         top_reason: null,
+        monthly_return_rates: [],
+        product_title: null,
+        product_image_url: null,
       },
     ],
   };
+}
+
+/** M6: null where nothing was sold. */
+function monthlyRates({ months }: BreakdownRow, countedMonths: readonly number[]): (number | null)[] {
+  const byMonth = new Map(months.map((row) => [monthOfDate(row.cohort_month), row]));
+  return countedMonths.map((month) => {
+    const { sold_units: sold = 0, returned_units: returned = 0 } = byMonth.get(month) ?? {};
+    return sold === 0 ? null : rate(returned, sold);
+  });
 }
 
 /** M8: the stated reason of most units; null without one, and where several share the first place. */

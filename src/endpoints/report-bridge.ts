@@ -121,6 +121,8 @@ async function unitsByProduct(
     usualMonths: [],
     labelCostsIncluded: false,
     order: "returns_cost",
+    minSoldUnits: 0,
+    withDetails: false,
     rows: EVERY_ROW,
   });
   const products = new Map(

@@ -158,7 +158,14 @@ function* curveRows(curves: ReportCurves, rowsOf: RowsOf): Generator<ReportRow> 
 
 function* breakdownRows({ breakdown_by: by, rows }: ReportBreakdown, rowsOf: RowsOf): Generator<ReportRow> {
   yield* rowsOf({ section: "breakdown" }, { breakdown_by: by });
-  for (const { key, label, selector: _selector, top_reason: topReason, ...figures } of rows) {
+  for (const row of rows) {
+    const { key, label, selector: _selector, top_reason: topReason, ...rest } = row;
+    const {
+      monthly_return_rates: _rates,
+      product_title: _title,
+      product_image_url: _image,
+      ...figures
+    } = rest;
     yield* rowsOf(
       { section: "breakdown", key, label },
       {

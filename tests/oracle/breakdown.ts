@@ -34,6 +34,12 @@ export function breakdownPart(question: Question) {
     .filter((key) => key !== null)
     .map((key) => {
       const own = lines.filter((line) => keyOf(line) === key);
+      const byMonth = months.map((month) =>
+        figuresOf(
+          own.filter((line) => line.month === month),
+          windowDays,
+        ),
+      );
       const always = held.filter((line) => keyOf(line) === key);
       return {
         key,
@@ -44,12 +50,18 @@ export function breakdownPart(question: Question) {
           windowDays,
         ),
         excess: excessMinor(question, always, range),
+        byMonth,
       };
     })
     .toSorted(
       (left, right) =>
         (order === "excess_return_cost" ? (right.excess ?? -1) - (left.excess ?? -1) : 0) ||
         (order === "returned_units" ? right.figures.returned - left.figures.returned : 0) ||
+        (order === "sold_units" ? right.figures.sold - left.figures.sold : 0) ||
+        (order === "return_rate" ? rankOf(question, right) - rankOf(question, left) : 0) ||
+        (order === "return_rate_change"
+          ? rankOf(question, right, right.before) - rankOf(question, left, left.before)
+          : 0) ||
         costOf(right) - costOf(left) ||
         right.figures.returned - left.figures.returned ||
         byCodePoint(left.key, right.key),
@@ -64,7 +76,7 @@ export function breakdownPart(question: Question) {
   return {
     breakdown_by: by,
     rows: [
-      ...groups.map(({ key, figures, lines: own, before, excess }) => {
+      ...groups.map(({ key, figures, lines: own, before, excess, byMonth }) => {
         const selector = selectorOf(question, by, key);
         const effect = selector === null ? ownEffect : effectOf(question, own, [selector]);
         return {
@@ -74,6 +86,9 @@ export function breakdownPart(question: Question) {
           excess_return_cost: excess === null ? null : amountOf(excess, store.settings.currency_code),
           return_rate_change: changeOf(figures, before),
           top_reason: topReasonOf(figures),
+          monthly_return_rates: byMonth.map(({ sold, returned }) =>
+            sold === 0 ? null : rateOf(returned, sold),
+          ),
         };
       }),
       {
@@ -83,9 +98,17 @@ export function breakdownPart(question: Question) {
         excess_return_cost: null,
         return_rate_change: null,
         top_reason: null,
+        monthly_return_rates: [],
       },
     ],
   };
+}
+
+/** By rate, or by its change since `before`; few units come last. */
+function rankOf({ store }: Question, { figures }: Group, before: Figures | null = null): number {
+  const isFew = figures.sold < Math.max(store.settings.min_sold_units, 1);
+  if (isFew || before?.sold === 0) return -2;
+  return figures.returned / figures.sold - (before === null ? 0 : before.returned / before.sold);
 }
 
 /** The stated reason that more units have than any other. */

@@ -1,3 +1,4 @@
+import { BREAKDOWN_ORDERS } from "../../src/contract/parameters.ts";
 import { FIRST_MONTH, LAST_MONTH } from "./drafts.ts";
 import type { Parameters, Store } from "./store.ts";
 
@@ -5,7 +6,7 @@ export type OracleRequest = { path: string; params: Parameters };
 
 const WINDOWS = ["primary", "30d", "90d", "lifetime"];
 const BREAKDOWNS = ["vendor", "product", "sku", "family", "analytics_category"];
-const BREAKDOWN_ORDERS = ["excess_return_cost", "returns_cost", "returned_units"];
+
 const SKUS = ["S1", "S2", "S3", "U1", "U2", "GHOST", "LOOSE", "ODD", "other", "NEVER"];
 const PRODUCTS = ["p1", "p2", "p3", "p4", "ghost", "never"].map((id) => `gid://import/Product/${id}`);
 const GROUPS = ["Tops", "Shoes", "Outdoor", "Never"];

@@ -19,6 +19,7 @@ export interface Entity {
   vendor: string | null;
   product_group_type: "family" | "analytics_category" | null;
   product_group_key: string | null;
+  product_image_url: string | null;
   selector: EntitySelector;
 }
 
@@ -520,13 +521,18 @@ export interface ReportBreakdownRow {
   sold_amount_coverage: number | null;
   /** Refunded money ÷ sold_amount of the same orders; null where sold_amount_coverage is below 0.95. */
   refund_share: number | null;
+  /** Of each month that counts, oldest first; null where nothing was sold. Empty in the last row. */
+  monthly_return_rates: (number | null)[];
+  product_title: string | null;
+  product_image_url: string | null;
 }
 
 /**
  * The 20 largest by breakdownOrder, then returns_cost, returned units and key, and a last row other
  * (selector null) for the rest and for what has no key: together they are the selection. A selector
  * takes the row's lines and no others; null where none does. The last row has neither excess, change
- * (against the months of comparison) nor reason.
+ * (against the months of comparison) nor reason. Rows of products and SKUs have the product's title
+ * and picture.
  */
 export interface ReportBreakdown {
   /** What it is divided by. */
@@ -703,7 +709,8 @@ export interface ReportData {
    * The 20 largest by breakdownOrder, then returns_cost, returned units and key, and a last row other
    * (selector null) for the rest and for what has no key: together they are the selection. A selector
    * takes the row's lines and no others; null where none does. The last row has neither excess, change
-   * (against the months of comparison) nor reason.
+   * (against the months of comparison) nor reason. Rows of products and SKUs have the product's title
+   * and picture.
    */
   breakdown?: ReportBreakdown;
   /**

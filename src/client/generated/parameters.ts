@@ -83,8 +83,18 @@ export interface ReportParameters
    * export has that section when one is given; unknown values count as none.
    */
   breakdownBy?: "vendor" | "product" | "sku" | "family" | "analytics_category" | undefined;
-  /** What of a breakdown comes first: its 20 largest rows are listed. Default: "returns_cost". */
-  breakdownOrder?: "returns_cost" | "excess_return_cost" | "returned_units" | undefined;
+  /**
+   * What of a breakdown comes first: its 20 largest rows are listed. By rate and change, rows below the
+   * workspace's min_sold_units come last. Default: "returns_cost".
+   */
+  breakdownOrder?:
+    | "returns_cost"
+    | "excess_return_cost"
+    | "returned_units"
+    | "sold_units"
+    | "return_rate"
+    | "return_rate_change"
+    | undefined;
   /**
    * Part of the report to return; unknown values mean overview, which holds everything but curves,
    * breakdown, outcomes, bridge and liability. Default: "overview".
@@ -171,8 +181,18 @@ export interface ExportReportParameters
    * export has that section when one is given; unknown values count as none.
    */
   breakdownBy?: "vendor" | "product" | "sku" | "family" | "analytics_category" | undefined;
-  /** What of a breakdown comes first: its 20 largest rows are listed. Default: "returns_cost". */
-  breakdownOrder?: "returns_cost" | "excess_return_cost" | "returned_units" | undefined;
+  /**
+   * What of a breakdown comes first: its 20 largest rows are listed. By rate and change, rows below the
+   * workspace's min_sold_units come last. Default: "returns_cost".
+   */
+  breakdownOrder?:
+    | "returns_cost"
+    | "excess_return_cost"
+    | "returned_units"
+    | "sold_units"
+    | "return_rate"
+    | "return_rate_change"
+    | undefined;
   /** bridge adds the bridge and its lines; every other value changes nothing. */
   reportSection?:
     | "overview"

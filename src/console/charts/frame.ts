@@ -3,7 +3,8 @@ import type { Html, HtmlValue } from "../../lib/html.ts";
 import type { ApiAnswer } from "../figure.ts";
 
 /**
- * What every chart takes: the report's answer, where its CSV is (null or absent = the plan has no export), and below how many
+ * What every chart takes: the report's answer, where its table is as CSV but for its id at the end (null or absent = the plan
+ * has no export), and below how many
  * sold units a rate says little: the workspace's `min_sold_units`.
  */
 export type ChartInput = { answer: ApiAnswer; exportHref?: string | null; fewUnits?: number };
@@ -53,8 +54,14 @@ export function chartFigure(parts: ChartParts): Html {
             ${scrolling(id, table)}
           </details>`
     }
-    ${Boolean(parts.exportHref) && html`<p class="chart-export"><a href="${parts.exportHref}" download="">Download these figures as CSV</a></p>`}
+    ${exportLink(parts.exportHref, id)}
   </figure>`;
+}
+
+/** The way to the table with this id as a file. */
+export function exportLink(href: string | null | undefined, id: string): Html | null {
+  if (href === null || href === undefined) return null;
+  return html`<p class="chart-export"><a href="${href + id}" download="">Download this table as CSV</a></p>`;
 }
 
 /** C5: in place of a chart that would have nothing to draw. */

@@ -8,7 +8,7 @@ import { days } from "../format.ts";
 import { against, ageFigure, curveName, observed, readCurves, usualAt } from "./curve-rows.ts";
 import type { Curve } from "./curve-rows.ts";
 import { heatFinding } from "./curves-finding.ts";
-import { nothingToDraw, scrolling } from "./frame.ts";
+import { exportLink, nothingToDraw, scrolling } from "./frame.ts";
 import type { ChartInput } from "./frame.ts";
 import { DEFAULT_FEW_UNITS, soldFigure } from "./rates.ts";
 
@@ -72,7 +72,7 @@ ${ages.map((_, index) => cell(answer, curve, index, { pooled, shade: shades[inde
       </li>
       ${pooled && html`<li><span>▲ ▼ more or less than complete months: the likely ranges (95 % intervals) do not overlap</span></li>`}
     </ul>
-    ${Boolean(exportHref) && html`<p class="chart-export"><a href="${exportHref}" download="">Download these figures as CSV</a></p>`}
+    ${exportLink(exportHref, id)}
   </figure>`;
 }
 

@@ -4,7 +4,7 @@ import type { Html } from "../../lib/html.ts";
 import { figure, valueAt } from "../figure.ts";
 import type { ApiAnswer } from "../figure.ts";
 import { count, percent } from "../format.ts";
-import { nothingToDraw } from "./frame.ts";
+import { exportLink, nothingToDraw } from "./frame.ts";
 import type { ChartInput } from "./frame.ts";
 import { place, FULL } from "./plot.ts";
 
@@ -62,7 +62,7 @@ export function reasonsChart({
     </table>
     ${reasons.some((reason) => reason.kind !== "stated") && html`<p class="chart-note">Hollow bars: no reason was given.</p>`}
     ${isCut && html`<p class="chart-note">Rarer reasons are left out here.${moreHref !== undefined && html` <a href="${moreHref}">All reasons</a>`}</p>`}
-    ${Boolean(exportHref) && html`<p class="chart-export"><a href="${exportHref}" download="">Download these figures as CSV</a></p>`}
+    ${exportLink(exportHref, id)}
   </figure>`;
 }
 

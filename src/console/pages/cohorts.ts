@@ -6,12 +6,12 @@ import { curvesChart } from "../charts/curves.ts";
 import { heatTable } from "../charts/heat.ts";
 import type { ApiAnswer } from "../figure.ts";
 import { monthsOf, monthsOfRefused } from "../months.ts";
-import type { ShownMonths, ShownRange } from "../months.ts";
+import type { ShownMonths } from "../months.ts";
 import { definePage } from "../page.ts";
 import type { BodyOf, PageCall, View } from "../page.ts";
 import { COHORT_STATE_NAMES, cohortStateOf, ROLLING_NAMES } from "../selection.ts";
 import { monthCoverage } from "../views/coverage.ts";
-import { csvHref, csvNote } from "../views/csv-link.ts";
+import { barCsv, csvNote, tableHref } from "../views/csv-link.ts";
 import { checkField, filterBar, textField, windowField } from "../views/filters.ts";
 import { monthRange } from "../views/month-range.ts";
 import { noCompleteMonth } from "../views/no-months.ts";
@@ -66,6 +66,7 @@ function bar(call: PageCall, months: ShownMonths, selected: string | null): Html
     takes: TAKES,
     months,
     selected,
+    csv: barCsv(call, PATH, "report-heat"),
     filters: [
       windowField(query, call.primaryWindowDays),
       textField("vendor", "Vendor", query["vendor"]),
@@ -75,9 +76,8 @@ function bar(call: PageCall, months: ShownMonths, selected: string | null): Html
 }
 
 function cohortsView({ months, answer, named }: Exclude<Cohorts, null>, call: PageCall): View {
-  const range = months.range as ShownRange;
   const selection = selectionTitle(answer, named);
-  const exportHref = csvHref(call, { ...cohortStateOf(call.query), ...range });
+  const exportHref = tableHref(call, PATH);
   const isWhole = answer.body.meta.selector.type === "workspace";
   const chart = { answer, exportHref, fewUnits: call.minSoldUnits };
   return {

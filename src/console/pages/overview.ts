@@ -17,7 +17,7 @@ import type { Problem } from "../problems.ts";
 import { pick, ROLLING_NAMES } from "../selection.ts";
 import type { Alerts } from "../views/alert.ts";
 import { monthCoverage } from "../views/coverage.ts";
-import { csvHref } from "../views/csv-link.ts";
+import { barCsv, tableHref } from "../views/csv-link.ts";
 import { filterBar, textField, windowField } from "../views/filters.ts";
 import { monthRange } from "../views/month-range.ts";
 import { noCompleteMonth } from "../views/no-months.ts";
@@ -95,11 +95,12 @@ async function readOverview(call: PageCall): Promise<OverviewData | null> {
   const [months, year] = await Promise.all([monthsOf(call), readNewest(call)]);
   const { range } = months;
   if (range === null) return null;
-  const state = { ...pick(call.query, STATE_NAMES), include_incomplete: undefined, ...range };
+  const state = { ...pick(call.query, STATE_NAMES), ...range };
+  const own = call.read("report", "report", state);
   const [report, trend, before, [alerts, problems]] = await Promise.all([
-    call.read("report", "report", state),
+    own,
     readTrend(call, state, year),
-    readBefore(call, state),
+    own.then((answer) => readBefore(call, state, answer)),
     readAlerts(call, year),
   ]);
   return { months, report, trend, before, alerts, problems };
@@ -129,10 +130,9 @@ function bar(call: PageCall, months: ShownMonths, csv: Html | null = null): Html
 
 function fullView(shown: OverviewData, list: Html | null, call: PageCall): View {
   const { report, trend, months, alerts, problems } = shown;
-  const state = { ...pick(call.query, STATE_NAMES), include_incomplete: undefined, ...months.range };
   return {
     title: "Overview",
-    body: html`${bar(call, months)}
+    body: html`${bar(call, months, barCsv(call, PATH, "trend-trend"))}
       <h1>Overview</h1>
       ${problemCards(problems, alerts, call)}
       <p class="lead">
@@ -141,10 +141,10 @@ function fullView(shown: OverviewData, list: Html | null, call: PageCall): View 
       </p>
       ${monthCoverage(report, "summary", (open) => call.href(PATH, { ...call.query, include_incomplete: open }))}
       ${summaryFigures(shown, call)}
-      ${trendChart({ answer: trend, exportHref: csvHref(call, state), fewUnits: call.minSoldUnits })}
+      ${trendChart({ answer: trend, exportHref: tableHref(call, PATH), fewUnits: call.minSoldUnits })}
       <section>
         <h2>Why it comes back</h2>
-        ${reasonsChart({ answer: report, limit: 6, moreHref: call.href("/report", { ...call.query, reportSection: "reasons" }) })}
+        ${reasonsChart({ answer: report, exportHref: tableHref(call, PATH), limit: 6, moreHref: call.href("/report", { ...call.query, reportSection: "reasons" }) })}
       </section>
       ${list}`,
   };

@@ -1,67 +1,363 @@
 import { readFigures } from "../../actions/right.ts";
-import type { IsWatched } from "../../actions/watchlist/actions.ts";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
+import { intervalFigure, rateFigure } from "../charts/rates.ts";
+import { sparkline } from "../charts/sparkline.ts";
 import { figure } from "../figure.ts";
 import type { ApiAnswer } from "../figure.ts";
-import { count } from "../format.ts";
+import { count, money, percent, points, tenthsOfPoint } from "../format.ts";
+import { monthsOf, monthsOfRefused } from "../months.ts";
+import type { ShownMonths } from "../months.ts";
 import { definePage } from "../page.ts";
 import { parameterNames } from "../page-names.ts";
-import type { BodyOf, PageCall, View } from "../page.ts";
-import { pick } from "../selection.ts";
-import { filterForm, textField } from "../views/filters.ts";
+import type { BodyOf, PageCall, PageParameters, View } from "../page.ts";
+import { CHOICE_NAMES, pick, ROLLING_NAMES } from "../selection.ts";
+import { monthCoverage } from "../views/coverage.ts";
+import { barCsv, tableHref } from "../views/csv-link.ts";
+import { checkField, filterBar, textField, windowField } from "../views/filters.ts";
+import { monthRange } from "../views/month-range.ts";
+import { noCompleteMonth } from "../views/no-months.ts";
 import { pageLinks } from "../views/page-links.ts";
+import { picture } from "../views/picture.ts";
 import { dataTable } from "../views/table.ts";
+import type { Column } from "../views/table.ts";
 import { tabs } from "../views/tabs.ts";
-import { watchableOf, watchColumn } from "../views/watch-mark.ts";
+import { whisker } from "../views/whisker.ts";
 
 const PATH = "/products";
 /** Where the field at the top of every page leads. */
 export const SEARCH_PATH = PATH;
 const TITLE = "Products";
-const LIMIT = 50;
-/** What a selection of months and window was before a product is chosen, and stays after it. */
-const CARRIED = ["start_month", "end_month", "window", "include_incomplete", "include_used_variants"];
+const TABLE = "products";
+const MOST_FOUND = 10;
+const PER_PAGE = 50;
 
+type Report = ApiAnswer<BodyOf<"report">>;
 type Entities = ApiAnswer<BodyOf<"entities">>;
-type Listed = { answer: Entities; isWatched: IsWatched };
+/** What comes back most, or what a search has found with its rates, or the catalogue. */
+type Listed =
+  | { kind: "ranking"; months: ShownMonths; ranking: Report; opened: Report | null }
+  | { kind: "found"; months: ShownMonths; entities: Entities; rates: (ApiAnswer<BodyOf<"summary">> | null)[] }
+  | { kind: "catalogue"; entities: Entities }
+  | { kind: "none" };
 
-/** The catalogue: what a report can be about. */
+const MONTHS = ["start_month", "end_month", "window", "include_incomplete"];
+const OWN_NAMES = ["breakdownBy", "breakdownOrder", "open"];
+const TAKES = [
+  ...parameterNames("entities"),
+  ...MONTHS,
+  "include_used_variants",
+  ...ROLLING_NAMES,
+  ...OWN_NAMES,
+];
+
+/** What comes back, by product, SKU, vendor or category; and where a product is found. */
 export const products = definePage<Listed>({
   name: "products",
   path: PATH,
   right: readFigures,
   link: TITLE,
-  takes: parameterNames("entities"),
-  data: async (call) => {
-    const [answer, isWatched] = await Promise.all([
-      call.read("entities", "entities", { limit: LIMIT, ...call.query, type: typeOf(call) }),
-      call.watched(),
-    ]);
-    return { answer, isWatched };
+  takes: TAKES,
+  data: (call) => {
+    const { q = "", type, cursor } = call.query;
+    if (q !== "") return readFound(call);
+    return type !== undefined || cursor !== undefined ? readCatalogue(call) : readRanking(call);
   },
   view: (listed, call) => ({
-    title: title(call),
-    body: html`<h1>${TITLE}</h1>
-      <p class="lead">Every product, SKU and group of the store. Each leads to its report.</p>
-      ${form(call)} ${list(listed, call)}`,
+    title: titleOf(call),
+    body: html`${bar(call, "months" in listed ? listed.months : monthsOfRefused(call))}
+      <h1>${titleOf(call)}</h1>
+      ${content(listed, call)}`,
   }),
   refused: (call): View => ({
     title: TITLE,
-    body: html`<h1>${TITLE}</h1>
-      ${form(call)}`,
+    body: html`${bar(call, monthsOfRefused(call))}
+      <h1>${TITLE}</h1>`,
   }),
 });
 
-function title({ query }: PageCall): string {
+async function readRanking(call: PageCall): Promise<Listed> {
+  const months = await monthsOf(call);
+  if (months.range === null) return { kind: "none" };
+  const state = pick(call.query, [...MONTHS, "vendor"]);
+  const order = call.query["breakdownOrder"] ?? DEFAULT_ORDER;
+  const read = (name: string, more: PageParameters) =>
+    call.read(name, "report", {
+      ...state,
+      ...months.range,
+      reportSection: "breakdown",
+      breakdownOrder: order,
+      ...more,
+    });
+  const open = call.query["open"] ?? "";
+  const [ranking, opened] = await Promise.all([
+    read("ranking", { breakdownBy: kindOf(call) }),
+    open === ""
+      ? null
+      : read("opened", { product_gid: open, include_used_variants: true, breakdownBy: "sku" }),
+  ]);
+  return { kind: "ranking", months, ranking, opened };
+}
+
+async function readFound(call: PageCall): Promise<Listed> {
+  const { q, vendor, type = "all" } = call.query;
+  const [months, entities] = await Promise.all([
+    monthsOf(call),
+    call.read("entities", "entities", { q, vendor, type, limit: call.query["limit"] ?? MOST_FOUND }),
+  ]);
+  const { range } = months;
+  const state = { window: call.query["window"], ...range };
+  const rates = await Promise.all(
+    entities.body.data.map(({ selector }, index) =>
+      range === null || index >= MOST_FOUND
+        ? null
+        : call.read(`found_${index + 1}`, "summary", { ...state, ...selector }),
+    ),
+  );
+  return { kind: "found", months, entities, rates };
+}
+
+async function readCatalogue(call: PageCall): Promise<Listed> {
+  const { type, vendor, cursor, limit = PER_PAGE } = call.query;
+  return {
+    kind: "catalogue",
+    entities: await call.read("entities", "entities", { type, vendor, cursor, limit }),
+  };
+}
+
+function titleOf({ query }: PageCall): string {
   const searched = query["q"] ?? "";
   return searched === "" ? TITLE : `${TITLE}: ${searched}`;
 }
 
-/** People look for products first, and search in everything. */
-function typeOf({ query }: PageCall): string {
-  return query["type"] ?? ((query["q"] ?? "") === "" ? "product" : "all");
+function bar(call: PageCall, months: ShownMonths): Html {
+  const { query } = call;
+  return filterBar(call, PATH, {
+    takes: TAKES,
+    months,
+    csv: barCsv(call, PATH, TABLE),
+    filters: [
+      windowField(query, call.primaryWindowDays),
+      textField("vendor", "Vendor", query["vendor"]),
+      checkField("include_used_variants", "Include used variants", query),
+    ],
+  });
 }
+
+function content(listed: Listed, call: PageCall): Html {
+  switch (listed.kind) {
+    case "none":
+      return html`${noCompleteMonth(call)}
+        <p><a href="${call.href(PATH, { type: "product" })}">All products, A to Z</a></p>`;
+    case "found":
+      return foundPart(listed, call);
+    case "catalogue":
+      return cataloguePart(listed.entities, call);
+    case "ranking":
+      return rankingPart(listed, call);
+  }
+}
+
+const KINDS = [
+  ["product", "Products"],
+  ["sku", "SKUs"],
+  ["vendor", "Vendors"],
+  ["analytics_category", "Categories"],
+] as const;
+type Kind = (typeof KINDS)[number][0];
+const DEFAULT_ORDER = "excess_return_cost";
+
+/** An unknown kind means products, as in the API. */
+function kindOf({ query }: PageCall): Kind {
+  return KINDS.find(([kind]) => kind === query["breakdownBy"])?.[0] ?? "product";
+}
+
+function rankingPart({ ranking, opened }: Listed & { kind: "ranking" }, call: PageCall): Html {
+  const kind = kindOf(call);
+  const links = KINDS.map(([value, text]) => ({
+    text,
+    href: call.href(PATH, {
+      ...call.query,
+      open: undefined,
+      breakdownBy: value === "product" ? undefined : value,
+    }),
+    isCurrent: value === kind,
+  }));
+  return html`${tabs("Kinds", links)}
+    <p class="lead">
+      Orders of ${monthRange(ranking)}. “Beyond usual”: what the returns above the usual rate, that of the 12
+      months before, have cost.
+    </p>
+    ${monthCoverage(ranking, "summary", (open) => call.href(PATH, { ...call.query, include_incomplete: open }))}
+    ${
+      !ranking.body.data.label_costs_included &&
+      html`<p class="banner">
+        Refunds only: return labels are not included, because no label source is connected and up to date.
+      </p>`
+    }
+    ${rankingTable({ ranking, opened, kind }, call)}
+    <p>
+      <a href="${call.href(PATH, { ...pick(call.query, CHOICE_NAMES), type: "product" })}">All products, A to Z</a>
+    </p>`;
+}
+
+type Row = Exclude<BodyOf<"report">["data"]["breakdown"], undefined>["rows"][number];
+type Ranked = { ranking: Report; opened: Report | null; kind: Kind };
+
+function rankingTable({ ranking, opened, kind }: Ranked, call: PageCall): Html {
+  const rows = ranking.body.data.breakdown?.rows ?? [];
+  const highest = Math.max(...rows.map((row) => row.return_rate_interval?.high ?? 0), 0.01);
+  const open = call.query["open"] ?? "";
+  const cells = rows.flatMap((row, index) => {
+    const own = rowCells(ranking, index, { call, highest, head: headOf(row, kind, call) });
+    if (opened === null || row.key !== open) return [own];
+    const parts = opened.body.data.breakdown?.rows ?? [];
+    const inner = parts
+      .map((part, place) => rowCells(opened, place, { call, highest, head: headOf(part, "part", call) }))
+      .filter((_, place) => (parts[place]?.sold_units ?? 0) > 0);
+    return [own, ...inner];
+  });
+  const total = [
+    html`All`,
+    html`<strong>${rateFigure(ranking, "summary")}</strong>`,
+    html``,
+    html``,
+    figure(ranking, "summary/returned_units", count),
+    figure(ranking, "summary/sold_units", count),
+    html``,
+    figure(ranking, "summary/returns_cost", money(call.currencyCode)),
+    html``,
+    html``,
+  ];
+  const name = KINDS.find(([each]) => each === kind)?.[1] ?? TITLE;
+  const caption = "The first 20, and the rest: together they are everything that was sold";
+  return dataTable(caption, columns(name, call), cells, total, file(call));
+}
+
+function file(call: PageCall) {
+  return { id: TABLE, exportHref: tableHref(call, PATH) };
+}
+
+/** A head that orders the table leads to the same page in that order; every order is from the largest down. */
+function columns(name: string, call: PageCall): Column[] {
+  const given = call.query["breakdownOrder"] ?? DEFAULT_ORDER;
+  const sorted = (text: string, order: string): Column => ({
+    text,
+    isNumber: true,
+    isSorted: order === given,
+    href: call.href(PATH, { ...call.query, breakdownOrder: order === DEFAULT_ORDER ? undefined : order }),
+  });
+  return [
+    { text: name },
+    sorted("Return rate", "return_rate"),
+    { text: "likely range", isDrawing: true },
+    sorted("Change", "return_rate_change"),
+    sorted("Returned", "returned_units"),
+    sorted("Sold", "sold_units"),
+    sorted("Beyond usual", DEFAULT_ORDER),
+    sorted("Returns cost", "returns_cost"),
+    { text: "Main reason" },
+    { text: "By month", isDrawing: true },
+  ];
+}
+
+type RowPlace = { call: PageCall; highest: number; head: Html };
+
+function rowCells(answer: Report, index: number, { call, highest, head }: RowPlace): Html[] {
+  const row = answer.body.data.breakdown?.rows[index] as Row;
+  const path = `breakdown/rows/${index}`;
+  const amount = money(call.currencyCode);
+  const isRest = row.key === "other" && row.selector === null;
+  const few = row.sold_units > 0 && row.sold_units < call.minSoldUnits;
+  return [
+    head,
+    html`<strong>${rateFigure(answer, path)}</strong> <small>${intervalFigure(answer, `${path}/return_rate_interval`)}</small>`,
+    whisker(row, highest),
+    isRest ? html`` : changeCell(answer, path, row.return_rate_change),
+    figure(answer, `${path}/returned_units`, count),
+    html`${figure(answer, `${path}/sold_units`, count)}${few && html` <small>few units</small>`}`,
+    isRest ? html`` : figure(answer, `${path}/excess_return_cost`, amount, "no months before"),
+    figure(answer, `${path}/returns_cost`, amount),
+    row.top_reason === null
+      ? html``
+      : html`${figure(answer, `${path}/top_reason/label`, String)} <small>${figure(answer, `${path}/top_reason/share`, percent)}</small>`,
+    html`${sparkline(row.monthly_return_rates)}`,
+  ];
+}
+
+function changeCell(answer: Report, path: string, change: number | null): Html {
+  const value = figure(answer, `${path}/return_rate_change`, points, "nothing before");
+  if (change === null) return value;
+  const tenths = tenthsOfPoint(change);
+  const [sign, word] = tenths > 0 ? ["▲", "more"] : tenths < 0 ? ["▼", "less"] : ["＝", "the same"];
+  return html`<span class="delta"><span aria-hidden="true">${sign}</span> ${value} <small>${word}</small></span>`;
+}
+
+/** What a row is, with its picture, its report, and for a product the way to its SKUs. */
+function headOf(row: Row, kind: Kind | "part", call: PageCall): Html {
+  const { key, label, selector, product_title: title, product_image_url: image } = row;
+  if (selector === null) return html`<span class="name">${label}</span>`;
+  const kept = pick(call.query, CHOICE_NAMES);
+  const href = call.href("/report", { ...kept, ...selector });
+  const isOpen = call.query["open"] === key;
+  const name = title ?? label;
+  const detail = name === label ? null : label;
+  const more = call.href(PATH, { ...call.query, open: isOpen ? undefined : key });
+  return html`<span class="ranked ${kind === "part" ? "part" : ""}"
+    >${kind !== "vendor" && kind !== "analytics_category" && kind !== "part" && picture(image, "", call.imageSources)}<span
+      ><a class="name" href="${href}">${kind === "part" ? label : name}</a
+      >${detail !== null && kind !== "part" && html` <span class="detail">${detail}</span>`}${
+        kind === "product" &&
+        html` <a class="detail" href="${more}" aria-label="${isOpen ? "Hide" : "Show"} the SKUs of ${name}">${isOpen ? "▾ SKUs" : "▸ SKUs"}</a>`
+      }</span
+    ></span
+  >`;
+}
+
+type Entity = Entities["body"]["data"][number];
+
+function entityCell(
+  { label, type, subtitle, product_image_url: image, selector }: Entity,
+  call: PageCall,
+): Html {
+  const kept = pick(call.query, CHOICE_NAMES);
+  return html`<span class="ranked"
+    >${type !== "product_group" && picture(image, "", call.imageSources)}<span
+      ><a class="name" href="${call.href("/report", { ...kept, ...selector })}"
+        >${type === "sku" ? (subtitle ?? label) : label}</a
+      >${type === "sku" && subtitle !== null && html` <span class="detail">${label}</span>`}</span
+    ></span
+  >`;
+}
+
+function foundPart({ entities, rates }: Listed & { kind: "found" }, call: PageCall): Html {
+  const { data, meta } = entities.body;
+  if (data.length === 0) return nothing(call);
+  const rows = data.map((entity, index) => {
+    const rate = rates[index] ?? null;
+    return [
+      entityCell(entity, call),
+      html`${kindText(entity)}`,
+      rate === null
+        ? html``
+        : html`<strong>${figure(rate, "return_rate", rate.body.data.sold_units === 0 ? NO_RATE : percent)}</strong>`,
+      rate === null ? html`` : figure(rate, "returned_units", count),
+      rate === null ? html`` : figure(rate, "sold_units", count),
+    ];
+  });
+  const numbers = ["Return rate", "Returned", "Sold"].map((text) => ({ text, isNumber: true }));
+  return html`${dataTable(`What is called “${meta.query}”`, [{ text: "Name" }, { text: "Kind" }, ...numbers], rows, null, file(call))}
+    <p class="shown">
+      The ${figure(entities, "meta/returned", count)} best matches, groups and products first.
+      ${
+        meta.returned === meta.limit &&
+        html`More may match: a longer search finds them, or
+          <a href="${call.href(PATH, { ...call.query, limit: 100 })}">the first 100</a>.`
+      }
+    </p>`;
+}
+
+const NO_RATE = (): Html => html`– <small>nothing was sold</small>`;
 
 const TYPES = [
   ["product", "Products"],
@@ -70,59 +366,24 @@ const TYPES = [
   ["all", "Everything"],
 ] as const;
 
-function form(call: PageCall): Html {
-  const { query } = call;
-  const { cursor: _cursor, ...rest } = query;
-  const search = filterForm(call, PATH, pick(query, ["type", ...CARRIED]), [
-    textField("q", "Search name, SKU or vendor", query["q"], "search"),
-    textField("vendor", "Only this vendor", query["vendor"]),
-  ]);
+function cataloguePart(entities: Entities, call: PageCall): Html {
+  const { data, meta } = entities.body;
+  const { cursor: _cursor, ...rest } = call.query;
   const kinds = TYPES.map(([type, text]) => ({
     text,
     href: call.href(PATH, { ...rest, type }),
-    isCurrent: type === typeOf(call),
+    isCurrent: type === meta.type,
   }));
-  return html`${search} ${tabs("Kinds", kinds)}`;
-}
-
-type Entity = Entities["body"]["data"][number];
-
-/** What a row says beside its name. A column that would say nothing is left out. */
-const DETAILS: readonly (readonly [text: string, of: (entity: Entity) => string | null])[] = [
-  ["Kind", kindText],
-  ["Belongs to", ({ type, subtitle }) => (type === "sku" ? subtitle : null)],
-  ["Vendor", ({ vendor }) => vendor],
-];
-
-function list({ answer, isWatched }: Listed, call: PageCall): Html {
-  const { data, meta } = answer.body;
-  if (data.length === 0) return nothing(call);
-  const carried = pick(call.query, CARRIED);
-  const isMixed = new Set(data.map(kindText)).size > 1;
-  const details = DETAILS.filter(
-    ([, of]) => (of !== kindText || isMixed) && data.some((entity) => of(entity) !== null),
-  );
-  const watching = watchColumn(
-    call,
-    isWatched,
-    data.map(({ selector }) => watchableOf(selector)),
-  );
-  const rows = data.map((entity, index) => [
-    html`<a href="${call.href("/report", { ...carried, ...entity.selector })}">${entity.label}</a>`,
-    ...details.map(([, of]) => html`${of(entity)}`),
-    ...watching.cellsOf(index),
+  if (data.length === 0) return html`${tabs("Kinds", kinds)} ${nothing(call)}`;
+  const rows = data.map((entity) => [
+    entityCell(entity, call),
+    html`${kindText(entity)}`,
+    html`${entity.vendor}`,
   ]);
-  const columns = [{ text: "Name" }, ...details.map(([text]) => ({ text })), ...watching.columns];
-  const isSearch = meta.query !== "";
-  return html`${dataTable(isSearch ? `What is called “${meta.query}”` : "The catalogue", columns, rows)}
-    <p class="shown">
-      ${
-        isSearch
-          ? html`The ${figure(answer, "meta/returned", count)} best matches, groups and products first.
-            ${meta.returned === meta.limit && "More may match: a longer search finds them."}`
-          : html`${figure(answer, "meta/returned", count)} on this page`
-      }
-    </p>
+  const heads = ["Name", "Kind", "Vendor"].map((text) => ({ text }));
+  return html`<p><a href="${call.href(PATH, pick(call.query, CHOICE_NAMES))}">Back to what comes back most</a></p>
+    ${tabs("Kinds", kinds)} ${dataTable("The catalogue", heads, rows, null, file(call))}
+    <p class="shown">${figure(entities, "meta/returned", count)} on this page</p>
     ${pageLinks(call, PATH, meta.next_cursor)}`;
 }
 
@@ -133,8 +394,8 @@ function kindText({ type, product_group_type }: Entity): string {
 }
 
 function nothing(call: PageCall): Html {
-  const { q = "", vendor = "" } = call.query;
-  const carried = pick(call.query, CARRIED);
+  const { q = "", vendor = "", type = "all" } = call.query;
+  const carried = pick(call.query, CHOICE_NAMES);
   if (q === "" && vendor === "") {
     return html`<p class="banner">Nothing of this kind yet. It comes with the first import or sync.</p>`;
   }
@@ -142,7 +403,7 @@ function nothing(call: PageCall): Html {
   return html`<p class="banner">
     Nothing matches${q !== "" && html` “${q}”`}${vendor !== "" && html`, vendor “${vendor}”`}. A search takes
     parts of words; a vendor counts as it is written in the store.
-    ${typeOf(call) !== "all" && html`<a href="${everything}">Search everything</a> · `}<a
+    ${type !== "all" && html`<a href="${everything}">Search everything</a> · `}<a
       href="${call.href(PATH, carried)}"
       >Show all products</a
     >

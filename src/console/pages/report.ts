@@ -20,7 +20,7 @@ import type { Problem } from "../problems.ts";
 import { COHORT_STATE_NAMES, cohortStateOf, pick, ROLLING_NAMES } from "../selection.ts";
 import type { Alerts } from "../views/alert.ts";
 import { monthCoverage } from "../views/coverage.ts";
-import { csvHref, csvLink } from "../views/csv-link.ts";
+import { barCsv, csvHref, csvLink, tableHref } from "../views/csv-link.ts";
 import { checkField, filterBar, selectField, textField, windowField } from "../views/filters.ts";
 import { monthRange } from "../views/month-range.ts";
 import { noCompleteMonth } from "../views/no-months.ts";
@@ -84,11 +84,12 @@ export const report = definePage<ReportPage | null>({
     if (months.range === null) return null;
     const state = { ...cohortStateOf(call.query), ...pick(call.query, STATE_NAMES), ...months.range };
     const selection = { ...cohortStateOf(call.query), ...months.range };
+    const whole = call.read("report", "report", state);
     const [own, named, isWatched, shown] = await Promise.all([
-      call.read("report", "report", state),
+      whole,
       hasSelection(call) ? call.read("named", "return-cost-leaderboard", { ...selection, limit: 1 }) : null,
       hasSelection(call) ? call.watched() : null,
-      readTab(call, selection),
+      readTab(call, selection, whole),
     ]);
     return { months, report: own, named, isWatched, shown };
   },
@@ -107,7 +108,11 @@ export const report = definePage<ReportPage | null>({
 
 type Months = Exclude<ShownMonths["range"], null>;
 
-async function readTab(call: PageCall, state: PageParameters & Months): Promise<TabData> {
+async function readTab(
+  call: PageCall,
+  state: PageParameters & Months,
+  own: Promise<Report>,
+): Promise<TabData> {
   const read = (reportSection: string, more: PageParameters = {}) =>
     call.read(reportSection, "report", { ...state, ...more, reportSection });
   const tab = tabOf(call);
@@ -121,7 +126,7 @@ async function readTab(call: PageCall, state: PageParameters & Months): Promise<
   const newest = await readNewest(call);
   const [trend, before, breakdown, alerts] = await Promise.all([
     readTrend(call, state, newest),
-    readBefore(call, state),
+    own.then((answer) => readBefore(call, state, answer)),
     by === null ? null : read("breakdown", { breakdownBy: by }),
     call.read("alerts", "alerts", { category: "return_rate_watchlist", limit: 100 }),
   ]);
@@ -171,6 +176,13 @@ const TAB_OF_SECTION: Readonly<Record<(typeof REPORT_SECTIONS)[number], Tab>> = 
   liability: "costs",
 };
 
+const MAIN_TABLES: Readonly<Record<Tab, string>> = {
+  overview: "trend-trend",
+  reasons: "report-reasons",
+  timing: "report-timing",
+  costs: "report-costs",
+};
+
 function tabOf({ query }: PageCall): Tab {
   const given = REPORT_SECTIONS.find((each) => each === query["reportSection"]);
   return TAB_OF_SECTION[given ?? "overview"];
@@ -204,6 +216,7 @@ function bar(call: PageCall, months: ShownMonths, selected: string | null): Html
     months,
     hasComparison: tabOf(call) === "overview",
     selected,
+    csv: barCsv(call, PATH, MAIN_TABLES[tabOf(call)]),
     filters: [
       windowField(call.query, call.primaryWindowDays),
       textField("vendor", "Vendor", call.query["vendor"]),
@@ -254,7 +267,7 @@ function tabPart(page: ReportPage, call: PageCall): Html {
   const { report: own, shown } = page;
   const input = {
     answer: own,
-    exportHref: csvHref(call, exportStateOf(page, call)),
+    exportHref: tableHref(call, PATH),
     fewUnits: call.minSoldUnits,
   };
   switch (shown.tab) {
@@ -267,21 +280,21 @@ function tabPart(page: ReportPage, call: PageCall): Html {
       ${section("curves", "How returns arrive", curvesChart({ ...input, answer: shown.curves }))}`;
     case "costs":
       return html`${section("costs", "What it costs", html`${costsChart(input)}${costsPart(own, call)}`)}
-      ${refundsPart(own, call)} ${outcomesPart(shown.outcomes, call)} ${lifecyclePart(own)}
-      ${bridgePart(shown.bridge)}`;
+      ${refundsPart(own, call)} ${outcomesPart(shown.outcomes, call, input.exportHref)} ${lifecyclePart(own)}
+      ${bridgePart(shown.bridge, input.exportHref)}`;
   }
 }
 
 function overviewPart(page: ReportPage, shown: TabData & { tab: "overview" }, call: PageCall): Html {
   const { report: own } = page;
-  const exportHref = csvHref(call, exportStateOf(page, call));
+  const exportHref = tableHref(call, PATH);
   const input = { exportHref, fewUnits: call.minSoldUnits };
   const event = own.body.data.sale_event;
   return html`${hasSelection(call) && problemCards(shown.problems, shown.alerts, call)}
   ${summaryFigures({ ...shown, report: own }, call)}
   ${section("trend", "Return rate by month of order", trendChart({ ...input, answer: shown.trend }))}
   ${event !== null && section("sale-event", `Sale: ${event.label}`, saleEventChart({ ...input, answer: own }))}
-  ${shown.breakdown !== null && breakdownPart(shown.breakdown, call)}`;
+  ${shown.breakdown !== null && breakdownPart(shown.breakdown, call, exportHref)}`;
 }
 
 function section(id: string, title: string, body: Html): Html {

@@ -1,24 +1,38 @@
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
+import { exportLink } from "../charts/frame.ts";
 
 /**
- * `isDrawing`: repeats figures of the row for the eye, and is left out where there is no room. `isControl`: leads to what
- * can be done with the row, and is left out on paper.
+ * `isDrawing`: repeats figures of the row for the eye, and is left out where there is no room.
  */
-export type Column = { text: string; isNumber?: boolean; isDrawing?: boolean; isControl?: boolean };
+export type Column = {
+  text: string;
+  isNumber?: boolean;
+  isDrawing?: boolean;
+  /** The same table in the order of this column, the largest first. */
+  href?: string;
+  isSorted?: boolean;
+};
 
 /**
  * A table in a region that scrolls by itself and can be reached by keyboard; its first column stays in sight. Cells follow
- * the columns; the first one of a row heads it. `total`: a last row of its own.
+ * the columns; the first one of a row heads it. `total`: a last row of its own. `file`: its name on the page, and where it is as
+ * CSV but for that name.
  */
 export function dataTable(
   caption: string,
   columns: readonly Column[],
   rows: readonly (readonly Html[])[],
   total: readonly Html[] | null = null,
+  file: { id: string; exportHref: string | null } | null = null,
 ): Html {
-  const head = columns.map((column) => html`<th scope="col" class="${lookOf(column)}">${column.text}</th>`);
-  return html`<div class="scroll" role="region" tabindex="0" aria-label="${caption}">
+  const head = columns.map(
+    (column) =>
+      html`<th scope="col" class="${lookOf(column)}" ${column.isSorted === true && html` aria-sort="descending"`}>
+        ${column.href === undefined ? column.text : html`<a href="${column.href}">${column.text}</a>`}
+      </th>`,
+  );
+  return html`<div class="scroll" role="region" tabindex="0" aria-label="${caption}" ${file !== null && html` id="${file.id}"`}>
     <table>
       <caption>
         <span>${caption}</span>
@@ -38,7 +52,8 @@ export function dataTable(
         </tfoot>`
       }
     </table>
-  </div>`;
+  </div>
+  ${file !== null && exportLink(file.exportHref, file.id)}`;
 }
 
 function tableRow(cells: readonly Html[], columns: readonly Column[]): Html {
@@ -53,8 +68,7 @@ function tableCell(cell: Html, index: number, column: Column | undefined): Html 
     : html`<td class="${column === undefined ? "" : lookOf(column)}">${cell}</td>`;
 }
 
-function lookOf({ isNumber = false, isDrawing = false, isControl = false }: Column): string {
+function lookOf({ isNumber = false, isDrawing = false }: Column): string {
   if (isNumber) return "number";
-  if (isControl) return "control";
   return isDrawing ? "drawing" : "text";
 }

@@ -4,7 +4,6 @@ import type { IsWatched, WatchedType } from "../../actions/watchlist/actions.ts"
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
 import type { BodyOf, PageCall } from "../page.ts";
-import type { Column } from "./table.ts";
 
 /** What can be watched. */
 export type Watchable = { type: WatchedType; key: string };
@@ -23,19 +22,4 @@ export function watchMark(call: PageCall, isWatched: IsWatched, { type, key }: W
   if (isWatched(type, key)) return html`<span class="tag">watched</span>`;
   if (!mayDo(call.role, addWatched)) return null;
   return html`<a href="${call.href("/settings/watchlist", { type, key })}" aria-label="Watch ${key}">Watch</a>`;
-}
-
-/** The last column of a table of what can be watched, and its cells; none where it would say nothing. */
-export function watchColumn(
-  call: PageCall,
-  isWatched: IsWatched,
-  rows: readonly Watchable[],
-): { columns: Column[]; cellsOf: (index: number) => Html[]; none: Html[] } {
-  const marks = rows.map((row) => watchMark(call, isWatched, row));
-  if (marks.every((mark) => mark === null)) return { columns: [], cellsOf: () => [], none: [] };
-  return {
-    columns: [{ text: "Watchlist", isControl: true }],
-    cellsOf: (index) => [html`${marks[index]}`],
-    none: [html``],
-  };
 }

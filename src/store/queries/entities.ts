@@ -17,19 +17,25 @@ export type EntityRow = {
 
 export type EntityFilter = { typeRank: number | null; vendor: string | null };
 
+/** As it is listed, with the picture of its product. */
+export type ListedEntity = EntityRow & { image_url: string | null };
+
 /** The last row of the page before: type_rank, label, entity_key, product_group_type. */
 export type EntityPosition = readonly [number, string, string, string];
 
 const COLUMNS = `type_rank, label, entity_key, product_group_type, subtitle, product_gid, sku, product_title, vendor`;
 
+/** Of an entity `e`; primary key of product. */
+const IMAGE = `(select p.image_url from product p where p.shop_key = $1 and p.product_gid = e.product_gid) as image_url`;
+
 /** Up to `limit` entities after `position`, in catalogue order: a range scan of entity's primary key. */
 export const listEntities = query<
-  EntityRow,
+  ListedEntity,
   [workspace: Workspace, filter: EntityFilter, position: EntityPosition, limit: number]
 >(
   "list_entities",
-  `select ${COLUMNS}
-           from entity
+  `select ${COLUMNS}, ${IMAGE}
+           from entity e
           where shop_key = $1 and type_rank between coalesce($2::smallint, 1) and coalesce($2, 3) and ($3::text is null or vendor = $3)
             and (type_rank, label, entity_key, product_group_type) > ($4::smallint, $5, $6, $7)
           order by type_rank, label, entity_key, product_group_type
@@ -52,7 +58,7 @@ const IS_CANDIDATE = `shop_key = $1 and ($2::smallint is null or type_rank = $2)
 
 // 0.45: a name with one or two wrong letters still matches, an unrelated one does not. The operator's threshold is a setting,
 // made here because Citus runs the statement on another node. Only where there is room for what is similar is it looked for.
-const searchWithin = query<EntityRow, unknown[]>(
+const searchWithin = query<ListedEntity, unknown[]>(
   "search_entities",
   `with literal as materialized (
            select ${COLUMNS}, search_text, split_part(search_text, E'\n', 1) as name
@@ -79,8 +85,8 @@ const searchWithin = query<EntityRow, unknown[]>(
               and (select set_config('pg_trgm.word_similarity_threshold', '0.45', true)) is not null
               and search_text %> $4 and strpos(search_text, $4) = 0
          )
-         select ${COLUMNS}
-           from matched
+         select ${COLUMNS}, ${IMAGE}
+           from matched e
           order by match_rank, case when match_rank between 1 and 3 then type_rank end desc, similarity desc, type_rank, label,
                    entity_key, product_group_type
           limit $5`,
@@ -100,7 +106,7 @@ export async function searchEntities(
   workspace: Workspace,
   filter: EntityFilter,
   search: { foldedText: string; limit: number; longestMs: number },
-): Promise<EntityRow[]> {
+): Promise<ListedEntity[]> {
   const { foldedText, limit, longestMs } = search;
   const pattern = `%${foldedText.replaceAll(/[\\%_]/gu, "\\$&")}%`;
   await limitSearch(transaction, String(longestMs));

@@ -3,7 +3,7 @@ import type { Queryable } from "../database.ts";
 import { requireRow } from "../query.ts";
 import type { Workspace } from "../workspace.ts";
 import { excessCost, heldTo, oneCategory } from "./excess-cost.ts";
-import { daysOrAll } from "./return-curve.ts";
+import { columnsInside, daysOrAll, placeInside } from "./return-curve.ts";
 import { CANDIDATE, OUTSIDER, isWholeStore, selectionValues } from "./selection.ts";
 import type { Selection } from "./selection.ts";
 import {
@@ -18,8 +18,14 @@ import type { Narrowing } from "./sku-quarter.ts";
 
 export type BreakdownBy = "vendor" | "product" | "sku" | "family" | "analytics_category";
 
-/** What the rows are ordered by: the largest first. */
-export type BreakdownOrder = "returns_cost" | "excess_return_cost" | "returned_units";
+/** What the rows are ordered by: the largest first; rates of fewer than `minSoldUnits` last. */
+export type BreakdownOrder =
+  | "returns_cost"
+  | "excess_return_cost"
+  | "returned_units"
+  | "sold_units"
+  | "return_rate"
+  | "return_rate_change";
 
 export type BreakdownRange = {
   selection: Selection;
@@ -34,6 +40,9 @@ export type BreakdownRange = {
   usualMonths: readonly number[];
   labelCostsIncluded: boolean;
   order: BreakdownOrder;
+  minSoldUnits: number;
+  /** Whether rows have reasons and months. */
+  withDetails: boolean;
   rows: number;
 };
 
@@ -60,6 +69,11 @@ export type BreakdownRow = BreakdownFigures & {
   excess_minor: number | null;
   /** M8; keys of src/metrics/returned-units.ts stand for none. */
   reasons: { reason: string; returned_units: number }[];
+  /** Counted months with a row of figures, first days. */
+  months: { cohort_month: string; sold_units: number; returned_units: number }[];
+  /** Of products and SKUs. */
+  product_title: string | null;
+  product_image_url: string | null;
 };
 
 /** `rows`: the first of the order; `total`: all of the selection, also what has no key. */
@@ -119,8 +133,14 @@ function statement(
     EARLIER.map((column) => `sum(p.${column}::float8) filter (where ${when}) as ${prefix}${column}`).join(
       ", ",
     );
-  const order = (row: string, excess = row) =>
-    `case $17 when 'excess_return_cost' then ${excess}.excess_minor when 'returned_units' then ${row}.returned_units end
+  const rateOf = (row: string, prefix = "") =>
+    `(${row}.${prefix}returned_units::float8 / ${row}.${prefix}sold_units)`;
+  const order = (row: string, excess = row, compared = row) =>
+    `case $17 when 'excess_return_cost' then ${excess}.excess_minor::float8 when 'returned_units' then ${row}.returned_units::float8
+                 when 'sold_units' then ${row}.sold_units::float8
+                 when 'return_rate' then case when ${row}.sold_units >= greatest($20, 1) then ${rateOf(row)} end
+                 when 'return_rate_change' then case when ${row}.sold_units >= greatest($20, 1) and ${compared}.compared_sold_units > 0
+                   then ${rateOf(row)} - ${rateOf(compared, "compared_")} end end
                desc nulls last, ${row}.cost_minor desc, ${row}.returned_units desc, ${row}.key`;
   return requireRow<BreakdownAnswer, unknown[]>(
     name,
@@ -145,7 +165,7 @@ function statement(
       left join usual u on u.key = m.key
       left join grouped g on g.key = m.key
      cross join ${excessCost("m", "u", "g.category")}
-     order by ${order("m", "x")} limit $11
+     order by ${order("m", "x", "u")} limit $11
   ), reason as (
     select r.key, json_agg(json_build_object('reason', r.reason, 'returned_units', r.returned_units)) as reasons
       from (
@@ -156,19 +176,35 @@ function statement(
          group by f.key, u.reason
       ) r
      group by r.key
+  ), course as (
+    select m.key, json_agg(json_build_object('cohort_month', m.cohort_month, 'sold_units', m.sold_units,
+                                             'returned_units', m.returned_units)) as months
+      from (
+        select i.key, i.cohort_month, sum(i.sold_units)::bigint as sold_units, sum(i.returned_units)::bigint as returned_units
+          from (
+            select f.key, c.cohort_month, ${columnsInside("c", EARLIER)}
+              from first f ${reasons} cross join lateral ${placeInside("c", "$8")}
+          ) i
+         group by i.key, i.cohort_month
+      ) m
+     group by m.key
   ), total as (
     select ${MEASURES.map((measure) => `sum(m.${measure}) as ${measure}`).join(", ")} from member m
   )${outside}
   select json_build_object(${wholeUnits("t")}) as total,
          coalesce((select json_agg(json_build_object(
-                            'key', f.key, 'title', p.title, ${wholeUnits("f")}, ${within}, 'excess_minor', f.excess_minor,
+                            'key', f.key, 'title', case $9 when 'product' then p.title end, ${wholeUnits("f")}, ${within}, 'excess_minor', f.excess_minor,
                             'compared_sold_units', coalesce(f.compared_sold_units, 0)::bigint,
                             'compared_returned_units', coalesce(f.compared_returned_units, 0)::bigint,
-                            'reasons', coalesce(r.reasons, '[]'))
+                            'reasons', coalesce(r.reasons, '[]'), 'months', coalesce(t.months, '[]'),
+                            'product_title', coalesce(p.title, s.product_title), 'product_image_url', p.image_url)
                           order by ${order("f")})
                      from first f
                      left join reason r on r.key = f.key
-                     left join product p on $9 = 'product' and p.shop_key = $1 and p.product_gid = f.key), '[]') as rows
+                     left join course t on t.key = f.key
+                     left join sku s on $9 = 'sku' and s.shop_key = $1 and s.sku = f.key
+                     left join product p on p.shop_key = $1 and p.product_gid = case $9 when 'product' then f.key else s.product_gid end
+                   ), '[]') as rows
     from total t`,
   );
 }
@@ -176,7 +212,7 @@ function statement(
 /**
  * One row: a selection's figures by vendor, product, SKU or group, the largest of the order first, ties by cost ↓, returned
  * units ↓, then key. Reads the shop's listings; statements of sku-quarter.ts and excess-cost.ts; primary keys of cohort for
- * the rows returned, and of product.
+ * the rows returned, and of sku and product.
  */
 export async function loadBreakdown(
   database: Queryable,
@@ -206,10 +242,11 @@ export async function loadBreakdown(
     near.months,
     far.quarters,
     far.months,
-    monthsBetween(range.startMonth, range.endMonth).map(monthToDate),
+    range.withDetails ? monthsBetween(range.startMonth, range.endMonth).map(monthToDate) : [],
     range.order,
     isUsualLonger,
     range.usualMonths.map(monthToDate),
+    range.minSoldUnits,
   );
 }
 

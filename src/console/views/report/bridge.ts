@@ -30,11 +30,11 @@ const WORDS: Readonly<Record<Step, readonly [what: string, why: string]>> = {
   other_cohorts: ["Sold in other months", "a rate belongs to the month of the order"],
   later_returns: ["Came back in other months", "returns of these orders, most of them later"],
   beyond_window: ["Came back after the window", "later than the observation window"],
-  open_months: ["Of months left out", "they are still open; include open months to count them"],
+  open_months: ["Of months left out", "they are still open; include months in progress to count them"],
 };
 
 /** M24: from the store's own count to this report's, and from the earlier months' rate to this one; null = not asked for. */
-export function bridgePart(report: Report): Html | null {
+export function bridgePart(report: Report, exportHref: string | null): Html | null {
   const { bridge } = report.body.data;
   if (bridge === undefined) return null;
   const total = (name: string, path: string, about: string): Html[] => [
@@ -71,6 +71,7 @@ export function bridgePart(report: Report): Html | null {
         "returned_units",
         "of orders of these months, inside the window",
       ),
+      { id: "bridge-steps", exportHref },
     )}
   </section>${ratePart(report)}`;
 }

@@ -114,7 +114,7 @@ const OUTCOME_WORDS = {
 } as const;
 
 /** How what came back ended; null = not asked for. */
-export function outcomesPart(report: Report, call: PageCall): Html | null {
+export function outcomesPart(report: Report, call: PageCall, exportHref: string | null): Html | null {
   const { outcomes } = report.body.data;
   if (outcomes === undefined) return null;
   const amount = money(call.currencyCode);
@@ -135,6 +135,8 @@ export function outcomesPart(report: Report, call: PageCall): Html | null {
       "What came back, by how it ended as far as is known today",
       [{ text: "Outcome" }, ...columns.map((text) => ({ text, isNumber: true }))],
       rows,
+      null,
+      { id: "outcomes-rows", exportHref },
     )}
     ${facts([
       {
@@ -162,7 +164,7 @@ export const BREAKDOWN_TITLES = {
 } as const;
 
 /** The selection divided by vendor, product, SKU or group; the rows and the rest add up to it. */
-export function breakdownPart(report: Report, call: PageCall): Html | null {
+export function breakdownPart(report: Report, call: PageCall, exportHref: string | null): Html | null {
   const breakdown = report.body.data.breakdown;
   if (breakdown === undefined) return null;
   const amount = money(call.currencyCode);
@@ -198,10 +200,10 @@ export function breakdownPart(report: Report, call: PageCall): Html | null {
     "Refunds",
     "Labels",
     "Returns cost",
-    "Excess cost",
+    "Beyond usual",
     "Sold for",
     "Share refunded",
-    "Rate change",
+    "Change",
   ];
   return html`<section id="breakdown">
     <h2>By ${title === "SKU" ? title : title.toLowerCase()}</h2>
@@ -209,6 +211,8 @@ export function breakdownPart(report: Report, call: PageCall): Html | null {
       `The costliest, and the rest: together they are the whole selection`,
       [{ text: title }, ...columns.map((text) => ({ text, isNumber: true })), { text: "Main reason" }],
       rows,
+      null,
+      { id: "breakdown-rows", exportHref },
     )}
   </section>`;
 }

@@ -39,7 +39,7 @@ export function summaryFigures(answers: TileAnswers, call: PageCall): Html {
   return html`<dl class="figures">
       ${tile(answers, call, "Return rate", "return_rate", rateFigure(report, "summary"), [rateParts(report), rateOutlook(report)])}
       ${tile(answers, call, report.body.data.label_costs_included ? "Returns cost" : "Returns cost: refunds only", "returns_cost", figure(report, "summary/returns_cost", key), [cost, parts || null])}
-      ${tile(answers, call, "Units returned", "returned_units", figure(report, "summary/returned_units", count), [median])}
+      ${tile(answers, call, "Units returned", "returned_units", figure(report, "summary/returned_units", count), [median, unitsOutlook(report)])}
       ${tile(answers, call, "Units sold", "sold_units", figure(report, "summary/sold_units", count), [])}
     </dl>
     ${notCompared(answers, call)}`;
@@ -94,6 +94,11 @@ function rateOutlook(report: Report): Html | null {
   ${figure(report, `${path}/low`, percent)} to ${figure(report, `${path}/high`, percent)},
   ${figure(report, `${path}/level`, wholePercent)} of the time;
   ${figure(report, `${path}/share_observed`, percent)} of it seen by now`;
+}
+
+function unitsOutlook(report: Report): Html | null {
+  if (report.body.data.summary.outlook === null) return null;
+  return html`${figure(report, "summary/outlook/returned_units", count)} expected in the end`;
 }
 
 /** Why the tiles say nothing of months before; null = they do, or nothing was asked. */
