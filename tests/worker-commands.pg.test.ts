@@ -87,6 +87,7 @@ test("runs leaves out notes that a later run has looked at again", async () => {
       counts: {},
       notes: [note],
       error: null,
+      isQuiet: false,
     });
   };
   await succeed("shopify", "incremental", "Old.");

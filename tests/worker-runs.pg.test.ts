@@ -2,16 +2,20 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import type { Database } from "../src/store/database.ts";
 import { findConnection } from "../src/store/queries/data-source.ts";
-import { listRuns } from "../src/store/queries/sync-run.ts";
+import { listQuietRuns, listRuns } from "../src/store/queries/sync-run.ts";
 import type { RunRow } from "../src/store/queries/sync-run.ts";
 import { requestRun } from "../src/store/queries/sync-request.ts";
 import type { SyncKind } from "../src/store/queries/sync-request.ts";
+import { SourceFailed } from "../src/sync/connector.ts";
+import type { Connector, SyncOutcome } from "../src/sync/connector.ts";
 import { startWorker } from "../src/worker/worker.ts";
+import { runCommand } from "./support/command.ts";
 import { openControlDatabase } from "./support/control.ts";
 import { openConnections } from "./support/database.ts";
 import { pageConnector, startPageSource } from "./support/page-source.ts";
 import type { PageSource } from "./support/page-source.ts";
-import { connect, connectedShop, eventually, withWorker, workerOptions } from "./support/worker.ts";
+import { connect, connectedShop, eventually, runNext, withWorker, workerOptions } from "./support/worker.ts";
+import { serviceEnvironment } from "./support/service.ts";
 import { before, use } from "./support/use.ts";
 
 const control = use(openControlDatabase);
@@ -283,3 +287,63 @@ async function killConnections(): Promise<void> {
                  where datname = current_database() and application_name like 'returns-%'`;
   await watching.rows({ name: "test_kill", text }, []);
 }
+
+test("runs that changed nothing are counted by day, and failures, changes and the newest keep a row", async () => {
+  const { shopKey, domain } = await connectedShop(control, [["shopify", "store"]]);
+  const place = { shopKey, source: "shopify" };
+  let outcome: () => SyncOutcome = () => ({ counts: {}, notes: [], isChanged: false });
+  const connector: Connector = { source: "shopify", kind: "store", sync: async () => outcome() };
+  const run = async (make: typeof outcome): Promise<string> => {
+    outcome = make;
+    await ask(shopKey, "incremental");
+    await control.pool.query("update sync_request set run_after = now()");
+    return (await runNext(workerOptions(control, [connector], logs), place))?.status ?? "none";
+  };
+  const quiet = (): SyncOutcome => ({ counts: {}, notes: [], isChanged: false });
+  const statuses = [
+    await run(quiet),
+    await run(quiet),
+    await run(() => ({ counts: { orders: 1 }, notes: [], isChanged: true })),
+    await run(() => {
+      throw new SourceFailed("It answered 503.");
+    }),
+    await run(quiet),
+    await run(() => ({ counts: {}, notes: ["1 label belongs to nothing."], isChanged: false })),
+    await run(quiet),
+  ];
+  assert.deepEqual(statuses, [
+    "succeeded",
+    "succeeded",
+    "succeeded",
+    "failed",
+    "succeeded",
+    "succeeded",
+    "succeeded",
+  ]);
+  const kept = (await runsOf(shopKey)).map(({ status, counts, notes }) => [
+    status,
+    counts["orders"] ?? 0,
+    notes.length,
+  ]);
+  assert.deepEqual(kept, [
+    ["succeeded", 1, 0],
+    ["failed", 0, 0],
+    ["succeeded", 0, 1],
+    ["succeeded", 0, 0],
+  ]);
+  const days = await listQuietRuns(watching, { shopKey, source: "shopify", limit: 10 });
+  assert.equal(
+    days.reduce((sum, { runs }) => sum + runs, 0) + kept.length,
+    statuses.length,
+    "every run is a row or is counted, once",
+  );
+  assert.deepEqual([...new Set(days.map(({ kind }) => kind))], ["incremental"]);
+  const { stdout } = await runCommand(
+    ["runs", "--workspace", domain, "--unchanged", "--json"],
+    serviceEnvironment(control.url),
+  );
+  assert.deepEqual(
+    (JSON.parse(stdout) as { runs: number }[]).map(({ runs }) => runs),
+    days.map(({ runs }) => runs),
+  );
+});

@@ -12,6 +12,7 @@ import {
   rebuild,
   requestSync,
   showConnections,
+  showQuietRuns,
   showRuns,
   waitForRun,
 } from "../actions/sources/actions.ts";
@@ -33,6 +34,7 @@ export const RUNS: CommandSpec = {
     "--source <name>": "only of this source",
     "--status <status>": "only those that are running, succeeded, failed or interrupted",
     "--after <cursor>": "the page after a run, by the run's cursor",
+    "--unchanged": "instead the runs that changed nothing, counted by day",
   },
   otherOptions: [new Option("--limit <number>", "how many to show").default("20")],
   examples: [
@@ -40,6 +42,18 @@ export const RUNS: CommandSpec = {
     "./returns runs --workspace shop.example --source shopify --limit 5 --json",
   ],
   run: async ({ config, database, terminal }: CommandSession, filter: RunsAsked) => {
+    if (filter.unchanged === true) {
+      const days = await showQuietRuns(database, filter);
+      terminal.printTable(days, {
+        day: "day",
+        source: "source",
+        kind: "kind",
+        runs: "runs",
+        first: "first_at",
+        last: "last_at",
+      });
+      return;
+    }
     const runs = await showRuns(database, filter);
     if (runs.length === 0) {
       const { source } = filter;
@@ -63,6 +77,9 @@ export const RUNS: CommandSpec = {
         "No worker is running: runs marked running continue when ./returns worker or serve starts.",
       );
     }
+    terminal.hint(
+      "Runs that changed nothing have one row, that of the newest; --unchanged counts them by day.",
+    );
     if (runs.length < Number(filter.limit)) terminal.hint(keptRunsText(config));
   },
 };

@@ -89,6 +89,7 @@ const TABLES: Readonly<Record<string, Line>> = {
   plan: [WRITE, NONE, READ],
   plan_request: [WRITE, NONE, READ],
   product: [WRITE, NONE, READ],
+  quiet_runs: [WRITE, NONE, NONE],
   redacted_order: [WRITE, NONE, NONE],
   return_event: [WRITE, NONE, READ],
   return_label: [WRITE, NONE, READ],

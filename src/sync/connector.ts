@@ -95,6 +95,8 @@ export type SyncOutcome = {
   counts: Record<string, number>;
   /** Notes for the operator about a successful run. */
   notes: string[];
+  /** Whether anything that is served came out different; left out = not known. */
+  isChanged?: boolean;
 };
 
 /** The source refuses our credentials; it has to be reconnected. `message` is one sentence. */

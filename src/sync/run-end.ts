@@ -12,6 +12,8 @@ export type RunEnd = {
   error: string | null;
   /** The source no longer takes our credentials: there is nothing to try again. */
   isRefused: boolean;
+  /** It succeeded, and nothing that is served came out different. */
+  isQuiet: boolean;
   /** A fault of ours, for the log only. */
   cause: unknown;
 };
@@ -29,9 +31,13 @@ export function describeEnd(attempt: RunAttempt, runId: string): RunEnd {
     notes: [],
     error: null,
     isRefused: false,
+    isQuiet: false,
     cause: null,
   };
-  if ("outcome" in attempt) return { ...end, status: "succeeded", ...attempt.outcome };
+  if ("outcome" in attempt) {
+    const { counts, notes, isChanged } = attempt.outcome;
+    return { ...end, status: "succeeded", counts, notes, isQuiet: isChanged === false };
+  }
   const { error, isStopped } = attempt;
   if (isStopped) return { ...end, status: "interrupted" };
   if (error instanceof SourceRefused) return { ...end, error: error.message, isRefused: true };

@@ -9,7 +9,7 @@ import {
   postponeRequest,
 } from "../store/queries/sync-request.ts";
 import type { SyncRequestRow } from "../store/queries/sync-request.ts";
-import { finishRun, settleSource, startRun } from "../store/queries/sync-run.ts";
+import { countQuietRuns, finishRun, settleSource, startRun } from "../store/queries/sync-run.ts";
 import type { RunEnd } from "./run-end.ts";
 
 /** After a run that was cut off by the database, or whose connection was replaced, not by its source. */
@@ -70,6 +70,7 @@ export async function recordEnd(
   const { shop_key: shopKey, source } = run.request;
   await database.transaction(async (transaction) => {
     if (!(await finishRun(transaction, shopKey, run.runId, end))) return;
+    if (end.isQuiet) await countQuietRuns(transaction, shopKey, run.runId);
     const current = await lockConnection(transaction, shopKey, source);
     if (current === null || current.sealed_credentials === null) return;
     await settle(transaction, run, current, end, retryMs);

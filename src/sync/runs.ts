@@ -72,8 +72,10 @@ async function execute(
     last = { ...progress };
     show(last);
   });
-  if (last !== null) await updateRunProgress(database, request.shop_key, runId, last).catch(() => {});
   const end = describeEnd(attempted, runId);
+  // Its counts say it of one that succeeded.
+  if (last !== null && end.status !== "succeeded")
+    await updateRunProgress(database, request.shop_key, runId, last).catch(() => {});
   if (end.cause !== null) log.error({ ...fields, err: end.cause }, "run failed unexpectedly");
   await recordEnd(database, run, end, retryDelayMs(environment.firstRetryMs, request.failures));
   note({ "returns.run_status": end.status, ...recordCounts(end.counts) });

@@ -7,6 +7,7 @@ import {
   deleteOldDeliveries,
   deleteOldEvents,
   deleteOldInstallationEvents,
+  deleteOldQuietRuns,
   deleteOldRuns,
   deleteOldUsage,
   deleteOldUsageDetails,
@@ -36,6 +37,7 @@ export async function deleteOldOfShop(
   for (const kind of SCHEDULED_RUNS) {
     await repeat(() => deleteOldRuns(database, shopKey, runsBefore, kind));
   }
+  await repeat(() => deleteOldQuietRuns(database, shopKey, runsBefore));
   const deliveriesBefore = daysBefore(now, keepDeliveriesDays);
   await repeat(() => deleteOldRuns(database, shopKey, deliveriesBefore, "refresh"));
   await repeat(() => deleteOldDeliveries(database, shopKey, deliveriesBefore));

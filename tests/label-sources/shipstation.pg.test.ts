@@ -46,6 +46,7 @@ test("M10: only return labels that were charged are stored, each under the retur
   assert.deepEqual(outcome, {
     counts: { labels: 2, changed_labels: 2, voided: 0, unmatched: 0, foreign: 0 },
     notes: [],
+    isChanged: true,
   });
 });
 

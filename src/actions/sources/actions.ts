@@ -13,8 +13,8 @@ import type { ConnectionRow, ShopSourceRow } from "../../store/queries/data-sour
 import { listNextPolls } from "../../store/queries/run-queue.ts";
 import { dropRequests, findRequest, requestRun } from "../../store/queries/sync-request.ts";
 import type { SyncKind } from "../../store/queries/sync-request.ts";
-import { findRunSince, listRuns, listSourceRuns } from "../../store/queries/sync-run.ts";
-import type { RunRow } from "../../store/queries/sync-run.ts";
+import { findRunSince, listQuietRuns, listRuns, listSourceRuns } from "../../store/queries/sync-run.ts";
+import type { QuietDayRow, RunRow } from "../../store/queries/sync-run.ts";
 import { hasWorker } from "../../store/queries/worker-health.ts";
 import type { DirectoryRow } from "../../store/queries/workspace-directory.ts";
 import type { Source } from "../../sync/connector.ts";
@@ -187,6 +187,7 @@ async function notConnected(database: Queryable, workspace: DirectoryRow, name: 
 }
 
 const RUNS_PER_PAGE = 25;
+const QUIET_DAYS = 7;
 /** Of a page of a command. */
 const MOST_ROWS = 1000;
 const POLLING_MS = 300;
@@ -250,6 +251,8 @@ export type RunPage = {
   runs: RunRow[];
   /** The id that the next page follows on; null = this is the last one. */
   next: string | null;
+  /** Runs of the newest days that changed nothing; only the newest of them is one of the runs. */
+  quiet: QuietDayRow[];
 };
 
 /** Throws a `Refusal` for a `before` that is no id of a run. */
@@ -262,7 +265,8 @@ export async function showSourceRuns(
   const shopKey = workspace.shop_key;
   const found = await listSourceRuns(database, { shopKey, source, before, limit: RUNS_PER_PAGE + 1 });
   const runs = found.slice(0, RUNS_PER_PAGE);
-  return { runs, next: found.length > RUNS_PER_PAGE ? (runs.at(-1)?.run_id ?? null) : null };
+  const quiet = await listQuietRuns(database, { shopKey, source, limit: QUIET_DAYS });
+  return { runs, next: found.length > RUNS_PER_PAGE ? (runs.at(-1)?.run_id ?? null) : null, quiet };
 }
 
 function newSource({ source, title, kind }: Source): ShownSource {
@@ -377,8 +381,17 @@ export type RunsAsked = {
   source?: string;
   status?: string;
   after?: string;
+  unchanged?: boolean;
   limit: string;
 };
+
+/** Runs of a workspace that changed nothing, by day. Throws a `Refusal` for what is not understood. */
+export async function showQuietRuns(database: Database, asked: RunsAsked): Promise<QuietDayRow[]> {
+  if (asked.workspace === undefined) throw invalid("--unchanged needs --workspace.");
+  const { shop_key: shopKey } = await requireWorkspace(database, asked.workspace);
+  const limit = readInteger("--limit", asked.limit, 1, MOST_ROWS);
+  return listQuietRuns(database, { shopKey, source: asked.source ?? null, limit });
+}
 
 /** A page of the history of runs, newest first. Throws a `Refusal` for what is not understood. */
 export async function showRuns(database: Database, filter: RunsAsked): Promise<RunRow[]> {

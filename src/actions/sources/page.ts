@@ -183,6 +183,7 @@ function body({ shown, hasWorker, history, kept, now }: SourceData, call: PageCa
         history.next !== null &&
         html`<p><a href="${call.href(sourcePath(name), { before: history.next })}">Older runs</a></p>`
       }
+      ${quietTable(title, history)}
     </section>
     ${state !== "new" && state !== "disconnected" && disconnectForm(shown, call)}`;
 }
@@ -353,6 +354,20 @@ function runsTable(title: string, { runs }: RunPage): Html {
       html`${durationText(run.duration_seconds)}`,
       html`${readText(run)}`,
       html`${[...(run.error === null ? [] : [run.error]), ...run.notes].join(" ") || "–"}`,
+    ]),
+  );
+}
+
+/** Of runs that changed nothing, only the newest of each kind has a row of its own. */
+function quietTable(title: string, { quiet }: RunPage): Html | null {
+  if (quiet.length === 0) return null;
+  return dataTable(
+    `Earlier runs of ${title} that changed nothing, by day`,
+    [{ text: "Day (UTC)" }, { text: "What" }, { text: "Runs", isNumber: true }],
+    quiet.map(({ day, kind, runs }) => [
+      html`<time datetime="${day}">${day}</time>`,
+      html`${KINDS[kind]}`,
+      html`${String(runs)}`,
     ]),
   );
 }

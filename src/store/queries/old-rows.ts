@@ -31,6 +31,13 @@ export const deleteOldRuns = deleteOld<[shopKey: number, before: Date, kind: Syn
   moment: "started_at",
 });
 
+/** Counts of runs that changed nothing, of days before a moment. Primary key. */
+export const deleteOldQuietRuns = deleteOld<[shopKey: number, before: Date]>("delete_old_quiet_runs", {
+  table: "quiet_runs",
+  isOld: "shop_key = $1 and last_at < $2",
+  moment: "last_at",
+});
+
 /** Webhook deliveries accepted before a moment. webhook_delivery_by_time. */
 export const deleteOldDeliveries = deleteOld<[shopKey: number, before: Date]>("delete_old_deliveries", {
   table: "webhook_delivery",

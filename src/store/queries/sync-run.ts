@@ -1,3 +1,4 @@
+import type { Connection } from "../database.ts";
 import { command, query, queryAny, queryRow } from "../query.ts";
 import type { RequestedBy, SyncKind } from "./sync-request.ts";
 
@@ -29,6 +30,28 @@ export const startRun = command<
   ],
 );
 
+/** Runs of a source and kind on one day that changed nothing, but for the newest one, which is a run of the history. */
+export type QuietDayRow = {
+  day: string;
+  source: string;
+  kind: SyncKind;
+  runs: number;
+  first_at: Date;
+  last_at: Date;
+};
+
+/** The newest days of a workspace first; `source` null = of all sources. Primary key. */
+export const listQuietRuns = query<
+  QuietDayRow,
+  [filter: { shopKey: number; source: string | null; limit: number }]
+>(
+  "list_quiet_runs",
+  `select q.day::text as day, q.source, q.kind, q.runs, q.first_at, q.last_at from quiet_runs q
+          where q.shop_key = $1 and ($2::text is null or q.source = $2)
+          order by q.day desc, q.source, q.kind limit $3`,
+  ({ shopKey, source, limit }) => [shopKey, source, limit],
+);
+
 /** `total` null = unknown. */
 export const updateRunProgress = command<
   [shopKey: number, runId: string, progress: { stage: string; done: number; total: number | null }]
@@ -49,23 +72,55 @@ export const finishRun = queryAny<
       counts: Record<string, number>;
       notes: readonly string[];
       error: string | null;
+      isQuiet: boolean;
     },
   ]
 >(
   "finish_run",
   `update sync_run
-            set status = $3, counts = $4, notes = $5, error = $6, finished_at = statement_timestamp()
+            set status = $3, counts = $4, notes = $5, error = $6, is_quiet = $7, finished_at = statement_timestamp()
           where shop_key = $1 and run_id = $2 and status = 'running'
           returning 1 as finished`,
-  (shopKey, runId, { status, counts, notes, error }) => [
+  (shopKey, runId, { status, counts, notes, error, isQuiet }) => [
     shopKey,
     runId,
     status,
     JSON.stringify(counts),
     notes,
     error,
+    isQuiet,
   ],
 );
+
+/** When a run began that a later one took the place of. */
+type QuietRunRow = { source: string; kind: SyncKind; started_at: Date };
+
+const removeEarlierQuietRuns = query<QuietRunRow, [shopKey: number, runId: string]>(
+  "remove_earlier_quiet_runs",
+  `delete from sync_run r using sync_run n
+          where r.shop_key = $1 and n.shop_key = $1 and n.run_id = $2 and r.source = n.source and r.kind = n.kind
+            and r.is_quiet and r.run_id <> n.run_id and r.started_at <= n.started_at and r.notes = n.notes
+         returning r.source, r.kind, r.started_at`,
+);
+
+const countQuietRun = command<[shopKey: number, run: QuietRunRow]>(
+  "count_quiet_run",
+  `insert into quiet_runs as q (shop_key, source, kind, day, runs, first_at, last_at)
+         values ($1, $2, $3, ($4::timestamptz at time zone 'UTC')::date, 1, $4, $4)
+         on conflict (shop_key, source, kind, day) do update
+            set runs = q.runs + 1, first_at = least(q.first_at, excluded.first_at), last_at = greatest(q.last_at, excluded.last_at)`,
+  (shopKey, { source, kind, started_at: startedAt }) => [shopKey, source, kind, startedAt],
+);
+
+/**
+ * Counts the runs that said the same as this one, which changed nothing, and removes their rows: the newest has one. Belongs
+ * into the transaction that ends the run. sync_run_quiet.
+ */
+export async function countQuietRuns(connection: Connection, shopKey: number, runId: string): Promise<void> {
+  for (const run of await removeEarlierQuietRuns(connection, shopKey, runId)) {
+    await countQuietRun(connection, shopKey, run);
+  }
+}
 
 /** After a run that succeeded without anything to publish, the source is neither syncing nor failed. */
 export const settleSource = command<[shopKey: number, source: string]>(

@@ -179,7 +179,7 @@ async function findStart<Cursor, Position extends LabelPosition>(
   return { startedAt: context.now().toISOString(), position, isLast: false };
 }
 
-type AppliedLabels = LabelTotals & { read: number; changed: number };
+type AppliedLabels = LabelTotals & { read: number; changed: number; isChanged: boolean };
 
 async function applyRecords(
   connection: Connection,
@@ -208,12 +208,12 @@ async function applyRecords(
   await publishLabelRun(connection, { shopKey, source, asOf, currencyCode, isChanged });
   await setCursor(connection, shopKey, source, end.cursor);
   await clearRecords(connection, shopKey, source);
-  return { ...totals, read: labels.read, changed: changes };
+  return { ...totals, read: labels.read, changed: changes, isChanged };
 }
 
 /** labels: read by this run; changed_labels: new, different or gone; the others: of all that the source has stored. */
 function outcomeOf(applied: AppliedLabels, currencyCode: string, title: string): SyncOutcome {
-  const { read, changed, voided, unmatched, foreign } = applied;
+  const { read, changed, voided, unmatched, foreign, isChanged } = applied;
   const notes: string[] = [];
   if (applied.foreign_currency_code !== null) {
     notes.push(
@@ -226,5 +226,5 @@ function outcomeOf(applied: AppliedLabels, currencyCode: string, title: string):
       unmatched === 1 ? `1 label of ${title} that belongs` : `${unmatched} labels of ${title} that belong`;
     notes.push(`Unmatched spend: ${amount} ${currencyCode}, ${labels} to no returned line we know.`);
   }
-  return { counts: { labels: read, changed_labels: changed, voided, unmatched, foreign }, notes };
+  return { counts: { labels: read, changed_labels: changed, voided, unmatched, foreign }, notes, isChanged };
 }

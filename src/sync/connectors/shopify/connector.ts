@@ -1,9 +1,10 @@
 import { monthOfDate, monthToText } from "../../../lib/month.ts";
 import type { Connection } from "../../../store/database.ts";
 import { findConnection, setCursor } from "../../../store/queries/data-source.ts";
+import { listDirtyMonths } from "../../../store/queries/dirty-month.ts";
 import { createStage, lockShopForRun } from "../../../store/queries/import-stage.ts";
 import { addGoneOrders } from "../../../store/queries/shopify-record.ts";
-import { clearRecords } from "../../../store/queries/sync-record.ts";
+import { clearRecords, hasRecords } from "../../../store/queries/sync-record.ts";
 import { requestRun } from "../../../store/queries/sync-request.ts";
 import { analyzeData, analyzeRecords } from "../../../store/queries/statistics.ts";
 import { applyStage, MANY_ROWS } from "../../apply.ts";
@@ -112,9 +113,10 @@ async function sync(options: ShopifyConnectorOptions, context: SyncContext): Pro
   const connection = await findConnection(database, shopKey, SHOPIFY);
   const cursor = readCursor(connection?.cursor);
   const run: ShopifyRun = { ...context, client, shop, access, cursor };
-  const { counts, anomalies, warnings } = await fetchAndApply(run);
+  const { counts, anomalies, warnings, isChanged } = await fetchAndApply(run);
   if (access.hasAllOrders && run.cursor.limit !== null) await askForBackfill(run);
-  return { counts, notes: [...limitNotes(run.cursor.limit, access), ...notesOf(anomalies, warnings)] };
+  const notes = [...limitNotes(run.cursor.limit, access), ...notesOf(anomalies, warnings)];
+  return { counts, notes, isChanged };
 }
 
 /** What the app could not see while it lacked read_all_orders is read as soon as it has it. */
@@ -153,6 +155,15 @@ type Applied = {
   counts: typeof NO_COUNTS & { changed_orders: number; unbalanced_lines?: number };
   anomalies: OrderAnomalies;
   warnings: WarningCounts;
+  /** Whether anything that is served came out different. */
+  isChanged: boolean;
+};
+
+const NOTHING: Applied = {
+  counts: { ...NO_COUNTS, changed_orders: 0 },
+  anomalies: NO_ANOMALIES,
+  warnings: new Map(),
+  isChanged: false,
 };
 
 /**
@@ -167,6 +178,14 @@ async function applyFetched(run: ShopifyRun, asOf: Date): Promise<Applied> {
   const applied = await run.database.transaction(async (connection) => {
     const { shopKey, currencyCode } = run;
     await lockShopForRun(connection, shopKey);
+    // Most polls find nothing: they state the as-of, and make no table for it. Months may wait since a migration.
+    const isNothing = backfill === null && !(await hasRecords(connection, shopKey, SHOPIFY));
+    if (isNothing && (await listDirtyMonths(connection, shopKey)).length === 0) {
+      const found = { shopKey, source: SHOPIFY, asOf, isChanged: false, backfilledOrders: null };
+      await publishStoreRun(connection, found);
+      await setCursor(connection, shopKey, SHOPIFY, cursor);
+      return NOTHING;
+    }
     await createStage(connection);
     if (backfill !== null) {
       const visibleFrom = backfill.hasAllOrders ? null : surelyVisibleFrom(asOf);
@@ -174,7 +193,7 @@ async function applyFetched(run: ShopifyRun, asOf: Date): Promise<Applied> {
     }
     const tally: Tally = { counts: { ...NO_COUNTS }, anomalies: { ...NO_ANOMALIES, unbalancedLines: [] } };
     await stageProducts(run, connection, tally);
-    const { changes, merged } = await applyStage({
+    const { changes, merged, dirtyMonths } = await applyStage({
       connection,
       shopKey,
       currencyCode,
@@ -197,7 +216,12 @@ async function applyFetched(run: ShopifyRun, asOf: Date): Promise<Applied> {
       changed_orders: merged.changedOrders,
       ...(unbalanced === 0 ? {} : { unbalanced_lines: unbalanced }),
     };
-    return { counts, anomalies: tally.anomalies, warnings: merged.warnings };
+    return {
+      counts,
+      anomalies: tally.anomalies,
+      warnings: merged.warnings,
+      isChanged: changes + dirtyMonths.length > 0,
+    };
   }, run.signal);
   run.cursor = cursor;
   if (applied.counts.changed_orders >= MANY_ROWS) await analyzeData(run.database, run.shopKey);
