@@ -172,7 +172,8 @@ test("runs says when a run is marked running but no worker is there, and that a 
   await withWorker(options(), async () => {
     assert.equal(
       (await run(`runs --workspace ${domain}`)).stderr,
-      "Runs are kept for 90 days, for 7 days if a webhook requested them.\n",
+      "Runs that changed nothing have one row, that of the newest; --unchanged counts them by day.\n" +
+        "Runs are kept for 90 days, for 7 days if a webhook requested them.\n",
     );
   });
 });

@@ -77,9 +77,10 @@ export const RUNS: CommandSpec = {
         "No worker is running: runs marked running continue when ./returns worker or serve starts.",
       );
     }
-    terminal.hint(
-      "Runs that changed nothing have one row, that of the newest; --unchanged counts them by day.",
-    );
+    if (runs.length > 0)
+      terminal.hint(
+        "Runs that changed nothing have one row, that of the newest; --unchanged counts them by day.",
+      );
     if (runs.length < Number(filter.limit)) terminal.hint(keptRunsText(config));
   },
 };
