@@ -73,8 +73,7 @@ async function execute(
     show(last);
   });
   const end = describeEnd(attempted, runId);
-  // Its counts say it of one that succeeded.
-  if (last !== null && end.status !== "succeeded")
+  if (last !== null && !end.isQuiet)
     await updateRunProgress(database, request.shop_key, runId, last).catch(() => {});
   if (end.cause !== null) log.error({ ...fields, err: end.cause }, "run failed unexpectedly");
   await recordEnd(database, run, end, retryDelayMs(environment.firstRetryMs, request.failures));
