@@ -203,17 +203,17 @@ async function sync(scale: Scale): Promise<BenchRow[]> {
       firstRetryMs: 100,
     };
     const run = async (kind: "backfill" | "incremental"): Promise<void> => {
+      // So that the overlap lists nothing again.
+      await sql(
+        `update data_source set cursor = jsonb_set(cursor, '{watermark}', to_jsonb((now() + interval '1 day')::text)) where shop_key = $1`,
+        [shopKey],
+      );
       await askForRun(database, { shopKey, source: "shopify", kind, requestedBy: "schedule" });
       const started = await startDueRun(database, { shopKey, source: "shopify" });
       if (started === null) throw new Error("no run is due");
       await executeRun(environment, started, new AbortController().signal, () => {});
     };
     await run("backfill");
-    // What the overlap lists again is no longer asked for once the clock of the list is past it.
-    await sql(
-      `update data_source set cursor = jsonb_set(cursor, '{watermark}', to_jsonb((now() + interval '1 day')::text)) where shop_key = $1`,
-      [shopKey],
-    );
     for (let warm = 0; warm < 10; warm += 1) await run("incremental");
     const before = await used(scale);
     for (let count = 0; count < SYNCS; count += 1) {
