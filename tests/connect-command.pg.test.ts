@@ -281,13 +281,13 @@ test("connections shows the currency of each source: a store has its workspace's
     return rows.map((row) => [row["workspace"], row["source"], row["currency_code"]]);
   };
   const loop = ["labels.example", "loop", null];
-  const shopify = ["lamps.example", "shopify", "EUR"];
-  assert.deepEqual(await currencies(), [loop, ["labels.example", "shipstation", null], shopify]);
+  const lamps = ["lamps.example", "shopify", "EUR"];
+  assert.deepEqual(await currencies(), [loop, ["labels.example", "shipstation", null], lamps]);
   const { shop_key: shopKey } = await requireWorkspace(control.database, "labels.example");
   await control.database.transaction((connection) =>
     putLabelSource(connection, shopKey, "shipstation", new Date("2026-06-01T00:00:00Z"), "USD"),
   );
-  assert.deepEqual(await currencies(), [loop, ["labels.example", "shipstation", "USD"], shopify]);
+  assert.deepEqual(await currencies(), [loop, ["labels.example", "shipstation", "USD"], lamps]);
   const table = (await run(["connections", "--workspace", "labels.example"])).stdout;
   assert.match(table, /^labels\.example +shipstation +\S+ +USD +ok/mu);
 });
