@@ -127,9 +127,7 @@ test("a ranking lists every row of the answer in its order, each with its report
     );
     const months = { start_month: "2026-01", end_month: "2026-03" };
     const expected = asked.map((selector) =>
-      Object.fromEntries(
-        Object.entries({ ...months, ...selector }).map(([name, value]) => [name, String(value)]),
-      ),
+      Object.fromEntries(new URLSearchParams({ ...months, ...(selector as Record<string, string>) })),
     );
     assert.deepEqual(linked, expected, view);
     assert.match(text, new RegExp(`aria-sort="descending">\\s*<a href="[^"]*breakdownBy`, "u"), view);

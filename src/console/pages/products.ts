@@ -108,7 +108,7 @@ async function readFound(call: PageCall): Promise<Listed> {
   const { range } = months;
   const state = { window: call.query["window"], ...range };
   const rates = await Promise.all(
-    entities.body.data.map(({ selector }, index) =>
+    entities.body.data.map(async ({ selector }, index) =>
       range === null || index >= MOST_FOUND
         ? null
         : call.read(`found_${index + 1}`, "summary", { ...state, ...selector }),

@@ -122,6 +122,22 @@ const STATEMENTS = {
   ]),
 };
 
+/** In double precision, as in a ranking by rate. */
+function rateOf(row: string, prefix = ""): string {
+  return `(${row}.${prefix}returned_units::float8 / ${row}.${prefix}sold_units)`;
+}
+
+/** The order $17 of rows `row`; where their excess and their earlier units are, before they are joined to them. */
+function order(row: string, excess = row, compared = row): string {
+  const isEnough = `${row}.sold_units >= greatest($20, 1)`;
+  return `case $17 when 'excess_return_cost' then ${excess}.excess_minor::float8 when 'returned_units' then ${row}.returned_units::float8
+                 when 'sold_units' then ${row}.sold_units::float8
+                 when 'return_rate' then case when ${isEnough} then ${rateOf(row)} end
+                 when 'return_rate_change' then case when ${isEnough} and ${compared}.compared_sold_units > 0
+                   then ${rateOf(row)} - ${rateOf(compared, "compared_")} end end
+               desc nulls last, ${row}.cost_minor desc, ${row}.returned_units desc, ${row}.key`;
+}
+
 function statement(
   name: string,
   narrowing: Narrowing,
@@ -133,15 +149,6 @@ function statement(
     EARLIER.map((column) => `sum(p.${column}::float8) filter (where ${when}) as ${prefix}${column}`).join(
       ", ",
     );
-  const rateOf = (row: string, prefix = "") =>
-    `(${row}.${prefix}returned_units::float8 / ${row}.${prefix}sold_units)`;
-  const order = (row: string, excess = row, compared = row) =>
-    `case $17 when 'excess_return_cost' then ${excess}.excess_minor::float8 when 'returned_units' then ${row}.returned_units::float8
-                 when 'sold_units' then ${row}.sold_units::float8
-                 when 'return_rate' then case when ${row}.sold_units >= greatest($20, 1) then ${rateOf(row)} end
-                 when 'return_rate_change' then case when ${row}.sold_units >= greatest($20, 1) and ${compared}.compared_sold_units > 0
-                   then ${rateOf(row)} - ${rateOf(compared, "compared_")} end end
-               desc nulls last, ${row}.cost_minor desc, ${row}.returned_units desc, ${row}.key`;
   return requireRow<BreakdownAnswer, unknown[]>(
     name,
     `with ${CANDIDATE}, ${listingParts(MEASURES, narrowing)}, member as materialized (
