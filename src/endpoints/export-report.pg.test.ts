@@ -185,6 +185,9 @@ test("an export divided by product has the rows of the section breakdown, figure
       selector: _selector,
       return_rate_interval: interval,
       top_reason: top,
+      monthly_return_rates: _rates,
+      product_title: _title,
+      product_image_url: _image,
       ...figures
     }) =>
       Object.entries({

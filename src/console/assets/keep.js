@@ -41,6 +41,7 @@ function fillIn(form) {
 
 /** @param {HTMLFormElement} form */
 function fieldsOf(form) {
-  const all = /** @type {NodeListOf<HTMLInputElement>} */ (form.querySelectorAll("input, select, textarea"));
+  /** @type {NodeListOf<HTMLInputElement>} */
+  const all = form.querySelectorAll("input, select, textarea");
   return [...all].filter(({ type, name }) => !/^(?:hidden|password|file)$/u.test(type) && name !== "address");
 }
