@@ -335,6 +335,7 @@ const NOT_SHOWN: readonly (readonly [path: RegExp, why: string])[] = [
     /^breakdown\/(?:breakdown_by|rows\/\d+\/(?:key|label|selector\/\w+|selector|top_reason\/reason|product_\w+))$/u,
     "names, in words and in links",
   ],
+  [/^liability\/(?:level|unit_refund_amount|low_evidence)$/u, "in the guide, and in words"],
   [/^breakdown\/rows\/\d+\/sold_amount_coverage$/u, "below 95 % the share refunded says so"],
   [/^breakdown\/rows\/\d+\/monthly_return_rates/u, "a drawing on the page of products; its report has them"],
   [/^outcomes\/rows\/\d+\/outcome$|^bridge\/steps\/\d+\/step$/u, "names, in words"],

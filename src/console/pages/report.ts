@@ -9,10 +9,11 @@ import { BREAKDOWNS, REPORT_SECTIONS } from "../../contract/parameters.ts";
 import type { IsWatched } from "../../actions/watchlist/actions.ts";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
+import { FIRST_MONTH, knownMonth, monthToText } from "../../lib/month.ts";
 import { figure } from "../figure.ts";
 import type { ApiAnswer } from "../figure.ts";
-import { monthsOf, monthsOfRefused, readBefore, readNewest, readTrend } from "../months.ts";
-import type { ShownMonths } from "../months.ts";
+import { monthsOf, monthsOfRefused, readBefore, readNewest, readTrend, withOpenMonths } from "../months.ts";
+import type { NewestMonths, ShownMonths, ShownRange } from "../months.ts";
 import { definePage } from "../page.ts";
 import type { BodyOf, PageCall, PageParameters, View } from "../page.ts";
 import { problemCards, readProblems } from "../problems.ts";
@@ -29,6 +30,7 @@ import {
   BREAKDOWN_TITLES,
   breakdownPart,
   costsPart,
+  liabilityPart,
   lifecyclePart,
   outcomesPart,
   refundsPart,
@@ -57,7 +59,7 @@ type TabData =
     }
   | { tab: "reasons" }
   | { tab: "timing"; curves: Report }
-  | { tab: "costs"; outcomes: Report; bridge: Report };
+  | { tab: "costs"; liability: Report | null; outcomes: Report; bridge: Report };
 
 type ReportPage = {
   months: ShownMonths;
@@ -89,7 +91,7 @@ export const report = definePage<ReportPage | null>({
       whole,
       hasSelection(call) ? call.read("named", "return-cost-leaderboard", { ...selection, limit: 1 }) : null,
       hasSelection(call) ? call.watched() : null,
-      readTab(call, selection, whole),
+      readTab(call, selection, { whole, months }),
     ]);
     return { months, report: own, named, isWatched, shown };
   },
@@ -111,7 +113,7 @@ type Months = Exclude<ShownMonths["range"], null>;
 async function readTab(
   call: PageCall,
   state: PageParameters & Months,
-  own: Promise<Report>,
+  { whole: own, months }: { whole: Promise<Report>; months: ShownMonths },
 ): Promise<TabData> {
   const read = (reportSection: string, more: PageParameters = {}) =>
     call.read(reportSection, "report", { ...state, ...more, reportSection });
@@ -119,8 +121,13 @@ async function readTab(
   if (tab === "reasons") return { tab };
   if (tab === "timing") return { tab, curves: await read("curves") };
   if (tab === "costs") {
-    const [outcomes, bridge] = await Promise.all([read("outcomes"), read("bridge")]);
-    return { tab, outcomes, bridge };
+    const open = openMonths(months.year ?? (await readNewest(call)));
+    const [liability, outcomes, bridge] = await Promise.all([
+      open === null ? null : read("liability", open),
+      read("outcomes"),
+      read("bridge"),
+    ]);
+    return { tab, liability, outcomes, bridge };
   }
   const by = breakdownOf(call);
   const newest = await readNewest(call);
@@ -247,6 +254,14 @@ ${csvLink(csvHref(call, exportStateOf(data, call)))}`,
   };
 }
 
+/** All months whose window may still be open, whichever the page shows; null = no month is complete. */
+function openMonths(newest: NewestMonths): ShownRange | null {
+  const { end_month: last } = newest.body.meta;
+  if (last === undefined) return null;
+  const start_month = monthToText(Math.max(knownMonth(last) - 12, FIRST_MONTH));
+  return withOpenMonths({ start_month, end_month: last }, newest);
+}
+
 /** Each tab keeps the selection and the months. */
 function tabLinks(call: PageCall) {
   const current = tabOf(call);
@@ -280,6 +295,7 @@ function tabPart(page: ReportPage, call: PageCall): Html {
       ${section("curves", "How returns arrive", curvesChart({ ...input, answer: shown.curves }))}`;
     case "costs":
       return html`${section("costs", "What it costs", html`${costsChart(input)}${costsPart(own, call)}`)}
+      ${shown.liability && liabilityPart(shown.liability, call)}
       ${refundsPart(own, call)} ${outcomesPart(shown.outcomes, call, input.exportHref)} ${lifecyclePart(own)}
       ${bridgePart(shown.bridge, input.exportHref)}`;
   }

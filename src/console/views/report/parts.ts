@@ -3,7 +3,7 @@ import type { Html } from "../../../lib/html.ts";
 import { intervalFigure, rateFigure } from "../../charts/rates.ts";
 import { figure } from "../../figure.ts";
 import type { ApiAnswer } from "../../figure.ts";
-import { count, money, percent, points } from "../../format.ts";
+import { count, day, money, month, percent, points } from "../../format.ts";
 import type { BodyOf, PageCall } from "../../page.ts";
 import { stateWithoutSelector } from "../../selection.ts";
 import { facts } from "../facts.ts";
@@ -65,6 +65,38 @@ export function lifecyclePart(report: Report): Html {
       { name: "With a return label", value: figure(report, `${path}/share_with_label`, percent, labels) },
     ])}
   </section>`;
+}
+
+/** M21: refunds still to come, in all and by month; the fact alone where there is no estimate. */
+export function liabilityPart(report: Report, call: PageCall): Html {
+  const { liability = null } = report.body.data;
+  const start = html`<h2>Still to come</h2>`;
+  if (liability === null)
+    return html`<section id="liability">${start}
+      <p>There is no estimate: the window has no end, or the store’s history is too short.</p></section>`;
+  const amount = money(call.currencyCode);
+  const cells = (path: string): Html[] => [
+    figure(report, `${path}/expected_units`, count),
+    figure(report, `${path}/refund_amount`, amount),
+    html`${figure(report, `${path}/low_amount`, amount)} to ${figure(report, `${path}/high_amount`, amount)}`,
+    figure(report, `${path}/goods_cost`, amount, "too few unit costs are known"),
+  ];
+  const columns = ["Units", "Refunds", "Likely range", "Goods back, at cost"];
+  return html`<section id="liability">${start}
+    <p>
+      Refunds expected within the window for orders up to ${figure(report, "liability/as_of", day)} that can still
+      come back, whichever months are shown above.
+      ${liability.low_evidence && html`Few units have come back so far, so those of similar products stand in.`}
+    </p>
+    ${dataTable(
+      "Units and refunds still to come, by month of the order",
+      [{ text: "Month" }, ...columns.map((text) => ({ text, isNumber: true }))],
+      liability.months.map((_, index) => [
+        figure(report, `liability/months/${index}/cohort_month`, month),
+        ...cells(`liability/months/${index}`),
+      ]),
+      [html`Together`, ...cells("liability")],
+    )}</section>`;
 }
 
 export function costsPart(report: Report, call: PageCall): Html {
