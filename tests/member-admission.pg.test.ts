@@ -58,6 +58,7 @@ test("a member is admitted with the workspace, the person and the role", async (
   assert.deepEqual(rest, {
     userId: person.userId,
     userName: person.userName,
+    workspaceName: tenant.shopDomain,
     role: "viewer",
     isBillingActive: true,
     readiness: "ready",

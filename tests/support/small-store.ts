@@ -379,6 +379,16 @@ function controlRows() {
         error: "The source of this workspace did not answer.",
       },
     ],
+    quiet_runs: [
+      {
+        source: "labels",
+        kind: "incremental",
+        day: "2026-07-01",
+        runs: 3,
+        first_at: "2026-07-01T02:00:00Z",
+        last_at: "2026-07-01T04:00:00Z",
+      },
+    ],
     sync_request: [{ source: "labels", kind: "incremental", requested_by: "schedule" }],
     shop_account: [{ source: "labels", account: "an account" }],
     run_queue: [
