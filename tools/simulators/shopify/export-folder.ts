@@ -8,7 +8,7 @@ import { stringify } from "csv-stringify/sync";
 import { ChangeError } from "./changes.ts";
 import { conditionOf, counterpartOf } from "./world/catalogue.ts";
 import { childNumber, gid } from "./world/ids.ts";
-import { decimalOf, lineOf, removedUnits } from "./world/units.ts";
+import { decimalOf, lineOf, removedUnits, sumOf } from "./world/units.ts";
 import { REASONS } from "./world/types.ts";
 import type { Order, RefundLine, Return, World } from "./world/types.ts";
 
@@ -42,7 +42,7 @@ export async function exportFolder(world: World, folder: string) {
 const PRODUCT_COLUMNS = "product_id,title,handle,vendor,family,analytics_category,image_url,image_alt";
 const VARIANT_COLUMNS = "variant_id,product_id,sku,title,condition,counterpart_sku,unit_cost";
 const LINE_COLUMNS =
-  "order_id,line_id,ordered_at,product_id,variant_id,sku,title,vendor,units,unit_price,test,canceled_at,removed_units,gift_card";
+  "order_id,line_id,ordered_at,product_id,variant_id,sku,title,vendor,units,unit_price,sold_amount,test,canceled_at,removed_units,gift_card";
 const RETURN_COLUMNS =
   "return_id,order_id,line_id,status,units,processed_units,requested_at,closed_at,reason";
 const REFUND_COLUMNS = "refund_id,order_id,line_id,refunded_at,units,subtotal,restock_type,return_id";
@@ -99,11 +99,21 @@ function lineRow(order: Order, index: number, money: (minor: number) => string):
     line.vendor,
     line.quantity,
     money(line.unitPriceMinor),
+    order.ledgerShown ? money(soldMinor(order, index)) : null,
     order.test,
     time(order.cancelledAt),
     removedUnits(order, index),
     line.kind === "giftCard" || line.kind === "tip",
   ];
+}
+
+/** M20: of the units placed and added, less those removed. An order without its ledger does not say it. */
+function soldMinor(order: Order, index: number): number {
+  return sumOf(order.history, ({ what, line, netMinor = 0 }) => {
+    if (line !== index) return 0;
+    if (what === "placed" || what === "added") return netMinor;
+    return what === "removed" ? -netMinor : 0;
+  });
 }
 
 /** One row for a line of a return, whatever number of items it has: units add up, the largest item gives the reason. */
