@@ -78,7 +78,7 @@ test("a used-up quota stops no page", async () => {
   await changePlan(service.database, tenant, { dailyQuota: 1000 });
 });
 
-test("what pages ask the database is in the registry of statements, and what is remembered costs three of them", async () => {
+test("what pages ask the database is in the registry of statements, and what is remembered costs two of them", async () => {
   await service.database.query("update workspace set data_version = data_version + 1");
   statements.forget();
   await expectAll(200);
@@ -86,7 +86,7 @@ test("what pages ask the database is in the registry of statements, and what is 
   assert.ok(statements.names().includes("list_alerts"));
   statements.forget();
   await expectAll(200);
-  assert.deepEqual(statements.names().toSorted(), ["find_member", "list_watched", "load_workspace"]);
+  assert.deepEqual(statements.names().toSorted(), ["find_member", "load_workspace"]);
 });
 
 test("a page keeps its session alive, writing at most every five minutes, and / leads to its workspace", async () => {

@@ -130,7 +130,7 @@ test("a migration that meets its tables in another order gives way to who holds 
   }
 });
 
-test("what was cut off outside of transactions is run again, and an unfinished index is built anew", async (context) => {
+test("what was cut off outside of transactions is run again, and an unfinished index is built again", async (context) => {
   const { url, pool } = await openFilled(context);
   const altered = { "9001_altered": CHANGES };
   const failing = `-- Outside of transactions.

@@ -308,7 +308,7 @@ async function lockAltered({ client }: Connection, statements: readonly string[]
 
 /**
  * Each statement for itself, so that none keeps others from a table for long: index builds, and backfills shop by shop. One
- * that was cut off is run again from its beginning; an index that it left unfinished is built anew.
+ * that was cut off is run again from its beginning; an index that it left unfinished is built again.
  */
 async function runOutside(connection: Connection, migration: Migration): Promise<void> {
   const { client } = connection;

@@ -125,7 +125,7 @@ export const moveWorkspace = defineAction({
       result: { shop_domain: domain, ...moved },
       done: cancel
         ? `The move is canceled: ${domain} is served here.`
-        : `${domain} is served by the other installation. Write the proxies' map anew (./returns workspace map), then delete ` +
+        : `${domain} is served by the other installation. Write the proxies' map again (./returns workspace map), then delete ` +
           `the copy here: ./returns workspace delete ${domain}`,
       audit: {
         shopKey: null,
