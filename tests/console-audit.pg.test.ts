@@ -191,7 +191,7 @@ test("a page reads the index of a workspace's times from its end", { skip }, asy
   const own = await createTenant(service.database);
   await service.database.query(
     `insert into audit_event (shop_key, happened_at, actor, action, detail)
-     select $1, now() - n * interval '1 minute', 'operator', 'import', '{}' from generate_series(1, 20000) n`,
+     select $1, now() - n * interval '1 minute', 'operator', 'import', '{}' from generate_series(1, 500) n`,
     [own.shopKey],
   );
   // A small part of all, where the operator's index of all times would be read for nothing.
@@ -216,5 +216,5 @@ test("a page reads the index of a workspace's times from its end", { skip }, asy
   ];
   const { rows } = await service.database.query<{ "QUERY PLAN": string }>(`explain analyze ${text}`, values);
   const plan = rows.map((row) => row["QUERY PLAN"]).join("\n");
-  assert.match(plan, /Index Scan Backward using audit_event_time on audit_event a .*rows=5\d[ .]/u, plan);
+  assert.match(plan, /Index Scan Backward using audit_event_of_shop on audit_event a .*rows=5\d[ .]/u, plan);
 });

@@ -70,7 +70,7 @@ const COLUMNS = `a.audit_id, a.happened_at, to_char(a.happened_at at time zone '
 const PEOPLE = `left join console_user u on 'user:' || u.user_id = a.actor
     left join console_user c on c.user_id::text = a.detail ->> 'user_id'`;
 
-/** Up to `limit` actions on a workspace before `position`, newest first: audit_event_time backwards, people by hashes. */
+/** Up to `limit` actions on a workspace before `position`, newest first: audit_event_of_shop backwards, people by hashes. */
 export const listAudit = query<
   AuditRow,
   [shopKey: number, filter: AuditFilter, position: AuditPosition | null, limit: number]
