@@ -30,13 +30,14 @@ test("the time to read a header grows with its length alone, whatever it repeats
   const cookie = createCookie("returns", false, WEEK_SECONDS);
   const timeOf = (header: string): number => {
     const start = performance.now();
-    for (let turn = 0; turn < 20; turn += 1) cookie.read(header);
+    for (let turn = 0; turn < 2; turn += 1) cookie.read(header);
     return performance.now() - start;
   };
   for (const part of [";", "; ", "a=b;", " ", "xreturns=", "returns", "=returns=;"]) {
     const [short, long] = [8192, 131_072].map((length) => {
       const header = part.repeat(length / part.length);
-      return Math.min(...Array.from({ length: 5 }, () => timeOf(header)));
+      // The shortest of many short looks: beside other tests, some are cut off.
+      return Math.min(...Array.from({ length: 50 }, () => timeOf(header)));
     }) as [number, number];
     // Sixteen times the length; a quadratic time would be 256 times as long.
     assert.ok(long < 1 || long / short < 64, `${part}: ${short} ms, then ${long} ms`);
