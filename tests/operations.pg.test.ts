@@ -240,7 +240,9 @@ test("a group of metrics that cannot be read is named, and leaves out no other",
 });
 
 test("no series is of a workspace: more of them leave the number of lines as it is", async () => {
-  const names = async () => [...(await look()).keys()].toSorted();
+  // Those of Node.js itself grow with the first collection of each kind.
+  const names = async () =>
+    [...(await look()).keys()].filter((name) => !name.startsWith("nodejs_")).toSorted();
   await look();
   const earlier = await names();
   for (let shop = 0; shop < 3; shop += 1) {
