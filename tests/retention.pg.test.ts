@@ -260,7 +260,7 @@ const INDEXES: Readonly<Record<string, { table: string; index: RegExp; values: r
   delete_old_deliveries: { table: "webhook_delivery", index: /webhook_delivery_by_time/u, values: [1, NOW] },
   delete_old_usage_details: { table: "usage_detail", index: /usage_detail_pkey/u, values: [1, "2026-01-01"] },
   delete_old_usage: { table: "daily_usage", index: /daily_usage_pkey/u, values: [1, "2026-01-01"] },
-  delete_old_events: { table: "audit_event", index: /audit_event_time/u, values: [1, NOW, []] },
+  delete_old_events: { table: "audit_event", index: /audit_event_(?:time|of_shop)/u, values: [1, NOW, []] },
   delete_old_installation_events: { table: "identity_event", index: /identity_event_time/u, values: [NOW] },
   delete_expired_links: { table: "console_link", index: /console_link_expiry/u, values: [NOW] },
   delete_expired_challenges: {
