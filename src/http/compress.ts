@@ -7,7 +7,7 @@ const SHORTEST_BYTES = 1024;
 const COMPRESSIBLE = /^(?:text\/|application\/json|image\/svg)/u;
 const ACCEPTS_GZIP = /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/iu;
 
-export function acceptsGzip({ headers }: FastifyRequest): boolean {
+function acceptsGzip({ headers }: FastifyRequest): boolean {
   return ACCEPTS_GZIP.test(headers["accept-encoding"] ?? "");
 }
 

@@ -14,7 +14,7 @@ const month = (
   restockedCostMinor: returnedUnits * 500,
   costedReturnedUnits,
 });
-/** Six months of 50 units each, at 19.00 and 21.00 by turns. */
+/** Six months of 50 units each, at 19.00 and 21.00 alternately. */
 const SIX = [95_000, 105_000, 95_000, 105_000, 95_000, 105_000].map((minor) => month(50, minor));
 const outlook = (returnedUnits: number, low: number, high: number): Outlook => ({
   soldUnits: 1000,
