@@ -1,4 +1,3 @@
-import { dayOf } from "./calendar.ts";
 import { byCodePoint, minorOf } from "./numbers.ts";
 import type { OrderLineRow, ProductRow, VariantRow } from "./store.ts";
 
@@ -22,7 +21,13 @@ export type Catalogue = {
   onlyVariants: Set<string>;
 };
 
-export type CatalogueRows = { products: ProductRow[]; variants: VariantRow[]; orderLines: OrderLineRow[] };
+export type CatalogueRows = {
+  products: ProductRow[];
+  variants: VariantRow[];
+  orderLines: OrderLineRow[];
+  /** M14: the last day on which a line sold units. */
+  lastSoldDay: (row: OrderLineRow) => number;
+};
 
 /** Everything any row names: also products and SKUs that only variants or order lines know. */
 export function catalogueOf(rows: CatalogueRows, currencyCode: string): Catalogue {
@@ -75,21 +80,21 @@ export function catalogueOf(rows: CatalogueRows, currencyCode: string): Catalogu
       vendor: null,
     });
   }
-  describeFromLines(catalogue, rows.orderLines, addProduct);
+  describeFromLines(catalogue, rows, addProduct);
   return catalogue;
 }
 
-/** What only lines know is what the latest line says that says it. */
+/** M14: what only lines know is what the line sold last says, of those that say it. */
 function describeFromLines(
   catalogue: Catalogue,
-  orderLines: readonly OrderLineRow[],
+  { orderLines, lastSoldDay }: CatalogueRows,
   addProduct: (gid: string | null) => void,
 ): void {
   const described = new Set(catalogue.products.map((product) => product.gid));
   const known = new Set(catalogue.skus.map((entry) => entry.sku));
   const latestFirst = orderLines.toSorted(
     (left, right) =>
-      dayOf(right.ordered_at) - dayOf(left.ordered_at) ||
+      lastSoldDay(right) - lastSoldDay(left) ||
       byCodePoint(right.order_id, left.order_id) ||
       byCodePoint(right.line_id, left.line_id),
   );

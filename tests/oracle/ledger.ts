@@ -56,16 +56,17 @@ export function ledgerOf(store: Store): Ledger {
   const orderLines = latestRows(files.order_lines, (row) => [row.order_id, row.line_id]);
   const returns = latestRows(files.returns ?? [], (row) => [row.return_id, row.order_id, row.line_id]);
   const refunds = latestRows(files.refunds ?? [], (row) => [row.refund_id, row.order_id, row.line_id]);
+  const isOf = (line: OrderLineRow) => (row: { order_id: string; line_id: string }) =>
+    row.order_id === line.order_id && row.line_id === line.line_id;
   const catalogue = catalogueOf(
     {
       products: latestRows(files.products ?? [], (row) => [row.product_id]),
       variants: latestRows(files.variants ?? [], (row) => [row.variant_id]),
       orderLines,
+      lastSoldDay: (line) => soldLots(line, refunds.filter(isOf(line))).at(-1)?.day ?? dayOf(line.ordered_at),
     },
     settings.currency_code,
   );
-  const isOf = (line: OrderLineRow) => (row: { order_id: string; line_id: string }) =>
-    row.order_id === line.order_id && row.line_id === line.line_id;
   const lines = orderLines.flatMap((line) =>
     bookLine(line, returns.filter(isOf(line)), refunds.filter(isOf(line)), {
       resolved: resolveLine(catalogue, line),
