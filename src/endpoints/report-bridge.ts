@@ -99,8 +99,7 @@ function monthsByThen(range: CohortRange, before: CohortRange) {
     const counterpart = counterparts[place] ?? range.endMonth;
     const isWhole = asOfDay === null || (windowDays !== null && isComplete(counterpart, windowDays, asOfDay));
     const shift = firstDayOfMonth(counterpart) - firstDayOfMonth(month);
-    const dayBefore = firstDayOfMonth(month) - 1;
-    return { month, lastDay: isWhole ? null : Math.max(dayBefore, asOfDay - shift) };
+    return { month, lastDay: isWhole ? null : asOfDay - shift };
   });
 }
 
