@@ -1,4 +1,4 @@
-import type { FastifyBaseLogger } from "fastify";
+import type { FastifyBaseLogger, FastifyInstance } from "fastify";
 import { createAdmitMember } from "./access/admit-member.ts";
 import { createAdmit, quotaOfToken } from "./access/admit.ts";
 import { createAnswers } from "./access/answers.ts";
@@ -15,7 +15,7 @@ import { requireWorkerPlace } from "./actions/installation/schema.ts";
 import { openKeys } from "./actions/installation/secrets.ts";
 import { connectingOf } from "./actions/sources/connect.ts";
 import { beginInstallation, finishInstallation } from "./actions/sources/install.ts";
-import { pushOptions } from "./alerts/delivery/options.ts";
+import { pushOptions } from "./alerts/delivery/send.ts";
 import type { Config } from "./config.ts";
 import type { Endpoint } from "./contract/endpoint.ts";
 import { ENDPOINTS } from "./contract/registry.ts";
@@ -23,12 +23,11 @@ import type { AnyEndpoint } from "./contract/registry.ts";
 import { createCursorCodec } from "./endpoints/cursor.ts";
 import { createHandlers } from "./endpoints/handlers.ts";
 import { baseMeta } from "./endpoints/meta.ts";
-import { createConnectRoutes } from "./http/connect.ts";
+import { createConnectRoutes, createWebhookRoute } from "./http/webhooks.ts";
 import { createBrowserCookie } from "./http/cookie.ts";
 import { createDocs } from "./http/docs.ts";
-import { createServer } from "./http/server.ts";
+import { createServer, createOperationsServer } from "./http/server.ts";
 import type { RouteGroup } from "./http/server.ts";
-import { createWebhookRoute } from "./http/webhooks.ts";
 import {
   LONGEST_WAIT_MS,
   MONITORING_CONNECTIONS,
@@ -42,11 +41,10 @@ import type { Installation, ServingDatabases } from "./installation.ts";
 import { challengeKeyOf } from "./lib/keys.ts";
 import type { Keys } from "./lib/keys.ts";
 import { createMcpRoutes } from "./mcp/transport.ts";
-import { createOperatorRoutes, listenForOperators } from "./operations/health.ts";
 import { createMetrics } from "./operations/metrics.ts";
 import type { Metrics } from "./operations/metrics.ts";
 import type { Tracing } from "./operations/tracing.ts";
-import type { Database, DatabasePool } from "./store/database.ts";
+import type { Database, DatabasePool, Queryable } from "./store/database.ts";
 import type { NodeDatabases } from "./store/node-databases.ts";
 import { readDelivery } from "./sync/connectors/shopify/webhooks/delivery.ts";
 import { receiveWebhook } from "./sync/connectors/shopify/webhooks/receive.ts";
@@ -57,6 +55,7 @@ import { createDeliveries } from "./worker/deliveries.ts";
 import type { Deliveries } from "./worker/deliveries.ts";
 import { startWorker } from "./worker/worker.ts";
 import type { Worker, WorkerOptions } from "./worker/worker.ts";
+import { checkReadiness } from "./store/migrate.ts";
 
 export type Service = {
   /** Base address of the API, such as http://127.0.0.1:8080. */
@@ -360,4 +359,56 @@ export function createOperations(config: Config, guard: Guard, keys: Keys): Oper
   return ENDPOINTS.map((endpoint: Endpoint) =>
     createOperation(endpoint, handlers[endpoint.name as AnyEndpoint["name"]] as Handler<Endpoint>, guard),
   );
+}
+
+/** Health, readiness and metrics of a process, for a port of its own or beside the API. */
+type OperatorRoutes = {
+  registerProbes: (server: FastifyInstance) => void;
+  registerMetrics: (server: FastifyInstance) => void;
+  /** From now on readiness says no. */
+  drain(): void;
+};
+
+/**
+ * /healthz touches nothing; /readyz tells the database, its schema level and draining; /metrics is for Prometheus. They are
+ * no part of the customer API; production gives them a port of their own.
+ */
+function createOperatorRoutes(metrics: Metrics, database: Queryable): OperatorRoutes {
+  let isDraining = false;
+  return {
+    registerProbes: (server) => {
+      server.get("/healthz", async () => ({ status: "ok" }));
+      server.get("/readyz", async (_request, reply) => {
+        const readiness = isDraining
+          ? { ready: false as const, reason: "draining" }
+          : await checkReadiness(database);
+        if (readiness.ready) return { status: "ready" };
+        return reply.code(503).send({ status: "not_ready", reason: readiness.reason });
+      });
+    },
+    registerMetrics: (server) => {
+      server.get("/metrics", async (_request, reply) => {
+        const { body, contentType } = await metrics.render();
+        return reply.type(contentType).send(body);
+      });
+    },
+    drain: () => {
+      isDraining = true;
+    },
+  };
+}
+
+/** Listens on the port for operators alone; null where none is set. */
+async function listenForOperators(
+  { operationsHost: host, operationsPort: port }: Config,
+  routes: OperatorRoutes,
+  logger: FastifyBaseLogger,
+): Promise<{ address: string; close(): Promise<void> } | null> {
+  if (port === null) return null;
+  const server = createOperationsServer(logger, (own) => {
+    routes.registerProbes(own);
+    routes.registerMetrics(own);
+  });
+  const address = await server.listen({ host, port });
+  return { address, close: () => server.close() };
 }

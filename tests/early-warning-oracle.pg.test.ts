@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { loadEvidence } from "../src/alerts/early-warnings.ts";
-import { evaluateAlerts } from "../src/alerts/evaluate-alerts.ts";
+import { loadEvidence, evaluateAlerts } from "../src/alerts/evaluate-alerts.ts";
 import { dayFromText, dayToText } from "../src/lib/month.ts";
 import { findEarlyWarnings } from "../src/metrics/early-warning.ts";
 import { makeWarningStore } from "./oracle/warning-store.ts";

@@ -9,9 +9,8 @@ import { disconnectSource, requestSync } from "../src/actions/sources/actions.ts
 import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
 import { findConnection, putAccount } from "../src/store/queries/data-source.ts";
 import { lockShop } from "../src/store/queries/import-stage.ts";
-import type { SourceTask } from "../src/store/queries/run-queue.ts";
-import { finishTask, takeDueTask } from "../src/store/queries/schedule.ts";
-import type { TaskName } from "../src/store/queries/schedule.ts";
+import type { SourceTask, TaskName } from "../src/store/queries/run-queue.ts";
+import { finishTask, takeDueTask } from "../src/store/queries/run-queue.ts";
 import { requestRun } from "../src/store/queries/sync-request.ts";
 import type { SyncKind } from "../src/store/queries/sync-request.ts";
 import { eraseWorkspace } from "../src/store/queries/workspace-erase.ts";

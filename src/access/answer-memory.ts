@@ -4,7 +4,7 @@ export type AnswerText =
   | { kind: "csv"; filename: string; text: string };
 
 /** Answers by key; those not requested since the last sweep are evicted first, oldest first. */
-export type AnswerMemory = {
+type AnswerMemory = {
   get(key: string): AnswerText | undefined;
   set(key: string, answer: AnswerText): void;
   /** The most characters that an answer and its key may have: no answer pushes out all others. */

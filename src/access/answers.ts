@@ -30,7 +30,7 @@ export type AnswerRequest = {
 
 export type Answers = (request: AnswerRequest) => Promise<ReadyAnswer>;
 
-export type AnswersOptions = {
+type AnswersOptions = {
   /** Memory limit of the response cache; 0 = no cache. */
   memoryBytes: number;
   /** The members of `meta` that every answer has before its own; time changes them, so they are recomputed each time. */

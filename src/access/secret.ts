@@ -5,7 +5,7 @@ const SECRET_BYTES = 32;
 const SECRET = /^[A-Za-z0-9_-]{43}$/u;
 
 /** A random text that is shown once, and its SHA-256, which is all that is stored: 256 bits leave nothing to guess. */
-export type HashedSecret = { text: string; hash: Buffer };
+type HashedSecret = { text: string; hash: Buffer };
 
 export function newSecret(): HashedSecret {
   const text = randomBytes(SECRET_BYTES).toString("base64url");

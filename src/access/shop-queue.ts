@@ -10,7 +10,7 @@ export class ShopBusy extends Error {
   override name = "ShopBusy";
 }
 
-export type ShopQueueOptions = {
+type ShopQueueOptions = {
   /** How much work runs at once, of all shops. */
   places: number;
   /** How much of one shop. */

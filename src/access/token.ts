@@ -15,7 +15,7 @@ const CHECKSUM_DIGITS = 6;
 export type ParsedToken = { shopKey: number; tokenId: string; secret: string };
 
 /** A new token: `token` is shown once, `tokenId` and `secretHash` are kept. */
-export type NewToken = { token: string; tokenId: string; secretHash: Buffer };
+type NewToken = { token: string; tokenId: string; secretHash: Buffer };
 
 /** Makes a token of 256 random bits for a shop. */
 export function createToken(shopKey: number, pepper: Buffer): NewToken {

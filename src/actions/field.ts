@@ -5,7 +5,7 @@ import { invalid, Refusal } from "./refusal.ts";
 export type Choice = readonly [value: string, text: string];
 
 /** How a form asks for a field; a command takes each but "flag" as text. */
-export type FieldKind =
+type FieldKind =
   | "text"
   | "password"
   | "number"

@@ -5,9 +5,8 @@ import { dayToText } from "../lib/month.ts";
 import { rate } from "../metrics/rate.ts";
 import type { AnnouncedWarning } from "../metrics/warning-episode.ts";
 import { REFUND_ONLY, UNSPECIFIED } from "../metrics/returned-units.ts";
-import type { AlertDraft } from "./alert-draft.ts";
-import { nameOf, selectorOf } from "./warned-entity.ts";
-import { countText, percentText, readableName, unitsText, dayWords } from "./wording.ts";
+import type { AlertDraft } from "../store/queries/publish.ts";
+import { nameOf, selectorOf, countText, percentText, readableName, unitsText, dayWords } from "./wording.ts";
 
 /** What was sold on the order days of a warning, and what of it came back by the as-of day; money in minor units. */
 export type WarningDetails = {

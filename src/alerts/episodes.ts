@@ -1,14 +1,13 @@
 import { dayToText, monthToText } from "../lib/month.ts";
-import type { OpenEpisodeRow } from "../store/queries/open-episode.ts";
-import type { AlertDraft } from "./alert-draft.ts";
-import { selectorOf } from "./warned-entity.ts";
-import type { WarnedEntity } from "./warned-entity.ts";
-import { dayWords } from "./wording.ts";
+import type { OpenEpisodeRow } from "../store/queries/alerts.ts";
+import type { AlertDraft } from "../store/queries/publish.ts";
+import { selectorOf, dayWords } from "./wording.ts";
+import type { WarnedEntity } from "./wording.ts";
 
 type Entity = Omit<WarnedEntity, "title">;
 
 /** What an alert says of its episode: the problem that it announces, or another month or part of one. */
-export type Episode = { episode_id: string; started_on: string; state: "open" };
+type Episode = { episode_id: string; started_on: string; state: "open" };
 
 /** The episode of a spike: that of the early warning that came before, or of its entity's spike a month before; else a new one. */
 export function episodeOfSpike(

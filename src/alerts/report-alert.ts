@@ -1,10 +1,10 @@
 import { monthToText } from "../lib/month.ts";
-import type { AlertDraft } from "./alert-draft.ts";
+import type { AlertDraft } from "../store/queries/publish.ts";
 import { daysText, percentText, unitsText, monthWords } from "./wording.ts";
 
-export type ReportMonth = { cohortMonth: number; soldUnits: number; returnedUnits: number };
+type ReportMonth = { cohortMonth: number; soldUnits: number; returnedUnits: number };
 
-export type ReportSettings = {
+type ReportSettings = {
   /** The newest month that was announced already; null = none ever was. */
   announcedMonth: number | null;
   primaryWindowDays: number;

@@ -2,12 +2,11 @@ import { dayToText, firstDayOfMonth, lastDayOfMonth, monthsBetween, monthToText 
 import { compareRates } from "../metrics/rate.ts";
 import { findSpike } from "../metrics/spike.ts";
 import type { Spike } from "../metrics/spike.ts";
-import type { AlertDraft } from "./alert-draft.ts";
-import type { OpenEpisodeRow } from "../store/queries/open-episode.ts";
+import type { AlertDraft } from "../store/queries/publish.ts";
+import type { OpenEpisodeRow } from "../store/queries/alerts.ts";
 import { episodeOfSpike } from "./episodes.ts";
-import { nameOf, selectorOf } from "./warned-entity.ts";
-import type { WarnedEntity } from "./warned-entity.ts";
-import { daysText, percentText, unitsText, dayWords, monthWords } from "./wording.ts";
+import { nameOf, selectorOf, daysText, percentText, unitsText, dayWords, monthWords } from "./wording.ts";
+import type { WarnedEntity } from "./wording.ts";
 
 export type WatchedEntity = WarnedEntity & {
   /** M17: the first day of its newest episode of early warnings; null = it was never warned of. */
@@ -20,7 +19,7 @@ export type WatchedEntity = WarnedEntity & {
   months: readonly { cohortMonth: number; soldUnits: number; returnedUnits: number }[];
 };
 
-export type SpikeSettings = {
+type SpikeSettings = {
   /** M5: the newest month that is complete for the primary window. */
   newestMonth: number;
   /** The first month in which the workspace sold anything: before it there is nothing to compare with. */

@@ -1,5 +1,5 @@
 import { staleForMs } from "../metrics/staleness.ts";
-import type { AlertDraft } from "./alert-draft.ts";
+import type { AlertDraft } from "../store/queries/publish.ts";
 import { daysText, readableName } from "./wording.ts";
 
 export type WatchedSource = {

@@ -1,8 +1,29 @@
 import type { Notice } from "../store/queries/notice.ts";
 import { readableName } from "./wording.ts";
+import type { Database } from "../store/database.ts";
+import { listMembersByRole } from "../store/queries/workspace-member.ts";
+import { notifyPeople } from "../store/queries/notice.ts";
+import { listEndingTokens } from "../store/queries/token.ts";
+import type { EndingTokenRow } from "../store/queries/token.ts";
+
+const TOLD_ROLES = ["owner", "admin"] as const;
+
+/** Tells the owners and admins of a workspace which tokens end soon, each of them once per stage. */
+export async function writeTokenNotices(database: Database, shopKey: number, now: Date): Promise<void> {
+  const until = new Date(now.getTime() + NOTICE_DAYS * DAY_MS);
+  for (const row of await listEndingTokens(database, shopKey, now, until))
+    await tell(database, shopKey, row, now);
+}
+
+async function tell(database: Database, shopKey: number, row: EndingTokenRow, now: Date): Promise<void> {
+  const { token_id: tokenId, name, created_at: createdAt, expires_at: expiresAt } = row;
+  const notice = tokenNotice({ tokenId, name, createdAt, expiresAt }, now);
+  if (notice === null) return;
+  await notifyPeople(database, shopKey, await listMembersByRole(database, shopKey, TOLD_ROLES), notice);
+}
 
 /** A token that has an end and that nothing has replaced. */
-export type EndingToken = { tokenId: string; name: string; createdAt: Date; expiresAt: Date };
+type EndingToken = { tokenId: string; name: string; createdAt: Date; expiresAt: Date };
 
 const DAY_MS = 86_400_000;
 /** How many days before a token's end its owners and admins are notified, the last one first. */
@@ -11,7 +32,7 @@ const STAGES = [
   { days: 14, severity: "warning" },
 ] as const;
 /** From the first notice on. */
-export const NOTICE_DAYS = 14;
+const NOTICE_DAYS = 14;
 
 /**
  * The notice of a token that ends within 14 or 3 days, told the time: that of the stage it is in. null = it is in none, has

@@ -9,7 +9,7 @@ import type { Field, Fields, Given } from "../actions/field.ts";
 import { quoted } from "../actions/input.ts";
 import type { InstallationCaller } from "../actions/installation/actions.ts";
 import { impossible, invalid } from "../actions/refusal.ts";
-import { pushOptions } from "../alerts/delivery/options.ts";
+import { pushOptions } from "../alerts/delivery/send.ts";
 import { migrateInstallation } from "../installation.ts";
 import type { CommandSession, CommandSpec } from "./command.ts";
 import { runningAddress } from "./service-claim.ts";

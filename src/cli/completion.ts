@@ -28,7 +28,7 @@ export function addCompletionCommand(program: Command): void {
     });
 }
 
-export function completionScript(shell: (typeof SHELLS)[number], places: readonly Place[]): string {
+function completionScript(shell: (typeof SHELLS)[number], places: readonly Place[]): string {
   switch (shell) {
     case "bash":
       return bashScript(places);

@@ -5,7 +5,7 @@ import { Refusal } from "../actions/refusal.ts";
 import { Interrupted } from "./interruption.ts";
 
 /** What a command that failed says and ends with: 1 = not done, 2 = not understood. */
-export type Failure = {
+type Failure = {
   message: string;
   exitCode: number;
   isUnexpected: boolean;

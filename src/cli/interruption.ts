@@ -9,7 +9,7 @@ export class Interrupted extends Error {
   }
 }
 
-export type StopSignal = "SIGINT" | "SIGTERM" | "SIGHUP";
+type StopSignal = "SIGINT" | "SIGTERM" | "SIGHUP";
 
 export type Interruption = {
   /** Aborted by the first signal, with an `Interrupted`. */

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { impossible } from "../actions/refusal.ts";
 
 /** The right to serve one data folder, which a process holds until it leaves the embedded database. */
-export type ServiceClaim = {
+type ServiceClaim = {
   /** Gives a second start the address of the first one. */
   announce(address: string): void;
   /** Withdraws the announcement. */

@@ -30,7 +30,7 @@ export type Terminal = {
   showProgress: (label: string, done: number, total: number) => void;
 };
 
-export type TerminalOptions = {
+type TerminalOptions = {
   isJson: boolean;
   /** Nothing moves and nothing has colours there. */
   isDumb: boolean;

@@ -54,7 +54,7 @@ function tooMany(sentence: string): ApiError {
   return new ApiError("rate_limited", message, { retryAfterSeconds: 1 });
 }
 
-export type ActionLoopOptions = LoopOptions & { done: DoneCookie; sessions: Pick<SessionPages, "toSignIn"> };
+type ActionLoopOptions = LoopOptions & { done: DoneCookie; sessions: Pick<SessionPages, "toSignIn"> };
 
 const BYTES_TYPE = /^application\/octet-stream\b/iu;
 const TAKES_FORM = new ApiError("invalid_request", "This takes a form, no bytes.");

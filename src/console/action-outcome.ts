@@ -9,7 +9,7 @@ import type { OpenCall } from "./page-call.ts";
 import type { Exchange, PageSender } from "./page-send.ts";
 
 /** An action that was asked for, and what answers it. */
-export type SentAction = Exchange & {
+type SentAction = Exchange & {
   member: MemberAdmission;
   action: FormAction;
   call: OpenCall;

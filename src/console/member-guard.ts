@@ -9,7 +9,7 @@ import { decodeSegment } from "./route.ts";
 import { NOT_FOUND } from "./state-page.ts";
 
 /** A request of a member: the hash of their cookie, and what it asks for below /w/<shop_domain>. */
-export type GuardedRequest = { member: MemberAdmission; sessionHash: Buffer; path: string };
+type GuardedRequest = { member: MemberAdmission; sessionHash: Buffer; path: string };
 
 type Guard = (
   request: FastifyRequest,

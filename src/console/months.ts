@@ -35,9 +35,6 @@ export const RESOLVING_REQUEST = "newest_year";
 /** A page's own value of `include_incomplete`: the months go on to the newest of the data. "true" leaves them as they are. */
 export const TO_NEWEST = "newest";
 
-/** The names of a page's query that say which months it shows. */
-export const MONTH_NAMES = ["period", "start_month", "end_month", "include_incomplete"] as const;
-
 const MOST_MONTHS = 120;
 
 /**
@@ -66,7 +63,7 @@ function namedMonths({ query }: PageCall): MonthParameters | null {
 }
 
 /** An unknown period means the newest twelve months, as the API treats the state of a view. */
-export function periodOf({ query }: PageCall): Period {
+function periodOf({ query }: PageCall): Period {
   const given = query["period"] ?? "";
   return given in PERIODS ? (given as Period) : "year";
 }

@@ -32,7 +32,7 @@ export type CallTools = {
 };
 
 /** Who asks for which page: `raw` is its query as it was sent, `held` what its path holds. */
-export type CallRequest = {
+type CallRequest = {
   request: FastifyRequest;
   member: MemberAdmission;
   actor: Actor;

@@ -2,7 +2,7 @@ import { html } from "../lib/html.ts";
 import type { Html } from "../lib/html.ts";
 
 /** A form that the browser fills in with a passkey: made, or signed with. */
-export type PasskeyForm = {
+type PasskeyForm = {
   action: string;
   /** "create" makes a passkey, "get" signs with one. */
   kind: "create" | "get";

@@ -41,10 +41,3 @@ export function cohortStateOf(query: Query): PageParameters {
 export function stateWithoutSelector(query: Query): PageParameters {
   return pick(query, [...KEPT_NAMES, ...ROLLING_NAMES]);
 }
-
-/** Whether the query selects a product or a group, which have variants. */
-export function hasVariants(query: Query): boolean {
-  return ["product_gid", "store_product_gid", "shopify_product_gid", "product_group_key"].some(
-    (name) => (query[name] ?? "") !== "",
-  );
-}

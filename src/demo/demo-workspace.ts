@@ -55,7 +55,7 @@ export type DemoOptions = DemoStoreRequest & {
   now: Date;
 };
 
-export type DemoToken = { token: string; file: string };
+type DemoToken = { token: string; file: string };
 
 export type Demo = { domain: string; store: DemoStoreSummary; token: DemoToken };
 

@@ -21,7 +21,7 @@ export interface StorePlan {
   ordersByDay: readonly number[];
 }
 
-export interface StoreSize {
+interface StoreSize {
   /** First day without orders. */
   todayDay: number;
   seed: number;

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 /** A system user that the server runs as; PostgreSQL refuses to run as root. */
 export type Account = { name: string; uid: number; gid: number };
 
-export type ProgramEnd = { code: number | null; output: string };
+type ProgramEnd = { code: number | null; output: string };
 
 const accountName = "returns-db";
 

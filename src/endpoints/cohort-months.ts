@@ -12,7 +12,7 @@ import type { Workspace } from "../store/workspace.ts";
 /** One cohort month that takes part in an answer; `isComplete` null for the open-ended lifetime window. */
 export type CohortMonth = { month: number; isComplete: boolean | null; totals: Totals };
 
-export type RangeInput = {
+type RangeInput = {
   start_month: string;
   end_month: string;
   window?: ObservationWindow;

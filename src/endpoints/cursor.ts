@@ -6,7 +6,7 @@ import type { Workspace } from "../store/workspace.ts";
 export type CursorBinding = { workspace: Workspace; endpoint: string; filters: readonly (string | null)[] };
 
 /** A keyset position: the sort values of the last row of a page. */
-export type CursorPosition = readonly (string | number)[];
+type CursorPosition = readonly (string | number)[];
 
 export type CursorCodec = {
   encode(binding: CursorBinding, position: CursorPosition): string;

@@ -23,7 +23,7 @@ import { presentReason } from "./report-reason.ts";
 import { requestSelection } from "./selection.ts";
 import { presentSoldValue } from "./sold-value.ts";
 
-export type BreakdownRequest = {
+type BreakdownRequest = {
   by: BreakdownBy;
   order: BreakdownOrder;
   selection: Selection;

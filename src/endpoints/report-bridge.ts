@@ -14,7 +14,7 @@ import type { Workspace } from "../store/workspace.ts";
 import { countedMonths } from "./cohort-months.ts";
 import type { CohortRange } from "./cohort-months.ts";
 
-export type BridgeRequest = {
+type BridgeRequest = {
   selection: Selection;
   range: CohortRange;
   /** M5: the period that is compared with; null = none. */

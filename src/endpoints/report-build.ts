@@ -16,10 +16,8 @@ import type { CohortCurve, CurveFigures } from "../metrics/return-curve.ts";
 import { sumTotals } from "../metrics/totals.ts";
 import type { Queryable } from "../store/database.ts";
 import type { BreakdownBy } from "../store/queries/report-breakdown.ts";
-import { listReturnCurves } from "../store/queries/report-curves.ts";
-import type { CurveRow } from "../store/queries/report-curves.ts";
-import { loadReportFigures } from "../store/queries/report-figures.ts";
-import type { ReportFigures, SaleEventRow } from "../store/queries/report-figures.ts";
+import { listReturnCurves, loadReportFigures } from "../store/queries/report-figures.ts";
+import type { CurveRow, ReportFigures, SaleEventRow } from "../store/queries/report-figures.ts";
 import { loadOutcomes } from "../store/queries/report-outcomes.ts";
 import type { Selection } from "../store/queries/selection.ts";
 import type { Workspace } from "../store/workspace.ts";
@@ -99,7 +97,7 @@ function presentFigures({ returnedUnits, returnRate, interval }: CurveFigures) {
   return { returned_units: returnedUnits, return_rate: returnRate, return_rate_interval: interval };
 }
 
-export type ReportInput = Omit<Input<typeof contract>, "reportSection">;
+type ReportInput = Omit<Input<typeof contract>, "reportSection">;
 
 /** Parts that were not asked for are null. */
 export type BuiltReport = ReportParts & {
@@ -109,7 +107,7 @@ export type BuiltReport = ReportParts & {
 };
 
 /** What of a report to load: unmatched labels are null in a section that does not show them. */
-export type ReportScope = {
+type ReportScope = {
   section: ReportSection;
   withCurves: boolean;
   breakdownBy: BreakdownBy | null;

@@ -2,7 +2,7 @@ import { compareCodePoints } from "../metrics/code-point.ts";
 import { REFUND_ONLY, UNSPECIFIED } from "../metrics/returned-units.ts";
 
 /** M8: a reason as the report shows it; `kind` distinguishes a stated one from the two kinds of missing ones. */
-export type PresentedReason = {
+type PresentedReason = {
   reason: string;
   kind: "stated" | "refund_only" | "unspecified";
   label: string;

@@ -12,7 +12,7 @@ export type ReportRow = {
   unit: string;
 };
 
-export type ReportRowSection =
+type ReportRowSection =
   | "summary"
   | "trend"
   | "return_reason"

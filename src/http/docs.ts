@@ -5,7 +5,7 @@ import { JSON_TYPE } from "../contract/wire.ts";
 import { curlPostText, curlText } from "../contract/written-request.ts";
 import type { Html } from "../lib/html.ts";
 import { html, renderHtml } from "../lib/html.ts";
-import type { Head, Rendered } from "./docs-markdown.ts";
+import type { Head, Rendered, NavigationGroup, DocsLink, DocsPage } from "./docs-markdown.ts";
 import {
   plainText,
   readHead,
@@ -14,9 +14,9 @@ import {
   renderDescription,
   withAddresses,
   tableBlock,
+  DOCS_ASSETS,
+  renderPage,
 } from "./docs-markdown.ts";
-import type { NavigationGroup, DocsLink, DocsPage } from "./docs-page.ts";
-import { DOCS_ASSETS, renderPage } from "./docs-page.ts";
 import { assetRoute } from "./assets.ts";
 import type { JsonSchema } from "./openapi-schemas.ts";
 import type { OpenApiDocument } from "./openapi.ts";

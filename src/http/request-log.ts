@@ -13,7 +13,7 @@ const LEVELS = ["fatal", "error", "warn", "info", "debug", "trace"] as const;
  * The log of one request. Most requests write nothing but their own line, so a logger with their bindings is made
  * only when one is asked for more.
  */
-export class RequestLog {
+class RequestLog {
   readonly bindings: Bindings;
   readonly logger: FastifyBaseLogger;
   declare fatal: Write;

@@ -23,9 +23,17 @@ import {
   sendRpc,
 } from "./message.ts";
 import type { JsonObject, Malformed, Message, Request, RequestId, RpcAnswer, RpcError } from "./message.ts";
-import { CAPABILITIES, LEGACY, listTools, refuseCall, runMethod, SERVER_INFO } from "./methods.ts";
-import type { MethodOutcome, Revision } from "./methods.ts";
-import { callTool, toolResultText } from "./tool-call.ts";
+import {
+  CAPABILITIES,
+  LEGACY,
+  listTools,
+  refuseCall,
+  runMethod,
+  SERVER_INFO,
+  callTool,
+  toolResultText,
+} from "./tool-call.ts";
+import type { MethodOutcome, Revision } from "./tool-call.ts";
 
 /** The revision without a handshake: every request names its version and what the client is capable of. */
 const MODERN_VERSION = "2026-07-28";
@@ -196,7 +204,7 @@ function readBody(request: IncomingMessage, limits: BodyLimits): Promise<Buffer>
   });
 }
 
-export type McpOptions = {
+type McpOptions = {
   operations: readonly Operation[];
   admit: Admit;
   /** Origins of browser pages that may call beside the service's own; a request without Origin is no browser's. */

@@ -2,7 +2,7 @@ import { dayOfInstant } from "../lib/month.ts";
 import type { DocumentLine, DocumentRefund } from "./order.ts";
 
 /** Why a source books other units as taken back than are returned (M24). */
-export type BookingStep =
+type BookingStep =
   | "left_out_orders"
   | "order_edits"
   | "canceled_before_fulfillment"

@@ -66,7 +66,7 @@ export interface EventFact {
 }
 
 /** A return request for a line that sells, in its present state. */
-export interface RequestFact {
+interface RequestFact {
   returnId: string;
   lineId: string;
   status: ReturnStatus;

@@ -5,7 +5,7 @@ import { tailProbability } from "./negative-binomial.ts";
 import type { GammaRate } from "./negative-binomial.ts";
 
 /** From the narrowest to the broadest. A product has its lines in new condition (M14). */
-export const WARNED_KINDS = ["sku", "product", "family", "analytics_category"] as const;
+const WARNED_KINDS = ["sku", "product", "family", "analytics_category"] as const;
 export type WarnedKind = (typeof WARNED_KINDS)[number];
 
 /** The place of a kind from the narrowest to the broadest. */
@@ -41,7 +41,7 @@ const LARGEST_P = 0.001;
 const PART_OF_EXCESS = 0.2;
 
 /** Lines sold in a window; those that came back, of one order only one; and how many should have by now. */
-export type WindowLines = { windowDays: number; lines: number; returnedLines: number; expectedLines: number };
+type WindowLines = { windowDays: number; lines: number; returnedLines: number; expectedLines: number };
 
 /** An entity of which clearly more has come back than had, at the same age, of what was sold before. */
 export type EarlyWarning = WindowLines & {

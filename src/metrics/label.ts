@@ -1,6 +1,6 @@
 import { compareCodePoints } from "./code-point.ts";
 
-export interface LabelShare {
+interface LabelShare {
   /** What takes a part of the label: a line id. */
   key: string;
   units: number;
@@ -38,7 +38,7 @@ export function allocateLabel(
 }
 
 /** A source of a shop, as far as label costs depend on it. */
-export type LabelSourceState = {
+type LabelSourceState = {
   kind: string;
   status: string | null;
   /** The one currency of its labels; null when unknown or mixed. */

@@ -99,7 +99,7 @@ function folded(text: string): string {
 }
 
 /** What can count otherwise under two sets of rules; what has none of these counts the same. In lower case. */
-export type RulesDifference = {
+type RulesDifference = {
   names: string[];
   tags: string[];
   channels: string[];

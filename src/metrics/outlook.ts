@@ -70,7 +70,7 @@ export function curveDaysOf(
 }
 
 /** What is known before a cohort is looked at. */
-export type OutlookModel = {
+type OutlookModel = {
   basis: OutlookBasis;
   curve: AgeCurve;
   rate: GammaRate;

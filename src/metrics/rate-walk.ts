@@ -7,13 +7,13 @@ export interface WalkedProduct {
   baseReturnedByThen: number;
 }
 
-export interface RateUnits {
+interface RateUnits {
   soldUnits: number;
   returnedUnits: number;
 }
 
 /** M24: why a rate differs from the base period's, to 6 decimals; the three add up to the change of M6. */
-export interface RateWalk {
+interface RateWalk {
   timing: number;
   mix: number;
   rate: number;

@@ -22,7 +22,7 @@ export interface CurveFigures {
   interval: RateInterval | null;
 }
 
-export interface CurveAge extends CurveFigures {
+interface CurveAge extends CurveFigures {
   ageDays: number;
   isComplete: boolean;
 }
@@ -34,7 +34,7 @@ export interface PooledAge extends CurveFigures {
 }
 
 /** Who asks: as-of null = never synced; `orders`: of the selection (M6). */
-export interface CurveView {
+interface CurveView {
   asOfDay: number | null;
   includeIncomplete: boolean;
   orders: Orders;

@@ -1,16 +1,16 @@
 import { share } from "./rate.ts";
 
 /** Returned units by the days between order and return: `lagDays` → units, or rows of them. */
-export type UnitsByLag = ReadonlyMap<number, number> | readonly { lagDays: number; returnedUnits: number }[];
+type UnitsByLag = ReadonlyMap<number, number> | readonly { lagDays: number; returnedUnits: number }[];
 
-export interface TimingBucket {
+interface TimingBucket {
   bucket: string;
   fromDay: number;
   /** The last day inside; null for the last bucket, which is open. */
   toDay: number | null;
 }
 
-export interface TimingBucketUnits extends TimingBucket {
+interface TimingBucketUnits extends TimingBucket {
   returnedUnits: number;
   /** Null when nothing was returned. */
   share: number | null;

@@ -18,13 +18,13 @@ export type WarningEpisode = Entity & {
 };
 
 /** Days without a warning after which the next one begins an episode. */
-export const EPISODE_GAP_DAYS = 45;
+const EPISODE_GAP_DAYS = 45;
 /** A narrower entity with this part of the excess explains a warning. */
 const EXPLAINED = 0.8;
 
 export type AnnouncedWarning = EarlyWarning & { episodeId: string };
 
-export type WarnedDay = {
+type WarnedDay = {
   /** To be reported now: one per episode, the narrowest entity that explains it. */
   announced: AnnouncedWarning[];
   /** Every episode that began or went on that day. */

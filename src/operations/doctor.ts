@@ -34,9 +34,9 @@ import { PINNED_APIS } from "../sync/connectors/sources.ts";
  */
 export type Check = { name: string; ok: boolean; alert: string | null; message: string };
 
-export type WorkspaceDiagnosis = WorkspaceHealthRow & { problems: string[] };
+type WorkspaceDiagnosis = WorkspaceHealthRow & { problems: string[] };
 
-export type ConnectionDiagnosis = ConnectionHealthRow & { is_stale: boolean; problems: string[] };
+type ConnectionDiagnosis = ConnectionHealthRow & { is_stale: boolean; problems: string[] };
 
 /** How many there are, and the first of those that have a problem. */
 type Counted<Row> = { total: number; with_problems: number; first: Row[] };
@@ -50,7 +50,7 @@ export type Diagnosis = {
   connections: Counted<ConnectionDiagnosis>;
 };
 
-export type Patient = SecretPlace & {
+type Patient = SecretPlace & {
   isEmbedded: boolean;
   /** Of the service's port for operators; null = none is set. */
   operationsAddress: string | null;

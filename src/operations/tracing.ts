@@ -26,7 +26,7 @@ import { VERSION } from "../lib/version.ts";
 import { within } from "../lib/within.ts";
 
 /** What the SDK does not read from the environment itself. */
-export type TracingOptions = {
+type TracingOptions = {
   /** As OTEL_EXPORTER_OTLP_HEADERS has them; null = none. */
   otlpHeaders: string | null;
   /** For one batch with its retries, and so for a stop. */
@@ -37,7 +37,7 @@ export type TracingOptions = {
   trustsTraceparent: boolean;
 };
 
-export type TracingLog = {
+type TracingLog = {
   info: (fields: object, message: string) => void;
   warn: (fields: object, message: string) => void;
 };

@@ -83,7 +83,7 @@ export type Database = Queryable & {
 };
 
 /** Connections of a pool now, and since it was opened how often a statement or transaction had to wait for one. */
-export type PoolUsage = { open: number; idle: number; most: number; waiting: number; waits: number };
+type PoolUsage = { open: number; idle: number; most: number; waiting: number; waits: number };
 
 export type DatabasePool = Database & {
   /**

@@ -23,10 +23,10 @@ import { applyRoles } from "./roles.ts";
 import { applyShopViews, grantShopViews } from "./shop-views.ts";
 
 /** Tables that one call placed (none when all were already), and the functions that run on their nodes. */
-export type Distribution = PlacedTables & { functions: string[] };
+type Distribution = PlacedTables & { functions: string[] };
 
 /** Tables that one call placed, by what they are now (decision 0038). */
-export type PlacedTables = {
+type PlacedTables = {
   distributed_tables: string[];
   reference_tables: string[];
   coordinator_tables: string[];

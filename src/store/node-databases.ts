@@ -8,7 +8,7 @@ export type NodeDatabases = {
   close(): Promise<void>;
 };
 
-export type NodeDatabasesOptions = {
+type NodeDatabasesOptions = {
   /** Where the service connects: it passes on what is for another node. */
   coordinator: Queryable;
   /** The address of the coordinator; the nodes have its user, password and database. */

@@ -17,7 +17,7 @@ export function loginOf(role: DatabaseRole): string {
 export type Privilege = "select" | "insert" | "update" | "delete";
 
 /** By privilege the columns that it is for; "all" = the whole table. */
-export type TableRights = Readonly<Partial<Record<Privilege, "all" | readonly string[]>>>;
+type TableRights = Readonly<Partial<Record<Privilege, "all" | readonly string[]>>>;
 
 const NONE: TableRights = {};
 const READ: TableRights = { select: "all" };
@@ -132,7 +132,7 @@ export const SEQUENCES: Readonly<Record<string, DatabaseRole>> = {
 };
 
 /** What a role may do with one table; `columns`: null = the whole table. */
-export type TableRight = {
+type TableRight = {
   role: DatabaseRole;
   table: string;
   privilege: Privilege;

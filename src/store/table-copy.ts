@@ -7,7 +7,7 @@ export type CopiedTable = { name: string; columns: string[] };
 
 /** A stream of COPY; `rowCount` is right once the connection has answered another statement. */
 export type CopyOut = Readable & { rowCount: number };
-export type CopyIn = Writable & { rowCount: number };
+type CopyIn = Writable & { rowCount: number };
 
 /** Text is written the same whatever the server's settings are, and a backup that may not see every row fails. */
 const AS_ANY_SERVER_READS_IT = `set local datestyle = 'ISO, YMD'; set local intervalstyle = 'postgres'; set local timezone = 'UTC';

@@ -18,7 +18,7 @@ export type WorkerSession = {
   close(): Promise<void>;
 };
 
-export class SessionLost extends Error {
+class SessionLost extends Error {
   override name = "SessionLost";
 }
 

@@ -53,7 +53,7 @@ export type SettingOption = {
 export type SourcePlace = { url: string; secrets: Secrets; signal: AbortSignal };
 
 /** Whose credentials they are; null = the source does not say. */
-export type SourceAccount = {
+type SourceAccount = {
   /** The shop's name at the source: a workspace holds the data of one, and a shop is in one workspace. */
   account: string | null;
   currencyCode: string | null;

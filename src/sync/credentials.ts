@@ -5,7 +5,7 @@ import { SourceRefused } from "./connector.ts";
 import type { Credentials, Secrets } from "./connector.ts";
 
 /** Which connection's secrets, and the key they are sealed with. */
-export type CredentialsPlace = { sealingKey: Buffer; shopKey: number; source: string };
+type CredentialsPlace = { sealingKey: Buffer; shopKey: number; source: string };
 
 /**
  * The secrets of one connection. `read` and `change` throw `SourceRefused` when there are none, or when they were sealed

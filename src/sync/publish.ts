@@ -4,7 +4,7 @@ import { insertAlerts } from "../store/queries/alert-write.ts";
 import { setReadiness } from "../store/queries/data-source.ts";
 import { publishImport, putLabelSource, putStoreSource, raiseDataVersion } from "../store/queries/publish.ts";
 
-export type StoreRun = {
+type StoreRun = {
   shopKey: number;
   source: string;
   /** M5: everything the source held at this moment has been read. */
@@ -57,13 +57,13 @@ export async function announce(
 }
 
 /** For people: how many orders a run brought that are new or different. */
-export function changedOrdersSentence(orders: number): string {
+function changedOrdersSentence(orders: number): string {
   if (orders === 0) return "No order changed; other data did, such as products, labels or sale events.";
   if (orders === 1) return "1 order was new or changed.";
   return `${orders.toLocaleString("en")} orders were new or changed.`;
 }
 
-export type LabelRun = {
+type LabelRun = {
   shopKey: number;
   source: string;
   asOf: Date;

@@ -15,7 +15,7 @@ export type Deliveries = {
 };
 
 /** An endpoint that the queue has. */
-export type QueuedPush = Pick<QueuedRow, "shop_key" | "source" | "asked">;
+type QueuedPush = Pick<QueuedRow, "shop_key" | "source" | "asked">;
 
 /** Endpoints at a time: a receiver that is slow keeps its own place for its time limit, and no other's. */
 const MOST_ENDPOINTS = 64;

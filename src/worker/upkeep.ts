@@ -1,4 +1,4 @@
-import { writeTokenNotices } from "../alerts/token-notices.ts";
+import { writeTokenNotices } from "../alerts/token-notice.ts";
 import type { Database } from "../store/database.ts";
 import type { ShopAddressRow } from "../store/queries/data-source.ts";
 import { listEndpoints } from "../store/queries/alert-endpoint.ts";

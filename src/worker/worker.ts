@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { within } from "../lib/within.ts";
 import { findStop, WorkspaceStopped } from "../store/queries/import-stage.ts";
-import { listQueued, postponePoll } from "../store/queries/run-queue.ts";
-import { takeDueTask } from "../store/queries/schedule.ts";
+import { listQueued, postponePoll, takeDueTask } from "../store/queries/run-queue.ts";
 import type { Retention } from "../lib/retention.ts";
 import { openWorkerSession } from "../store/worker-session.ts";
 import type { SourceKey, WorkerSession } from "../store/worker-session.ts";
@@ -35,7 +34,7 @@ export type Worker = {
 };
 
 /** What a run is asked to stop for. */
-export class WorkerStopping extends Error {
+class WorkerStopping extends Error {
   override name = "WorkerStopping";
 }
 

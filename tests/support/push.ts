@@ -3,7 +3,7 @@ import type { WorkspaceCaller } from "../../src/actions/action.ts";
 import { runAction } from "../../src/actions/action.ts";
 import { addEndpoint } from "../../src/actions/alert-endpoints/actions.ts";
 import { textInput } from "../../src/actions/field.ts";
-import { pushOptions } from "../../src/alerts/delivery/options.ts";
+import { pushOptions } from "../../src/alerts/delivery/send.ts";
 import { requireWorkspace } from "../../src/actions/workspace/workspace.ts";
 import type { DeliveryEnvironment } from "../../src/alerts/delivery/deliver.ts";
 import { resolveByDns } from "../../src/alerts/delivery/networks.ts";

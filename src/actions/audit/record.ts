@@ -3,7 +3,7 @@ import type { Connection } from "../../store/database.ts";
 import type { Actor } from "../actor.ts";
 
 /** An action that changes something; neither member holds a secret. */
-export type AuditedAction = {
+type AuditedAction = {
   /** null = the whole installation. */
   shopKey: number | null;
   /** The name of the right that it takes. */

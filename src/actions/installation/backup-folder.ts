@@ -195,7 +195,7 @@ export async function removeOldBackups(folder: string, keep: number): Promise<st
 }
 
 /** `opens`: whether tokens work with the secret that is set where it was verified; null = none is set. */
-export type VerifiedBackup = Pick<Manifest, "made_at" | "version" | "has_secret"> & {
+type VerifiedBackup = Pick<Manifest, "made_at" | "version" | "has_secret"> & {
   folder: string;
   tables: number;
   rows: number;

@@ -121,7 +121,7 @@ export type Connected = {
 };
 
 /** What a source is connected with. */
-export type ConnectRequest = {
+type ConnectRequest = {
   source: Source;
   /** The shop that the secrets have to be of; null = whichever they are of. */
   shop: string | null;

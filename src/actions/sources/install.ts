@@ -31,15 +31,15 @@ import { connectApproved, CONNECTION_INPUT, placeOf, settingsOf } from "./connec
 import type { ConnectCaller, Connecting } from "./connect.ts";
 
 /** What an installation by approval needs; without an app and an address the service has none. */
-export type InstallEnvironment = Pick<ControlTools, "keys" | "connecting"> & {
+type InstallEnvironment = Pick<ControlTools, "keys" | "connecting"> & {
   database: Database;
   now: () => Date;
 };
 
 /** Where the merchant's browser goes next, or one sentence for its page. */
-export type InstallationReply = { location: string } | InstallationPage;
+type InstallationReply = { location: string } | InstallationPage;
 
-export type InstallationPage = {
+type InstallationPage = {
   status: 200 | 400 | 401 | 404 | 409 | 502;
   title: string;
   message: string;

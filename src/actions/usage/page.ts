@@ -1,6 +1,5 @@
 import { tokenPrefix } from "../../access/token.ts";
-import { usageChart } from "../../console/charts/usage.ts";
-import { count, isoInstant } from "../../console/format.ts";
+import { count, isoInstant, day as dayText } from "../../console/format.ts";
 import { definePage } from "../../console/page.ts";
 import type { PageCall } from "../../console/page.ts";
 import { facts } from "../../console/views/facts.ts";
@@ -11,7 +10,12 @@ import { keptText } from "../../lib/retention.ts";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
 import { showUsage, usageRead } from "./usage.ts";
-import type { Usage, UsageGroup, UsageSummary } from "./usage.ts";
+import type { Usage, UsageGroup, UsageSummary, UsageDay } from "./usage.ts";
+import { max } from "d3-array";
+import { chartFigure, nothingToDraw } from "../../console/charts/frame.ts";
+import { columns, place, verticalAxis, verticalScale } from "../../console/charts/plot.ts";
+import { boxSwatch } from "../../console/charts/swatches.ts";
+import { table } from "../../console/charts/table.ts";
 
 /** What the workspace asks of the API: today against the quota, and 30 days in detail. */
 export const usage = definePage<Usage>({
@@ -159,5 +163,82 @@ export function refusalTable(refusals: UsageSummary["refusals"]): Html | null {
       html`${REFUSALS[code] ?? "another reason"}`,
       html`${count(requests)}`,
     ]),
+  );
+}
+
+/** Days between two names under the columns, where there is room and on a phone. */
+const NAME_STEPS = { wide: 5, narrow: 10 } as const;
+
+const compact = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
+
+/** How many requests a day: those that count towards the quota, and the others on top. */
+function usageChart(days: readonly UsageDay[]): Html {
+  const busiest = days.toSorted((one, other) => totalOf(other) - totalOf(one))[0];
+  if (busiest === undefined || totalOf(busiest) === 0) return nothingToDraw("No request in these days.");
+  return chartFigure({
+    id: "usage-days",
+    title: html`Most requests came on ${dayText(busiest.day)}: ${count(totalOf(busiest))}`,
+    summary: html`Requests of each day, which begins and ends at 00:00 UTC.`,
+    drawing: drawingOf(days),
+    legend: [
+      { swatch: boxSwatch("series-1"), text: "counted towards the daily quota, below" },
+      { swatch: boxSwatch("series-2"), text: "not counted: refused first, or the plan had no quota" },
+    ],
+    table: tableOf(days),
+    readout: "Day",
+  });
+}
+
+function totalOf({ quota_requests: counted, other_requests: others }: UsageDay): number {
+  return counted + others;
+}
+
+function drawingOf(days: readonly UsageDay[]): Html {
+  const scale = verticalScale(0, max(days, totalOf) ?? 0);
+  const { left, middle, width } = columns(days.length);
+  const part = (name: string, index: number, from: number, to: number) =>
+    from !== to &&
+    html`<rect
+      class="${name}"
+      x="${place(left(index))}"
+      width="${place(width)}"
+      y="${place(scale(to))}"
+      height="${place(scale(from) - scale(to))}"
+    />`;
+  return html`${verticalAxis(scale, (value) => compact.format(value))}${dayAxis(days, middle)}
+  ${days.map((row, index) => [
+    part("series-1", index, 0, row.quota_requests),
+    part("series-2", index, row.quota_requests, totalOf(row)),
+  ])}`;
+}
+
+/** Days under their columns, counted from the newest. */
+function dayAxis(days: readonly UsageDay[], middle: (index: number) => number): Html {
+  return html`<g class="axis"
+    >${(["wide", "narrow"] as const).map(
+      (room) =>
+        html`<g class="${room}"
+          >${days.map(({ day }, index) => {
+            if ((days.length - 1 - index) % NAME_STEPS[room] !== 0) return null;
+            const [number, name] = (dayText(day) as string).split(" ");
+            return html`<text x="${place(middle(index))}" y="100%" dy="19" text-anchor="middle"
+              >${number} ${name}</text
+            >`;
+          })}</g
+        >`,
+    )}</g
+  >`;
+}
+
+function tableOf(days: readonly UsageDay[]): Html {
+  const { middle } = columns(days.length);
+  return table(
+    ["Day", "Counted towards the quota", "Not counted"],
+    days.map((row, index) => ({
+      head: dayText(row.day),
+      cells: [count(row.quota_requests), count(row.other_requests)],
+      x: middle(index),
+      isStart: index === days.length - 1,
+    })),
   );
 }

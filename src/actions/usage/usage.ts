@@ -31,7 +31,7 @@ export type Usage = {
 } & Omit<UsageSummary, "by_token"> & { by_token: NamedGroup[] };
 
 /** `name` null = the token is no longer there. */
-export type NamedGroup = UsageGroup & { name: string | null };
+type NamedGroup = UsageGroup & { name: string | null };
 
 /** The last `days` UTC days with today: 30 unless told otherwise, at most those that are kept. Throws a `Refusal` for more. */
 export async function showUsage(
@@ -172,7 +172,7 @@ function sumOf(rows: readonly UsageSumRow[], member: "requests" | "quota_request
 }
 
 /** Where the day's quota goes if the rest of the day is like what has passed of it. */
-export type UsageForecast = {
+type UsageForecast = {
   /** When the quota is used up; null = not today. */
   used_up_at: Date | null;
   /** Requests by the end of the day, without the limit. */

@@ -70,7 +70,7 @@ type Moved = {
  * After a workspace stops being served: servers write the details of usage every ten seconds, and what they had admitted by
  * then is counted within three.
  */
-export const SETTLING_MS = 12_000;
+const SETTLING_MS = 12_000;
 
 /**
  * Moves a workspace to another installation of the same keys: stops it here, copies every row of its own, compares the rows

@@ -16,7 +16,7 @@ export const MAP_FORMATS = Object.keys(LINES) as readonly MapFormat[];
 const ADDRESS = /^[A-Za-z0-9.:/[\]_-]+$/u;
 
 /** What a proxy passes to an installation: tokens by the digits that follow `rta_live_` in them, as regular expressions. */
-export type ProxyMap = { format: string; address: string; lines: string[] };
+type ProxyMap = { format: string; address: string; lines: string[] };
 
 /**
  * The map of an installation: of the range of shop keys that it gives out, or of the workspaces that have moved here from

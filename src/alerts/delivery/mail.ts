@@ -15,7 +15,7 @@ export type SmtpOptions = {
   ca?: string;
 };
 
-export type MailMessage = { messageId: string; to: string; subject: string; text: string };
+type MailMessage = { messageId: string; to: string; subject: string; text: string };
 
 const TIMEOUT_MS = 15_000;
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { pushOptions } from "./options.ts";
+import { pushOptions } from "./send.ts";
 
 const smtpOf = (url: string) =>
   pushOptions({ pushNetworks: [], smtpUrl: new URL(url), smtpFrom: "alerts@returns.example" }).smtp;

@@ -18,7 +18,7 @@ export type PostOptions = {
   timeoutMs: number;
 };
 
-export type Post = { url: string; headers: Record<string, string>; body: string };
+type Post = { url: string; headers: Record<string, string>; body: string };
 
 /** More of an answer is not read. */
 const MOST_ANSWER_BYTES = 16_384;

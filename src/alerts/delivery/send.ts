@@ -11,12 +11,48 @@ import { post } from "./post.ts";
 import type { PostOptions } from "./post.ts";
 import { signatureHeaders } from "./signature.ts";
 import { mailText, slackText } from "./texts.ts";
+import { blockListOf, isLoopbackHost } from "../../lib/networks.ts";
+import type { Network } from "../../lib/networks.ts";
+import { resolveByDns } from "./networks.ts";
+
+/** The options of the environment that pushing takes. */
+type PushSettings = {
+  pushNetworks: readonly Network[];
+  smtpUrl: URL | null;
+  smtpFrom: string | null;
+};
+
+/** Of one try, as the specification advises. */
+const TIMEOUT_MS = 15_000;
+
+export function pushOptions({ pushNetworks, smtpUrl, smtpFrom }: PushSettings): PushOptions {
+  return {
+    allowedNetworks: blockListOf(pushNetworks),
+    resolve: resolveByDns,
+    timeoutMs: TIMEOUT_MS,
+    smtp: smtpUrl === null || smtpFrom === null ? null : smtpOptions(smtpUrl, smtpFrom),
+  };
+}
+
+function smtpOptions(url: URL, from: string): SmtpOptions {
+  const isImplicit = url.protocol === "smtps:";
+  const host = url.hostname.replaceAll(/^\[|\]$/gu, "");
+  const tls = isImplicit ? "implicit" : isLoopbackHost(host) ? "none" : "starttls";
+  return {
+    host,
+    port: url.port === "" ? (isImplicit ? 465 : 587) : Number(url.port),
+    tls,
+    user: url.username === "" ? null : decodeURIComponent(url.username),
+    password: url.password === "" ? null : decodeURIComponent(url.password),
+    from,
+  };
+}
 
 /** How this installation sends; `smtp` null = it sends no mail. */
 export type PushOptions = PostOptions & { smtp: SmtpOptions | null };
 
 /** What a message goes to. */
-export type Addressee = { place: EndpointPlace } & Pick<
+type Addressee = { place: EndpointPlace } & Pick<
   DeliveryRow,
   "kind" | "sealed_secrets" | "previous_until" | "shop_domain"
 >;

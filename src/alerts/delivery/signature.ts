@@ -9,7 +9,7 @@ export function newSigningSecret(): string {
   return SECRET_PREFIX + randomBytes(SECRET_BYTES).toString("base64");
 }
 
-export type SignedMessage = {
+type SignedMessage = {
   /** The same in every try. */
   messageId: string;
   /** Of this try. */

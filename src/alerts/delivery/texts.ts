@@ -1,7 +1,7 @@
 import type { FeedAlert } from "../../endpoints/feed-alert.ts";
 
 /** Alerts of one workspace that go out as one message, oldest first. */
-export type AlertBundle = { shopDomain: string; alerts: readonly FeedAlert[] };
+type AlertBundle = { shopDomain: string; alerts: readonly FeedAlert[] };
 
 /** What Slack and its likes read as a mention of everybody, however a product is named. */
 const MENTION = /@(?=(?:channel|here|everyone|all)\b)/giu;

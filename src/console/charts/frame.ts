@@ -9,7 +9,7 @@ import type { ApiAnswer } from "../figure.ts";
  */
 export type ChartInput = { answer: ApiAnswer; exportHref?: string | null; fewUnits?: number };
 
-export type ChartParts = {
+type ChartParts = {
   /** Unique on the page. */
   id: string;
   /** The finding, in one sentence. */

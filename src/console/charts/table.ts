@@ -2,7 +2,7 @@ import { html } from "../../lib/html.ts";
 import type { Html, HtmlValue } from "../../lib/html.ts";
 import { place } from "./plot.ts";
 
-export type TableRow = {
+type TableRow = {
   head: HtmlValue;
   cells: readonly HtmlValue[];
   /** Where the row lies on the horizontal axis, 0–100; the readout stops there. */

@@ -64,7 +64,7 @@ function eventTime(answer: Alerts, index: number): Html | null {
 }
 
 /** The same in two lines, for a page that is about more than alerts. */
-export function alertLine(answer: Alerts, index: number, call: PageCall): Html {
+function alertLine(answer: Alerts, index: number, call: PageCall): Html {
   const alert = answer.body.data[index] as Alerts["body"]["data"][number];
   const place = alertView(alert);
   return html`<article class="alert brief ${alert.severity}">

@@ -155,7 +155,7 @@ export function checkField(name: string, label: string, query: Query, value = "t
 }
 
 /** What the bar of a page holds; a part that is left out means nothing on the page. */
-export type BarParts = {
+type BarParts = {
   /** The names that the page takes; others are not passed on. */
   takes: readonly string[];
   /** null = those of a refused query, or none is complete. */

@@ -15,19 +15,19 @@ type Labelled = {
   hint?: string;
 };
 
-export type InputField = Labelled & {
+type InputField = Labelled & {
   type?: "text" | "number" | "date" | "password" | "search";
   isRequired?: boolean;
 };
 
 /** One of a list; without script, too, only these can be sent. */
-export type SelectField = Labelled & { options: readonly (readonly [value: string, text: string])[] };
+type SelectField = Labelled & { options: readonly (readonly [value: string, text: string])[] };
 
 /** Text of several lines. */
-export type AreaField = Labelled & { isRequired?: boolean };
+type AreaField = Labelled & { isRequired?: boolean };
 
 /** What a form sends besides its fields, and what its button says. */
-export type ActionForm = {
+type ActionForm = {
   /** Below /w/<shop_domain>. */
   path: string;
   button: string;

@@ -2,7 +2,7 @@ import type { ApiAnswer } from "../figure.ts";
 import type { BodyOf } from "../page.ts";
 
 /** What a report is about: what it is called, and its key where that is something else. */
-export type SelectionTitle = { title: string; detail: string | null };
+type SelectionTitle = { title: string; detail: string | null };
 
 /** As the report's selector echo says it; `variants` know the title of their product. */
 export function selectionTitle(

@@ -55,7 +55,7 @@ export type AdmitRow = {
   }[];
 };
 
-export type AdmitOptions = {
+type AdmitOptions = {
   /** Whether to wait for rows that another server has locked; else their callers are "locked". */
   waits: boolean;
   /** null = the database's clock. */

@@ -66,7 +66,7 @@ export const recordTest = command<
 );
 
 /** What of the feed an endpoint receives. */
-export type DeliveryFilter = Pick<DeliveryRow, "severities" | "categories"> & {
+type DeliveryFilter = Pick<DeliveryRow, "severities" | "categories"> & {
   /** Alerts before this moment; null = all. */
   until: Date | null;
 };
@@ -108,7 +108,7 @@ export const recordDelivered = command<[tried: Try, last: DeliveryCursor]>(
   (tried, last) => [...valuesOf(tried), ...last],
 );
 
-export type FailedTry = {
+type FailedTry = {
   problem: string;
   digestUntil: Date | null;
   /** When it is tried again; null = it is paused. */
@@ -159,7 +159,7 @@ export const wakeEndpoints = command<[shopKey: number, at: Date]>(
 );
 
 /** The endpoints of one kind that are not paused. */
-export type DeliveryMetricsRow = {
+type DeliveryMetricsRow = {
   kind: EndpointKind;
   /** Alerts that wait although their hour has come. */
   pending: number;

@@ -1,7 +1,7 @@
 import type { Connection } from "../database.ts";
 import { command, query, queryAny, queryRow, requireValue } from "../query.ts";
 
-export const ENDPOINT_KINDS = ["webhook", "slack", "email"] as const;
+const ENDPOINT_KINDS = ["webhook", "slack", "email"] as const;
 export type EndpointKind = (typeof ENDPOINT_KINDS)[number];
 
 /** "person": somebody paused it. "failing": no try succeeded for a day. "gone": it said so. "refused": its recipient was. */
@@ -56,7 +56,7 @@ export const countEndpoints = requireValue<number, [shopKey: number]>(
   "select count(*) as endpoints from alert_endpoint e where e.shop_key = $1",
 );
 
-export type NewEndpoint = {
+type NewEndpoint = {
   endpointId: string;
   kind: EndpointKind;
   name: string;

@@ -213,7 +213,7 @@ export const loadSoldMonths = query<MonthUnitsRow, [shopKey: number]>(
 );
 
 /** A watched entity with its months that sold something; `product_title` of products only. */
-export type WatchedMonthsRow = {
+type WatchedMonthsRow = {
   entity_kind: WatchedKind;
   entity_key: string;
   product_title: string | null;
@@ -224,7 +224,7 @@ export type WatchedMonthsRow = {
 };
 
 /** Both ends are included. */
-export type WatchedRange = {
+type WatchedRange = {
   firstMonth: number;
   lastMonth: number;
   /** The months from here to `lastMonth` decide which SKUs are watched unasked. */

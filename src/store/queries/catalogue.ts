@@ -112,7 +112,7 @@ export const listProductsOfSkus = queryColumn<string, [shopKey: number, skus: re
 const LATEST = "order by l.cohort_month desc, l.ordered_on desc, l.order_id desc, l.line_id desc limit 1";
 
 /** A product that no product row of a source describes, as order lines and variants have it. */
-export type LineProductRow = {
+type LineProductRow = {
   product_gid: string;
   title: string;
   vendor: string | null;

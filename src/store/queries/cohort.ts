@@ -31,7 +31,7 @@ export type SelectedMonths = {
   endMonth: number;
 };
 
-export type CohortAnswer = Found & {
+type CohortAnswer = Found & {
   skus: string[] | null;
   months: CohortMonthRow[];
 };

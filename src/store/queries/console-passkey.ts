@@ -14,7 +14,7 @@ export const putUsedChallenge = queryAny<
 );
 
 /** The public half of a passkey, and whose it is. */
-export type PasskeyRow = {
+type PasskeyRow = {
   credential_id: Buffer;
   user_id: string;
   /** The host name that it was made for. */

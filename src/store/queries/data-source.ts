@@ -51,7 +51,7 @@ export const lockConnection = queryRow<ConnectionRow, [shopKey: number, source: 
 );
 
 /** Domain and source of the last row of the page before. */
-export type ConnectionCursor = readonly [shopDomain: string, source: string];
+type ConnectionCursor = readonly [shopDomain: string, source: string];
 
 /** A page of connections by domain, or those of one workspace: workspace_by_domain, primary keys. */
 export const listConnections = query<

@@ -75,7 +75,7 @@ export const listTenantTables = queryColumn<string>(
           order by 1`,
 );
 
-export type ForeignKeyRow = {
+type ForeignKeyRow = {
   table_name: string;
   constraint_name: string;
   referenced_table: string;

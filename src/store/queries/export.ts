@@ -26,7 +26,7 @@ export const openExportedVariants = cursor<VariantRow, [shopKey: number]>(
      from variant v where v.shop_key = $1 order by v.variant_id`,
 );
 
-export type ExportedOrderRow = { order_id: string; document: unknown };
+type ExportedOrderRow = { order_id: string; document: unknown };
 
 /** Opens a cursor over the order documents in key order: a range scan of order_document's primary key. */
 export const openExportedOrders = cursor<ExportedOrderRow, [shopKey: number]>(
@@ -72,7 +72,7 @@ export const openExportedSaleEvents = cursor<ExportedSaleEventRow, [shopKey: num
      from sale_event e where e.shop_key = $1 order by e.slug`,
 );
 
-export type ExportedAuditRow = {
+type ExportedAuditRow = {
   happened_at: Date;
   actor: string;
   /** Of a person who is still known. */
@@ -99,7 +99,7 @@ export const openExportedAudit = cursor<ExportedAuditRow, [shopKey: number]>(
     order by a.happened_at, a.audit_id`,
 );
 
-export type ExportedAlertRow = {
+type ExportedAlertRow = {
   created_at: Date;
   category: string;
   severity: string;
@@ -116,7 +116,7 @@ export const openExportedAlerts = cursor<ExportedAlertRow, [shopKey: number]>(
      from alert a where a.shop_key = $1 and a.recipient is null order by a.created_at, a.alert_id`,
 );
 
-export type ExportedMemberRow = {
+type ExportedMemberRow = {
   user_id: string;
   name: string;
   role: string;
@@ -132,7 +132,7 @@ export const listExportedMembers = query<ExportedMemberRow, [shopKey: number]>(
     where m.shop_key = $1 order by u.name, u.user_id`,
 );
 
-export type ExportedSourceRow = {
+type ExportedSourceRow = {
   source: string;
   kind: string;
   is_connection: boolean;

@@ -159,7 +159,7 @@ export const countStaged = requireRow<StagedCounts, [], Connection>(
 );
 
 /** One order of the stage; `rows` is JSON: an array of line number, kind, whether it is deleted, and record for each row. */
-export type StagedOrderRow = { order_id: string; rows: string };
+type StagedOrderRow = { order_id: string; rows: string };
 
 /** Opens the cursor over all staged orders by id: a sort of the stage, so that they are written in key order. */
 export const openStagedOrders = cursor<StagedOrderRow>(

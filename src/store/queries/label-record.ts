@@ -19,7 +19,7 @@ export const putProgress = command<[shopKey: number, source: string, progress: u
 );
 
 /** One record of a source: all labels it names now, as a JSON list. */
-export type LabelRecord = { recordId: string; labels: readonly unknown[] };
+type LabelRecord = { recordId: string; labels: readonly unknown[] };
 
 /** Keeps what a source states of its records until the run applies it. */
 export const insertRecords = command<

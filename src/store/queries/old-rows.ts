@@ -80,7 +80,7 @@ export const deleteEndedSessions = deleteOld<[now: Date]>("delete_ended_sessions
 });
 
 /** What a deletion in the audit is called there. */
-export const AUDIT_DELETION = "audit.delete";
+const AUDIT_DELETION = "audit.delete";
 
 /** What was deleted: `events` are those that tell something else than an earlier deletion. */
 export type DeletedAuditRow = { deleted: number; events: number };

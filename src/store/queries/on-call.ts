@@ -1,6 +1,6 @@
 import { query, queryValue, requireValue } from "../query.ts";
 import type { SourceKind } from "./data-source.ts";
-import type { TaskName } from "./schedule.ts";
+import type { TaskName } from "./run-queue.ts";
 import { IS_STOPPED } from "./workspace-directory.ts";
 import { claimKey } from "./worker-health.ts";
 
@@ -76,7 +76,7 @@ export const syncMetrics = query<SyncMetricsRow>(
 );
 
 /** Runs of the last 24 hours of the connections of one kind. */
-export type RunMetricsRow = {
+type RunMetricsRow = {
   kind: SourceKind;
   failed_runs: number;
   /** Lines whose units do not fit their sales ledger, as often as runs have read them. */

@@ -4,7 +4,7 @@ import { command, query, queryRow } from "../query.ts";
 import type { Workspace } from "../workspace.ts";
 
 /** Of a workspace: the rules that it wants, and those that its facts follow; null = from before there were rules. */
-export type OrderRulesRow = { wanted: unknown; applied: unknown };
+type OrderRulesRow = { wanted: unknown; applied: unknown };
 
 /** null = there is no such workspace. Primary key of workspace. */
 export const findOrderRules = queryRow<OrderRulesRow, [shopKey: number]>(
@@ -26,7 +26,7 @@ export const followOrderRules = command<[shopKey: number], Connection>(
 );
 
 /** Orders that two sets of rules may count differently (src/metrics/order-rules.ts). */
-export type OrderFilter = {
+type OrderFilter = {
   /** In lower case, of ASCII letters alone, as the texts that they are compared with. */
   names: readonly string[];
   tags: readonly string[];

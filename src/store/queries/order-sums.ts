@@ -5,7 +5,7 @@ import { keysOfSelection } from "./selection.ts";
 import type { Selection } from "./selection.ts";
 
 /** Both months are included. Each of `parts` is a selection, or several together, whose own orders are those of `months`. */
-export type OrderSumsRange = {
+type OrderSumsRange = {
   windowDays: number;
   startMonth: number;
   endMonth: number;

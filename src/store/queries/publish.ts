@@ -125,6 +125,9 @@ export type NewAlert = {
   metadata: Record<string, unknown>;
 };
 
+/** An alert as a rule states it: everything but the identity it gets when it is stored. */
+export type AlertDraft = Omit<NewAlert, "alertId">;
+
 /** The workspace's data version as it is now. Throws when there is no such workspace. */
 export const requireDataVersion = requireValue<number, [shopKey: number]>(
   "find_data_version",

@@ -27,7 +27,7 @@ export type BreakdownOrder =
   | "return_rate"
   | "return_rate_change";
 
-export type BreakdownRange = {
+type BreakdownRange = {
   selection: Selection;
   by: BreakdownBy;
   /** null = lifetime. */

@@ -5,7 +5,7 @@ import { daysOrAll } from "./return-curve.ts";
 import { LINE_IS_SELECTED, LINES_OF_FACTS, selectionValues } from "./selection.ts";
 import type { Selection } from "./selection.ts";
 
-export type BridgeRange = {
+type BridgeRange = {
   selection: Selection;
   /** null = lifetime. */
   windowDays: number | null;
@@ -86,9 +86,9 @@ export const listBridgeSteps = query<BridgeRow, [workspace: Workspace, range: Br
   ],
 );
 
-export type ReturnsByThen = { key: string; returned_units: number };
+type ReturnsByThen = { key: string; returned_units: number };
 
-export type ReturnsByThenRange = {
+type ReturnsByThenRange = {
   selection: Selection;
   /** null = lifetime. */
   windowDays: number | null;

@@ -6,7 +6,7 @@ import { daysOrAll } from "./return-curve.ts";
 import { isWholeStore, LINE_IS_SELECTED, LINES_OF_FACTS, selectionValues } from "./selection.ts";
 import type { Selection } from "./selection.ts";
 
-export type OutcomesRange = {
+type OutcomesRange = {
   selection: Selection;
   /** null = lifetime. */
   windowDays: number | null;

@@ -12,7 +12,7 @@ import type { Selection } from "./selection.ts";
 import { quartersAndMonths } from "./sku-quarter.ts";
 
 /** One SKU's figures over the range in one observation window, money in minor units; `product_gid` is the one to show. */
-export type CostSkuRow = Omit<CohortMonthRow, "cohort_month"> & {
+type CostSkuRow = Omit<CohortMonthRow, "cohort_month"> & {
   sku: string;
   product_gid: string | null;
   vendor: string | null;
@@ -21,7 +21,7 @@ export type CostSkuRow = Omit<CohortMonthRow, "cohort_month"> & {
 };
 
 /** M13. `usualMonths` are those of M25. `endMonth` before `startMonth` = no month takes part. `minCostMinor` may be a fraction. */
-export type CostRange = {
+type CostRange = {
   selection: Selection;
   /** null = lifetime. */
   windowDays: number | null;

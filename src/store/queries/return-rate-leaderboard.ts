@@ -10,7 +10,7 @@ import type { Selection } from "./selection.ts";
 import { quartersAndMonths } from "./sku-quarter.ts";
 
 /** One SKU's units over the ranked months, in the primary window; `product_gid` is the product to show. */
-export type RankedSkuRow = {
+type RankedSkuRow = {
   sku: string;
   product_gid: string | null;
   vendor: string | null;
@@ -21,7 +21,7 @@ export type RankedSkuRow = {
 };
 
 /** M12. `usualMonths` are those of M25. `minSoldUnits` is the workspace's threshold, the filters are the request's. `months` null = none. */
-export type RankedRange = {
+type RankedRange = {
   selection: Selection;
   months: { startMonth: number; endMonth: number } | null;
   usualMonths: readonly number[];

@@ -1,5 +1,6 @@
 import { command, query, queryRow } from "../query.ts";
 import type { SourceKind } from "./data-source.ts";
+import type { Connection } from "../database.ts";
 
 /** What the clock starts of sources: they are asked for it when a worker polls them. */
 export type SourceTask = "stores" | "open_returns" | "labels";
@@ -149,4 +150,28 @@ export const listNextPolls = query<{ source: string; next_at: Date }, [shopKey: 
            from run_queue q
            join schedule s on s.task = case when q.kind = 'store' then 'stores' when q.kind = 'label_cost' then 'labels' end
           where q.shop_key = $1`,
+);
+
+/** What the clock starts. */
+export type TaskName = "stores" | "open_returns" | "labels" | "alerts" | "upkeep";
+
+/** A task, and when it was due last. */
+type DueTaskRow = { task: TaskName; due_at: Date };
+
+/** A task that is due and that no other worker does now, its row locked to the end of the transaction; null = none. */
+export const takeDueTask = queryRow<DueTaskRow>(
+  "take_due_task",
+  `select d.task, d.due_at
+           from schedule s
+           join lateral (select s.task, date_bin(s.period, statement_timestamp(), s.first_at) as due_at) d on true
+          where d.due_at > s.done_until
+          order by d.due_at limit 1
+            for update of s skip locked`,
+);
+
+/** The task is not due again before its next time. Primary key. */
+export const finishTask = command<[due: DueTaskRow], Connection>(
+  "finish_task",
+  "update schedule s set done_until = $2 where s.task = $1",
+  (due) => [due.task, due.due_at],
 );

@@ -26,7 +26,7 @@ export type SyncRequestRow = {
 const delayOf = (requestedBy: string): string =>
   `case when ${requestedBy} = 'webhook' then interval '15 seconds' else interval '0' end`;
 
-export type RunRequest = { shopKey: number; source: string; kind: SyncKind; requestedBy: RequestedBy };
+type RunRequest = { shopKey: number; source: string; kind: SyncKind; requestedBy: RequestedBy };
 
 /** Stores a request, for the worker that polls the source next. */
 export const askForRun = queryRow<{ requested_at: Date; run_after: Date }, [request: RunRequest]>(
@@ -110,7 +110,7 @@ export const findDueRequest = queryRow<SyncRequestRow, [shopKey: number, source:
 );
 
 /** A request that waits or runs; `error` is that of its source. */
-export type OpenRequestRow = {
+type OpenRequestRow = {
   requested_at: Date;
   /** Of the next run. */
   attempt: number;

@@ -183,7 +183,7 @@ const notesStillTrue = (shopKey: string): string => `case when exists (
 
 const GREATEST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
-export type RunFilter = {
+type RunFilter = {
   /** null = of all workspaces. */
   shopKey: number | null;
   /** null = of all sources. */

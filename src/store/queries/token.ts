@@ -17,7 +17,7 @@ export type TokenRow = {
 const COLUMNS =
   "token_id, name, scopes, created_by, created_at, expires_at, revoked_at, last_used_at, replaces";
 
-export type TokenToKeep = {
+type TokenToKeep = {
   tokenId: string;
   name: string;
   secretHash: Buffer;

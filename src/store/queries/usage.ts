@@ -59,7 +59,7 @@ export type UsageSumRow = {
 };
 
 /** What was asked for: of one token, or of all of them (null). */
-export type UsageRange = { fromDay: string; toDay: string; tokenId: string | null };
+type UsageRange = { fromDay: string; toDay: string; tokenId: string | null };
 
 /** The details of a range of days, added up in four ways at once: a range of the primary key, read once. */
 export const sumUsage = query<UsageSumRow, [shopKey: number, range: UsageRange]>(

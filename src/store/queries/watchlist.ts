@@ -2,7 +2,7 @@ import { query, queryAny, requireValue } from "../query.ts";
 
 export type WatchedKind = "sku" | "product" | "family" | "analytics_category";
 
-export type WatchlistRow = { entity_kind: WatchedKind; entity_key: string; added_at: Date };
+type WatchlistRow = { entity_kind: WatchedKind; entity_key: string; added_at: Date };
 
 /** Whether the workspace ever had that entity: by the primary keys of sku, product and entity. */
 export const isInCatalogue = requireValue<boolean, [shopKey: number, kind: WatchedKind, key: string]>(
@@ -38,7 +38,7 @@ export const listWatched = query<WatchlistRow, [shopKey: number]>(
 );
 
 /** What the workspace watches, with the title of a product or of a SKU's product where the catalogue has one. */
-export type WatchedEntityRow = WatchlistRow & { title: string | null };
+type WatchedEntityRow = WatchlistRow & { title: string | null };
 
 /** A range of the primary key, and for each a look-up in that of sku or product. */
 export const listWatchedEntities = query<WatchedEntityRow, [shopKey: number]>(

@@ -8,7 +8,7 @@ export type NamedRecord = { kind: string; recordId: string };
 const REPLAY_MS = 24 * 3_600_000;
 
 /** A delivery and the records it names. */
-export type WebhookDelivery = {
+type WebhookDelivery = {
   shopKey: number;
   source: string;
   webhookId: string;

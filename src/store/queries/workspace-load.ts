@@ -6,7 +6,7 @@ import type { AdmitRow } from "./admit.ts";
 import { SERVED_READINESS } from "./workspace-directory.ts";
 
 /** A workspace's settings, plan and sources, as admission reads them too. */
-export type WorkspaceRow = Pick<
+type WorkspaceRow = Pick<
   AdmitRow,
   | "shop_key"
   | "organization_id"

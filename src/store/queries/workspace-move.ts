@@ -11,7 +11,7 @@ import {
 } from "../query.ts";
 
 /** The workspace of a shop key; `moving_to`: where it moves, null = nowhere; `moved_at`: since when it is served there. */
-export type MoveRow = { shop_id: string; moving_to: string | null; moved_at: Date | null };
+type MoveRow = { shop_id: string; moving_to: string | null; moved_at: Date | null };
 
 /** Null = there is none. Primary key. */
 export const findMove = queryRow<MoveRow, [shopKey: number]>(
@@ -83,7 +83,7 @@ export const listForeignShopKeys = queryColumn<number, [first: number, last: num
 );
 
 /** A person who is a member of a workspace. */
-export type MovedPersonRow = {
+type MovedPersonRow = {
   user_id: string;
   name: string;
   created_at: Date;

@@ -18,7 +18,7 @@ export async function insertShop(database: Queryable, shopDomain: string): Promi
   return insertShopKey(database, shopDomain, await nextShopKey(database));
 }
 
-export type NewWorkspace = {
+type NewWorkspace = {
   organizationId: string;
   shopId: string;
   shopDomain: string;
@@ -57,7 +57,7 @@ export const updateDisplayName = command<[shopKey: number, name: string | null]>
 );
 
 /** null = as it is, and so is what is left out. */
-export type WorkspaceChange = {
+type WorkspaceChange = {
   planKey: string | null;
   billingStatus: string | null;
   readiness: string | null;

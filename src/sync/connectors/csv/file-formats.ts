@@ -362,7 +362,7 @@ export type FileName = keyof typeof FILE_FORMATS;
 export const FILE_NAMES = Object.keys(FILE_FORMATS) as FileName[];
 
 /** Its amount is in its own currency. */
-export type ExportedLabel = Omit<ExportedLabelRow, "source" | "charged_at" | "voided_at"> & {
+type ExportedLabel = Omit<ExportedLabelRow, "source" | "charged_at" | "voided_at"> & {
   charged_at: string;
   voided_at: string | null;
 };

@@ -36,7 +36,7 @@ export type OrderTally = {
   unknown: ByKind<number>;
 };
 
-export type StagedOrdersOptions = {
+type StagedOrdersOptions = {
   connection: Connection;
   shopKey: number;
   /** Gets each row that does not fit the other rows of its order, which is then left out. */

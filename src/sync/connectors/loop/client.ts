@@ -49,7 +49,7 @@ const readPage = reader(
 export type LoopWindow = { from: Date; to: Date };
 
 /** nextPageUrl null = the window's last page. */
-export type ReturnListPage = { returns: LoopReturn[]; nextPageUrl: string | null };
+type ReturnListPage = { returns: LoopReturn[]; nextPageUrl: string | null };
 
 /** Asks Loop's API, 300 requests a minute. Throws as `getJson`, and `SourceFailed` for answers of another form. */
 export type LoopClient = {

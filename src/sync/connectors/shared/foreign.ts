@@ -5,7 +5,7 @@ import { SourceFailed } from "../../connector.ts";
 import { cleanLabel, isTime, readCurrency } from "./text.ts";
 
 /** What of a foreign object is not as its schema says: where, what is allowed, and what there was. */
-export type Anomaly = { field: string; expected: string; found: string };
+type Anomaly = { field: string; expected: string; found: string };
 
 /** An answer that is not as documented; it names the outermost record with an id that the anomaly is in. */
 export class UnreadableAnswer extends SourceFailed {

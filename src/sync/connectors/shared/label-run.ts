@@ -39,7 +39,7 @@ export type SourceLabel = {
 export type SourceRecord = { recordId: string; labels: SourceLabel[] };
 
 /** Where a run stands between two pages. `scope` says what it reads: only a run of the same scope continues it. */
-export type LabelPosition = { scope: string };
+type LabelPosition = { scope: string };
 
 export type LabelPage<Position> = {
   records: SourceRecord[];
@@ -52,7 +52,7 @@ export type LabelPage<Position> = {
 };
 
 /** The differences between label sources. `Cursor` is the stored state of the last successful run. */
-export type LabelReader<Cursor, Position extends LabelPosition> = {
+type LabelReader<Cursor, Position extends LabelPosition> = {
   /** `firstMonth`: first day of the shop's first order month, null without orders; cursor null before the first run. */
   begin(cursor: Cursor | null, firstMonth: string | null, context: SyncContext): Position;
   /** Where a run that was interrupted at this position continues. */
@@ -76,7 +76,7 @@ export type LabelSource<Cursor, Position extends LabelPosition> = {
   check(source: JsonSource): Promise<unknown>;
 };
 
-export type LabelOptions = { pageSize: number; retryPolicy: RetryPolicy };
+type LabelOptions = { pageSize: number; retryPolicy: RetryPolicy };
 
 /** The connector of a label source; `options` replace the usual ones. */
 export function labelConnector<Cursor, Position extends LabelPosition>(

@@ -61,7 +61,7 @@ const readPage = reader(
 );
 
 /** One page of the labels created since a moment (ISO 8601), the one modified last first. */
-export type LabelListPage = { labels: ShipStationLabel[]; total: number; isLast: boolean };
+type LabelListPage = { labels: ShipStationLabel[]; total: number; isLast: boolean };
 
 /** Asks ShipStation's API V2, 200 requests a minute. Throws as `getJson`, and `SourceFailed` for answers of another form. */
 export type ShipStationClient = {

@@ -7,7 +7,7 @@ import { readPricedLabel, TITLE } from "./client.ts";
 import type { PricedLabel, ShipStationLabel, Tracking } from "./client.ts";
 
 /** What the carrier reported of a label, asked for only where it decides. */
-export type Track = (labelId: string) => Promise<Tracking>;
+type Track = (labelId: string) => Promise<Tracking>;
 
 /** Of a tracking event: accepted, in transit, at a service point, delivery attempted, delivered. */
 const SCANS = new Set(["AC", "IT", "SP", "AT", "DE"]);

@@ -5,7 +5,7 @@ import type { ShopifyClient } from "../api/client.ts";
 import { DOCUMENTS } from "../api/documents.ts";
 
 /** Whose token it is and what it may read; whoever may write may read. */
-export type ShopAccess = {
+type ShopAccess = {
   shop: string;
   currencyCode: string;
   /** The needed scopes that it lacks. */

@@ -4,7 +4,7 @@ import { compareGids } from "../../shared/text.ts";
 import type { AgreementRecord, SaleRecord, ShopifyOrder } from "./records.ts";
 
 /** What a refund or a return took back of a line, and what it sold of it in exchange. */
-export type Reversal = {
+type Reversal = {
   at: string;
   units: number;
   /** Without tax; above 0 is taken back. */

@@ -6,7 +6,7 @@ import type { ShopifySettings } from "../settings.ts";
 import { cleanGroup, cleanKey, cleanLabel, cleanLongText } from "../../shared/text.ts";
 
 /** The catalogue rows of a product, as they are staged. */
-export type MappedProduct = { product: ExportedProductRow; variants: VariantRow[] };
+type MappedProduct = { product: ExportedProductRow; variants: VariantRow[] };
 
 /** The catalogue rows of a product; `currencyCode` is the shop's. */
 export function mapProduct(

@@ -12,9 +12,9 @@ import type {
 } from "./records.ts";
 
 /** null: the order's money is in another currency than the shop's, and so none is given. */
-export type OrderMoney = { currencyCode: string; taxesIncluded: boolean } | null;
+type OrderMoney = { currencyCode: string; taxesIncluded: boolean } | null;
 
-export type RefundsContext = {
+type RefundsContext = {
   ledger: Ledger | null;
   /** What exchanges kept, by return and line. */
   kept: ReadonlyMap<string, number>;
@@ -23,7 +23,7 @@ export type RefundsContext = {
   returns: readonly DocumentReturn[];
 };
 
-export type MappedRefunds = {
+type MappedRefunds = {
   refunds: DocumentRefund[];
   /** Units of refund lines that no entry of the ledger is about, neither of the refund nor of its return nor an edit. */
   unbookedUnits: number;

@@ -157,7 +157,7 @@ export function toRefund(
   };
 }
 
-export function toRefundLine(line: SourceObject<typeof REFUND_LINE>) {
+function toRefundLine(line: SourceObject<typeof REFUND_LINE>) {
   return {
     id: line.id ?? null,
     lineId: line.lineItem.id,
