@@ -154,8 +154,18 @@ test("on paper: the tables open, what only a screen can do left out, and where t
       for (const table of await page.locator("main table").all()) {
         if (!(await table.isVisible())) found.push(`${name} does not print all tables`);
       }
-      const overflow = await sidewaysScroll(page);
-      if (overflow > 0) found.push(`${name} is ${overflow} px wider than paper`);
+      for (const width of [LANDSCAPE_PX, PAPER_PX]) {
+        await page.setViewportSize({ width, height: 800 });
+        const overflow = await sidewaysScroll(page);
+        if (overflow > 0) found.push(`${name} is ${overflow} px wider than paper of ${width} px`);
+        await page.evaluate(
+          `document.querySelectorAll("section").forEach((each) => getComputedStyle(each).page === "auto" || each.remove())`,
+        );
+      }
+      const smallest = await page.evaluate<number>(
+        `Math.min(...[...document.querySelectorAll("main :is(td, th):not(:has(small))")].map((each) => parseFloat(getComputedStyle(each).fontSize)))`,
+      );
+      if (smallest < SMALLEST_PX) found.push(`${name} prints text of ${smallest} px`);
       const origin = await page.evaluate<string>(
         `getComputedStyle(document.documentElement).getPropertyValue("--printed")`,
       );
@@ -165,8 +175,11 @@ test("on paper: the tables open, what only a screen can do left out, and where t
   });
 });
 
-/** A4 less its margins. */
+/** A4 less its margins; sections with wide tables are printed across. */
 const PAPER_PX = 680;
+const LANDSCAPE_PX = 1009;
+/** Above 7 points. */
+const SMALLEST_PX = 9.5;
 const SCREEN_ALONE = "nav, header, form, summary, button, input, .api-box, .presets, .tabs, .skip";
 
 for (const [path, expected] of Object.entries(FOCUS_ORDER)) {

@@ -110,7 +110,9 @@ function shadeAt(
 ): (rate: number) => number {
   const closed = months.filter((curve) => !curve.hasFewUnits && observed(curve).length > index);
   const usual = (usualAt(pooled, index)?.return_rate ?? 0) * DARKEST;
-  const top = usual > 0 ? usual : (max(closed, (curve) => curve.ages[index]?.return_rate ?? 0) ?? 0);
+  const highest = max(closed, (curve) => curve.ages[index]?.return_rate ?? 0) ?? 0;
+  // A month that no other can be compared with is neither low nor high.
+  const top = usual > 0 ? usual : highest * (closed.length > 1 ? 1 : DARKEST);
   return scaleQuantize()
     .domain([0, top > 0 ? top : 1])
     .range(SHADES);

@@ -96,9 +96,12 @@ function rateOutlook(report: Report): Html | null {
   ${figure(report, `${path}/share_observed`, percent)} of it seen by now`;
 }
 
+/** An expected number of units has decimals. */
+const wholeCount: Format<number> = (value) => count(Math.round(value));
+
 function unitsOutlook(report: Report): Html | null {
   if (report.body.data.summary.outlook === null) return null;
-  return html`${figure(report, "summary/outlook/returned_units", count)} expected in the end`;
+  return html`${figure(report, "summary/outlook/returned_units", wholeCount)} expected in the end`;
 }
 
 /** Why the tiles say nothing of months before; null = they do, or nothing was asked. */
