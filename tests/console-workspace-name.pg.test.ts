@@ -83,6 +83,49 @@ test("another workspace is opened at the same page and months; what means someth
     assert.ok(["", "/report"].includes((await led(page)) ?? "-"), page);
 });
 
+test("a person of many workspaces searches them and turns pages, and meets nobody else's", async () => {
+  const many = await actAs(service, await createTenant(service.database), "viewer", "Many");
+  const mine = Array.from({ length: 60 }, (_, n) => `many-${String(n).padStart(2, "0")}.example`);
+  const prefix = tenant.shopDomain;
+  await service.database.query(
+    `with directory as (
+       insert into shop_directory (shop_domain, display_name)
+       select $1 || '.' || d, case when n = 33 then 'Käthe 100% "Lamps"' end
+         from unnest($2::text[]) with ordinality u (d, n) returning shop_key, shop_domain
+     ), made as (
+       insert into workspace (shop_key, organization_id, shop_id, shop_domain, currency_code, plan_key)
+       select d.shop_key, shop_domain, shop_domain, shop_domain, 'EUR', $3 from directory d returning shop_key
+     )
+     insert into workspace_member (shop_key, user_id, role, created_at)
+     select shop_key, (select user_id from console_user where name = 'Many'), 'viewer', now() from made`,
+    [prefix, mine, `plan-${tenant.shopKey}`],
+  );
+  const list = async (query: string) => {
+    const page = (await open(`/w${query}`, many.cookie)).replaceAll("&amp;", "&");
+    const found = [...page.matchAll(/href="\/w\/([^"/?]+)[^"]*"/gu)].map(([, domain]) => domain);
+    return { page, found, next: /href="(\/w\?[^"]*)" rel="next"/u.exec(page)?.[1]?.slice("/w".length) };
+  };
+  const first = await list("?page=/settings/members");
+  assert.equal(first.found.length, 50);
+  assert.match(first.page, /\/settings\/members"/u);
+  const second = await list(first.next ?? "");
+  assert.deepEqual(
+    [...first.found, ...second.found].filter((domain) => domain?.startsWith(prefix)),
+    mine.map((domain) => `${prefix}.${domain}`),
+  );
+  assert.equal(second.next, undefined);
+  assert.match(second.page, /\/settings\/members"/u);
+  assert.deepEqual((await list("?q=K%C3%84THE+100%25")).found, [`${prefix}.many-32.example`]);
+  assert.deepEqual((await list("?q=MANY-07")).found, [`${prefix}.many-07.example`]);
+  for (const nothing of ["%25_%25", "' or true", other.shopDomain]) {
+    const { found, page } = await list(`?q=${encodeURIComponent(nothing)}`);
+    assert.deepEqual(found, []);
+    assert.match(page, /None of your workspaces has “/u);
+  }
+  for (const odd of ["?q=%00", "?q[]=a", `?q=${"x".repeat(1000)}`])
+    assert.equal((await list(odd)).found.length, 50);
+});
+
 test("of two tabs the second is told what the first saved, and saves when it is sent again", async () => {
   const page = await owner.get(`${SETTINGS}?primary_window_days=45&min_sold_units=7`);
   const seen = (text: string) => /name="earlier" value="([^"]*)"/u.exec(text)?.[1] ?? "";

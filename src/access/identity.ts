@@ -3,8 +3,8 @@ import type { Connection, Database } from "../store/database.ts";
 import { listPasskeys, usePasskey } from "../store/queries/console-passkey.ts";
 import { useLink } from "../store/queries/console-session.ts";
 import { loadPerson, lockPerson, noteSeen } from "../store/queries/console-user.ts";
-import { listMemberships } from "../store/queries/workspace-member.ts";
-import type { MembershipRow } from "../store/queries/workspace-member.ts";
+import { listHomes, listMemberships } from "../store/queries/workspace-member.ts";
+import type { MembershipPage, MembershipRow } from "../store/queries/workspace-member.ts";
 import { checkSignature, enrolmentOptions, findAnswering, signatureOptions } from "./passkey.ts";
 import type { Enrolment, PasskeyAnswer, PasskeySite } from "./passkey.ts";
 import { hashSecret } from "./secret.ts";
@@ -15,6 +15,9 @@ import type { Browser, SignIn, SignInRefusal } from "./sign-in.ts";
 
 /** A workspace that a person may see. */
 export type Membership = MembershipRow;
+
+const WORKSPACES_PER_PAGE = 50;
+export type Memberships = { workspaces: Membership[]; isMore: boolean };
 
 /** A page of a workspace, and what was noted of the one before. */
 type Visit = SeenSession & {
@@ -83,8 +86,22 @@ export function createIdentity(database: Database, now: () => Date, challengeKey
     readSession: (sessionHash: Buffer) => readSession(database, sessionHash, now()),
     /** Ends a session; returns whose it was. */
     signOut: (sessionHash: Buffer, origin: Origin) => signOut(database, sessionHash, origin),
-    /** By domain. */
-    workspacesOf: (userId: string): Promise<Membership[]> => listMemberships(database, userId),
+    /** By domain; `isMore`: whether others follow. */
+    workspacesOf: async (
+      userId: string,
+      { search, after }: Omit<MembershipPage, "limit">,
+    ): Promise<Memberships> => {
+      const limit = WORKSPACES_PER_PAGE;
+      const found = await listMemberships(database, userId, { search, after, limit: limit + 1 });
+      return { workspaces: found.slice(0, limit), isMore: found.length > limit };
+    },
+    /** The domain of the workspace that a person is led to; null = they choose, or have none. */
+    homeOf: async (userId: string, lastShopKey: number | null) => {
+      const homes = await listHomes(database, userId, lastShopKey);
+      const [first] = homes;
+      const isSure = first?.is_last === true || homes.length === 1;
+      return { shopDomain: isSure ? (first?.shop_domain ?? null) : null, hasAny: first !== undefined };
+    },
     /** Keeps the session of a page of a workspace alive, and makes / lead to that workspace; writes what is due alone. */
     noteVisit: async ({ userId, shopKey, lastShopKey, personSeenAt, ...session }: Visit): Promise<void> => {
       const at = now();

@@ -1,4 +1,4 @@
-import type { Membership } from "../access/identity.ts";
+import type { Membership, Memberships } from "../access/identity.ts";
 import type { SignInRefusal } from "../access/sign-in.ts";
 import { html } from "../lib/html.ts";
 import type { Html } from "../lib/html.ts";
@@ -149,22 +149,46 @@ function loopbackRemedies(port: number): Html {
     </ul>`;
 }
 
-/** The list of workspaces of a person who has several or none. */
 /** `page`: what of each workspace is led to. */
-export function chooser(workspaces: readonly Membership[], isOperator: boolean, page: string): StatePage {
+type Choice = Memberships & { search: string; after: string; page: string };
+
+/** The list of workspaces of a person who has several or none; a search form where they do not fit one page. */
+export function chooser(choice: Choice, isOperator: boolean): StatePage {
+  const { workspaces, isMore, search, after, page } = choice;
+  const isPart = isMore || search !== "" || after !== "";
   return {
     status: 200,
     title: "Workspaces",
     body: html`<h1>Your workspaces</h1>
       ${
+        isPart &&
+        html`<form class="actions" action="/w" role="search">
+          <label>Name or domain <input type="search" name="q" value="${search}" maxlength="100" /></label>
+          ${page !== "" && html`<input type="hidden" name="page" value="${page}" />`}
+          <button>Search workspaces</button>
+        </form>`
+      }
+      ${
         workspaces.length === 0
-          ? NO_WORKSPACE
+          ? isPart
+            ? html`<p>None of your workspaces has “${search}” in its name or domain.</p>`
+            : NO_WORKSPACE
           : html`<ul>
               ${workspaces.map((workspace) => workspaceItem(workspace, page))}
             </ul>`
       }
+      ${isPart && pagesOf(choice)}
       ${isOperator && html`<p><a href="/welcome">New workspace</a></p>`}`,
   };
+}
+
+function pagesOf({ workspaces, isMore, search, after, page }: Choice): Html {
+  const at = (from: string): string =>
+    `/w?${new URLSearchParams({ q: search, after: from, page }).toString()}`;
+  return html`<nav class="pages" aria-label="Pages of the list">
+    ${after !== "" && html`<a href="${at("")}">First page</a>`}
+    ${isMore && html`<a href="${at(workspaces.at(-1)?.shop_domain ?? "")}" rel="next">Next page</a>`}
+  </nav>`;
 }
 
 const NO_WORKSPACE = html`<p>

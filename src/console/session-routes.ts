@@ -102,15 +102,9 @@ function homeRoutes({ identity, site, signedIn }: SessionContext): Routes {
         const visitor = await signedIn(request);
         if (visitor === null) return showState(reply, site.publicOrigin === null ? SIGN_IN_LOCALLY : SIGN_IN);
         const { userId, lastShopKey, isOperator } = visitor.person;
-        const workspaces = await identity.workspacesOf(userId);
-        if (workspaces.length === 0 && isOperator) return reply.redirect("/welcome", 303);
-        const [only, another] = workspaces;
-        const last = workspaces.find((workspace) => workspace.shop_key === lastShopKey);
-        const chosen = last ?? (another === undefined ? only : undefined);
-        return reply.redirect(
-          chosen === undefined ? "/w" : `/w/${encodeURIComponent(chosen.shop_domain)}`,
-          303,
-        );
+        const { shopDomain, hasAny } = await identity.homeOf(userId, lastShopKey);
+        if (!hasAny && isOperator) return reply.redirect("/welcome", 303);
+        return reply.redirect(shopDomain === null ? "/w" : `/w/${encodeURIComponent(shopDomain)}`, 303);
       },
     },
     "/w": {
@@ -118,18 +112,24 @@ function homeRoutes({ identity, site, signedIn }: SessionContext): Routes {
         const visitor = await signedIn(request);
         if (visitor === null) return reply.redirect("/sign-in", 303);
         const { userId, name, isOperator } = visitor.person;
+        const { values } = parseQueryString(request.raw.url ?? "");
+        const [search = "", after = "", page = ""] = ["q", "after", "page"].map((key) =>
+          textOf(values.get(key)),
+        );
+        const found = await identity.workspacesOf(userId, { search, after });
         return showState(
           reply,
-          chooser(
-            await identity.workspacesOf(userId),
-            isOperator,
-            switchedPage(parseQueryString(request.raw.url ?? "").values.get("page")),
-          ),
+          chooser({ ...found, search, after, page: switchedPage(page) }, isOperator),
           name,
         );
       },
     },
   };
+}
+
+/** Of a query parameter: what is no text, or none that PostgreSQL takes, is as if it were missing. */
+function textOf(value: unknown): string {
+  return typeof value === "string" && value.length <= 253 && !value.includes("\0") ? value.trim() : "";
 }
 
 function surface(

@@ -7,7 +7,7 @@ import { IMPORTS_PATH, sourcePath } from "../actions/sources/paths.ts";
 import { createWorkspace, currencyOptions } from "../actions/workspace/actions.ts";
 import { DEMO_STORE } from "../demo/demo-store-facts.ts";
 import { noteRefusal } from "../http/request-log.ts";
-import type { Membership } from "../access/identity.ts";
+import type { Membership, Memberships } from "../access/identity.ts";
 import type { SignedIn } from "../access/session.ts";
 import type { Html } from "../lib/html.ts";
 import { html } from "../lib/html.ts";
@@ -24,12 +24,13 @@ import { entries } from "./views/entries.ts";
 import type { FormPlace } from "./views/form.ts";
 import { refusal, selectField, textField } from "./views/form.ts";
 
-type Welcome = { memberships: readonly Membership[]; isOperator: boolean };
+type Welcome = { memberships: Memberships; isOperator: boolean };
 
 /** The ways on for somebody who has just come in. */
 function welcome({ memberships, isOperator }: Welcome, place: FormPlace): Html {
-  const demo = memberships.find(({ shop_domain: domain }) => domain === DEMO_STORE.domain);
-  const own = memberships.filter((each) => each !== demo);
+  const { workspaces, isMore } = memberships;
+  const demo = workspaces.find(({ shop_domain: domain }) => domain === DEMO_STORE.domain);
+  const own = workspaces.filter((each) => each !== demo);
   return html`<h1>Welcome</h1>
     ${
       demo !== undefined &&
@@ -39,7 +40,7 @@ function welcome({ memberships, isOperator }: Welcome, place: FormPlace): Html {
           <a href="${addressOf(DEMO_STORE.domain, "")}">Open the demo</a>
         </p>`
     }
-    ${own.length > 0 && ownWorkspaces(own)}
+    ${own.length > 0 && ownWorkspaces(own, isMore)}
     ${isOperator ? createForm(place, own.length > 0) : own.length === 0 && NOBODY}`;
 }
 
@@ -49,14 +50,15 @@ const NOBODY = html`<h2>Bring your own data</h2>
     can invite you.
   </p>`;
 
-function ownWorkspaces(own: readonly Membership[]): Html {
+function ownWorkspaces(own: readonly Membership[], isMore: boolean): Html {
   return html`<h2>Your workspaces</h2>
     ${entries(
       own.map(({ shop_domain: domain, role }) => ({
         name: html`<a href="${addressOf(domain, "")}">${domain}</a>`,
         detail: role,
       })),
-    )}`;
+    )}
+    ${isMore && html`<p><a href="/w">All workspaces</a></p>`}`;
 }
 
 /** One button for each next step: it creates the workspace and starts that step. */
@@ -151,7 +153,7 @@ async function show(
   shown: Asked & { status: number; refusedForm: RefusedForm | null },
 ): Promise<FastifyReply> {
   const { reply, person, status, refusedForm } = shown;
-  const memberships = await identity.workspacesOf(person.userId);
+  const memberships = await identity.workspacesOf(person.userId, { search: "", after: "" });
   const body = welcome(
     { memberships, isOperator: person.isOperator },
     { refusedForm, problems: [], href: () => PATH },

@@ -92,13 +92,30 @@ export type MembershipRow = {
   role: Member["role"];
 };
 
+/** A page of a person's workspaces; `search`: part of a name or domain in any case, "" = all; `after`: a domain, "" = from the first. */
+export type MembershipPage = { search: string; after: string; limit: number };
+
 /** The workspaces of a person, by domain: workspace_member_user, and the primary key of shop_directory. */
-export const listMemberships = query<MembershipRow, [userId: string]>(
+export const listMemberships = query<MembershipRow, [userId: string, page: MembershipPage]>(
   "list_memberships",
   `select m.shop_key, d.shop_domain, coalesce(d.display_name, d.shop_domain) as display_name, m.role
      from workspace_member m join shop_directory d on d.shop_key = m.shop_key
+    where m.user_id = $1 and d.shop_domain > $3
+      and (strpos(d.shop_domain, lower($2)) > 0 or strpos(lower(d.display_name), lower($2)) > 0)
+    order by d.shop_domain limit $4`,
+  (userId, { search, after, limit }) => [userId, search, after, limit],
+);
+
+/** Where a person's work begins: the workspace seen last, if they are still a member, and another. Indexes as above. */
+export const listHomes = query<
+  { shop_domain: string; is_last: boolean },
+  [userId: string, lastShopKey: number | null]
+>(
+  "list_homes",
+  `select d.shop_domain, m.shop_key is not distinct from $2 as is_last
+     from workspace_member m join shop_directory d on d.shop_key = m.shop_key
     where m.user_id = $1
-    order by d.shop_domain`,
+    order by is_last desc limit 2`,
 );
 
 /** The ids of a workspace's members in one of the roles who may sign in: a range of the primary key. */
