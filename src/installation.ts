@@ -17,7 +17,7 @@ import { appliedMigrations } from "./store/queries/installation.ts";
 import { findExcessRight, findLogin, findMissingRight, mayCall } from "./store/queries/roles.ts";
 import type { LoginRow, RightValues } from "./store/queries/roles.ts";
 import { findsViewsFirst, readsViews } from "./store/queries/shop-views.ts";
-import { findShopKeyRange } from "./store/queries/workspace-move.ts";
+import { findShopKeyRange } from "./store/queries/workspace-directory.ts";
 import { FUNCTIONS, groupOf, ROLES, TABLE_RIGHTS, TABLES_WITH_RIGHTS } from "./store/role-rights.ts";
 import type { DatabaseRole } from "./store/role-rights.ts";
 import { createLogins, loginUrl } from "./store/roles.ts";

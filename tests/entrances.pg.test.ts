@@ -11,7 +11,7 @@ import { readConfig } from "../src/config.ts";
 import { openInstallation, openServingDatabases } from "../src/installation.ts";
 import type { Database } from "../src/store/database.ts";
 import { migrate } from "../src/store/migrate.ts";
-import { tryLockExport } from "../src/store/queries/export.ts";
+import { tryLockExport } from "../src/actions/workspace/queries.ts";
 import { lockShop } from "../src/store/queries/import-stage.ts";
 import { findMember } from "../src/store/queries/workspace-member.ts";
 import { isCitus } from "./support/citus.ts";

@@ -10,7 +10,7 @@ import { hashSecret } from "../src/access/secret.ts";
 import type { SignIn } from "../src/access/sign-in.ts";
 import type { Database } from "../src/store/database.ts";
 import type { LinkPurpose } from "../src/store/queries/console-session.ts";
-import { findPeople } from "../src/store/queries/console-user.ts";
+import { findPeople } from "../src/actions/people/queries.ts";
 import { runTask } from "../src/worker/tasks.ts";
 import { openControlDatabase } from "./support/control.ts";
 import { openConnections } from "./support/database.ts";

@@ -11,7 +11,7 @@ import {
   openExportedProducts,
   openExportedSaleEvents,
   openExportedVariants,
-} from "../src/store/queries/export.ts";
+} from "../src/actions/workspace/queries.ts";
 import { planShopViews } from "../src/store/shop-views.ts";
 import { recordStatements } from "./support/asked-statements.ts";
 import type { StatementCall } from "./support/asked-statements.ts";

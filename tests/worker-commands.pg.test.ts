@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { test } from "node:test";
-import { finishRun, listRuns, startRun } from "../src/store/queries/sync-run.ts";
+import { finishRun, startRun } from "../src/store/queries/sync-run.ts";
+import { listRuns } from "../src/actions/sources/queries.ts";
 import { runCommand, startCommand } from "./support/command.ts";
 import { openControlDatabase } from "./support/control.ts";
 import { pageConnector, startPageSource } from "./support/page-source.ts";

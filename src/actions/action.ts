@@ -4,7 +4,7 @@ import type { Retention } from "../lib/retention.ts";
 import type { Cell } from "../lib/table.ts";
 import type { Connection, Database, DatabasePool } from "../store/database.ts";
 import type { DirectoryRow } from "../store/queries/workspace-directory.ts";
-import { holdWhetherMoving } from "../store/queries/workspace-move.ts";
+import { holdWhetherMoving } from "../store/queries/workspace-directory.ts";
 import type { Workspace } from "../store/workspace.ts";
 import type { Actor } from "./actor.ts";
 import { recordAction } from "./audit/record.ts";

@@ -1,10 +1,8 @@
-import type { Notice } from "../store/queries/notice.ts";
+import type { Notice, EndingTokenRow } from "../store/queries/notice.ts";
 import { readableName } from "./wording.ts";
 import type { Database } from "../store/database.ts";
 import { listMembersByRole } from "../store/queries/workspace-member.ts";
-import { notifyPeople } from "../store/queries/notice.ts";
-import { listEndingTokens } from "../store/queries/token.ts";
-import type { EndingTokenRow } from "../store/queries/token.ts";
+import { notifyPeople, listEndingTokens } from "../store/queries/notice.ts";
 
 const TOLD_ROLES = ["owner", "admin"] as const;
 

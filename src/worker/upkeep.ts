@@ -1,7 +1,7 @@
 import { writeTokenNotices } from "../alerts/token-notice.ts";
 import type { Database } from "../store/database.ts";
 import type { ShopAddressRow } from "../store/queries/data-source.ts";
-import { listEndpoints } from "../store/queries/alert-endpoint.ts";
+import { listEndpoints } from "../store/queries/alert-delivery.ts";
 import { insertInstallationEvent } from "../store/queries/audit.ts";
 import { listShopConnections, registerConnection } from "../store/queries/data-source.ts";
 import { lockShop, WorkspaceGone } from "../store/queries/import-stage.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { OPERATOR } from "../../src/actions/actor.ts";
 import { importIntoWorkspace } from "../../src/actions/uploads/actions.ts";
 import { requireWorkspace } from "../../src/actions/workspace/workspace.ts";
-import type { UploadStatus } from "../../src/store/queries/import-upload.ts";
+import type { UploadStatus } from "../../src/actions/uploads/queries.ts";
 import { signInAs } from "./console-person.ts";
 import { csv } from "./import-shop.ts";
 import type { FolderFiles } from "./import-shop.ts";

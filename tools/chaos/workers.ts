@@ -4,7 +4,7 @@ import { startShopifySimulator } from "../simulators/shopify/start.ts";
 import type { ShopifySimulator } from "../simulators/shopify/start.ts";
 import type { Database } from "../../src/store/database.ts";
 import { requestRun } from "../../src/store/queries/sync-request.ts";
-import { findRunSince, listRuns } from "../../src/store/queries/sync-run.ts";
+import { findRunSince, listRuns } from "../../src/actions/sources/queries.ts";
 import { startCommand } from "../../tests/support/command.ts";
 import type { RunningCommand } from "../../tests/support/command.ts";
 import { startFaultProxy } from "../../tests/support/fault-proxy.ts";

@@ -9,20 +9,20 @@ import type { PushOptions } from "../../alerts/delivery/send.ts";
 import { send } from "../../alerts/delivery/send.ts";
 import { newSigningSecret } from "../../alerts/delivery/signature.ts";
 import { testMessage } from "../../alerts/delivery/test-message.ts";
-import type { EndpointRow } from "../../store/queries/alert-endpoint.ts";
+import type { EndpointRow } from "../../store/queries/alert-delivery.ts";
+import { listEndpoints } from "../../store/queries/alert-delivery.ts";
 import {
   askTest,
   countEndpoints,
   deleteEndpoint,
   findTestAnswer,
   insertEndpoint,
-  listEndpoints,
   lockEndpoint,
   noteTest,
   pauseEndpoint as markPaused,
   resumeEndpoint as markResumed,
   setEndpointSecrets,
-} from "../../store/queries/alert-endpoint.ts";
+} from "./queries.ts";
 import { queuePush } from "../../store/queries/run-queue.ts";
 import { countWorkers } from "../../store/queries/worker-health.ts";
 import { seesWorkers } from "../../store/worker-session.ts";

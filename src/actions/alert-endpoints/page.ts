@@ -9,7 +9,7 @@ import { facts } from "../../console/views/facts.ts";
 import { actionForm, filledIn, refusal, selectField } from "../../console/views/form.ts";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
-import type { EndpointRow } from "../../store/queries/alert-endpoint.ts";
+import type { EndpointRow } from "../../store/queries/alert-delivery.ts";
 import { readList } from "../action.ts";
 import type { Done, ShownSecret } from "../action.ts";
 import {

@@ -1,7 +1,7 @@
 import { csvText, guardedText } from "../../lib/csv-text.ts";
 import type { Database } from "../../store/database.ts";
-import { listAudit, listAuditOfAll, listInstallationEvents } from "../../store/queries/audit.ts";
-import type { AuditFilter, AuditPosition, AuditRow } from "../../store/queries/audit.ts";
+import { listAudit, listAuditOfAll, listInstallationEvents } from "./queries.ts";
+import type { AuditFilter, AuditPosition, AuditRow } from "./queries.ts";
 import { defineList } from "../action.ts";
 import type { ActionCaller, List, WorkspaceCaller } from "../action.ts";
 import { readDay } from "../input.ts";

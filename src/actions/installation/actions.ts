@@ -26,14 +26,11 @@ import {
   noteBackup,
   raiseDataVersions,
   raiseWarnedVersions,
-} from "../../store/queries/backup.ts";
-import { listForeignKeys } from "../../store/queries/distribute.ts";
-import {
-  appliedMigrations,
   findSecretFingerprint,
   listRootSecrets,
-  serverVersion,
-} from "../../store/queries/installation.ts";
+} from "./queries.ts";
+import { listForeignKeys } from "../../store/queries/distribute.ts";
+import { appliedMigrations, serverVersion } from "../../store/queries/installation.ts";
 import { streamOf } from "../../store/silent-connections.ts";
 import {
   copyIn,

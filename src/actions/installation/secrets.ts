@@ -18,8 +18,8 @@ import {
   listRootSecrets,
   lockRootSecrets,
   removeRootSecrets,
-} from "../../store/queries/installation.ts";
-import type { RootSecretRow } from "../../store/queries/installation.ts";
+} from "./queries.ts";
+import type { RootSecretRow } from "./queries.ts";
 import { OPERATOR } from "../actor.ts";
 import { recordAction } from "../audit/record.ts";
 import { impossible, invalid } from "../refusal.ts";

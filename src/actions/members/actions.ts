@@ -3,22 +3,14 @@ import { ROLES } from "../../contract/role.ts";
 import type { Role } from "../../contract/role.ts";
 import { userName } from "../../lib/user-name.ts";
 import { deleteLinks, deleteSessions } from "../../store/queries/console-session.ts";
-import {
-  deleteForeignPerson,
-  findPerson,
-  insertPerson,
-  lockPerson,
-} from "../../store/queries/console-user.ts";
-import { deleteNotices, notifyPeople } from "../../store/queries/notice.ts";
-import {
-  deleteMember,
-  insertMember,
-  listMembers,
-  lockMembers,
-  updateRole,
-} from "../../store/queries/workspace-member.ts";
+import { insertPerson, lockPerson } from "../../store/queries/console-user.ts";
+import { deleteForeignPerson, findPerson } from "../people/queries.ts";
+import { notifyPeople } from "../../store/queries/notice.ts";
+import { deleteNotices } from "../notices/queries.ts";
+import { lockMembers } from "../../store/queries/workspace-member.ts";
+import { deleteMember, insertMember, listMembers, updateRole } from "./queries.ts";
 import type { WorkspaceMemberRow } from "../../store/queries/workspace-member.ts";
-import { findDisplayName } from "../../store/queries/workspace-write.ts";
+import { findDisplayName } from "../workspace/queries.ts";
 import { defineAction, defineList, ShownSecret } from "../action.ts";
 import type { ActionContext, Done, LinkCaller, WorkspaceCaller } from "../action.ts";
 import { recordAction } from "../audit/record.ts";

@@ -1,16 +1,17 @@
 import { ensureOperator, makeLink, makePerson } from "../../access/link.ts";
 import { deleteSessions } from "../../store/queries/console-session.ts";
+import { loadPerson } from "../../store/queries/console-user.ts";
 import {
   findPeople,
   findPerson,
   listPeople,
-  loadPerson,
   lockPersonAndOperators,
   setDisabled,
   setOperator,
-} from "../../store/queries/console-user.ts";
-import type { ListedPerson, PersonRow } from "../../store/queries/console-user.ts";
-import { listWorkspacesWithoutMember, putOwner } from "../../store/queries/workspace-member.ts";
+} from "./queries.ts";
+import type { PersonRow } from "../../store/queries/console-user.ts";
+import type { ListedPerson } from "./queries.ts";
+import { listWorkspacesWithoutMember, putOwner } from "../members/queries.ts";
 import { defineAction, defineList, ShownSecret } from "../action.ts";
 import type { ActionCaller, ActionContext, Detail, Done, LinkCaller } from "../action.ts";
 import { recordAction } from "../audit/record.ts";

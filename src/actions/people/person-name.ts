@@ -1,5 +1,5 @@
 import type { Connection } from "../../store/database.ts";
-import { findNamesakes, lockNames, renamePerson } from "../../store/queries/console-user.ts";
+import { findNamesakes, lockNames, renamePerson } from "./queries.ts";
 import { quoted } from "../input.ts";
 import { impossible, invalid } from "../refusal.ts";
 

@@ -9,8 +9,8 @@ import {
   listPlans,
   putPlan,
   putPlanRequest,
-} from "../../store/queries/plan.ts";
-import type { PlanRequestRow, PlanRow } from "../../store/queries/plan.ts";
+} from "./queries.ts";
+import type { PlanRequestRow, PlanRow } from "./queries.ts";
 import { defineAction, defineList } from "../action.ts";
 import type { ActionContext, ActionCaller } from "../action.ts";
 import { omittable, own, text } from "../field.ts";

@@ -1,20 +1,21 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { evaluateAlerts } from "../../alerts/evaluate-alerts.ts";
 import type { Database, Queryable } from "../../store/database.ts";
+import { findConnection, setCredentials, setSourceStatus } from "../../store/queries/data-source.ts";
 import {
-  findConnection,
   listConnections,
   listShopSources,
   listWorkspaceConnections,
-  setCredentials,
-  setSourceStatus,
-} from "../../store/queries/data-source.ts";
-import type { ConnectionRow, ShopSourceRow } from "../../store/queries/data-source.ts";
+  findRunSince,
+  listQuietRuns,
+  listRuns,
+  listSourceRuns,
+} from "./queries.ts";
+import type { ConnectionRow } from "../../store/queries/data-source.ts";
+import type { ShopSourceRow, QuietDayRow, RunRow } from "./queries.ts";
 import { listNextPolls } from "../../store/queries/run-queue.ts";
 import { dropRequests, findRequest, requestRun } from "../../store/queries/sync-request.ts";
 import type { SyncKind } from "../../store/queries/sync-request.ts";
-import { findRunSince, listQuietRuns, listRuns, listSourceRuns } from "../../store/queries/sync-run.ts";
-import type { QuietDayRow, RunRow } from "../../store/queries/sync-run.ts";
 import { hasWorker } from "../../store/queries/worker-health.ts";
 import type { DirectoryRow } from "../../store/queries/workspace-directory.ts";
 import type { Source } from "../../sync/connector.ts";

@@ -4,7 +4,7 @@ import type { Database } from "../../store/database.ts";
 import { listAccountWorkspaces } from "../../store/directory.ts";
 import type { AccountRow } from "../../store/queries/data-source.ts";
 import { forgetDelivery, hasDelivery, recordDelivery } from "../../store/queries/webhook-delivery.ts";
-import { findWorkspace } from "../../store/queries/workspace-directory.ts";
+import { findWorkspace } from "../workspace/queries.ts";
 import type { DirectoryRow } from "../../store/queries/workspace-directory.ts";
 import { listMembersByRole } from "../../store/queries/workspace-member.ts";
 import { SourceFailed, SourceRefused } from "../../sync/connector.ts";

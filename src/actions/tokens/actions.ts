@@ -4,7 +4,7 @@ import type { Scope } from "../../contract/endpoint.ts";
 import { firstDay } from "../usage/usage.ts";
 import { quoted } from "../input.ts";
 import { impossible, invalid, Refusal } from "../refusal.ts";
-import { findPlan } from "../../store/queries/plan.ts";
+import { findPlan } from "../plan/queries.ts";
 import {
   expireToken,
   findReplacement,
@@ -13,8 +13,8 @@ import {
   listUsedTokens,
   lockToken,
   revokeToken as endToken,
-} from "../../store/queries/token.ts";
-import type { TokenRow } from "../../store/queries/token.ts";
+} from "./queries.ts";
+import type { TokenRow } from "./queries.ts";
 import { defineAction, defineList, ShownSecret } from "../action.ts";
 import type { ActionContext, Done } from "../action.ts";
 import { expiry, lifetime, optional, own, requestKey, someOf, text, typedName } from "../field.ts";

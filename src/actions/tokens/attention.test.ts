@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { UsedTokenRow } from "../../store/queries/token.ts";
+import type { UsedTokenRow } from "./queries.ts";
 import { attend, sortByAttention } from "./attention.ts";
 
 const NOW = new Date("2026-11-22T12:00:00Z");

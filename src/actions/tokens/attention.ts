@@ -1,4 +1,4 @@
-import type { TokenRow, UsedTokenRow } from "../../store/queries/token.ts";
+import type { TokenRow, UsedTokenRow } from "./queries.ts";
 
 /** A token of the list, and why somebody should look at it; null = nothing is wrong with it. */
 export type AttendedToken = UsedTokenRow & {

@@ -5,19 +5,19 @@ import { dayFromText, dayToText } from "../../lib/month.ts";
 import type { Connection, Database, Queryable } from "../../store/database.ts";
 import { findConnectedStore } from "../../store/queries/data-source.ts";
 import { WorkspaceStopped } from "../../store/queries/import-stage.ts";
+import { expireUploads, insertPart } from "../../store/queries/import-upload.ts";
 import {
   cancelUpload as markCanceled,
-  expireUploads,
   findPartDigest,
   holdUpload,
-  insertPart,
   insertUpload,
   listParts,
   lockUpload,
   reopenUpload,
   requestUploadImport,
-} from "../../store/queries/import-upload.ts";
-import type { LockedUploadRow, UploadFile, UploadStatus } from "../../store/queries/import-upload.ts";
+} from "./queries.ts";
+import type { UploadFile } from "../../store/queries/import-upload.ts";
+import type { LockedUploadRow, UploadStatus } from "./queries.ts";
 import { hasWorker } from "../../store/queries/worker-health.ts";
 import type { DirectoryRow } from "../../store/queries/workspace-directory.ts";
 import { FILE_NAMES } from "../../sync/connectors/csv/file-formats.ts";

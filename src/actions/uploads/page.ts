@@ -12,14 +12,9 @@ import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
 import type { Database } from "../../store/database.ts";
 import { findConnectedStore } from "../../store/queries/data-source.ts";
-import {
-  findUpload,
-  listParts,
-  listUploads,
-  readPart,
-  sumPartBytes,
-} from "../../store/queries/import-upload.ts";
-import type { UploadRow } from "../../store/queries/import-upload.ts";
+import { readPart } from "../../store/queries/import-upload.ts";
+import { findUpload, listParts, listUploads, sumPartBytes } from "./queries.ts";
+import type { UploadRow } from "./queries.ts";
 import { hasWorker } from "../../store/queries/worker-health.ts";
 import { FILE_FORMATS, FILE_NAMES } from "../../sync/connectors/csv/file-formats.ts";
 import { PART_BYTES, partCountOf, REFUSED_ROWS_FILE } from "../../sync/connectors/csv/import-upload.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { UsageSumRow } from "../../store/queries/usage.ts";
+import type { UsageSumRow } from "./queries.ts";
 import { forecastUsage, summarizeUsage } from "./usage.ts";
 
 const RANGE = { fromDay: "2026-02-27", toDay: "2026-03-01" };

@@ -2,10 +2,10 @@ import type { Actor } from "../actor.ts";
 import { readInteger } from "../input.ts";
 import { dayFromText, dayOfInstant, dayToText } from "../../lib/month.ts";
 import type { Database } from "../../store/database.ts";
-import { findPlan } from "../../store/queries/plan.ts";
-import { listTokens } from "../../store/queries/token.ts";
-import { listQuotaDays, sumUsage } from "../../store/queries/usage.ts";
-import type { QuotaDayRow, UsageSumRow } from "../../store/queries/usage.ts";
+import { findPlan } from "../plan/queries.ts";
+import { listTokens } from "../tokens/queries.ts";
+import { listQuotaDays, sumUsage } from "./queries.ts";
+import type { QuotaDayRow, UsageSumRow } from "./queries.ts";
 import type { DirectoryRow } from "../../store/queries/workspace-directory.ts";
 import { requireRight } from "../right.ts";
 

@@ -2,14 +2,8 @@ import { evaluateAlerts } from "../../alerts/evaluate-alerts.ts";
 import { quoted } from "../input.ts";
 import { impossible } from "../refusal.ts";
 import type { Queryable } from "../../store/database.ts";
-import {
-  deleteWatched,
-  insertWatched,
-  isInCatalogue,
-  listWatched,
-  listWatchedEntities,
-} from "../../store/queries/watchlist.ts";
-import type { WatchedKind } from "../../store/queries/watchlist.ts";
+import { deleteWatched, insertWatched, isInCatalogue, listWatched, listWatchedEntities } from "./queries.ts";
+import type { WatchedKind } from "../../store/queries/alert-load.ts";
 import type { Workspace } from "../../store/workspace.ts";
 import { defineAction, defineList } from "../action.ts";
 import { oneOf, own } from "../field.ts";

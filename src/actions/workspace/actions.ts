@@ -9,8 +9,9 @@ import {
   eraseWorkspace as eraseRows,
   takeErasureBack,
 } from "../../store/queries/workspace-erase.ts";
-import { lockMembers, putOwner } from "../../store/queries/workspace-member.ts";
-import { insertShop, insertWorkspace } from "../../store/queries/workspace-write.ts";
+import { lockMembers } from "../../store/queries/workspace-member.ts";
+import { putOwner } from "../members/queries.ts";
+import { insertShop, insertWorkspace } from "./queries.ts";
 import { defineAction } from "../action.ts";
 import type { ActionCaller, ActionContext, Done } from "../action.ts";
 import { recordAction } from "../audit/record.ts";

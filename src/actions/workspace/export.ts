@@ -19,9 +19,9 @@ import {
   openExportedProducts,
   openExportedSaleEvents,
   openExportedVariants,
-} from "../../store/queries/export.ts";
-import { listTokens } from "../../store/queries/token.ts";
-import { listWatched } from "../../store/queries/watchlist.ts";
+} from "./queries.ts";
+import { listTokens } from "../tokens/queries.ts";
+import { listWatched } from "../watchlist/queries.ts";
 import type { DirectoryRow } from "../../store/queries/workspace-directory.ts";
 import type { NextRows } from "../../store/query.ts";
 import type { Acting, ActionContext, ActionCaller } from "../action.ts";
@@ -34,11 +34,15 @@ import { showRules, writtenRules } from "./order-rules.ts";
 import { requireWorkspace } from "./workspace.ts";
 import { stringify } from "csv-stringify/sync";
 import type { OrderDocument } from "../../metrics/order.ts";
-import type { ExportedLabelRow } from "../../store/queries/export.ts";
+import type {
+  ExportedLabelRow,
+  CsvCell,
+  FileFormat,
+  FileName,
+} from "../../sync/connectors/csv/file-formats.ts";
 import { readStored } from "../../sync/stored-document.ts";
 import { unitsEver } from "../../sync/document-merge.ts";
 import { FILE_FORMATS } from "../../sync/connectors/csv/file-formats.ts";
-import type { CsvCell, FileFormat, FileName } from "../../sync/connectors/csv/file-formats.ts";
 
 type ExportRequest = ActionCaller & {
   workspace: DirectoryRow;

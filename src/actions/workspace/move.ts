@@ -3,36 +3,36 @@ import { pipeline } from "node:stream/promises";
 import type { Connection, Database } from "../../store/database.ts";
 import { openDatabase } from "../../store/database.ts";
 import { isDistributed } from "../../store/distribute.ts";
-import { listSequences, listStoredTables, moveSequence } from "../../store/queries/backup.ts";
-import { COORDINATOR_TABLES, listForeignKeys } from "../../store/queries/distribute.ts";
-import { lockShop } from "../../store/queries/import-stage.ts";
 import {
-  appliedMigrations,
+  listSequences,
+  listStoredTables,
+  moveSequence,
   findSecretFingerprint,
   insertRootSecret,
   keepSecretFingerprint,
   listRootSecrets,
   lockRootSecrets,
-} from "../../store/queries/installation.ts";
-import { findPlan } from "../../store/queries/plan.ts";
+} from "../installation/queries.ts";
+import { COORDINATOR_TABLES, listForeignKeys } from "../../store/queries/distribute.ts";
+import { lockShop } from "../../store/queries/import-stage.ts";
+import { appliedMigrations } from "../../store/queries/installation.ts";
+import { findPlan } from "../plan/queries.ts";
 import { wakeShop } from "../../store/queries/run-queue.ts";
-import type { DirectoryRow } from "../../store/queries/workspace-directory.ts";
+import type { DirectoryRow, ShopKeyRange } from "../../store/queries/workspace-directory.ts";
 import { eraseWorkspace as eraseRows } from "../../store/queries/workspace-erase.ts";
 import { lockMembers } from "../../store/queries/workspace-member.ts";
+import { findShopKeyRange, holdWhetherMoving } from "../../store/queries/workspace-directory.ts";
 import {
   beginMove,
   endMove,
   findMove,
-  findShopKeyRange,
-  holdWhetherMoving,
   insertMovedPerson,
   listDirectoryHolders,
   listMovedPeople,
   noteMoved,
   tryLockMove,
   waitForChanges,
-} from "../../store/queries/workspace-move.ts";
-import type { ShopKeyRange } from "../../store/queries/workspace-move.ts";
+} from "./queries.ts";
 import { streamOf } from "../../store/silent-connections.ts";
 import { analyzeData } from "../../store/queries/statistics.ts";
 import {

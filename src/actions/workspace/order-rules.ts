@@ -9,7 +9,7 @@ import type { LeftOut, OrderKind, OrderRules } from "../../metrics/order-rules.t
 import { rate } from "../../metrics/rate.ts";
 import type { Queryable } from "../../store/database.ts";
 import { loadCohort } from "../../store/queries/cohort.ts";
-import { countLeftOut, putOrderRules } from "../../store/queries/order-rules.ts";
+import { countLeftOut, putOrderRules } from "./queries.ts";
 import { queueUploads } from "../../store/queries/run-queue.ts";
 import type { DirectoryRow } from "../../store/queries/workspace-directory.ts";
 import { loadAnyWorkspace } from "../../store/queries/workspace-load.ts";

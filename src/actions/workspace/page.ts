@@ -7,7 +7,7 @@ import { textField } from "../../console/views/form.ts";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
 import { mayDo, readSettings } from "../right.ts";
-import { findDisplayName } from "../../store/queries/workspace-write.ts";
+import { findDisplayName } from "./queries.ts";
 import { nameWorkspace } from "./settings.ts";
 import { ERASE_DAYS, eraseWorkspace, keepWorkspace, timeText } from "./actions.ts";
 import { exportFromConsole, exportWorkspace } from "./export.ts";

@@ -1,6 +1,7 @@
 import { shopKeyDigits } from "../../access/token.ts";
 import type { Database } from "../../store/database.ts";
-import { findMove, findShopKeyRange, listForeignShopKeys } from "../../store/queries/workspace-move.ts";
+import { findShopKeyRange } from "../../store/queries/workspace-directory.ts";
+import { findMove, listForeignShopKeys } from "./queries.ts";
 import { invalid } from "../refusal.ts";
 
 /** A line of a map: the tokens that begin so are passed to the address. */

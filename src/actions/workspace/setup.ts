@@ -1,6 +1,6 @@
 import type { Actor } from "../actor.ts";
 import type { Queryable } from "../../store/database.ts";
-import { closeSetupList, readSetup } from "../../store/queries/workspace-directory.ts";
+import { closeSetupList, readSetup } from "./queries.ts";
 import { defineAction } from "../action.ts";
 import { requireRight } from "../right.ts";
 

@@ -1,8 +1,9 @@
 import { domainToASCII } from "node:url";
 import { impossible, invalid } from "../refusal.ts";
 import type { Queryable } from "../../store/database.ts";
-import { ANY_WORKSPACE, findWorkspace, listWorkspaces } from "../../store/queries/workspace-directory.ts";
-import type { DirectoryRow, WorkspaceFilter } from "../../store/queries/workspace-directory.ts";
+import { ANY_WORKSPACE, findWorkspace, listWorkspaces } from "./queries.ts";
+import type { DirectoryRow } from "../../store/queries/workspace-directory.ts";
+import type { WorkspaceFilter } from "./queries.ts";
 import { defineList } from "../action.ts";
 import type { ActionCaller } from "../action.ts";
 

@@ -2,7 +2,13 @@ import { billingInactive, entitlementMissing, notReady } from "../../access/refu
 import { feedAlert } from "../../endpoints/feed-alert.ts";
 import { note, noteFailure, traced } from "../../lib/trace.ts";
 import type { Database, Connection } from "../../store/database.ts";
-import type { DeliveryCursor, DeliveryRow, EndpointPlace, Try } from "../../store/queries/alert-delivery.ts";
+import type {
+  DeliveryCursor,
+  DeliveryRow,
+  EndpointPlace,
+  Try,
+  PauseReason,
+} from "../../store/queries/alert-delivery.ts";
 import {
   listAlertsAfter,
   loadDelivery,
@@ -12,7 +18,6 @@ import {
   recordTest,
   settleEndpoint,
 } from "../../store/queries/alert-delivery.ts";
-import type { PauseReason } from "../../store/queries/alert-endpoint.ts";
 import type { AlertRow } from "../../store/queries/alerts.ts";
 import { notifyPeople } from "../../store/queries/notice.ts";
 import { listMembersByRole } from "../../store/queries/workspace-member.ts";

@@ -2,7 +2,8 @@ import { monthToDate } from "../../lib/month.ts";
 import type { Queryable } from "../database.ts";
 import { query, queryRow, requireRow } from "../query.ts";
 import { columnsInside, monthsBetween, placeInside } from "./return-curve.ts";
-import type { WatchedKind } from "./watchlist.ts";
+
+export type WatchedKind = "sku" | "product" | "family" | "analytics_category";
 
 /**
  * Lines of one SKU and product in one condition; days are counted from 1970-01-01. Of the base period how many there

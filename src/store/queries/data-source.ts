@@ -1,8 +1,6 @@
 import type { Connection, Queryable } from "../database.ts";
 import { command, query, queryColumn, queryRow, queryValue } from "../query.ts";
 import { queueConnection } from "./run-queue.ts";
-import type { RequestedBy, SyncKind } from "./sync-request.ts";
-import type { RunStatus } from "./sync-run.ts";
 import { IS_STOPPED } from "./workspace-directory.ts";
 
 export type SourceKind = "store" | "label_cost";
@@ -28,7 +26,7 @@ export type ConnectionRow = {
   is_stopped: boolean;
 };
 
-const COLUMNS = `s.shop_key, s.source, s.kind, s.status, s.currency_code, s.last_synced_at, s.last_error, s.created_at,
+export const COLUMNS = `s.shop_key, s.source, s.kind, s.status, s.currency_code, s.last_synced_at, s.last_error, s.created_at,
                 s.settings, s.cursor, s.sealed_credentials, w.shop_domain,
                 w.currency_code as shop_currency_code, w.readiness,
                 ${IS_STOPPED} as is_stopped`;
@@ -50,34 +48,12 @@ export const lockConnection = queryRow<ConnectionRow, [shopKey: number, source: 
             for update of s`,
 );
 
-/** Domain and source of the last row of the page before. */
-type ConnectionCursor = readonly [shopDomain: string, source: string];
-
-/** A page of connections by domain, or those of one workspace: workspace_by_domain, primary keys. */
-export const listConnections = query<
-  ConnectionRow,
-  [page: { shopKey: number | null; after: ConnectionCursor | null; limit: number }]
->(
-  "list_connections",
-  `select ${COLUMNS}
-           from workspace w join data_source s on s.shop_key = w.shop_key
-          where s.is_connection and ($1::bigint is null or w.shop_key = $1)
-            and w.shop_domain >= $2 and (w.shop_domain, s.source) > ($2, $3)
-          order by w.shop_domain, s.source limit $4`,
-  ({ shopKey, after, limit }) => [shopKey, ...(after ?? ["", ""]), limit],
-);
-
 /** The store that a workspace gets its orders from; null when none is connected. Primary key. */
 export const findConnectedStore = queryValue<string, [shopKey: number]>(
   "find_connected_store",
   `select s.source from data_source s
           where s.shop_key = $1 and s.kind = 'store' and s.is_connection and s.sealed_credentials is not null`,
 );
-
-/** All connections of one workspace, which are a handful. */
-export function listWorkspaceConnections(database: Queryable, shopKey: number): Promise<ConnectionRow[]> {
-  return listConnections(database, { shopKey, after: null, limit: 100 });
-}
 
 /** The connections of one workspace. Primary key. */
 export const listShopConnections = query<
@@ -88,44 +64,6 @@ export const listShopConnections = query<
   `select s.source, s.kind, s.settings ->> 'shop' as account from data_source s
           where s.shop_key = $1 and s.is_connection order by s.source`,
 );
-
-/** `settings.shop` is the account at the source, where it has a name. */
-type NewConnection = {
-  shopKey: number;
-  source: string;
-  kind: SourceKind;
-  settings: Record<string, unknown>;
-  sealedCredentials: Buffer;
-};
-
-const storeConnection = command<[connection: NewConnection]>(
-  "put_connection",
-  `insert into data_source as s (shop_key, source, kind, is_connection, settings, sealed_credentials)
-         values ($1, $2, $3, true, $4, $5)
-         on conflict (shop_key, source) do update
-            set kind = excluded.kind, is_connection = true, settings = excluded.settings,
-                sealed_credentials = excluded.sealed_credentials, last_error = null,
-                status = case when s.status = 'disconnected' then null else s.status end`,
-  (connection) => [
-    connection.shopKey,
-    connection.source,
-    connection.kind,
-    JSON.stringify(connection.settings),
-    connection.sealedCredentials,
-  ],
-);
-
-/** Connects a source, or reconnects it: cursor, currency and last sync stay. The directory and the queue have it, too. */
-export async function putConnection(database: Queryable, connection: NewConnection): Promise<void> {
-  await storeConnection(database, connection);
-  const { shopKey, source, kind, settings } = connection;
-  const { shop: account } = settings;
-  await registerConnection(database, shopKey, {
-    source,
-    kind,
-    account: typeof account === "string" ? account : null,
-  });
-}
 
 /** Has the directory and the queue know a connection; nothing changes when they do. */
 export async function registerConnection(
@@ -164,59 +102,6 @@ export const setSourceStatus = command<
 export const setReadiness = command<[shopKey: number, from: readonly string[], to: string]>(
   "set_readiness",
   "update workspace set readiness = $3 where shop_key = $1 and readiness = any($2)",
-);
-
-/** A source of a workspace as its members see it: no secret is read. */
-export type ShopSourceRow = {
-  source: string;
-  kind: SourceKind;
-  /** false = it is imported by hand. */
-  is_connection: boolean;
-  has_credentials: boolean;
-  status: "ok" | "syncing" | "failed" | "disconnected" | null;
-  currency_code: string | null;
-  last_synced_at: Date | null;
-  last_error: string | null;
-  settings: Record<string, unknown>;
-  last_run: {
-    kind: SyncKind;
-    status: RunStatus;
-    attempt: number;
-    started_at: string;
-    finished_at: string | null;
-    stage: string | null;
-    done: number;
-    total: number | null;
-    counts: Record<string, number>;
-    notes: string[];
-    error: string | null;
-  } | null;
-  /** What was asked for and has not succeeded yet, the next first. */
-  waiting: {
-    kind: SyncKind;
-    requested_by: RequestedBy;
-    failures: number;
-    run_after: string;
-    is_due: boolean;
-  }[];
-};
-
-/** One row per source of a workspace, with its last run and what waits: primary keys, and sync_run_by_start. */
-export const listShopSources = query<ShopSourceRow, [shopKey: number]>(
-  "list_shop_sources",
-  `select s.source, s.kind, s.is_connection, s.sealed_credentials is not null as has_credentials, s.status,
-                s.currency_code, s.last_synced_at, s.last_error, s.settings,
-                (select json_build_object('kind', r.kind, 'status', r.status, 'attempt', r.attempt,
-                          'started_at', r.started_at, 'finished_at', r.finished_at, 'stage', r.stage, 'done', r.done,
-                          'total', r.total, 'counts', r.counts, 'notes', r.notes, 'error', r.error)
-                   from sync_run r where r.shop_key = $1 and r.source = s.source
-                  order by r.started_at desc limit 1) as last_run,
-                (select coalesce(json_agg(json_build_object('kind', q.kind, 'requested_by', q.requested_by,
-                          'failures', q.failures, 'run_after', q.run_after,
-                          'is_due', q.run_after <= clock_timestamp()) order by q.run_after, q.kind), '[]')
-                   from sync_request q where q.shop_key = $1 and q.source = s.source) as waiting
-           from data_source s where s.shop_key = $1
-          order by s.source`,
 );
 
 /** Notes which account of a source a shop is connected to. Primary key. */
@@ -269,3 +154,41 @@ export const listDirectory = query<ShopAddressRow, [after: number, most: number]
   `select d.shop_key, d.shop_domain from shop_directory d
           where d.shop_key > $1 order by d.shop_key limit $2`,
 );
+
+/** `settings.shop` is the account at the source, where it has a name. */
+type NewConnection = {
+  shopKey: number;
+  source: string;
+  kind: SourceKind;
+  settings: Record<string, unknown>;
+  sealedCredentials: Buffer;
+};
+
+const storeConnection = command<[connection: NewConnection]>(
+  "put_connection",
+  `insert into data_source as s (shop_key, source, kind, is_connection, settings, sealed_credentials)
+         values ($1, $2, $3, true, $4, $5)
+         on conflict (shop_key, source) do update
+            set kind = excluded.kind, is_connection = true, settings = excluded.settings,
+                sealed_credentials = excluded.sealed_credentials, last_error = null,
+                status = case when s.status = 'disconnected' then null else s.status end`,
+  (connection) => [
+    connection.shopKey,
+    connection.source,
+    connection.kind,
+    JSON.stringify(connection.settings),
+    connection.sealedCredentials,
+  ],
+);
+
+/** Connects a source, or reconnects it: cursor, currency and last sync stay. The directory and the queue have it, too. */
+export async function putConnection(database: Queryable, connection: NewConnection): Promise<void> {
+  await storeConnection(database, connection);
+  const { shopKey, source, kind, settings } = connection;
+  const { shop: account } = settings;
+  await registerConnection(database, shopKey, {
+    source,
+    kind,
+    account: typeof account === "string" ? account : null,
+  });
+}

@@ -62,28 +62,20 @@ export async function notifyPeople(
   }
 }
 
-/** One notice of one member. */
-export type NoticeRow = {
-  alert_id: string;
-  category: string;
-  severity: "info" | "warning" | "critical";
-  title: string;
-  body: string;
-  link_path: string | null;
-  link_label: string | null;
+/** A token that expires soon. */
+export type EndingTokenRow = {
+  token_id: string;
+  name: string;
   created_at: Date;
+  expires_at: Date;
 };
 
-/** The newest notices of a member: alert_own. */
-export const listNotices = query<NoticeRow, [shopKey: number, recipient: string, limit: number]>(
-  "list_notices",
-  `select alert_id, category, severity, title, body, link_url as link_path, link_label, created_at
-     from alert where shop_key = $1 and recipient = $2
-    order by created_at desc, alert_id desc limit $3`,
-);
-
-/** Removes a member's notices: alert_own. */
-export const deleteNotices = command<[shopKey: number, recipient: string]>(
-  "delete_notices",
-  "delete from alert where shop_key = $1 and recipient = $2",
+/** A shop's tokens that end within a span of time, unless they are revoked or another one has taken their place. Primary key. */
+export const listEndingTokens = query<EndingTokenRow, [shopKey: number, from: Date, to: Date]>(
+  "list_ending_tokens",
+  `select t.token_id, t.name, t.created_at, t.expires_at
+           from api_token t
+          where t.shop_key = $1 and t.expires_at > $2 and t.expires_at <= $3 and t.revoked_at is null
+            and not exists (select from api_token n where n.shop_key = $1 and n.replaces = t.token_id)
+          order by t.expires_at, t.token_id`,
 );

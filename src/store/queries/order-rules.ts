@@ -1,7 +1,5 @@
-import { monthToDate } from "../../lib/month.ts";
 import type { Connection } from "../database.ts";
 import { command, query, queryRow } from "../query.ts";
-import type { Workspace } from "../workspace.ts";
 
 /** Of a workspace: the rules that it wants, and those that its facts follow; null = from before there were rules. */
 type OrderRulesRow = { wanted: unknown; applied: unknown };
@@ -10,13 +8,6 @@ type OrderRulesRow = { wanted: unknown; applied: unknown };
 export const findOrderRules = queryRow<OrderRulesRow, [shopKey: number]>(
   "find_order_rules",
   "select w.order_rules as wanted, w.order_rules_applied as applied from workspace w where w.shop_key = $1",
-);
-
-/** Stores a workspace's rules. Primary key of workspace. */
-export const putOrderRules = command<[shopKey: number, rules: object]>(
-  "put_order_rules",
-  "update workspace set order_rules = $2::jsonb where shop_key = $1",
-  (shopKey, rules) => [shopKey, JSON.stringify(rules)],
 );
 
 /** Records that the facts follow the current rules. Primary key of workspace. */
@@ -74,17 +65,4 @@ export const listOrdersOfFilter = query<
     from,
     limit,
   ],
-);
-
-/** How many orders of some months each rule leaves out. Index order_line_left_out. */
-export const countLeftOut = query<
-  { left_out: string; orders: number },
-  [workspace: Workspace, months: { startMonth: number; endMonth: number }]
->(
-  "count_left_out",
-  `select l.left_out, count(distinct l.order_id) as orders
-           from order_line l
-          where l.shop_key = $1 and l.cohort_month between $2 and $3 and l.left_out is not null
-          group by l.left_out`,
-  ({ shopKey }, { startMonth, endMonth }) => [shopKey, monthToDate(startMonth), monthToDate(endMonth)],
 );

@@ -1,4 +1,4 @@
-import { query, command } from "../query.ts";
+import { command } from "../query.ts";
 
 /** Requests of one day that agree in token, endpoint, surface and outcome; `quotaRequests` of them are in daily_usage. */
 type UsageToAdd = {
@@ -36,41 +36,4 @@ export const addUsage = command<[shopKey: number, counts: readonly UsageToAdd[]]
     counts.map((count) => count.requests),
     counts.map((count) => count.quotaRequests),
   ],
-);
-
-/** Requests of one UTC day that count towards the daily quota; a day without any may have no row. */
-export type QuotaDayRow = { day: string; requests: number };
-
-/** The days from one to another, both included, oldest first: a range of the primary key. */
-export const listQuotaDays = query<QuotaDayRow, [shopKey: number, fromDay: string, toDay: string]>(
-  "list_quota_days",
-  `select u.day, u.requests from daily_usage u
-          where u.shop_key = $1 and u.day between $2 and $3 order by u.day`,
-);
-
-/** Requests that agree in one respect (`dimension`) and in how they ended; `quota_requests` of them are in daily_usage. */
-export type UsageSumRow = {
-  dimension: "day" | "token" | "endpoint" | "surface";
-  /** The day, the token's id, or the name. */
-  key: string;
-  outcome: string;
-  requests: number;
-  quota_requests: number;
-};
-
-/** What was asked for: of one token, or of all of them (null). */
-type UsageRange = { fromDay: string; toDay: string; tokenId: string | null };
-
-/** The details of a range of days, added up in four ways at once: a range of the primary key, read once. */
-export const sumUsage = query<UsageSumRow, [shopKey: number, range: UsageRange]>(
-  "sum_usage",
-  `select case when grouping(d.day) = 0 then 'day' when grouping(d.token_id) = 0 then 'token'
-                     when grouping(d.endpoint) = 0 then 'endpoint' else 'surface' end as dimension,
-                coalesce(to_char(d.day, 'YYYY-MM-DD'), d.token_id, d.endpoint, d.surface) as key, d.outcome,
-                sum(d.requests) as requests, sum(d.quota_requests) as quota_requests
-           from usage_detail d
-          where d.shop_key = $1 and d.day between $2 and $3 and ($4::text is null or d.token_id = $4)
-          group by grouping sets ((d.day, d.outcome), (d.token_id, d.outcome), (d.endpoint, d.outcome), (d.surface, d.outcome))
-          order by 1, 2, 3`,
-  (shopKey, { fromDay, toDay, tokenId }) => [shopKey, fromDay, toDay, tokenId],
 );

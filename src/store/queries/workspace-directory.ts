@@ -1,36 +1,5 @@
-import type { Queryable } from "../database.ts";
-import { query, queryRow, queryValue, command } from "../query.ts";
-
-/** What is set up of a workspace. */
-type SetupRow = {
-  has_store: boolean;
-  has_labels: boolean;
-  has_window: boolean;
-  has_others: boolean;
-  has_token: boolean;
-};
-
-/**
- * What is set up; null = the workspace is gone. Primary keys, and audit_event_time: a new workspace has few events, and the
- * list is closed once all of it is done.
- */
-export const readSetup = queryRow<SetupRow, [shopKey: number]>(
-  "read_setup",
-  `select exists (select from data_source s where s.shop_key = $1 and s.kind = 'store'
-                    and (s.sealed_credentials is not null or s.last_synced_at is not null)) as has_store,
-                exists (select from data_source s where s.shop_key = $1 and s.kind = 'label_cost'
-                    and (s.sealed_credentials is not null or s.last_synced_at is not null)) as has_labels,
-                exists (select from audit_event a where a.shop_key = $1 and a.action = 'windows.set') as has_window,
-                (select count(*) > 1 from workspace_member m where m.shop_key = $1) as has_others,
-                exists (select from api_token t where t.shop_key = $1 and t.revoked_at is null) as has_token
-           from workspace w where w.shop_key = $1`,
-);
-
-/** The overview no longer lists what is left to set up. Primary key. */
-export const closeSetupList = command<[shopKey: number]>(
-  "close_setup_list",
-  "update workspace set is_setup_open = false where shop_key = $1 and is_setup_open",
-);
+import { query, queryValue, requireRow, command } from "../query.ts";
+import type { Connection } from "../database.ts";
 
 /** A workspace as its operator sees it; `plan` and `billing` are named as the operator's settings. */
 export type DirectoryRow = {
@@ -62,67 +31,11 @@ export const SERVED_READINESS =
 /** Nothing is served, fetched or changed. */
 export const IS_STOPPED = "(w.erase_after is not null or w.moving_to is not null)";
 
-const COLUMNS = `w.shop_key, w.organization_id, w.shop_id, w.shop_domain, w.currency_code, w.plan_key as plan,
+export const COLUMNS = `w.shop_key, w.organization_id, w.shop_id, w.shop_domain, w.currency_code, w.plan_key as plan,
                 w.billing_status as billing, ${SERVED_READINESS} as readiness, w.primary_window_days, w.min_sold_units,
                 w.visible_card_size, w.data_version, w.data_as_of, w.created_at, w.erase_after,
                 r.plan_key as requested_plan, r.reason as plan_request_reason`;
-const WITH_REQUEST = "left join plan_request r on r.shop_key = w.shop_key";
-
-const findShopKey = queryValue<number, [shopDomain: string]>(
-  "find_shop_key",
-  "select d.shop_key from shop_directory d where d.shop_domain = $1",
-);
-
-const readWorkspace = queryRow<DirectoryRow, [shopKey: number]>(
-  "read_workspace",
-  `select ${COLUMNS} from workspace w ${WITH_REQUEST} where w.shop_key = $1`,
-);
-
-/** The workspace of a domain: the directory has its key, and then only its own node is asked. Primary keys. */
-export async function findWorkspace(database: Queryable, shopDomain: string): Promise<DirectoryRow | null> {
-  const shopKey = await findShopKey(database, shopDomain);
-  return shopKey === null ? null : readWorkspace(database, shopKey);
-}
-
-/** Which workspaces a list shows; null = any. */
-export type WorkspaceFilter = {
-  /** Part of its domain. */
-  search: string | null;
-  plan: string | null;
-  billing: string | null;
-  readiness: string | null;
-  /** The domain that the page follows on. */
-  after: string | null;
-  limit: number;
-};
-
-/** Every workspace, a thousand at most. */
-export const ANY_WORKSPACE: WorkspaceFilter = {
-  search: null,
-  plan: null,
-  billing: null,
-  readiness: null,
-  after: null,
-  limit: 1000,
-};
-
-/** A page of the workspaces, by domain: workspace_by_domain. */
-export const listWorkspaces = query<DirectoryRow, [filter: WorkspaceFilter]>(
-  "list_workspaces",
-  `select ${COLUMNS} from workspace w ${WITH_REQUEST}
-          where w.shop_domain > $1 and ($2::text is null or position($2 in w.shop_domain) > 0)
-            and ($3::text is null or w.plan_key = $3) and ($4::text is null or w.billing_status = $4)
-            and ($5::text is null or ${SERVED_READINESS} = $5)
-          order by w.shop_domain limit $6`,
-  ({ search, plan, billing, readiness, after, limit }) => [
-    after ?? "",
-    search,
-    plan,
-    billing,
-    readiness,
-    limit,
-  ],
-);
+export const WITH_REQUEST = "left join plan_request r on r.shop_key = w.shop_key";
 
 /** What the health check reads of a workspace. */
 export type WorkspaceHealthRow = {
@@ -163,4 +76,48 @@ export const workspaceHealth = query<WorkspaceHealthRow, [most: number]>(
                 count(*) filter (where j.has_problem) over () as with_problems
            from judged j where j.has_problem or j.requested_plan is not null
           order by j.has_problem desc, j.shop_domain limit $1`,
+);
+
+/** Whether a workspace moves or has moved, which stays so until the transaction ends; null = it is gone. Primary key. */
+export const holdWhetherMoving = queryValue<boolean, [shopKey: number], Connection>(
+  "hold_whether_moving",
+  "select w.moving_to is not null as is_moving from workspace w where w.shop_key = $1 for key share",
+);
+
+/** What shop keys an installation gives out, and the last that it gave; null = none yet. */
+export type ShopKeyRange = { first: number; last: number; given: number | null };
+
+const SEQUENCE = "pg_get_serial_sequence('shop_directory', 'shop_key')::regclass";
+
+export const findShopKeyRange = requireRow<ShopKeyRange>(
+  "find_shop_key_range",
+  `select s.min_value as first, least(s.max_value, 9007199254740991) as last, s.last_value as given
+     from pg_sequences s where format('%I.%I', s.schemaname, s.sequencename)::regclass = ${SEQUENCE}`,
+);
+
+/** null = as it is, and so is what is left out. */
+type WorkspaceChange = {
+  planKey: string | null;
+  billingStatus: string | null;
+  readiness: string | null;
+  minSoldUnits: number | null;
+  visibleCardSize: number | null;
+};
+
+/** Changes the settings that admission reads with each request. */
+export const updateWorkspace = command<[shopKey: number, change: Partial<WorkspaceChange>]>(
+  "update_workspace",
+  `update workspace
+            set plan_key = coalesce($2, plan_key), billing_status = coalesce($3, billing_status),
+                readiness = coalesce($4, readiness), min_sold_units = coalesce($5, min_sold_units),
+                visible_card_size = coalesce($6, visible_card_size)
+          where shop_key = $1`,
+  (shopKey, change) => [
+    shopKey,
+    change.planKey,
+    change.billingStatus,
+    change.readiness,
+    change.minSoldUnits,
+    change.visibleCardSize,
+  ],
 );

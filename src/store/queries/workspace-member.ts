@@ -1,5 +1,5 @@
 import type { Connection, Queryable } from "../database.ts";
-import { command, query, queryAny, queryColumn, queryRow, queryValue } from "../query.ts";
+import { command, query, queryColumn, queryRow, queryValue } from "../query.ts";
 import type { Member } from "../workspace.ts";
 import { HAS_ITS_RIGHTS } from "./console-session.ts";
 
@@ -22,7 +22,7 @@ export type WorkspaceMemberRow = {
   link_expires_at: Date | null;
 };
 
-const SELECT = `select u.user_id, u.name, m.role, m.created_at as since, u.last_seen_at, u.is_operator,
+export const SELECT = `select u.user_id, u.name, m.role, m.created_at as since, u.last_seen_at, u.is_operator,
          u.disabled_at is not null as is_disabled,
          u.last_seen_at is null
            and not exists (select from console_session s where s.user_id = u.user_id)
@@ -32,12 +32,6 @@ const SELECT = `select u.user_id, u.name, m.role, m.created_at as since, u.last_
            where l.user_id = u.user_id and l.used_at is null and ${HAS_ITS_RIGHTS}) as link_expires_at
     from workspace_member m join console_user u on u.user_id = m.user_id
    where m.shop_key = $1`;
-
-/** The members of a workspace by name: a range of workspace_member's primary key, and look-ups by person. */
-export const listMembers = query<WorkspaceMemberRow, [shopKey: number]>(
-  "list_members",
-  `${SELECT} order by u.name, u.user_id`,
-);
 
 /**
  * The same, held until the transaction ends with the people themselves: whoever else changes the members of the workspace
@@ -52,35 +46,6 @@ export const lockMembers = query<WorkspaceMemberRow, [shopKey: number], Connecti
 export const holdRole = queryValue<Member["role"], [shopKey: number, userId: string], Connection>(
   "hold_role",
   "select m.role from workspace_member m where m.shop_key = $1 and m.user_id = $2 for share",
-);
-
-/** Makes a person a member; false = they are one already. By primary key. */
-export const insertMember = queryAny<
-  [shopKey: number, userId: string, member: { role: Member["role"]; now: Date }]
->(
-  "insert_member",
-  `insert into workspace_member (shop_key, user_id, role, created_at) values ($1, $2, $3, $4)
-   on conflict (shop_key, user_id) do nothing returning 1 as made`,
-  (shopKey, userId, { role, now }) => [shopKey, userId, role, now],
-);
-
-/** Gives a member another role, by primary key. */
-export const updateRole = command<[shopKey: number, userId: string, role: Member["role"]]>(
-  "update_role",
-  "update workspace_member set role = $3 where shop_key = $1 and user_id = $2",
-);
-
-/** Takes a member out of a workspace, by primary key. */
-export const deleteMember = command<[shopKey: number, userId: string]>(
-  "delete_member",
-  "delete from workspace_member where shop_key = $1 and user_id = $2",
-);
-
-/** Makes a person an owner of a workspace; false = they are one already. By primary key. */
-export const putOwner = queryAny<[shopKey: number, userId: string, now: Date]>(
-  "put_owner",
-  `insert into workspace_member as m (shop_key, user_id, role, created_at) values ($1, $2, 'owner', $3)
-   on conflict (shop_key, user_id) do update set role = 'owner' where m.role <> 'owner' returning 1 as changed`,
 );
 
 /** A workspace that a person may see. */
@@ -124,14 +89,6 @@ export const listMembersByRole = queryColumn<string, [shopKey: number, roles: re
   `select m.user_id from workspace_member m join console_user u on u.user_id = m.user_id
     where m.shop_key = $1 and m.role = any ($2) and u.disabled_at is null
     order by m.created_at, m.user_id`,
-);
-
-/** Workspaces that nobody can see yet, by domain: the primary key of workspace_member, for each of the directory. */
-export const listWorkspacesWithoutMember = query<{ shop_key: number; shop_domain: string }>(
-  "list_workspaces_without_member",
-  `select d.shop_key, d.shop_domain from shop_directory d
-    where not exists (select from workspace_member m where m.shop_key = d.shop_key)
-    order by d.shop_domain`,
 );
 
 /** Removes the members of a workspace: a range of the primary key. */

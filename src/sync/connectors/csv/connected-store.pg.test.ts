@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { putConnection, setCredentials } from "../../../store/queries/data-source.ts";
+import { setCredentials, putConnection } from "../../../store/queries/data-source.ts";
 import { csv, startImportShop } from "../../../../tests/support/import-shop.ts";
 import { lockShop } from "../../../store/queries/import-stage.ts";
 import { countWaitingForLocks, untilLockIsAwaited } from "../../../../tests/support/locks.ts";

@@ -6,12 +6,7 @@ import type {
   LineChange,
   LineReversal,
 } from "../../../metrics/order.ts";
-import type {
-  ExportedLabelRow,
-  ExportedProductRow,
-  ExportedSaleEventRow,
-} from "../../../store/queries/export.ts";
-import type { VariantRow } from "../../../store/queries/catalogue.ts";
+import type { VariantRow, ProductRow } from "../../../store/queries/catalogue.ts";
 import type { StagedTable } from "../../../store/queries/import-stage.ts";
 import type { CopyValue } from "../../copy.ts";
 import type { RowKind } from "../../document-merge.ts";
@@ -502,3 +497,25 @@ function readList(column: string, json: string): string[] {
   if (!isList) throw new CellProblem(column, "is no JSON list of texts", `a list such as ["A;1","B"]`);
   return (list as string[]).map((item) => withoutControls(item.toWellFormed()));
 }
+
+export type ExportedProductRow = Omit<ProductRow, "from_lines">;
+
+export type ExportedLabelRow = {
+  source: string;
+  label_id: string;
+  order_id: string | null;
+  return_id: string | null;
+  tracking_number: string | null;
+  charged_at: Date;
+  amount_minor: number;
+  currency_code: string;
+  voided_at: Date | null;
+};
+
+export type ExportedSaleEventRow = {
+  slug: string;
+  label: string;
+  starts_on: string;
+  ends_on: string;
+  skus: string[] | null;
+};

@@ -1,5 +1,5 @@
 import type { VariantRow } from "../../../../store/queries/catalogue.ts";
-import type { ExportedProductRow } from "../../../../store/queries/export.ts";
+import type { ExportedProductRow } from "../../csv/file-formats.ts";
 import { minorOf } from "../../shared/money.ts";
 import type { ShopifyProduct, VariantRecord } from "./records.ts";
 import type { ShopifySettings } from "../settings.ts";

@@ -6,7 +6,7 @@ import {
   removePending,
 } from "../../../../store/queries/sync-record.ts";
 import type { PendingRecord } from "../../../../store/queries/sync-record.ts";
-import { updateWorkspace } from "../../../../store/queries/workspace-write.ts";
+import { updateWorkspace } from "../../../../store/queries/workspace-directory.ts";
 import { SourceFailed } from "../../../connector.ts";
 import type { ShopifyClient } from "../api/client.ts";
 import { DOCUMENTS } from "../api/documents.ts";

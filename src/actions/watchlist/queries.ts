@@ -1,6 +1,5 @@
-import { query, queryAny, requireValue } from "../query.ts";
-
-export type WatchedKind = "sku" | "product" | "family" | "analytics_category";
+import { query, queryAny, requireValue } from "../../store/query.ts";
+import type { WatchedKind } from "../../store/queries/alert-load.ts";
 
 type WatchlistRow = { entity_kind: WatchedKind; entity_key: string; added_at: Date };
 

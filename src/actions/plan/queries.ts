@@ -1,4 +1,4 @@
-import { command, query, queryRow } from "../query.ts";
+import { command, query, queryRow } from "../../store/query.ts";
 
 /** daily_quota null = unlimited. */
 export type PlanRow = { plan: string; entitlements: string[]; daily_quota: number | null };

@@ -1,4 +1,4 @@
-import { query, queryAny, queryRow, queryValue } from "../query.ts";
+import { query, queryAny, queryRow, queryValue } from "../../store/query.ts";
 
 /** A token without its secret. */
 export type TokenRow = {
@@ -110,22 +110,4 @@ export const listUsedTokens = query<UsedTokenRow, [shopKey: number, fromDay: str
                        group by d.token_id) u on u.token_id = t.token_id
           where t.shop_key = $1
           order by t.created_at, t.token_id`,
-);
-
-/** A token that expires soon. */
-export type EndingTokenRow = {
-  token_id: string;
-  name: string;
-  created_at: Date;
-  expires_at: Date;
-};
-
-/** A shop's tokens that end within a span of time, unless they are revoked or another one has taken their place. Primary key. */
-export const listEndingTokens = query<EndingTokenRow, [shopKey: number, from: Date, to: Date]>(
-  "list_ending_tokens",
-  `select t.token_id, t.name, t.created_at, t.expires_at
-           from api_token t
-          where t.shop_key = $1 and t.expires_at > $2 and t.expires_at <= $3 and t.revoked_at is null
-            and not exists (select from api_token n where n.shop_key = $1 and n.replaces = t.token_id)
-          order by t.expires_at, t.token_id`,
 );

@@ -1,6 +1,6 @@
-import type { Connection } from "../database.ts";
-import type { CopiedTable } from "../table-copy.ts";
-import { command, query, requireValue } from "../query.ts";
+import type { Connection } from "../../store/database.ts";
+import type { CopiedTable } from "../../store/table-copy.ts";
+import { command, query, requireValue, queryValue } from "../../store/query.ts";
 
 const OF_NO_EXTENSION = `not exists (select from pg_depend d
                     where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype = 'e')`;
@@ -74,3 +74,45 @@ export const noteBackup = command<[begunAt: Date], Connection>(
 
 /** Gives the planner the sizes of all tables. */
 export const analyzeEverything = command<[]>("analyze_everything", "analyze");
+
+/** Keeps the fingerprint of the token pepper that was first used; a later one changes nothing. */
+export const keepSecretFingerprint = command<[fingerprint: Buffer]>(
+  "keep_secret_fingerprint",
+  "insert into installation (secret_fingerprint) values ($1) on conflict (is_only_row) do nothing",
+);
+
+/** The kept fingerprint; null before the first secret was used. */
+export const findSecretFingerprint = queryValue<Buffer>(
+  "find_secret_fingerprint",
+  "select secret_fingerprint from installation",
+);
+
+/** A root secret that opens the keys. */
+export type RootSecretRow = { version: number; fingerprint: Buffer; sealed_keys: Buffer };
+
+/** Waits for whoever adds or removes a root secret, until the end of the transaction. On the coordinator of a Citus. */
+export const lockRootSecrets = command<[], Connection>(
+  "lock_root_secrets",
+  "select pg_advisory_xact_lock(hashtextextended('root secrets', 0)) is null as locked from coordinator",
+);
+
+/** Every root secret, newest last; empty before a version that has this table first used one. A scan of a few rows. */
+export const listRootSecrets = query<RootSecretRow>(
+  "list_root_secrets",
+  `select version, fingerprint, sealed_keys from installation_secret where sealed_keys is not null order by version`,
+);
+
+/** One row; the row of installation has to be there. */
+export const insertRootSecret = command<
+  [version: number, fingerprint: Buffer, sealedKeys: Buffer],
+  Connection
+>(
+  "insert_root_secret",
+  "insert into installation_secret (version, fingerprint, sealed_keys) values ($1, $2, $3)",
+);
+
+/** Removes root secrets, and the rows of those that an earlier version retired. A scan of a few rows. */
+export const removeRootSecrets = command<[versions: number[]], Connection>(
+  "remove_root_secrets",
+  "delete from installation_secret where version = any($1) or sealed_keys is null",
+);

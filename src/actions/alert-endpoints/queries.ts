@@ -1,44 +1,7 @@
-import type { Connection } from "../database.ts";
-import { command, query, queryAny, queryRow, requireValue } from "../query.ts";
-
-const ENDPOINT_KINDS = ["webhook", "slack", "email"] as const;
-export type EndpointKind = (typeof ENDPOINT_KINDS)[number];
-
-/** "person": somebody paused it. "failing": no try succeeded for a day. "gone": it said so. "refused": its recipient was. */
-export type PauseReason = "person" | "failing" | "gone" | "refused";
-
-/** One endpoint without its secrets. */
-export type EndpointRow = {
-  endpoint_id: string;
-  kind: EndpointKind;
-  name: string;
-  shown_address: string;
-  previous_until: Date | null;
-  severities: string[];
-  /** null = every category. */
-  categories: string[] | null;
-  /** In UTC; null = at once. */
-  digest_hour: number | null;
-  created_at: Date;
-  created_by: string;
-  due_at: Date | null;
-  failures: number;
-  last_tried_at: Date | null;
-  last_delivered_at: Date | null;
-  last_problem: string | null;
-  paused_at: Date | null;
-  pause_reason: PauseReason | null;
-};
-
-const SHOWN = `e.endpoint_id, e.kind, e.name, e.shown_address, e.previous_until, e.severities, e.categories, e.digest_hour,
-                e.created_at, e.created_by, e.due_at, e.failures, e.last_tried_at, e.last_delivered_at,
-                e.last_problem, e.paused_at, e.pause_reason`;
-
-/** The endpoints of a workspace, oldest first: a range of the primary key. */
-export const listEndpoints = query<EndpointRow, [shopKey: number]>(
-  "list_alert_endpoints",
-  `select ${SHOWN} from alert_endpoint e where e.shop_key = $1 order by e.created_at, e.endpoint_id`,
-);
+import type { Connection } from "../../store/database.ts";
+import { command, queryAny, queryRow, requireValue } from "../../store/query.ts";
+import type { EndpointKind, PauseReason, EndpointRow } from "../../store/queries/alert-delivery.ts";
+import { SHOWN } from "../../store/queries/alert-delivery.ts";
 
 /** An endpoint with its secrets, locked to the end of the transaction; null = there is none. Primary key. */
 export const lockEndpoint = queryRow<
