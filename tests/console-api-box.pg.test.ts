@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,6 +8,7 @@ import { after, test } from "node:test";
 import { promisify } from "node:util";
 import { valueAt } from "../src/console/figure.ts";
 import { PAGES } from "../src/console/registry.ts";
+import { runClientProgram, runPasted } from "./support/command.ts";
 import { signInAs } from "./support/console-person.ts";
 import { post, toolCall } from "./support/mcp.ts";
 import { service } from "./support/shared-service.ts";
@@ -17,8 +19,6 @@ type Figure = { path: string; value: string };
 type Boxed = { name: string; path: string; forms: ReadonlyMap<string, string>; figures: readonly Figure[] };
 type Program = (request: Boxed) => Promise<unknown>;
 
-const root = join(import.meta.dirname, "..");
-const run = promisify(execFile);
 const MONTHS = "start_month=2025-01&end_month=2026-03";
 
 const tenant = await createSmallStore(service.database);
@@ -31,7 +31,11 @@ after(async () => {
 /** Each form of a request as its reader would run it, with the JSON that it gives. */
 const PROGRAMS: Readonly<Record<string, Program>> = {
   curl: async ({ forms }) => JSON.parse(await shell(forms.get("curl") ?? "")),
-  query: async ({ forms }) => JSON.parse(await shell(`${forms.get("query")} --json`)),
+  query: async ({ forms }) => {
+    const { stdout, stderr } = await runPasted("bash", `${forms.get("query")} --json`, tenant.token);
+    assert.equal(stderr, "");
+    return JSON.parse(stdout);
+  },
   mcp: async ({ forms }) => {
     const call = JSON.parse(forms.get("mcp") ?? "") as { name: string; arguments: unknown };
     const message = toolCall(call.name, call.arguments);
@@ -39,18 +43,17 @@ const PROGRAMS: Readonly<Record<string, Program>> = {
     return JSON.parse(answer.message.result?.content?.[0]?.text ?? "null");
   },
   client: async ({ forms }) => {
-    const source = (forms.get("client") ?? "")
-      .replace('"returns-analytics-client"', JSON.stringify(join(root, "src/client/client.ts")))
-      .replace("console.log(data, meta)", "console.log(JSON.stringify({ data, meta }))");
-    const file = join(folder, "program.mts");
-    writeFileSync(file, source);
-    return JSON.parse(await shell(`'${process.execPath}' '${file}'`));
+    const client = JSON.stringify(join(import.meta.dirname, "../src/client/client.ts"));
+    const file = join(folder, `${randomUUID()}.mts`);
+    writeFileSync(file, (forms.get("client") ?? "").replace('"returns-analytics-client"', client));
+    const [data, meta] = await runClientProgram(file, tenant.token);
+    return { data, meta };
   },
 };
 
 async function shell(text: string): Promise<string> {
-  const options = { cwd: root, env: { ...process.env, TOKEN: tenant.token } };
-  return (await run("bash", ["-euc", text], options)).stdout;
+  const options = { env: { ...process.env, TOKEN: tenant.token } };
+  return (await promisify(execFile)("bash", ["-euc", text], options)).stdout;
 }
 
 async function boxOf(path: string): Promise<Boxed[]> {

@@ -4,13 +4,14 @@ import type { Page } from "playwright-core";
 import { PAGES } from "../src/console/registry.ts";
 import type { StoreFiles } from "./oracle/store.ts";
 import { useChromium } from "./support/chromium.ts";
+import { actAs } from "./support/acting-member.ts";
 import { openPage } from "./support/console-page.ts";
-import { signInAs } from "./support/console-person.ts";
+import type { Reader } from "./support/console-page.ts";
+import { makeUserLink, signInAs } from "./support/console-person.ts";
 import { createStoreTenant, importStore } from "./support/import-store.ts";
 import { STORE_TEXTS } from "./support/input-corpus.ts";
-import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
-import { insertRows } from "./support/tenants.ts";
+import { service } from "./support/shared-service.ts";
+import { createTenant, insertRows } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
 
 /**
@@ -22,13 +23,11 @@ import type { Tenant } from "./support/tenants.ts";
 const TEXTS_PER_STORE = 18;
 const MONTHS = "start_month=2025-10&end_month=2026-02&include_incomplete=true";
 
-let service: TestService;
 let parser: Page;
 
 const chromium = useChromium(async () => {
-  service = await startTestService();
   parser = await chromium.browser.newPage();
-  return () => Promise.all([parser.close(), service.stop()]);
+  return () => parser.close();
 });
 
 /** A store with one product, SKU, vendor, family, category, reason and sale event of each text; each sells differently. */
@@ -182,14 +181,16 @@ const READ = `(markup) => {
   return { skeleton, texts };
 }`;
 
-async function read(shop: Shop, path: string, name: string): Promise<Reading> {
-  await shop.rename(name);
-  const { status, text } = await openPage(service, path, shop);
+/** In an order of its own, since lists are in the order of names. */
+async function read(reader: Reader, path: string): Promise<Reading> {
+  const { status, text } = await openPage(service, path, reader);
   assert.equal(status, path.endsWith(REFUSED) ? 400 : 200, path);
-  return parser.evaluate<Reading>(`(${READ})(${JSON.stringify(text)})`);
+  const { skeleton, texts } = await parser.evaluate<Reading>(`(${READ})(${JSON.stringify(text)})`);
+  return { skeleton: skeleton.toSorted(), texts: texts.toSorted() };
 }
 
 const REFUSED = "-none";
+const KEY = /^value=[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/u;
 
 /** Every page, and a report of each selection of the text at that place. */
 function pathsOf(texts: readonly string[]): string[] {
@@ -242,10 +243,43 @@ for (let start = 0; start < STORE_TEXTS.length; start += TEXTS_PER_STORE) {
     const paths = pathsOf(hostile);
     for (const [number, plainPath] of pathsOf(plain).entries()) {
       const [path = "", index] = [paths[number], number % hostile.length];
-      const is = await read(ofHostile, path, hostile[index] ?? "");
-      const ought = await read(ofPlain, plainPath, plain[index] ?? "");
-      assert.deepEqual(is.skeleton, ought.skeleton, path);
-      assert.deepEqual(is.texts.toSorted(), ought.texts.map(meant).toSorted(), path);
+      await ofHostile.rename(hostile[index] ?? "");
+      await ofPlain.rename(plain[index] ?? "");
+      const is = await read(ofHostile, path);
+      const ought = await read(ofPlain, plainPath);
+      assert.deepEqual(is, { ...ought, texts: ought.texts.map(meant).toSorted() }, path);
     }
   });
 }
+
+test("the names of a member and of a token stay texts on the pages of settings", async (context) => {
+  if (chromium.isMissing(context)) return;
+  const { database } = service;
+  const tenant = await createTenant(database);
+  const { shopKey: shop_key, tokenId: token_id } = tenant;
+  const { cookie } = await actAs(service, tenant, "owner");
+  const { user_id: id } = await makeUserLink(service, { name: "Renamed", shopDomain: tenant.shopDomain });
+  const request = { endpoint: "alerts", surface: "rest", outcome: "ok", requests: 1, quota_requests: 1 };
+  const day = new Date().toISOString().slice(0, 10);
+  await insertRows(database, "usage_detail", [{ ...request, shop_key, token_id, day }]);
+  const pages = ["members", `members/${id}`, "audit", "tokens", `tokens/${token_id}`, "usage"];
+  const readAll = async (name: string): Promise<Reading[]> => {
+    await database.query("update console_user set name = $2 where user_id = $1", [id, name]);
+    await database.query("update api_token set name = $2 where token_id = $1", [token_id, name]);
+    const readings = await Promise.all(pages.map((page) => read({ tenant, cookie }, `/settings/${page}`)));
+    // The key of a form that was never sent is another one each time.
+    return readings.map((reading) => ({
+      ...reading,
+      texts: reading.texts.filter((text) => !KEY.test(text)),
+    }));
+  };
+  const plain = await readAll("Harmless words");
+  assert.ok(plain.every(({ texts }) => texts.some((text) => text.includes("Harmless words"))));
+  for (const hostile of STORE_TEXTS) {
+    const ought = plain.map(({ skeleton, texts }) => ({
+      skeleton,
+      texts: texts.map((text) => text.replaceAll("Harmless words", () => hostile)).toSorted(),
+    }));
+    assert.deepEqual(await readAll(hostile), ought, hostile);
+  }
+});

@@ -5,12 +5,13 @@ import type { BrowserContext, Page } from "playwright-core";
 import { PAGES } from "../src/console/registry.ts";
 import { useChromium } from "./support/chromium.ts";
 import { OTHER_HOST } from "./docs-chromium.ts";
-import { startDemoService } from "./docs-demo.ts";
+import { DEMO_DAY, startDemoService } from "./docs-demo.ts";
 import type { DemoService } from "./docs-demo.ts";
-import { createPageStates } from "./support/console-states.ts";
+import { createPageStates, createSettings } from "./support/console-states.ts";
 import type { PageState } from "./support/console-states.ts";
 import { execute, urlOfDatabase } from "./support/server.ts";
 import { LOOKS, focusStops, layoutShift, sidewaysScroll, wrongLooks } from "./support/page-looks.ts";
+import { APP_OPTIONS } from "./support/webhooks.ts";
 
 /** What stands above every page of the small store, which is the second workspace of its database. */
 const FRAME = [
@@ -90,15 +91,17 @@ let demo: DemoService;
 let home: string;
 let made: Awaited<ReturnType<typeof createPageStates>>;
 let pages: PageState[];
+let settings: Awaited<ReturnType<typeof createSettings>>;
 
 const chromium = useChromium(async () => {
-  demo = await startDemoService();
+  demo = await startDemoService(DEMO_DAY, APP_OPTIONS);
   home = `http://localhost:${new URL(demo.service.address).port}`;
   const { tenant, service } = demo;
   await service.database.query("update data_source set last_synced_at = now() where shop_key = $1", [
     tenant.shopKey,
   ]);
   made = await createPageStates(service, tenant);
+  settings = await createSettings(service);
   pages = PAGES.map(({ name, path }) => ({ name, path: `/w/${tenant.shopDomain}${path}`, status: 200 }));
   return () => demo.stop();
 });
@@ -106,6 +109,10 @@ const chromium = useChromium(async () => {
 for (const look of LOOKS) {
   test(`every page, ${look.width} px, ${look.colorScheme}`, async (context) => {
     await examine(context, look, () => pages);
+  });
+
+  test(`every page of settings, opened wholly, ${look.width} px, ${look.colorScheme}`, async (context) => {
+    await examine(context, look, () => settings.pages, { cookie: settings?.cookie, isOpened: true });
   });
 }
 
@@ -115,8 +122,9 @@ test("every state, 360 px", async (context) => {
 
 test("before somebody is signed in", async (context) => {
   for (const look of [NARROW, { ...WIDE, colorScheme: "dark" as const }]) {
-    await examine(context, look, () => SIGNED_OUT, "");
-    await examine(context, look, () => [{ name: "no workspace", path: "/w", status: 200 }], made.emptyCookie);
+    await examine(context, look, () => SIGNED_OUT, { cookie: "" });
+    const chooser = { name: "no workspace", path: "/w", status: 200 };
+    await examine(context, look, () => [chooser], { cookie: made.emptyCookie });
     await withPage(context, look, "", async (page, problems) => {
       await page.goto(`${home}/enter#${"A".repeat(43)}`);
       await page.getByRole("button", { name: "Sign in" }).click();
@@ -222,24 +230,33 @@ async function examine(
   context: TestContext,
   look: Look,
   states: () => readonly PageState[],
-  cookie?: string,
+  { cookie = made?.cookie ?? "", isOpened = false } = {},
 ): Promise<void> {
-  await withPage(context, look, cookie ?? made?.cookie ?? "", async (page, problems) => {
+  await withPage(context, look, cookie, async (page, problems) => {
     const found = [];
     for (const state of states()) {
       const response = await page.goto(home + state.path);
       assert.equal(response?.status(), state.status, state.name);
-      found.push(...(await wrongsOf(page, problems, state)));
+      found.push(...(await wrongsOf(page, problems, state, isOpened)));
     }
     assert.deepEqual(found, []);
   });
 }
 
 /** Which rules the page that is open breaks; `problems` are those that the browser reported. */
-async function wrongsOf(page: Page, problems: string[], state: PageState): Promise<string[]> {
+async function wrongsOf(
+  page: Page,
+  problems: string[],
+  state: PageState,
+  isOpened = false,
+): Promise<string[]> {
   const found: string[] = [];
   const shift = await layoutShift(page);
   if (shift >= MOST_SHIFT) found.push(`shifts by ${shift}`);
+  if ((await page.title()) === "taken") found.push("a text was run");
+  // The summary of the filters is hidden on a wide screen, where they are always open.
+  for (const summary of isOpened ? await page.locator("main details > summary:visible").all() : [])
+    await summary.click();
   found.push(...problems.splice(0).filter((problem) => !isExpected(problem, state)));
   const width = page.viewportSize()?.width ?? 0;
   const widths = width === NARROW.width ? [width, NARROWEST_PX] : [width];

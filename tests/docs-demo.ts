@@ -17,9 +17,13 @@ export const DEMO_DAY = "2026-07-01";
 const DEMO_DOMAIN = "demo-store.example";
 
 /** The service with a workspace that holds the demo store as of that day. */
-export async function startDemoService(today = DEMO_DAY): Promise<DemoService> {
+export async function startDemoService(
+  today = DEMO_DAY,
+  options: Record<string, string> = {},
+): Promise<DemoService> {
   const name = `docs_${today.replaceAll("-", "_")}`;
-  const { service, known } = await startSeededService({ name, write: (url) => writeDemo(url, today) });
+  const seed = { name, write: (url: string) => writeDemo(url, today) };
+  const { service, known } = await startSeededService(seed, options);
   return { service, tenant: known, stop: () => service.stop() };
 }
 

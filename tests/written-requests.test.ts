@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { promisify } from "node:util";
 import { Ajv } from "ajv";
+import { runClientProgram, runPasted } from "./support/command.ts";
 import { alerts } from "../src/contract/alerts.ts";
 import type { Endpoint } from "../src/contract/endpoint.ts";
 import { ENDPOINTS } from "../src/contract/registry.ts";
@@ -48,6 +49,7 @@ const HOSTILE = [
   "Jäckchen 日本 👕",
   "</code><script>",
 ];
+const TOKEN = "secret-token";
 const MONTHS = { start_month: "2026-01", end_month: "2026-05" };
 
 let folder: string;
@@ -76,11 +78,15 @@ after(async () => {
 
 /** Runs text in a shell, with a token in its environment, and returns the one request that it sent. */
 async function askIn(shell: "sh" | "bash", text: string, cwd = folder): Promise<Asked> {
+  return askBy(() => run(shell, ["-euc", text], { cwd, env: { ...process.env, TOKEN } }));
+}
+
+async function askBy(ask: () => Promise<unknown>): Promise<Asked> {
   asked = [];
-  await run(shell, ["-euc", text], { cwd, env: { ...process.env, TOKEN: "secret-token" } });
-  assert.equal(asked.length, 1, text);
+  await ask();
+  assert.equal(asked.length, 1);
   const [only] = asked as [Asked];
-  assert.equal(only.authorization, "Bearer secret-token");
+  assert.equal(only.authorization, `Bearer ${TOKEN}`);
   return only;
 }
 
@@ -130,8 +136,10 @@ test("./returns query, pasted into a shell, asks for the same values", async () 
       endpoint: report,
       parameters: { sku: value, vendor: HOSTILE.at(index - 1) ?? "", ...MONTHS, include_incomplete: "true" },
     };
-    const { url } = await askIn("sh", queryLine(address, request), root);
+    const line = queryLine(address, request);
+    const { url } = await askBy(() => runPasted("sh", line, TOKEN));
     assert.deepEqual(valuesOf(url), request.parameters);
+    if (index === 0) assert.equal((await askIn("sh", line, root)).url, url, "the command itself");
   }
 });
 
@@ -188,7 +196,7 @@ test("each program compiles, runs and asks for the same values", async () => {
     cwd: folder,
   }).catch(({ stdout }: { stdout: string }) => assert.fail(stdout));
   for (const [index, request] of requests.entries()) {
-    const { url } = await askIn("sh", `${JSON.stringify(process.execPath)} ${files[index]}`);
+    const { url } = await askBy(() => runClientProgram(join(folder, files[index] ?? ""), TOKEN));
     assert.deepEqual(valuesOf(url), valuesOf(pathText(request)));
   }
 });

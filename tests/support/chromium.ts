@@ -31,10 +31,10 @@ export type TestBrowser = {
   withPage(context: TestContext, options: PageOptions, use: Use): Promise<void>;
 };
 
-/** A Chromium for the tests of a file. `begin` starts what its pages are of, unless there is no browser, and returns what stops that again. */
-export function useChromium(begin: () => Promise<() => unknown>): TestBrowser {
+/** A Chromium for the tests of a file. `begin` starts what its pages are of, unless there is no browser, and may return what stops that again. */
+export function useChromium(begin: () => Promise<(() => unknown) | void> = async () => {}): TestBrowser {
   let found: Browser | { reason: string } = { reason: "The browser has not been started." };
-  let end: (() => unknown) | undefined;
+  let end: (() => unknown) | void;
   before(async () => {
     found = await (started ??= startChromium());
     if (!("reason" in found)) end = await begin();

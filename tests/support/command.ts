@@ -1,7 +1,9 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { spawn } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { promisify } from "node:util";
 import { runProgram } from "../../src/cli/program.ts";
 
 export type Outcome = { code: number | null; stdout: string; stderr: string };
@@ -92,4 +94,31 @@ export async function runCommand(
   const code = await written.run(outcome, () => runProgram(words, { environment }));
   process.exitCode = before;
   return { code, ...outcome };
+}
+
+/** Prints what a shell makes of a line: the token before the command, then its words. */
+const PRINT_WORDS = `sh -c 'printf "%s\\0" "$RETURNS_TOKEN" "$@"' returns`;
+
+/** Runs a line that begins with ./returns as it is pasted: a shell reads it, with $TOKEN set, and this process does what it says. */
+export async function runPasted(shell: "sh" | "bash", line: string, token: string): Promise<Outcome> {
+  const env = { ...process.env, TOKEN: token };
+  const text = line.replace("./returns", () => PRINT_WORDS);
+  const { stdout } = await promisify(execFile)(shell, ["-euc", text], { env });
+  const [given = "", ...words] = stdout.split("\0").slice(0, -1);
+  return runCommand(words, { RETURNS_TOKEN: given });
+}
+
+/** Runs a program of the client as this process's own, with TOKEN in its environment; returns what it prints. */
+export async function runClientProgram(file: string, token: string): Promise<unknown[]> {
+  const printed: unknown[] = [];
+  const { log } = console;
+  process.env["TOKEN"] = token;
+  console.log = (...values: unknown[]) => void printed.push(...values);
+  try {
+    await import(pathToFileURL(file).href);
+    return printed;
+  } finally {
+    console.log = log;
+    delete process.env["TOKEN"];
+  }
 }

@@ -1,9 +1,13 @@
+import { SETTINGS } from "../../src/console/registry.ts";
 import { ENTITLEMENTS } from "../../src/contract/endpoint.ts";
+import { notifyPeople } from "../../src/store/queries/notice.ts";
+import { actAs } from "./acting-member.ts";
 import { makeUserLink, signInAs } from "./console-person.ts";
 import type { TestService } from "./service.ts";
 import { createSmallStore } from "./small-store.ts";
-import { createTenant } from "./tenants.ts";
+import { changeWorkspace, createTenant, createTokenOf, insertRows } from "./tenants.ts";
 import type { Tenant, TenantOptions } from "./tenants.ts";
+import { connectShop } from "./webhooks.ts";
 
 /** A state in which pages can be: where it is seen, and with which status. */
 export type PageState = { name: string; path: string; status: number };
@@ -130,4 +134,126 @@ function renameEverything(): string {
     entities as (update entity set label = ${words} || type_rank, product_title = ${words}, vendor = ${words} where shop_key = $1 and type_rank = 2),
     events as (update sale_event set label = ${words} where shop_key = $1)
     update alert set title = ${words}, body = ${words} where shop_key = $1`;
+}
+
+/** Pages of settings that show more than their path says. */
+const SETTINGS_VIEWS = [
+  "windows?primary_window_days=60&min_sold_units=5",
+  "windows?primary_window_days=500&min_sold_units=x",
+  "watchlist?q=jacket",
+  "watchlist?type=sku&key=SHIRT-M",
+  "sale-events?slug=summer",
+  "sale-events?product_gid=gid%3A%2F%2Fshopify%2FProduct%2F2",
+  "sources/shopify",
+  "sources/shopify/progress",
+  "sources/shopify/connect",
+  "sources/loop",
+  "sources/loop/connect",
+  "sources/shipstation",
+];
+
+/** Pages of settings that depend on the state of the data. */
+const STATE_PAGES = ["", "/windows", "/plan", "/watchlist", "/sale-events"];
+
+/** Every page of settings of a workspace that has everything, with texts as long and as hostile as a source may send; and its owner, who has workspaces in other states, too. */
+export async function createSettings(service: TestService): Promise<{ pages: PageState[]; cookie: string }> {
+  const { database } = service;
+  const tenant = await createSmallStore(database);
+  await changeWorkspace(database, tenant, { is_setup_open: "true" });
+  await addTroubledSources(service, tenant);
+  await addUsage(service, tenant);
+  const ownerName = `Owner of ${"long".repeat(15)}`;
+  const { cookie } = await actAs(service, tenant, "owner", ownerName);
+  await actAs(service, tenant, "viewer", "Vera");
+  await makeUserLink(service, { name: `Invited ${"long".repeat(15)}`, shopDomain: tenant.shopDomain });
+  const { rows } = await database.query<{ user_id: string }>(
+    "select user_id from workspace_member where shop_key = $1",
+    [tenant.shopKey],
+  );
+  const people = rows.map(({ user_id: userId }) => userId);
+  await service.installation.database.transaction((connection) =>
+    notifyPeople(connection, tenant.shopKey, people, {
+      event: "test",
+      category: "token_expiry",
+      severity: "warning",
+      title: "A token expires in 14 days",
+      body: "Replace it before.",
+      linkPath: "/settings/tokens",
+      linkLabel: "See the tokens",
+    }),
+  );
+  const own = `/w/${tenant.shopDomain}`;
+  const paths = [
+    ...SETTINGS.map(({ path }) => path).filter((path) => !path.includes(":")),
+    ...[...SETTINGS_VIEWS, ...people.map((userId) => `members/${userId}`), `tokens/${tenant.tokenId}`].map(
+      (view) => `/settings/${view}`,
+    ),
+  ];
+  const pages = [...paths.map((path) => own + path), own, "/welcome"];
+  for (const options of [{ readiness: "installing" }, { billingStatus: "inactive" }, { dataAsOf: null }]) {
+    const { shopDomain } = await createTenant(database, options);
+    await makeUserLink(service, { name: ownerName, shopDomain });
+    pages.push(...STATE_PAGES.map((page) => `/w/${shopDomain}/settings${page}`));
+  }
+  return {
+    pages: pages.map((path) => ({ name: path, path, status: path.includes("_days=500") ? 400 : 200 })),
+    cookie,
+  };
+}
+
+const LONG = "Donaudampfschifffahrtsgesellschaftskapitänsmütze".repeat(3);
+const HOSTILE = `<img src=x onerror="document.title='taken'">`;
+
+async function addTroubledSources(service: TestService, { shopKey }: Tenant): Promise<void> {
+  const { database } = service;
+  await connectShop(service, shopKey, `s-${shopKey}.myshopify.com`);
+  await database.query(
+    `update data_source set status = 'failed', last_error = $2 where shop_key = $1 and source = 'shopify'`,
+    [shopKey, `${HOSTILE} ${LONG}`],
+  );
+  await database.query(
+    `insert into data_source (shop_key, source, kind, is_connection, status, last_error, sealed_credentials, settings)
+     values ($1, 'loop', 'label_cost', true, 'disconnected', $2, 'x', '{}')`,
+    [shopKey, HOSTILE],
+  );
+  await insertRows(
+    database,
+    "sync_run",
+    ["succeeded", "failed", "interrupted", "running"].map((status, index) => ({
+      shop_key: shopKey,
+      run_id: `00000000-0000-7000-8000-00000000000${index}`,
+      source: "shopify",
+      kind: "backfill",
+      requested_by: "connect",
+      status,
+      attempt: index + 1,
+      started_at: new Date(Date.UTC(2026, 6, 1, 0, index)),
+      finished_at: status === "running" ? null : new Date(Date.UTC(2026, 6, 1, 1, index)),
+      stage: "orders",
+      done: 1200,
+      total: 5000,
+      counts: { orders: 1200, changed_orders: 3 },
+      notes: [`${LONG} ${HOSTILE}`],
+      error: status === "failed" ? `${HOSTILE} ${LONG}` : null,
+    })),
+  );
+}
+
+/** Thirty days with a token that ends soon, one that has ended, and every kind of request. */
+async function addUsage({ database }: TestService, { shopKey, tokenId }: Tenant): Promise<void> {
+  const onDay = (days: number): string => new Date(Date.now() + days * 86_400_000).toISOString();
+  await createTokenOf(database, shopKey, { expiresAt: onDay(9) });
+  await createTokenOf(database, shopKey, { revokedAt: onDay(-1) });
+  const row = { shop_key: shopKey, token_id: tokenId };
+  for (let ago = 0; ago < 30; ago += 1) {
+    const day = onDay(-ago).slice(0, 10);
+    const ok = { endpoint: "return-rate-leaderboard", surface: "rest", outcome: "ok" };
+    const limited = { endpoint: "alerts", surface: "mcp", outcome: "rate_limited" };
+    const requests = 90 + 20 * ago;
+    await insertRows(database, "daily_usage", [{ shop_key: shopKey, day, requests: requests + 10 }]);
+    await insertRows(database, "usage_detail", [
+      { ...row, day, ...ok, requests, quota_requests: requests },
+      { ...row, day, ...limited, requests: 7, quota_requests: 0 },
+    ]);
+  }
 }

@@ -9,6 +9,7 @@ export const LOOKS = [
 
 /** WCAG 2.2 AA for text of normal size. */
 const LEAST_CONTRAST = 4.5;
+const LEAST_TEXT_PX = 11;
 const AXE = readFileSync(new URL("../../node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
 const AXE_OPTIONS = {
   runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
@@ -21,7 +22,7 @@ const AXE_OPTIONS = {
  * `paleTexts` alone, which is stricter and quicker than axe-core; in the dark nothing else differs.
  */
 export async function wrongLooks(page: Page, name: string, widths?: readonly number[]): Promise<string[]> {
-  const wrongs = await paleTexts(page);
+  const wrongs = [...(await paleTexts(page)), ...(await smallTexts(page))];
   const isDark = await page.evaluate<boolean>("matchMedia('(prefers-color-scheme: dark)').matches");
   if (!isDark) wrongs.push(...(await axeViolations(page, { "color-contrast": { enabled: false } })));
   const { width: ownWidth, height } = page.viewportSize() ?? { width: 0, height: 0 };
@@ -98,6 +99,14 @@ export async function paleTexts(page: Page): Promise<string[]> {
     }
     return [...pale];
   })()`);
+}
+
+/** Texts of charts that are too small to be read. */
+async function smallTexts(page: Page): Promise<string[]> {
+  return page.evaluate(`[...document.querySelectorAll("svg text")]
+    .map((text) => [text.getBoundingClientRect().height, text.textContent])
+    .filter(([height]) => height > 0 && height < ${LEAST_TEXT_PX})
+    .map(([height, text]) => "the text " + text + " is " + height + " px high")`);
 }
 
 /** One stop of the Tab key: what it is and is called, and whether one sees that it has the focus. */

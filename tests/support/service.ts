@@ -225,9 +225,10 @@ export async function startTestService(options: Record<string, string> = {}): Pr
 /** The same on a database that holds what a seed has written. */
 export async function startSeededService<Known>(
   seed: Seed<Known>,
+  options: Record<string, string> = {},
 ): Promise<{ service: TestService; known: Known }> {
   const database = await createSeededDatabase(seed);
-  return { service: await startOn(database, {}), known: database.known };
+  return { service: await startOn(database, options), known: database.known };
 }
 
 /** The same on a database that is there already; stopping the service drops it. */

@@ -1,34 +1,29 @@
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
 import { test } from "node:test";
 import type { TestContext } from "node:test";
 import type { BrowserContextOptions, Page } from "playwright-core";
 import { notifyPeople } from "../src/store/queries/notice.ts";
 import { useChromium } from "./support/chromium.ts";
 import { actAs } from "./support/acting-member.ts";
-import { openPage } from "./support/console-page.ts";
-import type { Reader } from "./support/console-page.ts";
 import { makeUserLink, signInAs } from "./support/console-person.ts";
-import { STORE_TEXTS } from "./support/input-corpus.ts";
-import { wrongLooks, LOOKS } from "./support/page-looks.ts";
-import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
-import { createTenant, createTokenOf, insertRows } from "./support/tenants.ts";
+import { wrongLooks } from "./support/page-looks.ts";
+import { service } from "./support/shared-service.ts";
+import { createSmallStore } from "./support/small-store.ts";
+import { createTenant } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
+import { readZip } from "./support/zip.ts";
 
-/** The pages of members, of one's own notices, of the audit, of tokens and of usage as people see them. */
+/** What owners do on the pages of settings, in a real browser: with JavaScript and without. */
 
-let service: TestService;
-let home: string;
+const ERASE = { name: "Erase this workspace" };
+const home = `http://localhost:${new URL(service.address).port}`;
 let tenant: Tenant;
 
 const chromium = useChromium(async () => {
-  service = await startTestService();
-  home = `http://localhost:${new URL(service.address).port}`;
-  tenant = await createTenant(service.database, { dailyQuota: 1000 });
-  await seedUsage(tenant);
-  await actAs(service, tenant, "viewer", "Vera");
-  await actAs(service, tenant, "owner", "Owner");
-  const owner = await idOf("Owner");
+  tenant = await createTenant(service.database);
+  await actAs(service, tenant, "owner", "Olive");
+  const owner = await idOf("Olive");
   await service.installation.database.transaction((connection) =>
     notifyPeople(connection, tenant.shopKey, [owner], {
       event: "test",
@@ -40,49 +35,7 @@ const chromium = useChromium(async () => {
       linkLabel: "See the tokens",
     }),
   );
-  return () => service.stop();
 });
-
-const dayBefore = (days: number): string =>
-  new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10);
-
-/** Thirty days with a token that ends soon, one that has ended, and every kind of request. */
-async function seedUsage({ shopKey, tokenId }: Tenant): Promise<void> {
-  const inDays = (days: number): string => new Date(Date.now() + days * 86_400_000).toISOString();
-  await createTokenOf(service.database, shopKey, { expiresAt: inDays(9) });
-  await createTokenOf(service.database, shopKey, { revokedAt: inDays(-1) });
-  const days = Array.from({ length: 30 }, (_, index) => index);
-  await insertRows(
-    service.database,
-    "daily_usage",
-    days.map((index) => ({ shop_key: shopKey, day: dayBefore(index), requests: 100 + 20 * index })),
-  );
-  const row = { shop_key: shopKey, token_id: tokenId };
-  await insertRows(
-    service.database,
-    "usage_detail",
-    days.flatMap((index) => [
-      {
-        ...row,
-        day: dayBefore(index),
-        endpoint: "return-rate-leaderboard",
-        surface: "rest",
-        outcome: "ok",
-        requests: 90 + 20 * index,
-        quota_requests: 90 + 20 * index,
-      },
-      {
-        ...row,
-        day: dayBefore(index),
-        endpoint: "alerts",
-        surface: "mcp",
-        outcome: "rate_limited",
-        requests: 7,
-        quota_requests: 0,
-      },
-    ]),
-  );
-}
 
 async function idOf(name: string): Promise<string> {
   const { rows } = await service.database.query<{ user_id: string }>(
@@ -99,7 +52,7 @@ async function signedIn(
   use: (page: Page, place: string) => Promise<void>,
 ): Promise<void> {
   await chromium.withPage(context, options, async (page, _own, problems) => {
-    const { link } = await makeUserLink(service, { name: "Owner", shopDomain: tenant.shopDomain });
+    const { link } = await makeUserLink(service, { name: "Olive", shopDomain: tenant.shopDomain });
     await enter(page, link);
     const place = `${home}/w/${tenant.shopDomain}`;
     await page.waitForURL(place);
@@ -114,33 +67,6 @@ async function enter(page: Page, link: string): Promise<void> {
   await page.getByRole("button", { name: "Sign in" }).click();
 }
 
-for (const { width, colorScheme } of LOOKS) {
-  test(`the pages of people and the audit, ${width} px, ${colorScheme}`, async (context) => {
-    await signedIn(context, { viewport: { width, height: 800 }, colorScheme }, async (page, place) => {
-      const found: string[] = [];
-      const look = async (name: string) => found.push(...(await wrongLooks(page, name)));
-      const name = `Looked at ${width} ${colorScheme} ${"long".repeat(15)}`;
-      await page.goto(`${place}/settings/members`);
-      await page.getByLabel("Name", { exact: true }).fill(name);
-      await page.getByRole("button", { name: "Invite member" }).click();
-      await page.getByRole("heading", { name: "Invitation for Looked at" }).waitFor();
-      await look("an invitation");
-      const paths = [
-        "members",
-        `members/${await idOf(name)}`,
-        `members/${await idOf("Vera")}`,
-        "notices",
-        "audit",
-      ];
-      for (const path of paths) {
-        await page.goto(`${place}/settings/${path}`);
-        await look(path);
-      }
-      assert.deepEqual(found, []);
-    });
-  });
-}
-
 test("an invitation is copied, used in another browser, and its member raised and removed by clicks", async (context) => {
   const permissions = ["clipboard-read", "clipboard-write"];
   await signedIn(context, { permissions }, async (page, place) => {
@@ -148,6 +74,8 @@ test("an invitation is copied, used in another browser, and its member raised an
     await page.getByLabel("Name", { exact: true }).fill("Clara");
     await page.getByLabel("Role").selectOption("admin");
     await page.getByRole("button", { name: "Invite member" }).click();
+    await page.getByRole("heading", { name: "Invitation for Clara" }).waitFor();
+    assert.deepEqual(await wrongLooks(page, "an invitation", [360, 1440]), []);
     const link = (await page.locator("code[data-form=link]").textContent()) ?? "";
     await page.getByRole("button", { name: "Copy" }).click();
     await page.getByRole("button", { name: "Copied" }).waitFor();
@@ -200,30 +128,6 @@ test("members and the audit work without JavaScript, filters and files of the au
   });
 });
 
-for (const { width, colorScheme } of LOOKS) {
-  test(`the pages of tokens and usage, ${width} px, ${colorScheme}`, async (context) => {
-    const viewport = { width, height: 800 };
-    await signedIn(context, { viewport, colorScheme }, async (page, place) => {
-      const found: string[] = [];
-      const look = async (name: string) => found.push(...(await wrongLooks(page, name)));
-      const { tokenId } = tenant;
-      const paths = ["tokens", "tokens/new", `tokens/${tokenId}`, "usage"];
-      for (const path of paths) {
-        await page.goto(`${place}/settings/${path}`);
-        for (const summary of await page.locator("main summary").all()) await summary.click();
-        await look(path);
-      }
-      await page.goto(`${place}/settings/tokens/new`);
-      await page.getByLabel("Name").fill(`looked at ${width} ${colorScheme}`);
-      await page.getByLabel("Alerts", { exact: true }).check();
-      await page.getByRole("button", { name: "Create token" }).click();
-      await page.getByRole("heading", { name: "Your new token" }).waitFor();
-      await look("a new token");
-      assert.deepEqual(found, []);
-    });
-  });
-}
-
 test("a token is made, copied, given to a client, seen in the list and revoked by clicks; a reload makes no second", async (context) => {
   const permissions = ["clipboard-read", "clipboard-write"];
   await signedIn(context, { permissions }, async (page, place) => {
@@ -233,6 +137,8 @@ test("a token is made, copied, given to a client, seen in the list and revoked b
     await page.getByLabel("Alerts", { exact: true }).check();
     await page.getByLabel("30 days").check();
     await page.getByRole("button", { name: "Create token" }).click();
+    await page.getByRole("heading", { name: "Your new token" }).waitFor();
+    assert.deepEqual(await wrongLooks(page, "a new token", [360, 1440]), []);
     const token = (await page.locator("code[data-form=token]").textContent()) ?? "";
     await page.getByRole("button", { name: "Copy" }).first().click();
     await page.getByRole("button", { name: "Copied" }).waitFor();
@@ -269,85 +175,9 @@ test("tokens and usage work without JavaScript, rotation included", async (conte
   });
 });
 
-type Reading = { skeleton: string[]; texts: string[] };
-
-/** Every element of a page with the names of its attributes, and every text of it. */
-const READ = `(markup) => {
-  const skeleton = [], texts = [];
-  const walk = (node) => {
-    if (node.nodeType !== Node.ELEMENT_NODE) return void texts.push(node.data);
-    skeleton.push(node.localName + " " + [...node.attributes].map(({ name }) => name).join(" "));
-    for (const child of node.childNodes) walk(child);
-  };
-  walk(new DOMParser().parseFromString(markup, "text/html").documentElement);
-  return { skeleton, texts };
-}`;
-
-/** Opens pages again with each hostile text in place of harmless words: the text changes, and no element. */
-async function expectPlainText(
-  paths: readonly string[],
-  page: {
-    rename: (name: string) => Promise<unknown>;
-    reader: Reader;
-    /** Lists are in the order of names. */
-    isOrdered?: boolean;
-  },
-): Promise<void> {
-  const parser = await chromium.browser.newPage();
-  const arranged = (found: readonly string[] = []) => (page.isOrdered === true ? found.toSorted() : found);
-  const read = async (name: string): Promise<Reading[]> => {
-    await page.rename(name);
-    const readings: Reading[] = [];
-    for (const path of paths) {
-      const { status, text } = await openPage(service, path, page.reader);
-      assert.equal(status, 200);
-      readings.push(await parser.evaluate<Reading>(`(${READ})(${JSON.stringify(text)})`));
-    }
-    return readings;
-  };
-  const ought = await read("Harmless words");
-  for (const hostile of STORE_TEXTS) {
-    for (const [index, reading] of (await read(hostile)).entries()) {
-      const where = `${paths[index]} with ${hostile}`;
-      assert.deepEqual(arranged(reading.skeleton), arranged(ought[index]?.skeleton), where);
-      const meant = ought[index]?.texts.map((text) => text.replaceAll("Harmless words", () => hostile));
-      assert.deepEqual(arranged(reading.texts), arranged(meant), where);
-    }
-  }
-}
-
-test("a person's name stays text on every page, whatever it looks like", async (context) => {
-  if (chromium.isMissing(context)) return;
-  const own = await createTenant(service.database);
-  const { cookie } = await actAs(service, own, "owner", "The owner");
-  await actAs(service, own, "viewer", "Harmless words");
-  const id = await idOf("Harmless words");
-  await expectPlainText(["/settings/members", `/settings/members/${id}`, "/settings/audit"], {
-    rename: (name) =>
-      service.database.query("update console_user set name = $2 where user_id = $1", [id, name]),
-    reader: { tenant: own, cookie },
-    isOrdered: true,
-  });
-});
-
-test("a token's name stays text on every page, whatever it looks like", async (context) => {
-  if (chromium.isMissing(context)) return;
-  const own = await createTenant(service.database);
-  const cookie = await signInAs(service, { name: "Reader", shopDomain: own.shopDomain });
-  const request = { endpoint: "alerts", surface: "rest", outcome: "ok", requests: 1, quota_requests: 1 };
-  const { shopKey: shop_key, tokenId: token_id } = own;
-  const day = dayBefore(0);
-  await insertRows(service.database, "usage_detail", [{ ...request, shop_key, token_id, day }]);
-  await expectPlainText(["/settings/tokens", `/settings/tokens/${token_id}`, "/settings/usage"], {
-    rename: (name) =>
-      service.database.query("update api_token set name = $2 where token_id = $1", [token_id, name]),
-    reader: { tenant: own, cookie },
-  });
-});
-
 test("what was typed is there again after the session ended and the same person signed in", async (context) => {
   if (chromium.isMissing(context)) return;
-  const cookie = await signInAs(service, { name: "Owner" });
+  const cookie = await signInAs(service, { name: "Olive" });
   await chromium.withPage(context, { cookie, home }, async (page, own) => {
     const address = `${home}/w/${tenant.shopDomain}/settings/data`;
     const name = page.getByLabel("Name", { exact: true });
@@ -366,7 +196,7 @@ test("what was typed is there again after the session ended and the same person 
       await page.waitForURL(address);
     };
     await sendSignedOut("Kept name");
-    await signIn("Owner");
+    await signIn("Olive");
     await page.getByText("What you had typed is here again.").waitFor();
     await page.getByText("You were signed out when you sent the form").waitFor();
     assert.equal(await name.inputValue(), "Kept name");
@@ -374,8 +204,98 @@ test("what was typed is there again after the session ended and the same person 
     await page.getByText("The workspace is now called Kept name.").waitFor();
     assert.equal(await page.getByText("What you had typed is here again.").count(), 0);
     await sendSignedOut("Mine alone");
-    await signIn("Somebody else");
+    await signIn("Oscar");
     assert.equal(await name.inputValue(), "Kept name", "another person sees what is saved");
     assert.equal(await page.evaluate(() => sessionStorage.length), 0);
   });
 });
+
+test("without JavaScript an owner previews and saves a window, watches a SKU by search, and adds a sale event", async (context) => {
+  if (chromium.isMissing(context)) return;
+  const own = await createSmallStore(service.database);
+  const { cookie } = await actAs(service, own);
+  const options = { cookie, home, javaScriptEnabled: false, expected: /status of 4/u };
+  await chromium.withPage(context, options, async (page) => {
+    const main = page.locator("main");
+    await page.goto(`${home}/w/${own.shopDomain}`);
+    await page.getByRole("link", { name: "Settings", exact: true }).click();
+    await main.getByRole("link", { name: "Return window" }).click();
+    await page.getByLabel("Return window in days").fill("60");
+    await page.keyboard.press("Enter");
+    await page.getByRole("columnheader", { name: "If saved" }).waitFor();
+    await page.getByRole("button", { name: "Save" }).click();
+    assert.match(await page.getByRole("status").first().innerText(), /The return window is now 60 days/u);
+
+    await page.getByRole("link", { name: "Watchlist", exact: true }).click();
+    await page.getByLabel("Search name, SKU or vendor").fill("shirt");
+    await page.keyboard.press("Enter");
+    await page.getByRole("button", { name: "Watch SHIRT-M" }).click();
+    assert.match(await page.getByRole("status").first().innerText(), /Added SHIRT-M to the watchlist/u);
+
+    await page.getByRole("link", { name: "Sale days" }).click();
+    await page.getByLabel("Name", { exact: true }).fill("Spring");
+    await page.getByLabel("First day").fill("2026-04-01");
+    await page.getByLabel("Last day").fill("2026-03-01");
+    await page.getByLabel("SKUs in the sale").fill("SHIRT-M\nJACKET-M");
+    await page.getByRole("button", { name: "Add sale event" }).click();
+    assert.match(
+      await page.getByRole("alert").innerText(),
+      /The last day must not be before the first day\./u,
+    );
+    assert.equal(await page.getByLabel("SKUs in the sale").inputValue(), "SHIRT-M\nJACKET-M");
+    await page.getByLabel("Last day").fill("2026-04-10");
+    await page.getByRole("button", { name: "Add sale event" }).click();
+    assert.match(await page.getByRole("status").first().innerText(), /Added the sale event Spring/u);
+    await page.getByRole("link", { name: "Change Spring" }).click();
+    await page.getByRole("button", { name: "Remove sale event" }).click();
+    assert.match(await page.getByRole("status").first().innerText(), /Removed the sale event Spring/u);
+  });
+});
+
+for (const javaScriptEnabled of [false, true]) {
+  test(`an owner exports everything, erases the workspace and cancels that, ${javaScriptEnabled ? "with" : "without"} JavaScript`, async (context) => {
+    if (chromium.isMissing(context)) return;
+    const own = await createSmallStore(service.database);
+    await service.database.query(
+      "update order_document set document = '{\"lines\": []}' where shop_key = $1",
+      [own.shopKey],
+    );
+    const { cookie } = await actAs(service, own);
+    const place = `${home}/w/${own.shopDomain}`;
+    const options = { cookie, home, javaScriptEnabled, expected: /status of 4/u };
+    await chromium.withPage(context, options, async (page) => {
+      const found: string[] = [];
+      const look = async (state: string): Promise<void> => {
+        if (javaScriptEnabled) found.push(...(await wrongLooks(page, state, [360, 1440])));
+      };
+      await page.goto(`${place}/settings/data`);
+      const downloading = page.waitForEvent("download");
+      await page.getByRole("button", { name: "Export everything" }).click();
+      const download = await downloading;
+      assert.match(download.suggestedFilename(), /^returns-export_.+\.zip$/u);
+      const files = readZip(await readFile(await download.path()));
+      assert.ok("store/order_lines.csv" in files);
+
+      await page.getByLabel(`Type ${own.shopDomain} to confirm`).fill("another.example");
+      await page.getByRole("button", ERASE).click();
+      await page.getByRole("alert").getByText("Type the domain of this workspace").waitFor();
+      assert.equal(await page.getByLabel("Type").inputValue(), "another.example");
+      await look("refused");
+      await page.getByLabel("Type").fill(own.shopDomain);
+      await page.getByRole("button", ERASE).click();
+      await page.getByRole("status").getByText(`${own.shopDomain} is no longer served.`).waitFor();
+      await look("going to be erased");
+      await page.goto(`${place}/settings/watchlist`);
+      await look("another page of settings meanwhile");
+
+      await page.goto(place);
+      await page.getByRole("heading", { name: "This workspace will be erased" }).waitFor();
+      await look("a page of figures meanwhile");
+      await page.getByRole("link", { name: "When, and how to cancel it" }).click();
+      await page.getByRole("button", { name: "Keep this workspace" }).click();
+      await page.getByRole("status").getByText("everything is served as before").waitFor();
+      await page.getByRole("button", ERASE).waitFor();
+      assert.deepEqual(found, []);
+    });
+  });
+}
