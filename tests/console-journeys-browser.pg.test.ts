@@ -161,7 +161,7 @@ test("without JavaScript: the file has the page's totals, and signing out ends t
   });
 });
 
-test("with JavaScript: a readout moves by keyboard, and Copy copies the request", async (context) => {
+test("with JavaScript: a readout moves by keyboard and pointer, and Copy copies the request", async (context) => {
   await signedIn(context, { javaScriptEnabled: true }, async (page) => {
     await go(page, "Report");
     const trend = page.locator("#trend-trend");
@@ -178,6 +178,12 @@ test("with JavaScript: a readout moves by keyboard, and Copy copies the request"
       seen.add(told ?? "");
     }
     assert.equal(seen.size, 3);
+    const drawing = (await trend.locator(".chart-plot > svg").boundingBox()) ?? assert.fail();
+    await page.mouse.move(drawing.x + 2, drawing.y + 20);
+    const first = await trend.locator("tbody tr[data-x]").first().locator("data").allTextContents();
+    const read = oneLine((await trend.locator("output").textContent()) ?? "");
+    for (const cell of first) assert.ok(read.includes(oneLine(cell)), `${read} has ${cell}`);
+    assert.match((await trend.locator(".guide").getAttribute("x1")) ?? "", /^\d\.\d+%$/u);
 
     const box = page.locator(".api-box");
     await box.locator("summary").click();

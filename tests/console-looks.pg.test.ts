@@ -188,7 +188,8 @@ const PAPER_PX = 680;
 const LANDSCAPE_PX = 1009;
 /** Above 7 points. */
 const SMALLEST_PX = 9.5;
-const SCREEN_ALONE = "nav, header, form, summary, button, input, .api-box, .presets, .tabs, .skip";
+const SCREEN_ALONE =
+  "nav, header, form, summary, button, input, .api-box, .presets, .tabs, .skip, .chart-readout";
 
 for (const [path, expected] of Object.entries(FOCUS_ORDER)) {
   test(`the Tab key goes through ${path || "the overview"} in the order of the page, and one sees where it is`, async (context) => {

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { actAs, auditOf } from "./support/acting-member.ts";
-import { startServerProcess } from "./support/server-process.ts";
 import { service } from "./support/shared-service.ts";
 import { createSmallStore } from "./support/small-store.ts";
 import type { TenantOptions } from "./support/tenants.ts";
@@ -108,25 +107,6 @@ test("what is refused stands beside the form, which keeps everything that was fi
   assert.match(wrong.text, /Change Spring/u);
   assert.match(wrong.text, /value="2026-03-01"/u);
   assert.equal((await auditOf(service, tenant)).length, 1);
-});
-
-test("a change is in reports of the very next request and page of another server process", async (context) => {
-  const tenant = await smallStore();
-  const owner = await actAs(service, tenant);
-  const other = await startServerProcess(context, service.databaseUrl);
-  const slugs = async (): Promise<string[]> => {
-    const params = { ...MONTHS, reportSection: "refunds" };
-    const answer = await other.call("/api/v1/report", { token: tenant.token, params });
-    return (answer.json().data["sale_events"] as { slug: string }[]).map(({ slug }) => slug);
-  };
-  const earlier = await slugs();
-  await owner.post(PATH, SPRING);
-  assert.deepEqual((await slugs()).toSorted(), [...earlier, STORED.slug].toSorted());
-  const page = await owner.get("/sale-events", other.address);
-  assert.match(page.text, /Spring &lt;b&gt;sale/u);
-  assert.match(page.text, /\/settings\/sale-events">Add or change sale events<\/a>/u);
-  await owner.post(`${PATH}/remove`, { slug: STORED.slug });
-  assert.deepEqual(await slugs(), earlier);
 });
 
 test("a report of a SKU or product leads to the form with its SKUs", async () => {

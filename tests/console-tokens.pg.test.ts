@@ -7,7 +7,6 @@ import { ENTITLEMENTS, SCOPES } from "../src/contract/endpoint.ts";
 import { ENDPOINTS } from "../src/contract/registry.ts";
 import { mcpCommandLine, mcpConfigText } from "../src/contract/written-request.ts";
 import { cookieOf, makeUserLink, postForm, signInAs } from "./support/console-person.ts";
-import { startServerProcess } from "./support/server-process.ts";
 import { startTestService } from "./support/service.ts";
 import { changePlan, createTenant, createTokenOf, insertRows } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
@@ -162,29 +161,6 @@ test("what the page writes for an MCP client is what the guide writes", () => {
   const config = JSON.parse(mcpConfigText(address, "${env:RETURNS_TOKEN}")) as unknown;
   const [written = ""] = /\{ "mcpServers": \{ "returns": \{ "url".*?\} \} \} \}/u.exec(guide) ?? [];
   assert.deepEqual(config, JSON.parse(written));
-});
-
-test("the same form sent again makes no second token, on another server process neither", async (context) => {
-  const second = await startServerProcess(context, service.databaseUrl);
-  const fields = tokenForm("only one");
-  const answers = await Promise.all(
-    [service.address, second.address, service.address, second.address].map((address) =>
-      pages.post(`${TOKENS}/new`, fields, address),
-    ),
-  );
-  const statuses = answers.map(({ status }) => status).toSorted((one, other) => one - other);
-  assert.deepEqual(statuses, [200, 303, 303, 303]);
-  const texts = (await Promise.all(answers.map((answer) => answer.text()))).join("");
-  assert.equal(new Set(texts.match(TOKEN)).size, 1);
-  assert.equal((await tokenRows("only one")).length, 1);
-  const again = await pages.post(`${TOKENS}/new`, fields, second.address);
-  const next = await fetch(`${service.address}${again.headers.get("location")}`, {
-    headers: { cookie: `${cookie}; ${cookieOf(again)}` },
-  });
-  const page = await next.text();
-  assert.match(page, /role="status">\s*This form has already created this token, and no second one/u);
-  assert.match(page, /<h1>only one<\/h1>/u);
-  assert.equal(page.match(TOKEN), null);
 });
 
 test("a refused form keeps what was filled in and says what is allowed", async () => {

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { actAs, auditOf } from "./support/acting-member.ts";
-import { startServerProcess } from "./support/server-process.ts";
+import { actAs } from "./support/acting-member.ts";
 import { service } from "./support/shared-service.ts";
 import { createSmallStore } from "./support/small-store.ts";
 import type { TenantOptions } from "./support/tenants.ts";
@@ -77,27 +76,6 @@ test("reports lead to the watchlist for who may add, and say what is watched", a
   }
   assert.doesNotMatch((await owner.get(`/report?${MONTHS}`)).text, /settings\/watchlist\?/u);
   assert.match((await owner.get(`${PATH}?type=sku&key=JACKET-M`)).text, /SKU JACKET-M is watched already/u);
-});
-
-test("what is watched is said on the very next page of another server process", async (context) => {
-  const tenant = await smallStore();
-  const owner = await actAs(service, tenant);
-  const other = await startServerProcess(context, service.databaseUrl);
-  const report = `/report?sku=SHIRT-M&${MONTHS}`;
-  assert.match((await owner.get(report, other.address)).text, />Watch<\/a>/u);
-  await owner.post(PATH, { type: "sku", key: "SHIRT-M" });
-  assert.match((await owner.get(report, other.address)).text, /<span class="tag">watched<\/span>/u);
-  assert.match(
-    (await owner.post(PATH, { type: "sku", key: "SHIRT-M" })).done ?? "",
-    /already on the watchlist/u,
-  );
-  await owner.post(`${PATH}/remove`, { type: "sku", key: "SHIRT-M" });
-  assert.match((await owner.get(report, other.address)).text, />Watch<\/a>/u);
-  const detail = { type: "sku", key: "SHIRT-M" };
-  assert.deepEqual(await auditOf(service, tenant), [
-    { action: "watch.add", detail, before: null },
-    { action: "watch.remove", detail, before: null },
-  ]);
 });
 
 test("while figures are withheld the list is shown, without a search; a viewer sees no button", async () => {

@@ -1,35 +1,37 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
-import { postForm, signInAs } from "./support/console-person.ts";
+import { randomUUID } from "node:crypto";
+import { after, test } from "node:test";
+import { actAs, auditOf } from "./support/acting-member.ts";
+import { cookieOf, postForm } from "./support/console-person.ts";
 import { startServerProcess } from "./support/server-process.ts";
-import { startTestService } from "./support/service.ts";
+import { service } from "./support/shared-service.ts";
 import { OPERATOR } from "../src/actions/actor.ts";
 import { runAction } from "../src/actions/action.ts";
 import { textInput } from "../src/actions/field.ts";
 import { setWorkspace } from "../src/actions/workspace/settings.ts";
 import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
+import { createSmallStore } from "./support/small-store.ts";
 import { createTenant, createTokenOf } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
-import { before, use } from "./support/use.ts";
 
-/** What is changed in the console of one server counts for the next request at another one. */
+/** What is changed in the console of one server counts for the next request and page at another one. */
 
-const service = use(startTestService);
-let tenant: Tenant;
-let cookie: string;
-
-before(async () => {
-  tenant = await createTenant(service.database);
-  cookie = await signInAs(service, { name: "Owner", shopDomain: tenant.shopDomain });
-});
+const second = await startServerProcess({ after }, service.databaseUrl);
 
 const ALERTS = "/api/v1/alerts";
+const TOKEN = /rta_live_[0-9A-Za-z]{65}/gu;
+const MONTHS = { start_month: "2025-06", end_month: "2026-05" };
 
-const post = (path: string, fields: Record<string, string>): Promise<Response> =>
-  postForm(service, `/w/${tenant.shopDomain}${path}`, fields, { cookie });
+async function setPlan({ shopDomain }: Tenant, plan: string): Promise<void> {
+  const { database } = service.installation;
+  const workspace = await requireWorkspace(database, shopDomain);
+  const caller = { database, keys: service.keys, workspace, actor: OPERATOR, now: new Date() };
+  await runAction(setWorkspace, caller, textInput({ plan }));
+}
 
-test("a token that is revoked, or rotated without overlap, fails the next request on a second server", async (context) => {
-  const second = await startServerProcess(context, service.databaseUrl);
+test("a token that is revoked, or rotated without overlap", async () => {
+  const tenant = await createTenant(service.database);
+  const owner = await actAs(service, tenant);
   const [revoked, rotated, kept] = await Promise.all(
     [1, 2, 3].map(() => createTokenOf(service.database, tenant.shopKey)),
   );
@@ -41,36 +43,140 @@ test("a token that is revoked, or rotated without overlap, fails the next reques
     await statusOf(kept?.token),
   ];
   assert.deepEqual(await statuses(), [200, 200, 200]);
-  const ended = await post(`/settings/tokens/${revoked?.tokenId}/revoke`, { name: "reporting" });
+  const ended = await owner.post(`/settings/tokens/${revoked?.tokenId}/revoke`, { name: "reporting" });
   assert.equal(ended.status, 303);
   assert.deepEqual(await statuses(), [401, 200, 200]);
-  const request_key = "00000000-0000-4000-8000-000000000001";
-  const issued = await post(`/settings/tokens/${rotated?.tokenId}/rotate`, { overlap: "0h", request_key });
+  const rotate = (of: typeof kept, overlap: string) =>
+    owner.post(`/settings/tokens/${of?.tokenId}/rotate`, { overlap, request_key: randomUUID() });
+  const issued = await rotate(rotated, "0h");
   assert.deepEqual([issued.status, await statuses()], [200, [401, 401, 200]]);
-  const [token = ""] = /rta_live_[0-9A-Za-z]{65}/u.exec(await issued.text()) ?? [];
+  const [token = ""] = issued.text.match(TOKEN) ?? [];
   assert.equal(await statusOf(token), 200);
-  const overlapped = await post(`/settings/tokens/${kept?.tokenId}/rotate`, {
-    overlap: "1h",
-    request_key: request_key.replace("1", "2"),
-  });
+  const overlapped = await rotate(kept, "1h");
   assert.deepEqual([overlapped.status, await statuses()], [200, [401, 401, 200]]);
 });
 
-test("a plan that is set takes effect with the next request on a second server", async (context) => {
-  const second = await startServerProcess(context, service.databaseUrl);
-  const ask = () => second.call(ALERTS, { token: tenant.token });
-  assert.equal((await ask()).status, 200);
-  const workspace = await requireWorkspace(service.installation.database, tenant.shopDomain);
-  const { database } = service.installation;
-  const caller = { database, keys: service.keys, workspace, actor: OPERATOR, now: new Date() };
-  const setPlan = (plan: string) => runAction(setWorkspace, caller, textInput({ plan }));
-  await setPlan("starter");
+test("the form of a token that is sent to both makes one token", async () => {
+  const tenant = await createTenant(service.database);
+  const { cookie } = await actAs(service, tenant);
+  const fields = { request_key: randomUUID(), name: "only one", scopes: "read:alerts", expires: "90d" };
+  const send = ({ address }: { address: string }): Promise<Response> =>
+    postForm({ ...service, address }, `/w/${tenant.shopDomain}/settings/tokens/new`, fields, { cookie });
+  const answers = await Promise.all([service, second, service, second].map(send));
+  assert.deepEqual(
+    answers.map(({ status }) => status).toSorted((one, other) => one - other),
+    [200, 303, 303, 303],
+  );
+  const texts = (await Promise.all(answers.map((answer) => answer.text()))).join("");
+  assert.equal(new Set(texts.match(TOKEN)).size, 1);
+  const { rows } = await service.database.query(
+    "select from api_token where shop_key = $1 and name = 'only one'",
+    [tenant.shopKey],
+  );
+  assert.equal(rows.length, 1);
+  const again = await send(second);
+  const next = await fetch(`${service.address}${again.headers.get("location")}`, {
+    headers: { cookie: `${cookie}; ${cookieOf(again)}` },
+  });
+  const page = await next.text();
+  assert.match(page, /role="status">\s*This form has already created this token, and no second one/u);
+  assert.match(page, /<h1>only one<\/h1>/u);
+  assert.equal(page.match(TOKEN), null);
+});
+
+test("a plan that is set", async () => {
+  const tenant = await createSmallStore(service.database);
+  const { token } = tenant;
+  const owner = await actAs(service, tenant);
+  const months = new URLSearchParams(MONTHS).toString();
+  const answered = async (): Promise<number[]> => {
+    const file = await second.call("/api/v1/export/report.csv", { token, params: MONTHS });
+    return [file.status, (await owner.get(`/export/report.csv?${months}`, second.address)).status];
+  };
+  const ask = () => second.call(ALERTS, { token });
+  assert.deepEqual([(await ask()).status, ...(await answered())], [200, 200, 200]);
+  await setPlan(tenant, "starter");
   const refused = await ask();
   assert.deepEqual(
     [refused.status, refused.message()],
     [403, "The workspace's plan does not include api_access."],
   );
-  await setPlan("growth");
+  await setPlan(tenant, "growth");
   const again = await ask();
   assert.deepEqual([again.status, again.headers.get("x-ratelimit-limit")], [200, "1000"]);
+  assert.deepEqual(await answered(), [403, 403]);
+  await setPlan(tenant, "scale");
+  assert.deepEqual(await answered(), [200, 200]);
+  assert.match((await owner.get("/settings/plan", second.address)).text, /25,000 a day/u);
+});
+
+test("a return window that is saved", async () => {
+  const tenant = await createSmallStore(service.database);
+  const owner = await actAs(service, tenant);
+  const path = "/settings/windows";
+  const figures = async ({ call }: Pick<typeof service, "call">) => {
+    const params = { period: "year" };
+    const { data, meta } = (
+      await call("/api/v1/leaderboards/return-rate", { token: tenant.token, params })
+    ).json();
+    return { data, complete: meta["complete_through"] };
+  };
+  const earlier = await figures(second);
+  assert.match((await owner.get(path, second.address)).text, />30 days</u);
+  const { done } = await owner.post(path, { primary_window_days: "90", min_sold_units: "1" });
+  assert.match(done ?? "", /^Saved\. The return window is now 90 days, and a SKU is ranked from 1 /u);
+  const since = await figures(second);
+  assert.notDeepEqual(since, earlier);
+  assert.deepEqual(since, await figures(service));
+  assert.match((await owner.get(path, second.address)).text, />90 days</u);
+  assert.deepEqual(await auditOf(service, tenant), [
+    {
+      action: "windows.set",
+      detail: { primary_window_days: "90", min_sold_units: "1" },
+      before: { primary_window_days: 30, min_sold_units: 20 },
+    },
+  ]);
+});
+
+test("what is watched", async () => {
+  const tenant = await createSmallStore(service.database);
+  const owner = await actAs(service, tenant);
+  const path = "/settings/watchlist";
+  const detail = { type: "sku", key: "SHIRT-M" };
+  const report = async (): Promise<string> =>
+    (await owner.get(`/report?sku=SHIRT-M&${new URLSearchParams(MONTHS).toString()}`, second.address)).text;
+  assert.match(await report(), />Watch<\/a>/u);
+  await owner.post(path, detail);
+  assert.match(await report(), /<span class="tag">watched<\/span>/u);
+  assert.match((await owner.post(path, detail)).done ?? "", /already on the watchlist/u);
+  await owner.post(`${path}/remove`, detail);
+  assert.match(await report(), />Watch<\/a>/u);
+  assert.deepEqual(await auditOf(service, tenant), [
+    { action: "watch.add", detail, before: null },
+    { action: "watch.remove", detail, before: null },
+  ]);
+});
+
+test("a sale event that is added and removed", async () => {
+  const tenant = await createSmallStore(service.database);
+  const owner = await actAs(service, tenant);
+  const path = "/settings/sale-events";
+  const slugs = async (): Promise<string[]> => {
+    const params = { ...MONTHS, reportSection: "refunds" };
+    const answer = await second.call("/api/v1/report", { token: tenant.token, params });
+    return (answer.json().data["sale_events"] as { slug: string }[]).map(({ slug }) => slug);
+  };
+  const earlier = await slugs();
+  await owner.post(path, {
+    label: "Spring <b>",
+    starts_on: "2026-04-01",
+    ends_on: "2026-04-10",
+    skus: "SHIRT-M",
+  });
+  assert.deepEqual((await slugs()).toSorted(), [...earlier, "spring-b"].toSorted());
+  const page = await owner.get("/sale-events", second.address);
+  assert.match(page.text, /Spring &lt;b&gt;/u);
+  assert.match(page.text, /\/settings\/sale-events">Add or change sale events<\/a>/u);
+  await owner.post(`${path}/remove`, { slug: "spring-b" });
+  assert.deepEqual(await slugs(), earlier);
 });

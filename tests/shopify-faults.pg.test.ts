@@ -8,7 +8,7 @@ import { read } from "./support/simulator-client.ts";
 import { eventually } from "./support/worker.ts";
 import { before, use } from "./support/use.ts";
 
-const SHOP = { seed: 11, orders: 400, products: 30 };
+const SHOP = { seed: 11, orders: 150, products: 30 };
 const ALL_SCOPES = ["read_orders", "read_all_orders", "read_returns", "read_products"];
 
 const sync = use(() => startShopifySync(SHOP));
@@ -17,7 +17,7 @@ before(async () => {
   const workspace = await sync.connect();
   await workspace.sync("backfill");
   undisturbed = await workspace.cohorts();
-  assert.ok(undisturbed.length > 500);
+  assert.ok(undisturbed.length > 250);
 });
 
 async function assertUndisturbed(workspace: ShopifyWorkspace): Promise<void> {

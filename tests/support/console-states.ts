@@ -161,6 +161,10 @@ export async function createSettings(service: TestService): Promise<{ pages: Pag
   const tenant = await createSmallStore(database);
   await changeWorkspace(database, tenant, { is_setup_open: "true" });
   await addTroubledSources(service, tenant);
+  await database.query(
+    "update cohort set return_reasons = array_fill($2::text, array[cardinality(return_reasons)]) where shop_key = $1",
+    [tenant.shopKey, "A reason that takes many words: ".repeat(8)],
+  );
   await addUsage(service, tenant);
   const ownerName = `Owner of ${"long".repeat(15)}`;
   const { cookie } = await actAs(service, tenant, "owner", ownerName);
@@ -189,7 +193,8 @@ export async function createSettings(service: TestService): Promise<{ pages: Pag
       (view) => `/settings/${view}`,
     ),
   ];
-  const pages = [...paths.map((path) => own + path), own, "/welcome"];
+  const reasons = `${own}/report?${STORE_MONTHS}&reportSection=reasons`;
+  const pages = [...paths.map((path) => own + path), own, reasons, "/welcome"];
   for (const options of [{ readiness: "installing" }, { billingStatus: "inactive" }, { dataAsOf: null }]) {
     const { shopDomain } = await createTenant(database, options);
     await makeUserLink(service, { name: ownerName, shopDomain });

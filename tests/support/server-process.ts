@@ -2,7 +2,6 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { join } from "node:path";
-import type { TestContext } from "node:test";
 import { createCaller, serviceEnvironment } from "./service.ts";
 import type { Caller } from "./service.ts";
 
@@ -20,7 +19,7 @@ const ENTRY = join(import.meta.dirname, "server-entry.ts");
 
 /** Starts a real server process on a database and waits until it listens; it never outlives the test. `entry`: of another version. */
 export async function startServerProcess(
-  context: TestContext,
+  context: { after(stop: () => void): void },
   databaseUrl: string,
   environment: Record<string, string> = {},
   entry: string = ENTRY,
@@ -29,7 +28,7 @@ export async function startServerProcess(
     env: { ...serviceEnvironment(databaseUrl), LOG_LEVEL: "silent", ...environment },
     stdio: ["ignore", "pipe", "inherit"],
   });
-  context.after(() => child.kill("SIGKILL"));
+  context.after(() => void child.kill("SIGKILL"));
   const ended = once(child, "exit").then(([code]) => code as number | null);
   const [line] = (await Promise.race([
     once(createInterface(child.stdout), "line"),
