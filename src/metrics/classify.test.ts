@@ -325,6 +325,11 @@ test("M23: what an exchange kept of a line that counts as two is split over both
   const exchange = closedReturn({ exchangedUnits: 1, keptMinor: 1001 });
   const facts = project([line({ units: 1, changes })], [exchange]);
   assert.deepEqual(outcomesOf(facts), ["10: 1/0 0 501", "8: 1/0 0 500"]);
+  const unprocessed = closedReturn({ exchangedUnits: 1, keptMinor: 1001, units: 0, processedUnits: 0 });
+  const paid = refund({ returnId: unprocessed.returnId, units: 1, subtotalMinor: 0 });
+  assert.deepEqual(outcomesOf(project([line({ units: 1, changes })], [unprocessed], [paid])), [
+    "15: 1/0 0 1001",
+  ]);
 });
 
 test("M23, M24: amounts of an order count where a line sells; where none does, what is booked is left out", () => {

@@ -299,9 +299,11 @@ function partsOfLots(
   }
   for (const request of returns) {
     const shares = spread(`true ${request.returnId}`, 0, unitsOf(request));
+    // Without units of its own, a return keeps it of the unit that came back first.
+    const keepers = spread(`true ${request.returnId}`, 0, Math.max(1, unitsOf(request)));
     const kept = allocateLabel(
       request.keptMinor ?? 0,
-      shares.map((units, lot) => ({ key: String(lot), units })),
+      keepers.map((units, lot) => ({ key: String(lot), units })),
     );
     for (const [lot, units] of shares.entries()) {
       const part = parts[lot] as (typeof parts)[number];

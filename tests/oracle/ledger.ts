@@ -133,7 +133,8 @@ function bookLine(
     const { return_id: returnId, status } = request;
     const asked = Array.from({ length: unitsOf(request) }, (_, unit) => lotAt(`return ${returnId}`, unit));
     const kept = minorOf(request.kept_amount ?? "0", currencyCode);
-    const keptByLot = asked.length === 0 ? new Map([[lots[0], kept]]) : splitMinor(kept, asked, lots);
+    const keepers = asked.length === 0 ? [lotAt(`return ${returnId}`, 0)] : asked;
+    const keptByLot = splitMinor(kept, keepers, lots);
     for (const lot of lots) {
       const units = asked.filter((other) => other === lot).length;
       if (units > 0) lot.requests.push({ returnId, status, units });
