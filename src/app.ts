@@ -10,6 +10,7 @@ import type { NodeOfShop } from "./access/shop-nodes.ts";
 import { createShopQueue } from "./access/shop-queue.ts";
 import { startUsageWriter } from "./access/usage-count.ts";
 import type { CountUsage } from "./access/usage-count.ts";
+import type { ControlTools } from "./actions/action.ts";
 import { publicConsole } from "./actions/console-address.ts";
 import { requireWorkerPlace } from "./actions/installation/schema.ts";
 import { openKeys } from "./actions/installation/secrets.ts";
@@ -151,17 +152,19 @@ async function createConsoleSurfaces(
     operations,
     admitMember: createAdmitMember({ database }),
     identity: createIdentity(database, now, challengeKeyOf(keys)),
-    control: {
-      database,
-      keys,
-      exporting,
-      connecting: connectingOf(config),
-      push: pushOptions(config),
-      retention: config,
-    },
+    control: controlOf(config, keys, { database, exporting }),
     site: { publicOrigin: publicConsole(config.publicUrl) },
     now,
   });
+}
+
+function controlOf(
+  config: Config,
+  keys: Keys,
+  databases: Pick<ControlTools, "database" | "exporting">,
+): ControlTools {
+  const push = pushOptions(config);
+  return { ...databases, keys, connecting: connectingOf(config), push, retention: config };
 }
 
 const FIRST_RETRY_MS = 15_000;
@@ -214,7 +217,11 @@ export async function startInstallationWorker(
     await requireWorkerPlace(queueDatabase);
     if (metricsOfService === null) operators = await listenForOperators(config, forOperators, logger);
     const worker = await startWorker({
-      ...workerOptions(config, keys, { database, queueDatabase, pushDatabase }, logger),
+      ...workerOptions(config, keys, { database, queueDatabase }, logger),
+      deliveries: joined(
+        deliveriesOf(config, keys, pushDatabase, logger),
+        digestsOf(config, keys, pushDatabase, { metrics, log: logger }),
+      ),
       databaseUrl: installation.roleUrls.worker,
     });
     return {
@@ -234,10 +241,10 @@ export async function startInstallationWorker(
 function workerOptions(
   config: Config,
   keys: Keys,
-  databases: { database: Database; queueDatabase: Database; pushDatabase: Database },
+  databases: { database: Database; queueDatabase: Database },
   log: FastifyBaseLogger,
-): Omit<WorkerOptions, "databaseUrl"> {
-  const { database, queueDatabase, pushDatabase } = databases;
+): Omit<WorkerOptions, "databaseUrl" | "deliveries"> {
+  const { database, queueDatabase } = databases;
   return {
     database,
     queueDatabase,
@@ -247,7 +254,6 @@ function workerOptions(
     now: () => new Date(),
     log,
     firstRetryMs: FIRST_RETRY_MS,
-    deliveries: deliveriesOf(config, keys, pushDatabase, log),
     retention: config,
     concurrency: config.syncRuns,
     hasSchedule: true,
@@ -272,6 +278,59 @@ function deliveriesOf(
     random: Math.random,
     log,
   });
+}
+
+/** Answers are remembered from one member of a workspace to the next alone. */
+const DIGEST_MEMORY_MEGABYTES = 4;
+
+/** Mails weekly digests, which show what the console's overview does; null = no mail, or no address that its links lead to. */
+function digestsOf(
+  config: Config,
+  keys: Keys,
+  database: DatabasePool,
+  { metrics, log }: { metrics: Metrics; log: FastifyBaseLogger },
+): Deliveries | null {
+  const publicOrigin = publicConsole(config.publicUrl);
+  const control = controlOf(config, keys, { database, exporting: database });
+  if (!config.hasConsole || publicOrigin === null || control.push.smtp === null) return null;
+  const open = async () => {
+    // Imported here, because it takes memory that a worker without mail need not have.
+    const { sendDigests } = await import("./actions/digest/send.ts");
+    const databases = { admission: database, reading: database, nodes: null, nodeOfShop: null };
+    const limited = { ...config, answerMemoryMegabytes: DIGEST_MEMORY_MEGABYTES };
+    const guard = createGuard(limited, keys, databases, { metrics, countUsage: () => {} });
+    const operations = createOperations(config, guard, keys);
+    const environment = { control, operations, site: { publicOrigin }, now: () => new Date() };
+    return (stop: AbortSignal) => sendDigests({ ...environment, random: Math.random, log }, stop);
+  };
+  let opened: ReturnType<typeof open> | undefined;
+  const stopping = new AbortController();
+  let active: Promise<void> | null = null;
+  return {
+    poll: async () => {
+      active ??= (opened ??= open())
+        .then((send) => send(stopping.signal))
+        .catch((error: unknown) => log.warn({ err: error }, "weekly digests could not be sent"))
+        .finally(() => (active = null));
+    },
+    stop: async () => {
+      stopping.abort();
+      await active;
+    },
+  };
+}
+
+function joined(first: Deliveries, second: Deliveries | null): Deliveries {
+  if (second === null) return first;
+  return {
+    poll: async (session) => {
+      await second.poll(session);
+      await first.poll(session);
+    },
+    stop: async () => {
+      await Promise.all([first.stop(), second.stop()]);
+    },
+  };
 }
 
 /** What the platform's surfaces report of deliveries: a log, and the status of each refused one. */

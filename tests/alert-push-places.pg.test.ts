@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { afterEach, beforeEach, test } from "node:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { SMTPServer } from "smtp-server";
 import type { SMTPServerOptions } from "smtp-server";
 import { readList, runAction } from "../src/actions/action.ts";
 import { endpointList, testEndpoint } from "../src/actions/alert-endpoints/actions.ts";
@@ -21,6 +20,7 @@ import {
   writeAlerts,
 } from "./support/push.ts";
 import type { TestAlert, TestClock } from "./support/push.ts";
+import { startMailServer } from "./support/mail-server.ts";
 import { startReceiver } from "./support/receiver.ts";
 import type { Receiver } from "./support/receiver.ts";
 import { startTestService } from "./support/service.ts";
@@ -215,50 +215,13 @@ afterEach(async () => {
   stopMail = null;
 });
 
-type Mail = { to: string[]; text: string };
 const TLS = join(import.meta.dirname, "support/tls");
 const CERTIFICATE = readFileSync(join(TLS, "localhost.pem"), "utf8");
 
-/** A mail server on this machine, and the options that reach it. */
-async function startMail(
-  options: SMTPServerOptions,
-  smtp: Partial<SmtpOptions> = {},
-): Promise<{ push: PushOptions; mails: Mail[] }> {
-  const mails: Mail[] = [];
-  const server = new SMTPServer({
-    authOptional: true,
-    logger: false,
-    onData: (stream, session, done) => {
-      const chunks: Buffer[] = [];
-      stream.on("data", (chunk: Buffer) => chunks.push(chunk));
-      stream.on("end", () => {
-        mails.push({
-          to: session.envelope.rcptTo.map(({ address }) => address),
-          // Long lines of the head are folded.
-          text: Buffer.concat(chunks)
-            .toString("utf8")
-            .replaceAll(/\r\n[ \t]+/gu, " "),
-        });
-        done();
-      });
-    },
-    ...options,
-  });
-  server.on("error", () => {});
-  const address = await new Promise<{ port: number }>((done) => {
-    const listening = server.listen(0, "127.0.0.1", () => done(listening.address() as { port: number }));
-  });
-  stopMail = () => new Promise((done) => server.close(done));
-  const mailServer: SmtpOptions = {
-    host: "127.0.0.1",
-    port: address.port,
-    tls: "none",
-    user: null,
-    password: null,
-    from: "alerts@returns.example",
-    ...smtp,
-  };
-  return { push: { ...LOCAL_PUSH, smtp: mailServer }, mails };
+async function startMail(options: SMTPServerOptions, smtp: Partial<SmtpOptions> = {}) {
+  const mail = await startMailServer(options, smtp);
+  stopMail = () => mail.stop();
+  return mail;
 }
 
 async function lastProblem(): Promise<string> {

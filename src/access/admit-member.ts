@@ -40,7 +40,7 @@ export function createAdmitMember({ database }: { database: Queryable }): AdmitM
  * The checks of the API that concern a member, in its order: billing, entitlement, readiness. The console needs no
  * `api_access`. Throws an `ApiError` (403, 409) with the API's sentence.
  */
-export function checkMember(admission: MemberAdmission, { entitlements }: Endpoint): void {
+export function checkMember(admission: LoadedWorkspace, { entitlements }: Endpoint): void {
   const { workspace, isBillingActive, readiness } = admission;
   if (!isBillingActive) throw billingInactive();
   const missing = entitlements.find(

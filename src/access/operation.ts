@@ -9,9 +9,9 @@ import { checkReadiness } from "../store/migrate.ts";
 import { giveBackRequests } from "../store/queries/admit.ts";
 import { WorkspaceGone } from "../store/queries/import-stage.ts";
 import { loadWorkspace } from "../store/queries/workspace-load.ts";
+import type { LoadedWorkspace } from "../store/queries/workspace-load.ts";
 import type { Snapshot, Workspace } from "../store/workspace.ts";
 import { checkMember } from "./admit-member.ts";
-import type { MemberAdmission } from "./admit-member.ts";
 import type { Admission, Admit } from "./admit.ts";
 import type { Answers, ReadyAnswer } from "./answers.ts";
 import { notReady, shopBusy, unknownToken } from "./refusals.ts";
@@ -40,7 +40,7 @@ export type Operation = {
    * Answers a member, uncounted. Throws the `ApiError` that a token of the workspace would get; `not_found` when the
    * workspace has been deleted meanwhile.
    */
-  read(admission: MemberAdmission, request: MemberRequest): Promise<ReadyAnswer>;
+  read(admission: LoadedWorkspace, request: MemberRequest): Promise<ReadyAnswer>;
 };
 
 export type Guard = {

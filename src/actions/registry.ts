@@ -1,5 +1,6 @@
 import { ACCOUNT_ACTIONS } from "./account/actions.ts";
 import { ENDPOINT_ACTIONS, endpointList } from "./alert-endpoints/actions.ts";
+import { DIGEST_ACTIONS } from "./digest/actions.ts";
 import { INSTALLATION_ACTIONS } from "./installation/actions.ts";
 import { changeOwners, MEMBER_ACTIONS, memberList } from "./members/actions.ts";
 import { USER_ACTIONS, userList } from "./people/actions.ts";
@@ -44,6 +45,7 @@ export const ACTIONS: readonly NamedRight[] = [
   ...MEMBER_ACTIONS,
   ...USER_ACTIONS,
   ...ENDPOINT_ACTIONS,
+  ...DIGEST_ACTIONS,
   ...UPLOAD_ACTIONS,
   connectSource,
   linkSource,

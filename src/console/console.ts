@@ -12,7 +12,7 @@ import { createSessionPages } from "./session-routes.ts";
 import { createActionLoop } from "./action-loop.ts";
 import { formScope } from "./form-scope.ts";
 import { createMemberGuard } from "./member-guard.ts";
-import type { OperationByName } from "./page-call.ts";
+import { operationByName } from "./page-call.ts";
 import { createPageLoop } from "./page-loop.ts";
 import { createPageSender } from "./page-send.ts";
 import type { ConsoleSite } from "./request-rules.ts";
@@ -62,15 +62,6 @@ export function createConsole(options: ConsoleOptions): RouteGroup[] {
     ...CONSOLE_ASSETS.all.map(assetRoute),
     pictureRoute(),
   ];
-}
-
-function operationByName(operations: readonly Operation[]): OperationByName {
-  const byName = new Map(operations.map((operation) => [operation.endpoint.name, operation]));
-  return (name) => {
-    const operation = byName.get(name);
-    if (operation === undefined) throw new Error(`there is no operation ${name}`);
-    return operation;
-  };
 }
 
 /**

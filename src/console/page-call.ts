@@ -20,6 +20,15 @@ import { userName } from "../lib/user-name.ts";
 
 export type OperationByName = (name: AnyEndpoint["name"]) => Operation;
 
+export function operationByName(operations: readonly Operation[]): OperationByName {
+  const byName = new Map(operations.map((operation) => [operation.endpoint.name, operation]));
+  return (name) => {
+    const operation = byName.get(name);
+    if (operation === undefined) throw new Error(`there is no operation ${name}`);
+    return operation;
+  };
+}
+
 /** A page's call, and the requests that it collects while the page is made, with their answers in the same order. */
 export type OpenCall = PageCall & { requests: MadeRequest[]; answers: () => ApiAnswer[] };
 
@@ -33,8 +42,8 @@ export type CallTools = {
 
 /** Who asks for which page: `raw` is its query as it was sent, `held` what its path holds. */
 type CallRequest = {
-  request: FastifyRequest;
-  member: MemberAdmission;
+  request: { headers: { host?: string | undefined } };
+  member: Omit<MemberAdmission, "userId" | "userName" | "workspaceName" | "provedAt" | "visit">;
   actor: Actor;
   raw: RawInput;
   held: Readonly<Record<string, string>>;

@@ -137,28 +137,39 @@ export function problemCards(problems: readonly Problem[], alerts: Alerts, call:
   </section>`;
 }
 
-function card(problem: Problem, alerts: Alerts, call: PageCall): Html {
+/** A problem in parts, for a page and for a mail. */
+export function problemParts(problem: Problem, alerts: Alerts, call: PageCall) {
   const { selector, report } = problem;
   const row = rowOf(problem);
   const own = report.body.meta.selector;
   const group = own.type === "product_group" ? own.label : null;
-  const name = group ?? row?.label ?? Object.values(selector)[0] ?? "";
-  const detail = own.type === "sku" ? own.primarySku : group === null ? "all its SKUs" : "category or family";
-  const href = call.href("/report", {
-    ...selector,
-    start_month: problem.since,
-    end_month: report.body.meta.end_month,
-    include_incomplete: "true",
-    reportSection: "reasons",
-  });
+  return {
+    name: group ?? row?.label ?? Object.values(selector)[0] ?? "",
+    detail: own.type === "sku" ? own.primarySku : group === null ? "all its SKUs" : "category or family",
+    hasPicture: group === null,
+    imageUrl: row?.product_image_url ?? null,
+    href: call.href("/report", {
+      ...selector,
+      start_month: problem.since,
+      end_month: report.body.meta.end_month,
+      include_incomplete: "true",
+      reportSection: "reasons",
+    }),
+    what: html`${whatPart(problem, alerts)} ${reasonPart(problem)}`,
+    course: html`${sincePart(problem, alerts)} · ${costPart(problem, call)} · ${outlookPart(problem, alerts)}`,
+  };
+}
+
+function card(problem: Problem, alerts: Alerts, call: PageCall): Html {
+  const { name, detail, hasPicture, imageUrl, href, what, course } = problemParts(problem, alerts, call);
   return html`<li class="card">
-    ${group === null && picture(row?.product_image_url ?? null, "", call.imageSources)}
+    ${hasPicture && picture(imageUrl, "", call.imageSources)}
     <h3><a href="${href}">${name}</a> <small>${detail}</small></h3>
-    <p>${whatPart(problem, alerts)} ${reasonPart(problem)}</p>
-    <p>${sincePart(problem, alerts)} · ${costPart(problem, call)} · ${outlookPart(problem, alerts)}</p>
+    <p>${what}</p>
+    <p>${course}</p>
     <p class="actions">
       <a class="button" href="${href}" aria-label="See why ${name} comes back">See why</a>
-      ${watchMark(call, () => false, watchableOf(selector as EntitySelector))}
+      ${watchMark(call, () => false, watchableOf(problem.selector as EntitySelector))}
     </p>
   </li>`;
 }

@@ -1,4 +1,5 @@
 import { accountRoutes } from "../actions/account/page.ts";
+import { digestRoutes } from "../actions/digest/link-page.ts";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { hashSecret } from "../access/secret.ts";
 import { LONGEST_SESSION_SECONDS } from "../access/session.ts";
@@ -24,7 +25,7 @@ import { welcomeRoutes } from "./welcome.ts";
 export type SessionPages = Pick<SessionContext, "sessionHashOf" | "toSignIn" | "done"> & {
   surfaces: RouteGroup[];
   /** Sets the headers of every page; answers a request that came by another name or from another site, else null. */
-  guard: (request: FastifyRequest, reply: FastifyReply) => FastifyReply | null;
+  guard: (request: FastifyRequest, reply: FastifyReply, isOpen?: boolean) => FastifyReply | null;
 };
 
 /** Of the answer of a browser for a passkey. */
@@ -62,6 +63,7 @@ export function createSessionPages(options: SessionOptions): SessionPages {
     ...signInRoutes(context, target),
     ...reauthenticateRoutes(context),
     ...accountRoutes(context),
+    ...digestRoutes(context),
     ...welcomeRoutes(context),
     "/sign-out": {
       post: async (request, reply) => {
@@ -81,10 +83,10 @@ export function createSessionPages(options: SessionOptions): SessionPages {
 
 function createGuard(site: ConsoleSite): SessionPages["guard"] {
   const headers = consoleHeaders(site);
-  return (request, reply) => {
+  return (request, reply, isOpen = false) => {
     reply.headers(headers);
     const { host, origin, "sec-fetch-site": fetchSite } = request.headers;
-    const head = { method: request.method, host, origin, fetchSite: fetchSite?.toString() };
+    const head = { method: isOpen ? "GET" : request.method, host, origin, fetchSite: fetchSite?.toString() };
     const verdict = judgeRequest(head, site);
     if (verdict === "allowed") return null;
     const isOtherHost = verdict === "other_host";
@@ -134,7 +136,7 @@ function textOf(value: unknown): string {
 
 function surface(
   path: string,
-  { get, post, formBytes = FORM_LIMIT_BYTES }: RouteHandlers,
+  { get, post, formBytes = FORM_LIMIT_BYTES, isOpen }: RouteHandlers,
   guard: SessionPages["guard"],
 ): RouteGroup {
   const methods = [get && "GET, HEAD", post && "POST"].filter((method) => method !== undefined);
@@ -143,8 +145,12 @@ function surface(
     allowedMethods: methods.join(", "),
     register: (server: FastifyInstance): void => {
       formScope(server, { formBytes, partBytes: null }, (scope) => {
+        if (isOpen === true) {
+          const options = { parseAs: "string", bodyLimit: formBytes } as const;
+          scope.addContentTypeParser("*", options, (_request, _body, done) => done(null));
+        }
         scope.addHook("onRequest", (request, reply, done) => {
-          if (guard(request, reply) === null) done();
+          if (guard(request, reply, isOpen === true) === null) done();
         });
         if (get !== undefined) scope.get(path, get);
         if (post !== undefined) scope.post(path, post);

@@ -1,4 +1,5 @@
 import { csvText, guardedText } from "../lib/csv-text.ts";
+import { unescapeHtml } from "../lib/html.ts";
 
 /**
  * A table of a page as CSV, as it is shown: a line per row, with months, percent and money in words. `id`: of the element that
@@ -38,8 +39,5 @@ function cellText(cell: string): string {
       return space + part.slice(part.indexOf(">") + 1);
     })
     .join("");
-  const plain = text.replaceAll(/&(amp|lt|gt|quot|#39);/gu, (_, name: string) => ENTITIES[name] ?? "");
-  return guardedText(plain.replaceAll(/\s+/gu, " ").trim());
+  return guardedText(unescapeHtml(text).replaceAll(/\s+/gu, " ").trim());
 }
-
-const ENTITIES: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', "#39": "'" };

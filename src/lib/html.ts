@@ -66,6 +66,15 @@ const ESCAPES: Readonly<Record<string, string>> = {
   "'": "&#39;",
 };
 
+const ENTITIES: Readonly<Record<string, string>> = Object.fromEntries(
+  Object.entries(ESCAPES).map(([character, entity]) => [entity, character]),
+);
+
+/** What this file has escaped, as it was. */
+export function unescapeHtml(value: string): string {
+  return value.replaceAll(/&(?:amp|lt|gt|quot|#39);/gu, (entity) => ENTITIES[entity] ?? "");
+}
+
 function escapeHtml(value: string): string {
   // Most values need nothing, and a test is faster than a replacement.
   if (!/[&<>"']/u.test(value)) return value;

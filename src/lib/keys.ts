@@ -55,6 +55,11 @@ export function challengeKeyOf({ sealingKey }: Keys): Buffer {
   return derive(sealingKey, "challenges of passkeys");
 }
 
+/** For the links that turn a member's weekly digest on and off. */
+export function digestKeyOf({ sealingKey }: Keys): Buffer {
+  return derive(sealingKey, "links of the weekly digest");
+}
+
 function derive(secret: string | Buffer, purpose: string): Buffer {
   return Buffer.from(hkdfSync("sha256", secret, "returns-analytics", purpose, KEY_BYTES));
 }

@@ -112,6 +112,7 @@ const TABLES: Readonly<Record<string, Line>> = {
   warning_episode: [WRITE, NONE, NONE],
   watchlist_entry: [WRITE, NONE, READ],
   webhook_delivery: [WRITE, NONE, NONE],
+  weekly_digest: [WRITE, NONE, NONE],
   workspace: [WRITE, NONE, READ],
   workspace_member: [WRITE, NONE, READ],
 };

@@ -60,7 +60,7 @@ export const CATEGORIES = [
 
 const NAME_MAX_LENGTH = 100;
 const ADDRESS_MAX_LENGTH = 2000;
-const MAIL_ADDRESS = /^[^\s@<>"(),:;[\]\\]{1,64}@[^\s@<>"(),:;[\]\\]{1,189}$/u;
+export const MAIL_ADDRESS = /^[^\s@<>"(),:;[\]\\]{1,64}@[^\s@<>"(),:;[\]\\]{1,189}$/u;
 const ENDPOINT_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/u;
 const MOST_ENDPOINTS = 10;
 const USUAL_OVERLAP_MS = 86_400_000;

@@ -6,6 +6,8 @@ import { alertTabs, severityMark } from "../../console/views/alert.ts";
 import { rows } from "../../console/views/facts.ts";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
+import { digestForms, digestPart, loadDigest } from "../digest/page.ts";
+import type { ShownDigest } from "../digest/page.ts";
 import { leaveWorkspace, ROLE_TEXTS } from "../members/actions.ts";
 import { readSettings } from "../right.ts";
 import { showNotices } from "./notices.ts";
@@ -15,7 +17,7 @@ const PATH = "/settings/notices";
 const TITLE = "Your notices";
 
 /** The member's own notices, their role, and the way out. */
-const noticesPage = definePage<ShownNotice[]>({
+const noticesPage = definePage<{ list: ShownNotice[]; digest: ShownDigest }>({
   name: "notices",
   path: PATH,
   right: readSettings,
@@ -26,8 +28,8 @@ const noticesPage = definePage<ShownNotice[]>({
     const told = count === 0 ? "No notices." : `${count} ${count === 1 ? "notice" : "notices"}.`;
     return `${told} Your role is ${call.role}.`;
   },
-  data: noticesOf,
-  view: (list, call) => ({
+  data: async (call) => ({ list: await noticesOf(call), digest: await loadDigest(call) }),
+  view: ({ list, digest }, call) => ({
     title: TITLE,
     body: html`<h1>${TITLE}</h1>
       ${alertTabs(call, "yours")}
@@ -37,7 +39,7 @@ const noticesPage = definePage<ShownNotice[]>({
       </p>
       <h2>Notices for you</h2>
       ${list.length === 0 ? html`<p class="banner">No notices yet.</p>` : list.map((notice) => item(notice, call))}
-      ${rolePart(call)}`,
+      ${digestPart(digest, call)} ${rolePart(call)}`,
   }),
 });
 
@@ -49,6 +51,7 @@ export const NOTICE_FORMS = [
     page: noticesPage,
     follow: ({ done }) => ({ href: "/w", done }),
   }),
+  ...digestForms(noticesPage),
 ];
 
 async function noticesOf({ acting }: PageCall): Promise<ShownNotice[]> {

@@ -15,7 +15,15 @@ export type SmtpOptions = {
   ca?: string;
 };
 
-type MailMessage = { messageId: string; to: string; subject: string; text: string };
+type MailMessage = {
+  messageId: string;
+  to: string;
+  subject: string;
+  text: string;
+  html?: string;
+  /** An https address that ends such mail for its recipient: by a POST of the mail program (RFC 8058), or on its page. */
+  unsubscribe?: string;
+};
 
 const TIMEOUT_MS = 15_000;
 
@@ -47,7 +55,8 @@ export async function sendMail(message: MailMessage, smtp: SmtpOptions): Promise
       to: { name: "", address: message.to },
       subject: message.subject,
       text: message.text,
-      headers: { "Auto-Submitted": "auto-generated" },
+      ...(message.html === undefined ? {} : { html: message.html }),
+      headers: { "Auto-Submitted": "auto-generated", ...unsubscribeHeaders(message) },
     });
     return { status: "delivered", answer: "The mail server accepted the message." };
   } catch (error) {
@@ -55,6 +64,14 @@ export async function sendMail(message: MailMessage, smtp: SmtpOptions): Promise
   } finally {
     transport.close();
   }
+}
+
+function unsubscribeHeaders({ unsubscribe }: MailMessage): Record<string, string> {
+  if (unsubscribe === undefined) return {};
+  return {
+    "List-Unsubscribe": `<${unsubscribe}>`,
+    "List-Unsubscribe-Post": "List-Unsubscribe=One-Click",
+  };
 }
 
 function outcomeOf(

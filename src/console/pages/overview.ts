@@ -54,7 +54,7 @@ const STEPS: Readonly<Record<keyof Setup, { text: string; path: string; why: str
 };
 
 type Report = ApiAnswer<BodyOf<"report">>;
-type OverviewData = TileAnswers & {
+export type OverviewData = TileAnswers & {
   months: ShownMonths;
   trend: Report;
   alerts: Alerts;
@@ -91,7 +91,8 @@ export const overview = definePage<PageData>({
 
 export const SETUP_FORMS = [formOf(closeSetup, { path: SETUP_PATH, page: overview })];
 
-async function readOverview(call: PageCall): Promise<OverviewData | null> {
+/** null = no month is complete yet. */
+export async function readOverview(call: PageCall): Promise<OverviewData | null> {
   const [months, year] = await Promise.all([monthsOf(call), readNewest(call)]);
   const { range } = months;
   if (range === null) return null;

@@ -25,6 +25,7 @@ export const COORDINATOR_TABLES: readonly string[] = [
   "schedule",
   "shop_account",
   "shop_directory",
+  "weekly_digest",
   "workspace_member",
 ];
 

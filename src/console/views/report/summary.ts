@@ -24,8 +24,17 @@ export type TileAnswers = { report: Report; trend: Report | null; before: Report
 
 type Measure = "return_rate" | "returns_cost" | "returned_units" | "sold_units";
 
+/** One of the four figures: how it is, its course, how it was before, and what there is to say. */
+export type Tile = {
+  label: string;
+  value: Html;
+  course: readonly (number | null)[];
+  change: Html | null;
+  notes: readonly Html[];
+};
+
 /** The four figures that a page begins with, each with its course and how it was before. */
-export function summaryFigures(answers: TileAnswers, call: PageCall): Html {
+export function summaryTiles(answers: TileAnswers, call: PageCall): Tile[] {
   const { report } = answers;
   const key = keyAmount(call.currencyCode);
   const amount = keyMoney(call.currencyCode);
@@ -36,11 +45,39 @@ export function summaryFigures(answers: TileAnswers, call: PageCall): Html {
   const cost = html`${figure(report, "summary/cost_per_returned_unit", key, "nothing came back")} per returned unit`;
   const median = html`half of them within
   ${figure(report, "summary/median_days_to_return", days, "nothing came back")}`;
+  const costs = report.body.data.label_costs_included ? "Returns cost" : "Returns cost: refunds only";
+  const tile = (label: string, measure: Measure, value: Html, notes: readonly (Html | null)[]): Tile => ({
+    label,
+    value,
+    course: courseOf(answers, measure),
+    change: changeOf(answers, call, measure),
+    notes: notes.filter((note) => note !== null),
+  });
+  return [
+    tile("Return rate", "return_rate", rateFigure(report, "summary"), [
+      rateParts(report),
+      rateOutlook(report),
+    ]),
+    tile(costs, "returns_cost", figure(report, "summary/returns_cost", key), [cost, parts || null]),
+    tile("Units returned", "returned_units", figure(report, "summary/returned_units", count), [
+      median,
+      unitsOutlook(report),
+    ]),
+    tile("Units sold", "sold_units", figure(report, "summary/sold_units", count), []),
+  ];
+}
+
+export function summaryFigures(answers: TileAnswers, call: PageCall): Html {
   return html`<dl class="figures">
-      ${tile(answers, call, "Return rate", "return_rate", rateFigure(report, "summary"), [rateParts(report), rateOutlook(report)])}
-      ${tile(answers, call, report.body.data.label_costs_included ? "Returns cost" : "Returns cost: refunds only", "returns_cost", figure(report, "summary/returns_cost", key), [cost, parts || null])}
-      ${tile(answers, call, "Units returned", "returned_units", figure(report, "summary/returned_units", count), [median, unitsOutlook(report)])}
-      ${tile(answers, call, "Units sold", "sold_units", figure(report, "summary/sold_units", count), [])}
+      ${summaryTiles(answers, call).map(
+        ({ label, value, course, change, notes }) =>
+          html`<div>
+            <dt>${label}</dt>
+            <dd>
+              <strong>${value}</strong>${sparkline(course)}${change}${notes.map((note) => html`<span class="note">${note}</span>`)}
+            </dd>
+          </div>`,
+      )}
     </dl>
     ${notCompared(answers, call)}`;
 }
@@ -62,22 +99,9 @@ function keyAmount(currencyCode: string): Format<number> {
   };
 }
 
-function tile(
-  answers: TileAnswers,
-  call: PageCall,
-  label: string,
-  measure: Measure,
-  value: Html,
-  notes: readonly (Html | null)[],
-): Html {
-  const rows = (answers.trend?.body.data.trend ?? []).filter(({ is_complete: isDone }) => isDone !== false);
-  const course = rows.map((row) => (row.sold_units > 0 ? row[measure] : null));
-  return html`<div>
-    <dt>${label}</dt>
-    <dd>
-      <strong>${value}</strong>${sparkline(course)}${changeOf(answers, call, measure)}${notes.map((note) => note !== null && html`<span class="note">${note}</span>`)}
-    </dd>
-  </div>`;
+function courseOf({ trend }: TileAnswers, measure: Measure): (number | null)[] {
+  const rows = (trend?.body.data.trend ?? []).filter(({ is_complete: isDone }) => isDone !== false);
+  return rows.map((row) => (row.sold_units > 0 ? row[measure] : null));
 }
 
 /** Null where nothing was sold, which the rate itself says. */
@@ -114,7 +138,8 @@ function whyNotCompared({ report, before }: TileAnswers, call: PageCall): Html |
   return before.body.data.summary.sold_units === 0 ? "nothing was sold in the months before" : null;
 }
 
-function notCompared(answers: TileAnswers, call: PageCall): Html | null {
+/** What the changes of the tiles are compared with, or why with nothing. */
+export function notCompared(answers: TileAnswers, call: PageCall): Html | null {
   const { report, before } = answers;
   const reason = whyNotCompared(answers, call);
   if (reason !== null) return html`<p class="compared">Not compared with earlier months: ${reason}.</p>`;

@@ -1,0 +1,173 @@
+import { sendMail } from "../../alerts/delivery/mail.ts";
+import { digestKeyOf } from "../../lib/keys.ts";
+import { findDisplayName } from "../workspace/queries.ts";
+import { MAIL_ADDRESS } from "../alert-endpoints/actions.ts";
+import { defineAction } from "../action.ts";
+import type { ActionContext, FaceCaller } from "../action.ts";
+import type { Actor } from "../actor.ts";
+import { own } from "../field.ts";
+import { impossible, invalid } from "../refusal.ts";
+import { digestAddress } from "./link.ts";
+import { askingMail } from "./mail.ts";
+import { deleteDigest, findDigest, putDigest } from "./queries.ts";
+
+export const TIME_ZONES: readonly string[] = ["UTC", ...Intl.supportedValuesOf("timeZone")];
+export const SENT_AT = "Mondays at 07:00";
+const HOUR = 7;
+/** Between two mails that ask an address: it may be a stranger's. */
+const ASKING_PAUSE_MS = 60_000;
+
+/** Why this installation sends no digest; null = it does. */
+export function whyNoDigest(smtp: unknown, origin: string): string | null {
+  if (smtp === null) return "This service sends no mail: its operator has to set SMTP_URL.";
+  if (origin.startsWith("https:")) return null;
+  return "This service sends no digest: its links need a console at an https address, PUBLIC_URL.";
+}
+
+/** Has the overview of the workspace mailed to the caller every week, once the address has confirmed it by a link. */
+export const setDigest = defineAction({
+  name: "digest.set",
+  title: "Save digest",
+  about: "Have the weekly digest sent to an address of your own.",
+  past: "Turned the weekly digest on",
+  least: "viewer",
+  usesKeys: true,
+  input: {
+    address: own(
+      "Your e-mail address",
+      (subject, given) => {
+        const address = given.trim();
+        if (MAIL_ADDRESS.test(address)) return address;
+        throw invalid(`${subject} must be one e-mail address, such as ada@shop.example.`);
+      },
+      { hint: "A mail asks it to confirm." },
+    ),
+    time_zone: own(
+      "Time zone",
+      (subject, given) => {
+        if (TIME_ZONES.includes(given)) return given;
+        throw invalid(`${subject} must be one of the list, such as Europe/Berlin.`);
+      },
+      { kind: "choice", hint: `It is sent on ${SENT_AT} there.` },
+    ),
+  },
+  run: async (context: ActionContext<FaceCaller>, { address, time_zone: timeZone }) => {
+    const { connection, workspace, push, now } = context;
+    const { shop_key: shopKey } = workspace;
+    const userId = personOf(context.actor);
+    const reason = whyNoDigest(push.smtp, context.consoleOrigin());
+    if (push.smtp === null || reason !== null) throw impossible(reason ?? "");
+    const { smtp } = push;
+    const before = await findDigest(connection, shopKey, userId);
+    const audit = { detail: { time_zone: timeZone } };
+    if (before?.address === address && before.due_at !== null) {
+      const digest = { ...before, time_zone: timeZone, due_at: nextMonday(timeZone, now) };
+      await putDigest(connection, shopKey, userId, digest);
+      return { result: { confirmed: true }, done: `Saved. ${sentence(address, timeZone)}`, audit };
+    }
+    if (before !== null && now.getTime() - before.asked_at.getTime() < ASKING_PAUSE_MS)
+      throw impossible("A mail that asks for confirmation was sent just now: wait a minute.");
+    await putDigest(connection, shopKey, userId, {
+      address,
+      time_zone: timeZone,
+      asked_at: now,
+      due_at: null,
+    });
+    const message = await askingMessage(context, userId, address);
+    return {
+      result: { confirmed: false },
+      done: "",
+      audit,
+      next: async () => {
+        const outcome = await sendMail(message, smtp);
+        if (outcome.status !== "delivered")
+          throw impossible(`The mail that asks for confirmation was not sent. ${outcome.problem}`);
+        return {
+          result: { confirmed: false },
+          done: `A mail was sent to ${address}: press the button behind its link. Nothing else is sent before.`,
+        };
+      },
+    };
+  },
+});
+
+/** `asked`: when the mail was sent whose link was followed; of an earlier one nothing is confirmed. */
+export const confirmDigest = defineAction({
+  name: "digest.confirm",
+  title: "Send me the digest",
+  about: "Confirm an address for the weekly digest.",
+  past: "Confirmed the address of the weekly digest",
+  least: "viewer",
+  input: { asked: own("Link", (_subject, given) => Number(given), { kind: "hidden" }) },
+  run: async ({ connection, workspace, actor, now }, { asked }) => {
+    const userId = personOf(actor);
+    const found = await findDigest(connection, workspace.shop_key, userId);
+    if (found?.asked_at.getTime() !== asked)
+      throw impossible(
+        "This link is no longer of use: the digest was changed since. Its page in the settings says how it is.",
+      );
+    const { address, time_zone: timeZone } = found;
+    const isNew = found.due_at === null;
+    if (isNew) {
+      const digest = { ...found, due_at: nextMonday(timeZone, now) };
+      await putDigest(connection, workspace.shop_key, userId, digest);
+    }
+    return {
+      result: { changed: isNew },
+      done: `Confirmed. ${sentence(address, timeZone)}`,
+      audit: isNew ? { detail: { time_zone: timeZone } } : null,
+    };
+  },
+});
+
+export const stopDigest = defineAction({
+  name: "digest.stop",
+  title: "Stop weekly digest",
+  about: "Turn your weekly digest off.",
+  past: "Turned the weekly digest off",
+  least: "viewer",
+  takesMoving: true,
+  input: {},
+  run: async ({ connection, workspace, actor }) => {
+    const changed = await deleteDigest(connection, workspace.shop_key, personOf(actor));
+    const name = (await findDisplayName(connection, workspace.shop_key)) ?? workspace.shop_domain;
+    return {
+      result: { changed },
+      done: `The weekly digest of ${name} is ${changed ? "off" : "already off"}. Nothing more of it is sent to you.`,
+      audit: changed ? { detail: {} } : null,
+    };
+  },
+});
+
+export const DIGEST_ACTIONS = [setDigest, confirmDigest, stopDigest] as const;
+
+/** The first Monday at seven that is still to come, in a time zone. */
+export function nextMonday(timeZone: string, now: Date): Date {
+  const local = Temporal.Instant.fromEpochMilliseconds(now.getTime()).toZonedDateTimeISO(timeZone);
+  const sevenEarlier = local.subtract({ hours: HOUR });
+  const monday = sevenEarlier.startOfDay().add({ days: 8 - sevenEarlier.dayOfWeek });
+  return new Date(monday.withPlainTime({ hour: HOUR }).epochMilliseconds);
+}
+
+export function sentence(address: string, timeZone: string): string {
+  return `The weekly digest is sent to ${address} on ${SENT_AT}, ${timeZone}.`;
+}
+
+/** A member's own id: as an actor they are "user:" and that. */
+function personOf({ name }: Actor): string {
+  const [, userId = ""] = /^user:([0-9a-f-]{36})$/u.exec(name) ?? [];
+  if (userId !== "") return userId;
+  throw impossible("Only a member has a weekly digest.");
+}
+
+async function askingMessage(
+  { connection, keys, workspace, consoleOrigin, now }: ActionContext<FaceCaller>,
+  userId: string,
+  to: string,
+) {
+  const { shop_key: shopKey, shop_domain: domain } = workspace;
+  const name = (await findDisplayName(connection, shopKey)) ?? domain;
+  const link = { purpose: "confirm", shopKey, userId, askedAt: now.getTime() } as const;
+  const address = digestAddress(digestKeyOf(keys), consoleOrigin(), link);
+  return { messageId: `digest-asked-${userId}-${now.getTime()}`, to, ...askingMail(name, address) };
+}

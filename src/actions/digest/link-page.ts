@@ -1,0 +1,105 @@
+import type { FastifyRequest } from "fastify";
+import { showState } from "../../console/session-context.ts";
+import type { Routes, SessionContext } from "../../console/session-context.ts";
+import type { StatePage } from "../../console/state-page.ts";
+import { html } from "../../lib/html.ts";
+import { digestKeyOf } from "../../lib/keys.ts";
+import { userName } from "../../lib/user-name.ts";
+import { runAction } from "../action.ts";
+import type { Actor } from "../actor.ts";
+import { textInput } from "../field.ts";
+import { Refusal } from "../refusal.ts";
+import { requireWorkspace } from "../workspace/workspace.ts";
+import { confirmDigest, SENT_AT, stopDigest } from "./actions.ts";
+import { DIGEST_PATH, readDigestLink } from "./link.ts";
+import type { DigestLink } from "./link.ts";
+import { findReader } from "./queries.ts";
+
+const NOTHING: StatePage = {
+  status: 404,
+  title: "This link does not work",
+  body: html`<h1>This link does not work</h1>
+    <p>
+      It is not complete, or the membership that it was made for has ended: then no digest is sent. The weekly digest is
+      turned on and off in the settings of a workspace, under “Your notices”.
+    </p>
+    <p><a href="/">Open the console</a></p>`,
+};
+
+const FORM_LIMIT_BYTES = 2048;
+
+/**
+ * What the links of its mails lead to, without sign-in. A GET, as mail scanners make, changes nothing; a POST does what the link is
+ * signed for: of a mail program, too, which sends no Origin (RFC 8058).
+ */
+export function digestRoutes({ control, now }: SessionContext): Routes {
+  const key = digestKeyOf(control.keys);
+  const find = async (request: FastifyRequest) => {
+    const address = new URLSearchParams(request.raw.url?.split("?")[1]).get("link") ?? "";
+    const link = readDigestLink(key, address);
+    const workspace = link === null ? null : await findReader(control.database, link.shopKey, link.userId);
+    return link === null || workspace === null ? null : { link, workspace, address };
+  };
+  return {
+    [DIGEST_PATH]: {
+      isOpen: true,
+      formBytes: FORM_LIMIT_BYTES,
+      get: async (request, reply) => {
+        const found = await find(request);
+        if (found === null) return showState(reply, NOTHING);
+        return showState(reply, question(found.link, found.workspace.workspace_name, found.address));
+      },
+      post: async (request, reply) => {
+        const found = await find(request);
+        if (found === null) return showState(reply, NOTHING);
+        const { userId, askedAt, purpose } = found.link;
+        const actor: Actor = {
+          name: userName(userId),
+          origin: request.clientAddress,
+          standing: "viewer",
+          isFresh: false,
+          session: null,
+        };
+        const workspace = await requireWorkspace(control.database, found.workspace.shop_domain);
+        const caller = { ...control, actor, workspace, now: now() };
+        try {
+          const { done } =
+            purpose === "stop"
+              ? await runAction(stopDigest, caller, textInput({}))
+              : await runAction(confirmDigest, caller, textInput({ asked: String(askedAt) }));
+          return await showState(reply, ended(200, "Weekly digest", done));
+        } catch (error) {
+          if (!(error instanceof Refusal)) throw error;
+          return showState(reply, ended(409, "Nothing was changed", error.message));
+        }
+      },
+    },
+  };
+}
+
+function question({ purpose }: DigestLink, name: string, link: string): StatePage {
+  const { title } = purpose === "stop" ? stopDigest : confirmDigest;
+  const text =
+    purpose === "stop"
+      ? `No more digest of ${name} is then sent to you. You can turn it on again in the settings.`
+      : `The digest of ${name} is then sent to you on ${SENT_AT}. Each one has a link that stops it.`;
+  return {
+    status: 200,
+    title: "Weekly digest",
+    body: html`<h1>Weekly digest of ${name}</h1>
+      <p>${text}</p>
+      <form method="post" action="${DIGEST_PATH}?link=${link}">
+        <button>${title}</button>
+      </form>`,
+  };
+}
+
+function ended(status: number, title: string, text: string): StatePage {
+  return {
+    status,
+    title,
+    body: html`<h1>${title}</h1>
+      <p role="status">${text}</p>
+      <p><a href="/">Open the console</a></p>`,
+  };
+}
