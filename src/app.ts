@@ -54,7 +54,7 @@ import { createConnectors, PINNED_APIS } from "./sync/connectors/sources.ts";
 import { openCredentials } from "./sync/credentials.ts";
 import { createDeliveries } from "./worker/deliveries.ts";
 import type { Deliveries } from "./worker/deliveries.ts";
-import { startWorker } from "./worker/worker.ts";
+import { SHOP_LOOKS, startWorker } from "./worker/worker.ts";
 import type { Worker, WorkerOptions } from "./worker/worker.ts";
 import { checkReadiness } from "./store/migrate.ts";
 
@@ -196,8 +196,8 @@ export async function startInstallationWorker(
       maxConnections,
       statementTimeoutMs,
     });
-  // A run writes its data, its progress and now and then a refreshed token.
-  const database = open(config.syncRuns * 3 + 1, 0);
+  // A run writes its data, its progress and now and then a refreshed token; a look at a shop has one connection.
+  const database = open(config.syncRuns * 3 + SHOP_LOOKS + 1, 0);
   const queueDatabase = open(1, SERVING_TIMEOUT_MS);
   const pushDatabase = open(PUSH_CONNECTIONS, SERVING_TIMEOUT_MS);
   const close = async (): Promise<void> => {

@@ -5,7 +5,6 @@ import { endpointList } from "../src/actions/alert-endpoints/actions.ts";
 import { clearWorkspace } from "../src/store/queries/workspace-erase.ts";
 import { openWorkerSession } from "../src/store/worker-session.ts";
 import { createDeliveries } from "../src/worker/deliveries.ts";
-import { runTask } from "../src/worker/tasks.ts";
 import { runCommand, startCommand } from "./support/command.ts";
 import type { Outcome, RunningCommand } from "./support/command.ts";
 import { loseShop } from "./support/lost-shops.ts";
@@ -14,7 +13,7 @@ import { startReceiver } from "./support/receiver.ts";
 import type { Receiver } from "./support/receiver.ts";
 import { serviceEnvironment, startTestService } from "./support/service.ts";
 import { createTenant } from "./support/tenants.ts";
-import { DEFAULT_RETENTION, eventually } from "./support/worker.ts";
+import { DEFAULT_RETENTION, eventually, keepAllInOrder } from "./support/worker.ts";
 import { use } from "./support/use.ts";
 
 /** Workers that push: killed between sending and recording, several at once, with a receiver that hangs, and with a shop out of reach. */
@@ -173,14 +172,13 @@ test("an endpoint that a crash kept from the queue is put there by upkeep", asyn
   await addTestEndpoint(service, tenant, { address: "http://127.0.0.1:9/" });
   await service.database.query("delete from run_queue where shop_key = $1", [tenant.shopKey]);
   const log = { info: () => {}, warn: () => {}, error: () => {} };
-  await runTask(
-    { database: service.installation.database, now: () => new Date(), log, retention: DEFAULT_RETENTION },
-    "upkeep",
+  const { database } = service.installation;
+  await keepAllInOrder({ database, now: () => new Date(), log, retention: DEFAULT_RETENTION });
+  const { rows } = await service.database.query(
+    "select kind from run_queue where shop_key = $1 order by kind",
+    [tenant.shopKey],
   );
-  const { rows } = await service.database.query("select kind from run_queue where shop_key = $1", [
-    tenant.shopKey,
-  ]);
-  assert.deepEqual(rows, [{ kind: "push" }]);
+  assert.deepEqual(rows, [{ kind: "push" }, { kind: "shop" }]);
 });
 
 test("an endpoint stays in the queue when the data of its workspace is cleared", async () => {

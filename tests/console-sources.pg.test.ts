@@ -46,12 +46,8 @@ test("the next run is by the clock, or what was asked for", async () => {
   await putConnected(service, tenant, "status = 'ok', last_synced_at = now()");
   const [look] = await listNextPolls(service.installation.database, tenant.shopKey);
   assert.ok(look !== undefined);
-  const { rows } = await service.database.query(
-    `select from schedule, date_bin(period, now(), first_at) as last_at
-      where task = 'stores' and $1 between last_at + period and last_at + 2 * period`,
-    [look.next_at],
-  );
-  assert.equal(rows.length, 1, "the shop has its turn between two times of the clock");
+  const minutes = (look.next_at.getTime() - Date.now()) / 60_000;
+  assert.ok(minutes > 0 && minutes <= 15, "the store has its turn within a quarter of an hour");
   const clock = wordsOf((await page(SOURCES)).text);
   assert.ok(clock.includes(`${look.next_at.toISOString().slice(11, 16)} UTC`), clock);
   await insertRows(service.database, "sync_request", [

@@ -203,7 +203,7 @@ test("no run begins and no folder is imported until it is taken back", async () 
     [shopKey],
   );
   const place = { shopKey, source: "csv" };
-  await queueConnection(database, shopKey, "csv", "store");
+  await queueConnection(database, shopKey, "csv", "store", null);
   await requestRun(database, { ...place, kind: "incremental", requestedBy: "operator" });
   await service.database.query("update sync_run set status = 'succeeded'");
   const look = async (): Promise<boolean> => {

@@ -1,20 +1,20 @@
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
-import { pino } from "pino";
 import { listAccountWorkspaces } from "../src/store/directory.ts";
 import type { Database, Queryable } from "../src/store/database.ts";
-import { findQueued, listQueued, takeDueTask } from "../src/store/queries/run-queue.ts";
+import { findQueued, listNextPolls, queueShops } from "../src/store/queries/run-queue.ts";
 import type { QueuedRow } from "../src/store/queries/run-queue.ts";
 import { requestRun } from "../src/store/queries/sync-request.ts";
 import type { Connector } from "../src/sync/connector.ts";
 import { pollPlace } from "../src/worker/poll.ts";
-import { runTask } from "../src/worker/tasks.ts";
+import { keepInstallation } from "../src/worker/tasks.ts";
+import { lookAtShop } from "../src/worker/upkeep.ts";
 import { recordStatements } from "./support/asked-statements.ts";
 import { loseShop } from "./support/lost-shops.ts";
 import { startTestService } from "./support/service.ts";
 import { createTenant } from "./support/tenants.ts";
 import { APP_OPTIONS, connectShop, sendWebhook } from "./support/webhooks.ts";
-import { connect, DEFAULT_RETENTION, eventually, withWorker, workerOptions } from "./support/worker.ts";
+import { connect, eventually, keepAllInOrder, makeDue, withWorker, workerOptions } from "./support/worker.ts";
 import { before, use } from "./support/use.ts";
 
 /** A shop whose rows cannot be reached keeps no other shop from its webhooks, its runs and its upkeep. */
@@ -30,15 +30,14 @@ beforeEach(async () => {
 });
 
 const logs: string[] = [];
-const log = pino({ level: "trace" }, { write: (line: string) => void logs.push(line) });
 const loop: Connector = {
   source: "loop",
   kind: "label_cost",
   sync: async () => ({ counts: {}, notes: [] }),
 };
-const options = () => workerOptions({ database, url: service.installation.databaseUrl }, [loop], logs);
+const url = (): string => service.installation.databaseUrl;
+const options = () => ({ ...workerOptions({ database, url: url() }, [loop], logs), hasSchedule: true });
 const accountOf = (shopKey: number): string => `shop-${shopKey}.myshopify.com`;
-const HAVE_TURN = "update run_queue set due_at = now()";
 
 /** Enough shops to have some on each node of a cluster. */
 async function connectedShops(): Promise<number[]> {
@@ -84,8 +83,7 @@ test("the clock starts the runs of others meanwhile, says once which is away, an
   const { lost, others, find } = await loseShop(service.database, await connectedShops());
   const isAway = (line: string): boolean => line.includes("could not be polled");
   try {
-    await runTask({ database, now: () => new Date(), log, retention: DEFAULT_RETENTION }, "labels");
-    await service.database.query(HAVE_TURN);
+    await makeDue({ url: url() }, "labels");
     await withWorker(options(), async () => {
       for (const shopKey of others) await eventually(() => succeeded(shopKey), `the run of ${shopKey}`, 60);
       // Tried again and again by then: the wait has grown beyond the first.
@@ -105,7 +103,7 @@ test("the clock starts the runs of others meanwhile, says once which is away, an
   }
 });
 
-test("upkeep keeps others in order, and has one line for all that are away", async () => {
+test("upkeep keeps others in order, says once which is away, and comes back to it", async () => {
   const shopKeys = await connectedShops();
   for (const shopKey of shopKeys) {
     await service.database.query(
@@ -117,20 +115,118 @@ test("upkeep keeps others in order, and has one line for all that are away", asy
   const leftOf = async (some: readonly number[]): Promise<number> =>
     (await service.database.query("select from webhook_delivery where shop_key = any($1)", [some])).rows
       .length;
-  const upkeep = () =>
-    runTask({ database, now: () => new Date(), log, retention: DEFAULT_RETENTION }, "upkeep");
+  await queueShops(database, shopKeys, new Date());
   const { lost, others, find } = await loseShop(service.database, shopKeys);
-  // What belongs to people every node has: it waits until all answer.
-  await upkeep().then(find, find);
-  assert.equal(await leftOf(others), 0);
-  assert.equal(await leftOf(lost), lost.length);
-  const failures = logs.filter((line) => line.includes("a task failed for some shops"));
-  assert.deepEqual(
-    failures.map((line) => (JSON.parse(line) as { failed_shops: number }).failed_shops),
-    [lost.length],
+  await service.database.query("update run_queue set due_at = now() where kind = 'shop'");
+  try {
+    await withWorker(options(), async () => {
+      await eventually(async () => (await leftOf(others)) === 0, "the upkeep of others", 60);
+      const triedAgain = async (): Promise<boolean> =>
+        (
+          await service.database.query(
+            "select from run_queue where kind = 'shop' and due_at > now() + interval '0.3 s'",
+          )
+        ).rows.length === shopKeys.length;
+      await eventually(triedAgain, "the wait grows for those that are away", 60);
+      assert.equal(await leftOf(lost), lost.length);
+      const failures = logs.filter(
+        (line) => line.includes("could not be polled") && line.includes('"source":"shop"'),
+      );
+      assert.equal(failures.length, lost.length, "one line for each");
+      await find();
+      await eventually(async () => (await leftOf(lost)) === 0, "its own upkeep", 60);
+    });
+  } finally {
+    await find();
+  }
+});
+
+test("two workers never look at one shop at once, and one that throws keeps no other from its look", async () => {
+  const shopKeys: number[] = [];
+  for (let made = 0; made < 40; made += 1) shopKeys.push((await createTenant(service.database)).shopKey);
+  await queueShops(database, shopKeys, new Date());
+  await service.database.query("update run_queue set due_at = now()");
+  const [broken = 0] = shopKeys;
+  const active = new Set<number>();
+  const looks: number[] = [];
+  /** A look begins by asking whether its shop is stopped, and ends with its row of the queue. */
+  const watched: Database = {
+    ...database,
+    rows: async (statement, values) => {
+      const shopKey = Number(values[0]);
+      if (statement.name === "find_stop") {
+        assert.ok(!active.has(shopKey), `two looks at ${shopKey}`);
+        active.add(shopKey);
+        looks.push(shopKey);
+        if (shopKey === broken) {
+          active.delete(shopKey);
+          throw new Error("this shop cannot be looked at");
+        }
+      }
+      if (statement.name === "finish_poll") active.delete(shopKey);
+      return database.rows(statement, values);
+    },
+  };
+  const worker = () => ({ ...options(), database: watched, queueDatabase: watched, firstRetryMs: 60_000 });
+  const areDone = async (): Promise<boolean> =>
+    (await service.database.query("select from run_queue where due_at <= now()")).rows.length === 0;
+  await withWorker(worker(), () =>
+    withWorker(worker(), async () => void (await eventually(areDone, "every shop", 60))),
   );
-  await upkeep();
-  assert.equal(await leftOf(lost), 0);
+  assert.deepEqual(
+    looks.toSorted((one, other) => one - other),
+    shopKeys,
+    "each once",
+  );
+  const { rows } = await service.database.query<{ minutes: number; is_broken: boolean }>(
+    "select extract(epoch from due_at - now())::float8 / 60 as minutes, shop_key = $1 as is_broken from run_queue",
+    [broken],
+  );
+  for (const { minutes, is_broken: isBroken } of rows) {
+    if (isBroken) assert.ok(minutes < 2, `it is tried again in ${minutes} minutes`);
+    else assert.ok(minutes > 50 && minutes < 60, `${minutes} minutes`);
+  }
+});
+
+/** Of the version before: its clock, what it takes, and how it ends a poll of what is no source, and of a source. */
+const OLD_TICK = [
+  `update run_queue q set due_at = least(q.due_at, now()), asked = q.asked + 1,
+          scheduled = case when 'labels' = any(q.scheduled) then q.scheduled else q.scheduled || 'labels'::text end
+    where q.kind = 'label_cost'`,
+  "update schedule s set done_until = date_bin(s.period, statement_timestamp(), s.first_at) where s.task = 'labels'",
+];
+const OLD_LIST = `select q.shop_key, q.source, q.scheduled, q.asked from run_queue q
+    where q.due_at <= statement_timestamp() and q.kind <> 'push' order by q.due_at limit 500`;
+const OLD_LEAVE = "delete from run_queue q where q.shop_key = $1 and q.source = $2 and q.asked = $3";
+const OLD_FINISH = `update run_queue q set due_at = 'infinity', scheduled = '{}'
+    where q.shop_key = $1 and q.source = $2 and q.asked = $3`;
+
+test("what a worker of the version before deletes and leaves waiting is queued again", async () => {
+  const { shopKey } = await createTenant(service.database);
+  await connect({ database }, shopKey, "loop", "label_cost");
+  await service.database.query("update data_source set poll_at = null where shop_key = $1", [shopKey]);
+  await keepInstallation(options());
+  await service.database.query("update run_queue set due_at = now() where shop_key = $1", [shopKey]);
+  for (const statement of OLD_TICK) await service.database.query(statement);
+  const due = await service.database.query<{ source: string; scheduled: string[]; asked: string }>(OLD_LIST);
+  const listed = due.rows.map(({ source, scheduled }) => `${source}: ${scheduled.join()}`);
+  assert.deepEqual(listed.toSorted(), ["loop: labels", "shop: "]);
+  for (const { source, asked } of due.rows) {
+    const end = source === "shop" ? OLD_LEAVE : OLD_FINISH;
+    assert.equal((await service.database.query(end, [shopKey, source, asked])).rowCount, 1);
+  }
+  await keepInstallation(options());
+  const { rows } = await service.database.query<{ minutes: number }>(
+    "select extract(epoch from due_at - now())::float8 / 60 as minutes from run_queue where shop_key = $1 and kind = 'shop'",
+    [shopKey],
+  );
+  assert.ok((rows[0]?.minutes ?? 99) <= 60);
+  await lookAtShop(options(), shopKey);
+  assert.ok((await queuedOf(shopKey)) !== null, "its connection is due");
+  await look(shopKey);
+  assert.ok(await succeeded(shopKey));
+  const [next] = await listNextPolls(database, shopKey);
+  assert.ok(next !== undefined && next.next_at.getTime() < Date.now() + 3_600_000);
 });
 
 /** The same, which crashes before one of its statements. */
@@ -156,8 +252,7 @@ test("a crash between a request and the queue leaves the request to the clock", 
   const request = { shopKey, source: "loop", kind: "backfill", requestedBy: "operator" } as const;
   await assert.rejects(requestRun(crashingBefore("wake_source"), request), /crash/u);
   assert.equal(await queuedOf(shopKey), null, "the queue does not know");
-  await runTask(options(), "labels");
-  await service.database.query(HAVE_TURN);
+  await makeDue({ url: url() }, "labels");
   const queued = await queuedOf(shopKey);
   assert.ok(queued !== null);
   await look(shopKey);
@@ -198,8 +293,7 @@ test("what is asked for during a look is looked at after it", async () => {
 test("a worker that claims what another has just looked at finds nothing to do", async () => {
   const { shopKey } = await createTenant(service.database);
   await connect({ database }, shopKey, "loop", "label_cost");
-  await runTask(options(), "labels");
-  await service.database.query(HAVE_TURN);
+  await makeDue({ url: url() }, "labels");
   await look(shopKey);
   await look(shopKey);
   const { rows } = await service.database.query("select from sync_run where shop_key = $1", [shopKey]);
@@ -211,17 +305,18 @@ test("what a crash has kept from directory and queue, upkeep puts there", async 
   await connectShop(service, shopKey, accountOf(shopKey));
   await service.database.query("truncate run_queue, shop_account");
   assert.equal(await webhookStatus(shopKey), 404);
-  await runTask(options(), "upkeep");
+  assert.deepEqual(await keepAllInOrder(options()), []);
   assert.equal(await webhookStatus(shopKey), 200);
-  const { rows } = await service.database.query("select source from run_queue where shop_key = $1", [
-    shopKey,
-  ]);
-  assert.deepEqual(rows, [{ source: "shopify" }]);
+  const { rows } = await service.database.query(
+    "select source from run_queue where shop_key = $1 order by source",
+    [shopKey],
+  );
+  assert.deepEqual(rows, [{ source: "shop" }, { source: "shopify" }]);
 });
 
 const SHOPS = 1000;
 
-test("with 1,000 shops the clock takes one statement, a webhook as many as with one, and turns are spread", async () => {
+test("with 1,000 shops a poll asks no shop, a webhook takes as many statements as with one, and looks are spread", async () => {
   const { shopKey } = await createTenant(service.database);
   await connectShop(service, shopKey, accountOf(shopKey));
   const statements = recordStatements();
@@ -234,6 +329,8 @@ test("with 1,000 shops the clock takes one statement, a webhook as many as with 
   const key = 1_000_000;
   await fill("shop_account (shop_key, source, account)", `${key} + n, 'shopify', 'filler-' || n`);
   await fill("run_queue (shop_key, source, kind, due_at)", `${key} + n, 'shopify', 'store', 'infinity'`);
+  const fillers = Array.from({ length: SHOPS }, (_, place) => key + 1 + place);
+  await queueShops(database, fillers, new Date());
   statements.forget();
   assert.equal(await webhookStatus(shopKey), 200);
   assert.equal(statements.count(), withOne);
@@ -247,20 +344,22 @@ test("with 1,000 shops the clock takes one statement, a webhook as many as with 
       return database.rows(statement, values);
     },
   };
-  await runTask({ database: counting, now: () => new Date(), log, retention: DEFAULT_RETENTION }, "stores");
-  await takeDueTask(counting);
-  await listQueued(counting, 500);
-  assert.deepEqual(counted, ["queue_task", "take_due_task", "list_queued_sources"]);
+  const worker = { ...options(), queueDatabase: counting, pollMs: 60_000 };
+  await withWorker(
+    worker,
+    async () => void (await eventually(async () => counted.includes("list_queued_sources"), "a poll")),
+  );
+  assert.deepEqual(counted, ["take_due_task", "list_queued_shops", "list_queued_sources"]);
   const { rows } = await service.database.query<{ shops: number; most: number; minutes: number }>(
     `select sum(shops)::integer as shops, max(shops)::integer as most,
             (extract(epoch from max(at) - min(at)) / 60)::float8 as minutes
        from (select date_trunc('second', due_at) as at, count(*) as shops from run_queue
-              where shop_key > ${key} group by 1) by_second`,
+              where shop_key > ${key} and kind = 'shop' group by 1) by_second`,
   );
   const [spread] = rows;
   assert.equal(spread?.shops, SHOPS);
   assert.ok(spread.most < 10, `${spread.most} in one second`);
-  assert.ok(spread.minutes > 14 && spread.minutes <= 15, `${spread.minutes} minutes`);
+  assert.ok(spread.minutes > 58 && spread.minutes <= 60, `${spread.minutes} minutes`);
   assert.ok(withOne <= 10, `${withOne} statements`);
   assert.equal(
     (await listAccountWorkspaces(database, "shopify", "filler-7")).length,

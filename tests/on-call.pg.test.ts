@@ -394,9 +394,9 @@ test("no worker: runs and uploads wait, and the schedule stands still", { skip }
   const { shopKey } = scene.tenants[0];
   await requestRun(database, { shopKey, source: "shopify", kind: "incremental", requestedBy: "operator" });
   await queueUploads(database, shopKey);
-  // Tests of the schedule make its tasks due: here the worker has been away for 20 minutes.
+  // Tests of the schedule make its tasks due: here the worker has been away for 65 minutes.
   await scene.service.database.query(
-    "update schedule set done_until = now() - interval '20 minutes' where task = 'stores'",
+    "update schedule set done_until = now() - interval '65 minutes' where task = 'upkeep'",
   );
   const state = await scene.observe();
   const alerts = await doctorAlerts();

@@ -202,18 +202,28 @@ test("the metrics tell what of the queue no worker has begun, and since when", a
   }
 });
 
-test("a task of the schedule is late once its next time has passed, and a backup is as old as its beginning", async () => {
+test("upkeep is late once its next time has passed, a shop once its own has, and a backup is as old as its beginning", async () => {
   const late = (samples: Map<string, number>, task: string) =>
     samples.get(`returns_task_late_seconds{task="${task}"}`);
   const earlier = await look();
-  assert.deepEqual([late(earlier, "stores"), earlier.has("returns_backup_age_seconds")], [undefined, false]);
+  assert.deepEqual([late(earlier, "upkeep"), earlier.has("returns_backup_age_seconds")], [undefined, false]);
   await service.database.query("update installation set backed_up_at = $1", [minutesAgo(120)]);
-  await service.database.query("update schedule set done_until = $1 where task in ('stores', 'upkeep')", [
-    minutesAgo(45),
-  ]);
+  const setUpkeep = (minutes: number): Promise<unknown> =>
+    service.database.query("update schedule set done_until = $1 where task = 'upkeep'", [
+      minutesAgo(minutes),
+    ]);
+  await setUpkeep(45);
+  assert.deepEqual([late(await look(), "upkeep"), late(await look(), "shops")], [0, undefined]);
+  await setUpkeep(90);
+  for (const minutes of [20, 25, -5]) {
+    const { shopKey } = await createTenant(service.database);
+    await insertRows(service.database, "run_queue", [
+      { shop_key: shopKey, source: "shop", kind: "shop", due_at: minutesAgo(minutes) },
+    ]);
+  }
   const samples = await look();
-  isAbout(late(samples, "stores"), 30);
-  assert.equal(late(samples, "upkeep"), 0);
+  isAbout(late(samples, "upkeep"), 30);
+  isAbout(late(samples, "shops"), 25);
   isAbout(samples.get("returns_backup_age_seconds"), 120);
 });
 

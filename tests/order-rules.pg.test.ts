@@ -171,7 +171,7 @@ test("a worker applies what was saved, and to figures of before there were rules
   ]);
   const options = workerOptions(shop, []);
   assert.equal((await preview(shopKey, DEFAULT_RULES)).now.leftOutOrders.exchange, 0);
-  await keepShopInOrder(options, { shop_key: shopKey, shop_domain: "shop.example" });
+  await keepShopInOrder(options, shopKey);
   await withWorker(options, async () => {
     await eventually(isApplied, "the rules are applied");
   });

@@ -3,14 +3,13 @@ import { beforeEach, test } from "node:test";
 import { STATEMENTS } from "../src/store/database.ts";
 import type { Database } from "../src/store/database.ts";
 import type { Retention } from "../src/lib/retention.ts";
-import { runTask } from "../src/worker/tasks.ts";
 import { isCitus } from "./support/citus.ts";
 import { openControlDatabase } from "./support/control.ts";
 import { addDeliveries, addEvents, addRuns } from "./support/old-rows.ts";
 import { refuseRows } from "./support/refused-rows.ts";
 import { createTenant } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
-import { DEFAULT_RETENTION } from "./support/worker.ts";
+import { DEFAULT_RETENTION, keepAllInOrder } from "./support/worker.ts";
 import { use } from "./support/use.ts";
 
 /** What upkeep deletes because it is old, told the time: rows just before and after each limit. */
@@ -36,11 +35,9 @@ async function upkeep(
   now = NOW,
   database: Database = control.database,
 ): Promise<void> {
-  const problems: object[] = [];
-  const log = { info: () => {}, warn: () => {}, error: (detail: object) => void problems.push(detail) };
+  const log = { info: () => {}, warn: () => {}, error: () => {} };
   const options = { database, now: () => now, log, retention: { ...DEFAULT_RETENTION, ...retention } };
-  await runTask(options, "upkeep");
-  const [first] = problems;
+  const [first] = await keepAllInOrder(options);
   if (first !== undefined) throw new Error("upkeep failed for a shop", { cause: first });
 }
 

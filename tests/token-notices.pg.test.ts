@@ -5,8 +5,7 @@ import type { Person } from "./support/people.ts";
 import { startTestService } from "./support/service.ts";
 import { createTenant, createTokenOf, insertRows } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
-import { runTask } from "../src/worker/tasks.ts";
-import { DEFAULT_RETENTION } from "./support/worker.ts";
+import { DEFAULT_RETENTION, keepAllInOrder } from "./support/worker.ts";
 import { before, use } from "./support/use.ts";
 
 /** The hourly upkeep, told the time: who hears of tokens that end, and which details of usage stay. */
@@ -37,7 +36,10 @@ const log = {
 
 async function upkeepAt(days: number): Promise<void> {
   const { database } = service.installation;
-  await runTask({ database, now: () => inDays(days), log, retention: DEFAULT_RETENTION }, "upkeep");
+  assert.deepEqual(
+    await keepAllInOrder({ database, now: () => inDays(days), log, retention: DEFAULT_RETENTION }),
+    [],
+  );
 }
 
 /** A token that ends after so many days. */

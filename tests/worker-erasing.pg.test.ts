@@ -7,10 +7,16 @@ import { eraseWorkspace, keepWorkspace } from "../src/actions/workspace/actions.
 import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
 import { requestRun } from "../src/store/queries/sync-request.ts";
 import type { Connector } from "../src/sync/connector.ts";
-import { runTask } from "../src/worker/tasks.ts";
 import { openControlDatabase } from "./support/control.ts";
 import { operatorOf } from "./support/workspace.ts";
-import { connectedShop, eventually, withWorker, workerOptions } from "./support/worker.ts";
+import {
+  connectedShop,
+  eventually,
+  keepAllInOrder,
+  runScheduled,
+  withWorker,
+  workerOptions,
+} from "./support/worker.ts";
 import { use } from "./support/use.ts";
 
 /** A worker and a workspace that is going to be erased. */
@@ -53,8 +59,8 @@ test("a run under way stops, none begins, and when it is taken back the run cont
     await runAction(eraseWorkspace, operatorOf(database, workspace), textInput({ domain }));
     await eventually(async () => (await runsOf(shopKey))[0]?.status === "interrupted", "it has stopped", 30);
     isBlocking = false;
-    await runTask(workerOptions(control, []), "labels");
-    await runTask(workerOptions(control, []), "alerts");
+    await runScheduled(control, workerOptions(control, []), "labels");
+    assert.deepEqual(await keepAllInOrder(workerOptions(control, [])), []);
     assert.deepEqual(await requestsOf(shopKey), [{ kind: "backfill", failures: 0 }]);
     assert.equal(begun, 1);
 
@@ -73,7 +79,7 @@ test("upkeep, as the schedule starts it, erases what is due", async () => {
   const workspace = await requireWorkspace(database, domain);
   const longAgo = operatorOf(database, workspace, new Date("2026-01-01"));
   await runAction(eraseWorkspace, longAgo, textInput({ domain }));
-  await runTask(workerOptions(control, []), "upkeep");
+  assert.deepEqual(await keepAllInOrder(workerOptions(control, [])), []);
   assert.deepEqual(await rows("select 1 from workspace where shop_key = $1", [shopKey]), []);
   assert.deepEqual(await rows("select 1 from shop_directory where shop_domain = $1", [domain]), []);
 });

@@ -9,7 +9,6 @@ import { disconnectSource, requestSync } from "../src/actions/sources/actions.ts
 import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
 import { findConnection, putAccount } from "../src/store/queries/data-source.ts";
 import { lockShop } from "../src/store/queries/import-stage.ts";
-import type { SourceTask, TaskName } from "../src/store/queries/run-queue.ts";
 import { finishTask, takeDueTask } from "../src/store/queries/run-queue.ts";
 import { requestRun } from "../src/store/queries/sync-request.ts";
 import type { SyncKind } from "../src/store/queries/sync-request.ts";
@@ -19,7 +18,6 @@ import type { Connector, SyncContext } from "../src/sync/connector.ts";
 import { receiveWebhook } from "../src/sync/connectors/shopify/webhooks/receive.ts";
 import { publishLabelRun, publishStoreRun } from "../src/sync/publish.ts";
 import type { RunResult } from "../src/sync/runs.ts";
-import { runTask } from "../src/worker/tasks.ts";
 import { openControlDatabase } from "./support/control.ts";
 import { refuseRows } from "./support/refused-rows.ts";
 import { openTestKeys } from "./support/secret.ts";
@@ -29,12 +27,15 @@ import {
   connectedShop,
   DEFAULT_RETENTION,
   eventually,
+  keepAllInOrder,
+  makeDue,
   runNext,
   runScheduled,
   TEST_SEALING_KEY,
   withWorker,
   workerOptions,
 } from "./support/worker.ts";
+import type { SourceTask } from "./support/worker.ts";
 
 const control = use(openControlDatabase);
 
@@ -46,16 +47,13 @@ beforeEach(async () => {
 const NOW = new Date("2026-07-01T06:00:00Z");
 const logs: string[] = [];
 
-const run = (task: TaskName, now = NOW) =>
-  runTask(
-    {
-      database: control.database,
-      now: () => now,
-      log: pino({ level: "trace" }, { write: (line: string) => void logs.push(line) }),
-      retention: DEFAULT_RETENTION,
-    },
-    task,
-  );
+const keepInOrder = (now = NOW) =>
+  keepAllInOrder({
+    database: control.database,
+    now: () => now,
+    log: pino({ level: "trace" }, { write: (line: string) => void logs.push(line) }),
+    retention: DEFAULT_RETENTION,
+  });
 
 const look = (task: SourceTask) => runScheduled(control, workerOptions(control, [], logs), task);
 
@@ -123,14 +121,14 @@ test("every workspace's alerts are evaluated, past one that fails", async () => 
       )
     ).rows.map((row) => Number(row.shop_key));
   const others = shops.map((shop) => shop.shopKey).filter((shopKey) => shopKey !== first);
-  await run("alerts");
+  const failures = await keepInOrder();
   assert.deepEqual(
     await alerts(),
     others.toSorted((one, other) => one - other),
   );
-  assert.ok(logs.some((line) => line.includes("this_workspace_takes_no_alert")));
+  assert.match(String(failures), /this_workspace_takes_no_alert/u);
   await takeBack();
-  await run("alerts", new Date(NOW.getTime() + 3_600_000));
+  assert.deepEqual(await keepInOrder(new Date(NOW.getTime() + 3_600_000)), []);
   assert.equal((await alerts()).length, 3, "told once each");
 });
 
@@ -151,7 +149,7 @@ test("upkeep forgets runs after 90 days, those of webhooks and deliveries after 
      values ($1, 'shopify', 'old', 't', '2026-06-24T05:00Z'), ($1, 'shopify', 'new', 't', '2026-06-24T07:00Z')`,
     [shopKey],
   );
-  await run("upkeep");
+  assert.deepEqual(await keepInOrder(), []);
   const runs = await control.pool.query<{ run: string }>(
     "select kind || ' ' || status as run from sync_run order by started_at",
   );
@@ -163,8 +161,8 @@ test("upkeep forgets runs after 90 days, those of webhooks and deliveries after 
   assert.deepEqual(deliveries.rows, [{ webhook_id: "new" }]);
 });
 
-test("each task is due at its times of the day, in UTC", async () => {
-  const { rows } = await control.pool.query<{ task: TaskName; times: string[] }>(
+test("each task is due at its times of the day, in UTC: but upkeep they are for workers of the version before", async () => {
+  const { rows } = await control.pool.query<{ task: string; times: string[] }>(
     `select s.task, array_agg(distinct to_char(date_bin(s.period, minute, s.first_at) at time zone 'UTC', 'HH24:MI'))
               filter (where date_bin(s.period, minute, s.first_at) = minute) as times
        from schedule s, generate_series('2026-07-01 00:00Z'::timestamptz, '2026-07-01 23:59Z', '1 minute') minute
@@ -182,18 +180,12 @@ test("each task is due at its times of the day, in UTC", async () => {
   });
 });
 
-/** Nothing is due but what has been missed for some time: `task`, twelve times or more. */
-async function missed(task: TaskName): Promise<void> {
-  await control.pool.query(
-    "update schedule set done_until = now() + case when task = $1 then -12 * period else interval '1 day' end",
-    [task],
-  );
+/** The upkeep of the installation has been missed for some time: twelve times or more. */
+async function missUpkeep(): Promise<void> {
+  await control.pool.query("update schedule set done_until = now() - 12 * period where task = 'upkeep'");
 }
 
-/** Every source that the clock has put into the queue has its turn now. */
-const HAVE_TURN = "update run_queue set due_at = now()";
-
-/** How often the store's backfill was asked for: once by each time that the task was done. */
+/** How often the store's backfill was asked for: once by each time that the clock had it due. */
 async function askedFor(shopKey: number): Promise<number> {
   const { rows } = await control.pool.query<{ asked: string }>(
     "select asked from sync_request where shop_key = $1",
@@ -202,23 +194,23 @@ async function askedFor(shopKey: number): Promise<number> {
   return Number(rows[0]?.asked ?? 0);
 }
 
-const isDone = async (task: TaskName): Promise<boolean> =>
-  (await control.pool.query("select from schedule where task = $1 and done_until > now() - period", [task]))
+const isDone = async (): Promise<boolean> =>
+  (await control.pool.query("select from schedule where task = 'upkeep' and done_until > now() - period"))
     .rows.length === 1;
 
 /** Its run fails, and its request stays to be counted. */
 const scheduled = () => ({ ...workerOptions(control, [], logs), hasSchedule: true, firstRetryMs: 600_000 });
 
-test("of several workers one does a task that is due, once for all the times that were missed", async () => {
+test("of several workers one does what is due by the clock, once for all the times that were missed", async () => {
   const { shopKey } = await connectedShop(control, [["shopify", "store"]]);
-  await missed("stores");
+  await missUpkeep();
+  await makeDue(control, "stores");
   await withWorker(scheduled(), () =>
     withWorker(scheduled(), () =>
       withWorker(scheduled(), async () => {
-        await eventually(() => isDone("stores"), "the task");
+        await eventually(isDone, "the task");
         // Each worker has looked several times more by then.
         await eventually(async () => (await takeDueTask(control.database)) === null, "nothing is due");
-        await control.pool.query(HAVE_TURN);
         await eventually(
           async () =>
             (await control.pool.query("select from sync_run where status = 'failed'")).rows.length === 1,
@@ -231,11 +223,10 @@ test("of several workers one does a task that is due, once for all the times tha
 });
 
 test("a task belongs to the worker that does it, and to the next one when that is killed", async () => {
-  const { shopKey } = await connectedShop(control, [["shopify", "store"]]);
-  await missed("stores");
+  await missUpkeep();
   const killed = control.database.transaction(async (connection) => {
     const due = await takeDueTask(connection);
-    assert.equal(due?.task, "stores");
+    assert.equal(due?.task, "upkeep");
     assert.equal(await takeDueTask(control.database), null, "nobody else does it meanwhile");
     const { rows } = await connection.client.query<{ pid: number }>("select pg_backend_pid() as pid");
     await control.pool.query("select pg_terminate_backend($1::integer, 10000)", [rows[0]?.pid]);
@@ -243,18 +234,16 @@ test("a task belongs to the worker that does it, and to the next one when that i
   });
   await assert.rejects(killed);
   await withWorker(scheduled(), async () => {
-    await eventually(() => isDone("stores"), "another worker does it");
-    await control.pool.query(HAVE_TURN);
-    await eventually(async () => (await askedFor(shopKey)) === 1, "the shop is asked");
+    await eventually(isDone, "another worker does it");
   });
 });
 
 test("a task that fails is logged, and done again when it is next due", async () => {
-  await missed("upkeep");
+  await missUpkeep();
   await control.pool.query("alter table console_link rename to console_link_away");
   try {
     await withWorker(scheduled(), async () => {
-      await eventually(() => isDone("upkeep"), "its time has passed");
+      await eventually(isDone, "its time has passed");
     });
   } finally {
     await control.pool.query("alter table console_link_away rename to console_link");

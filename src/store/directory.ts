@@ -1,6 +1,6 @@
 import type { Database, Queryable } from "./database.ts";
 import { findAccountWorkspace, listAccountShops, listDirectory } from "./queries/data-source.ts";
-import type { AccountRow, ShopAddressRow } from "./queries/data-source.ts";
+import type { AccountRow } from "./queries/data-source.ts";
 
 /**
  * A workspace of an account, and the database that has its rows. Today it is the directory's own, one PostgreSQL or one Citus;
@@ -33,14 +33,14 @@ function standingOf({ sealed_credentials: sealed, settings }: AccountRow): numbe
   return settings === null ? 2 : 1;
 }
 
-/** Every shop, page by page: none of their nodes is asked. */
-export async function* listShops(directory: Queryable): AsyncGenerator<ShopAddressRow> {
+/** The keys of every shop, page by page: none of their nodes is asked. */
+export async function* listShopPages(directory: Queryable): AsyncGenerator<number[]> {
   let after = 0;
   for (;;) {
     const page = await listDirectory(directory, after, SHOPS_PER_PAGE);
-    yield* page;
     const last = page.at(-1);
     if (last === undefined) return;
-    after = last.shop_key;
+    yield page;
+    after = last;
   }
 }

@@ -3,7 +3,7 @@ import pg from "pg";
 import { within } from "../lib/within.ts";
 import { SHOP_SCHEMA } from "./database.ts";
 import type { Connection, Queryable, Statement } from "./database.ts";
-import { listShops } from "./directory.ts";
+import { listShopPages } from "./directory.ts";
 import { distributeAll, isDistributed } from "./distribute.ts";
 import { listMigrations, readMigration } from "./migration-files.ts";
 import type { Migration } from "./migration-files.ts";
@@ -316,8 +316,8 @@ async function runOutside(connection: Connection, migration: Migration): Promise
     const index = CONCURRENT_INDEX.exec(statement)?.groups?.["name"];
     if (index !== undefined) await client.query(`drop index concurrently if exists ${index}`);
     if (FOR_EACH_SHOP.test(statement)) {
-      for await (const { shop_key: shopKey } of listShops(connection))
-        await client.query(statement, [shopKey]);
+      for await (const page of listShopPages(connection))
+        for (const shopKey of page) await client.query(statement, [shopKey]);
     } else {
       await client.query(statement);
     }

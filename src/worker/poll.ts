@@ -4,9 +4,10 @@ import { note, traced } from "../lib/trace.ts";
 import type { Database } from "../store/database.ts";
 import { findDueUpload, updateUploadProgress } from "../store/queries/import-upload.ts";
 import { WorkspaceGone } from "../store/queries/import-stage.ts";
-import { findQueued, finishPoll, leaveQueue, UPLOADS } from "../store/queries/run-queue.ts";
+import { setNextPolls } from "../store/queries/data-source.ts";
+import { findQueued, finishPoll, leaveQueue, LOOK_MS, SHOP, UPLOADS } from "../store/queries/run-queue.ts";
 import type { QueuedRow } from "../store/queries/run-queue.ts";
-import { askForRun, findNextRequestTime, findSourceState } from "../store/queries/sync-request.ts";
+import { askForRun, findNextPoll, findSourceState } from "../store/queries/sync-request.ts";
 import type { SourceStateRow, SyncKind } from "../store/queries/sync-request.ts";
 import { closeAbandonedRun, updateRunProgress } from "../store/queries/sync-run.ts";
 import type { SourceKey } from "../store/worker-session.ts";
@@ -16,14 +17,19 @@ import { applyRules } from "../sync/apply.ts";
 import { startDueRun } from "../sync/run-record.ts";
 import { executeRun } from "../sync/runs.ts";
 import type { RunEnvironment } from "../sync/runs.ts";
+import { lookAtShop } from "./upkeep.ts";
+import type { ShopEnvironment } from "./upkeep.ts";
 
 /** What a poll needs of its worker. */
-export type PollEnvironment = RunEnvironment & {
-  /** For the queue and for progress: its statements are short, and have to end in time. */
-  queueDatabase: Database;
-  /** How long an abandoned run is left alone: a process that only lost its connection has stopped it by then. */
-  graceMs: number;
-};
+export type PollEnvironment = RunEnvironment &
+  ShopEnvironment & {
+    /** For the queue and for progress: its statements are short, and have to end in time. */
+    queueDatabase: Database;
+    /** How long an abandoned run is left alone: a process that only lost its connection has stopped it by then. */
+    graceMs: number;
+    /** false: it does nothing by the clock, and only what others ask for. */
+    hasSchedule: boolean;
+  };
 
 /** A poll of which the caller has the claim. */
 export type Poll = {
@@ -33,8 +39,13 @@ export type Poll = {
   show: (write: () => Promise<void>) => void;
 };
 
+const MINUTE_MS = 60_000;
+/** How often connections are polled by the clock, and a store for orders with open returns. */
+const POLL_MS = { store: 15 * MINUTE_MS, label_cost: 60 * MINUTE_MS };
+const REREAD_MS = 24 * 60 * MINUTE_MS;
+
 /**
- * Polls a source, or at a shop's uploads: asks for what the clock has started, does what is due, and says when it is
+ * Polls a source or a shop's uploads, or looks at the shop itself: asks for what the clock has started, does what is due, and says when it is
  * polled next. The shop's rows are the truth, and the queue only says when to read them: a poll that is cut off
  * anywhere leaves its row of the queue as it was, and the next poll finds what is left to do. Throws when the database,
  * or the shop's node, does not answer.
@@ -43,7 +54,20 @@ export async function pollPlace(environment: PollEnvironment, poll: Poll): Promi
   const { shopKey, source } = poll.place;
   const queued = await findQueued(environment.queueDatabase, shopKey, source);
   if (queued === null) return;
-  await (source === UPLOADS ? pollUploads : pollSource)(environment, queued, poll);
+  const pollIt = source === UPLOADS ? pollUploads : source === SHOP ? pollShop : pollSource;
+  await pollIt(environment, queued, poll);
+}
+
+async function pollShop(environment: PollEnvironment, queued: QueuedRow): Promise<void> {
+  const { queueDatabase, now } = environment;
+  const isThere = await lookAtShop(environment, queued.shop_key);
+  if (isThere) await finishPoll(queueDatabase, queued, within(LOOK_MS, now()));
+  else await leaveQueue(queueDatabase, queued);
+}
+
+/** A moment at which an interval that began `now` is nearly over: shops that were due together drift apart. */
+function within(intervalMs: number, now: Date): Date {
+  return new Date(now.getTime() + intervalMs * (0.85 + 0.1 * Math.random()));
 }
 
 async function pollSource(
@@ -51,8 +75,8 @@ async function pollSource(
   queued: QueuedRow,
   { stop, show }: Poll,
 ): Promise<void> {
-  const { database, queueDatabase } = environment;
-  const { shop_key: shopKey, source, scheduled } = queued;
+  const { database, queueDatabase, hasSchedule, now } = environment;
+  const { shop_key: shopKey, source } = queued;
   const state = await findSourceState(database, shopKey, source);
   if (state === null) return leaveQueue(queueDatabase, queued);
   if (state.is_open) {
@@ -60,31 +84,57 @@ async function pollSource(
     if (stop.aborted) return;
     await closeAbandonedRun(database, shopKey, source);
   }
-  for (const kind of new Set(scheduled.flatMap((task) => kindsOf(task, state)))) {
-    await askForRun(database, { shopKey, source, kind, requestedBy: "schedule" });
-  }
+  if (hasSchedule) await askByClock(environment, queued, state);
+  const begunAt = now();
   const run = await startDueRun(database, { shopKey, source });
   if (run !== null) {
     const { status } = await executeRun(environment, run, stop, (progress) =>
       show(() => updateRunProgress(queueDatabase, shopKey, run.runId, progress)),
     );
-    if (status === "succeeded") await evaluate(environment, queued);
+    if (status === "succeeded") {
+      await setNextPolls(database, shopKey, source, nextPolls(run.request.kind, state, begunAt));
+      await evaluate(environment, queued);
+    }
   }
   // The next poll continues it.
   if (stop.aborted) return;
   // What waits for the end of an erasure or a move is polled when that is canceled.
-  const next = state.is_stopped ? null : await findNextRequestTime(database, shopKey, source);
+  const next = state.is_stopped ? null : await findNextPoll(database, shopKey, source, hasSchedule);
   await finishPoll(queueDatabase, queued, next);
 }
 
-/** What a task of the schedule asks a connection for. One that has refused us waits for a person, who connects it again. */
-function kindsOf(task: QueuedRow["scheduled"][number], state: SourceStateRow): SyncKind[] {
-  if (!state.is_connected || state.is_stopped) return [];
-  // A backfill that is still to come reads the returns anyway.
-  if (task === "open_returns") return state.kind === "store" && state.is_read ? ["open_returns"] : [];
-  if ((task === "stores") !== (state.kind === "store")) return [];
-  // What was never read is read from its beginning.
-  return [state.is_read ? "incremental" : "backfill"];
+/**
+ * Asks for what is due by the clock, unless it waits already. A connection that has refused us waits for a person, who
+ * connects it again. Until a run has succeeded it is due at the usual times.
+ */
+async function askByClock(
+  { database, now }: PollEnvironment,
+  { shop_key: shopKey, source }: QueuedRow,
+  state: SourceStateRow,
+): Promise<void> {
+  if (!state.is_connected || state.is_stopped || !(state.is_poll_due || state.is_reread_due)) return;
+  // What was never read is read from its beginning, and its returns with it.
+  const poll: SyncKind = state.is_read ? "incremental" : "backfill";
+  const kinds: SyncKind[] = [
+    ...(state.is_poll_due ? [poll] : []),
+    ...(state.is_reread_due && state.is_read ? ["open_returns" as const] : []),
+  ];
+  for (const kind of kinds.filter((due) => !state.waiting.includes(due))) {
+    await askForRun(database, { shopKey, source, kind, requestedBy: "schedule" });
+  }
+  await setNextPolls(database, shopKey, source, {
+    pollAt: state.is_poll_due ? within(POLL_MS[state.kind], now()) : null,
+    rereadAt: state.is_reread_due ? within(REREAD_MS, now()) : null,
+  });
+}
+
+/** After a run that succeeded; null = as it is. What a backfill has read is not read again soon. */
+function nextPolls(kind: SyncKind, state: SourceStateRow, now: Date): Parameters<typeof setNextPolls>[3] {
+  const isPoll = kind === "incremental" || kind === "backfill";
+  return {
+    pollAt: isPoll ? within(POLL_MS[state.kind], now) : null,
+    rereadAt: state.kind === "store" && kind === "backfill" ? within(REREAD_MS, now) : null,
+  };
 }
 
 const IMPORT = {

@@ -1,31 +1,49 @@
+import { evaluateAlerts } from "../alerts/evaluate-alerts.ts";
 import { writeTokenNotices } from "../alerts/token-notice.ts";
 import type { Database } from "../store/database.ts";
-import type { ShopAddressRow } from "../store/queries/data-source.ts";
 import { listEndpoints } from "../store/queries/alert-delivery.ts";
 import { insertInstallationEvent } from "../store/queries/audit.ts";
 import { listShopConnections, registerConnection } from "../store/queries/data-source.ts";
-import { lockShop, WorkspaceGone } from "../store/queries/import-stage.ts";
+import { findStop, lockShop, WorkspaceGone } from "../store/queries/import-stage.ts";
 import { deleteOldUploads, expireUploads, findDueUpload } from "../store/queries/import-upload.ts";
 import { queuePush, queueUploads } from "../store/queries/run-queue.ts";
 import { eraseWorkspace, findErasure, lockDueErasure } from "../store/queries/workspace-erase.ts";
 import { lockMembers } from "../store/queries/workspace-member.ts";
+import type { Retention } from "../lib/retention.ts";
 import { removeEndedParts } from "../sync/connectors/csv/import-upload.ts";
 import { loadRules } from "../sync/order-rules.ts";
+import type { RunLog } from "../sync/runs.ts";
 import { deleteOldOfShop } from "./retention.ts";
-import type { TaskEnvironment } from "./tasks.ts";
+
+/** What a look at a shop needs of its worker; `retention`: what it keeps, and how long. */
+export type ShopEnvironment = { database: Database; now: () => Date; log: RunLog; retention: Retention };
 
 const DAY_MS = 24 * 3_600_000;
 /** Their results stay to be read. */
 const KEEP_UPLOADS_MS = 30 * DAY_MS;
 
+/** Evaluates a shop's alerts, and keeps it in order even where they fail. false = there is no such shop any more. */
+export async function lookAtShop(environment: ShopEnvironment, shopKey: number): Promise<boolean> {
+  const { database, now } = environment;
+  const [alerts] = await Promise.allSettled([evaluateUnlessStopped(database, shopKey, now())]);
+  if (alerts.status === "rejected" && alerts.reason instanceof WorkspaceGone) return false;
+  await keepShopInOrder(environment, shopKey);
+  if (alerts.status === "rejected") throw alerts.reason;
+  return true;
+}
+
+async function evaluateUnlessStopped(database: Database, shopKey: number, now: Date): Promise<void> {
+  if ((await findStop(database, shopKey)) === null) await evaluateAlerts({ database, shopKey, now });
+}
+
 /** Deletes what is old of one shop, tells its members what they should know, and erases it when its time has come. */
 export async function keepShopInOrder(
-  { database, now, log, retention }: TaskEnvironment,
-  { shop_key: shopKey, shop_domain: shop }: ShopAddressRow,
+  { database, now, log, retention }: ShopEnvironment,
+  shopKey: number,
 ): Promise<void> {
   const eraseAfter = await findErasure(database, shopKey);
   if (eraseAfter !== null && eraseAfter <= now()) {
-    if (await eraseDue(database, shopKey, now())) log.info({ shop }, "the workspace is erased");
+    if (await eraseDue(database, shopKey, now())) log.info({ shopKey }, "the workspace is erased");
     return;
   }
   await reconcile(database, shopKey);

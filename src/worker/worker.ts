@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { within } from "../lib/within.ts";
 import { findStop, WorkspaceStopped } from "../store/queries/import-stage.ts";
-import { listQueued, postponePoll, takeDueTask } from "../store/queries/run-queue.ts";
-import type { Retention } from "../lib/retention.ts";
+import { listQueued, listQueuedShops, postponePoll, takeDueTask } from "../store/queries/run-queue.ts";
 import { openWorkerSession } from "../store/worker-session.ts";
 import type { SourceKey, WorkerSession } from "../store/worker-session.ts";
 import { retryDelayMs } from "../sync/runs.ts";
@@ -16,12 +15,8 @@ export type WorkerOptions = PollEnvironment & {
   databaseUrl: string;
   /** Pushes alerts; null = others do. */
   deliveries: Deliveries | null;
-  /** What upkeep keeps, and how long. */
-  retention: Retention;
   /** Runs at a time in this process. */
   concurrency: number;
-  /** false: it does nothing by the clock, and only what others ask for. */
-  hasSchedule: boolean;
   /** How often it polls for what is due. */
   pollMs: number;
   /** How long a stop waits for runs to reach a safe point. */
@@ -50,6 +45,10 @@ type State = {
   failures: Map<string, number>;
   /** The task under way. */
   task: Promise<void> | null;
+  /** Shops that this process has claimed and has not looked at yet. */
+  claimed: SourceKey[];
+  /** Its looks at shops under way, by place. */
+  looks: Map<string, Promise<void>>;
 };
 
 type ActivePoll = {
@@ -63,6 +62,10 @@ type ActivePoll = {
 
 /** More than all workers have active at once, whose rows stay due: the next ones are found behind them. */
 const MOST_QUEUED = 500;
+/** Looks at shops at a time, beside runs, so that no run that takes long keeps alerts and upkeep waiting. */
+export const SHOP_LOOKS = 2;
+/** Shops that are claimed at once: a look takes a fraction of the time between two polls. */
+const MOST_CLAIMED = 16;
 
 /**
  * Starts a worker: once a second it reads what of the queue is due, and the tasks of the schedule. Several on one
@@ -79,6 +82,8 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     polls: new Map(),
     failures: new Map(),
     task: null,
+    claimed: [],
+    looks: new Map(),
   };
   const polling = pollUntilStopped(state);
   log.info({ concurrency }, "worker started");
@@ -90,6 +95,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
         Promise.all([
           state.task,
           options.deliveries?.stop(),
+          ...state.looks.values(),
           ...[...state.polls.values()].map(({ done }) => done),
         ]),
       );
@@ -112,6 +118,7 @@ async function pollUntilStopped(state: State): Promise<void> {
         const next = await openWorkerSession(databaseUrl);
         await state.session.close();
         state.session = next;
+        state.claimed.splice(0);
       }
       await poll(state);
       await state.options.deliveries?.poll(state.session);
@@ -135,6 +142,7 @@ async function poll(state: State): Promise<void> {
       )
       .finally(() => (state.task = null));
   }
+  if (hasSchedule) await claimShops(state);
   const free = concurrency - state.polls.size;
   if (free <= 0) return;
   const due = (await listQueued(queueDatabase, MOST_QUEUED))
@@ -142,6 +150,38 @@ async function poll(state: State): Promise<void> {
     .filter((place) => !state.polls.has(keyOf(place)));
   if (due.length === 0 || state.stopping.signal.aborted) return;
   for (const claimed of await state.session.claim(due, free)) beginPoll(state, claimed);
+}
+
+async function claimShops(state: State): Promise<void> {
+  const { options, session, looks } = state;
+  if (state.claimed.length === 0) {
+    const due = (await listQueuedShops(options.queueDatabase, MOST_QUEUED))
+      .map((row) => ({ shopKey: row.shop_key, source: row.source }))
+      .filter((place) => !looks.has(keyOf(place)));
+    if (due.length > 0) state.claimed.push(...(await session.claim(due, MOST_CLAIMED)));
+  }
+  beginLooks(state);
+}
+
+function beginLooks(state: State): void {
+  const { options, session, claimed, looks, stopping } = state;
+  while (looks.size < SHOP_LOOKS && claimed.length > 0) {
+    if (stopping.signal.aborted || session.lost.aborted) return;
+    const place = claimed.shift() as SourceKey;
+    const key = keyOf(place);
+    const look = pollPlace(options, { place, stop: stopping.signal, show: () => {} }).then(
+      () => void state.failures.delete(key),
+      (error: unknown) => backOff(state, place, error),
+    );
+    const end = look
+      .then(() => session.release(place))
+      .finally(() => {
+        looks.delete(key);
+        if (claimed.length === 0) state.waking.abort();
+        beginLooks(state);
+      });
+    looks.set(key, end);
+  }
 }
 
 /**
@@ -193,7 +233,7 @@ async function backOff({ options, failures }: State, place: SourceKey, error: un
   const failed = failures.get(keyOf(place)) ?? 0;
   failures.set(keyOf(place), failed + 1);
   if (failed === 0)
-    log.warn({ ...place, err: error }, "a source could not be polled; it is tried again later");
+    log.warn({ ...place, err: error }, "a source or shop could not be polled; it is tried again later");
   // Without an answer it stays due.
   const delayMs = retryDelayMs(firstRetryMs, failed);
   await postponePoll(queueDatabase, place.shopKey, place.source, delayMs).catch(() => {});

@@ -48,8 +48,12 @@ export function roleEnvironment(url: string): Record<string, string> {
 const closeCopy = (name: string): string =>
   `revoke temporary on database ${name} from public; grant temporary on database ${name} to ${groupOf("worker")}`;
 
-/** Tests of the schedule make its tasks due; others run past the quarter of an hour at which one would be. */
-const STOP_SCHEDULE = "update schedule set done_until = 'infinity'";
+/** Tests of the schedule make its tasks due; in others nothing is polled by the clock until it was read. */
+const STOP_SCHEDULE = [
+  "update schedule set done_until = 'infinity'",
+  "alter table data_source alter column poll_at set default 'infinity'",
+  "alter table data_source alter column reread_at set default 'infinity'",
+];
 
 const attempts = 50;
 const retryMs = 100;
@@ -64,7 +68,7 @@ export async function createTestDatabase(template = templateName): Promise<TestD
   const url = urlOfDatabase(serverUrl, name);
   await onEachServer(serverUrl, (server) => copyTemplate(server, name, template));
   await onEachServer(serverUrl, (server) => execute(server, closeCopy(name)));
-  await execute(url, STOP_SCHEDULE);
+  for (const statement of STOP_SCHEDULE) await execute(url, statement);
   return {
     url,
     drop: () => onEachServer(serverUrl, (server) => dropDatabase(server, name)),

@@ -67,7 +67,12 @@ export async function connectShop(
     },
   ]);
   const { database } = service.installation;
-  await registerConnection(database, shopKey, { source: "shopify", kind: "store", account: shop });
+  await registerConnection(database, shopKey, {
+    source: "shopify",
+    kind: "store",
+    account: shop,
+    poll_at: new Date(Date.now() + 9 * 60_000),
+  });
 }
 
 /** One workspace's rows of a table, as plain values. */

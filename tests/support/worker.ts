@@ -5,14 +5,16 @@ import type { SourceKind } from "../../src/store/queries/data-source.ts";
 import type { Retention } from "../../src/lib/retention.ts";
 import type { Connector } from "../../src/sync/connector.ts";
 import { openCredentials, sealSecrets } from "../../src/sync/credentials.ts";
+import { listShopPages } from "../../src/store/directory.ts";
 import { listQueued } from "../../src/store/queries/run-queue.ts";
-import type { SourceTask } from "../../src/store/queries/run-queue.ts";
 import { readConfig } from "../../src/config.ts";
 import { startDueRun } from "../../src/sync/run-record.ts";
 import { executeRun } from "../../src/sync/runs.ts";
 import type { RunEnvironment, RunResult } from "../../src/sync/runs.ts";
 import { pollPlace } from "../../src/worker/poll.ts";
-import { runTask } from "../../src/worker/tasks.ts";
+import { keepInstallation } from "../../src/worker/tasks.ts";
+import { lookAtShop } from "../../src/worker/upkeep.ts";
+import type { ShopEnvironment } from "../../src/worker/upkeep.ts";
 import { startWorker } from "../../src/worker/worker.ts";
 import type { Worker, WorkerOptions } from "../../src/worker/worker.ts";
 import type { ControlDatabase } from "./control.ts";
@@ -66,21 +68,47 @@ export async function runNext(
   return run === null ? null : executeRun(environment, run, new AbortController().signal, () => {});
 }
 
-/** Has the clock start a task, and looks at every source of the queue, as if their time had come. */
+/** What the clock asks sources for. */
+export type SourceTask = "stores" | "labels" | "open_returns";
+
+/** Has a task of the clock be due at every source of the queue, and no other one; and theirs is the turn. */
+export async function makeDue({ url }: Pick<ControlDatabase, "url">, task: SourceTask): Promise<void> {
+  const kind = task === "labels" ? "label_cost" : "store";
+  const column = task === "open_returns" ? "reread_at" : "poll_at";
+  await execute(url, "update data_source set poll_at = 'infinity', reread_at = 'infinity'");
+  await execute(url, `update data_source set ${column} = null where kind = '${kind}'`);
+  await execute(url, `update run_queue set due_at = now() where kind = '${kind}'`);
+}
+
+/** Polls every source that the clock has a task for, as a worker does. */
 export async function runScheduled(
-  { url }: Pick<ControlDatabase, "url">,
+  control: Pick<ControlDatabase, "url">,
   options: WorkerOptions,
   task: SourceTask,
 ): Promise<void> {
-  await runTask(options, task);
-  await execute(url, "update run_queue set due_at = now()");
+  await makeDue(control, task);
   for (const { shop_key: shopKey, source } of await listQueued(options.database, 1000)) {
-    await pollPlace(options, {
-      place: { shopKey, source },
-      stop: new AbortController().signal,
-      show: () => {},
-    });
+    await pollPlace(
+      { ...options, hasSchedule: true },
+      {
+        place: { shopKey, source },
+        stop: new AbortController().signal,
+        show: () => {},
+      },
+    );
   }
+}
+
+/** Looks at every shop of the directory, past those that fail, and keeps the installation in order; what failed. */
+export async function keepAllInOrder(environment: ShopEnvironment): Promise<unknown[]> {
+  const failures: unknown[] = [];
+  await keepInstallation(environment).catch((error: unknown) => failures.push(error));
+  for await (const page of listShopPages(environment.database)) {
+    for (const shopKey of page) {
+      await lookAtShop(environment, shopKey).catch((error: unknown) => failures.push(error));
+    }
+  }
+  return failures;
 }
 
 let shopNumber = 0;

@@ -11,7 +11,8 @@ import { askForRun } from "../../src/store/queries/sync-request.ts";
 import { createShopifyConnector } from "../../src/sync/connectors/shopify/connector.ts";
 import { startDueRun } from "../../src/sync/run-record.ts";
 import { executeRun } from "../../src/sync/runs.ts";
-import { runTask } from "../../src/worker/tasks.ts";
+import { keepInstallation } from "../../src/worker/tasks.ts";
+import { lookAtShop } from "../../src/worker/upkeep.ts";
 import { readConfig } from "../../src/config.ts";
 import { makeWorkspace } from "../../tests/support/workspace.ts";
 import { startShopifySimulator } from "../simulators/shopify/start.ts";
@@ -158,19 +159,23 @@ async function runCommand({ environment }: BenchContext, words: readonly string[
 
 const quiet = { info: () => {}, warn: () => {}, error: () => {} };
 
-async function tasks({ installation }: Scale): Promise<BenchRow[]> {
+async function tasks({ installation, sql }: Scale): Promise<BenchRow[]> {
   const environment = {
     database: installation.database,
     now: () => new Date(),
     log: quiet,
     retention: readConfig({}),
   };
-  const rows: BenchRow[] = [];
-  for (const task of ["stores", "alerts", "upkeep"] as const) {
-    const tookMs = await timed(() => runTask(environment, task));
-    rows.push({ name: `task ${task} of the schedule`, value: shownTiming([tookMs]) });
-  }
-  return rows;
+  const shops = await sql<{ shop_key: number }>("select shop_key from workspace order by random() limit 100");
+  const looks: number[] = [];
+  for (const { shop_key: shopKey } of shops) looks.push(await timed(() => lookAtShop(environment, shopKey)));
+  return [
+    {
+      name: "the one task of the schedule",
+      value: shownTiming([await timed(() => keepInstallation(environment))]),
+    },
+    { name: "alerts and upkeep of one shop", value: shownTiming(looks) },
+  ];
 }
 
 /** Processor time of a sync that finds nothing: that of this process, and of the database's processes. */

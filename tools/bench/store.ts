@@ -169,7 +169,7 @@ async function addWorkspace(
   domain: string,
   tokenPepper: Buffer,
 ): Promise<LoadedWorkspace> {
-  const shopKey = await insertShop(connection, domain);
+  const shopKey = await insertShop(connection, domain, new Date());
   if (shopKey === null) throw new Error(`the database already has a workspace for ${domain}`);
   await insertWorkspace(connection, shopKey, {
     organizationId: `org_${shopKey}`,

@@ -68,7 +68,7 @@ export const createWorkspace = defineAction({
     const { domain, currency, plan = DEFAULT_PLAN, organization = newId("org") } = input;
     const shopId = newId("shop");
     await requirePlan(connection, plan);
-    const shopKey = await insertShop(connection, domain).catch((error: unknown) => {
+    const shopKey = await insertShop(connection, domain, now).catch((error: unknown) => {
       throw (error as { code?: string }).code === SEQUENCE_EXHAUSTED
         ? impossible("SHOP_KEY_RANGE has no number left for another workspace.")
         : error;

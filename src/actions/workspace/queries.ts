@@ -10,6 +10,7 @@ import {
   queryColumn,
 } from "../../store/query.ts";
 import type { VariantRow } from "../../store/queries/catalogue.ts";
+import { queueShops } from "../../store/queries/run-queue.ts";
 import type {
   ExportedProductRow,
   ExportedLabelRow,
@@ -270,9 +271,11 @@ const insertShopKey = queryValue<number, [shopDomain: string, shopKey: number]>(
          on conflict (shop_domain) do nothing returning shop_key`,
 );
 
-/** Reserves a domain and gives out its shop key; null when the domain is taken. */
-export async function insertShop(database: Queryable, shopDomain: string): Promise<number | null> {
-  return insertShopKey(database, shopDomain, await nextShopKey(database));
+/** Reserves a domain and gives out its shop key, which the queue has, too; null when the domain is taken. */
+export async function insertShop(database: Queryable, shopDomain: string, now: Date): Promise<number | null> {
+  const shopKey = await insertShopKey(database, shopDomain, await nextShopKey(database));
+  if (shopKey !== null) await queueShops(database, [shopKey], now);
+  return shopKey;
 }
 
 type NewWorkspace = {

@@ -26,6 +26,9 @@ export type ConnectionRow = {
   is_stopped: boolean;
 };
 
+/** Of the row `s`: it has credentials, which were not refused. */
+export const IS_CONNECTED = "(s.sealed_credentials is not null and s.status is distinct from 'disconnected')";
+
 export const COLUMNS = `s.shop_key, s.source, s.kind, s.status, s.currency_code, s.last_synced_at, s.last_error, s.created_at,
                 s.settings, s.cursor, s.sealed_credentials, w.shop_domain,
                 w.currency_code as shop_currency_code, w.readiness,
@@ -55,13 +58,21 @@ export const findConnectedStore = queryValue<string, [shopKey: number]>(
           where s.shop_key = $1 and s.kind = 'store' and s.is_connection and s.sealed_credentials is not null`,
 );
 
+/** A connection as directory and queue know it. */
+type RegisteredRow = {
+  source: string;
+  kind: SourceKind;
+  account: string | null;
+  /** When it is polled by the clock, or should have been; null = not before it is requested. */
+  poll_at: Date | null;
+};
+
 /** The connections of one workspace. Primary key. */
-export const listShopConnections = query<
-  { source: string; kind: SourceKind; account: string | null },
-  [shopKey: number]
->(
+export const listShopConnections = query<RegisteredRow, [shopKey: number]>(
   "list_shop_connections",
-  `select s.source, s.kind, s.settings ->> 'shop' as account from data_source s
+  `select s.source, s.kind, s.settings ->> 'shop' as account,
+                case when ${IS_CONNECTED} then coalesce(s.poll_at, statement_timestamp()) end as poll_at
+           from data_source s
           where s.shop_key = $1 and s.is_connection order by s.source`,
 );
 
@@ -69,11 +80,21 @@ export const listShopConnections = query<
 export async function registerConnection(
   database: Queryable,
   shopKey: number,
-  { source, kind, account }: { source: string; kind: SourceKind; account: string | null },
+  { source, kind, account, poll_at: pollAt }: RegisteredRow,
 ): Promise<void> {
   if (account !== null) await putAccount(database, shopKey, source, account);
-  await queueConnection(database, shopKey, source, kind);
+  await queueConnection(database, shopKey, source, kind, pollAt);
 }
+
+/** When the clock has a connection polled next; null = as it is. Primary key. */
+export const setNextPolls = command<
+  [shopKey: number, source: string, next: { pollAt: Date | null; rereadAt: Date | null }]
+>(
+  "set_next_polls",
+  `update data_source s set poll_at = coalesce($3, s.poll_at), reread_at = coalesce($4, s.reread_at)
+          where s.shop_key = $1 and s.source = $2`,
+  (shopKey, source, { pollAt, rereadAt }) => [shopKey, source, pollAt, rereadAt],
+);
 
 /** Replaces (null: deletes) the credentials of a connection. */
 export const setCredentials = command<[shopKey: number, source: string, sealedCredentials: Buffer | null]>(
@@ -145,13 +166,10 @@ export const findAccountWorkspace = queryRow<AccountRow, [shopKey: number, sourc
           where w.shop_key = $1 and coalesce(s.settings ->> 'shop', $3) = $3 and w.moving_to is null`,
 );
 
-/** A shop of the directory. */
-export type ShopAddressRow = { shop_key: number; shop_domain: string };
-
-/** A page of all shops, in the order of their keys. The directory's unique index. */
-export const listDirectory = query<ShopAddressRow, [after: number, most: number]>(
+/** A page of the keys of all shops, in their order. The directory's unique index. */
+export const listDirectory = queryColumn<number, [after: number, most: number]>(
   "list_directory",
-  `select d.shop_key, d.shop_domain from shop_directory d
+  `select d.shop_key from shop_directory d
           where d.shop_key > $1 order by d.shop_key limit $2`,
 );
 
@@ -190,5 +208,6 @@ export async function putConnection(database: Queryable, connection: NewConnecti
     source,
     kind,
     account: typeof account === "string" ? account : null,
+    poll_at: null,
   });
 }

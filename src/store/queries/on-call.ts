@@ -1,6 +1,6 @@
 import { query, queryValue, requireValue } from "../query.ts";
 import type { SourceKind } from "./data-source.ts";
-import type { TaskName } from "./run-queue.ts";
+import { OF_SOURCES } from "./run-queue.ts";
 import { IS_STOPPED } from "./workspace-directory.ts";
 import { claimKey } from "./worker-health.ts";
 
@@ -16,7 +16,7 @@ type DueRunsRow = {
 };
 
 /**
- * One row per kind that has something due: run_queue_by_time. A row stays due while a worker reads its source, so that those
+ * One row per kind that has something due: run_queue_sources. A row stays due while a worker reads its source, so that those
  * with a claim, a lock of a worker's session, are left out; only the server that workers connect to knows these locks.
  */
 export const listDueRuns = query<DueRunsRow>(
@@ -24,7 +24,7 @@ export const listDueRuns = query<DueRunsRow>(
   `select q.kind, count(*) as due_runs,
                 extract(epoch from statement_timestamp() - min(q.due_at) filter (where isfinite(q.due_at)))::float8 as age_seconds
            from run_queue q
-          where q.due_at <= statement_timestamp() and q.kind <> 'push'
+          where q.due_at <= statement_timestamp() and ${OF_SOURCES}
             and ${claimKey("q.shop_key", "q.source")} not in (
                 select (l.classid::bigint << 32) | l.objid::bigint from pg_locks l
                  where l.locktype = 'advisory' and l.objsubid = 1 and l.granted
@@ -32,14 +32,19 @@ export const listDueRuns = query<DueRunsRow>(
           group by q.kind`,
 );
 
-/** A task of the schedule, and how long ago it should have been done; 0 = it is not late. */
-type TaskDelayRow = { task: TaskName; late_seconds: number };
+/** The upkeep of the installation, or the shop that is late most, and how long ago it should have been done; 0 = it is not late. */
+type TaskDelayRow = { task: "upkeep" | "shops"; late_seconds: number };
 
-/** One row per task; `schedule` is a handful of rows. */
+/** One row for each that there is. Primary key of schedule, run_queue_shops. */
 export const listTaskDelays = query<TaskDelayRow>(
   "list_task_delays",
   `select s.task, greatest(0, extract(epoch from statement_timestamp() - s.done_until - s.period))::float8 as late_seconds
-           from schedule s where isfinite(s.done_until) order by s.task`,
+           from schedule s where s.task = 'upkeep' and isfinite(s.done_until)
+         union all
+         select 'shops', greatest(0, extract(epoch from statement_timestamp() - q.due_at))::float8
+           from (select min(q.due_at) as due_at from run_queue q where q.kind = 'shop' and q.due_at > '-infinity') q
+          where isfinite(q.due_at)
+          order by task`,
 );
 
 /** How long ago the newest backup that ended was begun, in seconds; null = none was ever made. */

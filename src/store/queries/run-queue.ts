@@ -2,33 +2,41 @@ import { command, query, queryRow } from "../query.ts";
 import type { SourceKind } from "./data-source.ts";
 import type { Connection } from "../database.ts";
 
-/** What the clock starts of sources: they are asked for it when a worker polls them. */
-export type SourceTask = "stores" | "open_returns" | "labels";
-
 /** Under this name the queue has the uploads of a shop, as it has one of its sources. */
 export const UPLOADS = "csv";
 
 /** Under this name and its id the queue has an endpoint of alerts. */
 export const PUSH = "push ";
 
+/** Under this name the queue has the shop itself: its alerts and its upkeep. */
+export const SHOP = "shop";
+
 /** A source that a worker is to poll. */
 export type QueuedRow = {
   shop_key: number;
   source: string;
-  /** What the clock has started and the shop was not asked for. */
-  scheduled: SourceTask[];
   /** Names the state of the row that a poll has seen. */
   asked: number;
 };
 
-/** The due sources, longest overdue first, uploads before all others. run_queue_by_time. */
+/** The sources and uploads, as the index run_queue_sources has them. */
+export const OF_SOURCES = "q.kind in ('store', 'label_cost', 'upload')";
+
+/** The due sources, longest overdue first, uploads before all others. run_queue_sources. */
 export const listQueued = query<Pick<QueuedRow, "shop_key" | "source">, [most: number]>(
   "list_queued_sources",
   `select q.shop_key, q.source from run_queue q
-          where q.due_at <= statement_timestamp() and q.kind <> 'push' order by q.due_at limit $1`,
+          where q.due_at <= statement_timestamp() and ${OF_SOURCES} order by q.due_at limit $1`,
 );
 
-/** The due endpoints, longest overdue first: run_queue_by_time. */
+/** The due shops, longest overdue first: run_queue_shops. */
+export const listQueuedShops = query<Pick<QueuedRow, "shop_key" | "source">, [most: number]>(
+  "list_queued_shops",
+  `select q.shop_key, q.source from run_queue q
+          where q.due_at <= statement_timestamp() and q.kind = 'shop' order by q.due_at limit $1`,
+);
+
+/** The due endpoints, longest overdue first: run_queue_pushes. */
 export const listQueuedPushes = query<
   Pick<QueuedRow, "shop_key" | "source" | "asked">,
   [now: Date, most: number]
@@ -41,15 +49,33 @@ export const listQueuedPushes = query<
 /** A due source, read by the holder of its claim; null = another worker has polled it. Primary key. */
 export const findQueued = queryRow<QueuedRow, [shopKey: number, source: string]>(
   "find_queued_source",
-  `select q.shop_key, q.source, q.scheduled, q.asked from run_queue q
+  `select q.shop_key, q.source, q.asked from run_queue q
           where q.shop_key = $1 and q.source = $2 and q.due_at <= statement_timestamp()`,
 );
 
-/** Adds a connection to the queue, to be polled on request. Primary key. */
-export const queueConnection = command<[shopKey: number, source: string, kind: SourceKind]>(
+/** Adds a connection to the queue, to be polled by `dueAt`, null = on request. Nothing changes when it is. Primary key. */
+export const queueConnection = command<
+  [shopKey: number, source: string, kind: SourceKind, dueAt: Date | null]
+>(
   "queue_connection",
-  `insert into run_queue as q (shop_key, source, kind, due_at) values ($1, $2, $3, 'infinity')
-         on conflict (shop_key, source) do update set kind = excluded.kind where q.kind <> excluded.kind`,
+  `insert into run_queue as q (shop_key, source, kind, due_at)
+         values ($1, $2, $3, coalesce($4::timestamptz, 'infinity'))
+         on conflict (shop_key, source) do update
+            set kind = excluded.kind, due_at = least(q.due_at, excluded.due_at), asked = q.asked + 1
+          where q.kind <> excluded.kind or q.due_at > excluded.due_at`,
+);
+
+/** Shops are looked at this often. */
+export const LOOK_MS = 3_600_000;
+
+/** Adds shops to the queue, each with its own moment of the hour; those that are there stay as they are. Primary key. */
+export const queueShops = command<[shopKeys: readonly number[], now: Date]>(
+  "queue_shops",
+  `insert into run_queue (shop_key, source, kind, due_at)
+         select s.shop_key, '${SHOP}', 'shop', to_timestamp($2::float8 + (hashint8(s.shop_key) & 65535) / 65536.0::float8 * ${LOOK_MS / 1000})
+           from unnest($1::bigint[]) s (shop_key)
+         on conflict (shop_key, source) do nothing`,
+  (shopKeys, now) => [shopKeys, now.getTime() / 1000],
 );
 
 /** Puts the uploads of a shop first in the queue, because somebody is waiting for them. Primary key. */
@@ -88,26 +114,9 @@ export const wakeShop = command<[shopKey: number]>(
   "update run_queue q set due_at = '-infinity', asked = q.asked + 1 where q.shop_key = $1",
 );
 
-/** How many seconds after the clock a source has its turn: always as many, and sources of a kind are spread over this time. */
-const DELAY_SECONDS = `(hashtextextended(q.source, q.shop_key) & 65535) / 65536.0::float8
-                * case when q.kind = 'store' then 900 else 3600 end`;
-
-/**
- * Starts a task of the schedule for all connections of a kind, spread over the time to its next one: a scan of the queue.
- * The moment is a parameter, since Citus computes no clock beside columns.
- */
-export const queueTask = command<[task: SourceTask, kind: SourceKind, now: Date]>(
-  "queue_task",
-  `update run_queue q
-            set due_at = least(q.due_at, to_timestamp($3::float8 + ${DELAY_SECONDS})), asked = q.asked + 1,
-                scheduled = case when $1 = any(q.scheduled) then q.scheduled else q.scheduled || $1::text end
-          where q.kind = $2`,
-  (task, kind, now) => [task, kind, now.getTime() / 1000],
-);
-
 type Poll = Pick<QueuedRow, "shop_key" | "source" | "asked">;
 
-/** Schedules the next poll; null = only on request. Does nothing if one was requested meanwhile. */
+/** Schedules the next poll; null = only on request. Does nothing if one was requested meanwhile. Primary key. */
 export const finishPoll = command<[poll: Poll, nextAt: Date | null]>(
   "finish_poll",
   `update run_queue q set due_at = coalesce($4::timestamptz, 'infinity'), scheduled = '{}'
@@ -129,10 +138,10 @@ export const leaveQueue = command<[poll: Poll]>(
   (poll) => [poll.shop_key, poll.source, poll.asked],
 );
 
-/** Removes the sources and uploads of a shop from the queue; its endpoints stay. Primary key. */
+/** Removes the sources and uploads of a shop from the queue; its endpoints and its own row stay. Primary key. */
 export const leaveQueueWithSources = command<[shopKey: number]>(
   "leave_queue_with_sources",
-  "delete from run_queue q where q.shop_key = $1 and q.kind <> 'push'",
+  `delete from run_queue q where q.shop_key = $1 and ${OF_SOURCES}`,
 );
 
 /** Removes a shop from the queue. Primary key. */
@@ -141,31 +150,23 @@ export const leaveQueueWithShop = command<[shopKey: number]>(
   "delete from run_queue q where q.shop_key = $1",
 );
 
-/** When the clock, or what was asked for, has each connection of a shop polled next. Primary key; `schedule` is a handful of rows. */
+/** When each connection of a shop is polled next; those that wait for a person are left out. Primary key. */
 export const listNextPolls = query<{ source: string; next_at: Date }, [shopKey: number]>(
   "list_next_polls",
-  `select q.source,
-                least(q.due_at, date_bin(s.period, statement_timestamp(), s.first_at) + s.period
-                                 + ${DELAY_SECONDS} * interval '1 second') as next_at
-           from run_queue q
-           join schedule s on s.task = case when q.kind = 'store' then 'stores' when q.kind = 'label_cost' then 'labels' end
-          where q.shop_key = $1`,
+  `select q.source, q.due_at as next_at from run_queue q
+          where q.shop_key = $1 and q.kind in ('store', 'label_cost') and isfinite(q.due_at)`,
 );
 
-/** What the clock starts. */
-export type TaskName = "stores" | "open_returns" | "labels" | "alerts" | "upkeep";
+/** A task, and when it was due last. The other rows of `schedule` are for workers of the version before. */
+type DueTaskRow = { task: "upkeep"; due_at: Date };
 
-/** A task, and when it was due last. */
-type DueTaskRow = { task: TaskName; due_at: Date };
-
-/** A task that is due and that no other worker does now, its row locked to the end of the transaction; null = none. */
+/** The task, if it is due and no other worker does it now, its row locked to the end of the transaction; null = it is not. */
 export const takeDueTask = queryRow<DueTaskRow>(
   "take_due_task",
   `select d.task, d.due_at
            from schedule s
            join lateral (select s.task, date_bin(s.period, statement_timestamp(), s.first_at) as due_at) d on true
-          where d.due_at > s.done_until
-          order by d.due_at limit 1
+          where s.task = 'upkeep' and d.due_at > s.done_until
             for update of s skip locked`,
 );
 

@@ -1,5 +1,6 @@
 import type { Queryable } from "../database.ts";
 import { command, queryAny, queryRow, queryValue } from "../query.ts";
+import { IS_CONNECTED } from "./data-source.ts";
 import type { SourceKind } from "./data-source.ts";
 import { wakeSource } from "./run-queue.ts";
 import { IS_STOPPED } from "./workspace-directory.ts";
@@ -73,6 +74,11 @@ export type SourceStateRow = {
   is_read: boolean;
   /** Its workspace is going to be erased, or moves: no run begins. */
   is_stopped: boolean;
+  /** By the clock. */
+  is_poll_due: boolean;
+  is_reread_due: boolean;
+  /** Kinds of runs that were requested. */
+  waiting: SyncKind[];
   /** A run of it is active, or was abandoned. */
   is_open: boolean;
 };
@@ -80,20 +86,23 @@ export type SourceStateRow = {
 /** One connection; null = there is none. Primary keys, and sync_run_running. */
 export const findSourceState = queryRow<SourceStateRow, [shopKey: number, source: string]>(
   "find_source_state",
-  `select s.kind, s.sealed_credentials is not null and s.status is distinct from 'disconnected' as is_connected,
-                s.last_synced_at is not null as is_read, ${IS_STOPPED} as is_stopped,
+  `select s.kind, ${IS_CONNECTED} as is_connected, s.last_synced_at is not null as is_read, ${IS_STOPPED} as is_stopped,
+                s.poll_at is null or s.poll_at <= statement_timestamp() as is_poll_due,
+                s.kind = 'store' and (s.reread_at is null or s.reread_at <= statement_timestamp()) as is_reread_due,
+                array(select r.kind from sync_request r where r.shop_key = $1 and r.source = $2) as waiting,
                 exists (select from sync_run n
                          where n.shop_key = $1 and n.source = $2 and n.status = 'running') as is_open
            from data_source s join workspace w on w.shop_key = s.shop_key
           where s.shop_key = $1 and s.source = $2 and s.is_connection`,
 );
 
-/** When the next request of a connection is due, or was; null = none waits. Primary key. */
-export const findNextRequestTime = queryValue<Date, [shopKey: number, source: string]>(
-  "find_next_request_time",
-  `select r.run_after from sync_request r ${WITH_SOURCE}
-          where r.shop_key = $1 and r.source = $2
-          order by ${FIRST_OF_SOURCE} limit 1`,
+/** When a connection is due next, or was, by its requests and `byClock`; null = it is not. Primary keys. */
+export const findNextPoll = queryValue<Date, [shopKey: number, source: string, byClock: boolean]>(
+  "find_next_poll",
+  `select least(case when $3 and ${IS_CONNECTED} then least(s.poll_at, s.reread_at) end,
+                      (select r.run_after from sync_request r where r.shop_key = $1 and r.source = $2
+                        order by ${FIRST_OF_SOURCE} limit 1)) as next_at
+           from data_source s where s.shop_key = $1 and s.source = $2`,
 );
 
 /** What one connection has to do now; null when nothing is due, or a run of it is open. Primary key. */
