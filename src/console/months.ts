@@ -1,4 +1,4 @@
-import { FIRST_MONTH, knownMonth, monthFromText, monthToText } from "../lib/month.ts";
+import { FIRST_MONTH, knownMonth, monthFromText, monthOfDate, monthToText } from "../lib/month.ts";
 import type { ApiAnswer } from "./figure.ts";
 import type { BodyOf, PageCall, PageParameters } from "./page.ts";
 
@@ -139,6 +139,18 @@ export async function readBefore(call: PageCall, state: State, { body }: Report)
   if (range === null) return null;
   const { start_month, end_month } = range;
   return call.read("before", "report", { ...state, start_month, end_month, reportSection: "costs" });
+}
+
+/**
+ * The twelve months right before the newest complete one of a trend, as M25 counts what is usual; null = none is complete, or
+ * nothing was sold in it.
+ */
+export async function readUsual(call: PageCall, state: State, trend: Report): Promise<Report | null> {
+  const newest = trend.body.data.trend?.findLast(({ is_complete: isComplete }) => isComplete === true);
+  if (newest === undefined || newest.sold_units === 0) return null;
+  const month = monthOfDate(newest.cohort_month);
+  const [start_month, end_month] = [month - 12, month - 1].map((each) => monthToText(each));
+  return call.read("usual", "report", { ...state, start_month, end_month, reportSection: "costs" });
 }
 
 function yearBefore(

@@ -33,14 +33,14 @@ const SELECTORS = ["sku", "product_gid", "product_group_type", "product_group_ke
 type Scope = { isOwn?: (facts: Facts) => boolean; most?: number };
 type Facts = Readonly<Record<string, unknown>>;
 
-/** The problems of now, one per product, most excess cost first. */
+/** The problems of `alerts`, which are open, one per product, most excess cost first. */
 export async function readProblems(
   call: PageCall,
   alerts: Alerts,
   year: Year,
   { isOwn = () => true, most = MOST_CANDIDATES }: Scope = {},
 ): Promise<Problem[]> {
-  const found = candidatesOf(alerts, year, isOwn).slice(0, most);
+  const found = candidatesOf(alerts, isOwn).slice(0, most);
   const named = await Promise.all(
     found.map(async (each, index) => {
       const breakdownBy = each.selector["product_group_type"] ?? "product";
@@ -81,9 +81,8 @@ function productOf(problem: Candidate & Named): string {
   return rowOf(problem)?.key ?? JSON.stringify(problem.selector);
 }
 
-/** The entities of the alerts about the newest complete month or later ones, most units beyond the usual first. */
-function candidatesOf(alerts: Alerts, year: Year, isOwn: (facts: Facts) => boolean): Candidate[] {
-  const newest = year.body.meta.end_month ?? "";
+/** The entities of the alerts, most units beyond the usual first. */
+function candidatesOf(alerts: Alerts, isOwn: (facts: Facts) => boolean): Candidate[] {
   const current = alerts.body.data.flatMap(({ metadata }, index) => {
     const facts = metadata ?? {};
     const isEarly = facts["kind"] === "early_warning";
@@ -91,8 +90,7 @@ function candidatesOf(alerts: Alerts, year: Year, isOwn: (facts: Facts) => boole
     const selector = Object.fromEntries(
       SELECTORS.flatMap((name) => (textAt(facts, name) === "" ? [] : [[name, textAt(facts, name)]])),
     );
-    const isKnown = isEarly || facts["kind"] === "month";
-    if (!isKnown || !isOwn(facts) || at.slice(0, 7) < newest || Object.keys(selector).length === 0) return [];
+    if (!isOwn(facts) || Object.keys(selector).length === 0) return [];
     const since = (isEarly ? textAt(facts, "ordered_from") : at).slice(0, 7);
     return [{ index, isEarly, selector, since, excess: excessUnits(facts, isEarly) }];
   });
@@ -156,7 +154,7 @@ export function problemParts(problem: Problem, alerts: Alerts, call: PageCall) {
       reportSection: "reasons",
     }),
     what: html`${whatPart(problem, alerts)} ${reasonPart(problem)}`,
-    course: html`${sincePart(problem, alerts)} · ${costPart(problem, call)} · ${outlookPart(problem, alerts)}`,
+    course: html`${sincePart(problem, alerts)}${costPart(problem, call)} · ${outlookPart(problem, alerts)}`,
   };
 }
 
@@ -165,7 +163,7 @@ function card(problem: Problem, alerts: Alerts, call: PageCall): Html {
   return html`<li class="card">
     ${hasPicture && picture(imageUrl, "", call.imageSources)}
     <h3><a href="${href}">${name}</a> <small>${detail}</small></h3>
-    <p>${what}</p>
+<p>${what}</p>
     <p>${course}</p>
     <p class="actions">
       <a class="button" href="${href}" aria-label="See why ${name} comes back">See why</a>
@@ -200,12 +198,14 @@ function sincePart({ warning, report }: Problem, alerts: Alerts): Html {
     : html`Since ${figure(alerts, `${warning}/metadata/ordered_from`, day)}`;
 }
 
-/** M25: what the returns beyond the usual rate have cost since. */
-function costPart(problem: Problem, call: PageCall): Html {
+/** M25: what the returns beyond the usual rate have cost since; null where that is nothing. */
+function costPart(problem: Problem, call: PageCall): Html | null {
   const amount = keyMoney(call.currencyCode);
-  if ((rowOf(problem)?.excess_return_cost ?? null) === null)
-    return html`${figure(problem.report, "summary/returns_cost", amount)} so far`;
-  return html`${figure(problem.named, "breakdown/rows/0/excess_return_cost", amount)} beyond usual so far`;
+  const excess = rowOf(problem)?.excess_return_cost ?? null;
+  if ((excess ?? problem.report.body.data.summary.returns_cost) === 0) return null;
+  return excess === null
+    ? html` · ${figure(problem.report, "summary/returns_cost", amount)} so far`
+    : html` · ${figure(problem.named, "breakdown/rows/0/excess_return_cost", amount)} beyond usual so far`;
 }
 
 /** Where the newest open month is heading, against the month that was announced and what is usual. */

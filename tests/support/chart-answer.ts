@@ -46,6 +46,10 @@ export function chartAnswer(story: ChartStory, name = "report"): ChartAnswer {
         })),
         timing_buckets: timingBuckets(returned),
         sale_event: saleEvent(story),
+        sale_events: [
+          { slug: "sale", label, starts_on: "2025-11-28", ends_on: "2025-12-01" },
+          { slug: "before", label, starts_on: "2024-11-28", ends_on: "2024-12-01" },
+        ],
         ...curves(story),
       },
     },

@@ -27,7 +27,7 @@ function addReadout(figure) {
   label.textContent = figure.dataset["readout"] ?? "";
   const output = document.createElement("output");
   output.htmlFor.add(input.id);
-  // The input itself tells its text to screen readers, so that nobody hears it twice.
+  // Screen readers hear the text of the input.
   output.setAttribute("aria-live", "off");
   const guide = document.createElementNS("http://www.w3.org/2000/svg", "line");
   for (const [name, value] of [
@@ -44,11 +44,13 @@ function addReadout(figure) {
 
   const tell = () => {
     const index = Number(input.value);
-    const cells = [...(rows[index]?.children ?? [])].map((cell) => textOf(cell));
+    const cells = [...(rows[index]?.children ?? [])]
+      .map((cell, column) => [heads[column] ?? "", textOf(cell)])
+      .filter(([, text]) => text);
     guide.setAttribute("x1", `${places[index]}%`);
     guide.setAttribute("x2", `${places[index]}%`);
-    output.replaceChildren(...cells.map((text, column) => part(heads[column] ?? "", text)));
-    input.setAttribute("aria-valuetext", cells.map((text, column) => `${heads[column]}: ${text}`).join(", "));
+    output.replaceChildren(...cells.map(([head, text]) => part(head, text)));
+    input.setAttribute("aria-valuetext", cells.map((cell) => cell.join(": ")).join(", "));
   };
   /** @param {PointerEvent} event */
   const follow = (event) => {

@@ -11,12 +11,24 @@ import { costsChart } from "./costs.ts";
 import { curvesChart } from "./curves.ts";
 import type { ChartInput } from "./frame.ts";
 import { heatTable } from "./heat.ts";
+import { problemMarks, saleMarks } from "./marks.ts";
 import { reasonsChart } from "./reasons.ts";
 import { saleEventChart } from "./sale-event.ts";
 import { timingChart } from "./timing.ts";
 import { trendChart } from "./trend.ts";
 
-const CHARTS = { trendChart, costsChart, timingChart, reasonsChart, curvesChart, heatTable, saleEventChart };
+const markedTrendChart = (input: ChartInput): Html =>
+  trendChart({ ...input, marks: saleMarks(input.answer as Parameters<typeof saleMarks>[0]) });
+const CHARTS = {
+  trendChart,
+  markedTrendChart,
+  costsChart,
+  timingChart,
+  reasonsChart,
+  curvesChart,
+  heatTable,
+  saleEventChart,
+};
 const names = Object.keys(CHARTS) as (keyof typeof CHARTS)[];
 const drawn = (name: keyof typeof CHARTS, story: ChartStory): string =>
   renderHtml(CHARTS[name]({ answer: chartAnswer(story) }));
@@ -69,6 +81,51 @@ test("trend: the dashed line goes to the outlook of open months, never to what c
 });
 
 type Figure = { return_rate: number };
+
+test("trend: sale days and the begin of a problem lie on their days, and the table tells them", () => {
+  const facts = { kind: "month", episode_id: "spike", sku: "A", started_on: "2026-03-01", state: "open" };
+  const alert = (title: string, metadata: object) => ({ title, metadata });
+  const alerts = {
+    name: "alerts",
+    body: {
+      data: [
+        alert("The same, a month later", facts),
+        alert("A jumped", facts),
+        alert("Another product", { ...facts, episode_id: "other", sku: "B" }),
+        alert("Import", {}),
+      ],
+    },
+  } as unknown as Parameters<typeof problemMarks>[0];
+  const answer = chartAnswer(risingStory);
+  const marks = [
+    ...saleMarks(answer as Parameters<typeof saleMarks>[0]),
+    ...problemMarks(alerts, ({ sku }) => sku === "A"),
+  ];
+  const markup = renderHtml(trendChart({ answer, marks }));
+  // Fourteen columns from Sep 2025 on: 28 Nov begins after 27 of 30 days of the third, 1 Dec is the first of 31 of the fourth.
+  const days = elements(markup, "line").filter(({ class: name }) => name === "sale");
+  const places = days.slice(0, 2).map(({ x1, x2 }) => [parseFloat(x1 ?? ""), parseFloat(x2 ?? "")]);
+  assert.deepEqual(
+    places.flat().map((each) => each.toFixed(2)),
+    [2 + 27 / 30, 3, 3, 3 + 1 / 31].map((column) => ((column * 100) / 14).toFixed(2)),
+  );
+  const triangles = elements(markup, "svg").filter(({ y }) => y === "100%");
+  assert.deepEqual(
+    triangles.map(({ x }) => parseFloat(x ?? "").toFixed(2)),
+    [((6 * 100) / 14).toFixed(2)],
+  );
+  const told = [...markup.matchAll(/<span class="marked">(.*?)<\/span>/gsu)].map(([, text = ""]) =>
+    textOf(text),
+  );
+  assert.deepEqual(
+    told.filter((text) => text !== ""),
+    [
+      "sale Label, 28 Nov 2025 to 1 Dec 2025",
+      "sale Label, 28 Nov 2025 to 1 Dec 2025",
+      "problem since 1 Mar 2026: A jumped",
+    ].map((text) => text.replace("Label", risingStory.label)),
+  );
+});
 
 test("timing: days beyond the window are left out while they are empty", () => {
   const spans = (windowDays: number | null, lastUnits: number): string[] => {

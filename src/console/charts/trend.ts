@@ -8,6 +8,8 @@ import { figure, valueAt } from "../figure.ts";
 import { days, wholePercent, count, percent } from "../format.ts";
 import type { ChartInput, LegendItem } from "./frame.ts";
 import { chartFigure, nothingToDraw } from "./frame.ts";
+import { marksDrawing, marksOf, triangle } from "./marks.ts";
+import type { Mark } from "./marks.ts";
 import type { Scale } from "./plot.ts";
 import { columns, verticalScale, monthAxis, paths, percentTick, place, verticalAxis } from "./plot.ts";
 import {
@@ -25,19 +27,21 @@ import { table } from "./table.ts";
 /** An interval reaches at most this many times as high as the highest rate; beyond, the drawing says that it goes on. */
 const REACH = 2.5;
 
-/**
- * Is it rising? The return rate of each order month with its interval; open months hollow, with the outlook.
- * `path` leads to the report's trend.
- */
+/** Is it rising? The return rate of each order month with its interval; open months hollow, with the outlook. */
 export function trendChart({
   answer,
   exportHref,
   fewUnits = DEFAULT_FEW_UNITS,
-  path = "trend",
-}: ChartInput & { path?: string }): Html {
-  const rows = (valueAt(answer, path) ?? []) as TrendMonth[];
+  marks = [],
+}: ChartInput & { marks?: readonly Mark[] }): Html {
+  const rows = (valueAt(answer, "trend") ?? []) as TrendMonth[];
   const { middle } = columns(rows.length);
-  const months = rows.map((row, index) => ({ ...row, x: middle(index), path: `${path}/${index}` }));
+  const months = rows.map((row, index) => ({
+    ...row,
+    x: middle(index),
+    path: `trend/${index}`,
+    marks: marksOf(row.cohort_month, marks),
+  }));
   const sold = months.filter((row) => row.sold_units > 0);
   if (sold.length === 0)
     return nothingToDraw("Nothing was sold in these months, so there is no return rate to draw.");
@@ -48,7 +52,11 @@ export function trendChart({
     title: trendFinding(answer, sold, fewUnits),
     summary: summaryOf(answer),
     drawing: sold.length > 1 ? trendDrawing(months, scale) : null,
-    legend: legendOf(answer, sold),
+    legend: legendOf(
+      answer,
+      sold,
+      months.flatMap((row) => row.marks),
+    ),
     notes: [
       sold.some((row) => areFew(row.sold_units, fewUnits)) &&
         "Some months have few units: a wide interval means that chance alone can move the rate that far.",
@@ -60,7 +68,11 @@ export function trendChart({
   });
 }
 
-function legendOf(answer: ApiAnswer, sold: readonly TrendMonth[]): (LegendItem | false)[] {
+function legendOf(
+  answer: ApiAnswer,
+  sold: readonly TrendMonth[],
+  marks: readonly Mark[],
+): (LegendItem | false)[] {
   const expected = sold.find((row) => row.outlook !== null);
   return [
     { swatch: lineSwatch("rate", dotSwatch("dot")), text: "return rate" },
@@ -74,6 +86,11 @@ function legendOf(answer: ApiAnswer, sold: readonly TrendMonth[]): (LegendItem |
       text: html`outlook: where the month is likely to end,
       ${figure<number>(answer, `${expected.path}/outlook/level`, wholePercent)} of the time`,
     },
+    marks.some(({ kind }) => kind === "problem") && {
+      swatch: html`<svg x="15" y="11" overflow="visible">${triangle()}</svg>`,
+      text: "a problem began",
+    },
+    marks.some(({ kind }) => kind === "sale") && { swatch: lineSwatch("sale"), text: "sale days" },
   ];
 }
 
@@ -104,6 +121,7 @@ function summaryOf(answer: ApiAnswer): Html {
 /** The trend's figures, a row per month; the readout begins with the newest complete one. */
 function trendTable(answer: ApiAnswer, months: readonly TrendMonth[], fewUnits: number): Html {
   const hasOutlook = months.some((row) => row.outlook !== null);
+  const hasMarks = months.some((row) => row.marks.length > 0);
   const start = months.findLast((row) => row.sold_units > 0 && row.is_complete !== false);
   return table(
     [
@@ -114,6 +132,7 @@ function trendTable(answer: ApiAnswer, months: readonly TrendMonth[], fewUnits: 
       "Units sold",
       "Units returned",
       "Month is",
+      ...(hasMarks ? ["Marked"] : []),
     ],
     months.map((row) => ({
       head: monthFigure(answer, `${row.path}/cohort_month`),
@@ -124,6 +143,11 @@ function trendTable(answer: ApiAnswer, months: readonly TrendMonth[], fewUnits: 
         soldFigure(answer, row.path, areFew(row.sold_units, fewUnits)),
         figure(answer, `${row.path}/returned_units`, count),
         figure(answer, `${row.path}/is_complete`, stateOf, "never complete: no window"),
+        ...(hasMarks
+          ? [
+              html`<span class="marked">${row.marks.map(({ words }, order) => html`${order > 0 && "; "}${words}`)}</span>`,
+            ]
+          : []),
       ],
       x: row.x,
       isStart: row === start,
@@ -186,7 +210,8 @@ function trendDrawing(months: readonly TrendMonth[], scale: Scale): Html {
   ${paths(html`<path class="band" d="${band(months) ?? ""}" />${alone.map(({ x, return_rate_interval: interval }) => html`<line class="band-line" x1="${x}" x2="${x}" y1="${scale(interval?.low ?? 0)}" y2="${scale(interval?.high ?? 0)}" />`)}`, true)}
   ${paths(html`<path class="rate" d="${rate.defined(isSolid)(months) ?? ""}" /><path class="rate open" d="${expected(dashed) ?? ""}" />`)}
   ${months.map(({ x, outlook }) => outlook && whisker(place(x), place(scale(outlook.high)), place(scale(outlook.low)), place(scale(outlook.return_rate))))}
-  ${months.filter(isDrawn).map((row) => html`<circle class="${isOpen(row) ? "dot open" : "dot"}" cx="${place(row.x)}" cy="${place(scale(row.return_rate))}" r="${months.length > 36 ? 2.5 : 4}" />`)}`;
+  ${months.filter(isDrawn).map((row) => html`<circle class="${isOpen(row) ? "dot open" : "dot"}" cx="${place(row.x)}" cy="${place(scale(row.return_rate))}" r="${months.length > 36 ? 2.5 : 4}" />`)}
+  ${marksDrawing(months)}`;
 }
 
 /** An outlook: a line from low to high, with a bar at the expected rate. */
@@ -200,7 +225,11 @@ function whisker(x: string, top: string, bottom: string, expected: string): Html
 }
 
 /** A row of the trend, where it stands in the answer, and its place on the horizontal axis. */
-type TrendMonth = NonNullable<ReportData["trend"]>[number] & { path: string; x: number };
+type TrendMonth = NonNullable<ReportData["trend"]>[number] & {
+  path: string;
+  x: number;
+  marks: readonly Mark[];
+};
 
 /**
  * The finding of a trend, from complete months with sales, oldest first: a rise or fall from first to last, else a month that

@@ -5,6 +5,7 @@ import { closeSetup } from "../../actions/workspace/setup.ts";
 import type { Html } from "../../lib/html.ts";
 import { html } from "../../lib/html.ts";
 import { formFor, formOf } from "../action-form.ts";
+import { problemMarks, saleMarks } from "../charts/marks.ts";
 import { reasonsChart } from "../charts/reasons.ts";
 import { trendChart } from "../charts/trend.ts";
 import type { ApiAnswer } from "../figure.ts";
@@ -25,7 +26,7 @@ import { summaryFigures, windowText } from "../views/report/summary.ts";
 import type { TileAnswers } from "../views/report/summary.ts";
 
 const PATH = "";
-const ALERTS_READ = 20;
+const ALERTS_READ = 100;
 const SETUP_PATH = "/setup/close";
 
 /** Where each step is done, and what it is for. */
@@ -108,10 +109,7 @@ export async function readOverview(call: PageCall): Promise<OverviewData | null>
 }
 
 async function readAlerts(call: PageCall, year: NewestMonths) {
-  const alerts = await call.read("alerts", "alerts", {
-    category: "return_rate_watchlist",
-    limit: ALERTS_READ,
-  });
+  const alerts = await call.read("alerts", "alerts", { state: "open", limit: ALERTS_READ });
   return [alerts, await readProblems(call, alerts, year)] as const;
 }
 
@@ -142,7 +140,7 @@ function fullView(shown: OverviewData, list: Html | null, call: PageCall): View 
       </p>
       ${monthCoverage(report, "summary", (open) => call.href(PATH, { ...call.query, include_incomplete: open }))}
       ${summaryFigures(shown, call)}
-      ${trendChart({ answer: trend, exportHref: tableHref(call, PATH), fewUnits: call.minSoldUnits })}
+      ${trendChart({ answer: trend, exportHref: tableHref(call, PATH), fewUnits: call.minSoldUnits, marks: [...saleMarks(trend), ...problemMarks(alerts)] })}
       <section>
         <h2>Why it comes back</h2>
         ${reasonsChart({ answer: report, exportHref: tableHref(call, PATH), limit: 6, moreHref: call.href("/report", { ...call.query, reportSection: "reasons" }) })}

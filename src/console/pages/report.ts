@@ -1,6 +1,8 @@
 import { readFigures } from "../../actions/right.ts";
 import { costsChart } from "../charts/costs.ts";
 import { curvesChart } from "../charts/curves.ts";
+import { problemMarks, saleMarks } from "../charts/marks.ts";
+import type { Mark } from "../charts/marks.ts";
 import { reasonsChart } from "../charts/reasons.ts";
 import { saleEventChart } from "../charts/sale-event.ts";
 import { timingChart } from "../charts/timing.ts";
@@ -12,7 +14,15 @@ import type { Html } from "../../lib/html.ts";
 import { FIRST_MONTH, knownMonth, monthToText } from "../../lib/month.ts";
 import { figure } from "../figure.ts";
 import type { ApiAnswer } from "../figure.ts";
-import { monthsOf, monthsOfRefused, readBefore, readNewest, readTrend, withOpenMonths } from "../months.ts";
+import {
+  monthsOf,
+  monthsOfRefused,
+  readBefore,
+  readNewest,
+  readTrend,
+  readUsual,
+  withOpenMonths,
+} from "../months.ts";
 import type { NewestMonths, ShownMonths, ShownRange } from "../months.ts";
 import { definePage } from "../page.ts";
 import type { BodyOf, PageCall, PageParameters, View } from "../page.ts";
@@ -37,6 +47,7 @@ import {
 } from "../views/report/parts.ts";
 import { bridgePart } from "../views/report/bridge.ts";
 import { summaryFigures, windowText } from "../views/report/summary.ts";
+import { verdict } from "../views/report/verdict.ts";
 import { selectionLinks } from "../views/selection-links.ts";
 import { selectionTitle } from "../views/selection-title.ts";
 import { tabs } from "../views/tabs.ts";
@@ -54,8 +65,12 @@ type TabData =
       before: Report | null;
       /** null = a SKU has no parts. */
       breakdown: Report | null;
+      /** Those that are open. */
       alerts: Alerts;
       problems: readonly Problem[];
+      marks: readonly Mark[];
+      /** The months before the newest complete one, which say what is usual. */
+      usual: Report | null;
     }
   | { tab: "reasons" }
   | { tab: "timing"; curves: Report }
@@ -131,15 +146,25 @@ async function readTab(
   }
   const by = breakdownOf(call);
   const newest = await readNewest(call);
-  const [trend, before, breakdown, alerts] = await Promise.all([
+  const [trend, before, breakdown, alerts, history] = await Promise.all([
     readTrend(call, state, newest),
     own.then((answer) => readBefore(call, state, answer)),
     by === null ? null : read("breakdown", { breakdownBy: by }),
-    call.read("alerts", "alerts", { category: "return_rate_watchlist", limit: 100 }),
+    call.read("alerts", "alerts", { state: "open", limit: 100 }),
+    hasSelection(call)
+      ? call.read("alert_history", "alerts", { category: "return_rate_watchlist", limit: 100 })
+      : null,
   ]);
+  const shown = { tab, trend, before, breakdown, alerts };
+  if (history === null) {
+    const marks = [...saleMarks(trend), ...problemMarks(alerts)];
+    return { ...shown, problems: [], marks, usual: null };
+  }
   const isOwn = isAbout(trend);
-  const problems = hasSelection(call) ? await readProblems(call, alerts, newest, { isOwn, most: 1 }) : [];
-  return { tab, trend, before, breakdown, alerts, problems };
+  const marks = [...saleMarks(trend), ...problemMarks(history, isOwn)];
+  const problems = await readProblems(call, alerts, newest, { isOwn, most: 1 });
+  const usual = problems.length === 0 ? await readUsual(call, state, trend) : null;
+  return { ...shown, problems, marks, usual };
 }
 
 /** Whether facts of an alert are about what a report selects, or about one of its SKUs. */
@@ -306,9 +331,11 @@ function overviewPart(page: ReportPage, shown: TabData & { tab: "overview" }, ca
   const exportHref = tableHref(call, PATH);
   const input = { exportHref, fewUnits: call.minSoldUnits };
   const event = own.body.data.sale_event;
-  return html`${hasSelection(call) && problemCards(shown.problems, shown.alerts, call)}
+  const hasProblem = shown.problems.length > 0;
+  return html`${hasProblem && problemCards(shown.problems, shown.alerts, call)}
+  ${verdict(shown.trend, shown.usual, call.minSoldUnits)}
   ${summaryFigures({ ...shown, report: own }, call)}
-  ${section("trend", "Return rate by month of order", trendChart({ ...input, answer: shown.trend }))}
+  ${section("trend", "Return rate by month of order", trendChart({ ...input, answer: shown.trend, marks: shown.marks }))}
   ${event !== null && section("sale-event", `Sale: ${event.label}`, saleEventChart({ ...input, answer: own }))}
   ${shown.breakdown !== null && breakdownPart(shown.breakdown, call, exportHref)}`;
 }

@@ -1,0 +1,74 @@
+import { html } from "../../lib/html.ts";
+import type { Html } from "../../lib/html.ts";
+import { dayFromText, firstDayOfMonth, monthOfDate } from "../../lib/month.ts";
+import { figure } from "../figure.ts";
+import type { ApiAnswer } from "../figure.ts";
+import { day } from "../format.ts";
+import type { BodyOf } from "../page.ts";
+import { FULL, place } from "./plot.ts";
+
+/** What happened on days of a trend, YYYY-MM-DD: marked in the drawing, told in the table. */
+export type Mark = { kind: "problem" | "sale"; startsOn: string; endsOn: string; name: string; words: Html };
+
+/** The store's sale days. */
+export function saleMarks(answer: ApiAnswer<BodyOf<"report">>): Mark[] {
+  return answer.body.data.sale_events.map(({ label: name, starts_on: startsOn, ends_on: endsOn }, index) => {
+    const at = (end: string): Html => figure(answer, `sale_events/${index}/${end}`, day);
+    return {
+      kind: "sale",
+      startsOn,
+      endsOn,
+      name,
+      words: html`sale ${name}, ${at("starts_on")} to ${at("ends_on")}`,
+    };
+  });
+}
+
+/** Where problems begin, each by the first alert of its episode; `isOwn` says of which alerts, by their facts. */
+export function problemMarks(
+  alerts: ApiAnswer<BodyOf<"alerts">>,
+  isOwn: (facts: Readonly<Record<string, unknown>>) => boolean = () => true,
+): Mark[] {
+  const marks = alerts.body.data.flatMap(({ title, metadata }, index) => {
+    const { episode_id: episode, started_on: startsOn } = metadata ?? {};
+    if (typeof episode !== "string" || typeof startsOn !== "string" || !isOwn(metadata ?? {})) return [];
+    const words = html`problem since ${figure(alerts, `${index}/metadata/started_on`, day)}: ${title}`;
+    return [{ episode, mark: { kind: "problem" as const, startsOn, endsOn: startsOn, name: title, words } }];
+  });
+  // The feed begins with the newest.
+  return [...new Map(marks.map(({ episode, mark }) => [episode, mark])).values()];
+}
+
+/** The marks of a month ("2026-09-01"), oldest first. */
+export function marksOf(month: string, marks: readonly Mark[]): Mark[] {
+  const own = month.slice(0, 7);
+  return marks
+    .filter(({ startsOn, endsOn }) => startsOn.slice(0, 7) <= own && own <= endsOn.slice(0, 7))
+    .toSorted((one, other) => (one.startsOn < other.startsOn ? -1 : 1));
+}
+
+type MarkedMonth = { cohort_month: string; marks: readonly Mark[] };
+
+/** Sale days as a bar on the axis, the begin of a problem as a triangle above it; `months` are the columns of the drawing. */
+export function marksDrawing(months: readonly MarkedMonth[]): Html {
+  const step = FULL / months.length;
+  return html`${months.map(({ cohort_month: month, marks }, index) => {
+    const first = firstDayOfMonth(monthOfDate(month));
+    const end = firstDayOfMonth(monthOfDate(month) + 1);
+    const x = (at: number): string =>
+      place(step * (index + (Math.min(Math.max(at, first), end) - first) / (end - first)));
+    return marks.map(({ kind, startsOn, endsOn, name }) => {
+      const start = x(dayFromText(startsOn) ?? first);
+      return kind === "sale"
+        ? html`<line class="sale" x1="${start}" x2="${x((dayFromText(endsOn) ?? first) + 1)}" y1="100%" y2="100%"
+            ><title>${name}</title></line
+          >`
+        : html`<svg x="${start}" y="100%" overflow="visible">${triangle(name)}</svg>`;
+    });
+  })}`;
+}
+
+/** Where a problem begins; the sample of the legend has no name. */
+export function triangle(name: string | null = null): Html {
+  return html`<path class="problem" d="M0-11 7 2H-7z">${name !== null && html`<title>${name}</title>`}</path>`;
+}

@@ -1,0 +1,48 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { renderHtml } from "../lib/html.ts";
+import { problemCards, verdictOf } from "./problems.ts";
+
+type Cards = typeof problemCards;
+
+/** The card of a lamp whose returns beyond the usual rate have cost so much; null = it has no usual rate. */
+function card(excess: number | null, cost: number): string {
+  const facts = { kind: "month", cohort_month: "2026-09", return_rate: 0.7, baseline_rate: 0.1 };
+  const body = (data: object, meta: object = {}) => ({ data, meta });
+  const row = { key: "lamp", label: "Lamp", selector: {}, excess_return_cost: excess, top_reason: null };
+  const problem = {
+    selector: { sku: "LAMP" },
+    lead: 0,
+    warning: null,
+    since: "2026-09",
+    named: { name: "problem_1_product", body: body({ breakdown: { rows: [row] } }) },
+    report: {
+      name: "problem_1",
+      body: body(
+        { summary: { returns_cost: cost }, trend: [] },
+        { selector: { type: "sku", primarySku: "LAMP" }, start_month: "2026-09", end_month: "2026-09" },
+      ),
+    },
+  };
+  const call = { currencyCode: "GBP", imageSources: [], role: "viewer", href: (path: string) => path };
+  const [problems, alerts] = [[problem], { name: "alerts", body: body([{ metadata: facts }]) }];
+  const shown = problemCards(...([problems, alerts, call] as unknown as Parameters<Cards>));
+  const [, line = ""] = /<p>(Since.*?)<\/p>/su.exec(renderHtml(shown)) ?? [];
+  return line.replaceAll(/<[^>]*>/gu, "");
+}
+
+test("a card says what the excess has cost, and nothing where it cost nothing", () => {
+  const late = "too early to say whether it gets better";
+  assert.equal(card(5659, 6000), `Since Sep 2026 · £5,659.00 beyond usual so far · ${late}`);
+  assert.equal(card(null, 6000), `Since Sep 2026 · £6,000.00 so far · ${late}`);
+  assert.equal(card(0, 6000), `Since Sep 2026 · ${late}`);
+  assert.equal(card(null, 0), `Since Sep 2026 · ${late}`);
+});
+
+test("whether it gets better is told by the interval of the outlook", () => {
+  const rates = { usual: 0.1, bad: 0.7 };
+  assert.equal(verdictOf({ low: 0.71, high: 0.8 }, rates), "getting worse");
+  assert.equal(verdictOf({ low: 0.6, high: 0.7 }, rates), "not better yet");
+  assert.equal(verdictOf({ low: 0.11, high: 0.69 }, rates), "better, not yet as usual");
+  assert.equal(verdictOf({ low: 0.1, high: 0.3 }, rates), "back to usual");
+});
