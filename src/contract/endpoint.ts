@@ -52,7 +52,11 @@ export type Endpoint<
 };
 
 /** The validated input of an endpoint, in the wire's names; `normalized` names parameters whose value was not allowed and fell back. */
-export type Input<E extends Endpoint> = Static<E["parameters"]> & { normalized?: readonly string[] };
+export type Input<E extends Endpoint> = Static<E["parameters"]> & {
+  normalized?: readonly string[];
+  /** A tool asks with a value that only the data can tell to be unknown: it is refused where REST falls back. */
+  isTool?: true;
+};
 
 /** Keeps the literal types of an endpoint's name and schemas. */
 export function defineEndpoint<
@@ -80,6 +84,10 @@ export type ParameterSchema = TSchema & {
   /** A value that is not allowed falls back to `x-unreadable`, else to the default, instead of being refused. */
   "x-normalized"?: boolean;
   "x-unreadable"?: unknown;
+  /** The values that are named one by one, where there are others, too. */
+  "x-names"?: string[];
+  /** What values begin with that the data has to know. */
+  "x-looked-up"?: string;
   /** The values that a tool takes where REST takes any text. */
   "x-tool-enum"?: string[];
   /** The most characters of the text as a search folds it. */

@@ -31,6 +31,7 @@ type ParameterReader = {
   read: (value: unknown, notes: Notes) => unknown;
   fallback: unknown;
   isRequired: boolean;
+  lookedUp: string | undefined;
 };
 
 /**
@@ -75,6 +76,10 @@ export function compileInput(schema: TObject, words: Vocabulary = REST_WORDS) {
         ...[...problems].map(([name, sentence]) => ({ name: name === "selector" ? null : name, sentence })),
       ]);
     }
+    const isLookedUp = parameters.some(
+      ({ name, lookedUp }) => lookedUp !== undefined && String(input[name]).startsWith(lookedUp),
+    );
+    if (isLookedUp && words.surface === "mcp") input["isTool"] = true;
     return normalized.length === 0 ? input : { ...input, normalized };
   };
 }
@@ -100,8 +105,8 @@ function compileParameter({ name, isRequired, ...parameter }: Parameter, words: 
   const allowed = `${name} must be ${allowedText(schema)}`;
   const isNumber = schema.type === "integer" || schema.type === "number";
   // A model repairs a refusal; in REST a value of the report's state that is not listed falls back, and meta says so.
-  const isNormalized =
-    schema["x-normalized"] === true && (words.surface === "rest" || schema.enum === undefined);
+  const names = schema.enum ?? schema["x-names"];
+  const isNormalized = schema["x-normalized"] === true && (words.surface === "rest" || names === undefined);
   const read = (value: unknown, { problems, normalized }: Notes): unknown => {
     const isTooLong = typeof value === "string" && value.length > LONGEST_VALUE;
     const decoded = isTooLong ? undefined : decode(value);
@@ -112,9 +117,7 @@ function compileParameter({ name, isRequired, ...parameter }: Parameter, words: 
     }
     const isOtherNotation = isNumber && !isTooLong && typeof value === "string" && OTHER_NOTATION.test(value);
     const meant =
-      schema["x-normalized"] === true && typeof value === "string"
-        ? nearestName(value, schema.enum ?? [])
-        : null;
+      schema["x-normalized"] === true && typeof value === "string" ? nearestName(value, names ?? []) : null;
     const end = isOtherNotation
       ? ", in plain decimal digits."
       : meant === null
@@ -123,7 +126,7 @@ function compileParameter({ name, isRequired, ...parameter }: Parameter, words: 
     problems.set(name, `${allowed}${end}`);
     return undefined;
   };
-  return { name, read, fallback: schema.default, isRequired };
+  return { name, read, fallback: schema.default, isRequired, lookedUp: schema["x-looked-up"] };
 }
 
 function readParameter(parameter: ParameterReader, value: unknown, notes: Notes): unknown {

@@ -159,6 +159,8 @@ export const REPORT_SECTIONS = [
 ] as const;
 
 export const BREAKDOWNS = ["vendor", "product", "sku", "family", "analytics_category"] as const;
+/** What a breakdown by an option of variants begins with; the option's name follows. */
+export const OPTION_PREFIX = "option:";
 
 /** What the rows of a breakdown can be ordered by. */
 export const BREAKDOWN_ORDERS = [
@@ -172,11 +174,17 @@ export const BREAKDOWN_ORDERS = [
 
 export const breakdownParameter = {
   breakdownBy: Type.Optional(
-    Type.Enum([...BREAKDOWNS], {
+    Type.String({
+      pattern: `^(${BREAKDOWNS.join("|")}|${OPTION_PREFIX}\\s*\\S.*)$`,
+      maxLength: TEXT_LIMIT,
       description:
-        "What the section breakdown divides the selection by: product, unless a listed value is given. An export has " +
-        "that section when one is given; unknown values count as none.",
+        `What the section breakdown divides the selection by: ${BREAKDOWNS.join(", ")}, or ${OPTION_PREFIX}<name> for an option ` +
+        `of variants, such as ${OPTION_PREFIX}size; product, unless one is given. An export has that section when one is given; ` +
+        "unknown values count as none.",
+      "x-allowed": `one of ${BREAKDOWNS.join(", ")}, or ${OPTION_PREFIX}<name> with the name of an option, such as ${OPTION_PREFIX}size`,
       "x-normalized": true,
+      "x-names": [...BREAKDOWNS],
+      "x-looked-up": OPTION_PREFIX,
     }),
   ),
   breakdownOrder: Type.Optional(

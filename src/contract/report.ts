@@ -17,7 +17,6 @@ import {
   units,
 } from "./meta.ts";
 import {
-  BREAKDOWNS,
   COHORT_LINE,
   REPORT_SECTIONS,
   SELECTOR_OBJECT_LINE,
@@ -300,10 +299,12 @@ const rowSelector = oneOf([
 
 const breakdown = closed(
   {
-    breakdown_by: Type.Enum([...BREAKDOWNS], { description: "What it is divided by." }),
+    breakdown_by: text("What it is divided by; an option with its name as the store writes it."),
     rows: Type.Array(
       closed({
-        key: text("The vendor, product id, SKU or group; other for the rest."),
+        key: text(
+          "The vendor, product id, SKU, group, or value of an option in lower case; other for the rest, and of an option empty for no value.",
+        ),
         label: Type.String(),
         selector: rowSelector,
         ...figures,
@@ -332,7 +333,8 @@ const breakdown = closed(
   },
   {
     description:
-      "The 20 largest by breakdownOrder, then returns_cost, returned units and key, and a last row other (selector null) for the " +
+      "The 20 largest by breakdownOrder, then returns_cost, returned units and key (of an option by sold units, shown in the order of " +
+      "sizes, and a row for what has no value), and a last row other (selector null) for the " +
       "rest and for what has no key: together they are the selection. A selector takes the row's lines and no others; " +
       "null where none does. The last row has neither excess, change (against the months of comparison) nor reason. Rows of products " +
       "and SKUs have the product's title and picture.",

@@ -107,7 +107,11 @@ function valueOf({ type, enum: values, ...schema }: ParameterSchema, text: strin
   if (type === "boolean" && ["true", "1", "false", "0"].includes(text))
     return text === "true" || text === "1";
   if ((type === "integer" || type === "number") && Number.isFinite(Number(text))) return Number(text);
-  const isNormalized = schema["x-normalized"] === true && values !== undefined && !values.includes(text);
+  const isNormalized =
+    schema["x-normalized"] === true &&
+    (values !== undefined
+      ? !values.includes(text)
+      : schema.pattern !== undefined && !new RegExp(schema.pattern, "u").test(text));
   return isNormalized ? undefined : text;
 }
 

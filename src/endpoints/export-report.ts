@@ -1,13 +1,15 @@
 import type { Answer } from "../contract/endpoint.ts";
 import type { exportReport as contract } from "../contract/export-report.ts";
 import type { EndpointCall } from "./call.ts";
+import { withKnownOption } from "./options.ts";
 import { buildReport } from "./report-build.ts";
 import { exportFilename, reportCsv } from "./report-csv.ts";
 import { reportRows } from "./report-rows.ts";
 
 /** The whole report as CSV: every figure of the JSON report once, the bridge where it is asked for. All of it is computed before the first piece. */
 export async function exportReport(call: EndpointCall<typeof contract>): Promise<Answer> {
-  const { database, workspace, input } = call;
+  const { database, workspace } = call;
+  const input = await withKnownOption(database, workspace, call.input);
   const breakdownBy = input.breakdownBy ?? null;
   const built = await buildReport(database, workspace, input, {
     section: "overview",

@@ -4,6 +4,7 @@ import type { MonthRange } from "../metrics/completeness.ts";
 import { designEffect } from "../metrics/design-effect.ts";
 import type { Orders } from "../metrics/design-effect.ts";
 import { currencyExponent, decimalFromMinor } from "../metrics/money.ts";
+import { compareSizes } from "../metrics/size-order.ts";
 import { rate, signedChange, wilsonInterval } from "../metrics/rate.ts";
 import { returnsCostMinor } from "../metrics/totals.ts";
 import type { Queryable } from "../store/database.ts";
@@ -20,11 +21,13 @@ import type { Workspace } from "../store/workspace.ts";
 import { loadOrders } from "./design-effects.ts";
 import { labelCostsIncluded } from "./label-costs.ts";
 import { presentReason } from "./report-reason.ts";
+import { asDivision } from "./options.ts";
 import { requestSelection } from "./selection.ts";
 import { presentSoldValue } from "./sold-value.ts";
 
 type BreakdownRequest = {
-  by: BreakdownBy;
+  /** As `breakdownBy` names it; an option that the workspace has. */
+  by: string;
   order: BreakdownOrder;
   selection: Selection;
   /** null = lifetime. */
@@ -40,14 +43,16 @@ type BreakdownRequest = {
 
 const ROWS = 20;
 
-/** M7, M11, M25: a selection's figures by vendor, product, SKU or group: the first 20, and one row for the rest. */
+/** M7, M11, M22, M25: a selection's figures by vendor, product, SKU, group or option: the first 20, and one row for the rest. */
 export async function requestBreakdown(
   database: Queryable,
   workspace: Workspace,
-  { by, order, selection, windowDays, countedMonths, compared, usualMonths, orders }: BreakdownRequest,
+  { by: asked, order, selection, windowDays, countedMonths, compared, usualMonths, orders }: BreakdownRequest,
 ): Promise<ReportBreakdown> {
+  const { by, option } = asDivision(asked);
   const answer = await loadBreakdown(database, workspace, {
     by,
+    option,
     selection,
     windowDays,
     startMonth: countedMonths[0] ?? FIRST_MONTH + 1,
@@ -55,12 +60,13 @@ export async function requestBreakdown(
     comparedMonths: compared === null ? [] : monthsBetween(compared.startMonth, compared.endMonth),
     usualMonths,
     labelCostsIncluded: labelCostsIncluded(workspace),
-    order,
+    order: option === null ? order : "sold_units",
     minSoldUnits: workspace.minSoldUnits,
     withDetails: true,
-    rows: ROWS,
+    rows: option === null ? ROWS : ROWS + 1,
   });
-  const selectors = answer.rows.map((row) => selectorOf(by, row, selection));
+  const rows = option === null ? answer.rows : inOrderOfSizes(answer.rows);
+  const selectors = rows.map((row) => selectorOf(by, row, selection));
   const rowOrders = await loadOrders(
     database,
     workspace,
@@ -74,11 +80,11 @@ export async function requestBreakdown(
   const exponent = currencyExponent(workspace.currencyCode);
   const ownEffect = effectOf(orders, answer.total);
   return {
-    breakdown_by: by,
+    breakdown_by: asked,
     rows: [
-      ...answer.rows.map((row, place) => ({
+      ...rows.map((row, place) => ({
         key: row.key,
-        label: row.title ?? row.key,
+        label: row.title ?? (row.key === "" ? "No value" : row.key),
         selector: selectors[place] ?? null,
         ...presentFigures(
           row,
@@ -111,6 +117,13 @@ export async function requestBreakdown(
       },
     ],
   };
+}
+
+/** M22: sizes as they grow, then other values by sold units, then what has no value. */
+function inOrderOfSizes(rows: readonly BreakdownRow[]): BreakdownRow[] {
+  return rows.toSorted(
+    (left, right) => Number(left.key === "") - Number(right.key === "") || compareSizes(left.key, right.key),
+  );
 }
 
 /** M6: null where nothing was sold. */
@@ -151,7 +164,8 @@ function selectorOf(by: BreakdownBy, row: BreakdownRow, selection: Selection): R
     const own = kind === "workspace" ? {} : keySelector(kind, key, includeUsed);
     return { ...own, vendor: row.key };
   }
-  if (row.has_whole_key) return { ...keySelector(by, row.key, by === "product"), ...ofVendor };
+  if (row.has_whole_key && by !== "option")
+    return { ...keySelector(by, row.key, by === "product"), ...ofVendor };
   if (row.is_whole_selection && kind !== "workspace")
     return { ...keySelector(kind, key, includeUsed), ...ofVendor };
   return null;

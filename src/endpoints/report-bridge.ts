@@ -111,6 +111,7 @@ async function unitsByProduct(
 ) {
   const counted = countedMonths(range);
   const { total, rows } = await loadBreakdown(database, workspace, {
+    option: null,
     by: "product",
     selection,
     windowDays: range.windowDays,

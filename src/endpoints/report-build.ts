@@ -15,7 +15,6 @@ import { CURVE_AGES, curveAges, observedDays, pooledAges } from "../metrics/retu
 import type { CohortCurve, CurveFigures } from "../metrics/return-curve.ts";
 import { sumTotals } from "../metrics/totals.ts";
 import type { Queryable } from "../store/database.ts";
-import type { BreakdownBy } from "../store/queries/report-breakdown.ts";
 import { listReturnCurves, loadReportFigures } from "../store/queries/report-figures.ts";
 import type { CurveRow, ReportFigures, SaleEventRow } from "../store/queries/report-figures.ts";
 import { loadOutcomes } from "../store/queries/report-outcomes.ts";
@@ -110,7 +109,7 @@ export type BuiltReport = ReportParts & {
 type ReportScope = {
   section: ReportSection;
   withCurves: boolean;
-  breakdownBy: BreakdownBy | null;
+  breakdownBy: string | null;
   withOutcomes: boolean;
   /** With `lines`, the bridge's steps are divided by SKU and month of order, too. */
   bridge: "steps" | "lines" | null;

@@ -5,11 +5,13 @@ import type { EndpointCall } from "./call.ts";
 import { rangeEcho } from "./cohort-months.ts";
 import { buildReport } from "./report-build.ts";
 import type { BuiltReport } from "./report-build.ts";
+import { withKnownOption } from "./options.ts";
 import { selectorEcho } from "./selection.ts";
 
 /** The report of a selection: all of it, or the part that `reportSection` names beside the summary and the sale event. */
 export async function report(call: EndpointCall<typeof contract>): Promise<Answer> {
-  const { database, workspace, input } = call;
+  const { database, workspace } = call;
+  const input = await withKnownOption(database, workspace, call.input);
   const section = input.reportSection ?? "overview";
   const breakdownBy = section === "breakdown" ? (input.breakdownBy ?? "product") : null;
   const built = await buildReport(database, workspace, input, {

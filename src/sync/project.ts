@@ -35,7 +35,7 @@ function openLineWriter(connection: Connection, shopKey: number, changedKeys: Ch
   const buffer = openCopyBuffer(
     connection,
     `order_line (shop_key, order_id, line_id, ordered_on, cohort_month, left_out, sold_units, sold_minor, line_title, line_vendor,
-                 line_product_gid, line_variant_id, line_sku, product_gid, sku, used, counterpart_sku, unit_cost_minor)`,
+                 line_product_gid, line_variant_id, line_sku, product_gid, sku, used, counterpart_sku, unit_cost_minor, variant_id)`,
   );
   const resolve = async (lines: readonly OrderLine[], keys: readonly string[]): Promise<void> => {
     if (cells.size > MOST_REMEMBERED) cells.clear();
@@ -90,7 +90,14 @@ function namesOf({ productId, variantId, sku }: LineFact): LineNames {
 }
 
 function resolvedCells({ productGid, variantId, sku }: LineNames, row: ResolvedRow): string {
-  const { product_gid: resolvedGid, sku: resolvedSku, used, counterpart_sku, unit_cost_minor } = row;
+  const {
+    product_gid: resolvedGid,
+    sku: resolvedSku,
+    used,
+    counterpart_sku,
+    unit_cost_minor,
+    variant_id,
+  } = row;
   return writtenCells([
     productGid,
     variantId,
@@ -100,6 +107,7 @@ function resolvedCells({ productGid, variantId, sku }: LineNames, row: ResolvedR
     used,
     counterpart_sku,
     unit_cost_minor,
+    variant_id,
   ]);
 }
 

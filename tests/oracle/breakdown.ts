@@ -21,9 +21,10 @@ export function breakdownPart(question: Question) {
   const held = ledger.lines.filter((line) => selected.holds(line));
   const lines = held.filter((line) => months.includes(line.month));
   const windowDays = windowDaysOf(store, params);
-  const keyOf = (line: LedgerLine): string | null => keysOf(question, line)[by] ?? null;
+  const keyOf = (line: LedgerLine): string | null => keyIn(question, line, by);
   const costOf = ({ figures }: Group): number => costMinor(question, figures);
-  const order = String(params["breakdownOrder"] ?? "returns_cost");
+  const isOption = by.startsWith("option:");
+  const order = isOption ? "sold_units" : String(params["breakdownOrder"] ?? "returns_cost");
   const range = {
     counted: months,
     usual: usualMonths(question, String(params["start_month"]), windowDays),
@@ -66,15 +67,18 @@ export function breakdownPart(question: Question) {
         right.figures.returned - left.figures.returned ||
         byCodePoint(left.key, right.key),
     )
-    .slice(0, ROWS);
+    .slice(0, isOption ? Infinity : ROWS);
   const listed = new Set<string | null>(groups.map(({ key }) => key));
   const rest = figuresOf(
     lines.filter((line) => !listed.has(keyOf(line))),
     windowDays,
   );
   const ownEffect = effectOf(question, lines, [params]);
+  const names = ledger.catalogue.variants.flatMap(({ options }) => options.map(([name]) => name));
+  const spelled = names.find((name) => `option:${name}`.toLowerCase() === by.toLowerCase());
+  if (isOption) groups.sort((left, right) => SIZES.indexOf(left.key) - SIZES.indexOf(right.key));
   return {
-    breakdown_by: by,
+    breakdown_by: isOption ? `option:${spelled}` : by,
     rows: [
       ...groups.map(({ key, figures, lines: own, before, excess, byMonth }) => {
         const selector = selectorOf(question, by, key);
@@ -123,6 +127,16 @@ function topReasonOf({ reasons, returned }: Figures): { reason: string; share: n
   return { reason: key.slice("stated ".length), share: rateOf(units, returned) };
 }
 
+/** Sizes of the random stores as they grow, then what is no size, then no value. */
+const SIZES = ["s", "m", "9.5", "10", "red", "blue", ""];
+
+/** M22: the first value that the line's variant has of the option, whatever the case. */
+function keyIn(question: Question, line: LedgerLine, by: string): string | null {
+  if (!by.startsWith("option:")) return keysOf(question, line)[by] ?? null;
+  const found = line.options.find(([name]) => `option:${name}`.toLowerCase() === by.toLowerCase());
+  return found?.[1].toLowerCase() ?? "";
+}
+
 function keysOf({ ledger }: Question, line: LedgerLine): Record<string, string | null | undefined> {
   const product = ledger.catalogue.products.find(({ gid }) => gid === line.productGid);
   return {
@@ -138,7 +152,7 @@ function keysOf({ ledger }: Question, line: LedgerLine): Record<string, string |
 function selectorOf(question: Question, by: string, key: string): Parameters | null {
   const { ledger, selected, params } = question;
   const sold = ledger.lines.filter((line) => line.sold > 0);
-  const isOfRow = (line: LedgerLine) => selected.holds(line) && keysOf(question, line)[by] === key;
+  const isOfRow = (line: LedgerLine) => selected.holds(line) && keyIn(question, line, by) === key;
   const ownNames = ["sku", "product_gid", "product_group_type", "product_group_key"];
   const own = Object.fromEntries(ownNames.flatMap((name) => (name in params ? [[name, params[name]]] : [])));
   const hasUsed = params["include_used_variants"] === true && ("sku" in own || "product_gid" in own);
@@ -151,8 +165,9 @@ function selectorOf(question: Question, by: string, key: string): Parameters | n
     family: { product_group_type: "family", product_group_key: key, ...ofVendor },
     analytics_category: { product_group_type: "analytics_category", product_group_key: key, ...ofVendor },
   };
-  const possible = [keyed[by] as Parameters, { ...asked, ...ofVendor }];
+  const possible = [keyed[by], Object.keys(asked).length === 0 ? undefined : { ...asked, ...ofVendor }];
   const found = possible.find((selector) => {
+    if (selector === undefined) return false;
     const taken = selectionOf(ledger, selector, true);
     return taken !== null && sold.every((line) => taken.holds(line) === isOfRow(line));
   });

@@ -11,12 +11,15 @@ export type ResolvedLine = {
   /** Of its product; a line without one may name its own. */
   vendor: string | null;
   unitCostMinor: number | null;
+  variantId: string | null;
+  /** Of its variant, names and values, in their order. */
+  options: readonly (readonly [name: string, value: string])[];
 };
 
 export type Catalogue = {
   products: { gid: string; vendor: string | null; family: string | null; analyticsCategory: string | null }[];
   skus: { sku: string; productGid: string | null; used: boolean; vendor: string | null }[];
-  variants: (Omit<ResolvedLine, "vendor"> & { variantId: string })[];
+  variants: Omit<ResolvedLine, "vendor">[];
   /** Products that variants name and no product row describes. */
   onlyVariants: Set<string>;
 };
@@ -62,6 +65,12 @@ export function catalogueOf(rows: CatalogueRows, currencyCode: string): Catalogu
       used,
       counterpartSku,
       unitCostMinor,
+      options: [
+        [variant.option1_name, variant.option1_value] as const,
+        [variant.option2_name, variant.option2_value] as const,
+      ].flatMap(([name, value]) =>
+        name === undefined || value === undefined ? [] : [[name, value] as const],
+      ),
     });
   }
   // A SKU is what its new variant says, and of several the first one.
@@ -133,6 +142,8 @@ export function resolveLine(catalogue: Catalogue, row: OrderLineRow): ResolvedLi
     counterpartSku: variant?.counterpartSku ?? null,
     vendor: productGid === null ? (row.vendor ?? null) : vendorOf(catalogue, productGid),
     unitCostMinor: variant?.unitCostMinor ?? null,
+    variantId: variant?.variantId ?? null,
+    options: variant?.options ?? [],
   };
 }
 

@@ -56,11 +56,18 @@ function squaresOfMonth(
   return Math.min(together, ...around);
 }
 
-/** A SKU by what it is sold as, a product and a vendor's products of a group by product and condition; else all in one. */
+/** A SKU by what it is sold as, variant by variant, a product and a vendor's products of a group by product and condition; else all in one. */
 function partOf(line: LedgerLine, [first = {}]: readonly Parameters[]): string {
-  const { productGid, used, sku, counterpartSku, vendor } = line;
+  const { productGid, used, sku, counterpartSku, vendor, variantId } = line;
   if (first["sku"] !== undefined) {
-    return JSON.stringify([sku, productGid, used, counterpartSku, productGid === null ? vendor : null]);
+    return JSON.stringify([
+      sku,
+      productGid,
+      used,
+      counterpartSku,
+      productGid === null ? vendor : null,
+      variantId,
+    ]);
   }
   const isOfProducts = first["product_group_key"] !== undefined && first["vendor"] !== undefined;
   return first["product_gid"] !== undefined || isOfProducts ? JSON.stringify([productGid, used]) : "";

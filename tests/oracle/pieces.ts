@@ -32,6 +32,7 @@ const BEFORE: Readonly<Record<FileName, Row[]>> = {
     { product_id: "p3" },
     { condition: "used", counterpart_sku: "S3" },
     { counterpart_sku: "S2" },
+    { option1_name: "size", option1_value: "M", option2_name: "Old", option2_value: "red" },
   ],
   order_lines: [
     { ordered_at: "2025-06-30T12:00:00Z", removed_units: undefined },

@@ -5,7 +5,15 @@ import type { Parameters, Store } from "./store.ts";
 export type OracleRequest = { path: string; params: Parameters };
 
 const WINDOWS = ["primary", "30d", "90d", "lifetime"];
-const BREAKDOWNS = ["vendor", "product", "sku", "family", "analytics_category"];
+const BREAKDOWNS = [
+  "vendor",
+  "product",
+  "option:size",
+  "sku",
+  "family",
+  "option:Colour",
+  "analytics_category",
+];
 
 const SKUS = ["S1", "S2", "S3", "U1", "U2", "GHOST", "LOOSE", "ODD", "other", "NEVER"];
 const PRODUCTS = ["p1", "p2", "p3", "p4", "ghost", "never"].map((id) => `gid://import/Product/${id}`);

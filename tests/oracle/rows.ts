@@ -57,6 +57,19 @@ export function productRows(draft: Draft<typeof catalogueDraft>): ProductRow[] {
   return rows.filter((_, index) => isDescribed[index]);
 }
 
+/** Size and colour of each variant; null = it has none. */
+const OPTIONS = [
+  ["S", "Red"],
+  ["M", "red"],
+  ["10", "Blue"],
+  ["s", null],
+  ["9.5", null],
+  [null, "Blue"],
+  ["10", "Red"],
+  ["m", "Blue"],
+  [null, null],
+] as const;
+
 export function variantRows({ costs }: Draft<typeof catalogueDraft>): VariantRow[] {
   const rows: VariantRow[] = [
     { variant_id: "v1", product_id: "p1", sku: "S1", condition: "new" },
@@ -71,7 +84,13 @@ export function variantRows({ costs }: Draft<typeof catalogueDraft>): VariantRow
   ];
   return rows.map((row, index) => {
     const cents = costs[index];
-    return { ...row, ...given("unit_cost", cents === undefined ? undefined : amountText(cents)) };
+    const [size, colour] = OPTIONS[index] as (typeof OPTIONS)[number];
+    return {
+      ...row,
+      ...given("unit_cost", cents === undefined ? undefined : amountText(cents)),
+      ...(size === null ? {} : { option1_name: index % 2 === 0 ? "Size" : "SIZE", option1_value: size }),
+      ...(colour === null ? {} : { option2_name: "Colour", option2_value: colour }),
+    };
   });
 }
 

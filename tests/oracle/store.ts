@@ -24,6 +24,10 @@ export type VariantRow = {
   condition?: "new" | "used";
   counterpart_sku?: string;
   unit_cost?: string;
+  option1_name?: string;
+  option1_value?: string;
+  option2_name?: string;
+  option2_value?: string;
 };
 
 export type OrderLineRow = {

@@ -485,7 +485,10 @@ export interface ReportBreakdownRowTopReason {
 }
 
 export interface ReportBreakdownRow {
-  /** The vendor, product id, SKU or group; other for the rest. */
+  /**
+   * The vendor, product id, SKU, group, or value of an option in lower case; other for the rest, and of
+   * an option empty for no value.
+   */
   key: string;
   label: string;
   selector:
@@ -528,15 +531,16 @@ export interface ReportBreakdownRow {
 }
 
 /**
- * The 20 largest by breakdownOrder, then returns_cost, returned units and key, and a last row other
- * (selector null) for the rest and for what has no key: together they are the selection. A selector
- * takes the row's lines and no others; null where none does. The last row has neither excess, change
- * (against the months of comparison) nor reason. Rows of products and SKUs have the product's title
- * and picture.
+ * The 20 largest by breakdownOrder, then returns_cost, returned units and key (of an option by sold
+ * units, shown in the order of sizes, and a row for what has no value), and a last row other (selector
+ * null) for the rest and for what has no key: together they are the selection. A selector takes the
+ * row's lines and no others; null where none does. The last row has neither excess, change (against
+ * the months of comparison) nor reason. Rows of products and SKUs have the product's title and
+ * picture.
  */
 export interface ReportBreakdown {
-  /** What it is divided by. */
-  breakdown_by: "vendor" | "product" | "sku" | "family" | "analytics_category";
+  /** What it is divided by; an option with its name as the store writes it. */
+  breakdown_by: string;
   rows: ReportBreakdownRow[];
 }
 
@@ -706,11 +710,12 @@ export interface ReportData {
   return_curves?: ReportReturnCurve[];
   pooled_return_curve?: ReportPooledReturnCurveRow[];
   /**
-   * The 20 largest by breakdownOrder, then returns_cost, returned units and key, and a last row other
-   * (selector null) for the rest and for what has no key: together they are the selection. A selector
-   * takes the row's lines and no others; null where none does. The last row has neither excess, change
-   * (against the months of comparison) nor reason. Rows of products and SKUs have the product's title
-   * and picture.
+   * The 20 largest by breakdownOrder, then returns_cost, returned units and key (of an option by sold
+   * units, shown in the order of sizes, and a row for what has no value), and a last row other (selector
+   * null) for the rest and for what has no key: together they are the selection. A selector takes the
+   * row's lines and no others; null where none does. The last row has neither excess, change (against
+   * the months of comparison) nor reason. Rows of products and SKUs have the product's title and
+   * picture.
    */
   breakdown?: ReportBreakdown;
   /**

@@ -79,10 +79,11 @@ export interface ReportParameters
   /** Add the used variants of the selected product or SKU. Default: false. */
   include_used_variants?: boolean | undefined;
   /**
-   * What the section breakdown divides the selection by: product, unless a listed value is given. An
-   * export has that section when one is given; unknown values count as none.
+   * What the section breakdown divides the selection by: vendor, product, sku, family,
+   * analytics_category, or option:<name> for an option of variants, such as option:size; product, unless
+   * one is given. An export has that section when one is given; unknown values count as none. YYYY-MM.
    */
-  breakdownBy?: "vendor" | "product" | "sku" | "family" | "analytics_category" | undefined;
+  breakdownBy?: string | undefined;
   /**
    * What of a breakdown comes first: its 20 largest rows are listed. By rate and change, rows below the
    * workspace's min_sold_units come last. Default: "returns_cost".
@@ -177,10 +178,11 @@ export interface ExportReportParameters
   /** Add the used variants of the selected product or SKU. Default: false. */
   include_used_variants?: boolean | undefined;
   /**
-   * What the section breakdown divides the selection by: product, unless a listed value is given. An
-   * export has that section when one is given; unknown values count as none.
+   * What the section breakdown divides the selection by: vendor, product, sku, family,
+   * analytics_category, or option:<name> for an option of variants, such as option:size; product, unless
+   * one is given. An export has that section when one is given; unknown values count as none. YYYY-MM.
    */
-  breakdownBy?: "vendor" | "product" | "sku" | "family" | "analytics_category" | undefined;
+  breakdownBy?: string | undefined;
   /**
    * What of a breakdown comes first: its 20 largest rows are listed. By rate and change, rows below the
    * workspace's min_sold_units come last. Default: "returns_cost".

@@ -7,7 +7,7 @@ import { reasonsChart } from "../charts/reasons.ts";
 import { saleEventChart } from "../charts/sale-event.ts";
 import { timingChart } from "../charts/timing.ts";
 import { trendChart } from "../charts/trend.ts";
-import { BREAKDOWNS, REPORT_SECTIONS } from "../../contract/parameters.ts";
+import { BREAKDOWNS, OPTION_PREFIX, REPORT_SECTIONS } from "../../contract/parameters.ts";
 import type { IsWatched } from "../../actions/watchlist/actions.ts";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
@@ -39,6 +39,7 @@ import { picture } from "../views/picture.ts";
 import {
   BREAKDOWN_TITLES,
   breakdownPart,
+  breakdownTitle,
   costsPart,
   liabilityPart,
   lifecyclePart,
@@ -225,7 +226,7 @@ const PRODUCT_NAMES = ["product_gid", "store_product_gid", "shopify_product_gid"
 /** What the selection is divided by; null = a SKU, which has no parts. */
 function breakdownOf({ query }: PageCall): string | null {
   const given = query["breakdownBy"] ?? "";
-  if ((BREAKDOWNS as readonly string[]).includes(given)) return given;
+  if ((BREAKDOWNS as readonly string[]).includes(given) || given.startsWith(OPTION_PREFIX)) return given;
   if ((query["sku"] ?? "") !== "") return null;
   // A product divided by product would be one row: itself.
   return PRODUCT_NAMES.some((name) => query[name]) ? "sku" : "product";
@@ -242,7 +243,9 @@ function bar(call: PageCall, months: ShownMonths, selected: string | null): Html
   const used = hasSelection(call)
     ? [checkField("include_used_variants", "Include used variants", call.query)]
     : [];
-  const divided = by === null ? [] : [selectField("breakdownBy", "Divided by", by, BREAKDOWN_NAMES)];
+  const other = by?.startsWith(OPTION_PREFIX) === true ? [[by, breakdownTitle(by)] as const] : [];
+  const divided =
+    by === null ? [] : [selectField("breakdownBy", "Divided by", by, [...BREAKDOWN_NAMES, ...other])];
   return filterBar(call, PATH, {
     takes: TAKES,
     months,

@@ -50,7 +50,7 @@ export const replaceCohorts = inOrder<[shopKey: number, month: string], void, Co
       from order_line l
       join listing k on k.shop_key = $1 and k.sku = coalesce(l.sku, '') and k.product_gid = coalesce(l.product_gid, '')
        and k.used = l.used and k.counterpart_sku = coalesce(l.counterpart_sku, '')
-       and k.line_vendor = coalesce(${LINE_VENDOR}, '')
+       and k.line_vendor = coalesce(${LINE_VENDOR}, '') and k.variant_id = coalesce(l.variant_id, '')
      where l.shop_key = $1 and l.cohort_month = $2 and l.sold_units > 0
   ), cell as materialized (
     select s.sku, s.listing_id, s.sold_units, s.sold_minor, s.valued_sold_units, s.costed_sold_units, nullif(k.product_gid, '') as product_gid, k.used,

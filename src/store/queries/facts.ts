@@ -9,14 +9,14 @@ import { command, query, queryAny, requireRow } from "../query.ts";
 const variantOfLine = (among: string): string => `
   left join variant v on v.shop_key = $1 and v.variant_id = l.variant_id
   left join (
-    select distinct on (sku) sku, product_gid, used, counterpart_sku, unit_cost_minor from variant
+    select distinct on (sku) sku, variant_id, product_gid, used, counterpart_sku, unit_cost_minor from variant
      where shop_key = $1 and sku is not null ${among} order by sku, used, variant_id
   ) s on v.variant_id is null and s.sku = l.sku`;
 
-/** The resolved columns, in the order product_gid, sku, used, counterpart_sku, unit_cost_minor. */
+/** The resolved columns, in the order product_gid, sku, used, counterpart_sku, unit_cost_minor, variant_id. */
 const RESOLVED = `coalesce(l.product_gid, v.product_gid, s.product_gid), coalesce(l.sku, v.sku),
   coalesce(v.used, s.used, false), case when coalesce(v.used, s.used) then coalesce(v.counterpart_sku, s.counterpart_sku) end,
-  coalesce(v.unit_cost_minor, s.unit_cost_minor)`;
+  coalesce(v.unit_cost_minor, s.unit_cost_minor), coalesce(v.variant_id, s.variant_id)`;
 
 /** Removes every fact of a shop. */
 export const removeAllFacts = command<[shopKey: number], Connection>(
@@ -41,16 +41,17 @@ export type ResolvedRow = {
   used: boolean;
   counterpart_sku: string | null;
   unit_cost_minor: number | null;
+  variant_id: string | null;
 };
 
 /** What lines that name this are of, in their order. Primary key of variant, variant_by_sku. */
 export const resolveNames = query<ResolvedRow, [shopKey: number, names: readonly LineNames[]], Connection>(
   "resolve_names",
-  `select r.product_gid, r.sku, r.used, r.counterpart_sku, r.unit_cost_minor
+  `select r.product_gid, r.sku, r.used, r.counterpart_sku, r.unit_cost_minor, r.variant_id
            from (select l.place, ${RESOLVED}
                    from unnest($2::text[], $3::text[], $4::text[]) with ordinality
                         l (product_gid, variant_id, sku, place) ${variantOfLine("and sku = any($4)")}
-                ) r (place, product_gid, sku, used, counterpart_sku, unit_cost_minor)
+                ) r (place, product_gid, sku, used, counterpart_sku, unit_cost_minor, variant_id)
           order by r.place`,
   (shopKey, names) => [
     shopKey,
@@ -126,16 +127,16 @@ export const resolveLinesAgain = requireRow<
              from order_line l
             where l.shop_key = $1 and (l.line_variant_id = any($2) or l.line_sku = any($3))
          ), resolved (order_id, line_id, old_product_gid, old_sku, product_gid, sku, used, counterpart_sku,
-                       unit_cost_minor) as (
+                       unit_cost_minor, variant_id) as (
            select l.order_id, l.line_id, l.old_product_gid, l.old_sku, ${RESOLVED} from line l ${variantOfLine("")}
          ), changed as (
            update order_line o
               set product_gid = r.product_gid, sku = r.sku, used = r.used, counterpart_sku = r.counterpart_sku,
-                  unit_cost_minor = r.unit_cost_minor
+                  unit_cost_minor = r.unit_cost_minor, variant_id = r.variant_id
              from resolved r
             where o.shop_key = $1 and o.order_id = r.order_id and o.line_id = r.line_id
-              and (o.product_gid, o.sku, o.used, o.counterpart_sku, o.unit_cost_minor)
-                  is distinct from (r.product_gid, r.sku, r.used, r.counterpart_sku, r.unit_cost_minor)
+              and (o.product_gid, o.sku, o.used, o.counterpart_sku, o.unit_cost_minor, o.variant_id)
+                  is distinct from (r.product_gid, r.sku, r.used, r.counterpart_sku, r.unit_cost_minor, r.variant_id)
            returning o.cohort_month, r.old_product_gid, r.old_sku, r.product_gid, r.sku
          )
          select array(select distinct cohort_month::text from changed) as months,

@@ -9,17 +9,17 @@ export const LINE_VENDOR = "case when l.product_gid is null then l.line_vendor e
 
 /** The listing of a line `l` of order_line. Text never holds chr(31): control characters are stripped on the way in. */
 export const LISTING_ID = `md5(concat_ws(chr(31), coalesce(l.product_gid, ''), l.used, coalesce(l.counterpart_sku, ''),
-  coalesce(${LINE_VENDOR}, '')))::uuid`;
+  coalesce(${LINE_VENDOR}, ''), l.variant_id))::uuid`;
 
 /** Adds the listings that sold something in the cohort months (first days). Index order_line_by_month. */
 export const putListings = command<[shopKey: number, months: readonly string[]], Connection>(
   "put_listings",
-  `insert into listing (shop_key, sku, listing_id, product_gid, used, counterpart_sku, line_vendor)
+  `insert into listing (shop_key, sku, listing_id, product_gid, used, counterpart_sku, line_vendor, variant_id)
          select l.shop_key, coalesce(l.sku, ''), ${LISTING_ID}, coalesce(l.product_gid, ''), l.used,
-                coalesce(l.counterpart_sku, ''), coalesce(${LINE_VENDOR}, '')
+                coalesce(l.counterpart_sku, ''), coalesce(${LINE_VENDOR}, ''), coalesce(l.variant_id, '')
            from order_line l
           where l.shop_key = $1 and l.cohort_month = any($2::date[]) and l.sold_units > 0
-          group by l.shop_key, l.sku, l.product_gid, l.used, l.counterpart_sku, ${LINE_VENDOR}
+          group by l.shop_key, l.sku, l.product_gid, l.used, l.counterpart_sku, ${LINE_VENDOR}, l.variant_id
          on conflict do nothing`,
 );
 

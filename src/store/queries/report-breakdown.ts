@@ -4,7 +4,7 @@ import { requireRow } from "../query.ts";
 import type { Workspace } from "../workspace.ts";
 import { excessCost, heldTo, oneCategory } from "./excess-cost.ts";
 import { columnsInside, daysOrAll, placeInside } from "./return-curve.ts";
-import { CANDIDATE, OUTSIDER, isWholeStore, selectionValues } from "./selection.ts";
+import { CANDIDATE, OUTSIDER, candidateByOption, isWholeStore, selectionValues } from "./selection.ts";
 import type { Selection } from "./selection.ts";
 import {
   CANDIDATES_ALONE,
@@ -16,7 +16,7 @@ import {
 } from "./sku-quarter.ts";
 import type { Narrowing } from "./sku-quarter.ts";
 
-export type BreakdownBy = "vendor" | "product" | "sku" | "family" | "analytics_category";
+export type BreakdownBy = "vendor" | "product" | "sku" | "family" | "analytics_category" | "option";
 
 /** What the rows are ordered by: the largest first; rates of fewer than `minSoldUnits` last. */
 export type BreakdownOrder =
@@ -30,6 +30,8 @@ export type BreakdownOrder =
 type BreakdownRange = {
   selection: Selection;
   by: BreakdownBy;
+  /** The name of the option, whatever its case; null = `by` is another. */
+  option: string | null;
   /** null = lifetime. */
   windowDays: number | null;
   /** Cohort months that count; `endMonth` before `startMonth` = none. */
@@ -92,35 +94,88 @@ const MEASURES = [
 const KEY = `case $9 when 'vendor' then k.vendor when 'product' then nullif(k.product_gid, '')
                    when 'sku' then nullif(k.sku, '') when 'family' then k.family
                    else k.analytics_category end collate "C"`;
+const OPTION = "k.option_value";
 
 const EARLIER = ["sold_units", "returned_units"];
 
 /** Rows of cohort of the rows `f` on the counted months, as `c`: of the key itself, or of its listings in the selection. */
 const REASONS = {
-  whole: `join cohort c on c.shop_key = $1 and c.entity_key = f.key and c.cohort_month = any($16::date[])
+  whole:
+    () => `join cohort c on c.shop_key = $1 and c.entity_key = f.key and c.cohort_month = any($16::date[])
         and c.entity_kind = any(case $9 when 'product' then array['product', 'product_used'] else array[$9] end)`,
-  narrowed: `join candidate k on ${KEY} = f.key
+  narrowed: (key: string) => `join candidate k on ${key} = f.key
        join cohort c on c.shop_key = $1 and c.entity_kind = 'sku' and c.entity_key = k.sku and c.listing_id = k.listing_id
         and c.cohort_month = any($16::date[])`,
 };
 
 /** How the rows `f` lie in the selection, as members of their JSON. */
+const isWhole = (key: string): string =>
+  `'is_whole_selection', not exists (select from candidate k where ${key} is distinct from f.key)`;
 const WITHIN = {
   whole: "'has_whole_key', true, 'is_whole_selection', false",
-  narrowed: `'has_whole_key', not exists (select from outside o where o.key = f.key),
-             'is_whole_selection', not exists (select from candidate k where ${KEY} is distinct from f.key)`,
+  narrowed: `'has_whole_key', not exists (select from outside o where o.key = f.key), ${isWhole(KEY)}`,
+  option: `'has_whole_key', false, ${isWhole(OPTION)}`,
+};
+
+/** What of a statement depends on what it divides and by what. */
+type Division = {
+  name: string;
+  candidate: string;
+  key: string;
+  narrowing: Narrowing;
+  /** Further CTEs, with a comma first. */
+  outside: string;
+  within: string;
+  reasons: string;
+  title: string;
+  /** What comes before the order, with a comma last. */
+  first: string;
+};
+
+const BY_KEY = {
+  candidate: CANDIDATE,
+  key: KEY,
+  title: "case $9 when 'product' then p.title end",
+  first: "",
 };
 
 const STATEMENTS = {
-  whole: statement("load_report_breakdown", EVERY_LISTING, ["", WITHIN.whole, REASONS.whole]),
-  narrowed: statement("load_narrowed_report_breakdown", CANDIDATES_ALONE, [
-    `, ${OUTSIDER}, outside as materialized (
+  whole: statement({
+    name: "load_report_breakdown",
+    ...BY_KEY,
+    narrowing: EVERY_LISTING,
+    outside: "",
+    within: WITHIN.whole,
+    reasons: REASONS.whole(),
+  }),
+  narrowed: statement({
+    name: "load_narrowed_report_breakdown",
+    ...BY_KEY,
+    narrowing: CANDIDATES_ALONE,
+    outside: `, ${OUTSIDER}, outside as materialized (
     select distinct ${KEY} as key from outsider k where ${KEY} in (select f.key from first f)
   )`,
-    WITHIN.narrowed,
-    REASONS.narrowed,
-  ]),
+    within: WITHIN.narrowed,
+    reasons: REASONS.narrowed(KEY),
+  }),
+  option: byOption("load_option_breakdown", EVERY_LISTING),
+  narrowedOption: byOption("load_narrowed_option_breakdown", CANDIDATES_ALONE),
 };
+
+/** By the values of an option; the row for what has no value is always there where it is needed. */
+function byOption(name: string, narrowing: Narrowing) {
+  return statement({
+    name,
+    candidate: candidateByOption("$21"),
+    key: OPTION,
+    narrowing,
+    outside: "",
+    within: WITHIN.option,
+    reasons: REASONS.narrowed(OPTION),
+    title: `(select min(k.option_label collate "C") from candidate k where k.option_value = f.key)`,
+    first: "m.key = '' desc,",
+  });
+}
 
 /** In double precision, as in a ranking by rate. */
 function rateOf(row: string, prefix = ""): string {
@@ -138,11 +193,8 @@ function order(row: string, excess = row, compared = row): string {
                desc nulls last, ${row}.cost_minor desc, ${row}.returned_units desc, ${row}.key`;
 }
 
-function statement(
-  name: string,
-  narrowing: Narrowing,
-  [outside, within, reasons]: readonly [string, string, string],
-) {
+function statement(division: Division) {
+  const { name, candidate, key, narrowing, outside, within, reasons, title, first } = division;
   const wholeUnits = (row: string) =>
     MEASURES.map((measure) => `'${measure}', coalesce(${row}.${measure}, 0)::bigint`).join(", ");
   const earlier = (when: string, prefix: string) =>
@@ -151,18 +203,18 @@ function statement(
     );
   return requireRow<BreakdownAnswer, unknown[]>(
     name,
-    `with ${CANDIDATE}, ${listingParts(MEASURES, narrowing)}, member as materialized (
-    select ${KEY} as key, ${exactSums("p", MEASURES)}
+    `with ${candidate}, ${listingParts(MEASURES, narrowing)}, member as materialized (
+    select ${key} as key, ${exactSums("p", MEASURES)}
       from part p join candidate k on k.sku = p.sku and k.listing_id = p.listing_id
      group by 1
   ), ${partsOf("near", EARLIER, narrowing, { quarters: "$12", months: "$13" })},
   ${partsOf("far", EARLIER, narrowing, { quarters: "$14", months: "$15" })}, usual as materialized (
-    select ${KEY} as key, ${earlier("p.is_near or $18", "")}, ${earlier("p.is_near or not $18", "compared_")}
+    select ${key} as key, ${earlier("p.is_near or $18", "")}, ${earlier("p.is_near or not $18", "compared_")}
       from (select n.*, true as is_near from near n union all select f.*, false from far f) p
       join candidate k on k.sku = p.sku and k.listing_id = p.listing_id
      group by 1
   ), grouped as materialized (
-    select ${KEY} as key, ${oneCategory("k")} as category from candidate k group by 1
+    select ${key} as key, ${oneCategory("k")} as category from candidate k group by 1
   ), ${heldTo("$19")}, costed as (
     select m.*, m.refund_minor + case when $10 then m.label_minor else 0 end as cost_minor
       from member m where m.key is not null
@@ -172,7 +224,7 @@ function statement(
       left join usual u on u.key = m.key
       left join grouped g on g.key = m.key
      cross join ${excessCost("m", "u", "g.category")}
-     order by ${order("m", "x", "u")} limit $11
+     order by ${first} ${order("m", "x", "u")} limit $11
   ), reason as (
     select r.key, json_agg(json_build_object('reason', r.reason, 'returned_units', r.returned_units)) as reasons
       from (
@@ -200,7 +252,7 @@ function statement(
   )${outside}
   select json_build_object(${wholeUnits("t")}) as total,
          coalesce((select json_agg(json_build_object(
-                            'key', f.key, 'title', case $9 when 'product' then p.title end, ${wholeUnits("f")}, ${within}, 'excess_minor', f.excess_minor,
+                            'key', f.key, 'title', ${title}, ${wholeUnits("f")}, ${within}, 'excess_minor', f.excess_minor,
                             'compared_sold_units', coalesce(f.compared_sold_units, 0)::bigint,
                             'compared_returned_units', coalesce(f.compared_returned_units, 0)::bigint,
                             'reasons', coalesce(r.reasons, '[]'), 'months', coalesce(t.months, '[]'),
@@ -235,8 +287,11 @@ export async function loadBreakdown(
   );
   const near = blocksOf(nearMonths);
   const far = blocksOf(farMonths);
-  const load = isWholeStore(selection) ? STATEMENTS.whole : STATEMENTS.narrowed;
-  return load(
+  const { option } = range;
+  const [byKey, byValue] = isWholeStore(selection)
+    ? [STATEMENTS.whole, STATEMENTS.option]
+    : [STATEMENTS.narrowed, STATEMENTS.narrowedOption];
+  return (option === null ? byKey : byValue)(
     database,
     ...selectionValues(workspace.shopKey, selection),
     blocks.quarters,
@@ -254,6 +309,7 @@ export async function loadBreakdown(
     isUsualLonger,
     range.usualMonths.map(monthToDate),
     range.minSoldUnits,
+    ...(option === null ? [] : [option]),
   );
 }
 

@@ -157,8 +157,9 @@ export function vendorFound(vendor: string): string {
      or exists (select from listing l where l.shop_key = $1 and l.line_vendor = ${vendor} and l.line_vendor <> ''))`;
 }
 
-const LISTINGS_OF_VENDOR = `select l.sku, l.listing_id, l.product_gid, ${VENDOR} as vendor, p.family, p.analytics_category
-      from listing l ${WITH_PRODUCT}
+const listingsOfVendor = (columns = "", join = ""): string =>
+  `select l.sku, l.listing_id, l.product_gid, ${VENDOR} as vendor, p.family, p.analytics_category ${columns}
+      from listing l ${WITH_PRODUCT} ${join}
      where l.shop_key = $1 and ($5::text is null or ${VENDOR} = $5)`;
 const IS_CANDIDATE = `case $2 when 'sku' then l.sku = $3 or $4 and l.counterpart_sku = $3
                    when 'product' then l.product_gid = $3 and ($4 or not l.used)
@@ -177,13 +178,37 @@ export const LINE_IS_SELECTED = `($5::text is null or coalesce(p.vendor, ${LINE_
  * counts. Reads the shop's listings.
  */
 export const CANDIDATE = `candidate as materialized (
-    ${LISTINGS_OF_VENDOR}
+    ${listingsOfVendor()}
        and ${IS_CANDIDATE}
   )`;
 
+/** Texts of options are compared without the case of A to Z (M22). */
+export const lowered = (text: string): string => `lower((${text}) collate "C")`;
+
+/** A lateral row `o` with the value that a variant has of the option in the named value, in lower case; null = none. */
+export function optionOfVariant(variantId: string, name: string): string {
+  return `lateral (
+        select ${lowered("e.entry ->> 'value'")} as option_value, e.entry ->> 'value' as option_label
+          from variant v cross join jsonb_array_elements(v.options) with ordinality e (entry, place)
+         where v.shop_key = $1 and v.variant_id = ${variantId} and ${lowered("e.entry ->> 'name'")} = ${lowered(name)}
+         order by e.place limit 1
+      ) o`;
+}
+
+/** `CANDIDATE` with the value of the option in the named value, '' = none (M22). Primary key of variant. */
+export function candidateByOption(name: string): string {
+  return `candidate as materialized (
+    ${listingsOfVendor(
+      `, coalesce(o.option_value, '') collate "C" as option_value, o.option_label`,
+      `left join ${optionOfVariant("l.variant_id", name)} on true`,
+    )}
+       and ${IS_CANDIDATE}
+  )`;
+}
+
 /** `outsider`: the vendor's other listings, with the same columns. */
 export const OUTSIDER = `outsider as (
-    ${LISTINGS_OF_VENDOR}
+    ${listingsOfVendor()}
        and not coalesce(${IS_CANDIDATE}, false)
   )`;
 

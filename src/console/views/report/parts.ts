@@ -1,3 +1,4 @@
+import { OPTION_PREFIX } from "../../../contract/parameters.ts";
 import { html } from "../../../lib/html.ts";
 import type { Html } from "../../../lib/html.ts";
 import { intervalFigure, rateFigure } from "../../charts/rates.ts";
@@ -195,12 +196,18 @@ export const BREAKDOWN_TITLES = {
   analytics_category: "Category",
 } as const;
 
+/** The title of a breakdown; an option's is its name. */
+export function breakdownTitle(by: string): string {
+  const titles: Readonly<Record<string, string>> = BREAKDOWN_TITLES;
+  return titles[by] ?? by.replace(OPTION_PREFIX, "");
+}
+
 /** The selection divided by vendor, product, SKU or group; the rows and the rest add up to it. */
 export function breakdownPart(report: Report, call: PageCall, exportHref: string | null): Html | null {
   const breakdown = report.body.data.breakdown;
   if (breakdown === undefined) return null;
   const amount = money(call.currencyCode);
-  const title = BREAKDOWN_TITLES[breakdown.breakdown_by];
+  const title = breakdownTitle(breakdown.breakdown_by);
   const { vendor: _vendor, include_used_variants: _used, ...range } = stateWithoutSelector(call.query);
   const rows = breakdown.rows.map(({ label, selector, top_reason: reason }, index) => {
     const path = `breakdown/rows/${index}`;

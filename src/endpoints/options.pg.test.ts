@@ -1,0 +1,138 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { OrderLineRow, StoreFiles, VariantRow } from "../../tests/oracle/store.ts";
+import { createStoreTenant, importStore } from "../../tests/support/import-store.ts";
+import { post, toolCall, toolError, toolText } from "../../tests/support/mcp.ts";
+import { service } from "../../tests/support/shared-service.ts";
+import type { ReportBreakdown } from "../contract/report.ts";
+
+const RANGE = { start_month: "2026-01", end_month: "2026-01" };
+
+/** A product that sold one unit of each of some options: names and values of variants, in their order. */
+async function storeOf(options: readonly (readonly [name: string, value: string])[]) {
+  const tenant = await createStoreTenant(service);
+  const variants: VariantRow[] = options.map(([option1_name, option1_value], index) => ({
+    variant_id: `v${String(index).padStart(5, "0")}`,
+    product_id: "p1",
+    option1_name,
+    option1_value,
+  }));
+  const order_lines: OrderLineRow[] = variants.map(({ variant_id }, index) => ({
+    order_id: `o${index}`,
+    line_id: "1",
+    ordered_at: "2026-01-05T12:00:00Z",
+    variant_id,
+    units: 1,
+  }));
+  const files: StoreFiles = { variants, order_lines };
+  await importStore(service, tenant, { currencyCode: "EUR", asOf: "2026-06-01T00:00:00Z", files });
+  const ask = async (breakdownBy: string) => {
+    const query = new URLSearchParams({ ...RANGE, reportSection: "breakdown", breakdownBy });
+    const answer = await fetch(`${service.address}/api/v1/report?${query.toString()}`, {
+      headers: { authorization: `Bearer ${tenant.token}` },
+    });
+    assert.equal(answer.status, 200, breakdownBy);
+    type Body = { data: { breakdown: ReportBreakdown }; meta: { normalized?: string[] } };
+    const { data, meta } = (await answer.json()) as Body;
+    return { ...data.breakdown, normalized: meta.normalized };
+  };
+  const askTool = (breakdownBy: string) =>
+    post(service.address, toolCall("get_report", { ...RANGE, reportSection: "breakdown", breakdownBy }), {
+      token: tenant.token,
+    });
+  return { ask, askTool };
+}
+
+test("M22: an option divides a selection by its values, without case, sizes as they grow and no value last", async () => {
+  const { ask } = await storeOf([
+    ["Größe", "XL"],
+    ["größe", "M"],
+    ["Größe", "m"],
+    ["Größe", "EU 38.5"],
+    ["Größe", "Einheitsgröße"],
+    ["Farbe", "Rot"],
+  ]);
+  const { breakdown_by: by, rows, normalized } = await ask("option:GRöße");
+  assert.equal(by, "option:Größe");
+  assert.equal(normalized, undefined);
+  assert.deepEqual(
+    rows.map(({ key, label, sold_units: sold }) => [key, label, sold]),
+    [
+      ["m", "M", 2],
+      ["xl", "XL", 1],
+      ["eu 38.5", "EU 38.5", 1],
+      ["einheitsgröße", "Einheitsgröße", 1],
+      ["", "No value", 1],
+      ["other", "Everything else", 0],
+    ],
+  );
+});
+
+test("M22: an unknown option falls back in REST, and is refused to a tool with the nearest", async () => {
+  const { ask, askTool } = await storeOf([
+    ["Size", "M"],
+    ["Colour", "Red"],
+  ]);
+  for (const unknown of [
+    "option:sise",
+    "option:",
+    "option:   ",
+    "option:%",
+    "option:S_ze",
+    `option:${"x".repeat(500)}`,
+  ]) {
+    const { breakdown_by: by, normalized } = await ask(unknown);
+    assert.deepEqual([by, normalized], ["product", ["breakdownBy"]], unknown);
+    assert.match(
+      toolError(await askTool(unknown)).message,
+      /^breakdownBy must be one of vendor, product, /u,
+      unknown,
+    );
+  }
+  assert.match(
+    toolError(await askTool("option:sise")).message,
+    /, option:Colour, option:Size; did you mean option:Size\?$/u,
+  );
+  assert.match(toolText(await askTool("option: size ")).text, /"breakdown_by":"option:Size"/u);
+});
+
+test("M22: whatever strangers call their options, rows sum and names are found as they are written", async () => {
+  const long = "ß".repeat(512);
+  const names = [
+    "%",
+    "_ize",
+    "\u202eeziS",
+    "a'b\"c\\",
+    "<b>x</b>",
+    "option:size",
+    "مقاس",
+    long,
+    "__proto__",
+    "constructor",
+  ];
+  const { ask, askTool } = await storeOf(names.map((name) => [name, "' or 1=1 --"]));
+  for (const name of names) {
+    const { breakdown_by: by, rows } = await ask(`option:${name}`);
+    // A parameter is at most 512 characters.
+    if (name === long) assert.equal(by, "product");
+    else
+      assert.deepEqual(
+        [by, rows[0]?.sold_units, rows[1]?.sold_units],
+        [`option:${name}`, 1, names.length - 1],
+        name,
+      );
+  }
+  assert.match(
+    toolError(await askTool("option:constructo")).message,
+    /, option:constructor, option:مقاس; did you mean option:constructor\?$/u,
+  );
+});
+
+test("M22: of ten thousand values the 20 of most units are listed, and the rest adds up", async () => {
+  const values = Array.from({ length: 10_000 }, (_, index): [string, string] => ["Size", `value ${index}`]);
+  const { ask } = await storeOf([...values, ["Colour", "Red"]]);
+  // As the worker does after a run: plans are made for what the tables hold.
+  await service.database.query("analyze listing, cohort, sku_quarter, variant");
+  const { rows } = await ask("option:size");
+  assert.deepEqual([rows.length, rows.at(-2)?.label, rows.at(-1)?.sold_units], [22, "No value", 9980]);
+});
