@@ -33,6 +33,8 @@ import type { Tenant } from "./support/tenants.ts";
 /** A backup under load, restored elsewhere: every answer and every table as they were when it began. */
 
 const AT_ONCE = 4;
+/** Of the many questions one in this many is asked: the rows themselves are compared by their hashes. */
+const SAMPLE = 3;
 
 /** Tables whose rows end with a restore. */
 const ENDED_TABLES = ["console_session", "console_link", "console_challenge"];
@@ -79,13 +81,13 @@ async function importDemo(orders: number): Promise<void> {
 
 type Question = Asked & { tenant: Pick<Tenant, "token"> };
 
-/** Of the demo store every endpoint with each value of each list and several entities; of the others each endpoint once. */
+/** Of the demo store a part of every endpoint with each value of each list and several entities; of the others each endpoint once. */
 async function questions(): Promise<Question[]> {
   const [first, ...others] = tenants as [Pick<Tenant, "token">, ...Pick<Tenant, "token">[]];
-  const asked: Question[] = (await requestsOf(service, first)).map((request) => ({
-    ...request,
-    tenant: first,
-  }));
+  const all = await requestsOf(service, first);
+  const asked: Question[] = all
+    .filter((_, index) => index % SAMPLE === 0)
+    .map((request) => ({ ...request, tenant: first }));
   for (const tenant of others) {
     const requests = ENDPOINTS.map((endpoint) => ({
       path: endpoint.path,

@@ -99,20 +99,6 @@ test("a role that is given bites on the very next page, and so does a removal", 
   assert.equal((await owner.post(`${page}/remove`, {})).status, 404);
 });
 
-test("who changes members proved it lately; the page is shown again with the way to do so", async () => {
-  const old = await actAs(service, tenant, "owner", "Otto");
-  await service.database.query(
-    "update console_session set proved_at = now() - interval '11 minutes' where user_id = $1",
-    [await idOf("Otto")],
-  );
-  const sent = await old.post(MEMBERS, { name: "Cy", role: "viewer" });
-  assert.equal(sent.status, 403);
-  assert.match(sent.text, /href="\/prove\?next=/u);
-  assert.match(sent.text, /value="Cy"/u);
-  assert.equal(await idOf("Cy"), "");
-  await owner.post(`${MEMBERS}/${await idOf("Otto")}/remove`, {});
-});
-
 test("a recovery is a notice of every owner, and nobody else's", async () => {
   const bob = await actAs(service, tenant, "viewer", "Bob");
   const id = await idOf("Bob");

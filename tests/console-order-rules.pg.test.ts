@@ -136,16 +136,6 @@ test("the command shows the rules, says what others would change, and saves them
   assert.match(refused.stderr, /"colour" is not an order rule; the rules are exchange_names,/u);
 });
 
-test("a viewer sees the rules, and neither form nor preview", async () => {
-  const viewer = await actAs(service, tenant, "viewer");
-  const { status, text } = await viewer.get(queryOf({ free_orders: "count" }));
-  assert.equal(status, 200);
-  for (const { label } of Object.values(setRules.input)) assert.ok(text.includes(label), label);
-  assert.deepEqual(previewIn(text), {});
-  assert.doesNotMatch(text, /<form[^>]*settings\/orders/u);
-  assert.equal((await viewer.post(PATH, DEFAULTS)).status, 403);
-});
-
 test("previews leave connections to others: one of a workspace at once, two of all, and the rest are told to come back", async () => {
   const others = await Promise.all([createStoreTenant(service), createStoreTenant(service)]);
   for (const other of others) {

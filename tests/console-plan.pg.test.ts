@@ -95,28 +95,6 @@ test("the plan one has, an unknown plan and no reason are refused beside the for
   assert.deepEqual(await auditOf(service, tenant), []);
 });
 
-test("only an owner asks, and only after a recent proof of who they are", async () => {
-  const tenant = await onPlan("growth");
-  for (const role of ["viewer", "admin"] as const) {
-    const member = await actAs(service, tenant, role);
-    for (const path of [PATH, `${PATH}/withdraw`]) {
-      const { status, text } = await member.post(path, { plan: "scale", reason: WHY });
-      assert.equal(status, 403);
-      assert.match(text, new RegExp(`This needs the role owner; yours is ${role}\\.`, "u"));
-    }
-  }
-  const owner = await actAs(service, tenant);
-  await service.database.query(
-    `update console_session set proved_at = now() - interval '11 minutes'
-      where user_id in (select user_id from workspace_member where shop_key = $1)`,
-    [tenant.shopKey],
-  );
-  const { status, text } = await owner.post(PATH, { plan: "scale", reason: WHY });
-  assert.equal(status, 403);
-  assert.match(text, /Confirm your identity/u);
-  assert.match(text, /value="We want the CSV/u);
-});
-
 test("operators see what is asked for, and the plan that they set ends it", async () => {
   const tenant = await onPlan("growth");
   const owner = await actAs(service, tenant);

@@ -129,16 +129,3 @@ test("a report of a SKU or product leads to the form with its SKUs", async () =>
   }
   assert.match((await owner.get(`${PATH}?slug=none`)).text, /There is no sale event none\./u);
 });
-
-test("a viewer sees the days without a form, and settings are readable in every state", async () => {
-  for (const options of [{}, { readiness: "backfilling" }, { billingStatus: "inactive" }]) {
-    const tenant = await smallStore(options);
-    const viewer = await actAs(service, tenant, "viewer");
-    const { status, text } = await viewer.get(PATH);
-    assert.equal(status, 200);
-    assert.doesNotMatch(text, /action="[^"]*settings|>Change</u);
-    for (const path of [PATH, `${PATH}/change`, `${PATH}/remove`]) {
-      assert.equal((await viewer.post(path, { ...SPRING, slug: "summer" })).status, 403);
-    }
-  }
-});

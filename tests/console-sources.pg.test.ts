@@ -182,36 +182,6 @@ test("progress shows where a run is, why it waits, and at its end what came of i
   assert.doesNotMatch(ended, /http-equiv="refresh"/u);
 });
 
-test("viewers see no page of sources and do nothing to them, and a connection takes a recent proof", async () => {
-  const { tenant, page, post } = await newShop(service);
-  await putConnected(service, tenant, "status = 'ok', last_synced_at = now()");
-  const name = `Owner of ${tenant.shopDomain}`;
-  const pages = [SOURCES, `${SOURCES}/shopify`, `${SOURCES}/shopify/connect`, `${SOURCES}/shopify/progress`];
-  const actions = ["sync", "cancel", "disconnect", "connect", "link"].map(
-    (each) => `${SOURCES}/shopify/${each}`,
-  );
-  await service.database.query(
-    `update console_session set proved_at = now() - interval '11 minutes'
-      where user_id = (select user_id from console_user where name = $1)`,
-    [name],
-  );
-  const unproved = await page(`${SOURCES}/shopify/connect`);
-  assert.equal(unproved.status, 403);
-  assert.match(unproved.text, /href="\/prove\?next=/u);
-  for (const path of ["connect", "link", "disconnect"]) {
-    const response = await post(`${SOURCES}/shopify/${path}`, { typed: "shopify" });
-    assert.equal(response.status, 403);
-    assert.match(await response.text(), /Confirm your identity/u);
-  }
-  await service.database.query(
-    `update workspace_member set role = 'viewer' where user_id = (select user_id from console_user where name = $1)`,
-    [name],
-  );
-  for (const path of pages) assert.equal((await page(path)).status, 403, path);
-  for (const path of actions) assert.equal((await post(path, {})).status, 403, path);
-  assert.deepEqual(await auditOf(service, tenant), []);
-});
-
 test("a source that does not exist is no page", async () => {
   const { page } = await newShop(service);
   for (const path of ["csv", "none", "none/connect", "none/progress"]) {

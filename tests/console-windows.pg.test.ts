@@ -122,19 +122,6 @@ test("a preview changes nothing, and values that are not allowed are shown with 
   assert.deepEqual(await auditOf(demo.service, tenant), []);
 });
 
-test("a viewer sees the settings without a form, and the operator is named for theirs", async () => {
-  const tenant = await createSmallStore(demo.service.database);
-  const viewer = await actAs(demo.service, tenant, "viewer");
-  const { status, text } = await viewer.get(queryOf({ primary_window_days: 90, min_sold_units: 1 }));
-  assert.equal(status, 200);
-  assert.match(text, /Set by the operator of this service/u);
-  assert.deepEqual(previewIn(text), {});
-  assert.doesNotMatch(text, /action="[^"]*settings/u);
-  const sent = await viewer.post(PATH, { primary_window_days: "90", min_sold_units: "1" });
-  assert.equal(sent.status, 403);
-  assert.match(sent.text, /This needs the role admin; yours is viewer\./u);
-});
-
 for (const [state, options] of [
   ["no data yet", { readiness: "installing" }],
   ["the history being fetched", { readiness: "backfilling" }],

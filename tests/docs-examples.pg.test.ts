@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import papaparse from "papaparse";
-import { startDemoService } from "./docs-demo.ts";
+import { startConsoleDemo } from "./support/console-demo.ts";
 import { before, use } from "./support/use.ts";
 
 /** A code block of a guide that can be run: a request for a shell, or a program. */
@@ -14,12 +14,10 @@ type Example = { guide: string; language: "sh" | "js"; status: string; text: str
 type Leaderboard = { data: { rows: { sku: string }[] }; meta: { start_month: string } };
 type Reasons = { data: { return_reasons: { reason: string; returned_units: number }[] } };
 
-/** Not the day of the document's examples, and no first of a month: the guides hold on any day. */
-const ANOTHER_DAY = "2026-03-10";
-
 const folder = join(import.meta.dirname, "..", "docs", "guides");
 
-const demo = use(() => startDemoService(ANOTHER_DAY));
+/** Of another day than the document's examples, and of no first of a month: the guides hold on any day. */
+const demo = use(startConsoleDemo);
 let examples: Example[];
 let workFolder: string;
 /** What the first guide has its reader keep: the month of its leaderboard. */
@@ -48,7 +46,7 @@ test("each request of the guides is answered as its guide says", async () => {
 });
 
 test("the first guide's story is true: the lamp leads the month, and most of what came back is defective", async () => {
-  assert.equal(month, "2026-01");
+  assert.equal(month, "2026-09");
   const { data } = await ask<Leaderboard>("/leaderboards/return-rate?period=month&limit=3");
   assert.equal(data.rows[0]?.sku, "LMP53-BRASS");
   const reasons = await ask<Reasons>(
@@ -80,7 +78,7 @@ test("each program of the guides runs", async () => {
 test("the columns that the export guide calls a key are one", async () => {
   const response = await fetch(
     `${demo.service.address}/api/v1/export/report.csv?start_month=2025-11&end_month=2026-01&saleEvent=black-friday-2025`,
-    { headers: { authorization: `Bearer ${demo.tenant.token}` } },
+    { headers: { authorization: `Bearer ${demo.demo.token.token}` } },
   );
   const { data } = papaparse.parse<string[]>((await response.text()).trim(), { delimiter: "," });
   const keys = data
@@ -91,7 +89,7 @@ test("the columns that the export guide calls a key are one", async () => {
 });
 
 async function ask<Body>(path: string): Promise<Body> {
-  const headers = { authorization: `Bearer ${demo.tenant.token}` };
+  const headers = { authorization: `Bearer ${demo.demo.token.token}` };
   const response = await fetch(`${demo.service.address}/api/v1${path}`, { headers });
   return (await response.json()) as Body;
 }
@@ -117,7 +115,7 @@ async function run(
 ): Promise<{ code: number | null; stdout: string; stderr: string }> {
   const child = spawn(command, commandArguments, {
     cwd: workFolder,
-    env: { ...process.env, TOKEN: demo.tenant.token, MONTH: month },
+    env: { ...process.env, TOKEN: demo.demo.token.token, MONTH: month },
     stdio: ["ignore", "pipe", "pipe"],
   });
   let stdout = "";

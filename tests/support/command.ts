@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { execFile, spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { join } from "node:path";
+import { Readable } from "node:stream";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { runProgram } from "../../src/cli/program.ts";
@@ -60,16 +61,21 @@ function inherited(): NodeJS.ProcessEnv {
   return { PATH, NODE_COMPILE_CACHE };
 }
 
-/** These last, or read a terminal or a standard input: they are tested as processes. */
-const LASTING: ReadonlySet<string> = new Set(["serve", "worker", "--token-stdin"]);
+/** These last: they are tested as processes. */
+const LASTING: ReadonlySet<string> = new Set(["serve", "worker"]);
 
-/** What commands in this process have written so far; the runner of the tests writes outside of them. */
-const written = new AsyncLocalStorage<Record<"stdout" | "stderr", string>>();
+/** What commands in this process read, and have written so far; the runner of the tests is outside of them. */
+const streams = new AsyncLocalStorage<Record<"stdout" | "stderr", string> & { stdin: Readable }>();
+const standardInput = Object.getOwnPropertyDescriptor(process, "stdin");
+Object.defineProperty(process, "stdin", {
+  ...standardInput,
+  get: () => streams.getStore()?.stdin ?? (standardInput?.get?.call(process) as unknown),
+});
 for (const name of ["stdout", "stderr"] as const) {
   const stream = process[name];
   const write = stream.write.bind(stream) as (...given: unknown[]) => boolean;
   stream.write = (...given: unknown[]) => {
-    const outcome = written.getStore();
+    const outcome = streams.getStore();
     if (outcome === undefined) return write(...given);
     outcome[name] += typeof given[0] === "string" ? given[0] : Buffer.from(given[0] as Uint8Array).toString();
     return true;
@@ -77,23 +83,23 @@ for (const name of ["stdout", "stderr"] as const) {
 }
 
 /**
- * Runs a command line to its end, as `main` does: in this process, since a start takes longer than most commands; in one of its
- * own where it reads `input`, lasts, or starts the embedded database.
+ * Runs a command line to its end, as `main` does, with `input` as its standard input: in this process, since a start takes longer
+ * than most commands; in one of its own where it lasts, or starts the embedded database.
  */
 export async function runCommand(
   words: readonly string[],
   environment: Record<string, string>,
-  input?: string,
+  input = "",
 ): Promise<Outcome> {
   const isEmbedded = "RETURNS_DATA_DIR" in environment && !("DATABASE_URL" in environment);
-  if (isEmbedded || input !== undefined || words.some((word) => LASTING.has(word)))
+  if (isEmbedded || words.some((word) => LASTING.has(word)))
     return startCommand(words, environment, input).outcome;
-  const outcome = { stdout: "", stderr: "" };
+  const outcome = { stdout: "", stderr: "", stdin: Readable.from([Buffer.from(input)]) };
   const before = process.exitCode;
   process.exitCode = undefined;
-  const code = await written.run(outcome, () => runProgram(words, { environment }));
+  const code = await streams.run(outcome, () => runProgram(words, { environment }));
   process.exitCode = before;
-  return { code, ...outcome };
+  return { code, stdout: outcome.stdout, stderr: outcome.stderr };
 }
 
 /** Prints what a shell makes of a line: the token before the command, then its words. */

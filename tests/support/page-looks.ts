@@ -83,9 +83,14 @@ export async function paleTexts(page: Page): Promise<string[]> {
         .map((part) => part / 255)
         .map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4))
         .reduce((sum, part, index) => sum + part * [0.2126, 0.7152, 0.0722][index], 0);
+    const knownBehind = new Map();
     const behind = (element) => {
-      const colour = rgb(getComputedStyle(element).backgroundColor);
-      return colour[3] > 0 || element.parentElement === null ? colour : behind(element.parentElement);
+      if (!knownBehind.has(element)) {
+        const colour = rgb(getComputedStyle(element).backgroundColor);
+        const isOwn = colour[3] > 0 || element.parentElement === null;
+        knownBehind.set(element, isOwn ? colour : behind(element.parentElement));
+      }
+      return knownBehind.get(element);
     };
     const pale = new Set();
     const walker = document.createTreeWalker(document.querySelector("body"), NodeFilter.SHOW_TEXT);
