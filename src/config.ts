@@ -166,7 +166,7 @@ const OPTIONS = {
     "SMTP_FROM",
     matching("be an e-mail address", /^[^\s@<>]+@[^\s@<>]+$/u),
     null,
-    "The sender of mail, such as `alerts@example.com`.",
+    "The sender of e-mail, such as `alerts@example.com`.",
   ),
   keepRunsDays: option(
     "KEEP_RUNS_DAYS",
@@ -359,9 +359,9 @@ function warningsOfProxies({ hasConsole, publicUrl, trustedProxies }: Values): s
 }
 
 const NO_TRUSTED_PROXIES =
-  "TRUSTED_PROXIES is not set, so limits, audit and logs know every client by the address of the proxy at PUBLIC_URL.";
+  "TRUSTED_PROXIES is not set, so limits, audit and logs show the address of the proxy at PUBLIC_URL for every client.";
 const DATABASE_WITHOUT_TLS =
-  "names another machine without TLS, so that data and password can be read in transit: add sslmode=verify-full.";
+  "names another machine without TLS, so data and password can be read in transit: add sslmode=verify-full.";
 
 type Exposed = { publicUrl: string | null; secret: string | null };
 

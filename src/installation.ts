@@ -191,7 +191,7 @@ async function applyShopKeyRange({ database, shopKeyRange }: Installation): Prom
     const given = range.given ?? 0;
     if (given >= last) {
       throw new ConfigError([
-        `SHOP_KEY_RANGE must end beyond ${given}, the last shop key that this database has given out.`,
+        `SHOP_KEY_RANGE must end beyond ${given}, the last shop key that this database has assigned.`,
       ]);
     }
     await setShopKeyRange(connection, { first, last, next: Math.max(first, given + 1) });

@@ -151,7 +151,7 @@ test("nothing is sent before its retry is due, and after a day of retries the en
   };
   const [notice] = await told(owner.userId);
   assert.match(notice?.title ?? "", /no longer sent to ticket system/u);
-  assert.match(notice?.body ?? "", /^No try has succeeded since .* The receiver answered 503\./u);
+  assert.match(notice?.body ?? "", /^No attempt has succeeded since .* The receiver answered 503\./u);
   assert.equal(notice?.link?.path, "/settings/notifications");
   assert.deepEqual(await told(viewer.userId), []);
   const feed = await service.call("/api/v1/alerts", { token: tenant.token });

@@ -14,7 +14,7 @@ import type { Tenant } from "./support/tenants.ts";
 
 const CONNECTIONS = 8;
 const REQUESTS_PER_SHOP = 2;
-const BUSY = "Too many requests of this workspace are being answered: send fewer at once.";
+const BUSY = "Too many requests of this workspace are running at once: send fewer in parallel.";
 const REMEMBERED = { start_month: "2025-01", end_month: "2026-05" };
 
 let service: TestService;

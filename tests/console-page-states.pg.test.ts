@@ -68,7 +68,7 @@ test("nothing found says what was looked for, and leads back", async () => {
   const of = await readerOf(own);
   assert.match((await open("/products?q=zebra", of)).text, /Nothing matches “zebra”/u);
   assert.match((await open("/products?type=sku&vendor=Nobody", of)).text, /vendor “Nobody”/u);
-  assert.match((await open("/products?vendor=Nobody", of)).text, /Vendor names nothing in this workspace/u);
+  assert.match((await open("/products?vendor=Nobody", of)).text, /Vendor matches nothing in this workspace/u);
   assert.match((await open("/alerts?category=connection_stale", of)).text, /No alert is about that/u);
 });
 

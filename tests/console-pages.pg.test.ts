@@ -342,8 +342,8 @@ test("no word of the API stands in what a page says of a form, and its months st
       "start_month=2026-03&end_month=2026-01",
       "First month of orders must not be later than last month of orders.",
     ],
-    ["sku=NONE", "SKU names nothing in this workspace; see the page Products."],
-    ["vendor=None", "Vendor names nothing in this workspace; see the page Products."],
+    ["sku=NONE", "SKU matches nothing in this workspace; see the page Products."],
+    ["vendor=None", "Vendor matches nothing in this workspace; see the page Products."],
   ] as const) {
     for (const page of ["/report", "/cohorts"]) {
       const { status, text } = await open(`${page}?${query}`);

@@ -136,7 +136,7 @@ test("of two tabs the second is told what the first saved, and saves when it is 
   assert.equal(second.status, 409);
   assert.match(
     second.text,
-    /Somebody saved other settings after you had opened this page: Return window in days is now 60, /u,
+    /Somebody saved other settings after you opened this page: Return window in days is now 60, /u,
   );
   assert.match(second.text, /Yours were not saved/u);
   assert.equal((await owner.post(SETTINGS, { ...fields, earlier: seen(second.text) })).status, 303);

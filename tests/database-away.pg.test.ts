@@ -20,7 +20,8 @@ const CONNECTIONS = 4;
 const REQUESTS_PER_SHOP = 2;
 /** Of each of two shops: more than there are turns and connections. */
 const REQUESTS = 6;
-const SORRY = "Something went wrong on our side. Try again, and quote the X-Request-ID header if it goes on.";
+const SORRY =
+  "Something went wrong on our side. Try again, and quote the X-Request-ID header if it happens again.";
 
 let testDatabase: TestDatabase;
 let database: pg.Pool;

@@ -97,7 +97,7 @@ test("serving stops at once on every server, and taking it back restores everyth
     const answer = await call("/api/v1/alerts", { token: tenant.token });
     assert.equal(
       answer.message(),
-      "The shop is not ready (erasing): it is going to be erased, unless its owner takes that back.",
+      "The shop is not ready (erasing): it is going to be erased unless its owner cancels that.",
     );
   }
   for (const { path } of PAGES) {

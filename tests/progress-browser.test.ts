@@ -32,7 +32,7 @@ const READING = {
   total: 5000,
   startedAt: new Date(NOW.getTime() - 65_000),
 };
-const ENDED = { ...READING, stage: "Everything is read", done: 5000, endedAt: NOW };
+const ENDED = { ...READING, stage: "Everything has been read", done: 5000, endedAt: NOW };
 
 let server: Server;
 let address: string;
@@ -105,7 +105,7 @@ test("with script the counts change in place, over an answer that fails, and the
 test("a job that leads nowhere ends with its page as a whole", async (context) => {
   states = [READING, ENDED];
   await watch(context, { javaScriptEnabled: true }, async (page) => {
-    await page.getByText("Everything is read").waitFor();
+    await page.getByText("Everything has been read").waitFor();
     await page.locator("[data-progress=ended]").waitFor();
     assert.equal(await page.locator("progress").count(), 0);
   });
@@ -115,7 +115,7 @@ test("without script the browser loads the page again by itself, until the job h
   states = [READING, { ...ENDED, nextHref: "/next" }];
   await watch(context, { javaScriptEnabled: false }, async (page) => {
     await page.getByText("1,200 of 5,000").waitFor();
-    await page.getByText("Everything is read").waitFor();
+    await page.getByText("Everything has been read").waitFor();
     assert.equal(await page.locator("noscript").count(), 0);
   });
 });

@@ -145,7 +145,7 @@ function longTexts(): string[] {
   });
 }
 
-const BUSY = [429, "Too many requests of this workspace are being answered: send fewer at once."];
+const BUSY = [429, "Too many requests of this workspace are running at once: send fewer in parallel."];
 
 describe("a large catalogue", () => {
   let large: Tenant;

@@ -12,7 +12,7 @@ const LIMIT_NOTE =
   "Shopify shows this app only the orders of the last 60 days, because it lacks the scope read_all_orders: " +
   "figures begin with 2026-05, and what happens to an order after 60 days is not seen.";
 const GRANTED_NOTE =
-  "The app has the scope read_all_orders now: a backfill of the orders it did not see was asked for.";
+  "The app has the scope read_all_orders now: a backfill of the orders it could not see was requested.";
 
 const sync = use(() => startShopifySync({ seed: 61, orders: 400, products: 30 }));
 let undisturbed: unknown[];
@@ -206,7 +206,7 @@ test("days that nobody read while they were shown are reported with every run", 
     for (const kind of ["incremental", "refresh"] as const) {
       assert.match(
         (await workspace.sync(kind)).notes[1] ?? "",
-        /^Nothing was read between 2026-06-01 and 2026-07-13, and Shopify shows those days no more: /u,
+        /^Nothing was read between 2026-06-01 and 2026-07-13, and Shopify no longer shows those days: /u,
       );
     }
   } finally {

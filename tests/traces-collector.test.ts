@@ -100,7 +100,7 @@ test("a collector that refuses is logged once, and once more when it takes trace
   });
   assert.deepEqual(messagesOf(logs), [
     "traces cannot be sent: they are dropped until the collector answers",
-    "the collector takes traces again",
+    "the collector accepts traces again",
   ]);
   assert.equal(logs[0]?.["reason"], 400);
   assert.equal(logs[1]?.["dropped_spans"], 3 * BATCH);

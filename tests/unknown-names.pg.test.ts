@@ -160,7 +160,7 @@ describe("a misspelt or misplaced parameter", () => {
     assert.deepEqual(answer.json().data, []);
     assert.equal(
       await refusal("summary", `${RANGE}&sku=NEVER`),
-      "sku names nothing in this workspace; take selectors from /api/v1/entities.",
+      "sku matches nothing in this workspace; take selectors from /api/v1/entities.",
     );
     assert.equal(
       await refusal("alerts", "cursor=abc"),
@@ -241,7 +241,7 @@ describe("a refusal of arguments", () => {
       toolError(await call(tool, values)).message;
     assert.equal(
       await message("get_summary", { ...MONTHS, sku: "NEVER" }),
-      "sku names nothing in this workspace; take selectors from list_entities.",
+      "sku matches nothing in this workspace; take selectors from list_entities.",
     );
     assert.equal(
       await message("list_alerts", { cursor: "abc" }),

@@ -84,11 +84,15 @@ test("a part may come twice and in any order; with other bytes, another size or 
   await expectOk(client.part(id, "order_lines.csv", 2, third));
   await expectOk(client.part(id, "order_lines.csv", 0, first));
   await expectOk(client.part(id, "order_lines.csv", 0, first));
-  await refused(client.part(id, "order_lines.csv", 0, second), 409, /there with other bytes/u);
+  await refused(client.part(id, "order_lines.csv", 0, second), 409, /already stored with other content/u);
   await refused(client.part(id, "order_lines.csv", 1, third), 400, /has 4194304 bytes; 10 were sent/u);
-  await refused(client.part(id, "order_lines.csv", 3, third), 400, /has the parts 0 to 2; "3" is none/u);
+  await refused(
+    client.part(id, "order_lines.csv", 3, third),
+    400,
+    /has the parts 0 to 2; "3" is not one of them/u,
+  );
   for (const number of ["-1", "1.5", "x", "99999999999"]) {
-    await refused(client.part(id, "order_lines.csv", number, first), 400, /is none/u);
+    await refused(client.part(id, "order_lines.csv", number, first), 400, /is not one of them/u);
   }
   const { files } = (await (await client.parts(id)).json()) as { files: { parts: (string | null)[] }[] };
   assert.deepEqual(
@@ -97,7 +101,7 @@ test("a part may come twice and in any order; with other bytes, another size or 
   );
   const early = await client.request(id);
   assert.equal(early.status, 409);
-  assert.match(await early.text(), /order_lines\.csv is not whole: 1 of its parts are missing/u);
+  assert.match(await early.text(), /order_lines\.csv is incomplete: 1 of its parts are missing/u);
   await expectOk(client.part(id, "order_lines.csv", 1, second));
   assert.equal((await client.request(id)).status, 303);
   assert.match(await pageText(id), />Queued for import</u);
@@ -121,7 +125,7 @@ test("names are from a fixed list, wherever they stand", async () => {
     await refused(
       client.start([[name, 10]]),
       400,
-      /is no file of an import: its files are named products\.csv/u,
+      /is not a file of an import: its files are named products\.csv/u,
     );
   }
   const id = await idOf(await client.start([["order_lines.csv", 4]]));
@@ -133,9 +137,9 @@ test("names are from a fixed list, wherever they stand", async () => {
     "%2e%2e",
     "refused-rows.csv",
   ]) {
-    await refused(client.part(id, name, 0, bytes), 400, /is no file of this upload/u);
+    await refused(client.part(id, name, 0, bytes), 400, /is not a file of this upload/u);
   }
-  await refused(client.replace(id, "../x.csv", 4), 400, /is no file of an import/u);
+  await refused(client.replace(id, "../x.csv", 4), 400, /is not a file of an import/u);
 });
 
 test("no file, an empty one, one twice, too much, a day to come and an invalid size are refused", async () => {
@@ -414,7 +418,10 @@ test("a corrected file replaces its own alone, and the upload is imported", asyn
   );
   const corrected = Buffer.from(gzipSync(String(SMALL_FOLDER["order_lines.csv"])));
   await expectOk(client.replace(id, "order_lines.csv.gz", corrected.length));
-  assert.match(await (await client.request(id)).text(), /order_lines\.csv\.gz is not whole: 1 of its parts/u);
+  assert.match(
+    await (await client.request(id)).text(),
+    /order_lines\.csv\.gz is incomplete: 1 of its parts/u,
+  );
   await expectOk(client.part(id, "order_lines.csv.gz", 0, corrected));
   assert.equal((await client.request(id)).status, 303);
   assert.equal(await importedBy(service, own, id), "imported");

@@ -93,7 +93,7 @@ test("shop/redact of a shop whose token still works erases nothing, which is log
     { ...stored, audit_event: 0, webhook_delivery: 0 },
   );
   const recorded = (await auditOf(shopKey)).filter(({ action }) => action === "privacy.shop_redact");
-  const kept = "the platform still takes the shop's token: the app is installed";
+  const kept = "the platform still accepts the shop's token: the app is installed";
   assert.deepEqual(
     recorded.map(({ detail }) => detail),
     [{ shop, webhook_id: "kept", kept }],

@@ -249,7 +249,7 @@ test("a task that fails is logged, and done again when it is next due", async ()
     await control.pool.query("alter table console_link_away rename to console_link");
   }
   const failures = logs.filter(
-    (line) => line.includes('"task":"upkeep"') && line.includes("makes up for it"),
+    (line) => line.includes('"task":"upkeep"') && line.includes("does its work too"),
   );
   assert.equal(failures.length, 1);
 });

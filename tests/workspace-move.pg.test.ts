@@ -280,7 +280,7 @@ const REFUSALS: Readonly<
   "a range with the key": () => [
     "alter table shop_directory alter column shop_key set minvalue 1 set start with 1",
     "alter table shop_directory alter column shop_key set minvalue 916132832 set start with 916132832",
-    /gives out the shop keys 1 to 1832265663, among them \d+ of shop-\d+\.example: set SHOP_KEY_RANGE there/u,
+    /assigns the shop keys 1 to 1832265663, among them \d+ of shop-\d+\.example: set SHOP_KEY_RANGE there/u,
   ],
   "another schema level": () => [
     "update schema_migration set name = '0099_later' where id = (select max(id) from schema_migration)",

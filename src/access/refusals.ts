@@ -26,7 +26,7 @@ export function notReady(readiness: string, quota: QuotaState | null): ApiError 
 
 const NOT_READY: Readonly<Record<string, string>> = {
   reconnecting: ": the store refuses access until its owner connects it again.",
-  erasing: ": it is going to be erased, unless its owner takes that back.",
+  erasing: ": it is going to be erased unless its owner cancels that.",
   moving: ": it is moving to another server; try again in a few minutes.",
 };
 
@@ -36,7 +36,7 @@ const RETRY_BUSY_SECONDS = 1;
 export function shopBusy(quota: QuotaState | null): ApiError {
   return new ApiError(
     "rate_limited",
-    "Too many requests of this workspace are being answered: send fewer at once.",
+    "Too many requests of this workspace are running at once: send fewer in parallel.",
     { quota, retryAfterSeconds: RETRY_BUSY_SECONDS },
   );
 }

@@ -36,7 +36,7 @@ export type Browser = {
 type LinkRequest = Browser & { secret: string; now: Date };
 
 /** The first passkey of a person; others get the name that the person gives them. */
-const FIRST_NAME = "Made when signing in";
+const FIRST_NAME = "Created at sign-in";
 
 /** Uses a link up for a session with a new id; the browser's old one ends. */
 export async function signInByLink(database: Database, request: LinkRequest): Promise<SignIn> {

@@ -149,7 +149,7 @@ export function startUsageWriter(options: UsageWriterOptions): UsageWriter {
     const { left, error } = unwritten;
     const shops = new Set(left.map(({ shopKey }) => shopKey)).size;
     const detail = { err: error, shops, dropped_requests: memory.putBack(left) };
-    log.warn(detail, "details of usage could not be written; they are kept for the next time");
+    log.warn(detail, "usage details could not be written; they are kept for the next attempt");
   };
   const writeNext = (): Promise<void> => {
     writing = writing.then(write);

@@ -78,8 +78,8 @@ const REASONS: Readonly<Record<string, string>> = {
   ENOSPC: "the disk is full",
   EDQUOT: "the disk quota is used up",
   EFBIG: "a file there may not be that large",
-  ENOTEMPTY: "something was put there meanwhile",
-  EEXIST: "something was put there meanwhile",
+  ENOTEMPTY: "something was created there in the meantime",
+  EEXIST: "something was created there in the meantime",
 };
 
 /** The sentence about a folder or file that could not be written; any other error as it is. */

@@ -167,7 +167,7 @@ export function hintNextPage<Row>(
 ): void {
   const last = rows.at(-1);
   if (last === undefined || rows.length < limit) return;
-  terminal.hint(`More may follow: the same command with --after ${cursorOf(last)}`);
+  terminal.hint(`There may be more: the same command with --after ${cursorOf(last)}`);
 }
 
 /** The last word of an action's name: "sale_event.remove" → remove. */

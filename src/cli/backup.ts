@@ -60,9 +60,9 @@ async function verify(context: CommandContext, command: Command, given: string):
       `The backup is complete: ${rowsText(verified)} (${sizeText(verified)}), as of ${madeAt}, by version ${version}.\n`,
     );
     if (opens === false)
-      terminal.hint("The secret that is set here does not open it: it was not valid in it.");
+      terminal.hint("The secret set here does not open it: it was not valid when the backup was made.");
     else if (opens === null && !hasSecret)
-      terminal.hint("No secret is set here, so it was not checked whether yours opens it.");
+      terminal.hint("No secret is set here, so the backup was not tested with yours.");
   } finally {
     terminal.showStatus("");
     interruption.end();

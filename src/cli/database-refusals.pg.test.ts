@@ -54,7 +54,7 @@ test("a database that is read-only, as a replica is, refuses an import in one se
   try {
     assertRefused(
       await importAs(database.url),
-      /^The database is read-only \(cannot execute .+ in a read-only transaction\): have DATABASE_URL name the primary, not a replica, and leave default_transaction_read_only off\.\n$/u,
+      /^The database is read-only \(cannot execute .+ in a read-only transaction\): set DATABASE_URL to the primary, not a replica, and leave default_transaction_read_only off\.\n$/u,
     );
   } finally {
     const reset = `alter database ${name} reset default_transaction_read_only`;

@@ -27,11 +27,11 @@ const LOGIN_ERRORS = new Set(["28P01", "28000", "3D000"]);
 const STATE_SENTENCES: Readonly<Record<string, (message: string) => string>> = {
   "53100": (message) => `The database's disk is full (${message}): free space on its machine and try again.`,
   "25006": (message) =>
-    `The database is read-only (${message}): have DATABASE_URL name the primary, not a replica, and leave ` +
+    `The database is read-only (${message}): set DATABASE_URL to the primary, not a replica, and leave ` +
     "default_transaction_read_only off.",
   "42501": (message) =>
-    `The database user lacks a right (${message}): have DATABASE_URL name the owner of the tables, who may create ` +
-    "in their schema and make temporary tables.",
+    `The database user lacks a right (${message}): set DATABASE_URL to the owner of the tables, who may create ` +
+    "in their schema and create temporary tables.",
   "3F000": (message) =>
     `The database user can use no schema (${message}): grant usage and create on the schema to the user of ` +
     "DATABASE_URL.",

@@ -86,6 +86,6 @@ test("deleted rows are counted, and those that name nothing are reported", async
   assert.match(stdout, /^deleted_rows +2$/mu);
   assert.equal(
     stderr,
-    "Warning: order_lines.csv: deleted rows name nothing that is stored; there was nothing to remove (1).\n",
+    "Warning: order_lines.csv: deleted rows name nothing that is stored, so nothing was removed (1).\n",
   );
 });

@@ -8,7 +8,7 @@ import { callerOf } from "./action-command.ts";
 import type { CommandSession, CommandSpec } from "./command.ts";
 
 const UNCHANGED: Readonly<Record<SchemaLevel, string>> = {
-  current: "The schema was current already.",
+  current: "The schema is already current.",
   ahead: "The schema is newer than this version, and works with it.",
   behind: "",
   newer: "",
@@ -31,7 +31,7 @@ export const MIGRATE: CommandSpec = {
     const migrated = (await readSchemaLevel(database)) === "behind";
     await migrateInstallation(installation, terminal.tell);
     const schema = await readSchemaLevel(database);
-    const sentence = migrated ? "The schema was brought up to date." : UNCHANGED[schema];
+    const sentence = migrated ? "The schema is now current." : UNCHANGED[schema];
     if (options.distribute !== true) {
       terminal.print({ schema, migrated }, `${sentence}\n`);
       return;

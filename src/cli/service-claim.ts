@@ -45,7 +45,7 @@ function describeRunning(running: ServiceFile | null, dataFolder: string): strin
   if (running === null) return `The data folder ${dataFolder} is being served by another process already.`;
   const who = `process ${running.pid}`;
   return running.address === null
-    ? `Another start with the data folder ${dataFolder} is under way (${who}).`
+    ? `Another process is already starting with the data folder ${dataFolder} (${who}).`
     : `The service is already running at ${running.address} (${who}, data folder ${dataFolder}).`;
 }
 

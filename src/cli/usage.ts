@@ -71,5 +71,5 @@ function differenceText({ by_day: days }: Usage): string {
   const missing = days.reduce((sum, day) => sum + Math.max(0, day.missing_requests), 0);
   return missing === 0
     ? "Days are exact; the rest is up to 10 seconds behind."
-    : `The details lack ${missing} requests of the totals: they are up to 10 seconds behind, and a server that is killed loses up to that much.`;
+    : `The details lack ${missing} requests of the totals: they are up to 10 seconds behind, and a killed server loses up to 10 seconds of them.`;
 }

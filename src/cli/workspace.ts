@@ -56,7 +56,7 @@ async function rules(session: CommandSession, words: string[]): Promise<void> {
   if (preview !== null) terminal.hint(previewText(preview));
   await confirm(`Save these rules of ${workspace.shop_domain}?`);
   terminal.printFields((await runAction(setRules, caller, given)).result);
-  terminal.hint("A worker has the figures follow; ./returns rebuild does it at once.");
+  terminal.hint("A worker updates the figures; ./returns rebuild does so at once.");
 }
 
 type WorkspacesAsked = Partial<Record<"search" | "plan" | "billing" | "readiness" | "after", string>> & {

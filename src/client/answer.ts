@@ -18,7 +18,7 @@ export function requireType(response: Response, type: string): void {
 
 function unreadable(): ReturnsNetworkError {
   return new ReturnsNetworkError(
-    "What answers at this address is not a Returns Analytics API: check baseUrl.",
+    "The server at this address is not a Returns Analytics API: check baseUrl.",
     "unreadable_answer",
   );
 }

@@ -84,7 +84,7 @@ function baseUrlOf(text: string, allowPlainHttp: boolean): string {
   }
   if (url.protocol === "http:" && !LOOPBACK.test(url.hostname) && !allowPlainHttp) {
     throw new TypeError(
-      "baseUrl must begin with https://: the token would travel readable to another machine (allowPlainHttp sends it all the same).",
+      "baseUrl must begin with https://: the token would be sent unencrypted to another machine (allowPlainHttp permits that).",
     );
   }
   return `${url.origin}${url.pathname}`.replace(/(?<!\/)\/+$/u, "");

@@ -92,7 +92,7 @@ function requireUnchanged(
     .map(([name, value]) => `${input[name]?.label ?? name} is now ${value}`);
   throw new Refusal(
     "impossible",
-    `Somebody saved other settings after you had opened this page: ${changes.join(", ")}. Yours were not saved. Save again to replace them.`,
+    `Somebody saved other settings after you opened this page: ${changes.join(", ")}. Yours were not saved. Save again to replace them.`,
   );
 }
 

@@ -41,9 +41,9 @@ function createPartPlaces(): (shopKey: number, reply: FastifyReply) => void {
     // Its sender was looked up meanwhile, and nothing would give the place back.
     if (reply.raw.closed) return;
     if ((takenByShop.get(shopKey) ?? 0) >= MOST_OF_A_WORKSPACE)
-      throw tooMany(`${MOST_OF_A_WORKSPACE} parts of uploads to this workspace are being taken in.`);
+      throw tooMany(`${MOST_OF_A_WORKSPACE} parts of uploads to this workspace are being received.`);
     if (taken >= MOST_PARTS_AT_ONCE)
-      throw tooMany(`${MOST_PARTS_AT_ONCE} parts of uploads are being taken in.`);
+      throw tooMany(`${MOST_PARTS_AT_ONCE} parts of uploads are being received.`);
     change(shopKey, 1);
     reply.raw.once("close", () => change(shopKey, -1));
   };
@@ -57,7 +57,7 @@ function tooMany(sentence: string): ApiError {
 type ActionLoopOptions = LoopOptions & { done: DoneCookie; sessions: Pick<SessionPages, "toSignIn"> };
 
 const BYTES_TYPE = /^application\/octet-stream\b/iu;
-const TAKES_FORM = new ApiError("invalid_request", "This takes a form, no bytes.");
+const TAKES_FORM = new ApiError("invalid_request", "This accepts a form, not binary data.");
 const TOO_MANY = new ApiError("rate_limited", TOO_MANY_FORMS, { retryAfterSeconds: 60 });
 
 /**

@@ -26,7 +26,7 @@ export type MemberGuard = { admit: Guard; again: Guard };
 const MOST_PAGES_PER_MINUTE = 300;
 const TOO_MANY_PAGES = new ApiError(
   "rate_limited",
-  `You have opened more than ${MOST_PAGES_PER_MINUTE} pages within a minute. Wait a minute, then go on.`,
+  `You have opened more than ${MOST_PAGES_PER_MINUTE} pages within a minute. Wait a minute, then continue.`,
   { retryAfterSeconds: 60 },
 );
 

@@ -1,6 +1,6 @@
 /** Of one person. */
 export const MOST_FORMS_PER_MINUTE = 60;
-export const TOO_MANY_FORMS = `You have sent more than ${MOST_FORMS_PER_MINUTE} forms within a minute. Wait a minute, then go on.`;
+export const TOO_MANY_FORMS = `You have sent more than ${MOST_FORMS_PER_MINUTE} forms within a minute. Wait a minute, then continue.`;
 
 const MINUTE_MS = 60_000;
 

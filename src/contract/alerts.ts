@@ -35,7 +35,7 @@ export const alerts = defineEndpoint({
   tag: "Alerts",
   summary: "Workspace alerts, newest first",
   description:
-    "Poll with since, ask for what goes on with state=open, or follow meta.next_cursor through older alerts.",
+    "Poll with since, list open problems with state=open, or follow meta.next_cursor through older alerts.",
   parameters: Type.Object({
     since: Type.Optional(
       Type.String({ format: "date-time", description: "Earliest created_at to return, inclusive." }),
@@ -53,16 +53,16 @@ export const alerts = defineEndpoint({
     state: Type.Optional(
       Type.Enum(["open", "ended"], {
         description:
-          "open: the alerts of problems that go on, which is what is wrong right now. ended: those that say that one has ended.",
+          "open: the alerts of problems that continue, which is what is wrong right now. ended: those that say that a problem has ended.",
       }),
     ),
     ...limitParameter(100, 50),
     ...cursorParameter,
   }),
   response: body(Type.Array(alert), {
-    since: orNull(Type.String({ format: "date-time", description: "The floor that was asked for." })),
-    category: orNull(text("The category that was asked for.")),
-    state: orNull(text("The state that was asked for.")),
+    since: orNull(Type.String({ format: "date-time", description: "The requested floor." })),
+    category: orNull(text("The requested category.")),
+    state: orNull(text("The requested state.")),
     ...pageEcho(100),
   }),
   example: "since=2026-06-01T00:00:00Z&limit=2",

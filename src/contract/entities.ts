@@ -62,9 +62,9 @@ export const entities = defineEndpoint({
   response: closed({
     data: Type.Array(entity),
     meta: meta({
-      query: text("The search text that was asked for; empty when there was none."),
+      query: text("The requested search text; empty when there was none."),
       type: Type.Enum(["all", "sku", "product", "product_group"], {
-        description: "The type that was asked for.",
+        description: "The requested type.",
       }),
       vendor: nullableText,
       ...pageEcho(100),

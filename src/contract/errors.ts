@@ -75,7 +75,7 @@ export function invalidParameters(problems: readonly ParameterProblem[]): ApiErr
 }
 
 export const INTERNAL_ERROR_MESSAGE =
-  "Something went wrong on our side. Try again, and quote the X-Request-ID header if it goes on.";
+  "Something went wrong on our side. Try again, and quote the X-Request-ID header if it happens again.";
 
 /** The wire form of an error. */
 export function errorBody(code: ErrorCode, message: string): ErrorBody {

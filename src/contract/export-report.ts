@@ -12,13 +12,13 @@ export const exportReport = defineEndpoint({
   summary: "The report as CSV",
   description:
     "Every figure of the whole report, its curves and outcomes once, one per row: section, cohort_month, key, label, metric, value, unit. " +
-    "An empty value stands for null. Text that a spreadsheet would read as a formula starts with an apostrophe. " +
+    "An empty value means null. Text that a spreadsheet would read as a formula starts with an apostrophe. " +
     "With reportSection=bridge it also has the bridge, and in the section bridge_line the units of each step by SKU (else product) and month of order.",
   parameters: Type.Object({
     ...reportParameters,
     reportSection: Type.Optional(
       Type.Enum([...REPORT_SECTIONS], {
-        description: "bridge adds the bridge and its lines; every other value changes nothing.",
+        description: "bridge adds the bridge and its lines; other values change nothing.",
         "x-normalized": true,
       }),
     ),

@@ -77,7 +77,7 @@ export const selectorEcho = oneOf(
     closed({ type: Type.Literal("workspace") }),
     closed({
       type: Type.Literal("sku"),
-      primarySku: text("The SKU that was asked for."),
+      primarySku: text("The requested SKU."),
       skus: Type.Array(Type.String()),
     }),
     closed({ type: Type.Literal("product"), product_gid: Type.String(), skus: Type.Array(Type.String()) }),
@@ -116,7 +116,7 @@ export const vendorKnown = orNull(Type.Boolean());
 /** How much of a range of cohort months an answer counts. */
 export const monthCoverage = {
   months_included: count(
-    "Cohort months of the range that count. 0 = nothing was counted, so that zeros are no results.",
+    "Cohort months of the range that count. 0 = nothing was counted, so zeros are not results.",
   ),
   excluded_months: Type.Array(monthText, {
     description: "Months of the range left out because their window is still open, newest last.",

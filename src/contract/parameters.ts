@@ -58,7 +58,7 @@ export const observationWindow = Type.Enum(["primary", "30d", "90d", "lifetime"]
 /** What the text of a tool over cohort months says of them. */
 export const COHORT_LINE =
   "Months are order cohorts in UTC, both ends included, at most 120. Default window: primary; months still open in it are left out. " +
-  "months_included 0: nothing was counted, so zeros are no results.";
+  "months_included 0: nothing was counted, so zeros are not results.";
 
 const flag = (description: string) => Type.Boolean({ default: false, description });
 
@@ -191,7 +191,7 @@ export const breakdownParameter = {
     Type.Enum([...BREAKDOWN_ORDERS], {
       default: "returns_cost",
       description:
-        "What of a breakdown comes first: its 20 largest rows are listed. By rate and change, rows below the workspace's " +
+        "How a breakdown is ordered: its 20 largest rows are listed. By rate and change, rows below the workspace's " +
         "min_sold_units come last.",
       "x-normalized": true,
     }),

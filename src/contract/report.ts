@@ -78,9 +78,9 @@ const pooledCurveAge = closed(
 const liabilityFigures = {
   expected_units: Type.Number({
     minimum: 0,
-    description: "Units expected to come back yet, to two decimals.",
+    description: "Units still expected to come back, to two decimals.",
   }),
-  refund_amount: Type.Number({ description: "Refunds expected yet, in currency_code." }),
+  refund_amount: Type.Number({ description: "Refunds still expected, in currency_code." }),
   low_amount: Type.Number({ description: "Low end of the interval, in currency_code." }),
   high_amount: Type.Number({ description: "High end of the interval, in currency_code." }),
   goods_cost: orNull(
@@ -94,12 +94,15 @@ const liability = orNull(
   closed(
     {
       as_of: Type.String({ format: "date", description: "Day up to which returns are known." }),
-      level: Type.Number({ description: "Chance that the refunds will lie from low_amount to high_amount." }),
+      level: Type.Number({
+        description: "Probability that the refunds will be between low_amount and high_amount.",
+      }),
       unit_refund_amount: Type.Number({
         description: "Refund of a returned unit, by the six newest complete months.",
       }),
       low_evidence: Type.Boolean({
-        description: "Whether fewer than 30 units came back in these months, so that others' stand in.",
+        description:
+          "Whether fewer than 30 units came back in these months, so that the estimate uses other products.",
       }),
       ...liabilityFigures,
       months: Type.Array(closed({ cohort_month: cohortMonth, ...liabilityFigures }), {
@@ -130,7 +133,7 @@ const outlook = orNull(
       return_rate: rate,
       low: rate,
       high: rate,
-      level: Type.Number({ description: "Chance that the rate will lie from low to high." }),
+      level: Type.Number({ description: "Probability that the rate will be between low and high." }),
       share_observed: Type.Number({
         minimum: 0,
         maximum: 1,
@@ -209,7 +212,7 @@ const returnReason = closed(
     }),
     kind: Type.Enum(["stated", "refund_only", "unspecified"], {
       description:
-        "stated: the store's own reason, whatever it reads. refund_only: no return, only a refund. unspecified: a " +
+        "stated: the store's own reason, whatever its text. refund_only: no return, only a refund. unspecified: a " +
         "return without a reason. Two rows may share the reason and differ in kind.",
     }),
     label: Type.String(),

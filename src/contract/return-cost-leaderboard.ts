@@ -85,7 +85,7 @@ export const returnCostLeaderboard = defineEndpoint({
     returned: units,
     vendor_known: vendorKnown,
     filters: closed({
-      min_cost: orNull(Type.Number({ description: "Lowest returns cost that was asked for." })),
+      min_cost: orNull(Type.Number({ description: "The requested lowest returns cost." })),
       vendor: nullableText,
     }),
     totals: closed({ ...amounts, ...soldValue }),

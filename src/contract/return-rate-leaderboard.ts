@@ -73,8 +73,8 @@ export const returnRateLeaderboard = defineEndpoint({
     vendor: nullableText,
     vendor_known: vendorKnown,
     filters: closed({
-      min_return_rate: orNull(Type.Number({ description: "Lowest return rate that was asked for." })),
-      min_sold_units: orNull(Type.Integer({ description: "Fewest sold units that were asked for." })),
+      min_return_rate: orNull(Type.Number({ description: "The requested lowest return rate." })),
+      min_sold_units: orNull(Type.Integer({ description: "The requested fewest sold units." })),
       vendor: nullableText,
     }),
     totals: closed({ ...figures, ...soldValue }),

@@ -32,7 +32,7 @@ export async function findAccount(clusterFolder: string): Promise<Account | unde
   const account = (await lookUp(accountName)) ?? (await createAccount()) ?? (await lookUp("nobody"));
   if (account === undefined) {
     throw new Error(
-      "PostgreSQL does not run as root, and no other user could be made: start as an ordinary user.",
+      "PostgreSQL does not run as root, and no other user could be created: start as an ordinary user.",
     );
   }
   return account;

@@ -131,7 +131,7 @@ describe("After a crash", () => {
     const isBack = () => ask(database.url, "select 1").then(Boolean, () => false);
     await eventually(async () => serverPid() !== pid && (await isBack()), "the server is back", 60);
     assert.equal(await ask(database.url, "select 1"), 1);
-    assert.match(lines.join("\n"), /cut off; joining it again/);
+    assert.match(lines.join("\n"), /was lost; reconnecting/);
     // The presence lock must be back as well, or the next line would leave the server running.
     await eventually(async () => (await locks(database.url)) === 1, "the presence lock is back", 60);
     await database.release();

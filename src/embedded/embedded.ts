@@ -94,7 +94,7 @@ export async function joinEmbedded(options: EmbeddedOptions): Promise<EmbeddedDa
   }
 
   async function rejoin(): Promise<void> {
-    options.log("The embedded database was cut off; joining it again.");
+    options.log("The connection to the embedded database was lost; reconnecting.");
     let lastMessage = "";
     while (!left.signal.aborted) {
       await sleep(rejoinMs, undefined, { signal: left.signal }).catch(() => {});
@@ -105,7 +105,7 @@ export async function joinEmbedded(options: EmbeddedOptions): Promise<EmbeddedDa
         const isServedByOther = isServing && !(await tryLock(next.client, serviceLock));
         if (isServedByOther) options.log("Another process serves this data folder now.");
         if (next.port !== presence.port)
-          options.log("The embedded database has another port now: restart this.");
+          options.log("The embedded database uses another port now: restart this process.");
         presence = next;
         return watchConnection();
       } catch (error) {

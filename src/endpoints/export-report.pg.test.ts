@@ -30,7 +30,7 @@ const exported = async (parameters: Record<string, string | boolean>) => {
 };
 
 const NOTE =
-  "No month of the range is complete yet, so nothing was counted and the zeros are no results; ask for months up to " +
+  "No month of the range is complete yet, so nothing was counted and the zeros are not results; ask for months up to " +
   "complete_through, or for include_incomplete=true.";
 
 const NO_BOUNDS = { low: null, high: null };
@@ -278,5 +278,5 @@ test("each row has a unit, and money is in the shop's currency", async () => {
 test("an unknown entity is refused before anything is sent", async () => {
   const refused = await answerTo({ sku: "NOBODYS" });
   assert.equal(refused.status, 400);
-  assert.match(refused.message(), /sku names nothing/u);
+  assert.match(refused.message(), /sku matches nothing/u);
 });

@@ -107,7 +107,7 @@ function reasonKey(reason: string, kind: string): string {
 }
 
 const NOTHING_INCLUDED =
-  "No month of the range is complete yet, so nothing was counted and the zeros are no results; ask for months up to " +
+  "No month of the range is complete yet, so nothing was counted and the zeros are not results; ask for months up to " +
   "complete_through, or for include_incomplete=true.";
 
 type RowsOf = (place: Place, figures: Figures) => ReportRow[];

@@ -40,13 +40,13 @@ export function requireFound(selector: Selector, { found, vendor_found: vendorFo
   if (!found) {
     const name = SELECTOR_PARAMETER[selector.kind];
     throw invalidRequest(
-      (words) => `${name} names nothing in this workspace; take selectors from ${words.nameOf(entities)}.`,
+      (words) => `${name} matches nothing in this workspace; take selectors from ${words.nameOf(entities)}.`,
       name,
     );
   }
   if (!vendorFound) {
     throw invalidRequest(
-      (words) => `vendor names nothing in this workspace; take vendors from ${words.nameOf(entities)}.`,
+      (words) => `vendor matches nothing in this workspace; take vendors from ${words.nameOf(entities)}.`,
       "vendor",
     );
   }

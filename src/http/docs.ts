@@ -419,7 +419,7 @@ const NOT_FOUND: Omit<DocsPage, "navigation" | "path"> = {
   description: "There is nothing at this address.",
   body: html`<h1>Not found</h1>
 <p>There is nothing at this address. The guides begin at <a href="/docs">/docs</a>, the
-<a href="/docs/reference">reference</a> lists every endpoint, and the API itself lies under <code>/api/v1/</code>.</p>`,
+<a href="/docs/reference">reference</a> lists every endpoint, and the API itself is under <code>/api/v1/</code>.</p>`,
   sections: [],
   layout: "guide",
 };

@@ -15,7 +15,7 @@ export const COMMON_HEADERS = {
 
 const REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/u;
 
-/** The caller's X-Request-ID when it is 1–128 characters of [A-Za-z0-9._:-], else a new one. */
+/** The caller's X-Request-ID when it is 1–128 characters of [A-Za-z0-9._:-], otherwise a new one. */
 export function requestId(request: IncomingMessage): string {
   const given = request.headers["x-request-id"];
   return typeof given === "string" && REQUEST_ID.test(given) ? given : randomUUID();

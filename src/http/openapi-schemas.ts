@@ -8,7 +8,7 @@ import { ENDPOINTS } from "../contract/registry.ts";
  */
 const FIELDS: Readonly<Record<string, string>> = {
   data: "The answer itself.",
-  meta: "What the answer is about: workspace, what was asked for as it was understood, and how fresh the data is.",
+  meta: "What the answer is about: workspace, the request as it was interpreted, and how fresh the data is.",
   api_version: "Version of the contract.",
   organization_id: "Organization that the token belongs to.",
   shop_id: "Shop that the token belongs to.",
@@ -18,7 +18,7 @@ const FIELDS: Readonly<Record<string, string>> = {
     "Latest successful sync of any connected source, label sources included; data_as_of is the as-of of the figures.",
   sources: "Each connected source.",
 
-  selector: "What the figures are about, as it was resolved.",
+  selector: "The selection that the figures are about, as resolved.",
   "PublicEntity.selector":
     "Parameters that select this entity in the other endpoints, to be passed back as they are.",
   sku: "SKU.",
@@ -44,7 +44,7 @@ const FIELDS: Readonly<Record<string, string>> = {
     "Newest complete month for the window, whatever the range; null for lifetime, and when no month is complete.",
   limit: "The limit that was applied.",
   filters: "The filters that were applied.",
-  vendor_known: "Whether this workspace ever had the vendor that was asked for; null without one.",
+  vendor_known: "Whether this workspace has ever had the requested vendor; null if none was requested.",
   totals: "The sum of all rows that pass the filters, shown or not.",
   full_leaderboards: "Whether the plan may see the whole ranking.",
   returned: "Rows in this answer.",
@@ -70,7 +70,7 @@ const FIELDS: Readonly<Record<string, string>> = {
   summary: "The figures of all months together.",
   comparison: "The same figures of as many complete months before.",
   trend: "The figures month by month.",
-  return_reasons: "Returned units by reason, most first; kinds of absence are kept apart.",
+  return_reasons: "Returned units by reason, largest first; a missing reason has a kind that says why.",
   refunds: "How refunds and returns overlap.",
   timing_buckets: "Returned units by days from order to return; buckets beyond the window hold zeros.",
   lifecycle_coverage: "Return requests by state, and how much is known of the returned units.",

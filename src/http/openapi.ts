@@ -173,11 +173,11 @@ const HEADERS: Readonly<Record<string, JsonMembers>> = {
     "The same under a vendor's own name.",
   ),
   "Vercel-CDN-Cache-Control": fixed("Vercel-CDN-Cache-Control", "The same under a vendor's own name."),
-  "X-Content-Type-Options": fixed("X-Content-Type-Options", "The Content-Type is meant as it is given."),
+  "X-Content-Type-Options": fixed("X-Content-Type-Options", "The Content-Type must not be guessed."),
   "X-Returns-API-Version": fixed("X-Returns-API-Version", "Version of the contract."),
   "X-Request-ID": {
     ...text(
-      "The X-Request-ID of the request, if it is 1 to 128 of the characters A–Z a–z 0–9 . _ : -, else a new one.",
+      "The X-Request-ID of the request, if it is 1 to 128 of the characters A–Z a–z 0–9 . _ : -, otherwise a new one.",
     ),
     required: true,
     example: "3f2b0c5e-6f0a-4a3c-9a51-0f6f3f1f2c55",
@@ -198,7 +198,7 @@ const HEADERS: Readonly<Record<string, JsonMembers>> = {
     example: "2026-07-02T00:00:00.000Z",
   },
   "Retry-After": {
-    description: "Seconds to wait before another try.",
+    description: "Seconds to wait before trying again.",
     required: true,
     schema: { type: "integer", minimum: 1 },
     example: 3600,
@@ -276,7 +276,7 @@ const REFUSALS: readonly { code: ErrorCode; when: string; hasQuota: boolean; oth
   },
   {
     code: "rate_limited",
-    when: "the plan's daily quota is used up, or too many requests of the workspace are being answered. Not counted.",
+    when: "the plan's daily quota is used up, or too many requests of the workspace are running at once. Not counted.",
     hasQuota: true,
     others: ["Retry-After"],
   },
@@ -400,14 +400,14 @@ function describeMcp(): JsonMembers {
         name: "MCP-Protocol-Version",
         in: "header",
         description:
-          "Protocol revision that initialize agreed on; without it the request is served as well. 2026-07-28 requires it.",
+          "Protocol revision that initialize agreed on; without it the request is served too. 2026-07-28 requires it.",
         schema: { type: "string", enum: ["2025-06-18", "2025-11-25", "2026-07-28"] },
         example: "2025-06-18",
       },
       {
         name: "Mcp-Method",
         in: "header",
-        description: "The body's method. Required in revision 2026-07-28, not looked at before.",
+        description: "The body's method. Required in revision 2026-07-28, ignored before.",
         schema: { type: "string" },
         example: "tools/call",
       },
@@ -415,7 +415,7 @@ function describeMcp(): JsonMembers {
         name: "Mcp-Name",
         in: "header",
         description:
-          "The name of the tool that tools/call names. Required in revision 2026-07-28, not looked at before.",
+          "The name of the tool that tools/call names. Required in revision 2026-07-28, ignored before.",
         schema: { type: "string" },
         example: "list_entities",
       },
@@ -479,7 +479,7 @@ const RESPONSES: JsonMembers = {
     },
   },
   "202": {
-    description: "A notification was taken; there is no body.",
+    description: "A notification was accepted; there is no body.",
     headers: headerReferences({ hasQuota: true }),
   },
   "400": errorAnswer(
@@ -496,7 +496,7 @@ const RESPONSES: JsonMembers = {
     { others: ["WWW-Authenticate"] },
   ),
   "403": errorAnswer(
-    "Billing or the entitlement `api_access` is missing, or a browser page of a foreign Origin asked.",
+    "Billing or the entitlement `api_access` is missing, or the request came from a browser page of a foreign Origin.",
     -32_001,
     "The plan of this workspace does not include api_access.",
   ),
@@ -531,9 +531,9 @@ const RESPONSES: JsonMembers = {
     "The Content-Type must be application/json.",
   ),
   "500": errorAnswer(
-    "An unexpected failure before it was known who asks; later ones are answers with isError.",
+    "An unexpected failure before the caller was known; later ones are answers with isError.",
     -32_603,
-    "Something went wrong on our side. Try again, and quote the X-Request-ID header if it goes on.",
+    "Something went wrong on our side. Try again, and quote the X-Request-ID header if it happens again.",
     { others: ["Retry-After"] },
   ),
 };

@@ -180,7 +180,7 @@ function refuseUnknown(
     return sendRefusal(
       reply,
       "not_found",
-      "There is nothing at this path; the API lies under /api/v1/, its guides at /docs.",
+      "Nothing is served at this path; the API is under /api/v1/, its guides at /docs.",
     );
   }
   reply.header("Allow", allowed);

@@ -69,7 +69,7 @@ test("that no worker is there matters, also before anything is connected: upload
     checks.map(({ message, alert }) => [message, alert]),
     [
       ["connected", null],
-      ["not seen from this node: ask at the coordinator", null],
+      ["not visible from this node: run it at the coordinator", null],
       [
         "No worker is running: nothing is synced or imported, and no alert is evaluated or pushed. Start ./returns worker.",
         "ReturnsNoWorker",

@@ -193,7 +193,7 @@ export function checkSourceApis(now: Date): Check {
 
 /** Without a worker the installation serves what it has: a warning. `workers`: null = not seen. */
 export function checkWorker(workers: number | null): Check {
-  if (workers === null) return fine("worker", "not seen from this node: ask at the coordinator");
+  if (workers === null) return fine("worker", "not visible from this node: run it at the coordinator");
   if (workers > 0) return fine("worker", "connected");
   return warning(
     "worker",
@@ -400,7 +400,8 @@ function remedyOf({ readiness, has_store: isRead }: WorkspaceHealthRow): string 
   if (readiness === "moving") {
     return "until the move ends or is canceled (./returns workspace move); where it has moved away, delete it here";
   }
-  if (readiness === "erasing") return "until it is erased, or kept after all (./returns workspace keep)";
+  if (readiness === "erasing")
+    return "until it is erased, or the erasure is canceled (./returns workspace keep)";
   if (isRead) return "until its store has been read (./returns runs shows how far it is)";
   return "until its store is connected (./returns connect) or its data imported (./returns import)";
 }

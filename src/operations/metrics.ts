@@ -181,7 +181,7 @@ function createDatabaseMetrics(database: Queryable, gauge: MakeGauge): () => Pro
   const up = gauge("returns_database_up", "1 when the database answers, else 0.");
   const unavailable = gauge(
     "returns_metrics_unavailable",
-    "1 when a group of metrics could not be read of the database, else 0.",
+    "1 when a group of metrics could not be read from the database, else 0.",
     ["group"],
   );
   // The cheap ones first: what waits for a lost node takes connections.

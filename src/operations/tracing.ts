@@ -96,7 +96,7 @@ function createExporter({ otlpHeaders, otlpTimeoutMs }: TracingOptions, log: Tra
     export: (spans, done) =>
       exporter.export(spans, ({ code, error }) => {
         if (code === ExportResultCode.SUCCESS) {
-          if (dropped > 0) log.info({ dropped_spans: dropped }, "the collector takes traces again");
+          if (dropped > 0) log.info({ dropped_spans: dropped }, "the collector accepts traces again");
           dropped = 0;
         } else {
           const { code: reason = error?.message } = (error ?? {}) as { code?: string | number };

@@ -70,7 +70,7 @@ export function inOrderOfReferences<Table extends Pick<CopiedTable, "name">>(
   const add = (table: Table, path: readonly Table[]): void => {
     if (ordered.has(table)) return;
     if (path.includes(table))
-      throw new Error(`${[...path, table].map(({ name }) => name).join(" → ")}: a circle of foreign keys`);
+      throw new Error(`${[...path, table].map(({ name }) => name).join(" → ")}: a cycle of foreign keys`);
     for (const { table_name: from, referenced_table: to } of keys) {
       const referenced =
         from === table.name && to !== from ? tables.find(({ name }) => name === to) : undefined;

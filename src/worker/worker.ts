@@ -138,7 +138,7 @@ async function poll(state: State): Promise<void> {
   if (hasSchedule && state.task === null && (await takeDueTask(queueDatabase)) !== null) {
     state.task = runDueTask(state.options, state.stopping.signal)
       .catch((error: unknown) =>
-        log.warn({ err: error }, "a task could not be recorded; it is tried again later"),
+        log.warn({ err: error }, "a task could not be recorded; it is retried later"),
       )
       .finally(() => (state.task = null));
   }
@@ -233,7 +233,7 @@ async function backOff({ options, failures }: State, place: SourceKey, error: un
   const failed = failures.get(keyOf(place)) ?? 0;
   failures.set(keyOf(place), failed + 1);
   if (failed === 0)
-    log.warn({ ...place, err: error }, "a source or shop could not be polled; it is tried again later");
+    log.warn({ ...place, err: error }, "a source or shop could not be polled; it is retried later");
   // Without an answer it stays due.
   const delayMs = retryDelayMs(firstRetryMs, failed);
   await postponePoll(queueDatabase, place.shopKey, place.source, delayMs).catch(() => {});

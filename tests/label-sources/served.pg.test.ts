@@ -113,7 +113,7 @@ test("M10: matched labels are in the report's costs, unmatched ones in its unmat
     assert.deepEqual(await costsOf(tenant), { included: true, label: 5, unmatched: 7.5 });
     assert.equal(outcome.counts["unmatched"], 1);
     assert.deepEqual(outcome.notes, [
-      "Unmatched spend: 7.50 EUR, 1 label of ShipStation that belongs to no returned line we know.",
+      "Unmatched spend: 7.50 EUR, 1 label of ShipStation that belongs to no known returned line.",
     ]);
     const { rows } = await service.database.query("select data_as_of from workspace where shop_key = $1", [
       tenant.shopKey,

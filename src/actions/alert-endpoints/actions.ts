@@ -403,7 +403,7 @@ function notDelivered(problem: string): Refusal {
 type Address = { address: string; shownAddress: string };
 
 function mailAddress(address: string, { smtp }: PushOptions): Address {
-  if (smtp === null) throw impossible("This service sends no mail: its operator has to set SMTP_URL.");
+  if (smtp === null) throw impossible("This service cannot send e-mail: its operator has to set SMTP_URL.");
   if (!MAIL_ADDRESS.test(address))
     throw invalid("The address must be one e-mail address, such as team@shop.example.", "address");
   return { address, shownAddress: address };
@@ -419,7 +419,7 @@ function webAddress(given: string, { allowedNetworks: allowed }: PushOptions): A
   const literal = isIP(host) === 0 && isLoopbackHost(host) ? "127.0.0.1" : host;
   if (isIP(literal) !== 0 && !isAllowed(literal, { protocol: url.protocol, allowed }))
     throw invalid(
-      "The address must be a public one: the operator of this service has to allow other networks.",
+      "The address must be public; the operator of this service can allow other networks.",
       "address",
     );
   url.hash = "";

@@ -216,7 +216,7 @@ function endPart({ is_pending: isPending, user_id: person }: ListedMember, call:
   return {
     button: removeMember.title,
     question: questionOf(call, removeMember, { person }),
-    text: `They see nothing of ${shopDomain} from their next page on. Who is a member of no other workspace is forgotten with their name; the audit then says “removed member”.`,
+    text: `They lose access to ${shopDomain} at once. A person who is in no other workspace is deleted with their name; the audit then says “removed member”.`,
   };
 }
 

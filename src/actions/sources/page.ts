@@ -301,7 +301,7 @@ function waitingText({ last_error: error }: ShownSource, next: Waiting): string 
 function endText({ status, counts, error }: NonNullable<ShownSource["last_run"]>): string {
   if (status !== "succeeded") return error ?? "The last run was interrupted.";
   const read = countsText(counts);
-  return read === "" ? "Everything is read" : `Everything is read: ${read}`;
+  return read === "" ? "Everything has been read" : `Everything is read: ${read}`;
 }
 
 type Run = RunPage["runs"][number];

@@ -121,11 +121,11 @@ export const putPart = defineAction({
     const upload = await requireUpload(connection, shopKey, uploadId, holdUpload);
     requireStatus(upload, ["sending"], now);
     const announced = upload.files.find(({ name }) => name === fileName);
-    if (announced === undefined) throw invalid(`${quoted(fileName)} is no file of this upload.`);
+    if (announced === undefined) throw invalid(`${quoted(fileName)} is not a file of this upload.`);
     const expected = partBytesOf(announced, part);
     if (expected === null) {
       throw invalid(
-        `${fileName} has the parts 0 to ${partCountOf(announced) - 1}; ${quoted(given)} is none.`,
+        `${fileName} has the parts 0 to ${partCountOf(announced) - 1}; ${quoted(given)} is not one of them.`,
       );
     }
     if (body.length !== expected) {
@@ -137,7 +137,7 @@ export const putPart = defineAction({
       (await findPartDigest(connection, place))?.equals(sha256) !== true
     ) {
       throw impossible(
-        `Part ${part} of ${fileName} is there with other bytes: the file has changed. Send it again from the start.`,
+        `Part ${part} of ${fileName} is already stored with other content: the file has changed. Send it again from the start.`,
       );
     }
     return { result: {}, done: "The part is stored.", audit: null };
@@ -269,7 +269,7 @@ async function requireAllParts(
   const parts = await listParts(connection, shopKey, uploadId);
   for (const file of files) {
     const missing = partCountOf(file) - parts.filter(({ file_name: name }) => name === file.name).length;
-    if (missing > 0) throw impossible(`${file.name} is not whole: ${missing} of its parts are missing.`);
+    if (missing > 0) throw impossible(`${file.name} is incomplete: ${missing} of its parts are missing.`);
   }
 }
 
@@ -294,7 +294,7 @@ function readUploadFiles(given: readonly GivenFile[]): UploadFile[] {
 
 function readUploadFile({ name, bytes: text }: GivenFile): UploadFile {
   if (fileOfName(name) === null) {
-    throw invalid(`${quoted(name)} is no file of an import: ${namesSentence()}.`);
+    throw invalid(`${quoted(name)} is not a file of an import: ${namesSentence()}.`);
   }
   const bytes = /^\d{1,15}$/u.test(text) ? Number(text) : Number.NaN;
   if (Number.isNaN(bytes)) throw invalid(`The size of ${name} must be a whole number of bytes.`);

@@ -344,7 +344,7 @@ function lastDay(): Html {
     <label for="upload-last-day">Last day that the files cover, in UTC</label>
     <input id="upload-last-day" name="last_day" type="date" aria-describedby="upload-last-day-hint" />
     <small id="upload-last-day-hint"
-      >Leave it empty when the files go up to now. What happened after that day counts as not known yet.</small
+      >Leave it empty when the files go up to now. Anything after that day counts as not known yet.</small
     >
   </p>`;
 }

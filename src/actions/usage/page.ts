@@ -88,7 +88,7 @@ function differences({ by_day: days, kept_days: keptDays }: Usage): Html {
   return html`<p>
       What counts towards the quota is exact. The rest is counted separately and written every 10 seconds. All counts are kept ${keptText(keptDays ?? Number.POSITIVE_INFINITY)}.
     </p>
-    ${missing > 0 && html`<p class="banner">The tables below lack ${count(missing)} of the counted requests: they are up to 10 seconds behind, and a server that is killed loses up to that much.</p>`}
+    ${missing > 0 && html`<p class="banner">The tables below lack ${count(missing)} of the counted requests: they are up to 10 seconds behind, and a killed server loses up to 10 seconds of them.</p>`}
     ${extra > 0 && html`<p class="banner">The tables below have ${count(extra)} requests more than were counted: a server could not tell whether they had been written.</p>`}`;
 }
 

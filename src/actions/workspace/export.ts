@@ -272,8 +272,8 @@ function readme(
     ...importing,
     "",
     "The files hold no tags, channels and payments: orders that a rule leaves out here count there.",
-    "Made again by hand, because an export holds no secrets: tokens, members, connections to sources. The watchlist too",
-    "(./returns watch add). The audit and the former alerts stay files.",
+    "Create these again, because an export holds no secrets: tokens, members, connections to sources; also the watchlist",
+    "(./returns watch add). The audit and earlier alerts remain files.",
     "",
   ].join("\n");
 }

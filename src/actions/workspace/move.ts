@@ -81,7 +81,7 @@ export const moveWorkspace = defineAction({
   name: "workspace.move",
   title: "Move workspace",
   about:
-    "Move a workspace to another installation with the same keys (docs/scaling.md); run it again to go on.",
+    "Move a workspace to another installation with the same keys (docs/scaling.md); run it again to continue.",
   past: "Moved the workspace to another installation",
   least: "operator",
   takesMoving: true,
@@ -125,7 +125,7 @@ export const moveWorkspace = defineAction({
       result: { shop_domain: domain, ...moved },
       done: cancel
         ? `The move is canceled: ${domain} is served here.`
-        : `${domain} is served by the other installation. Write the proxies' map again (./returns workspace map), then delete ` +
+        : `${domain} is served by the other installation. Update the proxies' map (./returns workspace map), then delete ` +
           `the copy here: ./returns workspace delete ${domain}`,
       audit: {
         shopKey: null,
@@ -191,7 +191,7 @@ async function whyNot({ database, workspace }: MoveCaller): Promise<Error> {
   return impossible(
     movedAt === null
       ? `${domain} is moving to ${target}: complete or cancel that first.`
-      : `${domain} has moved to ${target}: move it on from there.`,
+      : `${domain} has moved to ${target}: move it from there.`,
   );
 }
 
@@ -347,7 +347,7 @@ async function requireSameInstallation(database: Database, target: Database): Pr
   });
   if (known.equals(fingerprint)) return;
   throw impossible(
-    "The other installation has keys of its own, so no token would work there: begin with a new database, which gets the keys of " +
+    "The other installation has keys of its own, so no token would work there: start with a new database, which gets the keys of " +
       "this installation with its first workspace.",
   );
 }
@@ -377,7 +377,7 @@ async function requireRoom({ database, workspace }: MoveCaller, target: Database
   const [here, there] = await Promise.all([findShopKeyRange(database), findShopKeyRange(target)]);
   if (givesOut(there, shopKey) && (hasGiven(here, shopKey) || !hasGiven(there, shopKey))) {
     throw impossible(
-      `The other installation gives out the shop keys ${there.first} to ${there.last}, among them ${shopKey} of ${domain}: set ` +
+      `The other installation assigns the shop keys ${there.first} to ${there.last}, among them ${shopKey} of ${domain}: set ` +
         `SHOP_KEY_RANGE there to a range without it, and run "./returns migrate".`,
     );
   }

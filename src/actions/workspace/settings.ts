@@ -37,7 +37,7 @@ export const setWindows = defineAction({
     await change(context, settings);
     return {
       result: await shown(context),
-      done: `Saved. The return window is now ${windowDays} days, and a SKU is ranked from ${units(minSoldUnits) as string} sold on.`,
+      done: `Saved. The return window is now ${windowDays} days, and a SKU needs at least ${units(minSoldUnits) as string} sold to be ranked.`,
       audit: { detail: written(settings), before: earlier(context, settings) },
     };
   },

@@ -67,7 +67,7 @@ const windows = definePage<Data>({
   link: "Return window",
   takes: NAMES,
   about: async ({ primaryWindowDays, minSoldUnits }) =>
-    `A return counts within ${primaryWindowDays} days of the order. A SKU is ranked from ${units(minSoldUnits) as string} sold on.`,
+    `A return counts within ${primaryWindowDays} days of the order. A SKU needs at least ${units(minSoldUnits) as string} sold to be ranked.`,
   data: async (call) => {
     const acting = await call.acting();
     const wanted = wantedOf(call, acting.now);

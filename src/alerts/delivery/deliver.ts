@@ -42,7 +42,7 @@ type Pause = {
 /** Notifies the owners and admins of a workspace that an endpoint is paused, once for each pause. */
 async function tellOfPause(connection: Connection, shopKey: number, pause: Pause): Promise<void> {
   const { endpointId, name, problem, pauseReason, failingSince } = pause;
-  const why = pauseReason === "failing" ? `No try has succeeded since ${minuteOf(failingSince)}. ` : "";
+  const why = pauseReason === "failing" ? `No attempt has succeeded since ${minuteOf(failingSince)}. ` : "";
   await notifyPeople(connection, shopKey, await listMembersByRole(connection, shopKey, TOLD_ROLES), {
     event: `endpoint_paused:${endpointId}:${failingSince.toISOString()}`,
     category: "endpoint_paused",

@@ -98,7 +98,7 @@ function silence(timeoutMs: number): string {
 }
 
 function refusedAddress(host: string): string {
-  return `${host} is not a public https address: the operator of this service has to allow its network.`;
+  return `${host} is not a public https address; the operator of this service can allow its network.`;
 }
 
 const PROBLEMS: Readonly<Record<string, string>> = {

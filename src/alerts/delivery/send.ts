@@ -95,7 +95,8 @@ async function sendMessage(
     );
   const { messageId, alerts } = message;
   if (kind === "email") {
-    if (push.smtp === null) return failed("This service sends no mail: its operator has to set SMTP_URL.");
+    if (push.smtp === null)
+      return failed("This service cannot send e-mail: its operator has to set SMTP_URL.");
     return sendMail({ messageId, to: secrets.address, ...mailText({ shopDomain, alerts }) }, push.smtp);
   }
   if (kind === "slack") {

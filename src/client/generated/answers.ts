@@ -50,9 +50,9 @@ export interface ApiMeta {
 }
 
 export interface EntitiesMeta extends ApiMeta {
-  /** The search text that was asked for; empty when there was none. */
+  /** The requested search text; empty when there was none. */
   query: string;
-  /** The type that was asked for. */
+  /** The requested type. */
   type: "all" | "sku" | "product" | "product_group";
   vendor: string | null;
   limit: number;
@@ -62,7 +62,7 @@ export interface EntitiesMeta extends ApiMeta {
 
 /** How much of the range of order months is counted. */
 export interface MonthCoverage {
-  /** Cohort months of the range that count. 0 = nothing was counted, so that zeros are no results. */
+  /** Cohort months of the range that count. 0 = nothing was counted, so zeros are not results. */
   months_included: number;
   /** Months of the range left out because their window is still open, newest last. */
   excluded_months: string[];
@@ -141,7 +141,7 @@ export interface ReportSummaryOutlook {
   low: number;
   /** 0–1 fraction, 6 decimals. */
   high: number;
-  /** Chance that the rate will lie from low to high. */
+  /** Probability that the rate will be between low and high. */
   level: number;
   /** The part of the expected returns that is old enough to have happened. */
   share_observed: number;
@@ -220,7 +220,7 @@ export interface ReportTrendRowOutlook {
   low: number;
   /** 0–1 fraction, 6 decimals. */
   high: number;
-  /** Chance that the rate will lie from low to high. */
+  /** Probability that the rate will be between low and high. */
   level: number;
   /** The part of the expected returns that is old enough to have happened. */
   share_observed: number;
@@ -261,7 +261,7 @@ export interface ReportReturnReason {
   /** As the store has it; refund_only or unspecified where there is none, as kind says. */
   reason: string;
   /**
-   * stated: the store's own reason, whatever it reads. refund_only: no return, only a refund.
+   * stated: the store's own reason, whatever its text. refund_only: no return, only a refund.
    * unspecified: a return without a reason. Two rows may share the reason and differ in kind.
    */
   kind: "stated" | "refund_only" | "unspecified";
@@ -634,9 +634,9 @@ export interface ReportBridge {
 export interface ReportLiabilityMonth {
   /** YYYY-MM-01. */
   cohort_month: string;
-  /** Units expected to come back yet, to two decimals. */
+  /** Units still expected to come back, to two decimals. */
   expected_units: number;
-  /** Refunds expected yet, in currency_code. */
+  /** Refunds still expected, in currency_code. */
   refund_amount: number;
   /** Low end of the interval, in currency_code. */
   low_amount: number;
@@ -657,15 +657,15 @@ export interface ReportLiabilityMonth {
 export interface ReportLiability {
   /** Day up to which returns are known. */
   as_of: string;
-  /** Chance that the refunds will lie from low_amount to high_amount. */
+  /** Probability that the refunds will be between low_amount and high_amount. */
   level: number;
   /** Refund of a returned unit, by the six newest complete months. */
   unit_refund_amount: number;
-  /** Whether fewer than 30 units came back in these months, so that others' stand in. */
+  /** Whether fewer than 30 units came back in these months, so that the estimate uses other products. */
   low_evidence: boolean;
-  /** Units expected to come back yet, to two decimals. */
+  /** Units still expected to come back, to two decimals. */
   expected_units: number;
-  /** Refunds expected yet, in currency_code. */
+  /** Refunds still expected, in currency_code. */
   refund_amount: number;
   /** Low end of the interval, in currency_code. */
   low_amount: number;
@@ -824,9 +824,9 @@ export interface ReturnRateLeaderboardData {
 }
 
 export interface ReturnRateLeaderboardFilters {
-  /** Lowest return rate that was asked for. */
+  /** The requested lowest return rate. */
   min_return_rate: number | null;
-  /** Fewest sold units that were asked for. */
+  /** The requested fewest sold units. */
   min_sold_units: number | null;
   vendor: string | null;
 }
@@ -901,7 +901,7 @@ export interface ReturnCostLeaderboardData {
 }
 
 export interface ReturnCostLeaderboardFilters {
-  /** Lowest returns cost that was asked for. */
+  /** The requested lowest returns cost. */
   min_cost: number | null;
   vendor: string | null;
 }
@@ -969,11 +969,11 @@ export interface AlertsMeta extends ApiMeta {
    * 2026-01-31T00:00:00Z.
    */
   data_as_of: string | null;
-  /** The floor that was asked for. ISO 8601, such as 2026-01-31T00:00:00Z. */
+  /** The requested floor. ISO 8601, such as 2026-01-31T00:00:00Z. */
   since: string | null;
-  /** The category that was asked for. */
+  /** The requested category. */
   category: string | null;
-  /** The state that was asked for. */
+  /** The requested state. */
   state: string | null;
   limit: number;
   returned: number;

@@ -101,7 +101,7 @@ export interface EndpointMethods {
   ) => Promise<Result<ReturnCostLeaderboardData, ReturnCostLeaderboardMeta>>;
 
   /**
-   * Workspace alerts, newest first. Poll with since, ask for what goes on with state=open, or follow
+   * Workspace alerts, newest first. Poll with since, list open problems with state=open, or follow
    * meta.next_cursor through older alerts.
    * GET /api/v1/alerts; needs the scope `read:alerts`.
    */
@@ -115,7 +115,7 @@ export interface EndpointMethods {
 
   /**
    * The report as CSV. Every figure of the whole report, its curves and outcomes once, one per row:
-   * section, cohort_month, key, label, metric, value, unit. An empty value stands for null. Text that a
+   * section, cohort_month, key, label, metric, value, unit. An empty value means null. Text that a
    * spreadsheet would read as a formula starts with an apostrophe. With reportSection=bridge it also has
    * the bridge, and in the section bridge_line the units of each step by SKU (else product) and month of
    * order.

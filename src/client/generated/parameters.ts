@@ -85,7 +85,7 @@ export interface ReportParameters
    */
   breakdownBy?: string | undefined;
   /**
-   * What of a breakdown comes first: its 20 largest rows are listed. By rate and change, rows below the
+   * How a breakdown is ordered: its 20 largest rows are listed. By rate and change, rows below the
    * workspace's min_sold_units come last. Default: "returns_cost".
    */
   breakdownOrder?:
@@ -160,8 +160,8 @@ export interface AlertsParameters {
   /** return_rate_watchlist, backfill_completed, connection_stale or report_ready. */
   category?: string | undefined;
   /**
-   * open: the alerts of problems that go on, which is what is wrong right now. ended: those that say
-   * that one has ended.
+   * open: the alerts of problems that continue, which is what is wrong right now. ended: those that say
+   * that a problem has ended.
    */
   state?: "open" | "ended" | undefined;
   /** Rows to return, 1 to 100. Default: 50. */
@@ -184,7 +184,7 @@ export interface ExportReportParameters
    */
   breakdownBy?: string | undefined;
   /**
-   * What of a breakdown comes first: its 20 largest rows are listed. By rate and change, rows below the
+   * How a breakdown is ordered: its 20 largest rows are listed. By rate and change, rows below the
    * workspace's min_sold_units come last. Default: "returns_cost".
    */
   breakdownOrder?:
@@ -195,7 +195,7 @@ export interface ExportReportParameters
     | "return_rate"
     | "return_rate_change"
     | undefined;
-  /** bridge adds the bridge and its lines; every other value changes nothing. */
+  /** bridge adds the bridge and its lines; other values change nothing. */
   reportSection?:
     | "overview"
     | "trend"

@@ -44,7 +44,7 @@ const STEPS: Readonly<Record<keyof Setup, { text: string; path: string; why: str
   window: {
     text: "Choose the return window",
     path: "/settings/windows",
-    why: "How many days a return counts for its order.",
+    why: "How many days after the order a return counts.",
   },
   others: { text: "Invite somebody", path: "/settings/members", why: "Each person signs in on their own." },
   token: {

@@ -87,7 +87,7 @@ export function liabilityPart(report: Report, call: PageCall): Html {
     <p>
       Refunds expected within the window for orders up to ${figure(report, "liability/as_of", day)} that can still
       come back, whichever months are shown above.
-      ${liability.low_evidence && html`Few units have come back so far, so those of similar products stand in.`}
+      ${liability.low_evidence && html`Few units have come back so far, so similar products are used instead.`}
     </p>
     ${dataTable(
       "Units and refunds still to come, by month of the order",

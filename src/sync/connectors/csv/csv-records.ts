@@ -67,7 +67,7 @@ const BREAKS = /\r\n|\r|\n/g;
 const REASONS: Readonly<Record<string, string>> = {
   CSV_QUOTE_NOT_CLOSED: "a quote is opened and never closed",
   CSV_INVALID_CLOSING_QUOTE: "text follows a closing quote",
-  INVALID_OPENING_QUOTE: "a quote stands inside an unquoted cell",
+  INVALID_OPENING_QUOTE: "there is a quote inside an unquoted cell",
   CSV_MAX_RECORD_SIZE: `a row is longer than ${MAX_RECORD_CHARACTERS} characters`,
 };
 

@@ -161,14 +161,14 @@ function readTime(column: string, text: string): string {
   const instant = isReal ? new Date(instantMs).toISOString() : "";
   // Years beyond 0001–9999 are written with a sign or as 0000; an offset can lead there.
   if (!/^\d/.test(instant) || instant.startsWith("0000")) {
-    throw new CellProblem(column, `is no real time: ${shown(text)}`, ALLOWED_TIME);
+    throw new CellProblem(column, `is not a valid time: ${shown(text)}`, ALLOWED_TIME);
   }
   return instant;
 }
 
 function readDay(column: string, text: string | null): string | null {
   if (text === null || dayFromText(text) !== null) return text;
-  const reason = `is no real day of the form YYYY-MM-DD: ${shown(text)}`;
+  const reason = `is not a valid day of the form YYYY-MM-DD: ${shown(text)}`;
   throw new CellProblem(column, reason, "a day, such as 2026-01-31");
 }
 

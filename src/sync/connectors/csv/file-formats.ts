@@ -376,7 +376,7 @@ function readOrderedAt(row: CsvRow, { latestOrderAt }: RowContext): string | nul
   if (orderedAt === null || orderedAt <= latestOrderAt) return orderedAt;
   throw new CellProblem(
     "ordered_at",
-    `lies in the future: ${orderedAt}; an order may be dated up to a day from now, which is ${latestOrderAt}`,
+    `is in the future: ${orderedAt}; an order may be dated up to a day from now, which is ${latestOrderAt}`,
     `a time of at most ${latestOrderAt}`,
   );
 }
@@ -434,7 +434,7 @@ function readUnitList(
       const [, at = "", changed, word] = entry.exec(part.trim()) ?? [];
       if (!isTime(at)) {
         const found = JSON.stringify(part.trim().slice(0, 60));
-        throw new CellProblem(column, `is no list of ${made}: ${found}`, allowed);
+        throw new CellProblem(column, `is not a list of ${made}: ${found}`, allowed);
       }
       return { at: timeOf(at), units: Number(changed), word };
     });
@@ -447,7 +447,7 @@ function requireClosing({ status, closedAt }: DocumentReturn, row: CsvRow): void
 
 function requireOrder({ starts_on: startsOn, ends_on: endsOn }: ExportedSaleEventRow): void {
   if (endsOn >= startsOn) return;
-  throw new CellProblem("ends_on", `lies before starts_on: ${endsOn}`, `${startsOn} or a later day`);
+  throw new CellProblem("ends_on", `is before starts_on: ${endsOn}`, `${startsOn} or a later day`);
 }
 
 const CURRENCIES: ReadonlySet<string> = new Set(Intl.supportedValuesOf("currency"));
@@ -455,7 +455,7 @@ const CURRENCIES: ReadonlySet<string> = new Set(Intl.supportedValuesOf("currency
 function readCurrency(row: CsvRow): string | null {
   const code = row.label("currency")?.toUpperCase() ?? null;
   if (code !== null && !CURRENCIES.has(code)) {
-    const reason = "is no currency code of ISO 4217, such as EUR or USD";
+    const reason = "is not a currency code of ISO 4217, such as EUR or USD";
     throw new CellProblem("currency", reason, "a currency code of three letters, such as EUR");
   }
   return code;
@@ -494,7 +494,7 @@ function readList(column: string, json: string): string[] {
     list = null;
   }
   const isList = Array.isArray(list) && list.every((item) => typeof item === "string");
-  if (!isList) throw new CellProblem(column, "is no JSON list of texts", `a list such as ["A;1","B"]`);
+  if (!isList) throw new CellProblem(column, "is not a JSON list of texts", `a list such as ["A;1","B"]`);
   return (list as string[]).map((item) => withoutControls(item.toWellFormed()));
 }
 

@@ -451,7 +451,7 @@ function readHeader(
   if (names.some((name) => name.includes("\0"))) throw fail("wrong encoding, the file must be UTF-8");
   const columns = new Map<string, number>();
   for (const [index, name] of names.entries()) {
-    if (name !== "" && columns.has(name)) throw fail(`the column ${name} stands twice in the header`);
+    if (name !== "" && columns.has(name)) throw fail(`the column ${name} is twice in the header`);
     columns.set(name, index);
   }
   const { removal, required } = format;

@@ -95,9 +95,9 @@ export function labelWarnings(split: SplitLabels): ImportWarning[] {
 }
 
 const FILE_MESSAGES = {
-  repeated_row: "rows have the key of a later row, which is the one that counts",
-  unknown_deleted_row: "deleted rows name nothing that is stored; there was nothing to remove",
-  unknown_sale_sku: "SKUs of sale events are unknown to the store; nothing of theirs can be compared",
+  repeated_row: "rows have the key of a later row, which counts instead",
+  unknown_deleted_row: "deleted rows name nothing that is stored, so nothing was removed",
+  unknown_sale_sku: "SKUs of sale events are not in the catalogue and cannot be compared",
 } as const;
 
 /** One warning for each file with a count above 0. */

@@ -36,7 +36,7 @@ const BAD_LINES: readonly BadRow[] = [
   ["units that are no whole number", "o2,l1,2026-01-05T10:00:00Z,1.5", "units", /whole number/],
   ["units beyond any order", "o2,l1,2026-01-05T10:00:00Z,99999999999", "units", /more than/],
   ["a time without offset", "o2,l1,2026-01-05T10:00:00,1", "ordered_at", /ISO 8601/],
-  ["a day that no calendar has", "o2,l1,2026-02-30T10:00:00Z,1", "ordered_at", /no real time/],
+  ["a day that no calendar has", "o2,l1,2026-02-30T10:00:00Z,1", "ordered_at", /not a valid time/],
   ["more cells than the header", "o2,l1,2026-01-05T10:00:00Z,1,extra", null, /5 cells.*4/],
   [
     "an id beyond what an index can hold",
@@ -103,7 +103,7 @@ const REFUSALS: Refusal[] = [
       "order_lines.csv": csv(`${LINES},changes`, `${GOOD_LINE},2026-02-05T10:00:00Z +1 edit; later -1 edit`),
     },
     at: ["order_lines.csv", 2, "changes"],
-    reason: /no list of times, units and causes: "later -1 edit"/,
+    reason: /not a list of times, units and causes: "later -1 edit"/,
   },
   {
     title: "a flag that is neither true nor false",

@@ -83,7 +83,7 @@ const UNREADABLE: { title: string; files: FolderFiles; message: RegExp }[] = [
   {
     title: "a column that stands twice",
     files: { "order_lines.csv": csv(`${LINES},units`, `${ROW},2`) },
-    message: /^order_lines\.csv: line 1: the column units stands twice/,
+    message: /^order_lines\.csv: line 1: the column units is twice/,
   },
   {
     title: "Latin-1 instead of UTF-8",
@@ -135,7 +135,7 @@ const UNREADABLE: { title: string; files: FolderFiles; message: RegExp }[] = [
   {
     title: "a quote inside an unquoted cell",
     files: { "order_lines.csv": csv(LINES, 'o2,l1,2026-01-05T10:00:00Z,A,5" pipe,2') },
-    message: /^order_lines\.csv: line 2: not CSV, a quote stands inside an unquoted cell/,
+    message: /^order_lines\.csv: line 2: not CSV, there is a quote inside an unquoted cell/,
   },
 ];
 

@@ -56,7 +56,7 @@ test("an order of more than a day from now is refused with what is allowed, in a
     line: 2,
     column: "ordered_at",
     reason:
-      "lies in the future: 2026-07-02T00:00:00.001Z; an order may be dated up to a day from now, which is " +
+      "is in the future: 2026-07-02T00:00:00.001Z; an order may be dated up to a day from now, which is " +
       "2026-07-02T00:00:00.000Z",
     allowed: "a time of at most 2026-07-02T00:00:00.000Z",
   };

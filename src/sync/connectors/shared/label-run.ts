@@ -224,7 +224,7 @@ function outcomeOf(applied: AppliedLabels, currencyCode: string, title: string):
     const amount = decimalText(applied.unmatched_minor, currencyExponent(currencyCode));
     const labels =
       unmatched === 1 ? `1 label of ${title} that belongs` : `${unmatched} labels of ${title} that belong`;
-    notes.push(`Unmatched spend: ${amount} ${currencyCode}, ${labels} to no returned line we know.`);
+    notes.push(`Unmatched spend: ${amount} ${currencyCode}, ${labels} to no known returned line.`);
   }
   return { counts: { labels: read, changed_labels: changed, voided, unmatched, foreign }, notes, isChanged };
 }

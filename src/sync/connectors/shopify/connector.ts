@@ -315,16 +315,15 @@ const ANOMALY_TEXTS: Readonly<Record<Exclude<keyof OrderAnomalies, "unbalancedLi
   unverifiedReturnLines: "returned units belong to no order line that Shopify knows.",
   undatedClosedReturns: "closed returns have no closing time; they are not counted.",
   foreignOrders: "orders are in an earlier currency of the shop; their money is left out.",
-  ordersWithoutLedger:
-    "orders have lines that Shopify shows in no sales ledger; they are counted by their refund lines.",
+  ordersWithoutLedger: "orders have lines without a sales ledger; they are counted by their refund lines.",
   unbookedRefundUnits:
     "units of refund lines are in no entry of the sales ledger; they are not counted as refunded.",
-  repeatedEntries: "entries of the sales ledger came twice; each is counted once.",
+  repeatedEntries: "entries of the sales ledger were sent twice; each is counted once.",
   earlyEntries: "entries of the sales ledger are dated before their order; they count in order of time.",
   unknownEntries: "entries of the sales ledger are of an unknown type; they are counted as order edits.",
-  uncountedSales: "sales of the ledger state no units; the lines of their refund tell.",
+  uncountedSales: "sales of the ledger have no units; those of their refund's lines are used.",
   unexpectedSales:
-    "sales of the ledger have units that do not fit their type; their sign counts, and a change of a price none.",
+    "sales of the ledger have units that do not match their type; the sign decides, and a price change has none.",
 };
 
 /** So many are named. */
@@ -343,7 +342,7 @@ export function notesOf(
     const named = unbalancedLines.slice(0, MOST_NAMED).join(", ");
     const others = unbalancedLines.length > MOST_NAMED ? ", …" : "";
     notes.push(
-      `${unbalancedLines.length} lines have lost other units than their sales ledger says; ` +
+      `${unbalancedLines.length} lines have lost a different number of units than their sales ledger says; ` +
         `they are counted by the ledger: ${named}${others}.`,
     );
   }
@@ -356,7 +355,7 @@ function limitNotes(limit: HistoryLimit | null, { hasAllOrders }: OrderAccess): 
   if (limit === null) return [];
   if (hasAllOrders) {
     return [
-      "The app has the scope read_all_orders now: a backfill of the orders it did not see was asked for.",
+      "The app has the scope read_all_orders now: a backfill of the orders it could not see was requested.",
     ];
   }
   const { historyFrom, unread } = limit;
@@ -369,7 +368,7 @@ function limitNotes(limit: HistoryLimit | null, { hasAllOrders }: OrderAccess): 
   ];
   if (unread !== null) {
     notes.push(
-      `Nothing was read between ${unread.from} and ${unread.until}, and Shopify shows those days no more: ` +
+      `Nothing was read between ${unread.from} and ${unread.until}, and Shopify no longer shows those days: ` +
         "their cohorts lack orders and returns until the app has the scope read_all_orders.",
     );
   }

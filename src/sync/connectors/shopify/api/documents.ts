@@ -341,8 +341,8 @@ function parseNode(line: string): Json {
   try {
     node = JSON.parse(line);
   } catch (error) {
-    throw new DownloadBroken("a line breaks off", { cause: error });
+    throw new DownloadBroken("a line is cut off", { cause: error });
   }
   if (isObject(node)) return node;
-  throw new DownloadBroken("a line is no object");
+  throw new DownloadBroken("a line is not an object");
 }

@@ -148,7 +148,7 @@ async function watch(
     seen.watched.set(operationId, { objects, sinceMs: nowMs });
   } else if (nowMs - before.sinceMs > run.client.retryPolicy.stallMs) {
     await cancelOperation(run.client, operationId);
-    await fail(run, name, "it came to no end", seen);
+    await fail(run, name, "it did not finish", seen);
   }
 }
 
@@ -188,7 +188,7 @@ async function fail(
   failures.set(name, count);
   if (count < MAX_FAILURES) return;
   throw new SourceFailed(
-    `Shopify's bulk operation of ${name} failed ${count} times, at last because ${why}.`,
+    `Shopify's bulk operation of ${name} failed ${count} times, the last time because ${why}.`,
   );
 }
 
@@ -215,7 +215,7 @@ async function startOperation(client: ShopifyClient, document: Document): Promis
 
 async function pollOperation(client: ShopifyClient, operationId: string): Promise<OperationState> {
   const { bulkOperation: operation } = await client.query(DOCUMENTS.bulkPoll, { id: operationId });
-  if (!operation) return { is: "lost", why: "it is not known any more" };
+  if (!operation) return { is: "lost", why: "it is no longer known" };
   const { status, url = null, errorCode: code } = operation;
   const objects = Number(operation.objectCount);
   switch (status) {

@@ -248,7 +248,7 @@ async function eraseOrKeep(
 }
 
 const KEPT = {
-  installed: "the platform still takes the shop's token: the app is installed",
+  installed: "the platform still accepts the shop's token: the app is installed",
   unknown: "the platform did not say whether the app is installed",
 } as const;
 
