@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { test } from "node:test";
 import type { TestContext } from "node:test";
 import { parse } from "csv-parse/sync";
-import type { Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { PAGES } from "../src/console/registry.ts";
 import { useChromium } from "./support/chromium.ts";
 import { startConsoleDemo } from "./support/console-demo.ts";
@@ -195,6 +195,197 @@ test("with JavaScript: a readout moves by keyboard and pointer, and Copy copies 
       await button.filter({ hasText: "Copied" }).waitFor();
       assert.equal(await page.evaluate("navigator.clipboard.readText()"), written, form);
     }
+  });
+});
+
+/** How many clicks from the overview a question may take. */
+const MOST_CLICKS = 2;
+
+type Question = {
+  asked: string;
+  /** What is pressed, in this order. */
+  clicks: readonly ((page: Page) => Locator)[];
+  /** Chosen before the last click, in a field that is already in sight. */
+  choose?: (page: Page) => Promise<unknown>;
+  /** What the page then says. */
+  answer: (page: Page) => Promise<void>;
+};
+
+const inNavigation = (name: string) => (page: Page) =>
+  page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name, exact: true });
+const link = (name: string | RegExp) => (page: Page) => page.getByRole("link", { name }).first();
+
+/** What the first problem card says. */
+const says = (pattern: RegExp) => async (page: Page) => {
+  const card = page.locator(".card").first();
+  assert.match(oneLine(await card.innerText()), pattern);
+};
+
+/** What a merchandiser asks; `sku` and `title` are of the bad batch. */
+function questionsAbout({ sku, title }: { sku: string; title: string }): Question[] {
+  const firstRow = (page: Page) => page.locator(".scroll tbody tr").first();
+  return [
+    {
+      asked: "What is wrong?",
+      clicks: [],
+      answer: says(
+        new RegExp(`^${title} ${sku} \\d\\d\\.\\d % of Sep 2026 came back, usually \\d+\\.\\d %`, "u"),
+      ),
+    },
+    { asked: "Since when?", clicks: [], answer: says(/Since \d+ Sep 2026/u) },
+    { asked: "What does it cost?", clicks: [], answer: says(/£[\d,.]{4,} beyond usual so far/u) },
+    {
+      asked: "Is it getting better?",
+      clicks: [],
+      answer: says(/Nov 2026 about \d+\.\d %: (?:better, not yet as usual|not better yet|back to usual)/u),
+    },
+    {
+      asked: "Why?",
+      clicks: [link(`See why ${title} comes back`)],
+      answer: async (page) => {
+        const found = await page.locator("#report-reasons .chart-title").innerText();
+        assert.match(found, /“Defective” is the reason given most: \d\d\.\d % of the returned units/u);
+      },
+    },
+    {
+      asked: "Which product?",
+      clicks: [inNavigation("Products")],
+      answer: async (page) => {
+        assert.match(
+          oneLine(await firstRow(page).innerText()),
+          new RegExp(`^${title} .*£[\\d,.]+ .*Defective`, "u"),
+        );
+      },
+    },
+    {
+      asked: "Which size?",
+      clicks: [inNavigation("Products"), link(`Show the SKUs of ${title}`)],
+      answer: async (page) => {
+        const parts = page.locator("tr:has(.part)");
+        const found = (await parts.allInnerTexts()).map(oneLine);
+        assert.ok(
+          found.length > 1 && found.some((text) => new RegExp(`^${sku} \\d`, "u").test(text)),
+          found.join("; "),
+        );
+      },
+    },
+    {
+      asked: "Which vendor?",
+      clicks: [inNavigation("Products"), link("Vendors")],
+      answer: async (page) => {
+        assert.match(oneLine(await firstRow(page).innerText()), /^\S.* \d+\.\d % .*£[\d,.]+/u);
+        assert.equal(await page.locator("[aria-sort]").innerText(), "Beyond usual");
+      },
+    },
+    {
+      // One click, for which the download waits.
+      asked: "May I have it as a file?",
+      clicks: [],
+      answer: async (page) => {
+        const rate = await page.locator("#trend-trend tbody tr").first().locator("data").nth(1).textContent();
+        const [download] = await Promise.all([
+          page.waitForEvent("download"),
+          page.locator(".bar-end").getByRole("link", { name: "CSV" }).click(),
+        ]);
+        const [first] = parse<Record<string, string>>(await readFile(await download.path(), "utf8"), {
+          columns: true,
+          bom: true,
+        });
+        assert.deepEqual([first?.["Month"], first?.["Return rate"]], ["Oct 2025", rate]);
+      },
+    },
+    {
+      asked: "How was it a year before?",
+      clicks: [(page) => page.getByRole("button", { name: "Show" })],
+      choose: (page) => page.getByLabel("Compare with").selectOption("year"),
+      answer: async (page) => {
+        assert.match(
+          oneLine(await page.locator(".compared").innerText()),
+          /^Compared with Oct 2024 to Sep 2025: [\d,]+ of [\d,]+ units came back\.$/u,
+        );
+      },
+    },
+    {
+      asked: "How do I tell a colleague?",
+      clicks: [(page) => menu(page, "Copy link"), link("These months")],
+      answer: async (page) => {
+        await page.getByRole("link", { name: "Copied" }).waitFor();
+        const rate = await exact(page, "report/summary/return_rate");
+        await page.goto(await page.evaluate<string>("navigator.clipboard.readText()"));
+        assert.deepEqual(parameters(page), { start_month: "2025-10", end_month: "2026-09" });
+        assert.equal(await exact(page, "report/summary/return_rate"), rate);
+      },
+    },
+    {
+      asked: "Is the month final?",
+      clicks: [],
+      answer: async (page) => {
+        assert.match(
+          oneLine(await page.locator(".as-of").innerText()),
+          /months to Sep 2026 are complete: each order has had 30 days to come back$/u,
+        );
+        const rows = (await page.locator("#trend-trend tbody tr").allTextContents()).map(oneLine);
+        assert.deepEqual(
+          rows.slice(-3).map((text) => text.match(/complete|still open/gu)?.at(-1)),
+          ["complete", "still open", "still open"],
+        );
+      },
+    },
+  ];
+}
+
+test("the twelve questions of a merchandiser are answered in two clicks from the overview", async (context) => {
+  await signedIn(context, { javaScriptEnabled: true }, async (page) => {
+    const questions = questionsAbout(started.demo.store.badBatch);
+    assert.equal(questions.length, 12);
+    for (const { asked, clicks, choose, answer } of questions) {
+      await context.test(asked, async () => {
+        assert.ok(clicks.length <= MOST_CLICKS);
+        await page.goto(home + place);
+        await choose?.(page);
+        for (const click of clicks) await click(page).click();
+        await answer(page);
+      });
+    }
+  });
+});
+
+/** What stands in the first screen of a page, of that width and height. */
+const FIRST_SCREENS: readonly (readonly [width: number, height: number, path: string, ...seen: string[]])[] =
+  [
+    [
+      1440,
+      900,
+      "",
+      ".card >> text=See why",
+      ".figures > :nth-child(4) strong data",
+      "#trend-trend .chart-title",
+    ],
+    [390, 844, "", ".card >> text=See why", ".figures strong data"],
+    [390, 844, "/report", ".figures > :nth-child(4) strong data"],
+    [390, 844, "/report?reportSection=costs", "#report-costs .chart-title data"],
+    [390, 844, "/cohorts", ".heat tbody tr:nth-child(2) td.edge data"],
+    [390, 844, "/products", ".scroll tbody td.number data"],
+    [390, 844, "/alerts", ".alert strong data"],
+  ];
+
+test("the first screen answers: problem and figures before any scrolling", async (context) => {
+  await started.service.database.query("update data_source set last_synced_at = now()");
+  await signedIn(context, { javaScriptEnabled: true }, async (page) => {
+    for (const [width, height, path, ...seen] of FIRST_SCREENS) {
+      await page.setViewportSize({ width, height });
+      await page.goto(home + place + path);
+      for (const selector of seen) {
+        const box =
+          (await page.locator(selector).first().boundingBox()) ?? assert.fail(`${path} ${selector}`);
+        const what = `${path} at ${width} × ${height}: ${selector} ends at ${box.x + box.width}, ${box.y + box.height}`;
+        assert.ok(box.x >= 0 && box.x + box.width <= width && box.y + box.height <= height, what);
+      }
+    }
+    await page.setViewportSize({ width: 1440, height: 900 });
+    await page.goto(home + place);
+    const plot = await page.locator("#trend-trend .chart-plot > svg").boundingBox();
+    assert.ok(plot !== null && plot.y + 100 <= 900, `the chart begins at ${plot?.y}`);
   });
 });
 

@@ -4,7 +4,7 @@ import type { TestContext } from "node:test";
 import type { Page } from "playwright-core";
 import { useChromium } from "./support/chromium.ts";
 import { signInAs } from "./support/console-person.ts";
-import { axeViolations } from "./support/page-looks.ts";
+import { axeViolations, openDisclosures } from "./support/page-looks.ts";
 import { startTestService } from "./support/service.ts";
 import { seedSmallStore } from "./support/small-store.ts";
 import { createTenant } from "./support/tenants.ts";
@@ -93,9 +93,7 @@ test("with every disclosure open no page breaks a rule of axe-core", async (cont
       "/sale-events",
     ]) {
       await page.goto(home + path);
-      await page.evaluate(
-        "document.querySelectorAll('details').forEach((each) => { each.removeAttribute('name'); each.open = true; })",
-      );
+      await openDisclosures(page);
       assert.deepEqual(await axeViolations(page), [], path);
     }
   });

@@ -18,21 +18,34 @@ const AXE_OPTIONS = {
 };
 
 /**
- * What is wrong with how a page looks, at its width or at others, each beside the name of what is looked at. Contrast is looked at by
+ * What is wrong with how a page looks, at its width or at others, and with every disclosure open, each beside the name of what is looked at. Contrast is looked at by
  * `paleTexts` alone, which is stricter and quicker than axe-core; in the dark nothing else differs.
  */
 export async function wrongLooks(page: Page, name: string, widths?: readonly number[]): Promise<string[]> {
-  const wrongs = [...(await paleTexts(page)), ...(await smallTexts(page))];
-  const isDark = await page.evaluate<boolean>("matchMedia('(prefers-color-scheme: dark)').matches");
-  if (!isDark) wrongs.push(...(await axeViolations(page, { "color-contrast": { enabled: false } })));
   const { width: ownWidth, height } = page.viewportSize() ?? { width: 0, height: 0 };
+  const wrongs: string[] = [];
+  const addOverflow = async (width: number, what: string): Promise<void> => {
+    const overflow = await sidewaysScroll(page);
+    if (overflow > 0) wrongs.push(`scrolls ${overflow} px sideways at ${width} px${what}`);
+  };
   for (const width of widths ?? [ownWidth]) {
     if (width !== ownWidth) await page.setViewportSize({ width, height });
-    const overflow = await sidewaysScroll(page);
-    if (overflow > 0) wrongs.push(`scrolls ${overflow} px sideways at ${width} px`);
+    await addOverflow(width, "");
   }
   if (widths !== undefined) await page.setViewportSize({ width: ownWidth, height });
+  await openDisclosures(page);
+  await addOverflow(ownWidth, " with everything open");
+  wrongs.push(...(await paleTexts(page)), ...(await smallTexts(page)));
+  const isDark = await page.evaluate<boolean>("matchMedia('(prefers-color-scheme: dark)').matches");
+  if (!isDark) wrongs.push(...(await axeViolations(page, { "color-contrast": { enabled: false } })));
   return wrongs.map((wrong) => `${name}: ${wrong}`);
+}
+
+/** Opens every disclosure at once, those of one group too. */
+export async function openDisclosures(page: Page): Promise<void> {
+  await page.evaluate(
+    "document.querySelectorAll('details').forEach((each) => { each.removeAttribute('name'); each.open = true; })",
+  );
 }
 
 /** How many pixels a page scrolls sideways. */
