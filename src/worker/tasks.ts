@@ -17,7 +17,7 @@ export async function runDueTask(environment: ShopEnvironment, stop: AbortSignal
       if (stop.aborted) throw error;
       environment.log.error(
         { task: due.task, err: error },
-        "a scheduled task failed; the next one makes up for it",
+        "a scheduled task failed; the next one does its work too",
       );
     }
     await finishTask(connection, due);
