@@ -6,7 +6,7 @@ import { ApiError } from "../contract/errors.ts";
 import { parseQueryString } from "../http/query-string.ts";
 import { sendOutcome, sendRefusal, sendSentence } from "./action-outcome.ts";
 import type { ActionCall } from "./action.ts";
-import type { DoneCookie } from "./done-cookie.ts";
+import type { DoneCookie } from "./cookies.ts";
 import { formOf } from "./form-scope.ts";
 import { stateOfError } from "./loop-error.ts";
 import { createMinuteLimit, MOST_FORMS_PER_MINUTE, TOO_MANY_FORMS } from "./minute-limit.ts";

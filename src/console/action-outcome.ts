@@ -3,7 +3,7 @@ import type { MemberAdmission } from "../access/admit-member.ts";
 import type { Refusal } from "../actions/refusal.ts";
 import { noteRefusal } from "../http/request-log.ts";
 import type { FormAction, FormOutcome } from "./action.ts";
-import type { DoneCookie } from "./done-cookie.ts";
+import type { DoneCookie } from "./cookies.ts";
 import { formOf } from "./form-scope.ts";
 import type { OpenCall } from "./page-call.ts";
 import type { Exchange, PageSender } from "./page-send.ts";

@@ -1,4 +1,4 @@
-import { ownOriginOf } from "../lib/own-origin.ts";
+import { ownOriginOf } from "../lib/networks.ts";
 
 /** Where the console answers: at one https origin, or, with null, over http under the names of this machine alone. */
 export type ConsoleSite = { publicOrigin: string | null };

@@ -7,7 +7,7 @@ import { noteRefusal } from "../http/request-log.ts";
 import { renderHtml } from "../lib/html.ts";
 import { createPlaces } from "../lib/places.ts";
 import { CONSOLE_ASSETS } from "./console-assets.ts";
-import type { DoneCookie } from "./done-cookie.ts";
+import type { DoneCookie } from "./cookies.ts";
 import { formOf } from "./form-scope.ts";
 import { layout } from "./layout.ts";
 import type { ConsoleSite } from "./request-rules.ts";

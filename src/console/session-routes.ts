@@ -9,16 +9,16 @@ import type { RouteGroup } from "../http/server.ts";
 import { consoleHeaders } from "./console-headers.ts";
 import { showState } from "./session-context.ts";
 import type { SessionContext, SessionOptions, RouteHandlers, Routes } from "./session-context.ts";
-import { createDoneCookie } from "./done-cookie.ts";
+import { createDoneCookie } from "./cookies.ts";
 import { chooser, OTHER_ORIGIN, otherHost, SIGN_IN, SIGN_IN_LOCALLY } from "./session-pages.ts";
 import { formScope } from "./form-scope.ts";
-import { reauthenticateRoutes } from "./reauthenticate.ts";
+import { reauthenticateRoutes } from "./sign-in.ts";
 import { parseQueryString } from "../http/query-string.ts";
 import { judgeRequest } from "./request-rules.ts";
 import type { ConsoleSite } from "./request-rules.ts";
 import { signInRoutes } from "./sign-in.ts";
 import { switchedPage } from "./switch.ts";
-import { createTargetCookie, SENT } from "./target-cookie.ts";
+import { createTargetCookie, SENT } from "./cookies.ts";
 import { welcomeRoutes } from "./welcome.ts";
 
 /** The way into the console, and what its other pages ask of it. */

@@ -20,7 +20,7 @@ import type { RefusedForm } from "./page.ts";
 import { sendHtml, stateMarkup } from "./send.ts";
 import type { SessionContext, Routes } from "./session-context.ts";
 import { forbidden, tooMany } from "./state-page.ts";
-import { entries } from "./views/entries.ts";
+import { entries } from "./views/blocks.ts";
 import type { FormPlace } from "./views/form.ts";
 import { refusal, selectField, textField } from "./views/form.ts";
 

@@ -8,7 +8,7 @@ import type { ErrorCode, QuotaState } from "../contract/errors.ts";
 import { INSTRUCTIONS } from "../contract/tools.ts";
 import { QUOTA_HEADERS, quotaHeaders } from "../contract/wire.ts";
 import { logFailure } from "../lib/log-failure.ts";
-import { ownOriginOf } from "../lib/own-origin.ts";
+import { ownOriginOf } from "../lib/networks.ts";
 import { errorType, note, noteFailure } from "../lib/trace.ts";
 import {
   INTERNAL,

@@ -6,7 +6,7 @@ import type { PageCall, View } from "../../console/page.ts";
 import { pick } from "../../console/selection.ts";
 import { filterForm, selectField, textField } from "../../console/views/filters.ts";
 import { actionForm, refusal } from "../../console/views/form.ts";
-import { pageLinks } from "../../console/views/page-links.ts";
+import { pageLinks } from "../../console/views/blocks.ts";
 import { dataTable } from "../../console/views/table.ts";
 import { invalidParameters } from "../../contract/errors.ts";
 import { html } from "../../lib/html.ts";

@@ -3,7 +3,7 @@ import { instant } from "../../console/format.ts";
 import { definePage } from "../../console/page.ts";
 import type { PageCall } from "../../console/page.ts";
 import { alertTabs, severityMark } from "../../console/views/alert.ts";
-import { rows } from "../../console/views/facts.ts";
+import { rows } from "../../console/views/blocks.ts";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
 import { digestForms, digestPart, loadDigest } from "../digest/page.ts";

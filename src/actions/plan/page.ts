@@ -2,7 +2,7 @@ import { formFor, formOf } from "../../console/action-form.ts";
 import { count, instant } from "../../console/format.ts";
 import { definePage } from "../../console/page.ts";
 import type { PageCall } from "../../console/page.ts";
-import { rows } from "../../console/views/facts.ts";
+import { rows } from "../../console/views/blocks.ts";
 import { selectField } from "../../console/views/form.ts";
 import { dataTable } from "../../console/views/table.ts";
 import type { Entitlement } from "../../contract/endpoint.ts";

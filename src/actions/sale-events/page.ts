@@ -2,7 +2,7 @@ import { formFor, formOf } from "../../console/action-form.ts";
 import { count } from "../../console/format.ts";
 import { definePage } from "../../console/page.ts";
 import type { PageCall } from "../../console/page.ts";
-import { entries } from "../../console/views/entries.ts";
+import { entries } from "../../console/views/blocks.ts";
 import { refusal } from "../../console/views/form.ts";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";

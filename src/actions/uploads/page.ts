@@ -4,7 +4,7 @@ import type { FormAction } from "../../console/action.ts";
 import { count, day, instant } from "../../console/format.ts";
 import { definePage } from "../../console/page.ts";
 import type { PageCall } from "../../console/page.ts";
-import { facts } from "../../console/views/facts.ts";
+import { facts } from "../../console/views/blocks.ts";
 import { actionForm, refusal } from "../../console/views/form.ts";
 import { progress } from "../../console/views/progress.ts";
 import { dataTable } from "../../console/views/table.ts";

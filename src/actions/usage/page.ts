@@ -2,7 +2,7 @@ import { tokenPrefix } from "../../access/token.ts";
 import { count, isoInstant, day as dayText } from "../../console/format.ts";
 import { definePage } from "../../console/page.ts";
 import type { PageCall } from "../../console/page.ts";
-import { facts } from "../../console/views/facts.ts";
+import { facts } from "../../console/views/blocks.ts";
 import { dataTable } from "../../console/views/table.ts";
 import type { Endpoint } from "../../contract/endpoint.ts";
 import { ENDPOINTS } from "../../contract/registry.ts";
@@ -13,8 +13,7 @@ import { showUsage, usageRead } from "./usage.ts";
 import type { Usage, UsageGroup, UsageSummary, UsageDay } from "./usage.ts";
 import { max } from "d3-array";
 import { chartFigure, nothingToDraw } from "../../console/charts/frame.ts";
-import { columns, place, verticalAxis, verticalScale } from "../../console/charts/plot.ts";
-import { boxSwatch } from "../../console/charts/swatches.ts";
+import { columns, place, verticalAxis, verticalScale, boxSwatch } from "../../console/charts/plot.ts";
 import { table } from "../../console/charts/table.ts";
 
 /** What the workspace asks of the API: today against the quota, and 30 days in detail. */

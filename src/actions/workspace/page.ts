@@ -2,7 +2,7 @@ import { formFor, formOf } from "../../console/action-form.ts";
 import type { FormAction } from "../../console/action.ts";
 import { definePage } from "../../console/page.ts";
 import type { Page, PageCall } from "../../console/page.ts";
-import { rows } from "../../console/views/facts.ts";
+import { rows } from "../../console/views/blocks.ts";
 import { textField } from "../../console/views/form.ts";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";

@@ -4,7 +4,7 @@ import type { ApiAnswer, Format } from "../../console/figure.ts";
 import { count, days, month, percent, units } from "../../console/format.ts";
 import { definePage } from "../../console/page.ts";
 import type { BodyOf, PageCall } from "../../console/page.ts";
-import { rows } from "../../console/views/facts.ts";
+import { rows } from "../../console/views/blocks.ts";
 import { refusal, textField } from "../../console/views/form.ts";
 import { dataTable } from "../../console/views/table.ts";
 import { invalidParameters } from "../../contract/errors.ts";

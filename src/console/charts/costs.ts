@@ -7,9 +7,8 @@ import { figure, valueAt } from "../figure.ts";
 import { count, money, percent } from "../format.ts";
 import type { ChartInput } from "./frame.ts";
 import { chartFigure, nothingToDraw } from "./frame.ts";
-import { columns, hatch, monthAxis, place, verticalAxis, verticalScale } from "./plot.ts";
+import { columns, hatch, monthAxis, place, verticalAxis, verticalScale, boxSwatch } from "./plot.ts";
 import { monthFigure } from "./rates.ts";
-import { boxSwatch } from "./swatches.ts";
 import { table } from "./table.ts";
 
 /** A row of the trend, as far as it is about money. */

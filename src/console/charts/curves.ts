@@ -21,9 +21,17 @@ import { ageFigure, curveName, observed, readCurves } from "./curve-rows.ts";
 import { curvesFinding } from "./curves-finding.ts";
 import type { ChartInput } from "./frame.ts";
 import { chartFigure, nothingToDraw } from "./frame.ts";
-import { FULL, paths, percentTick, place, verticalAxis, verticalScale } from "./plot.ts";
+import {
+  FULL,
+  paths,
+  percentTick,
+  place,
+  verticalAxis,
+  verticalScale,
+  boxSwatch,
+  lineSwatch,
+} from "./plot.ts";
 import { DEFAULT_FEW_UNITS, intervalFigure, soldFigure } from "./rates.ts";
-import { boxSwatch, lineSwatch } from "./swatches.ts";
 import { table } from "./table.ts";
 
 const SHAPES = [symbolCircle, symbolSquare, symbolTriangle, symbolDiamond, symbolCross, symbolStar] as const;

@@ -6,10 +6,9 @@ import type { ApiAnswer } from "../figure.ts";
 import { count, day, points } from "../format.ts";
 import { chartFigure, nothingToDraw } from "./frame.ts";
 import type { ChartInput } from "./frame.ts";
-import { FULL, percentTick, place, verticalScale } from "./plot.ts";
+import { FULL, percentTick, place, verticalScale, boxSwatch } from "./plot.ts";
 import { DEFAULT_FEW_UNITS, areFew, differ, intervalFigure, rateFigure, soldFigure } from "./rates.ts";
 import type { Interval, Rate } from "./rates.ts";
-import { boxSwatch } from "./swatches.ts";
 import { table } from "./table.ts";
 
 type SaleEvent = { baseline: string; event: Rate; baseline_period: Rate; return_rate_change: number | null };

@@ -1,7 +1,8 @@
 import { line } from "d3-shape";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
-import { paths, place, verticalScale } from "./plot.ts";
+import { paths, place, verticalScale, FULL } from "./plot.ts";
+import type { Rate } from "./rates.ts";
 
 /**
  * The course of a figure, beside the figure itself and for the eye alone: from zero up, the newest value as a dot. null
@@ -20,5 +21,15 @@ export function sparkline(values: readonly (number | null)[]): Html | null {
   return html`<svg class="spark" aria-hidden="true">
     ${paths(html`<path d="${course(values as (number | null)[]) ?? ""}" />`)}
     <circle cx="${place(x(last))}" cy="${place(scale(values[last] ?? 0))}" r="2.5" />
+  </svg>`;
+}
+
+/** A rate with its interval inside a table cell, on an axis from zero to `highest`: it repeats the figures beside it for the eye. */
+export function whisker({ return_rate: rate, return_rate_interval: interval }: Rate, highest: number): Html {
+  const x = (value: number): string => place((FULL * Math.min(value, highest)) / highest);
+  if (interval === null) return html``;
+  return html`<svg class="intervals one" aria-hidden="true">
+    <line class="side-1" x1="${x(interval.low)}" x2="${x(interval.high)}" y1="50%" y2="50%" />
+    <circle class="side-1" cx="${x(rate)}" cy="50%" r="4" />
   </svg>`;
 }

@@ -7,8 +7,17 @@ import type { ApiAnswer } from "../figure.ts";
 import { count, days, percent } from "../format.ts";
 import { chartFigure, nothingToDraw } from "./frame.ts";
 import type { ChartInput } from "./frame.ts";
-import { columns, paths, percentTick, place, verticalAxis, verticalScale } from "./plot.ts";
-import { boxSwatch, dotSwatch, lineSwatch } from "./swatches.ts";
+import {
+  columns,
+  paths,
+  percentTick,
+  place,
+  verticalAxis,
+  verticalScale,
+  boxSwatch,
+  dotSwatch,
+  lineSwatch,
+} from "./plot.ts";
 import { table } from "./table.ts";
 
 type Bucket = {

@@ -11,7 +11,18 @@ import { chartFigure, nothingToDraw } from "./frame.ts";
 import { marksDrawing, marksOf, triangle } from "./marks.ts";
 import type { Mark } from "./marks.ts";
 import type { Scale } from "./plot.ts";
-import { columns, verticalScale, monthAxis, paths, percentTick, place, verticalAxis } from "./plot.ts";
+import {
+  columns,
+  verticalScale,
+  monthAxis,
+  paths,
+  percentTick,
+  place,
+  verticalAxis,
+  boxSwatch,
+  dotSwatch,
+  lineSwatch,
+} from "./plot.ts";
 import {
   DEFAULT_FEW_UNITS,
   areFew,
@@ -21,7 +32,6 @@ import {
   soldFigure,
   differ,
 } from "./rates.ts";
-import { boxSwatch, dotSwatch, lineSwatch } from "./swatches.ts";
 import { table } from "./table.ts";
 
 /** An interval reaches at most this many times as high as the highest rate; beyond, the drawing says that it goes on. */

@@ -9,7 +9,7 @@ import type { BodyOf, PageCall, View } from "../page.ts";
 import { pick } from "../selection.ts";
 import { alertItem, alertTabs } from "../views/alert.ts";
 import { filterForm, selectField } from "../views/filters.ts";
-import { pageLinks } from "../views/page-links.ts";
+import { pageLinks } from "../views/blocks.ts";
 
 const PATH = "/alerts";
 const TITLE = "Alerts";

@@ -10,11 +10,10 @@ import type { ShownMonths } from "../months.ts";
 import { definePage } from "../page.ts";
 import type { BodyOf, PageCall, View } from "../page.ts";
 import { COHORT_STATE_NAMES, cohortStateOf, ROLLING_NAMES } from "../selection.ts";
-import { monthCoverage } from "../views/coverage.ts";
+import { monthCoverage, noCompleteMonth } from "../views/coverage.ts";
 import { barCsv, csvNote, tableHref } from "../views/csv-link.ts";
 import { checkField, filterBar, textField, windowField } from "../views/filters.ts";
 import { monthRange } from "../views/month-range.ts";
-import { noCompleteMonth } from "../views/no-months.ts";
 import { selectionTitle } from "../views/selection-title.ts";
 
 const PATH = "/cohorts";

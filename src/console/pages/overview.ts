@@ -17,11 +17,10 @@ import { problemCards, readProblems } from "../problems.ts";
 import type { Problem } from "../problems.ts";
 import { pick, ROLLING_NAMES } from "../selection.ts";
 import type { Alerts } from "../views/alert.ts";
-import { monthCoverage } from "../views/coverage.ts";
+import { monthCoverage, noCompleteMonth } from "../views/coverage.ts";
 import { barCsv, tableHref } from "../views/csv-link.ts";
 import { filterBar, textField, windowField } from "../views/filters.ts";
 import { monthRange } from "../views/month-range.ts";
-import { noCompleteMonth } from "../views/no-months.ts";
 import { summaryFigures, windowText } from "../views/report/summary.ts";
 import type { TileAnswers } from "../views/report/summary.ts";
 

@@ -2,7 +2,7 @@ import { readFigures } from "../../actions/right.ts";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
 import { intervalFigure, rateFigure } from "../charts/rates.ts";
-import { sparkline } from "../charts/sparkline.ts";
+import { sparkline, whisker } from "../charts/sparkline.ts";
 import { figure } from "../figure.ts";
 import type { ApiAnswer } from "../figure.ts";
 import { count, money, percent, points, tenthsOfPoint } from "../format.ts";
@@ -12,17 +12,14 @@ import { definePage } from "../page.ts";
 import { parameterNames } from "../page-names.ts";
 import type { BodyOf, PageCall, PageParameters, View } from "../page.ts";
 import { CHOICE_NAMES, pick, ROLLING_NAMES } from "../selection.ts";
-import { monthCoverage } from "../views/coverage.ts";
+import { monthCoverage, noCompleteMonth } from "../views/coverage.ts";
 import { barCsv, tableHref } from "../views/csv-link.ts";
 import { checkField, filterBar, textField, windowField } from "../views/filters.ts";
 import { monthRange } from "../views/month-range.ts";
-import { noCompleteMonth } from "../views/no-months.ts";
-import { pageLinks } from "../views/page-links.ts";
+import { pageLinks, tabs } from "../views/blocks.ts";
 import { picture } from "../views/picture.ts";
 import { dataTable } from "../views/table.ts";
 import type { Column } from "../views/table.ts";
-import { tabs } from "../views/tabs.ts";
-import { whisker } from "../views/whisker.ts";
 
 const PATH = "/products";
 /** Where the field at the top of every page leads. */

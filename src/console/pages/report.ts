@@ -30,11 +30,10 @@ import { problemCards, readProblems } from "../problems.ts";
 import type { Problem } from "../problems.ts";
 import { COHORT_STATE_NAMES, cohortStateOf, pick, ROLLING_NAMES } from "../selection.ts";
 import type { Alerts } from "../views/alert.ts";
-import { monthCoverage } from "../views/coverage.ts";
+import { monthCoverage, noCompleteMonth } from "../views/coverage.ts";
 import { barCsv, csvHref, csvLink, tableHref } from "../views/csv-link.ts";
 import { checkField, filterBar, selectField, textField, windowField } from "../views/filters.ts";
 import { monthRange } from "../views/month-range.ts";
-import { noCompleteMonth } from "../views/no-months.ts";
 import { picture } from "../views/picture.ts";
 import {
   BREAKDOWN_TITLES,
@@ -49,9 +48,8 @@ import {
 import { bridgePart } from "../views/report/bridge.ts";
 import { summaryFigures, windowText } from "../views/report/summary.ts";
 import { verdict } from "../views/report/verdict.ts";
-import { selectionLinks } from "../views/selection-links.ts";
-import { selectionTitle } from "../views/selection-title.ts";
-import { tabs } from "../views/tabs.ts";
+import { selectionLinks, selectionTitle } from "../views/selection-title.ts";
+import { tabs } from "../views/blocks.ts";
 
 const PATH = "/report";
 

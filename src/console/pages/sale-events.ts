@@ -13,9 +13,9 @@ import { definePage } from "../page.ts";
 import type { BodyOf, PageCall, PageParameters, View } from "../page.ts";
 import { COHORT_STATE_NAMES, cohortStateOf } from "../selection.ts";
 import { filterForm, selectField, windowField } from "../views/filters.ts";
-import { intervalPair } from "../views/interval-pair.ts";
-import { noCompleteMonth } from "../views/no-months.ts";
+import { noCompleteMonth } from "../views/coverage.ts";
 import { dataTable } from "../views/table.ts";
+import { FULL, place as coordinate } from "../charts/plot.ts";
 
 const PATH = "/sale-events";
 const TITLE = "Sale events";
@@ -216,4 +216,25 @@ function morePages(total: number, call: PageCall): Html | null {
   return html`<nav class="pages" aria-label="Pages of the list">
     <span>${PER_PAGE} events a page, the newest first:</span> ${links}
   </nav>`;
+}
+
+/**
+ * Two rates with their intervals below each other, inside a table cell: the first above the second, on one axis from zero
+ * to `highest`. Where they overlap, the difference is not a clear one. It repeats the figures beside it for the eye.
+ */
+function intervalPair(rates: readonly [Rate, Rate], highest: number): Html {
+  const x = (rate: number): string => coordinate((FULL * rate) / (highest || 1));
+  return html`<svg class="intervals" aria-hidden="true">
+    ${rates.map(({ return_rate, return_rate_interval: interval }, index) => {
+      if (interval === null) return null;
+      const y = index === 0 ? "28%" : "72%";
+      return html`<line
+          class="side-${index + 1}"
+          x1="${x(interval.low)}"
+          x2="${x(interval.high)}"
+          y1="${y}"
+          y2="${y}"
+        /><circle class="side-${index + 1}" cx="${x(return_rate)}" cy="${y}" r="4.5" />`;
+    })}
+  </svg>`;
 }

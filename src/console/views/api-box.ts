@@ -8,7 +8,7 @@ import {
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
 import type { MadeRequest } from "../page.ts";
-import { codeToCopy } from "./code.ts";
+import { codeToCopy } from "./blocks.ts";
 
 /**
  * "Get this from the API": each request of a page as curl, as an MCP tool call, for `./returns query` and as a program, written as

@@ -4,6 +4,7 @@ import { figure, valueAt } from "../figure.ts";
 import type { ApiAnswer } from "../figure.ts";
 import { month } from "../format.ts";
 import { TO_NEWEST } from "../months.ts";
+import type { PageCall } from "../page.ts";
 
 /**
  * Which months an answer counts, and which it leaves out since they can still rise. `path` leads to what it says of them:
@@ -46,4 +47,17 @@ export function countsOpenMonths(answer: ApiAnswer, path: string): boolean {
   if (valueAt(answer, "meta/window") === "lifetime") return false;
   const complete = valueAt(answer, `${path}/complete_through`);
   return typeof complete !== "string" || String(valueAt(answer, "meta/end_month")) > complete;
+}
+
+/** What a page says that counts complete months, while there is none. */
+export function noCompleteMonth(call: PageCall): Html {
+  return html`<h2>No month is complete yet</h2>
+    <p>
+      A month counts once every order of it has had its ${call.primaryWindowDays} days to come back. Until
+      then its rate would look better than it is.
+    </p>
+    <p>
+      <a href="${call.href("/products")}">Look up a product</a> and choose its months to see what has come
+      back so far.
+    </p>`;
 }

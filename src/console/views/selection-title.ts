@@ -1,5 +1,12 @@
 import type { ApiAnswer } from "../figure.ts";
-import type { BodyOf } from "../page.ts";
+import type { BodyOf, PageCall } from "../page.ts";
+import { mayDo } from "../../actions/right.ts";
+import { addSaleEvent } from "../../actions/sale-events/actions.ts";
+import type { IsWatched } from "../../actions/watchlist/actions.ts";
+import { html } from "../../lib/html.ts";
+import type { Html } from "../../lib/html.ts";
+import { watchMark } from "./watch-mark.ts";
+import type { Watchable } from "./watch-mark.ts";
 
 /** What a report is about: what it is called, and its key where that is something else. */
 type SelectionTitle = { title: string; detail: string | null };
@@ -27,3 +34,32 @@ export function selectionTitle(
 }
 
 const GROUP_TEXTS = { family: "product family", analytics_category: "category" } as const;
+
+type Report = ApiAnswer<BodyOf<"report">>;
+
+/** What can be done with the selection of a report: watched, and for a SKU or product put into a sale event. */
+export function selectionLinks(call: PageCall, { body }: Report, isWatched: IsWatched | null): Html | null {
+  const selected = selectedOf(body.meta.selector);
+  if (selected === null || isWatched === null) return null;
+  const { type, key } = selected;
+  const mark = watchMark(call, isWatched, selected);
+  const hasSkus = type === "sku" || type === "product_gid";
+  const canAdd = hasSkus && mayDo(call.role, addSaleEvent);
+  return html`${mark !== null && html` · ${mark}`}${
+    canAdd &&
+    html` · <a href="${call.href("/settings/sale-events", { [type]: key })}">Add to a sale event</a>`
+  }`;
+}
+
+function selectedOf(selector: Report["body"]["meta"]["selector"]): Watchable | null {
+  switch (selector.type) {
+    case "workspace":
+      return null;
+    case "sku":
+      return { type: "sku", key: selector.primarySku };
+    case "product":
+      return { type: "product_gid", key: selector.product_gid };
+    case "product_group":
+      return { type: selector.product_group_type, key: selector.product_group_key };
+  }
+}

@@ -7,7 +7,7 @@ import type { ApiAnswer } from "../../figure.ts";
 import { count, day, money, month, percent, points } from "../../format.ts";
 import type { BodyOf, PageCall } from "../../page.ts";
 import { stateWithoutSelector } from "../../selection.ts";
-import { facts } from "../facts.ts";
+import { facts } from "../blocks.ts";
 import { dataTable } from "../table.ts";
 
 type Report = ApiAnswer<BodyOf<"report">>;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createTargetCookie } from "./target-cookie.ts";
+import { createTargetCookie } from "./cookies.ts";
 
 const cookie = createTargetCookie(false);
 

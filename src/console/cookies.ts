@@ -1,0 +1,66 @@
+import { createCookie } from "../http/cookie.ts";
+
+/** Pages of the console beside those of workspaces. */
+const OWN_PAGES: ReadonlySet<string> = new Set(["/me"]);
+/** As long as a cookie may keep: a browser drops one of more than 4096 bytes, and base64 makes four of three. */
+const LONGEST_TARGET = 2048;
+
+/**
+ * Whether a text is path and query of a page of the console, so that a redirect to it stays here: visible ASCII without a
+ * backslash, which browsers read as a slash, and once dots are resolved below /w/ or a page of its own; no scheme or host.
+ */
+export function isConsolePath(target: string): boolean {
+  if (target.length > LONGEST_TARGET || !/^\/[a-z][!-[\]-~]*$/u.test(target)) return false;
+  const own = "http://localhost";
+  const url = URL.parse(target, own);
+  if (url?.origin !== own) return false;
+  return url.pathname.startsWith("/w/") || OWN_PAGES.has(url.pathname);
+}
+
+const LIFETIME_SECONDS = 600;
+/** Ends the address of a form that was sent: its page is the target, since the form itself is no page. */
+export const SENT = "#sent";
+
+/** The cookie that keeps which page a person asked for, until they have signed in. */
+export type TargetCookie = {
+  /** Path and query of the page; null = none, or none that is a page of the console. */
+  read(header: string | undefined): string | null;
+  /** As a Set-Cookie header; null = the address is no page of the console. */
+  write(target: string): string | null;
+  /** The Set-Cookie header that removes it. */
+  clear: string;
+};
+
+export function createTargetCookie(isSecure: boolean): TargetCookie {
+  const { read, write, clear } = createCookie("returns-target", isSecure, LIFETIME_SECONDS);
+  return {
+    read: (header) => {
+      const target = Buffer.from(read(header) ?? "", "base64url").toString();
+      return isConsolePath(target) ? target : null;
+    },
+    write: (target) => (isConsolePath(target) ? write(Buffer.from(target).toString("base64url")) : null),
+    clear,
+  };
+}
+
+/** Carries the sentence of an action over to the page that is shown next. */
+export type DoneCookie = {
+  read: (header: string | undefined) => string | null;
+  write: (sentence: string) => string;
+  clear: string;
+};
+
+const DONE_LIFETIME_SECONDS = 60;
+const LONGEST_BYTES = 2000;
+
+export function createDoneCookie(isSecure: boolean): DoneCookie {
+  const cookie = createCookie("returns-done", isSecure, DONE_LIFETIME_SECONDS);
+  return {
+    read: (header) => {
+      const value = cookie.read(header) ?? "";
+      return value === "" ? null : Buffer.from(value, "base64url").toString().toWellFormed();
+    },
+    write: (sentence) => cookie.write(Buffer.from(sentence).subarray(0, LONGEST_BYTES).toString("base64url")),
+    clear: cookie.clear,
+  };
+}

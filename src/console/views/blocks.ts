@@ -1,0 +1,76 @@
+import { html } from "../../lib/html.ts";
+import type { Html } from "../../lib/html.ts";
+import type { PageCall } from "../page.ts";
+
+/** One entry of a list: what it is, a line about it, and the forms and links of what can be done with it. */
+export type Entry = {
+  name: Html | string;
+  detail?: Html | string | null;
+  actions?: readonly (Html | null)[];
+};
+
+export function entries(list: readonly Entry[]): Html {
+  return html`<ul class="entries">
+    ${list.map(
+      ({ name, detail, actions = [] }) =>
+        html`<li>
+          <div>${name} ${detail !== undefined && detail !== null && html`<small>${detail}</small>`}</div>
+          ${actions.length > 0 && html`<div class="actions">${actions}</div>`}
+        </li>`,
+    )}
+  </ul>`;
+}
+
+/** Names with their values; a note says more about a value. */
+type Facts = readonly { name: Html | string; value: Html | string; note?: Html | string | null }[];
+
+/** Side by side where there is room. */
+export const facts = (list: Facts): Html => listed("facts", list);
+
+/** A line each. */
+export const rows = (list: Facts): Html => listed("rows", list);
+
+function listed(look: "facts" | "rows", list: Facts): Html {
+  return html`<dl class="${look}">
+    ${list.map(
+      ({ name, value, note }) =>
+        html`<div>
+          <dt>${name}</dt>
+          <dd>${value}${note !== undefined && note !== null && html` <small>${note}</small>`}</dd>
+        </div>`,
+    )}
+  </dl>`;
+}
+
+/** Text to be copied whole, with a button that does it where there is a script; `form` says what it is written for. */
+export function codeToCopy(form: string, text: string): Html {
+  return html`<div class="code">
+    <pre tabindex="0"><code data-form="${form}">${text}</code></pre>
+    <button type="button" class="copy" aria-live="polite" hidden>Copy</button>
+  </div>`;
+}
+
+/** Links to the parts of a page. */
+export function tabs(
+  label: string,
+  links: readonly { text: string; href: string; isCurrent: boolean }[],
+): Html {
+  return html`<nav aria-label="${label}">
+    <ul class="tabs">
+      ${links.map(
+        ({ text, href, isCurrent }) =>
+          html`<li><a href="${href}" ${isCurrent && html` aria-current="true"`}>${text}</a></li>`,
+      )}
+    </ul>
+  </nav>`;
+}
+
+/** The way through a list that has pages: forward by the API's cursor, or back to its first page. */
+export function pageLinks(call: PageCall, path: string, nextCursor: string | null): Html | null {
+  const { cursor, ...rest } = call.query;
+  if (cursor === undefined && nextCursor === null) return null;
+  return html`<nav class="pages" aria-label="Pages of the list">
+    ${cursor !== undefined && html`<a href="${call.href(path, rest)}">First page</a>`}
+    ${nextCursor !== null && html`<a href="${call.href(path, { ...rest, cursor: nextCursor })}" rel="next">Next page</a>`}
+  </nav>`;
+}
