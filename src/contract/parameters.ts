@@ -156,6 +156,7 @@ export const REPORT_SECTIONS = [
   "outcomes",
   "bridge",
   "liability",
+  "fit",
 ] as const;
 
 export const BREAKDOWNS = ["vendor", "product", "sku", "family", "analytics_category"] as const;
@@ -203,7 +204,7 @@ export const reportSectionParameter = {
     Type.Enum([...REPORT_SECTIONS], {
       default: "overview",
       description:
-        "Part of the report to return; unknown values mean overview, which holds everything but curves, breakdown, outcomes, bridge and liability.",
+        "Part of the report to return; unknown values mean overview, which holds everything but curves, breakdown, outcomes, bridge, liability and fit.",
       "x-normalized": true,
     }),
   ),

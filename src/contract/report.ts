@@ -26,6 +26,8 @@ import {
   reportStateParameters,
 } from "./parameters.ts";
 import { bridge, outcomes } from "./report-bridge.ts";
+import { fit } from "./report-fit.ts";
+import type { ReportFit } from "./report-fit.ts";
 import type { ReportBridge, ReportOutcomes } from "./report-bridge.ts";
 import { listedSaleEvent, rateChange, saleEvent } from "./sale-event.ts";
 import { closed, count, oneOf, orNull, text } from "./schema.ts";
@@ -368,6 +370,7 @@ const data = closed(
     outcomes: Type.Optional(outcomes),
     bridge: Type.Optional(bridge),
     liability: Type.Optional(liability),
+    fit: Type.Optional(fit),
   },
   { component: "Report" },
 );
@@ -383,6 +386,7 @@ export type ReportExtras = {
   outcomes: ReportOutcomes | null;
   bridge: ReportBridge | null;
   liability: ReportLiability | null;
+  fit: ReportFit | null;
 };
 export type ReportSection = (typeof REPORT_SECTIONS)[number];
 
@@ -401,7 +405,7 @@ export const report = defineEndpoint({
     "is known of each return, costs, the workspace's sale events and, for the one asked for, its rate against a " +
     "baseline. reportSection narrows it to one part beside the summary and the sale event; curves is the share returned " +
     "by days after the order, breakdown divides it by vendor, product, SKU or group, outcomes is how returned units ended, " +
-    "bridge leads from what the store itself counts to these figures, liability is the refunds still to come.",
+    "bridge leads from what the store itself counts to these figures, liability is the refunds still to come, fit is a product by size.",
   parameters: Type.Object({ ...reportParameters, ...reportSectionParameter }),
   response: body(data, {
     ...cohortEcho,
@@ -421,7 +425,7 @@ export const report = defineEndpoint({
     lines: [
       "Returns the full picture: rate with interval, months before, trend with cost per month, reasons, days to return, costs, sale events.",
       "Use it to explain returns; for one figure use get_summary, for monthly rates alone get_timeseries. sale_events lists what saleEvent takes.",
-      "reportSection narrows 5 kB to 1–3: trend, reasons, breakdown with breakdownBy (worst vendor, product, SKU), curves, outcomes, bridge (the store's own count), liability (refunds still to come).",
+      "reportSection narrows 5 kB to 1–3: trend, reasons, breakdown with breakdownBy (worst vendor, product, SKU), curves, outcomes, bridge (the store's own count), liability (still to come), fit (sizes).",
       SELECTOR_OBJECT_LINE,
       COHORT_LINE,
       'Example: {"selector": {"product_gid": "gid://shopify/Product/1"}, "start_month": "2026-01", "end_month": "2026-06"}',

@@ -17,6 +17,7 @@ export async function exportReport(call: EndpointCall<typeof contract>): Promise
     breakdownBy,
     withOutcomes: true,
     withLiability: true,
+    withFit: true,
     bridge: input.reportSection === "bridge" ? "lines" : null,
   });
   return {

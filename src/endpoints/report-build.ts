@@ -26,6 +26,7 @@ import { loadOrders } from "./design-effects.ts";
 import { labelCostsIncluded } from "./label-costs.ts";
 import { requestBreakdown } from "./report-breakdown.ts";
 import { loadBridge } from "./report-bridge.ts";
+import { loadFit } from "./report-fit.ts";
 import { loadLiability } from "./report-liability.ts";
 import { loadOutlooks } from "./report-outlook.ts";
 import type { ReportOutlooks } from "./report-outlook.ts";
@@ -114,6 +115,7 @@ type ReportScope = {
   /** With `lines`, the bridge's steps are divided by SKU and month of order, too. */
   bridge: "steps" | "lines" | null;
   withLiability: boolean;
+  withFit: boolean;
 };
 
 /** The report of a selection. */
@@ -170,6 +172,7 @@ export async function buildReport(
             before,
             withLines: scope.bridge === "lines",
           }),
+    fit: scope.withFit ? await loadFit(database, workspace, { range, selection }) : null,
     liability: scope.withLiability ? await loadLiability(database, workspace, { range, selection }) : null,
     data: presentReport(workspace, input, { range, before, figures, outlooks, saleEvent, orders }),
   };

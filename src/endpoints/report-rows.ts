@@ -28,6 +28,7 @@ type ReportRowSection =
   | "outcomes"
   | "bridge"
   | "liability"
+  | "fit"
   | "bridge_line";
 
 export type WholeReport = Required<Omit<ReportData, keyof ReportCurves | keyof ReportExtras | "breakdown">>;
@@ -39,6 +40,7 @@ export type ReportParts = {
   outcomes: ReportExtras["outcomes"];
   bridge: LoadedBridge | null;
   liability: ReportExtras["liability"];
+  fit: ReportExtras["fit"];
 };
 
 type Place = { section: ReportRowSection; cohortMonth?: string; key?: string; label?: string };
@@ -50,7 +52,7 @@ type Figures = Record<string, string | number | boolean | null>;
  */
 export function* reportRows(
   report: WholeReport,
-  { curves, breakdown, outcomes, bridge, liability }: ReportParts,
+  { curves, breakdown, outcomes, bridge, liability, fit }: ReportParts,
 ): Generator<ReportRow[]> {
   const rowsOf = (place: Place, figures: Figures) => figureRows(place, figures, report.currency_code);
   const { refunded_amount: refundedAmount, ...otherCosts } = report.costs;
@@ -94,6 +96,7 @@ export function* reportRows(
       yield rowsOf({ section: "liability", cohortMonth }, figures);
     }
   }
+  if (fit !== null) yield* fitRows(fit, rowsOf);
   if (bridge !== null) yield* bridgeRows(bridge, rowsOf);
 }
 
@@ -177,6 +180,39 @@ function* breakdownRows({ breakdown_by: by, rows }: ReportBreakdown, rowsOf: Row
   }
 }
 
+/** Sizes, then from size to size, by keys such as `m > l`. */
+function* fitRows(
+  {
+    sizes,
+    bracketing,
+    exchanges,
+    unmapped_reasons: unmapped,
+    ...figures
+  }: Exclude<ReportExtras["fit"], null>,
+  rowsOf: RowsOf,
+): Generator<ReportRow[]> {
+  yield rowsOf({ section: "fit" }, figures);
+  for (const { size, label, too_small: small, too_large: large, ...row } of sizes) {
+    const place = { section: "fit", key: size, label } as const;
+    yield rowsOf(place, {
+      ...row,
+      too_small_share: small?.share ?? null,
+      too_small_share_low: small?.low ?? null,
+      too_small_share_high: small?.high ?? null,
+      too_large_share: large?.share ?? null,
+      too_large_share_low: large?.low ?? null,
+      too_large_share_high: large?.high ?? null,
+    });
+  }
+  yield rowsOf({ section: "fit", key: "bracketing" }, bracketing);
+  for (const { from, to, units } of exchanges) {
+    yield rowsOf({ section: "fit", key: `${from} > ${to ?? ""}` }, { exchanged_units: units });
+  }
+  for (const { reason, returned_units } of unmapped) {
+    yield rowsOf({ section: "fit", key: "unmapped", label: reason }, { returned_units });
+  }
+}
+
 /** The steps, and by line those of one step after the other. */
 function* bridgeRows({ bridge, lines }: LoadedBridge, rowsOf: RowsOf): Generator<ReportRow[]> {
   const { steps, rate_change: change, ...figures } = bridge;
@@ -218,6 +254,7 @@ function figureRows(place: Place, figures: Figures, currencyCode: string): Repor
 
 const UNITS: readonly [metric: RegExp, unit: string | null][] = [
   [/(?:^|_)units$/u, "units"],
+  [/(?:^|_)orders$|^returns_with_reason$/u, "orders"],
   [/_(?:amount|cost|impact)$|^cost_per_returned_unit$/u, null],
   [/^return_rate|share|^sold_amount_coverage$|^(?:low|high|level)$/u, "ratio"],
   [/^days$|_days$|_day$|^median_days_to_return$/u, "days"],
@@ -227,7 +264,7 @@ const UNITS: readonly [metric: RegExp, unit: string | null][] = [
   [/_month$|^complete_through$/u, "month"],
   [/^(?:is_complete|low_evidence|label_costs_included|sale_event_unknown)$/u, "boolean"],
   [
-    /^(?:currency_code|slug|label|baseline|scope|kind|excluded_months|note|breakdown_by|top_reason)$/u,
+    /^(?:currency_code|slug|label|baseline|scope|kind|excluded_months|note|breakdown_by|top_reason|option|sentence|fit)$/u,
     "text",
   ],
 ];

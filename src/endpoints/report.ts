@@ -21,6 +21,7 @@ export async function report(call: EndpointCall<typeof contract>): Promise<Answe
     withOutcomes: section === "outcomes",
     bridge: section === "bridge" ? "steps" : null,
     withLiability: section === "liability",
+    withFit: section === "fit",
   });
   return jsonAnswer(partOf(built, section), {
     selector: selectorEcho(built.selection, built.skus),
@@ -56,13 +57,14 @@ function partOf(built: BuiltReport, section: ReportSection): ReportData {
 }
 
 function membersOf(
-  { data, curves, breakdown, outcomes, bridge, liability }: BuiltReport,
+  { data, curves, breakdown, outcomes, bridge, liability, fit }: BuiltReport,
   section: Exclude<ReportSection, "overview">,
 ): Partial<ReportData> {
   if (section === "curves") return curves ?? {};
   if (section === "breakdown") return breakdown === null ? {} : { breakdown };
   if (section === "outcomes") return outcomes === null ? {} : { outcomes };
   if (section === "liability") return { liability };
+  if (section === "fit") return { fit };
   if (section === "bridge")
     return bridge === null ? {} : { comparison: data.comparison, bridge: bridge.bridge };
   const part = PART_OF_SECTION[section];

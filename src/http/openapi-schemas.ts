@@ -79,6 +79,9 @@ const FIELDS: Readonly<Record<string, string>> = {
   pooled_return_curve:
     "The return curve of all months together: each age over the months that are complete at it.",
   outcomes: "How the returned units ended.",
+  fit: "How a product fits, by its sizes; of a size what it runs, null = nothing is certain.",
+  too_small: "Share of the size's returns that were too small; null for no value.",
+  too_large: "Share of the size's returns that were too large; null for no value.",
   liability: "Refunds still to come for what is sold already; null where there is no outlook.",
   bridge: "From what the source itself books as taken back to the returned units.",
   sale_event: "The sale event against its baseline.",

@@ -680,6 +680,128 @@ export interface ReportLiability {
   months: ReportLiabilityMonth[];
 }
 
+/**
+ * Share of a size's returns with a reason, held to the product's other sizes, with the ends of its 90
+ * % interval.
+ */
+export interface ReportFitSizeTooSmall {
+  /** Its mean. */
+  share: number;
+  /** Low end. */
+  low: number;
+  /** High end. */
+  high: number;
+}
+
+/**
+ * Share of a size's returns with a reason, held to the product's other sizes, with the ends of its 90
+ * % interval.
+ */
+export interface ReportFitSizeTooLarge {
+  /** Its mean. */
+  share: number;
+  /** Low end. */
+  low: number;
+  /** High end. */
+  high: number;
+}
+
+export interface ReportFitSize {
+  /** Value of the option in lower case; empty = none. */
+  size: string;
+  label: string;
+  sold_units: number;
+  returned_units: number;
+  /** 0–1 fraction, 6 decimals. */
+  return_rate: number;
+  /** Returned units that were too small. */
+  too_small_units: number;
+  /** Returned units that were too large. */
+  too_large_units: number;
+  /** Returned units that were not as described. */
+  not_as_described_units: number;
+  /** Returned units that were damaged or defective. */
+  damaged_units: number;
+  /** Returned units of which the customer changed their mind. */
+  changed_mind_units: number;
+  /** Returned units that came late. */
+  late_units: number;
+  /** Returned units that were the wrong item. */
+  wrong_item_units: number;
+  /** Returned units of other reasons, and of reasons that nobody has put into a group. */
+  other_units: number;
+  /** Returned units without a stated reason. */
+  no_reason_units: number;
+  /** Orders that returned units of the size with a stated reason. */
+  returns_with_reason: number;
+  /**
+   * Share of a size's returns with a reason, held to the product's other sizes, with the ends of its 90
+   * % interval.
+   */
+  too_small: ReportFitSizeTooSmall | null;
+  /**
+   * Share of a size's returns with a reason, held to the product's other sizes, with the ends of its 90
+   * % interval.
+   */
+  too_large: ReportFitSizeTooLarge | null;
+  /** What the size runs; null = nothing is certain. */
+  fit: "small" | "large" | null;
+  /** Whether fewer than 20 such orders are behind the shares. */
+  low_evidence: boolean;
+}
+
+/** Orders of two or more sizes of the product. */
+export interface ReportFitBracketing {
+  /** Orders with the product. */
+  orders: number;
+  /** Of them those with two or more of its sizes. */
+  bracketed_orders: number;
+  /** bracketed_orders ÷ orders; null without orders. */
+  share: number | null;
+  /** Of the product in these orders. */
+  sold_units: number;
+  /** Of them those that came back. */
+  returned_units: number;
+}
+
+export interface ReportFitExchange {
+  /** Value of the option in lower case; empty = none. */
+  from: string;
+  /** Size that was sent instead; null = of another product, of several sizes, or not known. */
+  to: string | null;
+  /** Exchanged units. */
+  units: number;
+}
+
+export interface ReportFitUnmappedReason {
+  /** As the store has it. */
+  reason: string;
+  returned_units: number;
+}
+
+/**
+ * How a product fits: its sizes by reason group, orders of several sizes, exchanges. null for other
+ * selections than a product, and for products whose variants have no option that is a size.
+ */
+export interface ReportFit {
+  /** The option whose values are sizes. */
+  option: string;
+  /** Such as Runs small in M and L; null where the evidence leaves a doubt. */
+  sentence: string | null;
+  /** Share of the returns of other products. */
+  usual_too_small_share: number;
+  /** Share of the returns of other products. */
+  usual_too_large_share: number;
+  /** In the order of sizes; the reasons' units sum to returned_units. At most the 60 of most sold units. */
+  sizes: ReportFitSize[];
+  /** Orders of two or more sizes of the product. */
+  bracketing: ReportFitBracketing;
+  /** Units of exchanges by size. Empty where nothing was exchanged, or the source does not say. */
+  exchanges: ReportFitExchange[];
+  /** Up to ten stated reasons that count as other because the workspace has put them into no group. */
+  unmapped_reasons: ReportFitUnmappedReason[];
+}
+
 /** What /api/v1/report answers. */
 export interface ReportData {
   currency_code: string;
@@ -734,6 +856,11 @@ export interface ReportData {
    * an outlook.
    */
   liability?: ReportLiability | null;
+  /**
+   * How a product fits: its sizes by reason group, orders of several sizes, exchanges. null for other
+   * selections than a product, and for products whose variants have no option that is a size.
+   */
+  fit?: ReportFit | null;
 }
 
 export interface ReportMeta extends ApiMeta, CohortEcho {
@@ -756,7 +883,8 @@ export interface ReportMeta extends ApiMeta, CohortEcho {
     | "breakdown"
     | "outcomes"
     | "bridge"
-    | "liability";
+    | "liability"
+    | "fit";
   /**
    * Parameters whose value is not in their list, and which took their default; absent when there is
    * none.

@@ -65,7 +65,7 @@ export interface EndpointMethods {
    * narrows it to one part beside the summary and the sale event; curves is the share returned by days
    * after the order, breakdown divides it by vendor, product, SKU or group, outcomes is how returned
    * units ended, bridge leads from what the store itself counts to these figures, liability is the
-   * refunds still to come.
+   * refunds still to come, fit is a product by size.
    * GET /api/v1/report; needs the scope `read:reports`.
    */
   report: (parameters: ReportParameters, options?: RequestOptions) => Promise<Result<ReportData, ReportMeta>>;

@@ -98,7 +98,7 @@ export interface ReportParameters
     | undefined;
   /**
    * Part of the report to return; unknown values mean overview, which holds everything but curves,
-   * breakdown, outcomes, bridge and liability. Default: "overview".
+   * breakdown, outcomes, bridge, liability and fit. Default: "overview".
    */
   reportSection?:
     | "overview"
@@ -113,6 +113,7 @@ export interface ReportParameters
     | "outcomes"
     | "bridge"
     | "liability"
+    | "fit"
     | undefined;
 }
 
@@ -209,5 +210,6 @@ export interface ExportReportParameters
     | "outcomes"
     | "bridge"
     | "liability"
+    | "fit"
     | undefined;
 }

@@ -205,6 +205,7 @@ const TAB_OF_SECTION: Readonly<Record<(typeof REPORT_SECTIONS)[number], Tab>> = 
   outcomes: "costs",
   bridge: "costs",
   liability: "costs",
+  fit: "reasons",
 };
 
 const MAIN_TABLES: Readonly<Record<Tab, string>> = {

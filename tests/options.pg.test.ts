@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { OrderLineRow, StoreFiles, VariantRow } from "../../tests/oracle/store.ts";
-import { createStoreTenant, importStore } from "../../tests/support/import-store.ts";
-import { post, toolCall, toolError, toolText } from "../../tests/support/mcp.ts";
-import { service } from "../../tests/support/shared-service.ts";
-import type { ReportBreakdown } from "../contract/report.ts";
+import type { OrderLineRow, StoreFiles, VariantRow } from "./oracle/store.ts";
+import { createStoreTenant, importStore } from "./support/import-store.ts";
+import { post, toolCall, toolError, toolText } from "./support/mcp.ts";
+import { service } from "./support/shared-service.ts";
+import type { ReportBreakdown } from "../src/contract/report.ts";
 
 const RANGE = { start_month: "2026-01", end_month: "2026-01" };
 
