@@ -8,6 +8,9 @@ export interface Variant {
   variantId: string;
   sku: string;
   title: string;
+  /** Empty where the product has none. */
+  size: string;
+  colour: string;
   condition: "new" | "used";
   /** The new SKU that a used one stands for; empty for a new one. */
   counterpartSku: string;
@@ -100,6 +103,8 @@ function buildProduct(
         variantId: `${productId}${String(variants.length + 1).padStart(3, "0")}`,
         sku: [`${plan.code}${number}`, skuPart(colour), skuPart(size)].filter(Boolean).join("-"),
         title: [colour, size].filter(Boolean).join(" / "),
+        size,
+        colour,
         condition: "new",
         counterpartSku: "",
         priceMinor,

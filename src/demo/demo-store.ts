@@ -386,6 +386,10 @@ function variantRow(product: Product, variant: Variant): ImportRow {
     condition: variant.condition,
     counterpart_sku: variant.counterpartSku,
     unit_cost: variant.unitCostMinor === null ? "" : amountText(variant.unitCostMinor),
+    option1_name: variant.size === "" ? "" : "Size",
+    option1_value: variant.size,
+    option2_name: variant.colour === "" ? "" : "Colour",
+    option2_value: variant.colour,
   };
 }
 

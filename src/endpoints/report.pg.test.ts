@@ -151,6 +151,7 @@ test("each section is the summary, its part and the sale event; members keep the
     "outcomes",
     "bridge",
     "liability",
+    "fit",
   ]);
   const members = Object.keys(contract.response?.properties.data.properties ?? {});
   const order = members.filter((name) => !ofOneSection.has(name));

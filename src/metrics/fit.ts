@@ -16,7 +16,7 @@ const HELD_RETURNS = 5;
 const USUAL_RETURNS = 20;
 const USUAL_SHARE = 0.25;
 const FEWEST = 5;
-const FACTOR = 1.5;
+const FACTOR = 1.75;
 const THIN_RETURNS = 20;
 const LEVELS = [0.05, 0.95] as const;
 

@@ -28,9 +28,14 @@ const SHOPIFY: readonly (readonly [reason: string, group: ReasonGroup])[] = [
   ["wrong-item", "wrong_item"],
 ];
 
+/** A group's own name, as stores write it. */
+const NAMES = REASON_GROUPS.flatMap((group) =>
+  ["_", "-", " "].map((between) => [group.replaceAll("_", between), group] as const),
+);
+
 /** Which group a reason belongs to, for every reason that has one; all others are `other`. The workspace's own come first. */
 export function groupsByReason(mapping: ReasonMapping): ReadonlyMap<string, ReasonGroup> {
-  return new Map<string, ReasonGroup>([...SHOPIFY, ...Object.entries(mapping)]);
+  return new Map<string, ReasonGroup>([...NAMES, ...SHOPIFY, ...Object.entries(mapping)]);
 }
 
 /** Phrases of English, German, French and Spanish, without case, accents and punctuation; the first group that one fits. */

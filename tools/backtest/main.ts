@@ -1,6 +1,7 @@
 /**
- * Replays stores day by day: npm run backtest [-- [liability] <import folder>…]
- * Prints when early warnings (M17) would have been given, beside M16's day, and how good outlooks (M18) and liabilities (M21) would have been.
+ * Replays stores day by day: npm run backtest [-- fit | [liability] <import folder>…]
+ * Prints when early warnings (M17) would have been given, beside M16's day,  how good outlooks (M18) and liabilities (M21) would have been, and which misfits (M22)
+ * would have been told.
  */
 import { OPERATOR } from "../../src/actions/actor.ts";
 import { existsSync } from "node:fs";
@@ -12,6 +13,8 @@ import { dayOfInstant, dayToText } from "../../src/lib/month.ts";
 import { importFolder } from "../../src/sync/connectors/csv/import-folder.ts";
 import { BAD_SKUS, makeStore } from "./made-store.ts";
 import type { BadBatches } from "./made-store.ts";
+import { scoreFit } from "./fit.ts";
+import { makeFitStore } from "./fit-stores.ts";
 import { scoreLiability } from "./liability.ts";
 import { makeMoneyStore } from "./money-stores.ts";
 import { scoreOutlooks } from "./outlooks.ts";
@@ -37,13 +40,17 @@ const BATCHES: readonly BadBatches[] = [
 
 /** Stores of 200 returned units a month, two years each. */
 const MONEY_STORES = 40;
+const FIT_STORES = 40;
 
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
 const tell = (line: string): void => void process.stderr.write(`${line}\n`);
 
 const asked = process.argv.slice(2);
 const isLiabilityAlone = asked[0] === "liability";
-const folders = isLiabilityAlone ? asked.slice(1) : asked;
+const isFitAlone = asked[0] === "fit";
+const folders = isLiabilityAlone || isFitAlone ? asked.slice(1) : asked;
+if (folders.length === 0 && !isLiabilityAlone) printFit();
+if (isFitAlone) process.exit(0);
 if (folders.length === 0) scoreMoneyStores();
 if (folders.length === 0 && !isLiabilityAlone) {
   replayMadeStores();
@@ -56,6 +63,23 @@ await withContext({ whaleLines: 0, tell }, async (context) => {
     if (!isLiabilityAlone) replayStore(basename(folder), lines);
   }
 });
+
+/** M22 of made-up stores: planted misfits should be found, and at most one product-month in 1,000 be told one that is none. */
+function printFit(): void {
+  tell("Looking for misfits in made-up stores.");
+  const score = scoreFit(Array.from({ length: FIT_STORES }, (_, place) => makeFitStore(place + 1)));
+  print(`## ${FIT_STORES} made-up stores: which sizes run small or large (M22)\n`);
+  print(`- Products that fit: ${score.fittingMonths} product-months, ${score.invented} with a sentence.`);
+  print(
+    `- Sizes that fit of products that do not: ${score.fittingSizes} size-months, ${score.inventedSizes} named.\n`,
+  );
+  print("| Returns of the misfit's sizes in 12 months | Product-months | Found | Else marked as thin |");
+  print("| --- | ---: | ---: | ---: |");
+  for (const { least, months, found, marked } of score.misfits) {
+    print(`| ${least} or more | ${months} | ${percent(found / months)} | ${percent(marked / months)} |`);
+  }
+  print("");
+}
 
 /** M21 of made-up stores: 75 to 85 % should be held, and errors be half of "as last month". */
 function scoreMoneyStores(): void {
