@@ -131,7 +131,7 @@ test("sale events come ten a page, the newest first, and each leads to its repor
     slugsOf(first.text),
     Array.from({ length: 10 }, (_, index) => `event-${20 - index}`),
   );
-  assert.match(first.text, /10 events a page/u);
+  assert.match(first.text, /10 sales a page/u);
   assert.match(first.text, /\/sale-events\?page=2"/u);
   const second = await open("/sale-events?page=2", of);
   assert.deepEqual(slugsOf(second.text), ["event-10", "hats", "summer"]);

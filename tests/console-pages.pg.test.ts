@@ -176,6 +176,8 @@ test("every table of a page is a file, a line per row and as it is shown", async
     "/report?reportSection=reasons",
     "/report?reportSection=costs",
     "/cohorts",
+    "/alerts",
+    "/sale-events",
   ]) {
     const { text } = await open(path);
     for (const [, href = ""] of text.matchAll(/href="([^"]*csv=[^"]*)"/gu)) {
@@ -191,6 +193,11 @@ test("every table of a page is a file, a line per row and as it is shown", async
   const trend = await open("/report?start_month=2026-01&end_month=2026-03&csv=trend-trend");
   assert.match(trend.text, /^Month,Return rate,95 % interval,Units sold,Units returned,Month is,Marked\r\n/u);
   assert.match(trend.text, /\r\nMar 2026,[\d.]+ %,[\d.]+–[\d.]+ %,[\d,"]+,\d+,complete,\r\n$/u);
+  const costs = await open("/report?reportSection=costs&csv=cost-facts");
+  assert.match(costs.text, /^Figure,Value\r\nRefunds,"?€[\d,.]+ without tax"?\r\n/u);
+  const heat = await open("/cohorts?csv=report-heat");
+  assert.match(heat.text, /\r\nComplete months,[\d.]+ %,/u);
+  assert.doesNotMatch(heat.text, /came back/u);
   assert.equal((await open("/report?csv=nothing")).status, 404);
 });
 

@@ -141,6 +141,19 @@ export async function readBefore(call: PageCall, state: State, { body }: Report)
   return call.read("before", "report", { ...state, start_month, end_month, reportSection: "costs" });
 }
 
+/** What is still to come of all months whose window may be open, whichever the page shows; null = no month is complete. */
+export async function readLiability(
+  call: PageCall,
+  state: PageParameters,
+  newest: NewestMonths,
+): Promise<Report | null> {
+  const { end_month } = newest.body.meta;
+  if (end_month === undefined) return null;
+  const start_month = monthToText(Math.max(knownMonth(end_month) - 12, FIRST_MONTH));
+  const months = withOpenMonths({ start_month, end_month }, newest);
+  return call.read("liability", "report", { ...state, ...months, reportSection: "liability" });
+}
+
 /**
  * The twelve months right before the newest complete one of a trend, as M25 counts what is usual; null = none is complete, or
  * nothing was sold in it.

@@ -27,7 +27,7 @@ import {
 type Data = { endpoints: EndpointRow[]; hasMail: boolean; now: Date };
 
 const PATH = "/settings/notifications";
-const TITLE = "Notifications";
+const TITLE = "Delivery";
 /** The actions of one endpoint. */
 const OF_ONE = [rotateEndpoint, testEndpoint, pauseEndpoint, resumeEndpoint, removeEndpoint] as const;
 

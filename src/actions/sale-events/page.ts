@@ -13,7 +13,7 @@ import { mayDo } from "../right.ts";
 import { addSaleEvent, daysText, overlapsOf, removeSaleEvent, saleEventList } from "./actions.ts";
 
 const PATH = "/settings/sale-events";
-const TITLE = "Days of sale events";
+const TITLE = "Sale days";
 
 /** The form that changes an event. */
 const changeSaleEvent = { ...addSaleEvent, name: "sale_event.change", title: "Save sale event" };
@@ -37,7 +37,7 @@ const saleEventSettings = definePage<Data>({
   about: async (call) => {
     const { length } = (await load(call)).events;
     return length === 0
-      ? "No sale event has been entered yet."
+      ? "No days of a sale have been entered yet."
       : `${length} sale ${length === 1 ? "event is" : "events are"} compared with other days.`;
   },
   data: load,
@@ -49,7 +49,7 @@ const saleEventSettings = definePage<Data>({
         <a href="${call.href("/sale-events")}">See the comparison</a>. Changes apply at once.
       </p>
       ${missingNote(data, call)} ${offeredNote(data)}
-      ${data.events.length === 0 ? html`<p>No sale event has been entered.</p>` : list(data, call)}
+      ${data.events.length === 0 ? html`<p>No days of a sale have been entered.</p>` : list(data, call)}
       ${mayDo(call.role, addSaleEvent) && (data.changed === null ? addPart(data, call) : changePart(data.changed, data, call))}`,
   }),
 });

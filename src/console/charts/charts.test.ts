@@ -328,7 +328,7 @@ function checkFigures(markup: string, answer: ChartAnswer): void {
   }
   const rest = markup
     .replaceAll(/<svg role="img".*?<\/svg>\s*(?=<p|<\/div)/gsu, "")
-    .replaceAll(/<data.*?<\/data>/gsu, "")
+    .replaceAll(/<(data|time).*?<\/\1>/gsu, "")
     .replaceAll(/<[^>]*>/gu, "")
     .replaceAll("95 %", "");
   assert.doesNotMatch(rest, /\d/u);

@@ -4,13 +4,14 @@ import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
 import { figure, valueAt } from "../figure.ts";
 import type { ApiAnswer } from "../figure.ts";
-import { days } from "../format.ts";
+import { count, day, days, percent, units } from "../format.ts";
+import { dayToText, lastDayOfMonth, monthOfDate } from "../../lib/month.ts";
 import { against, ageFigure, curveName, observed, readCurves, usualAt } from "./curve-rows.ts";
-import type { Curve } from "./curve-rows.ts";
+import type { ChartedAge, Curve } from "./curve-rows.ts";
 import { heatFinding } from "./curves-finding.ts";
 import { exportLink, nothingToDraw, scrolling } from "./frame.ts";
 import type { ChartInput } from "./frame.ts";
-import { DEFAULT_FEW_UNITS, soldFigure } from "./rates.ts";
+import { DEFAULT_FEW_UNITS, intervalFigure, soldFigure } from "./rates.ts";
 
 const SHADES = [0, 1, 2, 3, 4, 5, 6, 7, 8] as const;
 /** The middle shade is what complete months had at that age; the darkest is this many times as much, or more. */
@@ -99,7 +100,36 @@ function cell(answer: ApiAnswer, curve: Curve, index: number, { pooled, shade, i
     html`<span class="side" role="img" aria-label="${side > 0 ? "above" : "below"} complete months"
       >${side > 0 ? "▲" : "▼"}</span
     > `;
-  return html`<td class="${isEdge ? `${look} edge` : look}">${mark}${ageFigure(answer, curve, index)}</td>`;
+  return html`<td class="${isEdge ? `${look} edge` : look}"
+    ><label
+      ><input type="radio" name="${answer.name}-heat" />${mark}${ageFigure(answer, curve, index)}${peek(answer, curve, index)}</label
+    ></td
+  >`;
+}
+
+/** The card of a cell, which shows while the cell is pointed at or has the focus; arrow keys go on to the next. */
+function peek(answer: ApiAnswer, curve: Curve, index: number): Html {
+  const age = curve.ages[index];
+  const path = `${curve.agesPath}/${index}`;
+  const soldPath = curve.month === null ? `${path}/sold_units` : `${curve.path}/sold_units`;
+  const back =
+    (age?.return_rate ?? null) === null
+      ? html`nothing to say yet of ${figure(answer, soldPath, units)}`
+      : html`${figure(answer, `${path}/returned_units`, count)} of ${figure(answer, soldPath, units)} came back,
+        ${figure(answer, `${path}/return_rate`, percent)}, likely
+        ${intervalFigure(answer, `${path}/return_rate_interval`, "not known")}`;
+  return html`<span class="peek"
+    ><strong>${curveName(answer, curve)}, ${figure(answer, `${path}/age_days`, days)}:</strong> ${back};
+    ${completion(curve, age)}</span
+  >`;
+}
+
+/** M19: an age is complete when the orders of the month's last day have reached it. */
+function completion(curve: Curve, age: ChartedAge | undefined): Html {
+  if (curve.month === null) return html`of the months that are complete at this age`;
+  if (age === undefined || age.is_complete) return html`complete`;
+  const last = dayToText(lastDayOfMonth(monthOfDate(curve.month)) + age.age_days);
+  return html`open, complete after <time datetime="${last}">${day(last)}</time>`;
 }
 
 /** Nine shades around the rate of complete months at that age; without such a rate, up to the highest of the column. */

@@ -1,18 +1,21 @@
 import { readFigures } from "../../actions/right.ts";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
+import { figure } from "../figure.ts";
 import type { ApiAnswer } from "../figure.ts";
 import { day } from "../format.ts";
 import { definePage } from "../page.ts";
 import { parameterNames } from "../page-names.ts";
 import type { BodyOf, PageCall, View } from "../page.ts";
-import { pick } from "../selection.ts";
 import { alertItem, alertTabs } from "../views/alert.ts";
-import { filterForm, selectField } from "../views/filters.ts";
 import { pageLinks } from "../views/blocks.ts";
+import { barCsv, tableHref } from "../views/csv-link.ts";
+import { filterBar, selectField } from "../views/filters.ts";
+import { dataTable } from "../views/table.ts";
 
 const PATH = "/alerts";
 const TITLE = "Alerts";
+const TABLE = "alerts";
 const LIMIT = 25;
 
 type Alerts = ApiAnswer<BodyOf<"alerts">>;
@@ -33,17 +36,18 @@ export const alerts = definePage<AlertsData>({
   },
   view: (data, call) => ({
     title: TITLE,
-    body: html`<h1>${TITLE}</h1>
+    body: html`${bar(call)}
+      <h1>${TITLE}</h1>
       ${alertTabs(call, "all")}
       <p class="lead">
         What comes back more than before, and what happened to the data. Newest first; days are in UTC.
       </p>
-      ${form(call)} ${feed(data, call)}`,
+      ${feed(data, call)}`,
   }),
   refused: (call): View => ({
     title: TITLE,
-    body: html`<h1>${TITLE}</h1>
-      ${form(call)}`,
+    body: html`${bar(call)}
+      <h1>${TITLE}</h1>`,
   }),
 });
 
@@ -61,10 +65,15 @@ const STATES = [
   ["ended", "ended"],
 ] as const;
 
-function form(call: PageCall): Html {
-  const category = selectField("category", "About", call.query["category"] ?? "", CATEGORIES);
-  const state = selectField("state", "State", call.query["state"] ?? "", STATES);
-  return filterForm(call, PATH, pick(call.query, ["since"]), [category, state]);
+function bar(call: PageCall): Html {
+  return filterBar(call, PATH, {
+    takes: parameterNames("alerts"),
+    csv: barCsv(call, PATH, TABLE),
+    filters: [
+      selectField("category", "About", call.query["category"] ?? "", CATEGORIES),
+      selectField("state", "State", call.query["state"] ?? "", STATES),
+    ],
+  });
 }
 
 function feed({ feed: answer, open }: AlertsData, call: PageCall): Html {
@@ -81,7 +90,27 @@ function feed({ feed: answer, open }: AlertsData, call: PageCall): Html {
         ${ofDay.map((entry) => alertItem(answer, entry, isOpen(entry), call))}
       </section>`,
   )}
-  ${pageLinks(call, PATH, meta.next_cursor)}`;
+  ${pageLinks(call, PATH, meta.next_cursor)} ${asTable(answer, openIds, call)}`;
+}
+
+/** The same, an alert a line, for the file. */
+function asTable(answer: Alerts, openIds: ReadonlySet<string>, call: PageCall): Html {
+  const heads = ["Alert", "Severity", "About", "State", "Since", "Written"].map((text) => ({ text }));
+  const rows = answer.body.data.map((alert, index) => {
+    const isProblem = typeof alert.metadata?.["state"] === "string";
+    return [
+      html`${alert.title}`,
+      html`${alert.severity}`,
+      html`${CATEGORIES.find(([category]) => category === alert.category)?.[1] ?? alert.category}`,
+      html`${isProblem && (openIds.has(problemOf(alert)) ? "open" : "ended")}`,
+      isProblem ? figure(answer, `${index}/metadata/started_on`, day) : html``,
+      figure(answer, `${index}/created_at`, day),
+    ];
+  });
+  return html`<details class="chart-table">
+    <summary>These alerts as a table</summary>
+    ${dataTable("Alerts, newest first", heads, rows, null, { id: TABLE, exportHref: tableHref(call, PATH) })}
+  </details>`;
 }
 
 /** The same for all alerts of one problem. */

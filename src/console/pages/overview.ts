@@ -8,8 +8,10 @@ import { formFor, formOf } from "../action-form.ts";
 import { problemMarks, saleMarks } from "../charts/marks.ts";
 import { reasonsChart } from "../charts/reasons.ts";
 import { trendChart } from "../charts/trend.ts";
+import { figure } from "../figure.ts";
 import type { ApiAnswer } from "../figure.ts";
-import { monthsOf, monthsOfRefused, readBefore, readNewest, readTrend } from "../months.ts";
+import { day, keyMoney } from "../format.ts";
+import { monthsOf, monthsOfRefused, readBefore, readLiability, readNewest, readTrend } from "../months.ts";
 import type { NewestMonths, ShownMonths } from "../months.ts";
 import type { BodyOf, PageCall, View } from "../page.ts";
 import { definePage } from "../page.ts";
@@ -57,6 +59,8 @@ type Report = ApiAnswer<BodyOf<"report">>;
 export type OverviewData = TileAnswers & {
   months: ShownMonths;
   trend: Report;
+  /** What is still to come. */
+  liability: Report | null;
   alerts: Alerts;
   problems: readonly Problem[];
 };
@@ -98,13 +102,14 @@ export async function readOverview(call: PageCall): Promise<OverviewData | null>
   if (range === null) return null;
   const state = { ...pick(call.query, STATE_NAMES), ...range };
   const own = call.read("report", "report", state);
-  const [report, trend, before, [alerts, problems]] = await Promise.all([
+  const [report, liability, trend, before, [alerts, problems]] = await Promise.all([
     own,
+    readLiability(call, state, year),
     readTrend(call, state, year),
     own.then((answer) => readBefore(call, state, answer)),
     readAlerts(call, year),
   ]);
-  return { months, report, trend, before, alerts, problems };
+  return { months, report, liability, trend, before, alerts, problems };
 }
 
 async function readAlerts(call: PageCall, year: NewestMonths) {
@@ -138,7 +143,7 @@ function fullView(shown: OverviewData, list: Html | null, call: PageCall): View 
         ${windowText(report)}.
       </p>
       ${monthCoverage(report, "summary", (open) => call.href(PATH, { ...call.query, include_incomplete: open }))}
-      ${summaryFigures(shown, call)}
+      ${summaryFigures(shown, call)} ${stillToCome(shown.liability, call)}
       ${trendChart({ answer: trend, exportHref: tableHref(call, PATH), fewUnits: call.minSoldUnits, marks: [...saleMarks(trend), ...problemMarks(alerts)] })}
       <section>
         <h2>Why it comes back</h2>
@@ -146,6 +151,18 @@ function fullView(shown: OverviewData, list: Html | null, call: PageCall): View 
       </section>
       ${list}`,
   };
+}
+
+/** M21, in a line; null = there is no estimate. */
+function stillToCome(answer: Report | null, call: PageCall): Html | null {
+  if ((answer?.body.data.liability ?? null) === null) return null;
+  const amount = keyMoney(call.currencyCode);
+  const at = (name: string): Html => figure(answer as Report, `liability/${name}`, amount);
+  return html`<p class="compared">
+    <a href="${call.href("/report", { ...call.query, reportSection: "liability" })}">Still to come</a> of orders up to
+    ${figure(answer as Report, "liability/as_of", day)}: about ${at("refund_amount")} of refunds, likely
+    ${at("low_amount")} to ${at("high_amount")}.
+  </p>`;
 }
 
 /** What is left to set up; null = nothing, or it is hidden, or the member may not do it. */

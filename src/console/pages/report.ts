@@ -11,19 +11,18 @@ import { BREAKDOWNS, OPTION_PREFIX, REPORT_SECTIONS } from "../../contract/param
 import type { IsWatched } from "../../actions/watchlist/actions.ts";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
-import { FIRST_MONTH, knownMonth, monthToText } from "../../lib/month.ts";
 import { figure } from "../figure.ts";
 import type { ApiAnswer } from "../figure.ts";
 import {
   monthsOf,
   monthsOfRefused,
   readBefore,
+  readLiability,
   readNewest,
   readTrend,
   readUsual,
-  withOpenMonths,
 } from "../months.ts";
-import type { NewestMonths, ShownMonths, ShownRange } from "../months.ts";
+import type { ShownMonths } from "../months.ts";
 import { definePage } from "../page.ts";
 import type { BodyOf, PageCall, PageParameters, View } from "../page.ts";
 import { problemCards, readProblems } from "../problems.ts";
@@ -135,9 +134,8 @@ async function readTab(
   if (tab === "reasons") return { tab };
   if (tab === "timing") return { tab, curves: await read("curves") };
   if (tab === "costs") {
-    const open = openMonths(months.year ?? (await readNewest(call)));
     const [liability, outcomes, bridge] = await Promise.all([
-      open === null ? null : read("liability", open),
+      readLiability(call, state, months.year ?? (await readNewest(call))),
       read("outcomes"),
       read("bridge"),
     ]);
@@ -281,14 +279,6 @@ ${csvLink(csvHref(call, exportStateOf(data, call)))}`,
   };
 }
 
-/** All months whose window may still be open, whichever the page shows; null = no month is complete. */
-function openMonths(newest: NewestMonths): ShownRange | null {
-  const { end_month: last } = newest.body.meta;
-  if (last === undefined) return null;
-  const start_month = monthToText(Math.max(knownMonth(last) - 12, FIRST_MONTH));
-  return withOpenMonths({ start_month, end_month: last }, newest);
-}
-
 /** Each tab keeps the selection and the months. */
 function tabLinks(call: PageCall) {
   const current = tabOf(call);
@@ -321,9 +311,10 @@ function tabPart(page: ReportPage, call: PageCall): Html {
       return html`${section("timing", "When it comes back", timingChart(input))}
       ${section("curves", "How returns arrive", curvesChart({ ...input, answer: shown.curves }))}`;
     case "costs":
-      return html`${section("costs", "What it costs", html`${costsChart(input)}${costsPart(own, call)}`)}
-      ${shown.liability && liabilityPart(shown.liability, call)}
-      ${refundsPart(own, call)} ${outcomesPart(shown.outcomes, call, input.exportHref)} ${lifecyclePart(own)}
+      return html`${section("costs", "What it costs", html`${costsChart(input)}${costsPart(own, call, input.exportHref)}`)}
+      ${shown.liability && liabilityPart(shown.liability, call, input.exportHref)}
+      ${refundsPart(own, call, input.exportHref)} ${outcomesPart(shown.outcomes, call, input.exportHref)}
+      ${lifecyclePart(own, input.exportHref)}
       ${bridgePart(shown.bridge, input.exportHref)}`;
   }
 }

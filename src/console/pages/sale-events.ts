@@ -7,28 +7,33 @@ import type { Rate } from "../charts/rates.ts";
 import { figure, valueAt } from "../figure.ts";
 import type { ApiAnswer } from "../figure.ts";
 import { count, day, percent, points } from "../format.ts";
-import { monthsOf } from "../months.ts";
-import type { MonthParameters } from "../months.ts";
+import { monthsOf, monthsOfRefused } from "../months.ts";
+import type { MonthParameters, ShownMonths } from "../months.ts";
 import { definePage } from "../page.ts";
 import type { BodyOf, PageCall, PageParameters, View } from "../page.ts";
-import { COHORT_STATE_NAMES, cohortStateOf } from "../selection.ts";
-import { filterForm, selectField, windowField } from "../views/filters.ts";
+import { COHORT_STATE_NAMES, cohortStateOf, ROLLING_NAMES } from "../selection.ts";
 import { noCompleteMonth } from "../views/coverage.ts";
+import { barCsv, tableHref } from "../views/csv-link.ts";
+import { filterBar, selectField, textField, windowField } from "../views/filters.ts";
 import { dataTable } from "../views/table.ts";
 import { FULL, place as coordinate } from "../charts/plot.ts";
 
 const PATH = "/sale-events";
-const TITLE = "Sale events";
+const TITLE = "Sale days";
+const TABLE = "sale-days";
 const PER_PAGE = 10;
 
 type Report = ApiAnswer<BodyOf<"report">>;
 /** `places`: where the events of this page are in the answer's list, newest first. */
 type Events = {
+  months: ShownMonths;
   list: Report;
   places: readonly number[];
   compared: readonly Report[];
   range: MonthParameters;
 } | null;
+
+const TAKES = [...COHORT_STATE_NAMES, "saleEventBaseline", "saleEventScope", "page", ...ROLLING_NAMES];
 
 /** The store's sale events, each against its baseline; one alone is a part of the report. */
 export const saleEvents = definePage<Events>({
@@ -36,9 +41,10 @@ export const saleEvents = definePage<Events>({
   path: PATH,
   right: readFigures,
   link: TITLE,
-  takes: [...COHORT_STATE_NAMES, "saleEventBaseline", "saleEventScope", "page"],
+  takes: TAKES,
   data: async (call) => {
-    const { range } = await monthsOf(call);
+    const months = await monthsOf(call);
+    const { range } = months;
     if (range === null) return null;
     const request = { ...state(call), ...range, reportSection: "refunds" };
     const list = await call.read("report", "report", request);
@@ -49,17 +55,18 @@ export const saleEvents = definePage<Events>({
         return call.read(`sale_event_${index}`, "report", { ...request, saleEvent });
       }),
     );
-    return { list, places, compared, range };
+    return { months, list, places, compared, range };
   },
   view: (data, call) => ({
     title: TITLE,
-    body: html`<h1>${TITLE}</h1>
+    body: html`${bar(call, data?.months ?? monthsOfRefused(call))}
+      <h1>${TITLE}</h1>
       ${data === null ? noCompleteMonth(call) : eventList(data, call)}`,
   }),
   refused: (call): View => ({
     title: TITLE,
-    body: html`<h1>${TITLE}</h1>
-      ${form(call)}`,
+    body: html`${bar(call, monthsOfRefused(call))}
+      <h1>${TITLE}</h1>`,
   }),
 });
 
@@ -93,26 +100,27 @@ const SCOPES = [
   ["current_selection", "the whole selection"],
 ] as const;
 
-function form(call: PageCall): Html {
+function bar(call: PageCall, months: ShownMonths): Html {
   const { query } = call;
-  const { window: _window, ...kept } = cohortStateOf(query);
-  return filterForm(call, PATH, kept, [
-    selectField(
-      "saleEventBaseline",
-      "Compared with",
-      query["saleEventBaseline"] ?? "matched_prior",
-      BASELINES,
-    ),
-    selectField("saleEventScope", "Counting", query["saleEventScope"] ?? "event_scope", SCOPES),
-    windowField(query, call.primaryWindowDays),
-  ]);
+  const { saleEventBaseline: baseline = "matched_prior", saleEventScope: scope = "event_scope" } = query;
+  return filterBar(call, PATH, {
+    takes: TAKES,
+    months,
+    csv: barCsv(call, PATH, TABLE),
+    filters: [
+      selectField("saleEventBaseline", "Compared with", baseline, BASELINES),
+      selectField("saleEventScope", "Counting", scope, SCOPES),
+      windowField(query, call.primaryWindowDays),
+      textField("vendor", "Vendor", query["vendor"]),
+    ],
+  });
 }
 
 const COLUMNS = [
-  { text: "Event" },
+  { text: "Sale" },
   { text: "Change", isNumber: true },
-  { text: "Event above, other days below", isDrawing: true },
-  { text: "In the event", isNumber: true },
+  { text: "Sale above, other days below", isDrawing: true },
+  { text: "In the sale", isNumber: true },
   { text: "Other days", isNumber: true },
   { text: "Units returned", isNumber: true },
   { text: "Units sold", isNumber: true },
@@ -121,7 +129,7 @@ const COLUMNS = [
 function eventList(data: Exclude<Events, null>, call: PageCall): Html {
   const total = data.list.body.data.sale_events.length;
   if (total === 0) {
-    return html`<p class="lead">No sale event has been entered.</p>
+    return html`<p class="lead">No days of a sale have been entered.</p>
       <p>
         With the days of a sale known, what was ordered in it can be compared with other days: did the sale
         itself bring more returns?
@@ -136,10 +144,18 @@ function eventList(data: Exclude<Events, null>, call: PageCall): Html {
       Did a sale bring more returns? What was ordered in it, against what was ordered on other days. Where the
       intervals of the two rates do not overlap, the difference is clear; where they overlap, it is not.
     </p>
-    ${form(call)}
     ${
       rows.length > 0 &&
-      dataTable("Sale events, newest first; below each rate its likely range (95 % interval)", COLUMNS, rows)
+      dataTable(
+        "Sales, newest first; below each rate its likely range (95 % interval)",
+        COLUMNS,
+        rows,
+        null,
+        {
+          id: TABLE,
+          exportHref: tableHref(call, PATH),
+        },
+      )
     }
     ${morePages(total, call)} ${settingsLink(call)}`;
 }
@@ -147,7 +163,7 @@ function eventList(data: Exclude<Events, null>, call: PageCall): Html {
 /** To where the days and SKUs are entered. */
 function settingsLink(call: PageCall): Html | null {
   if (!mayDo(call.role, addSaleEvent)) return null;
-  return html`<p><a href="${call.href("/settings/sale-events")}">Add or change sale events</a></p>`;
+  return html`<p><a href="${call.href("/settings/sale-events")}">Add or change sale days</a></p>`;
 }
 
 function sidesOf({ body }: Report): readonly Rate[] {
@@ -214,7 +230,7 @@ function morePages(total: number, call: PageCall): Html | null {
     return html`<a href="${href}" ${number === pageNumber(call) && html` aria-current="page"`}>${number}</a>`;
   });
   return html`<nav class="pages" aria-label="Pages of the list">
-    <span>${PER_PAGE} events a page, the newest first:</span> ${links}
+    <span>${PER_PAGE} sales a page, the newest first:</span> ${links}
   </nav>`;
 }
 

@@ -1,5 +1,6 @@
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
+import { exportLink } from "../charts/frame.ts";
 import type { PageCall } from "../page.ts";
 
 /** One entry of a list: what it is, a line about it, and the forms and links of what can be done with it. */
@@ -24,8 +25,12 @@ export function entries(list: readonly Entry[]): Html {
 /** Names with their values; a note says more about a value. */
 type Facts = readonly { name: Html | string; value: Html | string; note?: Html | string | null }[];
 
-/** Side by side where there is room. */
-export const facts = (list: Facts): Html => listed("facts", list);
+/** Side by side where there is room. `file`: as for a table. */
+export const facts = (list: Facts, file: { id: string; exportHref: string | null } | null = null): Html =>
+  file === null
+    ? listed("facts", list)
+    : html`<div id="${file.id}">${listed("facts", list)}</div>
+        ${exportLink(file.exportHref, file.id)}`;
 
 /** A line each. */
 export const rows = (list: Facts): Html => listed("rows", list);

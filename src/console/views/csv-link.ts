@@ -33,29 +33,31 @@ export function csvNote(href: string | null): Html | null {
 }
 
 /**
- * A table of a page as CSV, as it is shown: a line per row, with months, percent and money in words. `id`: of the element that
- * holds it; null = the page has none. The markup is the console's own: texts in it are escaped, and no table holds another.
+ * A table or list of facts of a page as CSV, as it is shown: a line per row, with months, percent and money in words. `id`: of
+ * the element that holds it; null = the page has none. The markup is the console's own: texts in it are escaped, and no table holds another.
  */
 export function tableCsv(markup: string, id: string): string | null {
   if (!/^[\w-]+$/u.test(id)) return null;
   const from = markup.indexOf(` id="${id}"`);
-  const start = from < 0 ? -1 : markup.indexOf("<table", from);
-  if (start < 0) return null;
-  const table = markup.slice(start, markup.indexOf("</table>", start));
-  const rows = table.split("<tr").slice(1);
-  return csvText(
-    rows.map((row) =>
-      row
-        .split(/<t[hd](?=[\s>])/u)
-        .slice(1)
-        .map(cellText),
-    ),
+  const found = from < 0 ? null : /<(table|dl)[\s>]/u.exec(markup.slice(from));
+  if (found === null) return null;
+  const [start, end] = [from + found.index, `</${found[1]}>`];
+  const rows = markup
+    .slice(start, markup.indexOf(end, start))
+    .split(found[1] === "table" ? "<tr" : "<div")
+    .slice(1);
+  const cells = rows.map((row) =>
+    row
+      .split(/<(?:t[hd]|d[td])(?=[\s>])/u)
+      .slice(1)
+      .map(cellText),
   );
+  return csvText(found[1] === "table" ? cells : [["Figure", "Value"], ...cells]);
 }
 
-/** What stands in a cell, after the rest of its tag, without drawings. */
+/** What stands in a cell, after the rest of its tag, without drawings and its card. */
 function cellText(cell: string): string {
-  const content = cell.slice(cell.indexOf(">") + 1, cell.search(/<\/t[hd]>|$/u));
+  const content = cell.slice(cell.indexOf(">") + 1, cell.search(/<\/(?:t[hd]|d[td])>|<span class="peek"|$/u));
   const text = content
     .split("<svg")
     .map((part, index) =>

@@ -73,10 +73,10 @@ export function bridgePart(report: Report, exportHref: string | null): Html | nu
       ),
       { id: "bridge-steps", exportHref },
     )}
-  </section>${ratePart(report)}`;
+  </section>${ratePart(report, exportHref)}`;
 }
 
-function ratePart(report: Report): Html {
+function ratePart(report: Report, exportHref: string | null): Html {
   const { bridge, comparison } = report.body.data;
   const start = html`<h2>Why did the rate change?</h2>`;
   if (bridge?.rate_change === null || comparison === null)
@@ -106,6 +106,7 @@ function ratePart(report: Report): Html {
         row("Rate", "rate", "the same products come back more or less often"),
       ],
       row("Change of the rate", "return_rate_change", "all three together"),
+      { id: "rate-parts", exportHref },
     )}</section>`;
 }
 

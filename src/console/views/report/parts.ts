@@ -12,64 +12,70 @@ import { dataTable } from "../table.ts";
 
 type Report = ApiAnswer<BodyOf<"report">>;
 
-/** Refunds against returns: what was refunded without coming back, and the other way round. */
-export function refundsPart(report: Report, call: PageCall): Html {
+/** What was refunded without coming back, and the other way round. */
+export function refundsPart(report: Report, call: PageCall, exportHref: string | null): Html {
   const amount = money(call.currencyCode);
   return html`<section id="refunds">
-    <h2>Refunds against returns</h2>
-    ${facts([
-      { name: "Refunded units", value: figure(report, "refunds/refunded_units", count) },
-      {
-        name: "Refunded amount",
-        value: figure(report, "refunds/refunded_amount", amount),
-        note: "without tax",
-      },
-      {
-        name: "Came back, not refunded",
-        value: figure(report, "refunds/returned_not_refunded_units", count),
-        note: "units",
-      },
-      {
-        name: "Refunded, did not come back",
-        value: figure(report, "refunds/refunded_not_returned_units", count),
-        note: "units",
-      },
-    ])}
+    <h2>Refunds and returns</h2>
+    ${facts(
+      [
+        { name: "Refunded units", value: figure(report, "refunds/refunded_units", count) },
+        {
+          name: "Refunded amount",
+          value: figure(report, "refunds/refunded_amount", amount),
+          note: "without tax",
+        },
+        {
+          name: "Came back, not refunded",
+          value: figure(report, "refunds/returned_not_refunded_units", count),
+          note: "units",
+        },
+        {
+          name: "Refunded, did not come back",
+          value: figure(report, "refunds/refunded_not_returned_units", count),
+          note: "units",
+        },
+      ],
+      { id: "refund-facts", exportHref },
+    )}
   </section>`;
 }
 
 /** Where requests to return stand now, and how much is known of each returned unit. */
-export function lifecyclePart(report: Report): Html {
+export function lifecyclePart(report: Report, exportHref: string | null): Html {
   const path = "lifecycle_coverage";
   const none = "nothing came back";
   const labels = report.body.data.label_costs_included ? none : "label costs are not included";
   return html`<section id="lifecycle">
     <h2>Return requests</h2>
     <p>Where requests to return stand today, however long ago the order was.</p>
-    ${facts([
-      {
-        name: "Waiting for an answer",
-        value: figure(report, `${path}/requested_units`, count),
-        note: "units",
-      },
-      { name: "Open", value: figure(report, `${path}/open_units`, count), note: "units" },
-      { name: "Closed", value: figure(report, `${path}/closed_units`, count), note: "units" },
-      { name: "Declined", value: figure(report, `${path}/declined_units`, count), note: "units" },
-      { name: "Canceled", value: figure(report, `${path}/canceled_units`, count), note: "units" },
-      {
-        name: "Known only from a refund",
-        value: figure(report, `${path}/refund_only_units`, count),
-        note: "units",
-      },
-      { name: "With a reason", value: figure(report, `${path}/share_with_reason`, percent, none) },
-      { name: "With a refund", value: figure(report, `${path}/share_with_refund`, percent, none) },
-      { name: "With a return label", value: figure(report, `${path}/share_with_label`, percent, labels) },
-    ])}
+    ${facts(
+      [
+        {
+          name: "Waiting for an answer",
+          value: figure(report, `${path}/requested_units`, count),
+          note: "units",
+        },
+        { name: "Open", value: figure(report, `${path}/open_units`, count), note: "units" },
+        { name: "Closed", value: figure(report, `${path}/closed_units`, count), note: "units" },
+        { name: "Declined", value: figure(report, `${path}/declined_units`, count), note: "units" },
+        { name: "Canceled", value: figure(report, `${path}/canceled_units`, count), note: "units" },
+        {
+          name: "Known only from a refund",
+          value: figure(report, `${path}/refund_only_units`, count),
+          note: "units",
+        },
+        { name: "With a reason", value: figure(report, `${path}/share_with_reason`, percent, none) },
+        { name: "With a refund", value: figure(report, `${path}/share_with_refund`, percent, none) },
+        { name: "With a return label", value: figure(report, `${path}/share_with_label`, percent, labels) },
+      ],
+      { id: "lifecycle-facts", exportHref },
+    )}
   </section>`;
 }
 
 /** M21: refunds still to come, in all and by month; the fact alone where there is no estimate. */
-export function liabilityPart(report: Report, call: PageCall): Html {
+export function liabilityPart(report: Report, call: PageCall, exportHref: string | null): Html {
   const { liability = null } = report.body.data;
   const start = html`<h2>Still to come</h2>`;
   if (liability === null)
@@ -97,47 +103,51 @@ export function liabilityPart(report: Report, call: PageCall): Html {
         ...cells(`liability/months/${index}`),
       ]),
       [html`Together`, ...cells("liability")],
+      { id: "liability-months", exportHref },
     )}</section>`;
 }
 
-export function costsPart(report: Report, call: PageCall): Html {
+export function costsPart(report: Report, call: PageCall, exportHref: string | null): Html {
   const amount = money(call.currencyCode);
   const { label_costs_included: hasLabels } = report.body.data;
   const hasUnmatched = (report.body.data.costs?.unmatched_label_cost ?? null) !== null;
   const unmatched = hasLabels ? "known only for the whole store" : "label costs are not included";
-  return html`${facts([
-    { name: "Refunds", value: figure(report, "costs/refunded_amount", amount), note: "without tax" },
-    {
-      name: "Return labels",
-      value: figure(report, "costs/return_label_cost", amount),
-      note: hasLabels ? null : "not included: no label source is connected and up to date",
-    },
-    { name: "Returns cost", value: html`<strong>${figure(report, "costs/returns_cost", amount)}</strong>` },
-    {
-      name: "Sold for",
-      value: figure(report, "summary/sold_amount", amount, "no price is known"),
-      note: html`without tax, after discounts; known for
+  return html`${facts(
+    [
+      { name: "Refunds", value: figure(report, "costs/refunded_amount", amount), note: "without tax" },
+      {
+        name: "Return labels",
+        value: figure(report, "costs/return_label_cost", amount),
+        note: hasLabels ? null : "not included: no label source is connected and up to date",
+      },
+      { name: "Returns cost", value: html`<strong>${figure(report, "costs/returns_cost", amount)}</strong>` },
+      {
+        name: "Sold for",
+        value: figure(report, "summary/sold_amount", amount, "no price is known"),
+        note: html`without tax, after discounts; known for
       ${figure(report, "summary/sold_amount_coverage", percent, "no unit, since nothing was sold")} of the units`,
-    },
-    {
-      name: "Share of it refunded",
-      value: figure(report, "summary/refund_share", percent, "prices of too few units are known"),
-    },
-    {
-      name: "Labels without a return",
-      value: figure(report, "costs/unmatched_label_cost", amount, unmatched),
-      note: hasUnmatched ? "charged in these months; in no figure above" : null,
-    },
-    {
-      name: "Margin impact, estimated",
-      value: figure(report, "costs/estimated_margin_impact", amount, "no unit cost is known"),
-    },
-    {
-      name: "Unit cost known",
-      value: figure(report, "costs/cogs_coverage", (value: number) => `${value} %`),
-      note: "of the returned units",
-    },
-  ])}`;
+      },
+      {
+        name: "Share of it refunded",
+        value: figure(report, "summary/refund_share", percent, "prices of too few units are known"),
+      },
+      {
+        name: "Labels without a return",
+        value: figure(report, "costs/unmatched_label_cost", amount, unmatched),
+        note: hasUnmatched ? "charged in these months; in no figure above" : null,
+      },
+      {
+        name: "Margin impact, estimated",
+        value: figure(report, "costs/estimated_margin_impact", amount, "no unit cost is known"),
+      },
+      {
+        name: "Unit cost known",
+        value: figure(report, "costs/cogs_coverage", (value: number) => `${value} %`),
+        note: "of the returned units",
+      },
+    ],
+    { id: "cost-facts", exportHref },
+  )}`;
 }
 
 const OUTCOME_WORDS = {
@@ -171,19 +181,22 @@ export function outcomesPart(report: Report, call: PageCall, exportHref: string 
       null,
       { id: "outcomes-rows", exportHref },
     )}
-    ${facts([
-      {
-        name: "Refunds without a line",
-        value: figure(
-          report,
-          "outcomes/unattributed_refund_amount",
-          amount,
-          "known only for the whole store",
-        ),
-        note:
-          outcomes.unattributed_refund_amount === null ? null : "paid in these months; in no figure above",
-      },
-    ])}
+    ${facts(
+      [
+        {
+          name: "Refunds without a line",
+          value: figure(
+            report,
+            "outcomes/unattributed_refund_amount",
+            amount,
+            "known only for the whole store",
+          ),
+          note:
+            outcomes.unattributed_refund_amount === null ? null : "paid in these months; in no figure above",
+        },
+      ],
+      { id: "outcome-facts", exportHref },
+    )}
   </section>`;
 }
 

@@ -107,7 +107,8 @@ function courseOf({ trend }: TileAnswers, measure: Measure): (number | null)[] {
 /** Null where nothing was sold, which the rate itself says. */
 function rateParts(report: Report): Html | null {
   if (report.body.data.summary.return_rate_interval === null) return null;
-  return html`likely ${intervalFigure(report, "summary/return_rate_interval")}`;
+  return html`<a href="/docs/console#a-likely-range">likely</a>
+    ${intervalFigure(report, "summary/return_rate_interval")} in the long run`;
 }
 
 /** M18: where the rate is heading while months of it are open. It is in no figure. */
