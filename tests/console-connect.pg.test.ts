@@ -96,7 +96,7 @@ test("a token connects the shop, its run is asked for, and the next page says wh
   assert.match(words, /Shopify is connected to simulated-shop\.myshopify\.com, and is synced from now on\./u);
   assert.match(
     words,
-    /PUBLIC_URL is not set, so the shop sends no webhooks: changes are read every 15 minutes/u,
+    /PUBLIC_URL is not set, so the shop sends no webhooks: changes are read every 15 minutes to 12 hours/u,
   );
   assert.match(words, /No worker is running, so nothing is read\./u);
   assert.match(words, /Waiting to read everything/u);

@@ -379,9 +379,31 @@ test("a receiver that refuses what it is sent", { skip }, async () => {
 test("sources that fail", { skip }, async () => {
   scene.pages.statusOf.set(String(scene.tenants[0].shopKey), 503);
   await scene.syncAll("failed");
+  await scene.service.database.query("update data_source set poll_at = now() where is_connection");
   const state = await scene.observe();
   assert.ok((await doctorAlerts()).includes("ReturnsSourcesFailing"));
   expectAlerts(state, 4 * HOUR, "ReturnsSourcesFailing", "ReturnsStoresLate", "ReturnsLabelsLate");
+});
+
+test("sources that are polled every 12 hours raise no alert before their next poll", { skip }, async () => {
+  const { database } = scene.service;
+  const set = (pollAt: string): Promise<unknown> =>
+    database.query(
+      `update data_source set status = 'ok', last_error = null, last_synced_at = now() - interval '11 hours',
+              poll_at = now() + $1::interval where is_connection`,
+      [pollAt],
+    );
+  await set("1 hour");
+  const alerts = await doctorAlerts();
+  for (const name of ["ReturnsStoresLate", "ReturnsLabelsLate"]) assert.ok(!alerts.includes(name), name);
+  checkRules(healthy, await scene.observe(), {
+    minutes: 20,
+    firing: [],
+    silent: ["ReturnsStoresLate", "ReturnsLabelsLate"],
+  });
+  await set("-2 hours");
+  const late = await doctorAlerts();
+  for (const name of ["ReturnsStoresLate", "ReturnsLabelsLate"]) assert.ok(late.includes(name), name);
 });
 
 test("the version of a source's API that ends", { skip }, async () => {

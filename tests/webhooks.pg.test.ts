@@ -410,7 +410,13 @@ async function putStoreOrders(shopKey: number, documents: readonly OrderDocument
     ];
     const orders = { merge: replaceDocument, next: async () => portions.shift() ?? [] };
     const run = { connection, shopKey, currencyCode: "EUR", labels: null, orders };
-    return (await applyStage({ ...run, onProgress: () => {} })).changes;
+    return (
+      await applyStage({
+        hasCatalogue: true,
+        ...run,
+        onProgress: () => {},
+      })
+    ).changes;
   });
 }
 

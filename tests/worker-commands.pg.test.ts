@@ -11,7 +11,7 @@ import { connectedShop, eventually, runNext, withWorker, workerOptions } from ".
 import { use } from "./support/use.ts";
 import { findConnection, setSourceStatus } from "../src/store/queries/data-source.ts";
 import type { Connector } from "../src/sync/connector.ts";
-import { findNextPoll, requestRun } from "../src/store/queries/sync-request.ts";
+import { findSourceState, requestRun } from "../src/store/queries/sync-request.ts";
 
 const control = use(openControlDatabase);
 const pages = use(startPageSource);
@@ -280,8 +280,8 @@ async function withFailingBackfill(failures: number, isRead: boolean): Promise<n
 
 /** What runs next, and whether a worker would look at the connection at all. */
 async function nextRunOf(shopKey: number): Promise<string | null> {
-  const nextAt = await findNextPoll(control.database, shopKey, "shopify", false);
-  const due = nextAt !== null && nextAt <= new Date();
+  const state = await findSourceState(control.database, shopKey, "shopify");
+  const due = state !== null && state.request_at !== null && state.request_at <= new Date();
   const result = await runNext(options(), { shopKey, source: "shopify" });
   assert.equal(result !== null, due);
   if (result === null) return null;

@@ -9,7 +9,7 @@ import { disconnectSource, requestSync } from "../src/actions/sources/actions.ts
 import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
 import { findConnection, putAccount } from "../src/store/queries/data-source.ts";
 import { lockShop } from "../src/store/queries/import-stage.ts";
-import { finishTask, takeDueTask } from "../src/store/queries/run-queue.ts";
+import { finishTask, listNextPolls, takeDueTask } from "../src/store/queries/run-queue.ts";
 import { requestRun } from "../src/store/queries/sync-request.ts";
 import type { SyncKind } from "../src/store/queries/sync-request.ts";
 import { eraseWorkspace } from "../src/store/queries/workspace-erase.ts";
@@ -252,6 +252,41 @@ test("a task that fails is logged, and done again when it is next due", async ()
     (line) => line.includes('"task":"upkeep"') && line.includes("does its work too"),
   );
   assert.equal(failures.length, 1);
+});
+
+test("a store is polled as often as it has orders, and rarely where webhooks told of all that a poll finds", async () => {
+  const minutesAfter = async (poll: { weekOrders: number; isTold: boolean; isChanged: boolean }) => {
+    const { shopKey } = await connectedShop(control, [["shopify", "store"]]);
+    await control.pool.query(
+      "update data_source set last_synced_at = now() - interval '1 hour' where shop_key = $1",
+      [shopKey],
+    );
+    await control.pool.query(
+      `insert into group_day (shop_key, entity_kind, entity_key, sold_on, sold_units, sold_lines, orders)
+       select $1, 'workspace', '', current_date - n, 0, 0, $2 from (values (1), (8)) d (n)`,
+      [shopKey, poll.weekOrders],
+    );
+    const hoursAgo = poll.isTold ? 0.5 : 2;
+    await control.pool.query(
+      `insert into webhook_delivery (shop_key, source, webhook_id, topic, received_at)
+       values ($1, 'shopify', 'one', 'orders/updated', now() - $2 * interval '1 hour')`,
+      [shopKey, hoursAgo],
+    );
+    const connector: Connector = {
+      source: "shopify",
+      kind: "store",
+      sync: async () => ({ counts: {}, notes: [], isChanged: poll.isChanged }),
+    };
+    await runScheduled(control, workerOptions(control, [connector], logs), "stores");
+    const [next] = await listNextPolls(control.database, shopKey);
+    return ((next?.next_at.getTime() ?? Number.NaN) - Date.now()) / 60_000;
+  };
+  const isWithin = (minutes: number, interval: number): void =>
+    assert.ok(minutes > interval * 0.84 && minutes <= interval * 0.95, `${minutes} of ${interval} minutes`);
+  isWithin(await minutesAfter({ weekOrders: 700, isTold: false, isChanged: false }), 15);
+  isWithin(await minutesAfter({ weekOrders: 84, isTold: false, isChanged: false }), 120);
+  isWithin(await minutesAfter({ weekOrders: 700, isTold: true, isChanged: true }), 15);
+  isWithin(await minutesAfter({ weekOrders: 700, isTold: true, isChanged: false }), 720);
 });
 
 /** Runs what is due; `meanwhile` happens after the source was read and before that is published. */

@@ -17,6 +17,7 @@ import {
   findBackupAge,
   listDueRuns,
   listTaskDelays,
+  overdueSeconds,
   syncAgeSeconds,
   syncMetrics,
 } from "../store/queries/on-call.ts";
@@ -267,11 +268,12 @@ async function checkSyncs(database: Queryable): Promise<Check[]> {
     seconds === null ? "none is connected" : `the newest sync was ${forPeople(seconds)} ago`;
   const late = (seconds: number): string =>
     `None has been synced for ${forPeople(seconds)}: ./returns runs shows why.`;
+  const isDue = (kind: SyncMetricsRow["kind"]): boolean => overdueSeconds(rows, kind) > HOUR_SECONDS;
   return [
-    stores !== null && stores > HOUR_SECONDS
+    stores !== null && stores > HOUR_SECONDS && isDue("store")
       ? problem("stores", late(stores), "ReturnsStoresLate")
       : fine("stores", newest(stores)),
-    labels !== null && labels > 3 * HOUR_SECONDS
+    labels !== null && labels > 3 * HOUR_SECONDS && isDue("label_cost")
       ? warning("label costs", "ReturnsLabelsLate", late(labels))
       : fine("label costs", newest(labels)),
     checkFailing(rows),

@@ -14,6 +14,7 @@ import {
   findBackupAge,
   listDueRuns,
   listTaskDelays,
+  overdueSeconds,
   syncAgeSeconds,
   runMetrics,
   syncMetrics,
@@ -278,6 +279,11 @@ function syncs(gauge: MakeGauge): MetricsGroup {
     "Time since the newest successful sync of any source of a kind.",
     labels,
   );
+  const overdue = gauge(
+    "returns_sync_overdue_seconds",
+    "How long the scheduled poll of a kind that is late most has been due; 0 when none is.",
+    labels,
+  );
   const failed = gauge("returns_sync_runs_failed", "Runs that failed within the last 24 hours.", labels);
   const connections = gauge("returns_connections", "Connected sources, by how their last run ended.", [
     "source_kind",
@@ -289,12 +295,13 @@ function syncs(gauge: MakeGauge): MetricsGroup {
   );
   const read = async (database: Queryable) =>
     [await syncMetrics(database), await runMetrics(database)] as const;
-  return group("syncs", [age, failed, connections, unbalanced], read, ([rows, runs]) => {
+  return group("syncs", [age, overdue, failed, connections, unbalanced], read, ([rows, runs]) => {
     unbalanced.set(runs.reduce((sum, row) => sum + row.unbalanced_lines, 0));
     for (const kind of ["store", "label_cost"] as const) {
       const own = rows.filter((row) => row.kind === kind);
       const ageSeconds = syncAgeSeconds(rows, kind);
       if (ageSeconds !== null) age.set({ source_kind: kind }, ageSeconds);
+      overdue.set({ source_kind: kind }, overdueSeconds(rows, kind));
       failed.set({ source_kind: kind }, runs.find((row) => row.kind === kind)?.failed_runs ?? 0);
       for (const status of CONNECTION_STATUSES) {
         const found = own.find((row) => row.status === status)?.connections ?? 0;

@@ -3,11 +3,11 @@ import { monthOfDate, monthToText } from "../lib/month.ts";
 import { projectOrder } from "../metrics/classify.ts";
 import type { OrderDocument } from "../metrics/order.ts";
 import type { Connection, Database } from "../store/database.ts";
-import { planAsUsual, planForManyRows } from "../store/many-rows.ts";
+import { planAsUsual, planForManyRows, planForRun } from "../store/many-rows.ts";
 import { replaceCohorts, replaceGroupDays } from "../store/queries/cohort-rollup.ts";
 import { clearDirtyMonths, listDirtyMonths, markMonths } from "../store/queries/dirty-month.ts";
 import { resolveLinesAgain } from "../store/queries/facts.ts";
-import { createStage, dropUnusableImages, lockShop } from "../store/queries/import-stage.ts";
+import { dropUnusableImages, lockShop } from "../store/queries/import-stage.ts";
 import { refreshAllUnmatched } from "../store/queries/label-write.ts";
 import { putListings, removeUnsoldListings } from "../store/queries/listing.ts";
 import { followOrderRules } from "../store/queries/order-rules.ts";
@@ -28,6 +28,8 @@ type StagedRun = {
   connection: Connection;
   shopKey: number;
   currencyCode: string;
+  /** Whether products and variants were staged, if only empty tables. */
+  hasCatalogue: boolean;
   /** The labels of the run; null when it brings none. */
   labels: SourceLabels | null;
   /** The orders of the run; null when it brings none. */
@@ -47,14 +49,14 @@ type AppliedRun = {
 };
 
 /**
- * From what a run staged to what is served: catalogue, order documents, facts, labels, cohorts, in the transaction
- * that `createStage` and `lockShop` were called in. The way of every source; publishing is up to the caller.
+ * From what a run brings to what is served: catalogue, order documents, facts, labels, cohorts, in the transaction
+ * that `lockShop`, and `createStage` or without a catalogue `planForRun`, were called in. The way of every source; publishing is up to the caller.
  */
 export async function applyStage(run: StagedRun): Promise<AppliedRun> {
   const { connection, shopKey, currencyCode, onProgress } = run;
   const changedKeys = newChangedKeys();
-  const unusableImages = await dropUnusableImages(connection);
-  const catalogueChanges = await putCatalogue(connection, shopKey, changedKeys);
+  const unusableImages = run.hasCatalogue ? await dropUnusableImages(connection) : 0;
+  const catalogueChanges = run.hasCatalogue ? await putCatalogue(connection, shopKey, changedKeys) : 0;
   // Lines that this run does not touch; those of changed orders are resolved when they are written.
   if (catalogueChanges > 0) {
     const { variants, skus } = changedKeys;
@@ -130,7 +132,7 @@ export async function applyRules(database: Database, shopKey: number, stop?: Abo
   await database.transaction(async (connection) => {
     await lockShop(connection, shopKey);
     const { wanted, applied } = await loadRules(connection, shopKey);
-    await createStage(connection);
+    await planForRun(connection);
     await followOrderRules(connection, shopKey);
     const next = openOrdersBetween(connection, shopKey, { rules: [applied, wanted] });
     const isSame = (document: OrderDocument): boolean =>
@@ -139,6 +141,7 @@ export async function applyRules(database: Database, shopKey: number, stop?: Abo
       connection,
       shopKey,
       currencyCode: await findCurrency(connection, shopKey),
+      hasCatalogue: false,
       labels: null,
       orders: {
         next: async () => (await next()).map((stored) => ({ orderId: stored.orderId, stored, part: stored })),

@@ -27,7 +27,8 @@ export type RunLog = {
   error: (fields: object, message: string) => void;
 };
 
-export type RunResult = { runId: string; status: RunEnd["status"] };
+/** `isQuiet`: it succeeded, and nothing that is served came out different. */
+export type RunResult = { runId: string } & Pick<RunEnd, "status" | "isQuiet">;
 
 const LONGEST_RETRY_MS = 15 * 60_000;
 /** How long a run may take to stop: one that waits for an answer that never comes is abandoned. */
@@ -82,7 +83,7 @@ async function execute(
   const outcome = { ...fields, status: end.status, ...(end.error === null ? {} : { reason: end.error }) };
   if (end.status === "failed") log.warn(outcome, "run failed");
   else log.info({ ...outcome, counts: end.counts }, `run ${end.status}`);
-  return { runId, status: end.status };
+  return { runId, status: end.status, isQuiet: end.isQuiet };
 }
 
 /** What the connector made of it: its outcome, or what it threw. */

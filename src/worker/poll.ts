@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { evaluateAlerts } from "../alerts/evaluate-alerts.ts";
+import { dayOfInstant, dayToText } from "../lib/month.ts";
 import { note, traced } from "../lib/trace.ts";
 import type { Database } from "../store/database.ts";
 import { findDueUpload, updateUploadProgress } from "../store/queries/import-upload.ts";
@@ -7,13 +8,14 @@ import { WorkspaceGone } from "../store/queries/import-stage.ts";
 import { setNextPolls } from "../store/queries/data-source.ts";
 import { findQueued, finishPoll, leaveQueue, LOOK_MS, SHOP, UPLOADS } from "../store/queries/run-queue.ts";
 import type { QueuedRow } from "../store/queries/run-queue.ts";
-import { askForRun, findNextPoll, findSourceState } from "../store/queries/sync-request.ts";
-import type { SourceStateRow, SyncKind } from "../store/queries/sync-request.ts";
+import { askForRun, findActivity, findSourceState } from "../store/queries/sync-request.ts";
+import type { SourceStateRow, SyncKind, SyncRequestRow } from "../store/queries/sync-request.ts";
 import { closeAbandonedRun, updateRunProgress } from "../store/queries/sync-run.ts";
 import type { SourceKey } from "../store/worker-session.ts";
 import { isLostDatabase } from "../lib/log-failure.ts";
 import { importUpload } from "../sync/connectors/csv/import-upload.ts";
 import { applyRules } from "../sync/apply.ts";
+import { pollIntervalMs } from "../sync/poll-interval.ts";
 import { startDueRun } from "../sync/run-record.ts";
 import { executeRun } from "../sync/runs.ts";
 import type { RunEnvironment } from "../sync/runs.ts";
@@ -39,10 +41,8 @@ export type Poll = {
   show: (write: () => Promise<void>) => void;
 };
 
-const MINUTE_MS = 60_000;
-/** How often connections are polled by the clock, and a store for orders with open returns. */
-const POLL_MS = { store: 15 * MINUTE_MS, label_cost: 60 * MINUTE_MS };
-const REREAD_MS = 24 * 60 * MINUTE_MS;
+/** How often a store is read again for orders with open returns. */
+const REREAD_MS = 24 * 3_600_000;
 
 /**
  * Polls a source or a shop's uploads, or looks at the shop itself: asks for what the clock has started, does what is due, and says when it is
@@ -88,53 +88,59 @@ async function pollSource(
   const begunAt = now();
   const run = await startDueRun(database, { shopKey, source });
   if (run !== null) {
-    const { status } = await executeRun(environment, run, stop, (progress) =>
+    const { status, isQuiet } = await executeRun(environment, run, stop, (progress) =>
       show(() => updateRunProgress(queueDatabase, shopKey, run.runId, progress)),
     );
     if (status === "succeeded") {
-      await setNextPolls(database, shopKey, source, nextPolls(run.request.kind, state, begunAt));
+      await scheduleNext(environment, run.request, state, { begunAt, isQuiet });
       await evaluate(environment, queued);
     }
   }
   // The next poll continues it.
   if (stop.aborted) return;
   // What waits for the end of an erasure or a move is polled when that is canceled.
-  const next = state.is_stopped ? null : await findNextPoll(database, shopKey, source, hasSchedule);
-  await finishPoll(queueDatabase, queued, next);
+  const after = state.is_stopped ? null : await findSourceState(database, shopKey, source);
+  const times = [after?.request_at, ...(hasSchedule ? [after?.poll_at, after?.reread_at] : [])];
+  const known = times.flatMap((time) => (time === null || time === undefined ? [] : [time.getTime()]));
+  await finishPoll(queueDatabase, queued, known.length === 0 ? null : new Date(Math.min(...known)));
 }
 
-/**
- * Asks for what is due by the clock, unless it waits already. A connection that has refused us waits for a person, who
- * connects it again. Until a run has succeeded it is due at the usual times.
- */
+/** Asks for what is due by the clock. It stays due until a run has succeeded, whose request is repeated meanwhile. */
 async function askByClock(
-  { database, now }: PollEnvironment,
+  { database }: PollEnvironment,
   { shop_key: shopKey, source }: QueuedRow,
-  state: SourceStateRow,
+  { poll_at: pollAt, reread_at: rereadAt, last_synced_at: syncedAt, now }: SourceStateRow,
 ): Promise<void> {
-  if (!state.is_connected || state.is_stopped || !(state.is_poll_due || state.is_reread_due)) return;
-  // What was never read is read from its beginning, and its returns with it.
-  const poll: SyncKind = state.is_read ? "incremental" : "backfill";
-  const kinds: SyncKind[] = [
-    ...(state.is_poll_due ? [poll] : []),
-    ...(state.is_reread_due && state.is_read ? ["open_returns" as const] : []),
-  ];
-  for (const kind of kinds.filter((due) => !state.waiting.includes(due))) {
-    await askForRun(database, { shopKey, source, kind, requestedBy: "schedule" });
-  }
-  await setNextPolls(database, shopKey, source, {
-    pollAt: state.is_poll_due ? within(POLL_MS[state.kind], now()) : null,
-    rereadAt: state.is_reread_due ? within(REREAD_MS, now()) : null,
-  });
+  const ask = (kind: SyncKind) => askForRun(database, { shopKey, source, kind, requestedBy: "schedule" });
+  // What was never read is read from its beginning.
+  if (pollAt !== null && pollAt <= now) await ask(syncedAt === null ? "backfill" : "incremental");
+  if (rereadAt !== null && rereadAt <= now) await ask("open_returns");
 }
 
-/** After a run that succeeded; null = as it is. What a backfill has read is not read again soon. */
-function nextPolls(kind: SyncKind, state: SourceStateRow, now: Date): Parameters<typeof setNextPolls>[3] {
-  const isPoll = kind === "incremental" || kind === "backfill";
-  return {
-    pollAt: isPoll ? within(POLL_MS[state.kind], now) : null,
-    rereadAt: state.kind === "store" && kind === "backfill" ? within(REREAD_MS, now) : null,
-  };
+/** After a run that began at `begunAt` and succeeded. A backfill reads the orders with open returns, too. */
+async function scheduleNext(
+  { database }: PollEnvironment,
+  { shop_key: shopKey, source, kind }: SyncRequestRow,
+  state: SourceStateRow,
+  { begunAt, isQuiet }: { begunAt: Date; isQuiet: boolean },
+): Promise<void> {
+  if (kind === "refresh") return;
+  const week = dayToText(dayOfInstant(begunAt.getTime()) - 7);
+  const { orders, has_delivery: hasDelivery } = await findActivity(
+    database,
+    shopKey,
+    source,
+    week,
+    state.last_synced_at,
+  );
+  const intervalMs = pollIntervalMs(state.kind, {
+    weekOrders: orders,
+    isToldByWebhooks: hasDelivery && isQuiet,
+  });
+  await setNextPolls(database, shopKey, source, {
+    pollAt: kind === "open_returns" ? null : within(intervalMs, begunAt),
+    rereadAt: state.kind === "store" && kind !== "incremental" ? within(REREAD_MS, begunAt) : null,
+  });
 }
 
 const IMPORT = {

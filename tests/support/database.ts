@@ -51,8 +51,8 @@ const closeCopy = (name: string): string =>
 /** Tests of the schedule make its tasks due; in others nothing is polled by the clock until it was read. */
 const STOP_SCHEDULE = [
   "update schedule set done_until = 'infinity'",
-  "alter table data_source alter column poll_at set default 'infinity'",
-  "alter table data_source alter column reread_at set default 'infinity'",
+  "alter table data_source alter column poll_at set default '2999-01-01'",
+  "alter table data_source alter column reread_at set default '2999-01-01'",
 ];
 
 const attempts = 50;

@@ -75,6 +75,7 @@ export async function putOrders(
       part: document,
     }));
     await applyStage({
+      hasCatalogue: true,
       connection,
       shopKey,
       currencyCode: "EUR",
@@ -110,7 +111,12 @@ export async function putSourceLabels(
     await insertRecords(connection, shopKey, source, records);
     const run = { connection, shopKey, currencyCode: "EUR", orders: null };
     const next = await openRecordLabels(connection, shopKey, source);
-    await applyStage({ ...run, labels: { source, gone: [], next }, onProgress: () => {} });
+    await applyStage({
+      hasCatalogue: true,
+      ...run,
+      labels: { source, gone: [], next },
+      onProgress: () => {},
+    });
   });
 }
 

@@ -133,7 +133,7 @@ function courseOf(series: string, healthy: Observed, state: Observed, stepSecond
       growth,
     };
   }
-  const isOlder = /^returns_\w+_(?:age|late)_seconds\{/u.test(series) && (now ?? 0) > (began ?? 0);
+  const isOlder = /^returns_\w+_(?:age|late|overdue)_seconds\{/u.test(series) && (now ?? 0) > (began ?? 0);
   return { before: last, rise: 0, after: now, growth: isOlder ? stepSeconds : 0 };
 }
 

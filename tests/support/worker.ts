@@ -75,7 +75,7 @@ export type SourceTask = "stores" | "labels" | "open_returns";
 export async function makeDue({ url }: Pick<ControlDatabase, "url">, task: SourceTask): Promise<void> {
   const kind = task === "labels" ? "label_cost" : "store";
   const column = task === "open_returns" ? "reread_at" : "poll_at";
-  await execute(url, "update data_source set poll_at = 'infinity', reread_at = 'infinity'");
+  await execute(url, "update data_source set poll_at = '2999-01-01', reread_at = '2999-01-01'");
   await execute(url, `update data_source set ${column} = null where kind = '${kind}'`);
   await execute(url, `update run_queue set due_at = now() where kind = '${kind}'`);
 }

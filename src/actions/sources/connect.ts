@@ -336,7 +336,7 @@ async function registerWebhooks(
   if (source.registerWebhooks === null) return [];
   if (publicUrl === null) {
     return [
-      "PUBLIC_URL is not set, so the shop sends no webhooks: changes are read every 15 minutes, deleted orders only by a backfill.",
+      "PUBLIC_URL is not set, so the shop sends no webhooks: changes are read every 15 minutes to 12 hours, by how many orders it has, and deleted orders only by a backfill.",
     ];
   }
   try {
@@ -345,7 +345,7 @@ async function registerWebhooks(
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     return [
-      `Webhooks are not registered, so changes are read every 15 minutes, deleted orders only by a backfill: ${reason}`,
+      `Webhooks are not registered, so changes are read every 15 minutes to 12 hours, by how many orders it has, and deleted orders only by a backfill: ${reason}`,
     ];
   }
 }

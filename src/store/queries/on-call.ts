@@ -1,4 +1,5 @@
 import { query, queryValue, requireValue } from "../query.ts";
+import { IS_CONNECTED } from "./data-source.ts";
 import type { SourceKind } from "./data-source.ts";
 import { OF_SOURCES } from "./run-queue.ts";
 import { IS_STOPPED } from "./workspace-directory.ts";
@@ -66,6 +67,8 @@ export type SyncMetricsRow = {
   sync_age_seconds: number | null;
   /** How long the oldest of them has been connected. */
   connected_seconds: number;
+  /** How long the poll that is due for longest has been due; null = none is known. */
+  overdue_seconds: number | null;
 };
 
 /** One row per kind and state, of all workspaces that are served: a scan of all connections. */
@@ -73,7 +76,10 @@ export const syncMetrics = query<SyncMetricsRow>(
   "sync_metrics",
   `select s.kind, coalesce(s.status, 'new') as status, count(*) as connections,
                 extract(epoch from clock_timestamp() - max(s.last_synced_at))::float8 as sync_age_seconds,
-                extract(epoch from clock_timestamp() - min(s.created_at))::float8 as connected_seconds
+                extract(epoch from clock_timestamp() - min(s.created_at))::float8 as connected_seconds,
+                extract(epoch from clock_timestamp() - min(coalesce(s.poll_at, s.created_at))
+                          filter (where ${IS_CONNECTED}))::float8
+                  as overdue_seconds
            from data_source s
            join workspace w on w.shop_key = s.shop_key
           where s.is_connection and not ${IS_STOPPED}
@@ -104,6 +110,12 @@ export const runMetrics = query<RunMetricsRow>(
           where s.is_connection and not ${IS_STOPPED}
           group by s.kind`,
 );
+
+/** How long the poll of a source of the kind that is due for longest has been due, in seconds; 0 = none is due. */
+export function overdueSeconds(rows: readonly SyncMetricsRow[], kind: SourceKind): number {
+  const own = rows.filter((row) => row.kind === kind);
+  return Math.max(0, ...own.map((row) => row.overdue_seconds ?? 0));
+}
 
 /**
  * How long ago a source of the kind was synced, in seconds: the newest sync, or where none ever succeeded the time since the

@@ -1,5 +1,5 @@
 import type { Queryable } from "../database.ts";
-import { command, queryAny, queryRow, queryValue } from "../query.ts";
+import { command, queryAny, queryRow, requireRow } from "../query.ts";
 import { IS_CONNECTED } from "./data-source.ts";
 import type { SourceKind } from "./data-source.ts";
 import { wakeSource } from "./run-queue.ts";
@@ -68,41 +68,55 @@ const WITH_SOURCE = "join data_source s on s.shop_key = r.shop_key and s.source 
 /** A connection as a worker finds it when it looks. */
 export type SourceStateRow = {
   kind: SourceKind;
-  /** It has credentials, which were not refused. */
-  is_connected: boolean;
-  /** It was read before. */
-  is_read: boolean;
+  /** null = it was never read. */
+  last_synced_at: Date | null;
   /** Its workspace is going to be erased, or moves: no run begins. */
   is_stopped: boolean;
-  /** By the clock. */
-  is_poll_due: boolean;
-  is_reread_due: boolean;
-  /** Kinds of runs that were requested. */
-  waiting: SyncKind[];
   /** A run of it is active, or was abandoned. */
   is_open: boolean;
+  /** When the next of its requests is due, or was; null = none waits. */
+  request_at: Date | null;
+  /** When the clock has it polled, or orders with open returns read again; null = that is requested already, or it waits for a person. */
+  poll_at: Date | null;
+  reread_at: Date | null;
+  now: Date;
 };
+
+/** When the clock has the connection `s` of `w` polled: a condition, the kind of run and the column, as SQL. */
+const byClock = (isOwn: string, kind: string, column: string): string =>
+  `case when ${IS_CONNECTED} and not ${IS_STOPPED} and ${isOwn}
+                       and not exists (select from sync_request r where r.shop_key = $1 and r.source = $2 and r.kind = ${kind})
+                     then coalesce(s.${column}, statement_timestamp()) end as ${column}`;
 
 /** One connection; null = there is none. Primary keys, and sync_run_running. */
 export const findSourceState = queryRow<SourceStateRow, [shopKey: number, source: string]>(
   "find_source_state",
-  `select s.kind, ${IS_CONNECTED} as is_connected, s.last_synced_at is not null as is_read, ${IS_STOPPED} as is_stopped,
-                s.poll_at is null or s.poll_at <= statement_timestamp() as is_poll_due,
-                s.kind = 'store' and (s.reread_at is null or s.reread_at <= statement_timestamp()) as is_reread_due,
-                array(select r.kind from sync_request r where r.shop_key = $1 and r.source = $2) as waiting,
+  `select s.kind, s.last_synced_at, ${IS_STOPPED} as is_stopped, statement_timestamp() as now,
                 exists (select from sync_run n
-                         where n.shop_key = $1 and n.source = $2 and n.status = 'running') as is_open
+                         where n.shop_key = $1 and n.source = $2 and n.status = 'running') as is_open,
+                (select r.run_after from sync_request r where r.shop_key = $1 and r.source = $2
+                  order by ${FIRST_OF_SOURCE} limit 1) as request_at,
+                ${byClock("true", "case when s.last_synced_at is null then 'backfill' else 'incremental' end", "poll_at")},
+                ${byClock("s.kind = 'store' and s.last_synced_at is not null", "'open_returns'", "reread_at")}
            from data_source s join workspace w on w.shop_key = s.shop_key
           where s.shop_key = $1 and s.source = $2 and s.is_connection`,
 );
 
-/** When a connection is due next, or was, by its requests and `byClock`; null = it is not. Primary keys. */
-export const findNextPoll = queryValue<Date, [shopKey: number, source: string, byClock: boolean]>(
-  "find_next_poll",
-  `select least(case when $3 and ${IS_CONNECTED} then least(s.poll_at, s.reread_at) end,
-                      (select r.run_after from sync_request r where r.shop_key = $1 and r.source = $2
-                        order by ${FIRST_OF_SOURCE} limit 1)) as next_at
-           from data_source s where s.shop_key = $1 and s.source = $2`,
+/** What says how often a store should be polled: its orders since a day, and whether a webhook came since a moment. */
+export type ActivityRow = { orders: number; has_delivery: boolean };
+
+/** One row; `since` null = no moment. Primary key of group_day, webhook_delivery_by_time. */
+export const findActivity = requireRow<
+  ActivityRow,
+  [shopKey: number, source: string, fromDay: string, since: Date | null]
+>(
+  "find_activity",
+  `select coalesce((select sum(d.orders) from group_day d
+                           where d.shop_key = $1 and d.sold_on >= $3 and d.entity_kind = 'workspace' and d.entity_key = ''), 0)
+                  as orders,
+                exists (select from webhook_delivery v
+                         where v.shop_key = $1 and v.source = $2 and v.received_at > $4::timestamptz) as has_delivery
+           from workspace w where w.shop_key = $1`,
 );
 
 /** What one connection has to do now; null when nothing is due, or a run of it is open. Primary key. */

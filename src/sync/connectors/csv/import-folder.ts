@@ -110,6 +110,7 @@ async function applyFolder(
     connection,
     shopKey,
     currencyCode,
+    hasCatalogue: true,
     labels: { source: LABEL_SOURCE, gone, next: await openStagedLabels(connection) },
     orders,
     onProgress: (stage, done) => {

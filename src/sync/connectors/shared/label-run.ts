@@ -1,7 +1,8 @@
 import { currencyExponent, decimalText } from "../../../metrics/money.ts";
 import type { Connection } from "../../../store/database.ts";
 import { findConnection, setCursor } from "../../../store/queries/data-source.ts";
-import { createStage, lockShopForRun } from "../../../store/queries/import-stage.ts";
+import { planForRun } from "../../../store/many-rows.ts";
+import { lockShopForRun } from "../../../store/queries/import-stage.ts";
 import {
   countLabels,
   findFirstMonth,
@@ -190,12 +191,13 @@ async function applyRecords(
   const { source, asOf } = end;
   await lockShopForRun(connection, shopKey);
   const before = await findConnection(connection, shopKey, source);
-  await createStage(connection);
+  await planForRun(connection);
   const gone = await listUnnamedLabels(connection, shopKey, source);
   const { changes, labels } = await applyStage({
     connection,
     shopKey,
     currencyCode,
+    hasCatalogue: false,
     labels: { source, gone, next: await openRecordLabels(connection, shopKey, source) },
     orders: null,
     onProgress: (stage, done) => context.progress({ stage, done, total: null }),

@@ -197,6 +197,7 @@ async function applyFetched(run: ShopifyRun, asOf: Date): Promise<Applied> {
       connection,
       shopKey,
       currencyCode,
+      hasCatalogue: true,
       labels: null,
       orders: await sourceOrders(run, connection, tally, limit?.historyFrom ?? null),
       onProgress: (stage, done) => run.progress({ stage, done, total: null }),

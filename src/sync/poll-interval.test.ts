@@ -1,0 +1,17 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { pollIntervalMs } from "./poll-interval.ts";
+
+test("a poll comes as often as an order, within its limits, and rarely where webhooks tell of all changes", () => {
+  const minutes = (kind: "store" | "label_cost", weekOrders: number, isToldByWebhooks = false): number =>
+    pollIntervalMs(kind, { weekOrders, isToldByWebhooks }) / 60_000;
+  assert.deepEqual(
+    [100_000, 672, 336, 20, 14, 1, 0].map((orders) => minutes("store", orders)),
+    [15, 15, 30, 504, 720, 720, 720],
+  );
+  assert.deepEqual(
+    [100_000, 168, 84, 0].map((orders) => minutes("label_cost", orders)),
+    [60, 60, 120, 720],
+  );
+  assert.equal(minutes("store", 100_000, true), 720);
+});
