@@ -13,10 +13,11 @@ import { measureRebuild } from "./rebuild.ts";
 import { measureScale } from "./scale.ts";
 import { measureCluster } from "./cluster.ts";
 import { measureFairness } from "./fairness.ts";
+import { measureFreshness } from "./freshness.ts";
 import { measureThroughput } from "./throughput.ts";
 import type { BenchRow } from "./measure.ts";
 
-type Settings = { named: string[]; whaleLines: number; workspaces: number[] };
+type Settings = { named: string[]; whaleLines: number; workspaces: number[]; minutes: number };
 type Measure = (context: BenchContext, settings: Settings) => Promise<BenchRow[]>;
 
 /** Rows of one group share a database; other groups get one that holds nothing else. */
@@ -27,18 +28,24 @@ const GROUPS: readonly Readonly<Record<string, Measure>>[] = [
   { import: measureImport },
   { cluster: measureCluster },
   { scale: (context, { workspaces }) => measureScale(context, workspaces) },
+  {
+    freshness: (context, { workspaces: [workspaces = 1000], minutes }) =>
+      measureFreshness(context, { workspaces, minutes }),
+  },
 ];
 
 const NAMES = GROUPS.flatMap((group) => Object.keys(group));
 /** Only when they are named. */
-const NAMED_ONLY = ["cluster", "scale"];
+const NAMED_ONLY = ["cluster", "scale", "freshness"];
 const WHALE_LINES = 1_500_000;
 const WORKSPACES = "1000,10000";
-const USAGE = `npm run bench -- [row…] [--whale-lines <number>] [--workspaces <numbers>]
+const USAGE = `npm run bench -- [row…] [--whale-lines <number>] [--workspaces <numbers>] [--minutes <number>]
 
   Rows: ${NAMES.join(", ")}; without a name all but ${NAMED_ONLY.join(" and ")}, about 20 minutes.
   --whale-lines  order lines of the large store, at least 100000 (default ${WHALE_LINES})
   --workspaces   of scale, in rising order (default ${WORKSPACES}; 100000 needs 40 GB of disk)
+                 the first one: of freshness
+  --minutes      simulated by freshness (default 120, in 30 minutes)
   cluster needs BENCH_CITUS_URL, the coordinator of a Citus on this machine; BENCH_SERVER_URL is compared instead of the embedded server
 `;
 
@@ -93,12 +100,16 @@ function readSettings(args: string[]): Settings | null {
       options: {
         "whale-lines": { type: "string", default: String(WHALE_LINES) },
         workspaces: { type: "string", default: WORKSPACES },
+        minutes: { type: "string", default: "120" },
       },
     });
     const whaleLines = Number(values["whale-lines"]);
     const workspaces = values.workspaces.split(",").map(Number);
+    const minutes = Number(values.minutes);
     const isKnown = named.every((name) => NAMES.includes(name)) && workspaces.every((count) => count >= 100);
-    return isKnown && whaleLines >= 100_000 ? { named, whaleLines, workspaces } : null;
+    return isKnown && whaleLines >= 100_000 && minutes > 0
+      ? { named, whaleLines, workspaces, minutes }
+      : null;
   } catch {
     return null;
   }

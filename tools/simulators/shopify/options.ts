@@ -12,6 +12,8 @@ export interface ShopifyOptions {
   now: string;
   /** Whether the simulator's time runs on from `now`, or stands still until it is moved. */
   ticking: boolean;
+  /** How many of the simulator's seconds pass in one. */
+  speed: number;
   port: number;
   currencyCode: string;
   domain: string;
@@ -45,6 +47,7 @@ export function shopifyOptions(given: Partial<ShopifyOptions>): ShopifyOptions {
     histories: "plain",
     now: new Date().toISOString(),
     ticking: given.now === undefined,
+    speed: 1,
     port: 0,
     currencyCode: "EUR",
     domain: "simulated-shop.myshopify.com",

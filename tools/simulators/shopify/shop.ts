@@ -27,7 +27,7 @@ const PRODUCT_VALUES: Record<string, (product: Product) => number> = {
 export function makeShop(options: ShopifyOptions) {
   const now = Math.floor(Date.parse(options.now) / 1000);
   const world = makeWorld({ ...options, now });
-  const clock = makeClock(now, options.ticking);
+  const clock = makeClock(now, options);
   const orders = new Map<string, { version: number; sorted: SortedItems<Order> }>();
   const products = new Map<string, { version: number; sorted: SortedItems<Product> }>();
   return {
@@ -78,10 +78,10 @@ function cached<Item extends { number: number }>(
 export type Clock = ReturnType<typeof makeClock>;
 
 /** The simulator's own time: it stands still, so that runs repeat, or it ticks; either can be moved ahead. */
-function makeClock(startSeconds: number, ticking: boolean) {
+function makeClock(startSeconds: number, { ticking, speed }: ShopifyOptions) {
   let base = startSeconds;
   const startedAt = performance.now();
-  const elapsed = (): number => (ticking ? Math.floor((performance.now() - startedAt) / 1000) : 0);
+  const elapsed = (): number => (ticking ? Math.floor(((performance.now() - startedAt) / 1000) * speed) : 0);
   return {
     /** Whole seconds since 1970. */
     now: (): number => base + elapsed(),

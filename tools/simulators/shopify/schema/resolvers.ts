@@ -14,9 +14,12 @@ const RESOLVERS: ResolversByType = { ...orderFields, ...productFields, ...rootFi
 /** Types whose objects are plain records. */
 const PLAIN = /(?:Connection|Edge|Payload|UserError|^PageInfo)$/;
 
+let known: GraphQLSchema | undefined;
+
+/** The platform's schema, read once in a process. */
 export function readSchema(): GraphQLSchema {
   const file = join(import.meta.dirname, "..", "admin-2026-10.graphql");
-  return buildSchema(readFileSync(file, "utf8"), { assumeValid: true });
+  return (known ??= buildSchema(readFileSync(file, "utf8"), { assumeValid: true }));
 }
 
 /** The resolver of a field; a real field that the simulator has no data for is an error, never a silent null. */

@@ -1,0 +1,320 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
+import { setTimeout as sleep } from "node:timers/promises";
+import { OPERATOR } from "../../src/actions/actor.ts";
+import { readConfig } from "../../src/config.ts";
+import { openDatabase } from "../../src/store/database.ts";
+import { putConnection, findConnection } from "../../src/store/queries/data-source.ts";
+import { requestRun } from "../../src/store/queries/sync-request.ts";
+import { importFolder } from "../../src/sync/connectors/csv/import-folder.ts";
+import { createShopifyConnector } from "../../src/sync/connectors/shopify/connector.ts";
+import { readDelivery } from "../../src/sync/connectors/shopify/webhooks/delivery.ts";
+import { receiveWebhook } from "../../src/sync/connectors/shopify/webhooks/receive.ts";
+import { startWorker } from "../../src/worker/worker.ts";
+import { makeWorkspace } from "../../tests/support/workspace.ts";
+import { readBody, sendJson, serveLoopback } from "../simulators/http.ts";
+import { shopifyOptions } from "../simulators/shopify/options.ts";
+import { serveShopify } from "../simulators/shopify/server.ts";
+import type { BenchContext } from "./context.ts";
+import { shownNumber } from "./measure.ts";
+import type { BenchRow } from "./measure.ts";
+
+/** Simulated seconds in one of the real ones, for shops, workers and the database alike. */
+const SPEED = 4;
+const SECONDS_BETWEEN_CHANGES = 600;
+const VISIBLE_WITHIN_SECONDS = 60;
+const SAMPLED_SHOPS = 100;
+/** Of a shop without webhooks, within a week: it is polled every 15 minutes. */
+const ORDERS_OF_BUSY = 700;
+const APP = { clientId: "simulated-client-id", clientSecret: "simulated-client-secret" };
+const quiet = { info: () => {}, warn: () => {}, error: () => {} };
+const FIGURES = `select to_jsonb(c) - 'shop_key' as row from cohort c where shop_key = $1
+  order by entity_kind, entity_key, cohort_month, listing_id`;
+
+type Shop = { shopKey: number; url: string; token: string; hasWebhooks: boolean; stop: () => Promise<void> };
+/** An order that was placed and is not served yet, and when that was. */
+type Change = { shopKey: number; orderId: string; placedAt: number };
+
+/** Shops that are simulated in this process, whose changes reach the figures by webhooks and polls. */
+export async function measureFreshness(
+  { installation, tell, folder }: BenchContext,
+  { workspaces, minutes }: { workspaces: number; minutes: number },
+): Promise<BenchRow[]> {
+  const begin = Date.now();
+  const now = (): Date => new Date(begin + (Date.now() - begin) * SPEED);
+  let statements = 0;
+  const open = (maxConnections: number) =>
+    openDatabase({
+      url: installation.databaseUrl,
+      maxConnections,
+      readOnly: false,
+      statementTimeoutMs: 0,
+      applicationName: "returns-freshness",
+      onConnectionError: () => {},
+    });
+  await simulateClock(open(1), begin);
+  const [database, queueDatabase] = [open(24), open(4)];
+  const sql = <Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> =>
+    database.rows<Row>({ name: `bench_freshness_${(statements += 1)}`, text }, values);
+  const receiver = await serveWebhooks(database);
+  const shops: Shop[] = [];
+  const polls = { count: 0, late: 0, begunAt: new Map<number, number>() };
+  const connector = createShopifyConnector({ ...APP, retryPolicy: { pollMs: 20 } });
+  const watched: typeof connector = {
+    ...connector,
+    sync: async (context) => {
+      const { shopKey, kind } = context;
+      if (kind === "incremental" || kind === "backfill") await notePoll(sql, polls, shopKey, now().getTime());
+      return connector.sync(context);
+    },
+  };
+  const tokens = new Map<number, string>();
+  const worker = await startWorker({
+    databaseUrl: installation.databaseUrl,
+    database,
+    queueDatabase,
+    connectors: [watched],
+    openCredentials: (shopKey) => {
+      const secrets = { accessToken: tokens.get(shopKey) ?? "" };
+      return { read: async () => secrets, change: async () => secrets };
+    },
+    now,
+    log: quiet,
+    firstRetryMs: 1000,
+    deliveries: null,
+    retention: readConfig({}),
+    concurrency: 6,
+    hasSchedule: true,
+    pollMs: 1000 / SPEED,
+    graceMs: 2000,
+    longestStopMs: 8000,
+  });
+  try {
+    for (let number = 0; number < workspaces; number += 1) {
+      const shop = await addShop(database, receiver.url, now(), number);
+      shops.push(shop);
+      tokens.set(shop.shopKey, shop.token);
+      const { shopKey } = shop;
+      await requestRun(database, { shopKey, source: "shopify", kind: "backfill", requestedBy: "operator" });
+      if (number % 100 === 99) tell(`${number + 1} shops`);
+    }
+    const unread = "select count(*)::integer as shops from data_source where last_synced_at is null";
+    await until(async () => ((await sql<{ shops: number }>(unread))[0]?.shops ?? 1) === 0, 1800);
+    tell(`All shops are read; ${minutes} minutes of changes begin.`);
+    const backfills = polls.count;
+    const { visible, lost } = await change(sql, shops, { minutes, now });
+    tell("Compares figures.");
+    const differing = await compare({ sql, database, now }, shops, folder);
+    const within = visible.filter((seconds) => seconds <= VISIBLE_WITHIN_SECONDS).length;
+    const sorted = visible.toSorted((one, other) => one - other);
+    const name = `${workspaces} shops, ${minutes} simulated minutes at ${SPEED} × real time`;
+    return [
+      {
+        name: `${name}: changes visible within ${VISIBLE_WITHIN_SECONDS} s`,
+        value: `${shownNumber((100 * within) / (visible.length + lost))} % of ${visible.length + lost}`,
+        floor: `median ${shownNumber(sorted[Math.floor(sorted.length / 2)] ?? Number.NaN)} s, most ${shownNumber(sorted.at(-1) ?? Number.NaN)} s`,
+        target: "99 %",
+      },
+      {
+        name: `${name}: polls later than their interval`,
+        value: `${polls.late} of ${polls.count - backfills}`,
+        target: "0",
+      },
+      {
+        name: `${name}: shops whose figures differ from an import of the shop's own export`,
+        value: `${differing} of ${Math.min(SAMPLED_SHOPS, workspaces)}`,
+        target: "0",
+      },
+    ];
+  } finally {
+    await worker.stop();
+    await Promise.all([receiver.stop(), ...shops.map((shop) => shop.stop())]);
+    await Promise.all([database.close(), queueDatabase.close()]);
+  }
+}
+
+type Sql = <Row>(text: string, values?: readonly unknown[]) => Promise<Row[]>;
+type Database = ReturnType<typeof openDatabase>;
+
+/** Functions of these names come before those of PostgreSQL for every connection from now on. */
+async function simulateClock(database: Database, begin: number): Promise<void> {
+  const from = `timestamptz '${new Date(begin).toISOString()}'`;
+  const clock = (name: string, volatility: string): string =>
+    `create function simulated.${name}() returns timestamptz language sql ${volatility} as
+       $$ select ${from} + ${SPEED} * (pg_catalog.${name}() - ${from}) $$`;
+  const statements = [
+    "create schema simulated",
+    "grant usage on schema simulated to public",
+    clock("now", "stable"),
+    clock("statement_timestamp", "stable"),
+    clock("clock_timestamp", "volatile"),
+    "alter table webhook_delivery alter column received_at set default simulated.clock_timestamp()",
+    `do $$ begin execute format('alter database %I set search_path = simulated, pg_catalog, public', current_database()); end $$`,
+  ];
+  for (const [place, text] of statements.entries())
+    await database.rows({ name: `bench_simulated_${place}`, text }, []);
+  await database.close();
+}
+
+function serveWebhooks(database: Database): ReturnType<typeof serveLoopback> {
+  const options = { ...APP, database, sealingKey: Buffer.alloc(32, 7), log: quiet };
+  return serveLoopback(
+    0,
+    async (request, response) => {
+      const body = Buffer.from(await readBody(request));
+      const headers = request.headers as Record<string, string>;
+      const { status } = await receiveWebhook(options, readDelivery({ headers, body }));
+      sendJson(response, status, {});
+    },
+    (response) => sendJson(response, 500, {}),
+  );
+}
+
+/** One in five has no webhooks, of which every other one is busy. */
+async function addShop(database: Database, receiver: string, now: Date, number: number): Promise<Shop> {
+  const domain = `fresh-${number}.myshopify.com`;
+  const options = shopifyOptions({
+    seed: number + 1,
+    orders: 20,
+    products: 5,
+    now: now.toISOString(),
+    ticking: true,
+    speed: SPEED,
+    domain,
+    bulkMillis: 5,
+    bucketPoints: 20_000,
+    restorePerSecond: 20_000,
+    deliverAtOnce: true,
+  });
+  const { url, stop } = await serveShopify(options);
+  const { token } = options;
+  const hasWebhooks = number % 5 !== 0;
+  if (number % 10 === 0) {
+    const lines = [{ product: 1, units: 1 }];
+    const processedAt = new Date(now.getTime() - 2 * 86_400_000).toISOString();
+    const order = { do: "placeOrder", lines, processedAt };
+    await control(
+      url,
+      "change",
+      Array.from({ length: ORDERS_OF_BUSY }, () => order),
+    );
+  }
+  const { shop_key: shopKey } = await makeWorkspace(database, domain);
+  const settings = { url, shop: domain };
+  const sealedCredentials = Buffer.alloc(1);
+  await putConnection(database, { shopKey, source: "shopify", kind: "store", settings, sealedCredentials });
+  if (hasWebhooks) {
+    const place = { url, secrets: { accessToken: token }, signal: AbortSignal.timeout(30_000) };
+    await createShopifyConnector(APP).registerWebhooks?.(place, receiver);
+  }
+  return { shopKey, url, token, hasWebhooks, stop };
+}
+
+async function control<Result>(url: string, action: string, input: unknown): Promise<Result> {
+  const response = await fetch(`${url}/control/${action}`, { method: "POST", body: JSON.stringify(input) });
+  if (!response.ok) throw new Error(await response.text());
+  return (await response.json()) as Result;
+}
+
+/** A poll is due after 85 to 95 % of its interval: it is late beyond the shortest interval that its time fits. */
+async function notePoll(
+  sql: Sql,
+  polls: { count: number; late: number; begunAt: Map<number, number> },
+  shopKey: number,
+  at: number,
+): Promise<void> {
+  const [row] = await sql<{ poll_at: Date | null }>(
+    "select poll_at from data_source where shop_key = $1 and source = 'shopify'",
+    [shopKey],
+  );
+  const before = polls.begunAt.get(shopKey);
+  polls.count += 1;
+  polls.begunAt.set(shopKey, at);
+  if (before === undefined || !(row?.poll_at instanceof Date)) return;
+  if (at - before > (row.poll_at.getTime() - before) / 0.95) polls.late += 1;
+}
+
+/** Places orders in shops with webhooks, and waits until all are served; how many seconds each took. */
+async function change(
+  sql: Sql,
+  shops: readonly Shop[],
+  { minutes, now }: { minutes: number; now: () => Date },
+): Promise<{ visible: number[]; lost: number }> {
+  const told = shops.filter(({ hasWebhooks }) => hasWebhooks);
+  const visible: number[] = [];
+  let waiting: Change[] = [];
+  const look = async (): Promise<void> => {
+    const found = await sql<{ order_id: string; shop_key: number }>(
+      `select p.shop_key, p.order_id from unnest($1::bigint[], $2::text[]) p (shop_key, order_id)
+        where exists (select from order_line l where l.shop_key = p.shop_key and l.order_id = p.order_id)`,
+      [waiting.map(({ shopKey }) => shopKey), waiting.map(({ orderId }) => orderId)],
+    );
+    const at = now().getTime();
+    const keys = new Set(found.map((row) => `${row.shop_key} ${row.order_id}`));
+    const isServed = (each: Change): boolean => keys.has(`${each.shopKey} ${each.orderId}`);
+    visible.push(...waiting.filter(isServed).map(({ placedAt }) => (at - placedAt) / 1000));
+    waiting = waiting.filter((each) => !isServed(each));
+  };
+  const from = now().getTime();
+  const betweenMs = (SECONDS_BETWEEN_CHANGES * 1000) / told.length;
+  for (let made = 0; now().getTime() - from < minutes * 60_000;) {
+    for (; made * betweenMs < now().getTime() - from; made += 1) {
+      const shop = told[Math.floor(Math.random() * told.length)] as Shop;
+      const placedAt = now().getTime();
+      const lines = [{ product: 1 + (made % 5), units: 1 + (made % 3) }];
+      const order = await control<{ id: string }>(shop.url, "change", { do: "placeOrder", lines });
+      waiting.push({ shopKey: shop.shopKey, orderId: order.id, placedAt });
+      if (made % 4 === 0) await returnSomething(shop.url);
+    }
+    await look();
+    await sleep(100);
+  }
+  await until(async () => (await look(), waiting.length === 0), 60).catch(() => {});
+  return { visible, lost: waiting.length };
+}
+
+async function returnSomething(url: string): Promise<void> {
+  const found = await control<{ order: number } | null>(url, "find-order", { with: "returnable" });
+  if (found === null) return;
+  const { order } = found;
+  await control(url, "change", [
+    { do: "openReturn", order, line: 0, units: 2 },
+    { do: "closeReturn", order, return: 0, processed: [1] },
+  ]);
+}
+
+/** How many of the sampled shops have other figures, after one more poll, than their export imported into a new workspace. */
+async function compare(
+  { sql, database, now }: { sql: Sql; database: Database; now: () => Date },
+  shops: readonly Shop[],
+  folder: string,
+): Promise<number> {
+  let differing = 0;
+  const step = Math.max(1, Math.floor(shops.length / SAMPLED_SHOPS));
+  for (const shop of shops.filter((_, place) => place % step === 0).slice(0, SAMPLED_SHOPS)) {
+    const { shopKey } = shop;
+    const asked = now();
+    await requestRun(database, { shopKey, source: "shopify", kind: "incremental", requestedBy: "operator" });
+    const isRead = async (): Promise<boolean> =>
+      ((await findConnection(database, shopKey, "shopify"))?.last_synced_at ?? new Date(0)) > asked;
+    await until(isRead, 60);
+    const exported = await mkdtemp(join(folder, "export-"));
+    await control(shop.url, "export", { folder: exported });
+    const copy = await makeWorkspace(database, `copy-of-${shopKey}.example`);
+    const options = { actor: OPERATOR, database, currencyCode: "EUR", skipInvalid: false };
+    await importFolder({ ...options, shopKey: copy.shop_key, folder: exported, asOf: now(), now: now() });
+    const figures = await Promise.all([sql(FIGURES, [shopKey]), sql(FIGURES, [copy.shop_key])]);
+    if (!isDeepStrictEqual(...figures)) differing += 1;
+    await rm(exported, { recursive: true });
+  }
+  return differing;
+}
+
+async function until(isSo: () => Promise<boolean>, seconds: number): Promise<void> {
+  const endMs = performance.now() + seconds * 1000;
+  while (!(await isSo())) {
+    if (performance.now() > endMs) throw new Error(`not within ${seconds} s`);
+    await sleep(100);
+  }
+}
