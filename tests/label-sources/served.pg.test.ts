@@ -91,7 +91,7 @@ test("M10: a year of Loop labels gives the same cohort rows as the same labels i
     assert.equal(counts["labels"], rows.length);
     assert.match(
       notes.join(),
-      /^Unmatched spend: \d+\.\d\d EUR, \d+ labels of Loop that belong to no returned line we know\.$/u,
+      /^Unmatched spend: \d+\.\d\d EUR, \d+ labels of Loop that belong to no known returned line\.$/u,
     );
     await importLabels(imported, rows);
     await assertTwins(synced, imported);
