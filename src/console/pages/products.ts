@@ -206,6 +206,8 @@ function rankingTable({ ranking, opened, kind }: Ranked, call: PageCall): Html {
   const highest = Math.max(...rows.map((row) => row.return_rate_interval?.high ?? 0), 0.01);
   const open = call.query["open"] ?? "";
   const cells = rows.flatMap((row, index) => {
+    // The rest, where everything is listed.
+    if (row.selector === null && row.sold_units === 0) return [];
     const own = rowCells(ranking, index, { call, highest, head: headOf(row, kind, call) });
     if (opened === null || row.key !== open) return [own];
     const parts = opened.body.data.breakdown?.rows ?? [];
@@ -343,7 +345,7 @@ function foundPart({ entities, rates }: Listed & { kind: "found" }, call: PageCa
     ];
   });
   const numbers = ["Return rate", "Returned", "Sold"].map((text) => ({ text, isNumber: true }));
-  return html`${dataTable(`What is called “${meta.query}”`, [{ text: "Name" }, { text: "Kind" }, ...numbers], rows, null, file(call))}
+  return html`${dataTable(`Matches for “${meta.query}”`, [{ text: "Name" }, { text: "Kind" }, ...numbers], rows, null, file(call))}
     <p class="shown">
       The ${figure(entities, "meta/returned", count)} best matches, groups and products first.
       ${
