@@ -32,7 +32,7 @@ export function problemMarks(
   const marks = alerts.body.data.flatMap(({ title, metadata }, index) => {
     const { episode_id: episode, started_on: startsOn } = metadata ?? {};
     if (typeof episode !== "string" || typeof startsOn !== "string" || !isOwn(metadata ?? {})) return [];
-    const words = html`problem since ${figure(alerts, `${index}/metadata/started_on`, day)}: ${title}`;
+    const words = html`problem since ${figure(alerts, `${index}/metadata/started_on`, day)}: <span>${title}</span>`;
     return [{ episode, mark: { kind: "problem" as const, startsOn, endsOn: startsOn, name: title, words } }];
   });
   // The feed begins with the newest.
