@@ -7,8 +7,7 @@ import { test } from "node:test";
 import { promisify } from "node:util";
 import type { ConsoleMessage, Page } from "playwright-core";
 import { useChromium } from "./support/chromium.ts";
-import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
+import { service } from "./support/shared-service.ts";
 import { createSmallStore } from "./support/small-store.ts";
 
 const root = join(import.meta.dirname, "..");
@@ -16,19 +15,14 @@ const MONTHS = { start_month: "2025-03", end_month: "2026-02" };
 /** Where the pages of these tests find the package's files. */
 const PACKAGE_PATH = "/client-package/";
 
-let service: TestService;
 let token: string;
 let folder: string;
 const chromium = useChromium(async () => {
-  service = await startTestService();
   const tenant = await createSmallStore(service.database);
   token = tenant.token;
   folder = mkdtempSync(join(tmpdir(), "returns-client-browser-"));
   await promisify(execFile)(process.execPath, [join(root, "tools/client/package.ts"), folder]);
-  return async () => {
-    rmSync(folder, { recursive: true, force: true });
-    await service.stop();
-  };
+  return () => rmSync(folder, { recursive: true, force: true });
 });
 
 test("In a page of the service's origin the package reads figures, pages and a file", async (context) => {

@@ -5,19 +5,14 @@ import type { AddressInfo } from "node:net";
 import { test } from "node:test";
 import { useChromium } from "./support/chromium.ts";
 import { makeUserLink } from "./support/console-person.ts";
-import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
+import { service } from "./support/shared-service.ts";
 
-let service: TestService;
 /** The address that the printed link names: localhost. */
-let home: string;
+const home = `http://localhost:${new URL(service.address).port}`;
 
 const chromium = useChromium(async () => {
-  service = await startTestService();
-  home = `http://localhost:${new URL(service.address).port}`;
   // The first person is the operator, who is led to make a workspace.
   await makeUserLink(service, { name: "Operator" });
-  return () => service.stop();
 });
 
 async function unusedLinks(name: string): Promise<number> {

@@ -8,11 +8,11 @@ import type { Browser } from "playwright-core";
 import { CONSOLE_ASSETS } from "../src/console/console-assets.ts";
 import { PAGES } from "../src/console/registry.ts";
 import { REPORT_SECTIONS } from "../src/contract/parameters.ts";
-import { startChromium } from "./docs-chromium.ts";
 import { startDemoService } from "./docs-demo.ts";
 import type { DemoService } from "./docs-demo.ts";
 import { recordStatements } from "./support/asked-statements.ts";
 import type { AskedStatements } from "./support/asked-statements.ts";
+import { useChromium } from "./support/chromium.ts";
 import { makeUserLink, signInAs } from "./support/console-person.ts";
 import { getPage } from "./support/console-pages.ts";
 
@@ -24,6 +24,7 @@ const MOST_REQUESTS_OF_FIRST_VISIT = 8;
 /** What the console asks itself; the API's own operations then ask nothing, since their answers are remembered. */
 const OWN_STATEMENTS = ["find_member", "load_workspace"];
 
+const chromium = useChromium();
 let statements: AskedStatements;
 let demo: DemoService;
 let cookie: string;
@@ -96,20 +97,15 @@ test("a page of remembered answers runs two statements, however many requests it
 });
 
 test("a first visit, from the link to the overview, is at most 60 kB in 8 requests", async (context) => {
-  const browser = await startChromium();
-  if ("reason" in browser) {
-    context.skip(browser.reason);
-    return;
-  }
+  if (chromium.isMissing(context)) return;
   const wire = await openWire(Number(new URL(demo.service.address).port));
   const firstLine = demo.service.logs.length;
   try {
-    await visit(browser, wire.port);
+    await visit(chromium.browser, wire.port);
     const requests = requestsOf(demo.service.logs.slice(firstLine));
     assert.ok(requests.length <= MOST_REQUESTS_OF_FIRST_VISIT, requests.join(", "));
     assertAtMost(wire.received(), MOST_BYTES.firstVisit, requests.join(", "));
   } finally {
-    await browser.close();
     wire.close();
   }
 });
@@ -127,6 +123,7 @@ async function visit(browser: Browser, port: number): Promise<void> {
   await page.evaluate("scrollTo(0, document.body.scrollHeight)");
   await page.waitForLoadState("networkidle");
   await page.getByRole("heading", { name: "Overview" }).waitFor();
+  await page.close();
 }
 
 /** Passes connections on to a port, and counts the bytes that come back, headers included. */

@@ -118,6 +118,7 @@ for (const look of LOOKS) {
 
 test("every state, 360 px", async (context) => {
   await examine(context, NARROW, () => made.states);
+  await examine(context, NARROW, () => settings.states, { cookie: settings?.cookie });
 });
 
 test("before somebody is signed in", async (context) => {

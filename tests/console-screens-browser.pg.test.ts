@@ -5,9 +5,8 @@ import type { Page } from "playwright-core";
 import { useChromium } from "./support/chromium.ts";
 import { signInAs } from "./support/console-person.ts";
 import { axeViolations, openDisclosures } from "./support/page-looks.ts";
-import { startTestService } from "./support/service.ts";
-import { seedSmallStore } from "./support/small-store.ts";
-import { createTenant } from "./support/tenants.ts";
+import { service } from "./support/shared-service.ts";
+import { createSmallStore } from "./support/small-store.ts";
 
 /** What fits where on the pages of the small store, at the widths of phones and laptops. */
 
@@ -15,15 +14,12 @@ let home: string;
 let cookie: string;
 
 const chromium = useChromium(async () => {
-  const service = await startTestService();
-  const { shopDomain, shopKey } = await createTenant(service.database);
-  await seedSmallStore(service.database, shopKey);
+  const { shopDomain, shopKey } = await createSmallStore(service.database);
   await service.database.query("update data_source set last_synced_at = now() where shop_key = $1", [
     shopKey,
   ]);
   home = `http://localhost:${new URL(service.address).port}/w/${shopDomain}`;
-  cookie = await signInAs(service, { name: "Mercer", shopDomain });
-  return () => service.stop();
+  cookie = await signInAs(service, { name: "Mercer of screens", shopDomain });
 });
 
 const withPage = (

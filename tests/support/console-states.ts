@@ -156,7 +156,9 @@ const SETTINGS_VIEWS = [
 const STATE_PAGES = ["", "/windows", "/plan", "/watchlist", "/sale-events"];
 
 /** Every page of settings of a workspace that has everything, with texts as long and as hostile as a source may send; and its owner, who has workspaces in other states, too. */
-export async function createSettings(service: TestService): Promise<{ pages: PageState[]; cookie: string }> {
+export async function createSettings(
+  service: TestService,
+): Promise<{ pages: PageState[]; states: PageState[]; cookie: string }> {
   const { database } = service;
   const tenant = await createSmallStore(database);
   await changeWorkspace(database, tenant, { is_setup_open: "true" });
@@ -195,15 +197,18 @@ export async function createSettings(service: TestService): Promise<{ pages: Pag
   ];
   const reasons = `${own}/report?${STORE_MONTHS}&reportSection=reasons`;
   const pages = [...paths.map((path) => own + path), own, reasons, "/welcome"];
+  const states: string[] = [];
   for (const options of [{ readiness: "installing" }, { billingStatus: "inactive" }, { dataAsOf: null }]) {
     const { shopDomain } = await createTenant(database, options);
     await makeUserLink(service, { name: ownerName, shopDomain });
-    pages.push(...STATE_PAGES.map((page) => `/w/${shopDomain}/settings${page}`));
+    states.push(...STATE_PAGES.map((page) => `/w/${shopDomain}/settings${page}`));
   }
-  return {
-    pages: pages.map((path) => ({ name: path, path, status: path.includes("_days=500") ? 400 : 200 })),
-    cookie,
-  };
+  const at = (path: string): PageState => ({
+    name: path,
+    path,
+    status: path.includes("_days=500") ? 400 : 200,
+  });
+  return { pages: pages.map(at), states: states.map(at), cookie };
 }
 
 const LONG = "Donaudampfschifffahrtsgesellschaftskapitänsmütze".repeat(3);
