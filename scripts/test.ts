@@ -38,7 +38,7 @@ const LEFT_TO_CHAOS: ReadonlySet<string> = new Set([
   "tests/worker-sigkill.pg.test.ts",
 ]);
 
-/** They take longest: no two of them share a process while there are others. */
+/** They take longest: they begin first, and share a process with as few of them as can be. */
 const LONG =
   /browser|looks|oracle|backup|embedded|launch|upgrade|shopify-(?:faults|history)|console-(?:figures|windows|lock-out)|first-start|docs-examples|written-requests|worker-commands/u;
 
@@ -142,14 +142,17 @@ function run(files: string[], options: string[], serverUrl: string | undefined):
   });
 }
 
-const FILES_PER_BATCH = 18;
+const FILES_PER_BATCH = 32;
+/** Few processes start a browser, and as many as run at once. */
+const BROWSERS = 4;
 /** What the files of a process share. */
-const SHARED = ["tests/support/shared-service.ts", "tests/support/chromium.ts"];
+const BROWSER = "tests/support/chromium.ts";
+const SHARED = ["tests/support/shared-service.ts", BROWSER];
 
 /**
  * Calls `use` with entries that run several test files each, one after the other in one process: to start Node.js and load what
  * a file tests takes longer than the tests of most. Each file is a suite of its own, whose hooks are its own. Neighbours go to
- * different batches, because what takes long is often beside its like.
+ * different batches, because what takes long is often beside its like; but those in a browser share few of them.
  */
 async function withBatches<Result>(
   files: readonly string[],
@@ -157,10 +160,16 @@ async function withBatches<Result>(
 ): Promise<Result> {
   const folder = mkdtempSync(join(tmpdir(), "returns-test-batches-"));
   try {
-    const count = Math.ceil(files.length / FILES_PER_BATCH);
-    const entries = Array.from({ length: count }, (_, batch) => {
-      const entry = join(folder, `batch-${batch + 1}.test.mjs`);
-      writeFileSync(entry, entryOf(files.filter((_file, index) => index % count === batch)));
+    const [inBrowser, others] = [true, false].map((isIn) =>
+      files.filter((file) => uses(file, BROWSER) === isIn),
+    );
+    const batches = [
+      ...deal(inBrowser ?? [], BROWSERS),
+      ...deal(others ?? [], Math.ceil((others ?? []).length / FILES_PER_BATCH)),
+    ];
+    const entries = batches.map((batch, index) => {
+      const entry = join(folder, `batch-${index + 1}.test.mjs`);
+      writeFileSync(entry, entryOf(batch));
       return entry;
     });
     return await use(entries);
@@ -169,11 +178,18 @@ async function withBatches<Result>(
   }
 }
 
+function deal(files: readonly string[], count: number): string[][] {
+  return Array.from({ length: count }, (_, batch) => files.filter((_file, index) => index % count === batch));
+}
+
+function uses(file: string, module: string): boolean {
+  return readFileSync(join(project, file), "utf8").includes(`/${basename(module)}"`);
+}
+
 function entryOf(files: readonly string[]): string {
   const addressOf = (file: string): string => JSON.stringify(pathToFileURL(join(project, file)).href);
-  const texts = files.map((file) => readFileSync(join(project, file), "utf8"));
   // What suites share is loaded before them: it would belong to the first of them otherwise, and end with it.
-  const shared = SHARED.filter((module) => texts.some((text) => text.includes(basename(module))))
+  const shared = SHARED.filter((module) => files.some((file) => uses(file, module)))
     .map((module) => `import ${addressOf(module)};\n`)
     .join("");
   const suites = files.map(
