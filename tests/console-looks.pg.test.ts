@@ -27,7 +27,7 @@ const FRAME = [
   "link Report",
   "link Return curves",
   "link Alerts",
-  "link Sale events",
+  "link Sale days",
   "link Settings",
   // Orders and labels are out of date, and an owner can repair both.
   "link Upload newer files",
@@ -64,6 +64,7 @@ const FOCUS_ORDER: Readonly<Record<string, readonly string[]>> = {
     "link Reasons",
     "link Timing",
     "link Costs",
+    "link likely",
     "input Month",
     "summary The figures as a table",
     "link Download this table as CSV",
