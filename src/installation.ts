@@ -22,7 +22,7 @@ import { FUNCTIONS, groupOf, ROLES, TABLE_RIGHTS, TABLES_WITH_RIGHTS } from "./s
 import type { DatabaseRole } from "./store/role-rights.ts";
 import { createLogins, loginUrl } from "./store/roles.ts";
 import { findMissingShopView } from "./store/shop-views.ts";
-import { rebuildMarkedShops } from "./sync/rebuild.ts";
+import { rebuildMarkedWorkspaces } from "./sync/rebuild.ts";
 
 const PROJECT_FOLDER = resolve(import.meta.dirname, "..");
 /** Of a request for its admission, and for a turn of its shop. */
@@ -200,7 +200,7 @@ async function applyShopKeyRange({ database, shopKeyRange }: Installation): Prom
 
 /** Prepares the answers of workspaces that a migration marked; at once where there are none. */
 export async function finishMigration({ database }: Installation, log: Log): Promise<void> {
-  await rebuildMarkedShops(database, log);
+  await rebuildMarkedWorkspaces(database, log);
 }
 
 /** A pool of connections of a role; a lost idle connection is a warning. */

@@ -6,7 +6,7 @@ import { readBackup } from "../src/actions/installation/backup-folder.ts";
 import { restoreRows } from "../src/actions/installation/actions.ts";
 import { ENDPOINTS } from "../src/contract/registry.ts";
 import { MIGRATION_LOCK, knownMigrations, makeSchema, migrate } from "../src/store/migrate.ts";
-import { rebuildMarkedShops } from "../src/sync/rebuild.ts";
+import { rebuildMarkedWorkspaces } from "../src/sync/rebuild.ts";
 import {
   backUp,
   createEmptyDatabase,
@@ -119,7 +119,7 @@ test("a backup of an earlier level is restored at that level, migrated, and answ
          insert into amount_refund
            select * from jsonb_populate_recordset(null::amount_refund, '${JSON.stringify(refunds)}')`,
       );
-      await rebuildMarkedShops(connections, () => {});
+      await rebuildMarkedWorkspaces(connections, () => {});
       await connections.close();
       const copy = await startOn({ url: restored.url, drop: async () => {} }, {});
       try {

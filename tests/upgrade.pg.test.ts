@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { knownMigrations, makeSchema, migrate, schemaLevel, UNUSABLE } from "../src/store/migrate.ts";
-import { rebuildMarkedShops } from "../src/sync/rebuild.ts";
+import { rebuildMarkedWorkspaces } from "../src/sync/rebuild.ts";
 import { createEmptyDatabase } from "./support/backups.ts";
 import { execute } from "./support/server.ts";
 import { openConnections } from "./support/database.ts";
@@ -86,7 +86,7 @@ for (const last of LAST_MIGRATIONS) {
       await migrate({ url: old.url });
       // As a migration does that changes a rollup.
       await query(database, MARK_ALL_MONTHS, [shopKey]);
-      await rebuildMarkedShops(database, () => {});
+      await rebuildMarkedWorkspaces(database, () => {});
       for (const table of COMPARED) {
         assert.deepEqual(await dumpOld(database, shopKey, table), expected[table], table);
       }

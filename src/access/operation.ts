@@ -14,8 +14,8 @@ import type { Snapshot, Workspace } from "../store/workspace.ts";
 import { checkMember } from "./admit-member.ts";
 import type { Admission, Admit } from "./admit.ts";
 import type { Answers, ReadyAnswer } from "./answers.ts";
-import { notReady, shopBusy, unknownToken } from "./refusals.ts";
-import { ShopBusy } from "./shop-queue.ts";
+import { notReady, workspaceBusy, unknownToken } from "./refusals.ts";
+import { WorkspaceBusy } from "./shop-queue.ts";
 import type { ShopQueue } from "./shop-queue.ts";
 import { countEnd } from "./usage-count.ts";
 import type { CountUsage } from "./usage-count.ts";
@@ -88,11 +88,11 @@ export function createOperation<E extends Endpoint>(
         onAdmitted(admission.quota, admission.tokenId);
         return answer(admission.workspace, request).catch(async (error: unknown) => {
           if (error instanceof WorkspaceGone) throw unknownToken();
-          if (!(error instanceof ShopBusy)) throw error;
+          if (!(error instanceof WorkspaceBusy)) throw error;
           // It was counted before it waited: only admission knows the data version, and so whether the answer is remembered.
           const quota = await giveBack(admission);
           asked.isCounted = false;
-          throw shopBusy(quota);
+          throw workspaceBusy(quota);
         });
       }),
     read: async (admission, request) => {
@@ -100,7 +100,8 @@ export function createOperation<E extends Endpoint>(
       return answer(admission.workspace, request).catch(async (error: unknown) => {
         if (error instanceof WorkspaceGone)
           throw new ApiError("not_found", "This workspace has been deleted.");
-        if (error instanceof ShopBusy) throw shopBusy(await giveBack({ ...admission, quota: null }));
+        if (error instanceof WorkspaceBusy)
+          throw workspaceBusy(await giveBack({ ...admission, quota: null }));
         throw error;
       });
     },
@@ -109,7 +110,7 @@ export function createOperation<E extends Endpoint>(
 
 /** Errors that answer the request, rather than fail. */
 function isAnswer(error: unknown): boolean {
-  return error instanceof ApiError || error instanceof ShopBusy || error instanceof WorkspaceGone;
+  return error instanceof ApiError || error instanceof WorkspaceBusy || error instanceof WorkspaceGone;
 }
 
 /** Runs `work` on one snapshot of an admitted workspace. */

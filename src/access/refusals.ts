@@ -33,7 +33,7 @@ const NOT_READY: Readonly<Record<string, string>> = {
 const RETRY_BUSY_SECONDS = 1;
 
 /** The shop had no turn for the request in time. */
-export function shopBusy(quota: QuotaState | null): ApiError {
+export function workspaceBusy(quota: QuotaState | null): ApiError {
   return new ApiError(
     "rate_limited",
     "Too many requests of this workspace are running at once: send fewer in parallel.",

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { setImmediate as turn } from "node:timers/promises";
 import { mock, test } from "node:test";
-import { ShopBusy, createShopQueue } from "./shop-queue.ts";
+import { WorkspaceBusy, createShopQueue } from "./shop-queue.ts";
 
 /** Work that ends on demand, and what has been started so far. */
 function startable() {
@@ -57,7 +57,7 @@ test("who has waited too long is refused, and takes no turn", async () => {
     const queue = createShopQueue({ places: 4, mostPerShop: 1, longestWaitMs: 100 });
     const { started, work, end } = startable();
     const first = queue(1, work("first"));
-    const late = assert.rejects(queue(1, work("late")), ShopBusy);
+    const late = assert.rejects(queue(1, work("late")), WorkspaceBusy);
     mock.timers.tick(60);
     const later = queue(1, work("later"));
     mock.timers.tick(60);

@@ -1,13 +1,13 @@
 import { traced } from "../lib/trace.ts";
 
-const WAIT = { name: "wait for a turn", expects: (error: unknown) => error instanceof ShopBusy };
+const WAIT = { name: "wait for a turn", expects: (error: unknown) => error instanceof WorkspaceBusy };
 
 /** Runs work of a shop when it is its turn. */
 export type ShopQueue = <Result>(shopKey: number, work: () => Promise<Result>) => Promise<Result>;
 
 /** It was not the work's turn within the longest wait. */
-export class ShopBusy extends Error {
-  override name = "ShopBusy";
+export class WorkspaceBusy extends Error {
+  override name = "WorkspaceBusy";
 }
 
 type ShopQueueOptions = {
@@ -72,7 +72,7 @@ function turnOf({ waiting }: Shop, longestWaitMs: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
       waiting.splice(waiting.indexOf(start), 1);
-      reject(new ShopBusy(`no turn within ${longestWaitMs} ms`));
+      reject(new WorkspaceBusy(`no turn within ${longestWaitMs} ms`));
     }, longestWaitMs);
     const start = (): void => {
       clearTimeout(timer);

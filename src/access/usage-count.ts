@@ -186,14 +186,14 @@ async function writeByNode(
   return errors.length === 0 ? null : { left, error: errors[0] };
 }
 
-type CountsOfShop = { shopKey: number; ofShop: UsageCount[] };
+type CountsOfWorkspace = { shopKey: number; ofShop: UsageCount[] };
 
 /** In the order of their keys, as every server writes them: two wait for each other instead of both. */
 async function shopsByNode(
   nodeOfShop: NodeOfShop | null,
   counts: readonly UsageCount[],
-): Promise<Map<number, CountsOfShop[]>> {
-  const nodes = new Map<number, CountsOfShop[]>();
+): Promise<Map<number, CountsOfWorkspace[]>> {
+  const nodes = new Map<number, CountsOfWorkspace[]>();
   const shops = [...Map.groupBy(counts, ({ shopKey }) => shopKey)].toSorted(([one], [other]) => one - other);
   for (const [shopKey, ofShop] of shops) {
     const node = nodeOfShop === null ? ONLY_NODE : await nodeOfShop(shopKey);
@@ -204,7 +204,7 @@ async function shopsByNode(
   return nodes;
 }
 
-async function writeShops(database: Database, shops: readonly CountsOfShop[]): Promise<void> {
+async function writeShops(database: Database, shops: readonly CountsOfWorkspace[]): Promise<void> {
   await database.transaction(async (connection) => {
     for (const { shopKey, ofShop } of shops) await addUsage(connection, shopKey, ofShop);
   });

@@ -29,18 +29,18 @@ const MOST_OF_A_WORKSPACE = 2;
  * when all are taken, or those of the workspace.
  */
 function createPartPlaces(): (shopKey: number, reply: FastifyReply) => void {
-  const takenByShop = new Map<number, number>();
+  const takenByWorkspace = new Map<number, number>();
   let taken = 0;
   const change = (shopKey: number, by: 1 | -1): void => {
-    const ofShop = (takenByShop.get(shopKey) ?? 0) + by;
-    if (ofShop === 0) takenByShop.delete(shopKey);
-    else takenByShop.set(shopKey, ofShop);
+    const ofShop = (takenByWorkspace.get(shopKey) ?? 0) + by;
+    if (ofShop === 0) takenByWorkspace.delete(shopKey);
+    else takenByWorkspace.set(shopKey, ofShop);
     taken += by;
   };
   return (shopKey, reply) => {
     // Its sender was looked up meanwhile, and nothing would give the place back.
     if (reply.raw.closed) return;
-    if ((takenByShop.get(shopKey) ?? 0) >= MOST_OF_A_WORKSPACE)
+    if ((takenByWorkspace.get(shopKey) ?? 0) >= MOST_OF_A_WORKSPACE)
       throw tooMany(`${MOST_OF_A_WORKSPACE} parts of uploads to this workspace are being received.`);
     if (taken >= MOST_PARTS_AT_ONCE)
       throw tooMany(`${MOST_PARTS_AT_ONCE} parts of uploads are being received.`);

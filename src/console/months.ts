@@ -3,9 +3,9 @@ import type { ApiAnswer } from "./figure.ts";
 import type { BodyOf, PageCall, PageParameters } from "./page.ts";
 
 /** The parameters of a range of cohort months. */
-export type MonthParameters = { start_month: string; end_month: string };
+export type MonthQuery = { start_month: string; end_month: string };
 /** With the flag where months are counted that are still open. */
-export type ShownRange = MonthParameters & { include_incomplete?: "true" };
+export type ShownRange = MonthQuery & { include_incomplete?: "true" };
 
 /** The answer that says which months are the newest. */
 export type NewestMonths = ApiAnswer<BodyOf<"return-rate-leaderboard">>;
@@ -57,7 +57,7 @@ export async function monthsOf(call: PageCall): Promise<ShownMonths> {
 }
 
 /** The months that a query names; null = none. An empty field of the form names none. */
-function namedMonths({ query }: PageCall): MonthParameters | null {
+function namedMonths({ query }: PageCall): MonthQuery | null {
   const { start_month = "", end_month = "" } = query;
   return start_month === "" && end_month === "" ? null : { start_month, end_month };
 }
@@ -77,7 +77,7 @@ async function rollingRange(
   call: PageCall,
   { body: { meta } }: NewestMonths,
   period: Period,
-): Promise<MonthParameters | null> {
+): Promise<MonthQuery | null> {
   if (meta.start_month === undefined || meta.end_month === undefined) return null;
   const last = knownMonth(meta.end_month);
   const lengths = { month: 1, quarter: 3, year: 12, this_year: (last % 12) + 1, all: MOST_MONTHS };
@@ -94,7 +94,7 @@ async function rollingRange(
 }
 
 /** The range up to the month of the data, open months included. */
-export function withOpenMonths(range: MonthParameters, { body }: NewestMonths): ShownRange {
+export function withOpenMonths(range: MonthQuery, { body }: NewestMonths): ShownRange {
   const newest = (body.meta.data_as_of ?? "").slice(0, "YYYY-MM".length);
   const end_month = newest > range.end_month ? newest : range.end_month;
   return { ...range, end_month, include_incomplete: "true" };
@@ -106,7 +106,7 @@ export function monthsOfRefused(call: PageCall): ShownMonths {
   return { range: named, period: named === null ? periodOf(call) : null, year: null };
 }
 
-type State = PageParameters & MonthParameters;
+type State = PageParameters & MonthQuery;
 type Report = ApiAnswer<BodyOf<"report">>;
 
 const LEAST_TREND = 12;
@@ -166,10 +166,7 @@ export async function readUsual(call: PageCall, state: State, trend: Report): Pr
   return call.read("usual", "report", { ...state, start_month, end_month, reportSection: "costs" });
 }
 
-function yearBefore(
-  { start_month, end_month }: State,
-  completeThrough: string | null,
-): MonthParameters | null {
+function yearBefore({ start_month, end_month }: State, completeThrough: string | null): MonthQuery | null {
   const last = completeThrough !== null && completeThrough < end_month ? completeThrough : end_month;
   const [from, to] = [knownMonth(start_month) - 12, knownMonth(last) - 12];
   return from < FIRST_MONTH || to < from

@@ -8,7 +8,7 @@ import type { BodyOf, PageCall } from "./page.ts";
 import type { Alerts } from "./views/alert.ts";
 import { picture } from "./views/picture.ts";
 import { watchableOf, watchMark } from "./views/watch-mark.ts";
-import type { EntitySelector } from "./views/watch-mark.ts";
+import type { ListedSelector } from "./views/watch-mark.ts";
 
 type Report = ApiAnswer<BodyOf<"report">>;
 type Year = ApiAnswer<BodyOf<"return-rate-leaderboard">>;
@@ -167,7 +167,7 @@ function card(problem: Problem, alerts: Alerts, call: PageCall): Html {
     <p>${course}</p>
     <p class="actions">
       <a class="button" href="${href}" aria-label="See why ${name} comes back">See why</a>
-      ${watchMark(call, () => false, watchableOf(problem.selector as EntitySelector))}
+      ${watchMark(call, () => false, watchableOf(problem.selector as ListedSelector))}
     </p>
   </li>`;
 }

@@ -19,7 +19,7 @@ import { pictureName, PICTURES_PATH } from "./pictures.ts";
 import { createRandom } from "./random.ts";
 import type { Random } from "./random.ts";
 import { skusOnSale } from "./sale-events.ts";
-import type { SaleEvent } from "./sale-events.ts";
+import type { DemoSaleEvent } from "./sale-events.ts";
 import { planStore } from "./store-plan.ts";
 import type { StorePlan } from "./store-plan.ts";
 
@@ -427,7 +427,7 @@ function returnRow(order: Order, returnCase: ReturnCase, returned: ReturnedLine)
   };
 }
 
-function saleEventRow(event: SaleEvent): ImportRow {
+function saleEventRow(event: DemoSaleEvent): ImportRow {
   return {
     slug: event.slug,
     label: event.label,

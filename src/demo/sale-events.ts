@@ -2,7 +2,7 @@ import { dayOfDate, weekdayOf, yearOf } from "./calendar.ts";
 import type { Product } from "./catalogue.ts";
 
 /** A sale of the demo store; days are included at both ends. */
-export interface SaleEvent {
+export interface DemoSaleEvent {
   slug: string;
   label: string;
   startsOnDay: number;
@@ -21,38 +21,42 @@ const SETTLED_DAYS = 45;
 const FRIDAY = 5;
 
 /** Chooses the newest settled Black Friday weekend and the newest settled mid-season sale before today. */
-export function chooseSaleEvents(products: readonly Product[], todayDay: number): SaleEvent[] {
+export function chooseSaleEvents(products: readonly Product[], todayDay: number): DemoSaleEvent[] {
   return [blackFriday(todayDay), midSeasonSale(products, todayDay)].toSorted(
     (left, right) => left.startsOnDay - right.startsOnDay,
   );
 }
 
 /** The sale a product is part of on a day, if any. */
-export function saleOn(events: readonly SaleEvent[], day: number, product: Product): SaleEvent | undefined {
+export function saleOn(
+  events: readonly DemoSaleEvent[],
+  day: number,
+  product: Product,
+): DemoSaleEvent | undefined {
   return events.find(
     (event) => isOn(event, day) && (event.products.length === 0 || event.products.includes(product)),
   );
 }
 
 /** How much sale events raise the demand of the whole store on a day. */
-export function storeSaleDemand(events: readonly SaleEvent[], day: number): number {
+export function storeSaleDemand(events: readonly DemoSaleEvent[], day: number): number {
   return events
     .filter((event) => isOn(event, day))
     .reduce((factor, event) => factor * event.storeDemandFactor, 1);
 }
 
 /** SKUs an event is limited to; empty for the whole store. */
-export function skusOnSale(event: SaleEvent): string[] {
+export function skusOnSale(event: DemoSaleEvent): string[] {
   return event.products.flatMap((product) =>
     product.variants.filter((variant) => variant.condition === "new").map((variant) => variant.sku),
   );
 }
 
-function isOn(event: SaleEvent, day: number): boolean {
+function isOn(event: DemoSaleEvent, day: number): boolean {
   return day >= event.startsOnDay && day <= event.endsOnDay;
 }
 
-function blackFriday(todayDay: number): SaleEvent {
+function blackFriday(todayDay: number): DemoSaleEvent {
   const year = yearOf(todayDay);
   const startsOnDay = newestSettled([blackFridayOf(year), blackFridayOf(year - 1)], 3, todayDay);
   return {
@@ -68,7 +72,7 @@ function blackFriday(todayDay: number): SaleEvent {
   };
 }
 
-function midSeasonSale(products: readonly Product[], todayDay: number): SaleEvent {
+function midSeasonSale(products: readonly Product[], todayDay: number): DemoSaleEvent {
   const year = yearOf(todayDay);
   const starts = [dayOfDate(year, 9, 2), dayOfDate(year, 3, 10), dayOfDate(year - 1, 9, 2)];
   const startsOnDay = newestSettled(starts, 9, todayDay);

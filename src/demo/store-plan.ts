@@ -5,7 +5,7 @@ import { buildCatalogue } from "./catalogue.ts";
 import type { Catalogue } from "./catalogue.ts";
 import { createRandom } from "./random.ts";
 import { chooseSaleEvents, storeSaleDemand } from "./sale-events.ts";
-import type { SaleEvent } from "./sale-events.ts";
+import type { DemoSaleEvent } from "./sale-events.ts";
 
 /** All that is settled before the first order: what is sold, when, and what will be special about it. */
 export interface StorePlan {
@@ -15,7 +15,7 @@ export interface StorePlan {
   /** First day without: everything in the store happens before it begins. */
   todayDay: number;
   catalogue: Catalogue;
-  events: readonly SaleEvent[];
+  events: readonly DemoSaleEvent[];
   batch: BadBatch;
   /** Orders of each day, beginning with firstDay. */
   ordersByDay: readonly number[];

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { csv, startImportShop } from "../../tests/support/import-shop.ts";
 import { inside } from "../../tests/support/inside.ts";
 import { rebuildDirtyCohorts } from "./apply.ts";
-import { rebuildMarkedShops, rebuildWorkspace } from "./rebuild.ts";
+import { rebuildMarkedWorkspaces, rebuildWorkspace } from "./rebuild.ts";
 import { use } from "../../tests/support/use.ts";
 
 const STORE = {
@@ -122,11 +122,11 @@ function figuresInside(shopKey: number, days: number | "lifetime"): Promise<Reco
 test("months that a migration marked are recomputed, under a new version; nothing is done where none is", async () => {
   const shopKey = await openStore();
   const imported = await shop.dump(shopKey);
-  await rebuildMarkedShops(shop.database, assert.fail);
+  await rebuildMarkedWorkspaces(shop.database, assert.fail);
   await shop.rows("update cohort set return_units = null where shop_key = $1", [shopKey]);
   await shop.rows(MARK_ALL, [shopKey]);
   const lines: string[] = [];
-  await rebuildMarkedShops(shop.database, (line) => void lines.push(line));
+  await rebuildMarkedWorkspaces(shop.database, (line) => void lines.push(line));
   assert.equal(lines.length, 1);
   assert.deepEqual(await shop.dump(shopKey), imported);
   const [row] = await shop.rows("select data_version from workspace where shop_key = $1", [shopKey]);

@@ -4,7 +4,7 @@ import {
   keepProjected,
   listCohortMonths,
   listDirtyMonths,
-  listShopsToRebuild,
+  listWorkspacesToRebuild,
   markMonths,
   needsProjection,
 } from "../store/queries/dirty-month.ts";
@@ -51,8 +51,11 @@ export async function rebuildWorkspace(connection: Connection, shopKey: number):
  * Projects the facts and rolls up the months that a migration marked: it cannot fill `cohort` without the facts. Does
  * nothing where nothing is marked, which is so whenever no run is under way.
  */
-export async function rebuildMarkedShops(database: Database, log: (line: string) => void): Promise<void> {
-  for (const shopKey of await listShopsToRebuild(database)) {
+export async function rebuildMarkedWorkspaces(
+  database: Database,
+  log: (line: string) => void,
+): Promise<void> {
+  for (const shopKey of await listWorkspacesToRebuild(database)) {
     log(`Rolling up the data of workspace ${shopKey} again for this version.`);
     await database.transaction(async (connection) => {
       if (await needsProjection(connection, shopKey)) {

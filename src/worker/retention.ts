@@ -26,7 +26,7 @@ const MOST_DELETIONS = 100;
 const SCHEDULED_RUNS: readonly SyncKind[] = ["backfill", "incremental", "open_returns"];
 
 /** Deletes what has become too old of a shop, in portions; a crash leaves the rest to the next upkeep. */
-export async function deleteOldOfShop(
+export async function deleteOldOfWorkspace(
   database: Database,
   shopKey: number,
   retention: Retention,

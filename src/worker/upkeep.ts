@@ -13,7 +13,7 @@ import type { Retention } from "../lib/retention.ts";
 import { removeEndedParts } from "../sync/connectors/csv/import-upload.ts";
 import { loadRules } from "../sync/order-rules.ts";
 import type { RunLog } from "../sync/runs.ts";
-import { deleteOldOfShop } from "./retention.ts";
+import { deleteOldOfWorkspace } from "./retention.ts";
 
 /** What a look at a shop needs of its worker; `retention`: what it keeps, and how long. */
 export type ShopEnvironment = { database: Database; now: () => Date; log: RunLog; retention: Retention };
@@ -47,7 +47,7 @@ export async function keepShopInOrder(
     return;
   }
   await reconcile(database, shopKey);
-  await deleteOldOfShop(database, shopKey, retention, now());
+  await deleteOldOfWorkspace(database, shopKey, retention, now());
   await endUploads(database, shopKey, now());
   await writeTokenNotices(database, shopKey, now());
 }

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { instant } from "../../console/format.ts";
 import { DEMO_STORE } from "../../demo/demo-store-facts.ts";
 import { lockShop, WorkspaceGone } from "../../store/queries/import-stage.ts";
-import { wakeShop } from "../../store/queries/run-queue.ts";
+import { wakeWorkspace } from "../../store/queries/run-queue.ts";
 import type { DirectoryRow } from "../../store/queries/workspace-directory.ts";
 import {
   askForErasure,
@@ -144,7 +144,7 @@ export const keepWorkspace = defineAction({
     if (!(await takeErasureBack(connection, shopKey))) {
       throw impossible(`${domain} is not going to be erased: there is nothing to cancel.`);
     }
-    await wakeShop(connection, shopKey);
+    await wakeWorkspace(connection, shopKey);
     return decided(context, "workspace.keep", {
       result: { shop_domain: domain, erase_after: null },
       before: workspace.erase_after,

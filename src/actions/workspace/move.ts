@@ -17,7 +17,7 @@ import { COORDINATOR_TABLES, listForeignKeys } from "../../store/queries/distrib
 import { lockShop } from "../../store/queries/import-stage.ts";
 import { appliedMigrations } from "../../store/queries/installation.ts";
 import { findPlan } from "../plan/queries.ts";
-import { wakeShop } from "../../store/queries/run-queue.ts";
+import { wakeWorkspace } from "../../store/queries/run-queue.ts";
 import type { DirectoryRow, ShopKeyRange } from "../../store/queries/workspace-directory.ts";
 import { eraseWorkspace as eraseRows } from "../../store/queries/workspace-erase.ts";
 import { lockMembers } from "../../store/queries/workspace-member.ts";
@@ -238,7 +238,7 @@ async function copyWorkspace(caller: MoveCaller, { holding, reading, target, sta
     }
     for (const table of last) await copyTable(connection, table);
     await raiseSequences(reading, connection);
-    await wakeShop(connection, shopKey);
+    await wakeWorkspace(connection, shopKey);
     await endMove(connection, shopKey);
     await recordAction(connection, actor, {
       shopKey,

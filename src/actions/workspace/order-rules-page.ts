@@ -1,5 +1,5 @@
 import { readSettings } from "../right.ts";
-import { createShopQueue, ShopBusy } from "../../access/shop-queue.ts";
+import { createShopQueue, WorkspaceBusy } from "../../access/shop-queue.ts";
 import { drawField, formOf } from "../../console/action-form.ts";
 import type { Format } from "../../console/figure.ts";
 import { count, month, percent, units } from "../../console/format.ts";
@@ -58,7 +58,7 @@ const orderRules = definePage<Data>({
     const wanted = changedRules(readQuery(given, now), saved);
     const preview = await inTurn(workspace.shop_key, () => previewRules(acting, wanted)).catch(
       (error: unknown) => {
-        throw error instanceof ShopBusy ? BUSY : error;
+        throw error instanceof WorkspaceBusy ? BUSY : error;
       },
     );
     return { values: writtenRules(wanted), isApplied, preview };

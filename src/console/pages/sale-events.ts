@@ -8,7 +8,7 @@ import { figure, valueAt } from "../figure.ts";
 import type { ApiAnswer } from "../figure.ts";
 import { count, day, percent, points } from "../format.ts";
 import { monthsOf, monthsOfRefused } from "../months.ts";
-import type { MonthParameters, ShownMonths } from "../months.ts";
+import type { MonthQuery, ShownMonths } from "../months.ts";
 import { definePage } from "../page.ts";
 import type { BodyOf, PageCall, PageParameters, View } from "../page.ts";
 import { COHORT_STATE_NAMES, cohortStateOf, ROLLING_NAMES } from "../selection.ts";
@@ -30,7 +30,7 @@ type Events = {
   list: Report;
   places: readonly number[];
   compared: readonly Report[];
-  range: MonthParameters;
+  range: MonthQuery;
 } | null;
 
 const TAKES = [...COHORT_STATE_NAMES, "saleEventBaseline", "saleEventScope", "page", ...ROLLING_NAMES];

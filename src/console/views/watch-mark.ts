@@ -8,10 +8,10 @@ import type { BodyOf, PageCall } from "../page.ts";
 /** What can be watched. */
 export type Watchable = { type: WatchedType; key: string };
 
-export type EntitySelector = BodyOf<"entities">["data"][number]["selector"];
+export type ListedSelector = BodyOf<"entities">["data"][number]["selector"];
 
 /** A selector of the API as what can be watched. */
-export function watchableOf(selector: EntitySelector): Watchable {
+export function watchableOf(selector: ListedSelector): Watchable {
   if ("sku" in selector) return { type: "sku", key: selector.sku };
   if ("product_gid" in selector) return { type: "product_gid", key: selector.product_gid };
   return { type: selector.product_group_type, key: selector.product_group_key };

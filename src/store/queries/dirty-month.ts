@@ -23,7 +23,7 @@ export const markMonths = command<[shopKey: number, months: readonly string[]], 
 );
 
 /** Every shop with facts to project or months to roll up: a scan over all shops, for the end of a migration. */
-export const listShopsToRebuild = queryColumn<number>(
+export const listWorkspacesToRebuild = queryColumn<number>(
   "list_shops_to_rebuild",
   `select shop_key from dirty_cohort union select shop_key from workspace where needs_projection order by shop_key`,
 );

@@ -59,7 +59,7 @@ export class WorkspaceStopped extends Error {
   }
 }
 
-const tryLockShop = requireValue<boolean, [shopKey: number]>(
+const tryLockWorkspace = requireValue<boolean, [shopKey: number]>(
   "try_lock_shop",
   "select pg_try_advisory_xact_lock(hashtextextended('shop data', $1)) as is_locked from coordinator",
 );
@@ -83,7 +83,7 @@ export async function lockShop(
   shopKey: number,
   onWait: () => void = () => {},
 ): Promise<void> {
-  if (!(await tryLockShop(connection, shopKey))) {
+  if (!(await tryLockWorkspace(connection, shopKey))) {
     onWait();
     await waitForShop(connection, shopKey);
   }
@@ -97,7 +97,7 @@ export const findStop = queryValue<WorkspaceStopped["readiness"], [shopKey: numb
 );
 
 /** The same for a run that brings data. Throws `WorkspaceStopped`, too. */
-export async function lockShopForRun(
+export async function lockWorkspaceForRun(
   connection: Connection,
   shopKey: number,
   onWait?: () => void,

@@ -109,7 +109,7 @@ export const wakeSource = command<[shopKey: number, source: string, dueAt: Date]
 );
 
 /** Schedules everything of a shop for now. Primary key. */
-export const wakeShop = command<[shopKey: number]>(
+export const wakeWorkspace = command<[shopKey: number]>(
   "wake_shop",
   "update run_queue q set due_at = '-infinity', asked = q.asked + 1 where q.shop_key = $1",
 );
@@ -145,7 +145,7 @@ export const leaveQueueWithSources = command<[shopKey: number]>(
 );
 
 /** Removes a shop from the queue. Primary key. */
-export const leaveQueueWithShop = command<[shopKey: number]>(
+export const leaveQueueWithWorkspace = command<[shopKey: number]>(
   "leave_queue_with_shop",
   "delete from run_queue q where q.shop_key = $1",
 );

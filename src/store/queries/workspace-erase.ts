@@ -1,7 +1,7 @@
 import type { Connection } from "../database.ts";
 import { command, inOrder, queryAny, queryRow, queryValue } from "../query.ts";
 import { deleteAccounts } from "./data-source.ts";
-import { leaveQueueWithShop, leaveQueueWithSources } from "./run-queue.ts";
+import { leaveQueueWithWorkspace, leaveQueueWithSources } from "./run-queue.ts";
 import { deleteMembers } from "./workspace-member.ts";
 
 /** Everything that holds a workspace's data. */
@@ -76,7 +76,7 @@ const eraseTables = command<[shopKey: number], Connection>(
  * earlier in the transaction: rows that a run has not committed yet would be overlooked, members hold themselves before they
  * change rows, and not every table falls with its workspace. Members, directory and queue are of the installation's tables, which Citus changes by statements of their own.
  */
-export const eraseWorkspace = inOrder(eraseTables, deleteMembers, deleteAccounts, leaveQueueWithShop);
+export const eraseWorkspace = inOrder(eraseTables, deleteMembers, deleteAccounts, leaveQueueWithWorkspace);
 
 /** Notes when a workspace is to be erased; false = that is noted already. Primary key. */
 export const askForErasure = queryAny<[shopKey: number, eraseAfter: Date]>(

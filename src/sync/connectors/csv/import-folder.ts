@@ -8,7 +8,7 @@ import {
   createStage,
   listDeletedLabels,
   listDeletedSaleEvents,
-  lockShopForRun,
+  lockWorkspaceForRun,
   openStagedLabels,
   openStagedSaleEvents,
   removeRepeatedRows,
@@ -280,7 +280,7 @@ async function importFiles(
   connection: Connection,
 ): Promise<ImportResult> {
   const { shopKey, onProgress } = options;
-  await lockShopForRun(connection, shopKey, options.onWait);
+  await lockWorkspaceForRun(connection, shopKey, options.onWait);
   await createStage(connection);
   const problems = openProblemList(options.maxReported ?? MAX_REPORTED, files);
   const latestOrderAt = new Date(options.now.getTime() + DAY_MS).toISOString();

@@ -2,7 +2,7 @@ import { currencyExponent, decimalText } from "../../../metrics/money.ts";
 import type { Connection } from "../../../store/database.ts";
 import { findConnection, setCursor } from "../../../store/queries/data-source.ts";
 import { planForRun } from "../../../store/many-rows.ts";
-import { lockShopForRun } from "../../../store/queries/import-stage.ts";
+import { lockWorkspaceForRun } from "../../../store/queries/import-stage.ts";
 import {
   countLabels,
   findFirstMonth,
@@ -189,7 +189,7 @@ async function applyRecords(
 ): Promise<AppliedLabels> {
   const { shopKey, currencyCode } = context;
   const { source, asOf } = end;
-  await lockShopForRun(connection, shopKey);
+  await lockWorkspaceForRun(connection, shopKey);
   const before = await findConnection(connection, shopKey, source);
   await planForRun(connection);
   const gone = await listUnnamedLabels(connection, shopKey, source);

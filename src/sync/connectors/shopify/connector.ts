@@ -2,7 +2,7 @@ import { monthOfDate, monthToText } from "../../../lib/month.ts";
 import type { Connection } from "../../../store/database.ts";
 import { findConnection, setCursor } from "../../../store/queries/data-source.ts";
 import { listDirtyMonths } from "../../../store/queries/dirty-month.ts";
-import { createStage, lockShopForRun } from "../../../store/queries/import-stage.ts";
+import { createStage, lockWorkspaceForRun } from "../../../store/queries/import-stage.ts";
 import { addGoneOrders } from "../../../store/queries/shopify-record.ts";
 import { clearRecords, hasRecords } from "../../../store/queries/sync-record.ts";
 import { requestRun } from "../../../store/queries/sync-request.ts";
@@ -177,7 +177,7 @@ async function applyFetched(run: ShopifyRun, asOf: Date): Promise<Applied> {
   if (backfill !== null) await analyzeRecords(run.database, run.shopKey);
   const applied = await run.database.transaction(async (connection) => {
     const { shopKey, currencyCode } = run;
-    await lockShopForRun(connection, shopKey);
+    await lockWorkspaceForRun(connection, shopKey);
     // Most polls find nothing: they state the as-of, and make no table for it. Months may wait since a migration.
     const isNothing = backfill === null && !(await hasRecords(connection, shopKey, SHOPIFY));
     if (isNothing && (await listDirtyMonths(connection, shopKey)).length === 0) {

@@ -168,7 +168,7 @@ type PrivacyRequest = {
  */
 async function answerPrivacy(options: PrivacyOptions, request: PrivacyRequest): Promise<boolean> {
   const { act, workspaces } = request;
-  if (act.topic === "shop/redact") return eraseShop(options, request);
+  if (act.topic === "shop/redact") return eraseNow(options, request);
   for (const workspace of workspaces) {
     await workspace.database.transaction(async (connection) => {
       if (act.topic === "customers/redact") await redact(connection, request, workspace, act.orderNumbers);
@@ -212,7 +212,7 @@ async function redact(
   await redactOrders(connection, workspace.shop_key, orderIds, wanted.exchangeNames);
 }
 
-async function eraseShop(options: PrivacyOptions, request: PrivacyRequest): Promise<boolean> {
+async function eraseNow(options: PrivacyOptions, request: PrivacyRequest): Promise<boolean> {
   const { database } = options;
   const action = actionOf(request.act.topic);
   if (await isErasureRecorded(database, action, request)) return true;
