@@ -31,7 +31,7 @@ const limits = {
 const REQUESTS_AT_ONCE = 8;
 
 test(
-  "M1 to M15, M19 and M23 to M25: for random stores, every selection and every window, the service answers as the naive oracle does, " +
+  "M1 to M15, M19, M20 and M23 to M26: for random stores, every selection and every window, the service answers as the naive oracle does, " +
     "and its answers add up (M7)",
   async (context) => {
     let runs = 0;
@@ -46,6 +46,7 @@ test(
           const batch = requests.slice(start, start + REQUESTS_AT_ONCE);
           await Promise.all(batch.map((request) => checkAnswer(tenant, oracle, request)));
         }
+        await checkIntervals(tenant, requestSeed);
         await checkNarrowPlan(tenant, store);
       }),
       limits,
@@ -229,6 +230,63 @@ async function checkSums(tenant: Tenant, params: OracleRequest["params"], summar
     assert.equal(sumOf(data.trend, name), total, `trend ${name} ${JSON.stringify(params)}`);
     assert.equal(data.summary[name], total, `report ${name} ${JSON.stringify(params)}`);
   }
+}
+
+type TrendRow = Record<string, unknown> & { cohort_month: string; period_start: string };
+
+const ADDED_UP = [
+  "sold_units",
+  "returned_units",
+  "refunded_units",
+  "refunded_amount",
+  "return_label_cost",
+  "returns_cost",
+  "sold_amount",
+];
+
+/** M26: of days and months that all count, the days of a week add up to it, and the weeks of a month; money in cents. */
+async function checkIntervals(tenant: Tenant, requestSeed: number): Promise<void> {
+  const window = ["primary", "30d", "90d", "lifetime"][requestSeed % 4] as string;
+  const range = { start_month: "2025-02", end_month: "2026-01", window, include_incomplete: true };
+  for (const selection of [
+    {},
+    { product_group_type: "family", product_group_key: "Tops" },
+    { vendor: "Acme" },
+    { sku: "S1", include_used_variants: true },
+    { product_gid: "gid://import/Product/p1" },
+  ]) {
+    const trends = [];
+    for (const interval of ["day", "week", "month"]) {
+      const params = { ...selection, ...range, interval, reportSection: "trend" };
+      const answer = await ask(tenant, { path: "/api/v1/report", params });
+      if (answer.status === 400) break;
+      trends.push((answer.json().data as unknown as { trend: TrendRow[] }).trend);
+    }
+    const [days = [], weeks = [], months = []] = trends;
+    const weekOf = ({ period_start: day }: TrendRow): string =>
+      weeks.findLast((week) => week.period_start <= day)?.period_start ?? "";
+    const title = JSON.stringify({ ...selection, window });
+    assert.deepEqual(
+      addedUp(days, weekOf),
+      addedUp(weeks, (row) => row.period_start),
+      title,
+    );
+    assert.deepEqual(
+      addedUp(weeks, (row) => row.cohort_month),
+      addedUp(months, (row) => row.cohort_month),
+      title,
+    );
+  }
+}
+
+function addedUp(rows: readonly TrendRow[], keyOf: (row: TrendRow) => string): Record<string, number[]> {
+  const groups = [...Map.groupBy(rows, keyOf)];
+  return Object.fromEntries(
+    groups.map(([key, ofKey]) => [
+      key,
+      ADDED_UP.map((name) => ofKey.reduce((sum, row) => sum + Math.round(Number(row[name] ?? 0) * 1000), 0)),
+    ]),
+  );
 }
 
 function sumOf(rows: readonly Units[], name: keyof Units): number {

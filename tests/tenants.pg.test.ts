@@ -50,7 +50,9 @@ function askedOf(endpoint: Endpoint): Asked[] {
   const widest = { ...whole, ...(limit === undefined ? {} : { limit: String(limit) }) };
   const listed = parametersOf(endpoint)
     .filter(([name, schema]) => schema.enum !== undefined && name !== "product_group_type")
-    .flatMap(([name, schema]) => (schema.enum ?? []).map((value) => ({ [name]: value })));
+    .flatMap(([name, schema]) =>
+      (schema.enum ?? []).map((value) => ({ [name]: value, ...fewerMonths(value) })),
+    );
   const named = Object.keys(endpoint.parameters.properties);
   const others: Record<string, string>[] = [
     { vendor: "Nordwind" },
@@ -75,6 +77,11 @@ function askedOf(endpoint: Endpoint): Asked[] {
     ...others.filter((params) => Object.keys(params).every((name) => named.includes(name))),
     ...(takesSelector(endpoint) ? selectors : []),
   ].map((params) => ({ endpoint, params: { ...widest, ...params } }));
+}
+
+/** A year of rows by day is the most. */
+function fewerMonths(value: string): Record<string, string> {
+  return value === "day" ? { start_month: "2025-07" } : {};
 }
 
 async function askAll(tenant: Tenant): Promise<CalledAnswer[]> {

@@ -109,22 +109,37 @@ export function monthsOfRefused(call: PageCall): ShownMonths {
 type State = PageParameters & MonthQuery;
 type Report = ApiAnswer<BodyOf<"report">>;
 
-const LEAST_TREND = 12;
+/** How many months a chart has of these rows: at least, so that a single one is seen among others, and so many fit. */
+export const TREND_MONTHS = {
+  month: { least: 12, most: MOST_MONTHS },
+  week: { least: 6, most: 18 },
+  day: { least: 2, most: 3 },
+} as const;
+
+/** The rows of a page's trend; the API refuses an unknown interval. */
+export function intervalOf({ query }: PageCall): keyof typeof TREND_MONTHS {
+  const { interval } = query;
+  return interval === "week" || interval === "day" ? interval : "month";
+}
 
 /**
- * The months of a chart: those that are shown, at least twelve, so that a single one is seen among others, and the open ones
- * after the newest complete month.
+ * The months of a chart: those that are shown, at least as many as its rows need, of weeks and days the newest alone, and the
+ * open ones after the newest complete month.
  */
 export function readTrend(call: PageCall, state: State, newest: NewestMonths): Promise<Report> {
   const { end_month, include_incomplete } = state;
+  const rows = TREND_MONTHS[intervalOf(call)];
   const [first, last] = [monthFromText(state.start_month), monthFromText(end_month)];
-  const least = Math.max(Math.min(first ?? 0, (last ?? 0) - LEAST_TREND + 1), FIRST_MONTH);
+  const least = Math.max(Math.min(first ?? 0, (last ?? 0) - rows.least + 1), FIRST_MONTH);
   // The API refuses what is no month.
   const start_month = first === null || last === null ? state.start_month : monthToText(least);
   const range = { start_month, end_month, include_incomplete };
   const isNewest = end_month >= (newest.body.meta.end_month ?? "");
   const months = isNewest && call.query["window"] !== "lifetime" ? withOpenMonths(range, newest) : range;
-  return call.read("trend", "report", { ...state, ...months, reportSection: "trend" });
+  const newestFirst = (monthFromText(months.end_month) ?? 0) - rows.most + 1;
+  const from = first !== null && newestFirst > least ? monthToText(newestFirst) : start_month;
+  const asked = { ...state, ...months, start_month: from, interval: call.query["interval"] };
+  return call.read("trend", "report", { ...asked, reportSection: "trend" });
 }
 
 /**

@@ -4,6 +4,7 @@ import { figure, valueAt } from "./figure.ts";
 import type { ApiAnswer } from "./figure.ts";
 import { count, day, decimals, keyMoney, month, percent } from "./format.ts";
 import { withOpenMonths } from "./months.ts";
+import { knownMonth } from "../lib/month.ts";
 import type { BodyOf, PageCall } from "./page.ts";
 import type { Alerts } from "./views/alert.ts";
 import { picture } from "./views/picture.ts";
@@ -141,25 +142,27 @@ export function problemParts(problem: Problem, alerts: Alerts, call: PageCall) {
   const row = rowOf(problem);
   const own = report.body.meta.selector;
   const group = own.type === "product_group" ? own.label : null;
+  const months = { start_month: problem.since, end_month: report.body.meta.end_month };
+  const view = { ...selector, ...months, include_incomplete: "true" };
+  const isRecent = knownMonth(months.end_month) - knownMonth(months.start_month) < RECENT_MONTHS;
   return {
     name: group ?? row?.label ?? Object.values(selector)[0] ?? "",
     detail: own.type === "sku" ? own.primarySku : group === null ? "all its SKUs" : "category or family",
     hasPicture: group === null,
     imageUrl: row?.product_image_url ?? null,
-    href: call.href("/report", {
-      ...selector,
-      start_month: problem.since,
-      end_month: report.body.meta.end_month,
-      include_incomplete: "true",
-      reportSection: "reasons",
-    }),
+    href: call.href("/report", { ...view, reportSection: "reasons" }),
+    byWeek: isRecent ? `${call.href("/report", { ...view, interval: "week" })}#trend` : null,
     what: html`${whatPart(problem, alerts)} ${reasonPart(problem)}`,
     course: html`${sincePart(problem, alerts)}${costPart(problem, call)} · ${outlookPart(problem, alerts)}`,
   };
 }
 
 function card(problem: Problem, alerts: Alerts, call: PageCall): Html {
-  const { name, detail, hasPicture, imageUrl, href, what, course } = problemParts(problem, alerts, call);
+  const { name, detail, hasPicture, imageUrl, href, byWeek, what, course } = problemParts(
+    problem,
+    alerts,
+    call,
+  );
   return html`<li class="card">
     ${hasPicture && picture(imageUrl, "", call.imageSources)}
     <h3><a href="${href}">${name}</a> <small>${detail}</small></h3>
@@ -167,10 +170,14 @@ function card(problem: Problem, alerts: Alerts, call: PageCall): Html {
     <p>${course}</p>
     <p class="actions">
       <a class="button" href="${href}" aria-label="See why ${name} comes back">See why</a>
+      ${byWeek !== null && html`<a href="${byWeek}" aria-label="${name} by week of order">By week</a>`}
       ${watchMark(call, () => false, watchableOf(problem.selector as ListedSelector))}
     </p>
   </li>`;
 }
+
+/** A problem that began within so many months is worth a look week by week. */
+const RECENT_MONTHS = 6;
 
 function whatPart({ lead }: Problem, alerts: Alerts): Html {
   const path = `${lead}/metadata`;

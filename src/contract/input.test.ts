@@ -7,6 +7,7 @@ import { ApiError, MCP_WORDS } from "./errors.ts";
 import { compileInput } from "./input.ts";
 import {
   breakdownParameter,
+  intervalParameter,
   monthParameters,
   reportStateParameters,
   selectorParameters,
@@ -289,6 +290,19 @@ describe("months", () => {
     range("9990-01", "9999-12")();
     assert.match(refusal(range("2016-01", "2026-01")), /at most 120 months; these are 121\.$/u);
     assert.match(refusal(range("2026-02", "2026-01")), /^start_month must not be later than end_month\.$/u);
+  });
+
+  test("are at most 60 with rows of weeks and 12 with rows of days, and the refusal says so", () => {
+    const byInterval = compileInput(Type.Object({ ...monthParameters, ...intervalParameter }));
+    const asked = (start: string, interval: string) => () =>
+      byInterval(new Map(Object.entries({ start_month: start, end_month: "2025-12", interval })));
+    asked("2021-01", "week")();
+    asked("2025-01", "day")();
+    const tooMany = "start_month to end_month must be at most";
+    assert.equal(refusal(asked("2020-12", "week")), `${tooMany} 60 months with interval=week; these are 61.`);
+    assert.equal(refusal(asked("2024-12", "day")), `${tooMany} 12 months with interval=day; these are 13.`);
+    assert.equal(refusal(asked("2015-12", "month")), `${tooMany} 120 months; these are 121.`);
+    assert.equal(refusal(asked("2025-12", "year")), "interval must be one of month, week, day.");
   });
 
   test("are months 01 to 12 of the years 0001 to 9999", () => {

@@ -6,7 +6,7 @@ import { listParameters } from "./endpoint.ts";
 import type { Endpoint, Parameter, ParameterSchema } from "./endpoint.ts";
 import { invalidParameters, REST_WORDS } from "./errors.ts";
 import type { Vocabulary } from "./errors.ts";
-import { MAXIMUM_MONTHS, SELECTOR_NAMES } from "./parameters.ts";
+import { MAXIMUM_MONTHS_BY_INTERVAL, SELECTOR_NAMES } from "./parameters.ts";
 import { selectorProblem } from "./selector.ts";
 import type { SelectorInput } from "./selector.ts";
 import { compileUnknownNames } from "./unknown-names.ts";
@@ -227,17 +227,19 @@ function checkSelector(input: SelectorInput, problems: Problems): void {
 }
 
 function checkMonthRange(input: Record<string, unknown>, problems: Problems): void {
-  const { start_month: startMonth, end_month: endMonth } = input;
+  const { start_month: startMonth, end_month: endMonth, interval = "month" } = input;
   if (typeof startMonth !== "string" || typeof endMonth !== "string") return;
   if (startMonth > endMonth) {
     problems.set("start_month", "start_month must not be later than end_month.");
     return;
   }
   const months = knownMonth(endMonth) - knownMonth(startMonth) + 1;
-  if (months > MAXIMUM_MONTHS) {
+  const most = MAXIMUM_MONTHS_BY_INTERVAL[interval as keyof typeof MAXIMUM_MONTHS_BY_INTERVAL];
+  if (months > most) {
+    const rows = interval === "month" ? "" : ` with interval=${String(interval)}`;
     problems.set(
       "start_month",
-      `start_month to end_month must be at most ${MAXIMUM_MONTHS} months; these are ${months}.`,
+      `start_month to end_month must be at most ${most} months${rows}; these are ${months}.`,
     );
   }
 }

@@ -18,6 +18,18 @@ export const rateInterval = orNull(
     },
   ),
 );
+/** Of a row of a week or day; absent in rows of months. */
+export const periodStart = Type.Optional(
+  Type.String({
+    format: "date",
+    description:
+      "First order day of the week or day; a week that a month's end splits is two rows. cohort_month is the month that the row lies in. Absent in rows of months.",
+  }),
+);
+/** Of weeks and days; absent in answers by month. */
+export const intervalEcho = {
+  interval: Type.Optional(Type.Enum(["week", "day"], { description: "Absent for months." })),
+};
 /** Of the selected cohorts inside the window. */
 export const figures = { sold_units: units, returned_units: units, return_rate: rate };
 /** What was sold is worth, and the part of it that was paid back. */

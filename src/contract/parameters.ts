@@ -12,7 +12,12 @@ const text = (description: string) =>
     }),
   );
 
-export const MAXIMUM_MONTHS = 120;
+export const INTERVALS = ["month", "week", "day"] as const;
+
+/** The most months of a request by the interval of its rows: so many rows fit an answer. */
+export const MAXIMUM_MONTHS_BY_INTERVAL = { month: 120, week: 60, day: 12 } as const;
+
+export const MAXIMUM_MONTHS = MAXIMUM_MONTHS_BY_INTERVAL.month;
 
 const month = (description: string) =>
   Type.String({
@@ -78,6 +83,19 @@ export const cohortParameters = {
   ...monthParameters,
   ...windowParameters,
   ...usedVariantsParameter,
+};
+
+const { week: MOST_OF_WEEKS, day: MOST_OF_DAYS } = MAXIMUM_MONTHS_BY_INTERVAL;
+
+export const intervalParameter = {
+  interval: Type.Optional(
+    Type.Enum([...INTERVALS], {
+      default: "month",
+      description:
+        `Orders of one row: a month; a week from Monday, split at the end of a month (at most ${MOST_OF_WEEKS} months); ` +
+        `or a day (at most ${MOST_OF_DAYS}).`,
+    }),
+  ),
 };
 
 export const vendorParameter = { vendor: text("Exact vendor name; filters the rows.") };

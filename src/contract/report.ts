@@ -8,9 +8,11 @@ import {
   excessReturnCost,
   figures,
   groupType,
+  intervalEcho,
   monthCoverage,
   monthText,
   nullableText,
+  periodStart,
   rate,
   rateInterval,
   soldValue,
@@ -22,6 +24,7 @@ import {
   SELECTOR_OBJECT_LINE,
   breakdownParameter,
   cohortParameters,
+  intervalParameter,
   reportSectionParameter,
   reportStateParameters,
 } from "./parameters.ts";
@@ -196,6 +199,7 @@ const comparison = orNull(
 const trendRow = closed(
   {
     cohort_month: cohortMonth,
+    period_start: periodStart,
     ...figures,
     return_rate_interval: rateInterval,
     is_complete: orNull(Type.Boolean({ description: "null for the open-ended lifetime window." })),
@@ -391,7 +395,12 @@ export type ReportExtras = {
 export type ReportSection = (typeof REPORT_SECTIONS)[number];
 
 /** What the report and its export take alike. */
-export const reportParameters = { ...cohortParameters, ...reportStateParameters, ...breakdownParameter };
+export const reportParameters = {
+  ...cohortParameters,
+  ...intervalParameter,
+  ...reportStateParameters,
+  ...breakdownParameter,
+};
 
 export const report = defineEndpoint({
   name: "report",
@@ -409,6 +418,7 @@ export const report = defineEndpoint({
   parameters: Type.Object({ ...reportParameters, ...reportSectionParameter }),
   response: body(data, {
     ...cohortEcho,
+    ...intervalEcho,
     section: Type.Enum([...REPORT_SECTIONS], { description: "The part of the report that was returned." }),
     normalized: Type.Optional(
       Type.Array(Type.String(), {
@@ -423,7 +433,7 @@ export const report = defineEndpoint({
     title: "Get the returns report",
     listsSelectorObject: true,
     lines: [
-      "Returns the full picture: rate with interval, months before, trend with cost per month, reasons, days to return, costs, sale events.",
+      "Returns the full picture: rate with interval and outlook (where open months are heading), months before, trend by month (interval=week or day), reasons, days to return, costs, sale events.",
       "Use it to explain returns; for one figure use get_summary, for monthly rates alone get_timeseries. sale_events lists what saleEvent takes.",
       "reportSection narrows 5 kB to 1–3: trend, reasons, breakdown with breakdownBy (worst vendor, product, SKU), curves, outcomes, bridge (the store's own count), liability (still to come), fit (sizes).",
       SELECTOR_OBJECT_LINE,

@@ -86,13 +86,14 @@ export function comparedRange(range: CohortRange): CohortRange | null {
   return compared === null ? null : { ...range, ...compared };
 }
 
-/** The echoes of a range of cohort months, in every meta that has them. */
-export function rangeEcho(input: RangeInput) {
+/** The echoes of a range of cohort months, in every meta that has them; months are no interval to tell. */
+export function rangeEcho(input: RangeInput & { interval?: "month" | "week" | "day" }) {
   return {
     start_month: input.start_month,
     end_month: input.end_month,
     window: input.window ?? "primary",
     include_incomplete: input.include_incomplete === true,
+    ...(input.interval === undefined || input.interval === "month" ? {} : { interval: input.interval }),
   };
 }
 

@@ -24,6 +24,8 @@ import { cohortMonths, comparedRange, countedMonths, coverageOf, requestRange } 
 import type { CohortRange } from "./cohort-months.ts";
 import { loadOrders } from "./design-effects.ts";
 import { labelCostsIncluded } from "./label-costs.ts";
+import { loadOrderPeriods } from "./order-periods.ts";
+import type { PeriodFigures } from "./order-periods.ts";
 import { requestBreakdown } from "./report-breakdown.ts";
 import { loadBridge } from "./report-bridge.ts";
 import { loadFit } from "./report-fit.ts";
@@ -134,6 +136,11 @@ export async function buildReport(
   const rangeMonths = monthsBetween(range.startMonth, range.endMonth);
   const [orders = INDEPENDENT_UNITS] = await loadOrders(database, workspace, [[selection]], rangeMonths);
   const outlooks = await loadOutlooks(database, workspace, { range, selection });
+  const { interval = "month" } = input;
+  const hasPeriods = interval !== "month" && (section === "overview" || section === "trend");
+  const periods = hasPeriods
+    ? await loadOrderPeriods(database, workspace, { selection, range, interval })
+    : null;
   const curves = withCurves
     ? await loadReturnCurves(database, workspace, { range, selection, orders })
     : null;
@@ -174,7 +181,7 @@ export async function buildReport(
           }),
     fit: scope.withFit ? await loadFit(database, workspace, { range, selection }) : null,
     liability: scope.withLiability ? await loadLiability(database, workspace, { range, selection }) : null,
-    data: presentReport(workspace, input, { range, before, figures, outlooks, saleEvent, orders }),
+    data: presentReport(workspace, input, { range, before, figures, outlooks, periods, saleEvent, orders }),
   };
 }
 
@@ -183,6 +190,8 @@ type LoadedReport = {
   before: CohortRange | null;
   figures: ReportFigures;
   outlooks: ReportOutlooks;
+  /** null = the trend is by month. */
+  periods: PeriodFigures[] | null;
   saleEvent: ReportData["sale_event"];
   orders: Orders;
 };
@@ -190,7 +199,7 @@ type LoadedReport = {
 function presentReport(
   workspace: Workspace,
   input: ReportInput,
-  { range, before, figures, outlooks, saleEvent, orders }: LoadedReport,
+  { range, before, figures, outlooks, periods, saleEvent, orders }: LoadedReport,
 ): WholeReport {
   const months = cohortMonths(range, figures.months);
   const totals = sumTotals(months.map((month) => month.totals));
@@ -217,7 +226,7 @@ function presentReport(
     label_costs_included: basis.labelCostsIncluded,
     summary: presentSummary(basis),
     comparison: compared === null ? null : presentComparison(totals, compared),
-    trend: presentTrend(basis),
+    trend: presentTrend(basis, periods),
     return_reasons: presentReasons(basis),
     refunds: presentRefunds(basis),
     timing_buckets: presentTiming(basis),

@@ -1,5 +1,5 @@
 import type { ReportData } from "../contract/report.ts";
-import { monthToDate, monthToText } from "../lib/month.ts";
+import { monthToText } from "../lib/month.ts";
 import { designEffect } from "../metrics/design-effect.ts";
 import type { Orders } from "../metrics/design-effect.ts";
 import { decimalFromMinor } from "../metrics/money.ts";
@@ -16,6 +16,8 @@ import type { Totals } from "../metrics/totals.ts";
 import type { OutcomeFigures } from "../store/queries/report-outcomes.ts";
 import type { ReportFigures } from "../store/queries/report-figures.ts";
 import type { CohortMonth, CohortRange, coverageOf } from "./cohort-months.ts";
+import { presentPlace } from "./order-periods.ts";
+import type { PeriodFigures } from "./order-periods.ts";
 import type { ReportOutlooks } from "./report-outlook.ts";
 import { compareReasons, presentReason } from "./report-reason.ts";
 import { presentSoldValue } from "./sold-value.ts";
@@ -74,17 +76,24 @@ export function presentComparison(
   };
 }
 
-/** M7: one row per counted month, zeros included. */
-export function presentTrend(basis: ReportBasis): Part<"trend"> {
-  return basis.months.map(({ month, isComplete, totals }) => ({
-    cohort_month: monthToDate(month),
+/** M7, M26: one row per counted month, or per given week or day, zeros included. Only months have an outlook. */
+export function presentTrend(basis: ReportBasis, periods: readonly PeriodFigures[] | null): Part<"trend"> {
+  return (periods ?? basis.months).map(({ isComplete, totals, ...place }) => ({
+    ...presentPlace(place),
     ...rateFigures(totals),
-    return_rate_interval: intervalOf([{ month }], totals, basis),
+    return_rate_interval:
+      "period" in place
+        ? wilsonInterval(
+            totals.returnedUnits,
+            totals.soldUnits,
+            designEffect(basis.orders, { ...totals, squaredSoldUnits: place.squaredSoldUnits }),
+          )
+        : intervalOf([place], totals, basis),
     is_complete: isComplete,
     refunded_units: totals.refundedUnits,
     ...presentCost(totals, basis),
     ...presentSoldValue(totals, basis.currencyExponent),
-    outlook: basis.outlooks.ofMonth(month),
+    outlook: "period" in place ? null : basis.outlooks.ofMonth(place.month),
   }));
 }
 
@@ -186,14 +195,17 @@ export function presentOutcomes(figures: OutcomeFigures, currencyExponent: numbe
 
 function intervalOf(
   months: readonly Pick<CohortMonth, "month">[],
-  { soldUnits, returnedUnits }: Totals,
+  { soldUnits, returnedUnits }: Pick<Totals, "soldUnits" | "returnedUnits">,
   { orders }: ReportBasis,
 ) {
   const effect = designEffect(orders, { soldUnits, months: months.map(({ month }) => month) });
   return wilsonInterval(returnedUnits, soldUnits, effect);
 }
 
-function presentCost(totals: Totals, { labelCostsIncluded, currencyExponent }: ReportBasis) {
+function presentCost(
+  totals: Pick<Totals, "refundMinor" | "labelMinor">,
+  { labelCostsIncluded, currencyExponent }: ReportBasis,
+) {
   const costMinor = returnsCostMinor(totals, labelCostsIncluded);
   return {
     refunded_amount: decimalFromMinor(totals.refundMinor, currencyExponent),

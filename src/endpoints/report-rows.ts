@@ -59,10 +59,12 @@ export function* reportRows(
 
   yield [...summaryRows(report, rowsOf)];
   for (const row of report.trend) {
-    const { cohort_month: cohortMonth, return_rate_interval: interval, outlook, ...figures } = row;
-    yield rowsOf({ section: "trend", cohortMonth }, figures);
-    yield rowsOf({ section: "trend", cohortMonth, key: "return_rate_interval" }, boundsOf(interval));
-    if (outlook !== null) yield rowsOf({ section: "trend", cohortMonth, key: "outlook" }, outlook);
+    const { cohort_month: cohortMonth, period_start: label, return_rate_interval, outlook, ...figures } = row;
+    // Weeks and days of a month are told apart by their first day.
+    const place = { section: "trend", cohortMonth, ...(label === undefined ? {} : { label }) } as const;
+    yield rowsOf(place, figures);
+    yield rowsOf({ ...place, key: "return_rate_interval" }, boundsOf(return_rate_interval));
+    if (outlook !== null) yield rowsOf({ ...place, key: "outlook" }, outlook);
   }
   for (const { reason, label, ...figures } of report.return_reasons) {
     yield rowsOf({ section: "return_reason", key: reasonKey(reason, figures.kind), label }, figures);

@@ -2,13 +2,14 @@ import { jsonAnswer } from "../contract/endpoint.ts";
 import type { Answer } from "../contract/endpoint.ts";
 import type { EndpointCall } from "./call.ts";
 import type { timeseries as contract } from "../contract/timeseries.ts";
-import { monthToDate } from "../lib/month.ts";
 import { loadCohort } from "../store/queries/cohort.ts";
 import { cohortMonths, coverageOf, rangeEcho, rateFigures, requestRange } from "./cohort-months.ts";
 import type { CohortMonth } from "./cohort-months.ts";
+import { loadOrderPeriods, presentPlace } from "./order-periods.ts";
+import type { PeriodFigures } from "./order-periods.ts";
 import { requestSelection, requireFound, selectorEcho } from "./selection.ts";
 
-/** Monthly cohort return rates of a selection: one row per month that is not left out (M5). */
+/** Cohort return rates of a selection: one row per month, week or day that is not left out (M5, M26). */
 export async function timeseries(call: EndpointCall<typeof contract>): Promise<Answer> {
   const { database, workspace, input } = call;
   const selection = requestSelection(input, input.vendor ?? null);
@@ -16,7 +17,12 @@ export async function timeseries(call: EndpointCall<typeof contract>): Promise<A
   const loaded = await loadCohort(database, workspace, { selection, ...range });
   requireFound(selection, loaded);
 
-  const rows = cohortMonths(range, loaded.months).map(presentMonth);
+  const { interval = "month" } = input;
+  const periods: readonly (CohortMonth | PeriodFigures)[] =
+    interval === "month"
+      ? cohortMonths(range, loaded.months)
+      : await loadOrderPeriods(database, workspace, { selection, range, interval });
+  const rows = periods.map(presentRow);
   return jsonAnswer(
     { rows },
     {
@@ -29,9 +35,9 @@ export async function timeseries(call: EndpointCall<typeof contract>): Promise<A
   );
 }
 
-function presentMonth({ month, isComplete, totals }: CohortMonth) {
+function presentRow({ isComplete, totals, ...place }: CohortMonth | PeriodFigures) {
   return {
-    cohort_month: monthToDate(month),
+    ...presentPlace(place),
     ...rateFigures(totals),
     ...(isComplete === null ? {} : { is_complete: isComplete }),
   };

@@ -25,15 +25,23 @@ export function effectOf(
 ): number {
   const sold = lines.reduce((sum, line) => sum + line.sold, 0);
   if (sold === 0) return 1;
-  const categories = new Set(named.flatMap((params) => categoriesOf(question, params)));
-  const [category] = categories;
-  const own =
-    categories.size === 1 && typeof category === "string" ? correlationOf(question, category) : null;
   let squares = 0;
   for (const [month, ofMonth] of Map.groupBy(lines, (line) => line.month)) {
     squares += isWhole(month) ? squaresOfMonth(question, ofMonth, named) : squaresOf(ofMonth);
   }
-  return 1 + (own ?? correlationOf(question, null) ?? 0) * (squares / sold - 1);
+  return 1 + correlationOfRequest(question, named) * (squares / sold - 1);
+}
+
+/** M6: that of the one category of what is named, else of the store, else 0. */
+export function correlationOfRequest(
+  question: Question,
+  named: readonly Parameters[] = [question.params],
+): number {
+  const categories = new Set(named.flatMap((params) => categoriesOf(question, params)));
+  const [category] = categories;
+  const own =
+    categories.size === 1 && typeof category === "string" ? correlationOf(question, category) : null;
+  return own ?? correlationOf(question, null) ?? 0;
 }
 
 /** Of one part exactly, of several no less than that. */
@@ -78,7 +86,7 @@ function orderOf({ orderedDay, orderId }: LedgerLine): string {
   return `${orderedDay} ${orderId}`;
 }
 
-function squaresOf(lines: readonly LedgerLine[]): number {
+export function squaresOf(lines: readonly LedgerLine[]): number {
   const orders = [...Map.groupBy(lines, orderOf).values()];
   return orders.reduce((sum, order) => sum + order.reduce((units, { sold }) => units + sold, 0) ** 2, 0);
 }

@@ -5,8 +5,9 @@ import { figuresOf, soldValueOf } from "./figures.ts";
 import { ledgerOf } from "./ledger.ts";
 import type { Ledger } from "./ledger.ts";
 import { rateOf } from "./numbers.ts";
+import { periodsOf } from "./periods.ts";
 import { report } from "./report.ts";
-import { countedMonths, isMonthComplete, selectionOf, windowDaysOf } from "./selection.ts";
+import { countedMonths, selectionOf, windowDaysOf } from "./selection.ts";
 import type { Selected } from "./selection.ts";
 import type { Answer, Parameters, Store } from "./store.ts";
 
@@ -71,17 +72,18 @@ function summary({ store, ledger, selected, params }: Question): Answered {
   };
 }
 
-function timeseries({ store, ledger, selected, params }: Question): Answered {
+function timeseries(question: Question): Answered {
+  const { store, ledger, selected, params } = question;
   const windowDays = windowDaysOf(store, params);
-  const rows = requestedMonths(store, params).map((month) => {
-    const lines = ledger.lines.filter((line) => selected.holds(line) && line.month === month);
+  const rows = periodsOf(question).map(({ days, named, isComplete }) => {
+    const lines = ledger.lines.filter((line) => selected.holds(line) && days.has(line.orderedDay));
     const { sold, returned } = figuresOf(lines, windowDays);
     return {
-      cohort_month: `${month}-01`,
+      ...named,
       sold_units: sold,
       returned_units: returned,
       return_rate: rateOf(returned, sold),
-      ...(windowDays === null ? {} : { is_complete: isMonthComplete(store, month, windowDays) }),
+      ...(windowDays === null ? {} : { is_complete: isComplete }),
     };
   });
   return { data: { rows }, meta: { returned: rows.length, ...coveragePart(store, params) } };

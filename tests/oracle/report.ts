@@ -10,8 +10,10 @@ import { cogsCoverageOf } from "./leaderboards.ts";
 import { amountOf, byCodePoint, changeOf, nearest, rateOf, shareOf } from "./numbers.ts";
 import type { Question } from "./oracle.ts";
 import { outcomesPart } from "./outcomes.ts";
+import { intervalOfPeriod, periodsOf } from "./periods.ts";
+import type { Period } from "./periods.ts";
 import { saleEventParts } from "./sale-event.ts";
-import { countedMonths, isMonthComplete, windowDaysOf } from "./selection.ts";
+import { countedMonths, windowDaysOf } from "./selection.ts";
 
 type Answered = { data: unknown; meta: Record<string, unknown> };
 
@@ -50,7 +52,7 @@ export function report(question: Question): Answered {
         ...coveragePart(store, params),
       },
       comparison: comparisonPart(question, figures),
-      trend: months.map((month) => trendRow(question, month)),
+      trend: periodsOf(question).map((period) => trendRow(question, period)),
       return_reasons: reasonsPart(figures),
       refunds: {
         refunded_units: figures.refundedUnits,
@@ -117,17 +119,20 @@ function comparisonPart(question: Question, figures: Figures) {
   };
 }
 
-function trendRow(question: Question, month: string) {
-  const figures = figuresIn(question, [month]);
-  const windowDays = windowDaysOf(question.store, question.params);
+function trendRow(question: Question, { days, named, isComplete }: Period) {
+  const { ledger, selected, store, params } = question;
+  const windowDays = windowDaysOf(store, params);
+  const lines = ledger.lines.filter((line) => selected.holds(line) && days.has(line.orderedDay));
+  const figures = figuresOf(lines, windowDays);
+  const interval = named.period_start === undefined ? intervalOf : intervalOfPeriod;
   return {
-    cohort_month: `${month}-01`,
+    ...named,
     ...unitFigures(figures),
-    return_rate_interval: intervalOf(question, { ...figures, lines: linesIn(question, [month]) }),
-    is_complete: windowDays === null ? null : isMonthComplete(question.store, month, windowDays),
+    return_rate_interval: interval(question, { ...figures, lines }),
+    is_complete: windowDays === null ? null : isComplete,
     refunded_units: figures.refundedUnits,
     ...costFigures(question, figures),
-    ...soldValueOf(figures, question.store.settings.currency_code),
+    ...soldValueOf(figures, store.settings.currency_code),
   };
 }
 

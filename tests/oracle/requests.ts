@@ -58,7 +58,17 @@ export function requestsFor(store: Store, seed: number): OracleRequest[] {
       if ((index + seed) % 2 === step)
         requests.push({ path: "/api/v1/report", params: { ...asked, window, include_incomplete } });
     }
+    const [path, months, interval] = chosen(
+      [
+        ["/api/v1/timeseries", range, "week"],
+        ["/api/v1/report", RECENT, "day"],
+        ["/api/v1/report", range, "week"],
+        ["/api/v1/timeseries", RECENT, "day"],
+      ] as const,
+      index,
+    );
     requests.push(
+      { path, params: { ...selection, ...months, window, include_incomplete, interval } },
       { path: "/api/v1/report", params: { ...selection, ...range, window, include_incomplete, ...event } },
       {
         path: "/api/v1/leaderboards/return-cost",
@@ -77,6 +87,7 @@ export function requestsFor(store: Store, seed: number): OracleRequest[] {
     requests.push(
       { path: "/api/v1/summary", params: asked },
       { path: "/api/v1/report", params: { ...asked, ...event, include_incomplete: true } },
+      { path: "/api/v1/report", params: { ...asked, ...RECENT, interval: chosen(["week", "day"], index) } },
       {
         path: "/api/v1/report",
         params: { ...asked, ...RECENT, reportSection: "breakdown", breakdownBy: chosen(BREAKDOWNS, index) },

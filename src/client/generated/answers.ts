@@ -229,6 +229,11 @@ export interface ReportTrendRowOutlook {
 export interface ReportTrendRow {
   /** YYYY-MM-01. */
   cohort_month: string;
+  /**
+   * First order day of the week or day; a week that a month's end splits is two rows. cohort_month is
+   * the month that the row lies in. Absent in rows of months.
+   */
+  period_start?: string;
   sold_units: number;
   returned_units: number;
   /** 0–1 fraction, 6 decimals. */
@@ -870,6 +875,8 @@ export interface ReportMeta extends ApiMeta, CohortEcho {
    * 2026-01-31T00:00:00Z.
    */
   data_as_of: string | null;
+  /** Absent for months. */
+  interval?: "week" | "day";
   /** The part of the report that was returned. */
   section:
     | "overview"
@@ -895,11 +902,16 @@ export interface ReportMeta extends ApiMeta, CohortEcho {
 export interface TimeseriesRow {
   /** YYYY-MM-01. */
   cohort_month: string;
+  /**
+   * First order day of the week or day; a week that a month's end splits is two rows. cohort_month is
+   * the month that the row lies in. Absent in rows of months.
+   */
+  period_start?: string;
   sold_units: number;
   returned_units: number;
   /** 0–1 fraction, 6 decimals. */
   return_rate: number;
-  /** Whether the window has closed for every order of the month; absent for lifetime. */
+  /** Whether the window has closed for every order of the row; absent for lifetime. */
   is_complete?: boolean;
 }
 
@@ -915,6 +927,8 @@ export interface TimeseriesMeta extends ApiMeta, CohortEcho, MonthCoverage {
    * 2026-01-31T00:00:00Z.
    */
   data_as_of: string | null;
+  /** Absent for months. */
+  interval?: "week" | "day";
   returned: number;
 }
 

@@ -43,6 +43,7 @@ export const ENDPOINTS = {
       "window",
       "include_incomplete",
       "include_used_variants",
+      "interval",
       "saleEvent",
       "saleEventBaseline",
       "saleEventScope",
@@ -68,6 +69,7 @@ export const ENDPOINTS = {
       "window",
       "include_incomplete",
       "include_used_variants",
+      "interval",
     ],
   },
   returnRateLeaderboard: {
@@ -133,6 +135,7 @@ export const ENDPOINTS = {
       "window",
       "include_incomplete",
       "include_used_variants",
+      "interval",
       "saleEvent",
       "saleEventBaseline",
       "saleEventScope",

@@ -71,8 +71,8 @@ export interface EndpointMethods {
   report: (parameters: ReportParameters, options?: RequestOptions) => Promise<Result<ReportData, ReportMeta>>;
 
   /**
-   * Monthly cohort return rates of a selection. One row for every order-cohort month of the range that
-   * is not left out as incomplete, zeros included.
+   * Cohort return rates of a selection by month, week or day. One row for every order-cohort month of
+   * the range that is not left out as incomplete, zeros included; with interval for every week or day.
    * GET /api/v1/timeseries; needs the scope `read:reports`.
    */
   timeseries: (

@@ -79,6 +79,11 @@ export interface ReportParameters
   /** Add the used variants of the selected product or SKU. Default: false. */
   include_used_variants?: boolean | undefined;
   /**
+   * Orders of one row: a month; a week from Monday, split at the end of a month (at most 60 months); or
+   * a day (at most 12). Default: "month".
+   */
+  interval?: "month" | "week" | "day" | undefined;
+  /**
    * What the section breakdown divides the selection by: vendor, product, sku, family,
    * analytics_category, or option:<name> for an option of variants, such as option:size; product, unless
    * one is given. An export has that section when one is given; unknown values count as none. YYYY-MM.
@@ -123,6 +128,11 @@ export interface TimeseriesParameters extends SelectorParameters, MonthParameter
   vendor?: string | undefined;
   /** Add the used variants of the selected product or SKU. Default: false. */
   include_used_variants?: boolean | undefined;
+  /**
+   * Orders of one row: a month; a week from Monday, split at the end of a month (at most 60 months); or
+   * a day (at most 12). Default: "month".
+   */
+  interval?: "month" | "week" | "day" | undefined;
 }
 
 /** Parameters of /api/v1/leaderboards/return-rate. */
@@ -178,6 +188,11 @@ export interface ExportReportParameters
   vendor?: string | undefined;
   /** Add the used variants of the selected product or SKU. Default: false. */
   include_used_variants?: boolean | undefined;
+  /**
+   * Orders of one row: a month; a week from Monday, split at the end of a month (at most 60 months); or
+   * a day (at most 12). Default: "month".
+   */
+  interval?: "month" | "week" | "day" | undefined;
   /**
    * What the section breakdown divides the selection by: vendor, product, sku, family,
    * analytics_category, or option:<name> for an option of variants, such as option:size; product, unless

@@ -1,6 +1,6 @@
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
-import { dayFromText, firstDayOfMonth, monthOfDate } from "../../lib/month.ts";
+import { dayFromText } from "../../lib/month.ts";
 import { figure } from "../figure.ts";
 import type { ApiAnswer } from "../figure.ts";
 import { day } from "../format.ts";
@@ -39,28 +39,30 @@ export function problemMarks(
   return [...new Map(marks.map(({ episode, mark }) => [episode, mark])).values()];
 }
 
-/** The marks of a month ("2026-09-01"), oldest first. */
-export function marksOf(month: string, marks: readonly Mark[]): Mark[] {
-  const own = month.slice(0, 7);
+/** Days of a column of the drawing, counted from 1970-01-01; `end` is the day after. */
+export type ColumnDays = { start: number; end: number };
+
+/** The marks of a column, oldest first. */
+export function marksOf({ start, end }: ColumnDays, marks: readonly Mark[]): Mark[] {
   return marks
-    .filter(({ startsOn, endsOn }) => startsOn.slice(0, 7) <= own && own <= endsOn.slice(0, 7))
+    .filter(({ startsOn, endsOn }) => known(startsOn) < end && known(endsOn) >= start)
     .toSorted((one, other) => (one.startsOn < other.startsOn ? -1 : 1));
 }
 
-type MarkedMonth = { cohort_month: string; marks: readonly Mark[] };
+function known(day: string): number {
+  return dayFromText(day) ?? Number.NaN;
+}
 
-/** Sale days as a bar on the axis, the begin of a problem as a triangle above it; `months` are the columns of the drawing. */
-export function marksDrawing(months: readonly MarkedMonth[]): Html {
-  const step = FULL / months.length;
-  return html`${months.map(({ cohort_month: month, marks }, index) => {
-    const first = firstDayOfMonth(monthOfDate(month));
-    const end = firstDayOfMonth(monthOfDate(month) + 1);
+/** Sale days as a bar on the axis, the begin of a problem as a triangle above it, in the columns of the drawing. */
+export function marksDrawing(marked: readonly (ColumnDays & { marks: readonly Mark[] })[]): Html {
+  const step = FULL / marked.length;
+  return html`${marked.map(({ start: first, end, marks }, index) => {
     const x = (at: number): string =>
       place(step * (index + (Math.min(Math.max(at, first), end) - first) / (end - first)));
     return marks.map(({ kind, startsOn, endsOn, name }) => {
-      const start = x(dayFromText(startsOn) ?? first);
+      const start = x(known(startsOn));
       return kind === "sale"
-        ? html`<line class="sale" x1="${start}" x2="${x((dayFromText(endsOn) ?? first) + 1)}" y1="100%" y2="100%"
+        ? html`<line class="sale" x1="${start}" x2="${x(known(endsOn) + 1)}" y1="100%" y2="100%"
             ><title>${name}</title></line
           >`
         : html`<svg x="${start}" y="100%" overflow="visible">${triangle(name)}</svg>`;

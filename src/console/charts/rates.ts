@@ -2,7 +2,7 @@ import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
 import { figure, valueAt } from "../figure.ts";
 import type { ApiAnswer } from "../figure.ts";
-import { count, month, percent } from "../format.ts";
+import { count, day, month, percent } from "../format.ts";
 
 export type Interval = { low: number; high: number };
 
@@ -52,6 +52,25 @@ export function monthFigure(answer: ApiAnswer, path: string, withYear = true): H
   return figure<string>(answer, path, (value) =>
     withYear ? month(value) : ((month(value) as string).split(" ")[0] ?? ""),
   );
+}
+
+export type Step = "month" | "week" | "day";
+
+/** What the rows of a report's trend are (M26). */
+export function stepOf(answer: ApiAnswer): Step {
+  return (valueAt(answer, "meta/interval") as Step | undefined) ?? "month";
+}
+
+/** The month, first day of the week, or day that a row of a trend is about. */
+export function placeFigure(answer: ApiAnswer, path: string): Html {
+  return stepOf(answer) === "month"
+    ? monthFigure(answer, `${path}/cohort_month`)
+    : figure(answer, `${path}/period_start`, day);
+}
+
+/** The same within a sentence: "May 2026", "the week from 27 Oct 2025", "27 Oct 2025". */
+export function placeName(answer: ApiAnswer, path: string): Html {
+  return html`${stepOf(answer) === "week" && "the week from "}${placeFigure(answer, path)}`;
 }
 
 /** Whether two rates differ clearly: their intervals do not overlap. */

@@ -3,13 +3,14 @@ import { area, line } from "d3-shape";
 import type { ReportData } from "../../contract/report.ts";
 import type { Html } from "../../lib/html.ts";
 import { html } from "../../lib/html.ts";
+import { dayFromText, firstDayOfMonth, monthOfDate } from "../../lib/month.ts";
 import type { ApiAnswer } from "../figure.ts";
 import { figure, valueAt } from "../figure.ts";
 import { days, wholePercent, count, percent } from "../format.ts";
 import type { ChartInput, LegendItem } from "./frame.ts";
 import { chartFigure, nothingToDraw } from "./frame.ts";
 import { marksDrawing, marksOf, triangle } from "./marks.ts";
-import type { Mark } from "./marks.ts";
+import type { ColumnDays, Mark } from "./marks.ts";
 import type { Scale } from "./plot.ts";
 import {
   columns,
@@ -31,27 +32,35 @@ import {
   rateFigure,
   soldFigure,
   differ,
+  placeFigure,
+  placeName,
+  stepOf,
 } from "./rates.ts";
+import type { Step } from "./rates.ts";
 import { table } from "./table.ts";
 
 /** An interval reaches at most this many times as high as the highest rate; beyond, the drawing says that it goes on. */
 const REACH = 2.5;
 
-/** Is it rising? The return rate of each order month with its interval; open months hollow, with the outlook. */
+/** What a row of the trend is, by the answer's interval (M26): its word, and the head of its column. */
+const STEPS: Readonly<Record<Step, string>> = { month: "Month", week: "Week from", day: "Day" };
+
+/**
+ * Is it rising? The return rate of each order month, week or day with its interval; open ones hollow, months with the outlook.
+ */
 export function trendChart({
   answer,
   exportHref,
   fewUnits = DEFAULT_FEW_UNITS,
   marks = [],
 }: ChartInput & { marks?: readonly Mark[] }): Html {
-  const rows = (valueAt(answer, "trend") ?? []) as TrendMonth[];
+  const rows = (valueAt(answer, "trend") ?? []) as ReportRow[];
   const { middle } = columns(rows.length);
-  const months = rows.map((row, index) => ({
-    ...row,
-    x: middle(index),
-    path: `trend/${index}`,
-    marks: marksOf(row.cohort_month, marks),
-  }));
+  const step = stepOf(answer);
+  const months = rows.map((row, index) => {
+    const ofRow = daysOf(row, step);
+    return { ...row, ...ofRow, x: middle(index), path: `trend/${index}`, marks: marksOf(ofRow, marks) };
+  });
   const sold = months.filter((row) => row.sold_units > 0);
   if (sold.length === 0)
     return nothingToDraw("Nothing was sold in these months, so there is no return rate to draw.");
@@ -69,11 +78,11 @@ export function trendChart({
     ),
     notes: [
       sold.some((row) => areFew(row.sold_units, fewUnits)) &&
-        "Some months have few units: a wide interval means that chance alone can move the rate that far.",
+        `Some ${step}s have few units: a wide interval means that chance alone can move the rate that far.`,
       isCut && "Some intervals reach above the drawing; the table has them in full.",
     ],
     table: trendTable(answer, months, fewUnits),
-    readout: "Month",
+    readout: STEPS[step],
     exportHref,
   });
 }
@@ -89,7 +98,7 @@ function legendOf(
     { swatch: boxSwatch("band"), text: "likely range (95 % interval)" },
     sold.some((row) => row.is_complete === false) && {
       swatch: dotSwatch("dot open"),
-      text: "so far in months still open, can rise",
+      text: `so far in ${stepOf(answer)}s still open, can rise`,
     },
     expected !== undefined && {
       swatch: html`${lineSwatch("rate open")}${whisker("15", "1", "13", "7")}`,
@@ -119,33 +128,35 @@ function highestOf(sold: readonly TrendMonth[]): number {
 }
 
 function summaryOf(answer: ApiAnswer): Html {
+  const step = stepOf(answer);
   if (valueAt(answer, "window_days") === null) {
-    return html`Share of the units sold in a month that has come back so far. Newer months have had less time,
+    return html`Share of the units sold in a ${step} that has come back so far. Newer ${step}s have had less time,
     so they look better than they will.`;
   }
-  return html`Share of the units sold in a month that came back within ${figure(answer, "window_days", days)}
+  return html`Share of the units sold in a ${step} that came back within ${figure(answer, "window_days", days)}
   of the order. The band is the likely range of each rate: the 95 % interval, wide where little was sold or
   orders come back as a whole.`;
 }
 
-/** The trend's figures, a row per month; the readout begins with the newest complete one. */
+/** The trend's figures, a row per month, week or day; the readout begins with the newest complete one. */
 function trendTable(answer: ApiAnswer, months: readonly TrendMonth[], fewUnits: number): Html {
   const hasOutlook = months.some((row) => row.outlook !== null);
   const hasMarks = months.some((row) => row.marks.length > 0);
+  const step = stepOf(answer);
   const start = months.findLast((row) => row.sold_units > 0 && row.is_complete !== false);
   return table(
     [
-      "Month",
+      STEPS[step],
       "Return rate",
       "95 % interval",
       ...(hasOutlook ? ["Outlook"] : []),
       "Units sold",
       "Units returned",
-      "Month is",
+      `${step === "month" ? "Month" : step === "week" ? "Week" : "Day"} is`,
       ...(hasMarks ? ["Marked"] : []),
     ],
     months.map((row) => ({
-      head: monthFigure(answer, `${row.path}/cohort_month`),
+      head: placeFigure(answer, row.path),
       cells: [
         rateFigure(answer, row.path),
         intervalFigure(answer, `${row.path}/return_rate_interval`),
@@ -213,9 +224,10 @@ function trendDrawing(months: readonly TrendMonth[], scale: Scale): Html {
     (row, index) =>
       isBanded(row) && ![months[index - 1], months[index + 1]].some((beside) => beside && isBanded(beside)),
   );
+  const firsts = months.filter((row, index) => row.cohort_month !== months[index - 1]?.cohort_month);
   return html`${verticalAxis(scale, percentTick)}${monthAxis(
-    months.map((row) => row.cohort_month),
-    (index) => months[index]?.x ?? 0,
+    firsts.map((row) => row.cohort_month),
+    (index) => firsts[index]?.x ?? 0,
   )}
   ${paths(html`<path class="band" d="${band(months) ?? ""}" />${alone.map(({ x, return_rate_interval: interval }) => html`<line class="band-line" x1="${x}" x2="${x}" y1="${scale(interval?.low ?? 0)}" y2="${scale(interval?.high ?? 0)}" />`)}`, true)}
   ${paths(html`<path class="rate" d="${rate.defined(isSolid)(months) ?? ""}" /><path class="rate open" d="${expected(dashed) ?? ""}" />`)}
@@ -235,20 +247,19 @@ function whisker(x: string, top: string, bottom: string, expected: string): Html
 }
 
 /** A row of the trend, where it stands in the answer, and its place on the horizontal axis. */
-type TrendMonth = NonNullable<ReportData["trend"]>[number] & {
-  path: string;
-  x: number;
-  marks: readonly Mark[];
-};
+type ReportRow = NonNullable<ReportData["trend"]>[number];
+type TrendMonth = ReportRow & ColumnDays & { path: string; x: number; marks: readonly Mark[] };
 
 /**
  * The finding of a trend, from complete months with sales, oldest first: a rise or fall from first to last, else a month that
  * stands out, else that they are alike. Months differ when their intervals do not overlap; those with few units do not count.
+ * Of many weeks or days one always stands out by chance, so that none is named for it.
  */
 function trendFinding(answer: ApiAnswer, months: readonly TrendMonth[], fewUnits: number): Html {
   const closed = months.filter((row) => row.is_complete !== false);
   const enough = closed.filter((row) => !areFew(row.sold_units, fewUnits));
-  if (closed.length > 1 && enough.length < 2) return html`Too few units are sold in a month to show a trend`;
+  if (closed.length > 1 && enough.length < 2)
+    return html`Too few units are sold in a ${stepOf(answer)} to show a trend`;
   const complete = closed.length > 1 ? enough : closed;
   const [first, last] = [complete.at(0), complete.at(-1)];
   if (first === undefined || last === undefined) return openFinding(answer, months);
@@ -263,7 +274,7 @@ function trendFinding(answer: ApiAnswer, months: readonly TrendMonth[], fewUnits
     const verb = last.return_rate > first.return_rate ? "rose" : "fell";
     return html`Returns ${verb} from ${rate(first)} to ${rate(last)} between ${between(answer, first, last)}`;
   }
-  if (differ(lowest, highest)) {
+  if (differ(lowest, highest) && stepOf(answer) === "month") {
     if (highest === closed.at(-1)) {
       return html`Returns were highest in ${nameOf(answer, highest)}: ${rate(highest)}; the lowest month is
       ${nameOf(answer, lowest)}, at ${rate(lowest)}`;
@@ -278,15 +289,28 @@ function trendFinding(answer: ApiAnswer, months: readonly TrendMonth[], fewUnits
 function openFinding(answer: ApiAnswer, months: readonly TrendMonth[]): Html {
   const last = months.at(-1);
   if (last === undefined) return html`Nothing was sold`;
-  return html`Every month is still open: so far ${rateFigure(answer, last.path)} of ${nameOf(answer, last)}
+  return html`Every ${stepOf(answer)} is still open: so far ${rateFigure(answer, last.path)} of ${nameOf(answer, last)}
   came back`;
 }
 
 function between(answer: ApiAnswer, first: TrendMonth, last: TrendMonth, word = "and"): Html {
+  if (first.period_start !== undefined) return html`${nameOf(answer, first)} ${word} ${nameOf(answer, last)}`;
   const sameYear = first.cohort_month.slice(0, 4) === last.cohort_month.slice(0, 4);
   return html`${monthFigure(answer, `${first.path}/cohort_month`, !sameYear)} ${word} ${nameOf(answer, last)}`;
 }
 
 function nameOf(answer: ApiAnswer, { path }: TrendMonth): Html {
-  return monthFigure(answer, `${path}/cohort_month`);
+  return placeName(answer, path);
 }
+
+/** The days of a row: a week ends with its Sunday or its month. */
+function daysOf({ cohort_month: month, period_start: from }: ReportRow, step: Step): ColumnDays {
+  const start = dayFromText(from ?? month) ?? 0;
+  const nextMonth = firstDayOfMonth(monthOfDate(month) + 1);
+  const length = { month: nextMonth - start, week: DAYS_OF_WEEK - ((start + 3) % DAYS_OF_WEEK), day: 1 }[
+    step
+  ];
+  return { start, end: Math.min(start + length, nextMonth) };
+}
+
+const DAYS_OF_WEEK = 7;

@@ -14,6 +14,7 @@ import type { Html } from "../../lib/html.ts";
 import { figure } from "../figure.ts";
 import type { ApiAnswer } from "../figure.ts";
 import {
+  intervalOf,
   monthsOf,
   monthsOfRefused,
   readBefore,
@@ -21,6 +22,7 @@ import {
   readNewest,
   readTrend,
   readUsual,
+  TREND_MONTHS,
 } from "../months.ts";
 import type { ShownMonths } from "../months.ts";
 import { definePage } from "../page.ts";
@@ -85,7 +87,14 @@ type ReportPage = {
 };
 
 const STATE_NAMES = ["saleEvent", "saleEventBaseline", "saleEventScope"];
-const TAKES = [...COHORT_STATE_NAMES, ...STATE_NAMES, "reportSection", "breakdownBy", ...ROLLING_NAMES];
+const TAKES = [
+  ...COHORT_STATE_NAMES,
+  ...STATE_NAMES,
+  "reportSection",
+  "breakdownBy",
+  "interval",
+  ...ROLLING_NAMES,
+];
 
 /** Everything about the returns of a selection. A product's page is this one with its product_gid. */
 export const report = definePage<ReportPage | null>({
@@ -328,9 +337,34 @@ function overviewPart(page: ReportPage, shown: TabData & { tab: "overview" }, ca
   return html`${hasProblem && problemCards(shown.problems, shown.alerts, call)}
   ${verdict(shown.trend, shown.usual, call.minSoldUnits)}
   ${summaryFigures({ ...shown, report: own }, call)}
-  ${section("trend", "Return rate by month of order", trendChart({ ...input, answer: shown.trend, marks: shown.marks }))}
+  ${section(
+    "trend",
+    `Return rate by ${intervalOf(call)} of order`,
+    html`${trendLinks(call)}${trendChart({ ...input, answer: shown.trend, marks: shown.marks })}`,
+  )}
   ${event !== null && section("sale-event", `Sale: ${event.label}`, saleEventChart({ ...input, answer: own }))}
   ${shown.breakdown !== null && breakdownPart(shown.breakdown, call, exportHref)}`;
+}
+
+/** Months, weeks or days of the trend; of weeks and days only the newest months fit. */
+function trendLinks(call: PageCall): Html {
+  const current = intervalOf(call);
+  const { most } = TREND_MONTHS[current];
+  const links = (
+    [
+      ["month", "Months"],
+      ["week", "Weeks"],
+      ["day", "Days"],
+    ] as const
+  ).map(([value, text]) => ({
+    text,
+    href: `${call.href(PATH, { ...call.query, interval: value === "month" ? undefined : value })}#trend`,
+    isCurrent: value === current,
+  }));
+  return html`${tabs("Rows of the trend", links)}${
+    current !== "month" &&
+    html`<p class="note">At most the newest ${most} months, open ones included. A ${current} is complete when its last day is.</p>`
+  }`;
 }
 
 function section(id: string, title: string, body: Html): Html {

@@ -33,7 +33,7 @@ export function alertItem(
     ${kind === "early_warning" && earlyWarningFacts(answer, index, call)}
     ${kind === "month" && spikeFacts(answer, index)}
     ${kind !== "early_warning" && kind !== "month" && alert.body !== null && html`<p>${alert.body}</p>`}
-    ${place !== null && html`<p><a href="${call.href(place.path, place.parameters)}">${linkText(place)}</a></p>`}
+    ${place !== null && html`<p><a href="${call.href(place.path, place.parameters)}">${linkText(place)}</a>${kind === "early_warning" && byWeek(place, call)}</p>`}
     ${
       earlier.length > 0 &&
       html`<details>
@@ -108,6 +108,14 @@ const CATEGORY_TEXTS: Readonly<Record<string, string>> = {
 function kindText(category: string, kind: unknown): string {
   if (kind === "early_warning") return "· early warning";
   return `· ${CATEGORY_TEXTS[category] ?? category}`;
+}
+
+/** An early warning is about days: whether it goes on is seen week by week. */
+function byWeek(
+  { path, parameters: { reportSection: _section, ...months } }: AlertView,
+  call: PageCall,
+): Html {
+  return html` · <a href="${call.href(path, { ...months, interval: "week" })}#trend">See it by week</a>`;
 }
 
 /** What the link to what an alert is about is called; where it leads is what its link_url says. */

@@ -44,7 +44,7 @@ export const replaceCohorts = inOrder<[shopKey: number, month: string], void, Co
     requested_units, open_units, closed_units, declined_units, canceled_units, lag_days, returned_units, refunded_units,
     restocked_units, restocked_cost_minor, costed_returned_units, refund_minor, label_minor, returned_not_refunded_units,
     labeled_returned_units, return_reasons, return_lag_days, return_units, orders, squared_sold_units, order_lag_days,
-    returned_orders, sold_returned_units, squared_returned_units)
+    returned_orders, sold_returned_units, squared_returned_units, has_day_money)
   with line as materialized (
     select l.order_id, l.line_id, k.sku, k.listing_id, l.ordered_on, l.sold_units, l.sold_minor, l.unit_cost_minor
       from order_line l
@@ -201,7 +201,7 @@ export const replaceCohorts = inOrder<[shopKey: number, month: string], void, Co
          c.costed_returned_units, c.refund_minor, c.label_minor, c.returned_not_refunded_units, c.labeled_returned_units,
          r.return_reasons, r.return_lag_days, r.return_units, case when s.kind in ('analytics_category', 'workspace') then d.orders end,
          coalesce(d.squared_sold_units, o.squared_sold_units), v.lag_days,
-         v.returned_orders, v.sold_returned_units, v.squared_returned_units
+         v.returned_orders, v.sold_returned_units, v.squared_returned_units, case when s.kind = 'workspace' then true end
     from workspace w
     cross join sold s
     left join curve c on c.key = s.key and c.kind = s.kind and c.listing_id = s.listing_id
@@ -216,8 +216,8 @@ export const replaceCohorts = inOrder<[shopKey: number, month: string], void, Co
 );
 
 /**
- * Replaces the days of a month's groups and of the workspace (M15). Indexes order_line_by_month and
- * return_event_by_month; primary keys of group_day and product.
+ * Replaces the days of a month's groups and of the workspace (M15, M26). Indexes order_line_by_month,
+ * return_event_by_month and label_share_by_month; primary keys of group_day and product.
  */
 export const replaceGroupDays = inOrder<[shopKey: number, month: string], void, Connection>(
   command(
@@ -228,9 +228,10 @@ export const replaceGroupDays = inOrder<[shopKey: number, month: string], void, 
   command(
     "insert_group_days",
     `insert into group_day (shop_key, entity_kind, entity_key, sold_on, sold_units, sold_lines, lag_days,
-                                 returned_units, returned_lines, orders, squared_sold_units)
+                                 returned_units, returned_lines, orders, squared_sold_units, sold_minor, valued_sold_units,
+                                 refunded_units, refund_minor, label_minor)
   with line as materialized (
-    select l.order_id, l.line_id, l.ordered_on, l.sold_units, p.family, p.analytics_category,
+    select l.order_id, l.line_id, l.ordered_on, l.sold_units, l.sold_minor, p.family, p.analytics_category,
            coalesce(p.vendor, ${LINE_VENDOR}) as vendor
       from order_line l left join product p on p.shop_key = $1 and p.product_gid = l.product_gid
      where l.shop_key = $1 and l.cohort_month = $2 and l.sold_units > 0
@@ -238,26 +239,35 @@ export const replaceGroupDays = inOrder<[shopKey: number, month: string], void, 
     select case level when 3 then 'family' when 5 then 'analytics_category' when 6 then 'vendor' else 'workspace' end as kind,
            case level when 7 then '' else coalesce(family, analytics_category, vendor) end as key, ordered_on,
            sum(sold_units) as sold_units, sum(sold_lines) as sold_lines, count(*) as orders,
-           sum(sold_units::float8 ^ 2) as squared_sold_units
+           sum(sold_units::float8 ^ 2) as squared_sold_units, coalesce(sum(sold_minor), 0) as sold_minor,
+           coalesce(sum(valued_sold_units), 0) as valued_sold_units
       from (select grouping(family, analytics_category, vendor) as level, family, analytics_category, vendor, ordered_on,
-                   sum(sold_units) as sold_units, count(*) as sold_lines
+                   sum(sold_units) as sold_units, count(*) as sold_lines, sum(sold_minor) as sold_minor,
+                   sum(sold_units) filter (where sold_minor is not null) as valued_sold_units
               from line
              group by grouping sets ((family, ordered_on, order_id), (analytics_category, ordered_on, order_id),
                                      (vendor, ordered_on, order_id), (ordered_on, order_id))) o
      where level = 7 or coalesce(family, analytics_category, vendor) is not null
      group by level, family, analytics_category, vendor, ordered_on
   ), event as (
-    select e.order_id, e.line_id, e.lag_days, e.returned_units, 0 as returned_lines
-      from return_event e where e.shop_key = $1 and e.cohort_month = $2 and e.returned_units > 0
+    select e.order_id, e.line_id, e.lag_days, e.returned_units, 0 as returned_lines, e.refunded_units, e.refund_minor,
+           0::bigint as label_minor
+      from return_event e where e.shop_key = $1 and e.cohort_month = $2
     union all
-    select e.order_id, e.line_id, min(e.lag_days), 0, 1
+    select e.order_id, e.line_id, min(e.lag_days), 0, 1, 0, 0, 0
       from return_event e where e.shop_key = $1 and e.cohort_month = $2 and e.returned_units > 0
      group by e.order_id, e.line_id
+    union all
+    select s.order_id, s.line_id, s.lag_days, 0, 0, 0, 0, s.label_minor
+      from label_share s where s.shop_key = $1 and s.cohort_month = $2
   ), step as (
     select g.kind, g.key, c.ordered_on, c.lag_days, sum(c.returned_units)::integer as returned_units,
-           sum(c.returned_lines)::integer as returned_lines
+           sum(c.returned_lines)::integer as returned_lines, sum(c.refunded_units)::integer as refunded_units,
+           sum(c.refund_minor)::bigint as refund_minor, sum(c.label_minor)::bigint as label_minor
       from (select l.ordered_on, l.family, l.analytics_category, l.vendor, e.lag_days,
-                   sum(e.returned_units)::integer as returned_units, sum(e.returned_lines)::integer as returned_lines
+                   sum(e.returned_units)::integer as returned_units, sum(e.returned_lines)::integer as returned_lines,
+                   sum(e.refunded_units)::integer as refunded_units, sum(e.refund_minor) as refund_minor,
+                   sum(e.label_minor) as label_minor
               from event e join line l on l.order_id = e.order_id and l.line_id = e.line_id
              group by l.ordered_on, l.family, l.analytics_category, l.vendor, e.lag_days) c
      cross join lateral (values ${GROUPS}) g (kind, key)
@@ -265,14 +275,19 @@ export const replaceGroupDays = inOrder<[shopKey: number, month: string], void, 
   ), curve as (
     select kind, key, ordered_on, array_agg(lag_days order by lag_days) as lag_days,
            array_agg(returned_units order by lag_days) as returned_units,
-           array_agg(returned_lines order by lag_days) as returned_lines
+           array_agg(returned_lines order by lag_days) as returned_lines,
+           array_agg(refunded_units order by lag_days) as refunded_units,
+           array_agg(refund_minor::bigint order by lag_days) as refund_minor,
+           array_agg(label_minor::bigint order by lag_days) as label_minor
       from (select kind, key, ordered_on, lag_days, sum(returned_units) over so_far as returned_units,
-                   sum(returned_lines) over so_far as returned_lines
+                   sum(returned_lines) over so_far as returned_lines, sum(refunded_units) over so_far as refunded_units,
+                   sum(refund_minor) over so_far as refund_minor, sum(label_minor) over so_far as label_minor
               from step window so_far as (partition by ordered_on, key, kind order by lag_days)) c
      group by ordered_on, key, kind
   )
   select w.shop_key, s.kind, s.key, s.ordered_on, s.sold_units, s.sold_lines, c.lag_days, c.returned_units,
-         c.returned_lines, s.orders, s.squared_sold_units
+         c.returned_lines, s.orders, s.squared_sold_units, s.sold_minor, s.valued_sold_units, c.refunded_units,
+         c.refund_minor, c.label_minor
     from workspace w
     cross join sold s
     left join curve c on c.kind = s.kind and c.key = s.key and c.ordered_on = s.ordered_on

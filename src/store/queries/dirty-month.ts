@@ -2,14 +2,15 @@ import type { Connection } from "../database.ts";
 import { command, queryAny, queryColumn } from "../query.ts";
 
 /**
- * First days of the months to roll up, YYYY-MM-DD, oldest first: also those without sums over orders, which an earlier
- * version has rolled up beside this one.
+ * First days of the months to roll up, YYYY-MM-DD, oldest first: also those without sums over orders or money of days, which
+ * an earlier version has rolled up beside this one.
  */
 export const listDirtyMonths = queryColumn<string, [shopKey: number], Connection>(
   "list_dirty_months",
   `select cohort_month from dirty_cohort where shop_key = $1
          union
-         select cohort_month from cohort where shop_key = $1 and entity_kind = 'workspace' and orders is null
+         select cohort_month from cohort where shop_key = $1 and entity_kind = 'workspace'
+          and (orders is null or has_day_money is null)
          order by cohort_month`,
 );
 

@@ -1,6 +1,6 @@
 import { html } from "../../../lib/html.ts";
 import type { Html } from "../../../lib/html.ts";
-import { differ, intervalFigure, monthFigure, rateFigure } from "../../charts/rates.ts";
+import { differ, intervalFigure, placeName, rateFigure, stepOf } from "../../charts/rates.ts";
 import type { Rate } from "../../charts/rates.ts";
 import { figure } from "../../figure.ts";
 import type { ApiAnswer } from "../../figure.ts";
@@ -9,12 +9,12 @@ import type { BodyOf } from "../../page.ts";
 
 type Report = ApiAnswer<BodyOf<"report">>;
 
-/** A month whose interval reaches beyond this many times the usual rate is not called usual. */
+/** A month or week whose interval reaches beyond this many times the usual rate is not called usual. */
 const WIDE = 2;
 
 /**
- * Whether the newest complete month of a trend is usual, against the months before it (`readUsual`), and what that rests on.
- * Null = there is no such month. `fewUnits`: the workspace's `min_sold_units`.
+ * Whether the newest complete month, week or day of a trend is usual, against the months before it (`readUsual`), and what that rests on.
+ * Null = there is none. `fewUnits`: the workspace's `min_sold_units`.
  */
 export function verdict(trend: Report, usual: Report | null, fewUnits: number): Html | null {
   if (usual === null) return null;
@@ -26,9 +26,9 @@ export function verdict(trend: Report, usual: Report | null, fewUnits: number): 
   const usually =
     before.sold_units > 0 ? html`, usually ${rateFigure(usual, "summary")}` : ", and nothing was sold before";
   return html`<p class="calm">
-    <strong>${word}:</strong> ${rateFigure(trend, path)} of ${monthFigure(trend, `${path}/cohort_month`)} came back
+    <strong>${word}:</strong> ${rateFigure(trend, path)} of ${placeName(trend, path)} came back
     (${figure(trend, `${path}/returned_units`, count)} of ${figure(trend, `${path}/sold_units`, units)})${usually}.
-    The <a href="/docs/console#a-likely-range">likely range</a> of the month is
+    The <a href="/docs/console#a-likely-range">likely range</a> of the ${stepOf(trend)} is
     ${intervalFigure(trend, `${path}/return_rate_interval`)}: ${why}.
   </p>`;
 }
