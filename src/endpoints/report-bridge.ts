@@ -1,6 +1,6 @@
 import { BRIDGE_STEPS } from "../contract/report-bridge.ts";
 import type { ReportBridge } from "../contract/report-bridge.ts";
-import { firstDayOfMonth } from "../lib/month.ts";
+import { FIRST_MONTH, firstDayOfMonth } from "../lib/month.ts";
 import { isComplete } from "../metrics/completeness.ts";
 import { signedChange } from "../metrics/rate.ts";
 import { rateWalk } from "../metrics/rate-walk.ts";
@@ -99,7 +99,8 @@ function monthsByThen(range: CohortRange, before: CohortRange) {
     const counterpart = counterparts[place] ?? range.endMonth;
     const isWhole = asOfDay === null || (windowDays !== null && isComplete(counterpart, windowDays, asOfDay));
     const shift = firstDayOfMonth(counterpart) - firstDayOfMonth(month);
-    return { month, lastDay: isWhole ? null : asOfDay - shift };
+    // Counterparts at the end of the calendar lead to days before its beginning, which no text can name.
+    return { month, lastDay: isWhole ? null : Math.max(firstDayOfMonth(FIRST_MONTH), asOfDay - shift) };
   });
 }
 
