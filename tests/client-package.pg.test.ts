@@ -163,3 +163,39 @@ for (const [title, extra] of [
     await checked.catch(({ stdout }: { stdout: string }) => assert.fail(stdout));
   });
 }
+
+/** The compiler is the test: what differs from the types that follow from the contract needs a member, and none can be written. */
+const ALIKE = `import type { EndpointMethods } from "returns-analytics-client";
+import type { EndpointMethods as OfContract } from "${root}/src/client/methods.ts";
+type Name = keyof EndpointMethods & keyof OfContract;
+type Unlike<Left, Right> = [Left, Right] extends [Right, Left] ? false : true;
+type Answer<Of> = Of extends (...given: never[]) => infer Result ? Awaited<Result> : never;
+export const missing: [keyof OfContract, keyof EndpointMethods] extends [keyof EndpointMethods, keyof OfContract] ? true : false = true;
+export const parameters: {
+  [N in Name as Unlike<Parameters<EndpointMethods[N]>[0], Parameters<OfContract[N]>[0]> extends true ? N : never]: never;
+} = {};
+export const answers: { [N in Name as Unlike<Answer<EndpointMethods[N]>, Answer<OfContract[N]>> extends true ? N : never]: never } = {};
+`;
+
+test("The types that are written out for the package are those of the contract", async () => {
+  writeFileSync(join(folder, "alike.ts"), ALIKE);
+  const tsc = join(root, "node_modules/typescript/bin/tsc");
+  const settings = [
+    "--ignoreConfig",
+    "--noEmit",
+    "--strict",
+    "--exactOptionalPropertyTypes",
+    "--skipLibCheck",
+  ];
+  const sources = [
+    "--module",
+    "nodenext",
+    "--target",
+    "esnext",
+    "--allowImportingTsExtensions",
+    "--types",
+    "",
+  ];
+  const checked = run(process.execPath, [tsc, ...settings, ...sources, "alike.ts"], { cwd: folder });
+  await checked.catch(({ stdout }: { stdout: string }) => assert.fail(stdout));
+});

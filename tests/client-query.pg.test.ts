@@ -188,7 +188,7 @@ test("What fails says one sentence on standard error: 2 for a mistake in the que
       ["alerts"],
       { RETURNS_URL: "http://returns.example" },
       2,
-      /^--url must begin with https:\/\/: .* \(--allow-plain-http sends it all the same\)\.\n$/u,
+      /^--url must begin with https:\/\/: .* \(--allow-plain-http permits that\)\.\n$/u,
     ],
     [["alerts", "--url", "nonsense"], {}, 2, /^--url must be .*\.\n$/u],
     [

@@ -3,7 +3,8 @@ import { after, before, test } from "node:test";
 import { createClient, iteratePages } from "../src/client/client.ts";
 import type { ReturnsClient } from "../src/client/client.ts";
 import { ReturnsApiError } from "../src/client/errors.ts";
-import { ENDPOINTS } from "../src/client/generated/endpoints.ts";
+import { ENDPOINTS } from "../src/client/endpoints.ts";
+import type { EndpointFacts } from "../src/client/endpoints.ts";
 import { waitOutMidnight } from "./support/midnight.ts";
 import { startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
@@ -56,10 +57,9 @@ const CALLS: { [Name in Method]?: NonNullable<Parameters<ReturnsClient[Name]>[0]
   alerts: [{ since: "2026-06-03T02:00:00+02:00", category: "report_ready", limit: 3 }],
 };
 
-for (const name of Object.keys(ENDPOINTS) as Method[]) {
+for (const [name, { path, parameters }] of Object.entries(ENDPOINTS) as [Method, EndpointFacts][]) {
   test(`${name} gives what the endpoint itself answers`, async () => {
-    const { path, parameters } = ENDPOINTS[name];
-    const least = (parameters as readonly string[]).includes("start_month") ? MONTHS : {};
+    const least = parameters.includes("start_month") ? MONTHS : {};
     const method = client[name] as unknown as (parameters: object) => Promise<Record<string, unknown>>;
     for (const params of [least, ...(CALLS[name] ?? [])]) {
       const result = await method(params);

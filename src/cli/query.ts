@@ -7,7 +7,6 @@ import { impossible, invalid } from "../actions/refusal.ts";
 import { createClient, iteratePages } from "../client/client.ts";
 import type { ReturnsClient } from "../client/client.ts";
 import { ReturnsNetworkError } from "../client/errors.ts";
-import type { ExportReportParameters } from "../client/generated/parameters.ts";
 import type { RequestOptions, Result } from "../client/result.ts";
 import { COMMAND_OPTIONS } from "../config.ts";
 import { camelCase, isPaged, listParameters } from "../contract/endpoint.ts";
@@ -177,7 +176,9 @@ function columnsOf({ response }: Endpoint): string[] {
 /** Copies the CSV file to standard output while it arrives. */
 async function copyExport(client: ReturnsClient, { parameters, signal }: Ask): Promise<void> {
   const given: unknown = parameters;
-  const { stream } = await client.exportReport(given as ExportReportParameters, { signal });
+  const { stream } = await client.exportReport(given as Parameters<ReturnsClient["exportReport"]>[0], {
+    signal,
+  });
   for await (const piece of stream) {
     if (!process.stdout.write(piece)) await once(process.stdout, "drain");
   }

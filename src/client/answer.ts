@@ -1,6 +1,6 @@
 import { ReturnsApiError, ReturnsNetworkError } from "./errors.ts";
-import { ERROR_STATUS } from "./generated/endpoints.ts";
-import type { ErrorCode } from "./generated/endpoints.ts";
+import { ERROR_STATUS } from "./endpoints.ts";
+import type { ErrorCode } from "./endpoints.ts";
 import type { Quota, Result } from "./result.ts";
 
 /** Reads a JSON answer. Throws `ReturnsNetworkError` when it is none of this API's. */

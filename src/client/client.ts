@@ -3,8 +3,9 @@ import type { Deadline } from "./answer.ts";
 import { readCsv } from "./csv-export.ts";
 import type { CsvExport } from "./csv-export.ts";
 import { ReturnsApiError, ReturnsNetworkError } from "./errors.ts";
-import { ENDPOINTS } from "./generated/endpoints.ts";
-import type { EndpointMethods } from "./generated/methods.ts";
+import { ENDPOINTS } from "./endpoints.ts";
+import type { EndpointFacts } from "./endpoints.ts";
+import type { EndpointMethods } from "./methods.ts";
 import type { RequestOptions, Result } from "./result.ts";
 import { retryWaitMs, sleep } from "./retry.ts";
 import type { ClientRetries } from "./retry.ts";
@@ -35,7 +36,7 @@ export type ReturnsClient = EndpointMethods;
 export function createClient(options: ClientOptions): ReturnsClient {
   const connection = connectionOf(options);
   const methods: Record<string, unknown> = {};
-  for (const [name, endpoint] of Object.entries<EndpointFacts>(ENDPOINTS)) {
+  for (const [name, endpoint] of Object.entries(ENDPOINTS)) {
     const method = (parameters: AnyParameters = {}, requestOptions: RequestOptions = {}) =>
       request(connection, endpoint, parameters, requestOptions);
     methods[name] = method;
@@ -111,14 +112,6 @@ type ServiceConnection = ClientRetries & {
   token: () => Promise<string>;
   fetch: (url: string, init: RequestInit) => Promise<Response>;
   timeoutMs: number;
-};
-
-/** What the client knows of an endpoint. */
-type EndpointFacts = {
-  path: string;
-  format: "json" | "csv";
-  isPaged: boolean;
-  parameters: readonly string[];
 };
 
 type AnyParameters = Readonly<Record<string, unknown>>;

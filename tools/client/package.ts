@@ -3,22 +3,31 @@
  * The folder (dist/client-package unless told otherwise) is then what `npm pack` and `npm publish` take.
  */
 import { copyFileSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { basename, join, resolve } from "node:path";
 import { projectRoot, runTool } from "../../scripts/lint/tool.ts";
+import { writtenOut } from "./written-out.ts";
 
 const NAME = "returns-analytics-client";
 const TSC = "typescript/bin/tsc";
-const CONFIG = "tools/client/package.tsconfig.json";
+const SETTINGS = {
+  noEmit: false,
+  declaration: true,
+  rewriteRelativeImportExtensions: true,
+  target: "es2022",
+  lib: ["es2022", "dom", "dom.asynciterable"],
+  types: [],
+  skipLibCheck: false,
+};
 
 /** What `import … from "returns-analytics-client"` finds; everything else is internal. */
 const EXPORTS: readonly string[] = ["client.js", "errors.js"];
 const TYPES = [
   'export type * from "./result.js";',
   'export type * from "./csv-export.js";',
-  'export type * from "./generated/answers.js";',
-  'export type * from "./generated/methods.js";',
-  'export type * from "./generated/parameters.js";',
-  'export type { ErrorCode } from "./generated/endpoints.js";',
+  'export type * from "./answers.js";',
+  'export type * from "./methods.js";',
+  'export type * from "./parameters.js";',
+  'export type { ErrorCode } from "./endpoints.js";',
 ];
 
 process.exitCode = buildPackage(resolve(process.argv[2] ?? join(projectRoot, "dist/client-package")));
@@ -29,17 +38,35 @@ function buildPackage(folder: string): number {
   const library = join(folder, "lib");
   rmSync(library, { recursive: true, force: true });
   mkdirSync(library, { recursive: true });
-  const code = runTool(TSC, ["--project", CONFIG, "--outDir", library]);
+  writeFileSync(join(folder, "package.json"), `${JSON.stringify(manifest(), null, 2)}\n`);
+  const sources = writeSources(join(folder, "source"));
+  const code = runTool(TSC, ["--project", sources, "--outDir", library]);
   if (code !== 0) return code;
+  rmSync(sources, { recursive: true });
   nameEmittedFiles(library);
   const values = EXPORTS.map((file) => `export * from "./${file}";`);
   writeLines(join(library, "index.js"), values);
   writeLines(join(library, "index.d.ts"), [...values, ...TYPES]);
-  writeFileSync(join(folder, "package.json"), `${JSON.stringify(manifest(), null, 2)}\n`);
   copyFileSync(join(projectRoot, "docs/client.md"), join(folder, "README.md"));
   copyFileSync(join(projectRoot, "LICENSE"), join(folder, "LICENSE"));
   process.stderr.write(`The package is in ${folder}.\n`);
   return 0;
+}
+
+/** The client's modules, with everything of the contract written out: a package of its own has no contract. */
+function writeSources(folder: string): string {
+  mkdirSync(folder, { recursive: true });
+  for (const path of globSync(join(projectRoot, "src/client/*.ts"), { exclude: ["**/*.test.ts"] })) {
+    copyFileSync(path, join(folder, basename(path)));
+  }
+  for (const [name, text] of Object.entries(writtenOut())) writeFileSync(join(folder, name), text);
+  const config = {
+    extends: join(projectRoot, "tsconfig.json"),
+    compilerOptions: { ...SETTINGS, rootDir: "." },
+    include: ["*.ts"],
+  };
+  writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(config));
+  return folder;
 }
 
 /** Another project's folder is not written over. */

@@ -1,12 +1,7 @@
-/** Writes the files of the client that follow from the contract: npm run client:types */
-import { spawnSync } from "node:child_process";
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { camelCase, isPaged, listParameters, pascalCase } from "../../src/contract/endpoint.ts";
 import type { Endpoint } from "../../src/contract/endpoint.ts";
 import { entitySelector } from "../../src/contract/entities.ts";
-import { ERROR_STATUS } from "../../src/contract/errors.ts";
 import {
   cohortEcho,
   freshness,
@@ -23,25 +18,15 @@ import {
 } from "../../src/contract/parameters.ts";
 import { ENDPOINTS } from "../../src/contract/registry.ts";
 import { listedSaleEvent } from "../../src/contract/sale-event.ts";
-import { projectRoot } from "../../scripts/lint/tool.ts";
+import { ENDPOINTS as FACTS, ERROR_STATUS } from "../../src/client/endpoints.ts";
 
-const HEADER = "// Made from the contract by tools/client/generated-files.ts; not edited by hand.\n\n";
-
-/** The client's files that follow from the contract, formatted, by their path from the project's root. */
-export function generatedFiles(): Map<string, string> {
-  const files: [name: string, text: string][] = [
-    ["parameters.ts", parametersText()],
-    ["answers.ts", answersText()],
-    ["methods.ts", methodsText()],
-    ["endpoints.ts", endpointsText()],
-  ];
-  return new Map(
-    files.map(([name, text]) => {
-      const path = `src/client/generated/${name}`;
-      return [path, formatted(path, HEADER + text)];
-    }),
-  );
-}
+/** The modules of the package that stand in for what the client imports from the contract, by their file's name. */
+export const writtenOut = (): Record<string, string> => ({
+  "parameters.ts": parametersText(),
+  "answers.ts": answersText(),
+  "methods.ts": methodsText(),
+  "endpoints.ts": endpointsText(),
+});
 
 function parametersText(): string {
   const writer = createTypeWriter({
@@ -95,15 +80,15 @@ function answersText(): string {
     else writer.declareObject(`${name}Data`, data, `What ${endpoint.path} answers.`);
     writer.declareObject(`${name}Meta`, metaSchema);
   }
-  return `// oxlint-disable max-lines\n\n${writer.text()}`;
+  return writer.text();
 }
 
 function methodsText(): string {
   const answers = new Set<string>();
   const methods = ENDPOINTS.map((endpoint) => methodText(endpoint, answers));
   return (
-    `import type { CsvExport } from "../csv-export.ts";\n` +
-    `import type { RequestOptions, Result } from "../result.ts";\n` +
+    `import type { CsvExport } from "./csv-export.ts";\n` +
+    `import type { RequestOptions, Result } from "./result.ts";\n` +
     `import type { ${[...answers].toSorted().join(", ")} } from "./answers.ts";\n` +
     `import type { ${ENDPOINTS.map(parametersName).toSorted().join(", ")} } from "./parameters.ts";\n\n` +
     docText("One method for every endpoint, and an iterator for every endpoint that has pages.") +
@@ -134,19 +119,10 @@ function methodText(endpoint: Endpoint, answers: Set<string>): string {
   return `${text}\n${iteratorDoc}iterate${pascalCase(method)}: ${given} => AsyncGenerator<${row}, void, undefined>;\n`;
 }
 
-/** The runtime knows of an endpoint only this: schemas stay out of a caller's bundle. */
 function endpointsText(): string {
-  const entries = ENDPOINTS.map((endpoint) => {
-    const facts = {
-      path: endpoint.path,
-      format: endpoint.response === null ? "csv" : "json",
-      isPaged: isPaged(endpoint),
-      parameters: Object.keys(endpoint.parameters.properties),
-    };
-    return `${camelCase(endpoint.name)}: ${JSON.stringify(facts)},`;
-  });
   return (
-    `export const ENDPOINTS = {${entries.join("\n")}} as const;\n\n` +
+    `export type EndpointFacts = { path: string; format: "json" | "csv"; isPaged: boolean; parameters: readonly string[] };\n\n` +
+    `export const ENDPOINTS: Readonly<Record<string, EndpointFacts>> = ${JSON.stringify(FACTS, null, 2)};\n\n` +
     `/** The closed list of error codes, with the HTTP status of each. */\n` +
     `export const ERROR_STATUS = ${JSON.stringify(ERROR_STATUS)} as const;\n\n` +
     `export type ErrorCode = keyof typeof ERROR_STATUS;\n`
@@ -182,17 +158,6 @@ function shared(
 ): SharedMembers {
   const schema = { properties: properties as Record<string, Schema>, description };
   return { name, schema: areRequired ? { ...schema, required: Object.keys(properties) } : schema };
-}
-
-function formatted(path: string, text: string): string {
-  const tool = join(projectRoot, "node_modules/oxfmt/bin/oxfmt");
-  const { status, stdout, stderr } = spawnSync(process.execPath, [tool, `--stdin-filepath=${path}`], {
-    cwd: projectRoot,
-    input: text,
-    encoding: "utf8",
-  });
-  if (status !== 0) throw new Error(`${path} is not formatted: ${stderr}`);
-  return stdout;
 }
 
 /** The members of JSON Schema that the contract uses. */
@@ -380,6 +345,3 @@ function formText(schema: Schema, description: string): string {
 function defaultText(schema: Schema): string {
   return schema.default === undefined ? "" : `Default: ${JSON.stringify(schema.default)}.`;
 }
-
-if (import.meta.main)
-  for (const [path, text] of generatedFiles()) writeFileSync(join(projectRoot, path), text);

@@ -1,0 +1,29 @@
+import { camelCase, isPaged } from "../contract/endpoint.ts";
+import { ERROR_STATUS as STATUS_OF_ERROR } from "../contract/errors.ts";
+import { ENDPOINTS as CONTRACT } from "../contract/registry.ts";
+
+/** What the client knows of an endpoint: schemas stay out of a caller's bundle. */
+export type EndpointFacts = {
+  path: string;
+  format: "json" | "csv";
+  isPaged: boolean;
+  parameters: readonly string[];
+};
+
+/** By the name of the client's method. The package has this file and methods.ts with everything of the contract written out. */
+export const ENDPOINTS: Readonly<Record<string, EndpointFacts>> = Object.fromEntries(
+  CONTRACT.map((endpoint) => [
+    camelCase(endpoint.name),
+    {
+      path: endpoint.path,
+      format: endpoint.response === null ? "csv" : "json",
+      isPaged: isPaged(endpoint),
+      parameters: Object.keys(endpoint.parameters.properties),
+    },
+  ]),
+);
+
+/** The closed list of error codes, with the HTTP status of each. */
+export const ERROR_STATUS = STATUS_OF_ERROR;
+
+export type ErrorCode = keyof typeof ERROR_STATUS;
