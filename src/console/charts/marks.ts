@@ -49,8 +49,8 @@ export function marksOf({ start, end }: ColumnDays, marks: readonly Mark[]): Mar
     .toSorted((one, other) => (one.startsOn < other.startsOn ? -1 : 1));
 }
 
-function known(day: string): number {
-  return dayFromText(day) ?? Number.NaN;
+function known(text: string): number {
+  return dayFromText(text) ?? Number.NaN;
 }
 
 /** Sale days as a bar on the axis, the begin of a problem as a triangle above it, in the columns of the drawing. */
