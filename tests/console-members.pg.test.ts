@@ -23,7 +23,8 @@ before(async () => {
   owner = await actAs(service, tenant, "owner", "Olga");
 });
 
-const linkIn = (text: string): string => /http:\/\/[^/\s]+\/enter#[A-Za-z0-9_-]{43}/u.exec(text)?.[0] ?? "";
+const linkIn = (text: string): string =>
+  /http:\/\/[^/\s]+\/enter\?link=[\w-]{43}#[A-Za-z0-9_-]{43}/u.exec(text)?.[0] ?? "";
 
 async function idOf(name: string): Promise<string> {
   const { rows } = await service.database.query<{ user_id: string }>(
@@ -40,8 +41,11 @@ test("an owner invites somebody, who signs in by the link, sees the pages and is
   const sent = await owner.post(MEMBERS, { name: "Ada <b>", role: "viewer" });
   assert.equal(sent.status, 200);
   const link = linkIn(sent.text);
-  assert.match(link, new RegExp(`^${service.address.replace("127.0.0.1", "[^/]+")}/enter#`, "u"));
-  assert.match(sent.text, /href="mailto:\?subject=[^"]+%20invites%20you%20to[^"]+%2Fenter%23/u);
+  assert.match(link, new RegExp(`^${service.address.replace("127.0.0.1", "[^/]+")}/enter\\?link=`, "u"));
+  assert.match(
+    sent.text,
+    /href="mailto:\?subject=[^"]+%20invites%20you%20to[^"]+%2Fenter%3Flink%3D[\w-]{43}%23/u,
+  );
   assert.match((await owner.get(MEMBERS)).text, /Ada &lt;b&gt;[\s\S]*invited; the link works until/u);
   const secret = link.slice(link.indexOf("#") + 1);
   const entered = await postForm(service, "/enter", { secret });
@@ -51,6 +55,69 @@ test("an owner invites somebody, who signs in by the link, sees the pages and is
   assert.match((await owner.get(MEMBERS)).text, /Ada &lt;b&gt;[\s\S]*UTC[\s\S]*active/u);
   const page = `${MEMBERS}/${await idOf("Ada <b>")}`;
   assert.match((await owner.get(page)).text, /Recover access/u);
+});
+
+test("the page of an invitation says who invites, to what and as what, and once it is over, what to do", async () => {
+  const { database } = service;
+  await database.query("update shop_directory set display_name = 'Acme <Ltd>' where shop_key = $1", [
+    tenant.shopKey,
+  ]);
+  const invite = async (name: string) => {
+    const link = linkIn((await owner.post(MEMBERS, { name, role: "admin" })).text);
+    return {
+      name,
+      page: link.slice(link.indexOf("/enter"), link.indexOf("#")),
+      secret: link.slice(link.indexOf("#") + 1),
+    };
+  };
+  const look = async (path: string, method = "GET") => {
+    const response = await fetch(service.address + path, { method });
+    return { status: response.status, text: (await response.text()).replaceAll(/\s+/gu, " ") };
+  };
+  const ivy = await invite("Ivy");
+  for (const method of ["HEAD", "GET", "GET"]) assert.equal((await look(ivy.page, method)).status, 200);
+  const { text } = await look(ivy.page);
+  assert.match(text, /<h1>Olga invites you to Acme &lt;Ltd&gt;<\/h1>/u);
+  assert.match(text, /You sign in as Ivy, an admin, who also changes settings/u);
+  assert.ok(!text.includes(ivy.secret));
+  // What names a link opens nothing.
+  const named = ivy.page.slice(ivy.page.indexOf("=") + 1);
+  assert.equal((await postForm(service, "/enter", { secret: named })).status, 403);
+  const entered = await postForm(service, "/enter", { secret: ivy.secret });
+  assert.match(
+    Buffer.from(
+      /returns-done=([^;]+)/u.exec(entered.headers.get("set-cookie") ?? "")?.[1] ?? "",
+      "base64url",
+    ).toString(),
+    /You are signed in\. Passkeys do not work under an IP address: open the console as http:\/\/localhost/u,
+  );
+  const used = await look(ivy.page);
+  assert.equal(used.status, 403);
+  assert.match(
+    used.text,
+    /This invitation no longer works.*has been used already; it works once\. If that was not you, tell Olga\./u,
+  );
+  const joe = await invite("Joe");
+  await database.query(
+    "update console_link set created_at = now() - interval '9 days', expires_at = now() - interval '1 day' where user_id = $1",
+    [await idOf("Joe")],
+  );
+  assert.match((await look(joe.page)).text, /has expired\. Ask Olga for a new one\./u);
+  const kai = await invite("Kai");
+  await owner.post(`${MEMBERS}/${await idOf("Kai")}/role`, { role: "viewer" });
+  assert.match((await look(kai.page)).text, /have changed\. Ask Olga for a new one\./u);
+  const lea = await invite("Lea");
+  await owner.post(`${MEMBERS}/${await idOf("Lea")}/remove`, {});
+  // Withdrawn, guessed and damaged links say nothing of anybody.
+  const unknown = [lea.page, `/enter?link=${"A".repeat(43)}`, "/enter?link=", "/enter?link=%00", "/enter"];
+  const pages = await Promise.all(unknown.map((path) => look(path)));
+  for (const page of pages) assert.deepEqual(page, pages[0]);
+  const tried = await postForm(service, "/enter", { secret: lea.secret });
+  assert.match(
+    await tried.text(),
+    /This link is not valid: it was withdrawn, has expired, or is not complete\./u,
+  );
+  await database.query("update shop_directory set display_name = null where shop_key = $1", [tenant.shopKey]);
 });
 
 test("an answer that shows a link is not compressed", async () => {
@@ -103,7 +170,7 @@ test("a recovery is a notice of every owner, and nobody else's", async () => {
   const bob = await actAs(service, tenant, "viewer", "Bob");
   const id = await idOf("Bob");
   const sent = await owner.post(`${MEMBERS}/${id}/link`, {});
-  assert.match(linkIn(sent.text), /enter#/u);
+  assert.match(linkIn(sent.text), /enter/u);
   assert.equal(await statusOf(bob, NOTICES), 303);
   const told = (await owner.get(NOTICES)).text;
   assert.match(told, /A recovery link was created for a member/u);

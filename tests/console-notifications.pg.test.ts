@@ -72,9 +72,31 @@ test("an owner adds a webhook, sees its secret once, tests, rotates, pauses, res
   );
   receiver.answer(204);
   assert.match((await owner.post(`${PATH}/remove`, { endpoint: id })).done ?? "", /is removed/u);
-  assert.match((await owner.get(PATH)).text, /No alert endpoints yet/u);
+  const { text: removed } = await owner.get(PATH);
+  assert.match(removed, /No alert endpoints yet/u);
+  assert.match(
+    wordsOf(removed),
+    /ticket system was removed on .* For 24 hours this can be undone\. Undo removal of ticket system/u,
+  );
+  await deliverAll(deliveryEnvironment(service, createClock().now));
+  const before = receiver.received.length;
+  await writeAlerts(service, tenant, [{ category: "return_rate_watchlist", severity: "critical" }]);
+  await deliverAll(deliveryEnvironment(service, createClock().now));
+  assert.equal(receiver.received.length, before, "nothing is sent to it");
+  const foreign = await actAs(service, await createTenant(service.database));
+  assert.equal((await foreign.post(`${PATH}/restore`, { endpoint: id })).status, 409);
+  const hour = createClock();
+  hour.forward(60);
+  assert.match((await owner.post(`${PATH}/restore`, { endpoint: id })).done ?? "", /is back/u);
+  assert.equal((await owner.post(`${PATH}/restore`, { endpoint: id })).status, 409);
+  await deliverAll(deliveryEnvironment(service, hour.now));
+  assert.ok(receiver.received.length > before, "what it missed");
+  assert.match((await owner.post(`${PATH}/remove`, { endpoint: id })).done ?? "", /is removed/u);
+  assert.equal((await owner.post(`${PATH}/test`, { endpoint: id })).status, 409);
   const actions = (await auditOf(service, tenant)).map(({ action }) => action);
-  const done = ["add", "test", "rotate", "pause", "resume", "remove"].map((word) => `notify.${word}`);
+  const done = ["add", "test", "rotate", "pause", "resume", "remove", "restore", "remove"].map(
+    (word) => `notify.${word}`,
+  );
   assert.deepEqual(
     actions.filter((action) => action.startsWith("notify.")),
     done,

@@ -1,8 +1,9 @@
 import type { PublicKeyCredentialCreationOptionsJSON } from "@simplewebauthn/server";
 import type { Connection, Database } from "../store/database.ts";
 import { listPasskeys, usePasskey } from "../store/queries/console-passkey.ts";
-import { useLink } from "../store/queries/console-session.ts";
-import { loadPerson, lockPerson, noteSeen } from "../store/queries/console-user.ts";
+import { describeLink, useLink } from "../store/queries/console-session.ts";
+import type { DescribedLink } from "../store/queries/console-session.ts";
+import { isNewcomer, loadPerson, lockPerson, noteSeen } from "../store/queries/console-user.ts";
 import { listHomes, listMemberships } from "../store/queries/workspace-member.ts";
 import type { MembershipPage, MembershipRow } from "../store/queries/workspace-member.ts";
 import { checkSignature, enrolmentOptions, findAnswering, signatureOptions } from "./passkey.ts";
@@ -10,7 +11,7 @@ import type { Enrolment, PasskeyAnswer, PasskeySite } from "./passkey.ts";
 import { hashSecret } from "./secret.ts";
 import { isSeenLongAgo, keepAlive, proveSession, readSession, recordRefusal, signOut } from "./session.ts";
 import type { Origin, SeenSession } from "./session.ts";
-import { openLink, signInByEnrolment, signInByLink, signInByPasskey } from "./sign-in.ts";
+import { openLink, signInByEnrolment, signInByLink, signInByPasskey, whyClosed } from "./sign-in.ts";
 import type { Browser, SignIn, SignInRefusal } from "./sign-in.ts";
 
 /** A workspace that a person may see. */
@@ -28,6 +29,9 @@ type Visit = SeenSession & {
 };
 
 type Answer = Omit<PasskeyAnswer, "now" | "challengeKey">;
+
+/** What the page of a link says of it; `closed`: why it does not work. */
+export type LinkState = DescribedLink & { closed: SignInRefusal | null };
 
 /** As `createIdentity` makes it. */
 export type Identity = ReturnType<typeof createIdentity>;
@@ -47,6 +51,10 @@ export function createIdentity(database: Database, now: () => Date, challengeKey
       const found = await findAnswering(database, { ...answer, purpose, challengeKey, now: now() });
       return !("refused" in found);
     },
+    /** What the page of a link says before it is used, and why it does not work; null = there is no such link. */
+    describeLink: (name: string): Promise<LinkState | null> => readLink(database, name, now()),
+    /** Whether a person has looked at no page yet and has no passkey. */
+    isNewcomer: (userId: string): Promise<boolean> => isNewcomer(database, userId),
     /** Uses up a link for a session. */
     signInByLink: (request: Browser & { secret: string }): Promise<SignIn> =>
       signInByLink(database, { ...request, now: now() }),
@@ -111,6 +119,13 @@ export function createIdentity(database: Database, now: () => Date, challengeKey
       }
     },
   };
+}
+
+async function readLink(database: Database, name: string, now: Date): Promise<LinkState | null> {
+  if (!/^[\w-]{43}$/u.test(name)) return null;
+  const link = await describeLink(database, Buffer.from(name, "base64url"));
+  if (link === null) return null;
+  return { ...link, closed: link.is_disabled ? "disabled" : whyClosed(link, now) };
 }
 
 /** A new proof of who somebody is: their session under a new id, or why not. "other": a link for something else. */

@@ -14,8 +14,16 @@ const LIFETIME_MS: Readonly<Record<LinkPurpose, number>> = {
   recover: 10 * MINUTE_MS,
 };
 
-/** The secret of a link, shown this once, and when it expires. */
-type MadeLink = { secret: string; expiresAt: Date };
+/** The secret of a link, shown this once, when it expires, and the name under which its page tells of it. */
+type MadeLink = { secret: string; expiresAt: Date; linkName: string };
+
+type LinkWish = {
+  userId: string;
+  purpose: LinkPurpose;
+  now: Date;
+  madeBy?: string | null;
+  shopKey?: number | null;
+};
 
 /**
  * Makes a link that signs a person in once: to enter or recover within ten minutes, by invitation within 72 hours. One to
@@ -23,12 +31,21 @@ type MadeLink = { secret: string; expiresAt: Date };
  */
 export async function makeLink(
   connection: Connection,
-  { userId, purpose, now }: { userId: string; purpose: LinkPurpose; now: Date },
+  { userId, purpose, now, madeBy = null, shopKey = null }: LinkWish,
 ): Promise<MadeLink> {
   const { text, hash } = newSecret();
   const expiresAt = new Date(now.getTime() + LIFETIME_MS[purpose]);
-  await insertLink(connection, { linkHash: hash, userId, purpose, createdAt: now, expiresAt });
-  return { secret: text, expiresAt };
+  await insertLink(connection, {
+    linkHash: hash,
+    userId,
+    purpose,
+    createdAt: now,
+    expiresAt,
+    madeBy,
+    shopKey,
+  });
+  // The hash of 256 random bits: it opens nothing.
+  return { secret: text, expiresAt, linkName: hash.toString("base64url") };
 }
 
 /** The name of the first person of an installation, unless the command gives one. */

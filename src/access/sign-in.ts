@@ -1,7 +1,7 @@
 import type { Connection, Database, Queryable } from "../store/database.ts";
 import { deletePasskeys, insertPasskey, usePasskey } from "../store/queries/console-passkey.ts";
 import { deleteSessions, findLink, useLink } from "../store/queries/console-session.ts";
-import type { LinkRow } from "../store/queries/console-session.ts";
+import type { DescribedLink, LinkRow } from "../store/queries/console-session.ts";
 import { lockPerson } from "../store/queries/console-user.ts";
 import { checkEnrolment, checkSignature } from "./passkey.ts";
 import type { PasskeyAnswer, PasskeyRefusal } from "./passkey.ts";
@@ -93,10 +93,18 @@ export async function openLink(
   const linkHash = hashSecret(secret);
   const link = linkHash === null ? null : await findLink(database, linkHash);
   if (link === null) return { outcome: "unknown", userId: null };
-  const { user_id: userId, used_at: usedAt, expires_at: expiresAt, has_its_rights: hasItsRights } = link;
-  if (usedAt !== null) return { outcome: "used", userId };
-  if (expiresAt <= now) return { outcome: "expired", userId };
-  return hasItsRights ? link : { outcome: "changed", userId };
+  const outcome = whyClosed(link, now);
+  return outcome === null ? link : { outcome, userId: link.user_id };
+}
+
+/** Why a link does not work any more; null = it does. */
+export function whyClosed(
+  link: Pick<DescribedLink, "used_at" | "expires_at" | "has_its_rights">,
+  now: Date,
+): SignInRefusal | null {
+  if (link.used_at !== null) return "used";
+  if (link.expires_at <= now) return "expired";
+  return link.has_its_rights ? null : "changed";
 }
 
 /** A refusal that takes back what its transaction has done. */

@@ -48,6 +48,8 @@ export type Given = {
   subject: (name: string, field: Field<unknown>) => string;
   /** The bytes that were sent in place of a form. */
   body?: Buffer;
+  /** A form shows the words of choices, and none of their values. */
+  isForm?: true;
 };
 
 type About = Pick<Field<unknown>, "hint" | "only" | "option" | "placeholder">;
@@ -201,12 +203,22 @@ export function readInput<Inputs extends Fields>(fields: Inputs, given: Given, n
       return [name, field.read(given.subject(name, field), given.texts(name), now, body)];
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      problems.push({ name, sentence: error.message });
+      problems.push({ name, sentence: sentenceOf(field, given.subject(name, field), error, given) });
       return [name, undefined];
     }
   });
   if (problems.length === 0) return Object.fromEntries(entries) as InputOf<Inputs>;
   throw new Refusal("invalid", problems.map(({ sentence }) => sentence).join(" "), problems);
+}
+
+function sentenceOf(
+  { kind }: Field<unknown>,
+  subject: string,
+  { message }: Refusal,
+  { isForm }: Given,
+): string {
+  if (isForm !== true || (kind !== "choice" && kind !== "choices")) return message;
+  return `${subject}: choose ${kind === "choice" ? "one" : "at least one"} of the values that are shown.`;
 }
 
 /** Input of a program: texts by field, named by their labels. */

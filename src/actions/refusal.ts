@@ -33,3 +33,10 @@ export function movingAway(shopDomain: string): Refusal {
 function problemsOf(sentence: string, name: string | undefined): Refusal["problems"] {
   return name === undefined ? [] : [{ name, sentence }];
 }
+
+const UNDO_MS = 24 * 3_600_000;
+
+/** Removals after that moment can be undone. */
+export function undoableSince(now: Date): Date {
+  return new Date(now.getTime() - UNDO_MS);
+}

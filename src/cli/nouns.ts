@@ -71,6 +71,7 @@ export async function notifyCommands(): Promise<CommandGroup> {
     endpointList,
     pauseEndpoint,
     removeEndpoint,
+    restoreEndpoint,
     resumeEndpoint,
     rotateEndpoint,
     testEndpoint,
@@ -92,6 +93,7 @@ export async function notifyCommands(): Promise<CommandGroup> {
       commandOf(pauseEndpoint, ofOne),
       commandOf(resumeEndpoint, ofOne),
       commandOf(removeEndpoint, ofOne),
+      commandOf(restoreEndpoint, ofOne),
     ],
   };
 }

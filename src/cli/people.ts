@@ -5,6 +5,7 @@ import {
   addMember,
   inviteMember,
   memberList,
+  restoreMember,
   removeMember,
   setMemberRole,
 } from "../actions/members/actions.ts";
@@ -144,6 +145,7 @@ export const MEMBER: CommandGroup = {
     },
     commandOf(setMemberRole, { name: "role", words: ["person", "role"], person: memberMeant }),
     commandOf(removeMember, { words: ["person"], person: memberMeant }),
+    commandOf(restoreMember, { words: ["person"] }),
   ],
 };
 

@@ -29,7 +29,7 @@ type FormPlace<Result> = {
   /** The texts of a field that the form does not send under the field's own name. */
   texts?: (name: string, form: URLSearchParams) => readonly string[] | undefined;
   /** What its fields would change, as it is now, by field: who saves over what somebody else saved meanwhile is told first. */
-  current?: (call: ActionCall) => Readonly<Record<string, string | number>>;
+  current?: (call: ActionCall) => Current | Promise<Current>;
   /** Unless stated otherwise the page is shown again, with the sentence of what was done. */
   follow?: (done: Done<Result>, call: ActionCall) => FormOutcome | Promise<FormOutcome>;
   /** What follows on a refusal that is no reason to show the form again; undefined = it is one. */
@@ -58,8 +58,9 @@ export function formOf<Inputs extends Fields, Result>(
         texts: textsOf,
         subject: (_name: string, { label }: Field<unknown>) => label,
         body: call.bytes,
+        isForm: true as const,
       };
-      if (current !== undefined) requireUnchanged(action.input, current(call), call.form.get(EARLIER));
+      if (current !== undefined) requireUnchanged(action.input, await current(call), call.form.get(EARLIER));
       try {
         const caller = { ...(await call.acting()), consoleOrigin: () => call.origin };
         const done = await runAction(action, caller, given);
@@ -76,20 +77,23 @@ export function formOf<Inputs extends Fields, Result>(
 /** What the button of a form sends along: what the fields were when the page was made, see `earlierText`. */
 export const EARLIER = "earlier";
 
-export function earlierText(current: Readonly<Record<string, string | number>>): string {
-  return Object.values(current).join("|");
+export function earlierText(current: Current): string {
+  return JSON.stringify(Object.values(current).map(String));
 }
 
-function requireUnchanged(
-  input: Fields,
-  current: Readonly<Record<string, string | number>>,
-  earlier: string | null,
-): void {
+/** What the fields of a form would change, as it is now, by field. */
+type Current = Readonly<Record<string, string | number>>;
+
+function requireUnchanged(input: Fields, current: Current, earlier: string | null): void {
   if (earlier === null || earlier === earlierText(current)) return;
-  const before = earlier.split("|");
+  const before = earlier.slice(2, -2).split('","');
   const changes = Object.entries(current)
-    .filter(([, value], place) => before[place] !== String(value))
-    .map(([name, value]) => `${input[name]?.label ?? name} is now ${value}`);
+    .filter(([, value], place) => before[place] !== JSON.stringify(String(value)).slice(1, -1))
+    .map(([name, value]) => {
+      const { label = name, choices = [] } = input[name] ?? {};
+      const text = choices.find(([each]) => each === value)?.[1] ?? value;
+      return `${label} is now ${text === "" ? "empty" : text}`;
+    });
   throw new Refusal(
     "impossible",
     `Somebody saved other settings after you opened this page: ${changes.join(", ")}. Yours were not saved. Save again to replace them.`,
@@ -109,6 +113,8 @@ type FormLook = {
   kept?: PageParameters;
   /** Fields that the page draws itself, by name. */
   drawn?: Readonly<Record<string, Html | null>>;
+  /** As `current` of its place: sent along. */
+  current?: Current;
   /** false: nothing but why it was refused just now. */
   isOffered?: boolean;
   /** What the button says where the action's title does not name what it is about. */
@@ -121,7 +127,8 @@ type FormLook = {
 export function formFor(call: PageCall, action: AnyAction, form: FormLook): Html | null {
   const why = refusal(call, action.name);
   if (form.isOffered === false || !mayDo(call.role, action)) return why;
-  const { path, look, values = {}, kept = {}, drawn = {}, button = action.title, question = null } = form;
+  const { path, look, values = {}, drawn = {}, button = action.title, question = null } = form;
+  const kept = { ...form.kept, ...(form.current && { [EARLIER]: earlierText(form.current) }) };
   const shown = Object.entries(action.input).map(([name, field]) =>
     name in drawn
       ? drawn[name]

@@ -133,6 +133,11 @@ function linkTo({ href, text, current }: NavigationLink): Html {
   return html`<a href="${href}" ${current !== null && html` aria-current="${current}"`}>${text}</a>`;
 }
 
+/** After the first sign-in by a link. */
+export const OFFER_PASSKEY = "You are signed in. With a passkey you need no link next time.";
+
 function doneBanner(sentence: string | null | undefined): Html | null {
-  return typeof sentence === "string" ? html`<p class="banner done" role="status">${sentence}</p>` : null;
+  if (typeof sentence !== "string") return null;
+  const offer = sentence === OFFER_PASSKEY && html` <a href="/me">Create a passkey</a>`;
+  return html`<p class="banner done" role="status" tabindex="-1" autofocus>${sentence}${offer}</p>`;
 }

@@ -1,7 +1,10 @@
 import type { Membership, Memberships } from "../access/identity.ts";
 import type { SignInRefusal } from "../access/sign-in.ts";
+import type { LinkState } from "../access/identity.ts";
+import { ROLE_TEXTS } from "../actions/members/actions.ts";
 import { html } from "../lib/html.ts";
 import type { Html } from "../lib/html.ts";
+import { isoInstant } from "./format.ts";
 import { HOW_TO_GET_A_LINK, passkeyForm } from "./passkey-form.ts";
 import type { StatePage } from "./state-page.ts";
 
@@ -10,34 +13,80 @@ const SECRET_FIELD = html`<p class="field">
   <input id="secret" name="secret" autocomplete="off" spellcheck="false" required />
 </p>`;
 
-/** The page that a link opens on this machine: one button. Without JavaScript, the link is pasted. */
-export const ENTER: StatePage = {
+/**
+ * The page that a link opens: on this machine one button, on https the making of a passkey, which signs in. `link`: what is said
+ * of it before; null = nothing is known. Without JavaScript, the link is pasted.
+ */
+export function entrance(link: LinkState | null, isPublic: boolean): StatePage {
+  const page = isPublic ? ENROL : ENTER;
+  if (link === null) return page;
+  const {
+    purpose,
+    closed,
+    name,
+    workspace_name: workspace,
+    maker_name: maker,
+    role,
+    expires_at: expires,
+  } = link;
+  const asked = maker ?? "the operator of this service";
+  if (closed !== null) {
+    const title = purpose === "invite" ? "This invitation no longer works" : "This link no longer works";
+    const next = closed === "used" ? `If that was not you, tell ${asked}.` : `Ask ${asked} for a new one.`;
+    return {
+      status: 403,
+      title,
+      body: html`<h1>${title}</h1>
+      <p role="alert">${REFUSALS[closed]} ${next}</p>
+      <p><a href="/sign-in">Sign in</a></p>`,
+    };
+  }
+  if (workspace === null || role === null) return page;
+  const who = maker === null ? "You are invited" : `${maker} invites you`;
+  const title = purpose === "invite" ? `${who} to ${workspace}` : `Get back in to ${workspace}`;
+  return {
+    status: 200,
+    title,
+    body: html`<h1>${title}</h1>
+      <p>
+        You sign in as ${name}, ${role === "viewer" ? "a" : "an"} ${role}, who ${ROLE_TEXTS[role]}. The link works once,
+        until ${isoInstant(expires)}.
+      </p>
+      ${isPublic ? ENROL_FORM : ENTER_FORM}`,
+  };
+}
+
+const ENTER_FORM = html`<form method="post" action="/enter">
+  ${SECRET_FIELD}
+  <button>Sign in</button>
+</form>`;
+
+const ENTER: StatePage = {
   status: 200,
   title: "Sign in",
   body: html`<h1>Sign in to Returns Analytics</h1>
-    <form method="post" action="/enter">
-      ${SECRET_FIELD}
-      <button>Sign in</button>
-    </form>
+    ${ENTER_FORM}
     <p>The link works once. <code>./returns user link</code> prints another.</p>`,
 };
 
-/** The page that a link opens on https: it creates a passkey, which signs in. */
-export const ENROL: StatePage = {
+const ENROL_FORM = html`<p>
+    A passkey replaces a password. Your device or password manager stores it and unlocks it with your fingerprint, your
+    face or a PIN. None of these is sent.
+  </p>
+  ${passkeyForm({
+    action: "/enter",
+    kind: "create",
+    button: "Create passkey and sign in",
+    fields: SECRET_FIELD,
+  })}
+  <p>If you dismiss your device's prompt, press the button again.</p>`;
+
+const ENROL: StatePage = {
   status: 200,
   title: "Create passkey",
   body: html`<h1>Create a passkey to sign in</h1>
-    <p>
-      A passkey replaces a password. Your device or password manager stores it and unlocks it with your
-      fingerprint, your face or a PIN. None of these is sent.
-    </p>
-    ${passkeyForm({
-      action: "/enter",
-      kind: "create",
-      button: "Create passkey and sign in",
-      fields: SECRET_FIELD,
-    })}
-    <p>The link works once. If you dismiss your device's prompt, press the button again.</p>`,
+    ${ENROL_FORM}
+    <p>The link works once.</p>`,
 };
 
 const WITH_PASSKEY = passkeyForm({ action: "/sign-in", kind: "get", button: "Sign in with a passkey" });
@@ -67,8 +116,8 @@ export const SIGN_IN_LOCALLY: StatePage = {
 };
 
 const REFUSALS: Readonly<Record<SignInRefusal | "other", string>> = {
-  unknown: "This link is not valid.",
-  used: "This link has been used already.",
+  unknown: "This link is not valid: it was withdrawn, has expired, or is not complete.",
+  used: "This link has been used already; it works once.",
   expired: "This link has expired.",
   changed: "This link no longer works: the rights of the person it was created for have changed.",
   disabled: "This person can no longer sign in.",

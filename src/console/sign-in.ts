@@ -6,8 +6,7 @@ import type { SignIn } from "../access/sign-in.ts";
 import type { SessionContext, RouteHandler, Routes, Visitor } from "./session-context.ts";
 import { attempt, passkeySiteOf, secretOf, sendProblem, showState, showOwn } from "./session-context.ts";
 import {
-  ENROL,
-  ENTER,
+  entrance,
   isLinkRefusal,
   refusedSignIn,
   SIGN_IN,
@@ -16,6 +15,7 @@ import {
   whyRefused,
 } from "./session-pages.ts";
 import { formOf } from "./form-scope.ts";
+import { OFFER_PASSKEY } from "./layout.ts";
 import { createMinuteLimit } from "./minute-limit.ts";
 import type { MinuteLimit } from "./minute-limit.ts";
 import { ACTIONS } from "./registry.ts";
@@ -100,7 +100,7 @@ export function signInRoutes(context: SessionContext, target: TargetCookie): Rou
   };
   return {
     "/enter": {
-      get: async (_request, reply) => showState(reply, isPublic ? ENROL : ENTER),
+      get: (request, reply) => showEntrance(context, request, reply),
       post: byLink,
     },
     "/enter/options": { post: enrolmentOptions },
@@ -114,6 +114,15 @@ export function signInRoutes(context: SessionContext, target: TargetCookie): Rou
     // Neither reads nor writes anything, so that nobody's questions use up another's.
     "/sign-in/options": { post: signatureOptions },
   };
+}
+
+async function showEntrance(
+  { identity, site }: SessionContext,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const name = new URLSearchParams(request.raw.url?.split("?")[1]).get("link") ?? "";
+  return showState(reply, entrance(await identity.describeLink(name), site.publicOrigin !== null));
 }
 
 /** An attempt that counts for its address. */
@@ -134,6 +143,9 @@ async function attemptOf<Result extends object>(
   });
 }
 
+/** Passkeys need a name: an IP address has none. */
+const NO_PASSKEY_HERE = `You are signed in. ${NO_PASSKEYS_HERE} There a passkey can sign you in without a link.`;
+
 const NOT_SENT =
   "You were signed out when you sent the form, so nothing was changed. Fill it in and send it again.";
 
@@ -148,8 +160,8 @@ function formPage(asked: string): string {
 }
 
 /** A refusal is explained to the person with the link or passkey, and in the log. */
-function createFinish({ site, writeSession, done }: SessionContext, target: TargetCookie) {
-  return (request: FastifyRequest, reply: FastifyReply, result: SignIn): FastifyReply => {
+function createFinish({ identity, site, writeSession, done }: SessionContext, target: TargetCookie) {
+  return async (request: FastifyRequest, reply: FastifyReply, result: SignIn): Promise<FastifyReply> => {
     if (result.userId !== null) request.log = request.log.child({ user_id: result.userId });
     if (result.outcome !== "signed_in") {
       noteRefusal(
@@ -165,7 +177,12 @@ function createFinish({ site, writeSession, done }: SessionContext, target: Targ
     reply.header("Set-Cookie", writeSession(result.session));
     if (page !== null) reply.header("Set-Cookie", target.clear);
     if (wasSent) reply.header("Set-Cookie", done.write(NOT_SENT));
-    if (result.isRecovery) reply.header("Set-Cookie", done.write(AFTER_RECOVERY));
+    else if (result.isRecovery) reply.header("Set-Cookie", done.write(AFTER_RECOVERY));
+    else if (await identity.isNewcomer(result.userId))
+      reply.header(
+        "Set-Cookie",
+        done.write(passkeySiteOf(request, site) === null ? NO_PASSKEY_HERE : OFFER_PASSKEY),
+      );
     return reply.redirect(page ?? "/", 303);
   };
 }

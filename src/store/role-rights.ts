@@ -91,6 +91,7 @@ const TABLES: Readonly<Record<string, Line>> = {
   product: [WRITE, NONE, READ],
   quiet_runs: [WRITE, NONE, NONE],
   redacted_order: [WRITE, NONE, NONE],
+  removed_member: [WRITE, NONE, NONE],
   return_event: [WRITE, NONE, READ],
   return_label: [WRITE, NONE, READ],
   return_request: [WRITE, NONE, READ],

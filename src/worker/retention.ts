@@ -11,6 +11,8 @@ import {
   deleteOldRuns,
   deleteOldUsage,
   deleteOldUsageDetails,
+  deleteRemovedEndpoints,
+  forgetRemovedMembers,
   listLastingEvents,
   recordAuditDeletion,
   recordInstallationAuditDeletion,
@@ -46,6 +48,7 @@ export async function deleteOldOfWorkspace(
     await repeat(() => deleteOldUsageDetails(database, shopKey, usageBefore));
     await repeat(() => deleteOldUsage(database, shopKey, usageBefore));
   }
+  await deleteRemovedEndpoints(database, shopKey, undoneBefore(now));
   await deleteOldAudit(database, shopKey, keepAuditDays, now);
 }
 
@@ -58,6 +61,7 @@ export async function deleteOldOfInstallation(
   for (const deletePortion of [deleteExpiredLinks, deleteExpiredChallenges, deleteEndedSessions]) {
     await repeat(() => deletePortion(database, now));
   }
+  await forgetRemovedMembers(database, undoneBefore(now));
   const before = auditLimit(now, keepAuditDays);
   if (before === null) return;
   await deleteAudited(
@@ -127,6 +131,11 @@ async function repeat(deletePortion: () => Promise<number>): Promise<void> {
 function auditLimit(now: Date, keepDays: number): Date | null {
   if (keepDays === Number.POSITIVE_INFINITY) return null;
   return new Date(Math.floor(daysBefore(now, keepDays).getTime() / DAY_MS) * DAY_MS);
+}
+
+/** A removal can be undone for a day; an hour later nobody is about to. */
+function undoneBefore(now: Date): Date {
+  return new Date(now.getTime() - 25 * 3_600_000);
 }
 
 function daysBefore(now: Date, days: number): Date {

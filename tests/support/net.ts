@@ -58,6 +58,7 @@ export function withoutVarying(text: string): string {
     .replaceAll(/rta_live_[0-9A-Za-z]{65}/gu, (token) => numbered("token", token))
     .replaceAll(/whsec_[\w+/]+=*/gu, "<signing secret>")
     .replaceAll(/(?<=#)[\w-]{43}\b/gu, "<link secret>")
+    .replaceAll(/(?<=\?link=|%3Flink%3D)[\w-]{43}/gu, "<link name>")
     .replaceAll(/\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/gu, (id) => numbered("uuid", id))
     .replaceAll(/(?<=rta_live_|\b)0{8}[0-9A-Za-z]{8}\b/gu, (id) => numbered("token id", id))
     .replaceAll(/\b(?:shop|org)_[0-9a-f]{24}\b/gu, (id) => numbered("id", id))

@@ -137,7 +137,7 @@ async function show(
   const place: FormPlace = { refusedForm: refusedForm ?? null, problems: [], href: () => PATH };
   const body = html`<h1>Your account</h1>
     ${!isFresh && refusedForm === undefined && TO_CHANGE} ${nameForm(person.name, place)}
-    ${passkeys(account, place, context.site.publicOrigin !== null)} ${sessions(account, place)}`;
+    ${passkeys(account, place, { isPublic: context.site.publicOrigin !== null, host: passkeySiteOf(request, context.site) === null ? (request.headers.host ?? "") : null })} ${sessions(account, place)}`;
   const status = refusedForm === undefined ? 200 : STATUS[refusedForm.refusal.kind];
   const { name: userName } = person;
   const refused = refusedForm?.refusal.message;
@@ -159,7 +159,12 @@ function nameForm(value: string, place: FormPlace): Html {
   </section>`;
 }
 
-function passkeys({ passkeys: own }: MyAccount, place: FormPlace, isPublic: boolean): Html {
+/** `host`: a name under which no browser has passkeys; null = they work here. */
+function passkeys(
+  { passkeys: own }: MyAccount,
+  place: FormPlace,
+  { isPublic, host }: { isPublic: boolean; host: string | null },
+): Html {
   const { label, hint = "" } = addPasskey.input.name;
   return html`<section>
     <h2>Passkeys</h2>
@@ -173,12 +178,19 @@ function passkeys({ passkeys: own }: MyAccount, place: FormPlace, isPublic: bool
     }
     <h3>${addPasskey.title}</h3>
     ${refusal(place, addPasskey.name)}
-    ${passkeyForm({
-      action: "/me/passkeys",
-      kind: "create",
-      button: addPasskey.title,
-      fields: html`${textField(place, addPasskey.name, { name: "name", label, hint })} ${endOthersBox("add")}`,
-    })}
+    ${
+      host !== null
+        ? html`<p>
+            ${NO_PASSKEYS_HERE} <a href="http://localhost${/:\d+$/u.exec(host)?.[0] ?? ""}/me">Open this page there</a>, and
+            sign in with a new link.
+          </p>`
+        : passkeyForm({
+            action: "/me/passkeys",
+            kind: "create",
+            button: addPasskey.title,
+            fields: html`${textField(place, addPasskey.name, { name: "name", label, hint })} ${endOthersBox("add")}`,
+          })
+    }
   </section>`;
 }
 

@@ -14,14 +14,16 @@ import { listEndpoints } from "../../store/queries/alert-delivery.ts";
 import {
   askTest,
   countEndpoints,
-  deleteEndpoint,
   findTestAnswer,
   insertEndpoint,
+  listRemovedEndpoints,
   lockEndpoint,
+  markEndpointRemoved,
   noteTest,
   pauseEndpoint as markPaused,
   resumeEndpoint as markResumed,
   setEndpointSecrets,
+  unmarkEndpoint,
 } from "./queries.ts";
 import { queuePush } from "../../store/queries/run-queue.ts";
 import { countWorkers } from "../../store/queries/worker-health.ts";
@@ -31,7 +33,7 @@ import { defineAction, defineList, ShownSecret } from "../action.ts";
 import { integer, oneOf, optional, own, requestKey, someOf, text } from "../field.ts";
 import { quoted, readLifetime } from "../input.ts";
 import type { Refusal } from "../refusal.ts";
-import { impossible, invalid } from "../refusal.ts";
+import { impossible, invalid, undoableSince } from "../refusal.ts";
 
 /** Who has messages sent. */
 type SendingCaller = WorkspaceCaller & Pick<ControlTools, "push">;
@@ -293,7 +295,7 @@ export const resumeEndpoint = defineAction({
   },
 });
 
-/** Deletes the endpoint with its secrets; nothing more is sent to it. */
+/** Nothing more is sent to the endpoint; for a day that can be undone, then it is deleted with its secrets. */
 export const removeEndpoint = defineAction({
   name: "notify.remove",
   title: "Remove endpoint",
@@ -306,13 +308,40 @@ export const removeEndpoint = defineAction({
     const { connection, workspace, now } = context;
     const found = await requireEndpoint(context, given);
     const { endpoint_id: endpointId, name } = found;
-    await deleteEndpoint(connection, workspace.shop_key, endpointId);
+    await markEndpointRemoved(connection, workspace.shop_key, endpointId, now);
     // Who looks at it finds that it is gone.
     await queuePush(connection, workspace.shop_key, endpointId, now);
     return {
       result: { endpoint_id: endpointId, name, changed: true },
-      done: `${name} is removed. Nothing more is sent to it.`,
+      done: `${name} is removed. Nothing more is sent to it. Undo that within 24 hours (${endpointId}).`,
       audit: auditOf(found),
+    };
+  },
+});
+
+/** As if it had never been removed: what came meanwhile is sent, in order. */
+export const restoreEndpoint = defineAction({
+  name: "notify.restore",
+  title: "Undo removal",
+  about: "Undo the removal of an endpoint, within 24 hours: it receives what it missed, in order.",
+  past: "Undid the removal of an alert endpoint",
+  least: "admin",
+  input: { endpoint: { ...endpoint, hint: "its id, as the removal printed it" } },
+  run: async ({ connection, workspace, now }, { endpoint: given }) => {
+    const { shop_key: shopKey } = workspace;
+    const removed = await listRemovedEndpoints(connection, shopKey, undoableSince(now));
+    const found = removed.find(({ endpoint_id: id }) => id === given);
+    if (found === undefined)
+      throw impossible("This endpoint cannot be brought back: a removal can be undone for 24 hours, once.");
+    if ((await countEndpoints(connection, shopKey)) >= MOST_ENDPOINTS)
+      throw impossible(`A workspace has ${MOST_ENDPOINTS} endpoints at most: remove one first.`);
+    const { endpoint_id: endpointId, name } = found;
+    await unmarkEndpoint(connection, shopKey, endpointId, now);
+    await queuePush(connection, shopKey, endpointId, now);
+    return {
+      result: { endpoint_id: endpointId, name, changed: true },
+      done: `${name} is back. Alerts that it missed are sent now, in order.`,
+      audit: { detail: { endpoint_id: endpointId, name } },
     };
   },
 });
@@ -324,6 +353,7 @@ export const ENDPOINT_ACTIONS = [
   pauseEndpoint,
   resumeEndpoint,
   removeEndpoint,
+  restoreEndpoint,
 ] as const;
 
 /** `secret`: of a webhook, shown this once. */

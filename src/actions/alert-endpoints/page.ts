@@ -5,11 +5,12 @@ import { isoInstant } from "../../console/format.ts";
 import { definePage } from "../../console/page.ts";
 import type { PageCall } from "../../console/page.ts";
 import { codeToCopy, facts } from "../../console/views/blocks.ts";
-import { actionForm, filledIn, refusal, selectField } from "../../console/views/form.ts";
+import { actionForm, filledIn, problemOf, refusal, selectField } from "../../console/views/form.ts";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
 import type { EndpointRow } from "../../store/queries/alert-delivery.ts";
 import { readList } from "../action.ts";
+import { undoableSince } from "../refusal.ts";
 import type { Done, ShownSecret } from "../action.ts";
 import {
   addEndpoint,
@@ -18,18 +19,28 @@ import {
   KIND_TEXTS,
   pauseEndpoint,
   removeEndpoint,
+  restoreEndpoint,
   resumeEndpoint,
   rotateEndpoint,
   SEVERITIES,
   testEndpoint,
 } from "./actions.ts";
+import { listRemovedEndpoints } from "./queries.ts";
+import type { RemovedEndpointRow } from "./queries.ts";
 
-type Data = { endpoints: EndpointRow[]; hasMail: boolean; now: Date };
+type Data = { endpoints: EndpointRow[]; removed: RemovedEndpointRow[]; hasMail: boolean; now: Date };
 
 const PATH = "/settings/notifications";
 const TITLE = "Delivery";
 /** The actions of one endpoint. */
-const OF_ONE = [rotateEndpoint, testEndpoint, pauseEndpoint, resumeEndpoint, removeEndpoint] as const;
+const OF_ONE = [
+  rotateEndpoint,
+  testEndpoint,
+  pauseEndpoint,
+  resumeEndpoint,
+  removeEndpoint,
+  restoreEndpoint,
+] as const;
 
 /** Where the alerts of the workspace are sent. */
 const notificationsPage = definePage<Data>({
@@ -47,9 +58,11 @@ const notificationsPage = definePage<Data>({
   data: async (call) => {
     const acting = await call.acting();
     const endpoints = await readList(endpointList, acting);
-    return { endpoints, hasMail: acting.push.smtp !== null, now: acting.now };
+    const { database, workspace, now } = acting;
+    const removed = await listRemovedEndpoints(database, workspace.shop_key, undoableSince(now));
+    return { endpoints, removed, hasMail: acting.push.smtp !== null, now };
   },
-  view: ({ endpoints, hasMail, now }, call) => ({
+  view: ({ endpoints, removed, hasMail, now }, call) => ({
     title: TITLE,
     body: html`<h1>${TITLE}</h1>
       <p class="lead">
@@ -58,6 +71,13 @@ const notificationsPage = definePage<Data>({
       </p>
       ${OF_ONE.map(({ name }) => refusal(call, name))}
       ${endpoints.length === 0 ? html`<p class="banner">No alert endpoints yet.</p>` : endpoints.map((endpoint) => part(endpoint, call, now))}
+      ${removed.map(
+        ({ endpoint_id: id, name, removed_at: at }) =>
+          html`<section>
+            <p>${name} was removed on ${isoInstant(at)}. For 24 hours this can be undone.</p>
+            ${actionForm(call, { path: pathOf(restoreEndpoint), button: `${restoreEndpoint.title} of ${name}`, kept: { endpoint: id }, look: "quiet" })}
+          </section>`,
+      )}
       <h2>${addEndpoint.title}</h2>
       ${!hasMail && html`<p class="note">This service sends no e-mail: its operator has not set it up.</p>`}
       ${addForm(call, hasMail)}`,
@@ -73,6 +93,7 @@ export const ENDPOINT_FORMS = [
   formOf(pauseEndpoint, { path: pathOf(pauseEndpoint), page: notificationsPage }),
   formOf(resumeEndpoint, { path: pathOf(resumeEndpoint), page: notificationsPage }),
   formOf(removeEndpoint, { path: pathOf(removeEndpoint), page: notificationsPage }),
+  formOf(restoreEndpoint, { path: pathOf(restoreEndpoint), page: notificationsPage }),
 ];
 
 /** Such as /settings/notifications/pause. */
@@ -167,15 +188,18 @@ const OVERLAPS = [
 
 function rotateForm(call: PageCall, { endpoint_id: id, name }: EndpointRow): Html {
   const words = `${rotateEndpoint.title} of ${name}`;
+  const isRefused = call.refusedForm?.values.get("endpoint") === id;
+  const wrong = isRefused ? problemOf(call, rotateEndpoint.name, "overlap") : null;
   const overlap = html`<p class="field">
     <label
       >How long messages to ${name} are also signed with the old one
-      <select name="overlap">
+      <select name="overlap" ${wrong !== null && html` aria-invalid="true" aria-describedby="overlap-wrong"`}>
         ${OVERLAPS.map(([value, text]) => html`<option value="${value}">${text}</option>`)}
       </select></label
     >
+    ${wrong !== null && html`<small id="overlap-wrong" class="wrong">${wrong}</small>`}
   </p>`;
-  return html`<details>
+  return html`<details ${wrong !== null && html` open=""`}>
     <summary>${words}</summary>
     ${actionForm(call, { path: pathOf(rotateEndpoint), button: words, kept: { endpoint: id } }, [overlap])}
   </details>`;

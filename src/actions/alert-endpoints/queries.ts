@@ -1,5 +1,5 @@
 import type { Connection } from "../../store/database.ts";
-import { command, queryAny, queryRow, requireValue } from "../../store/query.ts";
+import { command, query, queryAny, queryRow, requireValue } from "../../store/query.ts";
 import type { EndpointKind, PauseReason, EndpointRow } from "../../store/queries/alert-delivery.ts";
 import { SHOWN } from "../../store/queries/alert-delivery.ts";
 
@@ -10,13 +10,14 @@ export const lockEndpoint = queryRow<
   Connection
 >(
   "lock_alert_endpoint",
-  `select ${SHOWN}, e.sealed_secrets from alert_endpoint e where e.shop_key = $1 and e.endpoint_id = $2 for update`,
+  `select ${SHOWN}, e.sealed_secrets from alert_endpoint e
+    where e.shop_key = $1 and e.endpoint_id = $2 and e.removed_at is null for update`,
 );
 
 /** How many endpoints a workspace has: a range of the primary key. */
 export const countEndpoints = requireValue<number, [shopKey: number]>(
   "count_alert_endpoints",
-  "select count(*) as endpoints from alert_endpoint e where e.shop_key = $1",
+  "select count(*) as endpoints from alert_endpoint e where e.shop_key = $1 and e.removed_at is null",
 );
 
 type NewEndpoint = {
@@ -109,8 +110,23 @@ export const resumeEndpoint = command<[shopKey: number, endpointId: string, now:
     where e.shop_key = $1 and e.endpoint_id = $2`,
 );
 
-/** Removes it with its secrets. Primary key. */
-export const deleteEndpoint = command<[shopKey: number, endpointId: string]>(
-  "delete_alert_endpoint",
-  "delete from alert_endpoint e where e.shop_key = $1 and e.endpoint_id = $2",
+/** Nothing more is sent to it; its row stays for as long as that can be undone. Primary key. */
+export const markEndpointRemoved = command<[shopKey: number, endpointId: string, now: Date]>(
+  "remove_alert_endpoint",
+  "update alert_endpoint e set removed_at = $3 where e.shop_key = $1 and e.endpoint_id = $2",
+);
+
+export type RemovedEndpointRow = { endpoint_id: string; name: string; removed_at: Date };
+
+/** The endpoints that were removed after `since`, the newest first: a range of the primary key. */
+export const listRemovedEndpoints = query<RemovedEndpointRow, [shopKey: number, since: Date]>(
+  "list_removed_alert_endpoints",
+  `select e.endpoint_id, e.name, e.removed_at from alert_endpoint e
+    where e.shop_key = $1 and e.removed_at > $2 order by e.removed_at desc, e.endpoint_id`,
+);
+
+/** It goes on where it was, and receives what it missed, in order. Primary key. */
+export const unmarkEndpoint = command<[shopKey: number, endpointId: string, now: Date]>(
+  "restore_alert_endpoint",
+  "update alert_endpoint e set removed_at = null, due_at = $3 where e.shop_key = $1 and e.endpoint_id = $2",
 );

@@ -27,8 +27,10 @@ import {
   memberList,
   recoverMember,
   removeMember,
+  restoreMember,
   setMemberRole,
 } from "./actions.ts";
+import { forgetRemovedMembers } from "../../store/queries/old-rows.ts";
 import { before, use } from "../../../tests/support/use.ts";
 
 const NOW = new Date();
@@ -374,7 +376,7 @@ test("the operator adds somebody of the installation by id, and invites whoever 
   assert.equal((await add("admin")).role, "admin");
   const invited = { name: `New ${tenant.shopKey}`, role: "viewer" };
   const { link } = await act(inviteMember, OPERATOR, invited);
-  assert.match(link.reveal(), /^http:\/\/localhost:8080\/enter#/u);
+  assert.match(link.reveal(), /^http:\/\/localhost:8080\/enter\?link=[\w-]{43}#/u);
   assert.deepEqual(
     (await audited()).map((event) => {
       const { action, before: earlier } = event as { action: string; before: unknown };
@@ -388,4 +390,64 @@ test("the operator adds somebody of the installation by id, and invites whoever 
   );
   const refused = act(addMember, as(owner, "owner"), { person: userId, role: "viewer" }, workspace);
   assert.equal(await outcome(refused), "forbidden");
+});
+
+test("the removal of a member is undone within a day by whoever may remove them, and ends their access meanwhile", async () => {
+  const now = Date.now();
+  const at = (hours: number, actor: Actor, by = workspace) => ({
+    ...callerOf(actor, by),
+    now: new Date(now + hours * 3_600_000),
+  });
+  const restore = (hours: number, actor: Actor, person: string, by = workspace) =>
+    outcome(runAction(restoreMember, at(hours, actor, by), textInput({ person })));
+  const foreign = await requireWorkspace(database, (await createTenant(service.database)).shopDomain);
+  await act(removeMember, as(owner, "owner"), { person: viewer.userId });
+  assert.deepEqual(Object.keys(await roles()).toSorted(), [owner.userName, admin.userName].toSorted());
+  const { rows: sessions } = await service.database.query("select from console_session where user_id = $1", [
+    viewer.userId,
+  ]);
+  assert.equal(sessions.length, 0);
+  for (const [hours, actor, person, by] of [
+    [25, OPERATOR, viewer.userId, workspace],
+    [0, as(admin, "admin"), crypto.randomUUID(), workspace],
+    [0, as(admin, "admin"), admin.userId, workspace],
+    [1, OPERATOR, viewer.userId, foreign],
+  ] as const) {
+    assert.equal(await restore(hours, actor, person, by), "impossible");
+  }
+  assert.equal(await restore(0, { ...as(admin, "admin"), isFresh: false }, viewer.userId), "unproved");
+  assert.deepEqual(
+    await Promise.all([1, 2, 3].map(() => restore(0, as(admin, "admin"), viewer.userId))).then((all) =>
+      all.toSorted(),
+    ),
+    ["done", "impossible", "impossible"],
+  );
+  assert.equal((await roles())[viewer.userName], "viewer");
+
+  const second = await member("owner");
+  await act(removeMember, as(owner, "owner"), { person: second.userId });
+  assert.equal(await restore(0, as(admin, "admin"), second.userId), "forbidden");
+  await act(inviteMember, as(owner, "owner"), { name: second.userName, role: "viewer" });
+  assert.equal(
+    await restore(0, as(owner, "owner"), second.userId),
+    "impossible",
+    "the name is taken meanwhile",
+  );
+  await act(removeMember, as(owner, "owner"), { person: admin.userId });
+  await forgetRemovedMembers(database, new Date(now - 3_600_000));
+  assert.equal(await isKnown(second.userId), true);
+  await forgetRemovedMembers(database, new Date(now + 3_600_000));
+  assert.deepEqual([await isKnown(second.userId), await isKnown(admin.userId)], [false, false]);
+  assert.equal(await isKnown(viewer.userId), true);
+  const restored = (await audited()).filter(
+    (event) => (event as { action: string }).action === "member.restore",
+  );
+  assert.deepEqual(restored, [
+    {
+      actor: `user:${admin.userId}`,
+      action: "member.restore",
+      detail: { user_id: viewer.userId, role: "viewer" },
+      before: null,
+    },
+  ]);
 });

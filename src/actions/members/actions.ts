@@ -8,7 +8,15 @@ import { deleteForeignPerson, findPerson } from "../people/queries.ts";
 import { notifyPeople } from "../../store/queries/notice.ts";
 import { deleteNotices } from "../notices/queries.ts";
 import { lockMembers } from "../../store/queries/workspace-member.ts";
-import { deleteMember, insertMember, listMembers, updateRole } from "./queries.ts";
+import {
+  deleteMember,
+  deleteRemoved,
+  insertMember,
+  insertRemoved,
+  listMembers,
+  listRemoved,
+  updateRole,
+} from "./queries.ts";
 import type { WorkspaceMemberRow } from "../../store/queries/workspace-member.ts";
 import { findDisplayName } from "../workspace/queries.ts";
 import { defineAction, defineList, ShownSecret } from "../action.ts";
@@ -18,7 +26,7 @@ import { oneOf, own } from "../field.ts";
 import { quoted } from "../input.ts";
 import { membersOfRole } from "../notices/notices.ts";
 import { readPersonName, requireOwnName } from "../people/person-name.ts";
-import { impossible, Refusal } from "../refusal.ts";
+import { impossible, Refusal, undoableSince } from "../refusal.ts";
 import { requireRight } from "../right.ts";
 import type { Right } from "../right.ts";
 
@@ -195,7 +203,7 @@ export const addMember = defineAction({
   },
 });
 
-/** Takes a member out of the workspace, or cancels an invitation; their next request finds nothing. */
+/** Takes a member out of the workspace, which can be undone for a day, or cancels an invitation; their next request finds nothing. */
 export const removeMember = defineAction({
   name: "member.remove",
   title: "Remove member",
@@ -210,14 +218,45 @@ export const removeMember = defineAction({
     const member = requireMember(context, id);
     requireOwnerFor(context, member.role);
     keepAnOwner(context, member);
-    await endMembership(context, member);
     const { name, is_pending: wasInvited } = member;
+    if (wasInvited) await endMembership(context, member);
+    else await suspendMembership(context, member);
     return {
       result: { user_id: id, name, was_invited: wasInvited },
       done: wasInvited
         ? `The invitation for ${name} was canceled. Its link no longer works.`
-        : `${name} was removed from ${context.workspace.shop_domain}.`,
+        : `${name} was removed from ${context.workspace.shop_domain}. Undo that within 24 hours (${id}).`,
       audit: { detail: { user_id: id }, before: { role: member.role } },
+    };
+  },
+});
+
+/** Makes somebody who was removed a member again, in the role that they had; their notices and digest are gone. */
+export const restoreMember = defineAction({
+  name: "member.restore",
+  title: "Undo removal",
+  about: "Undo the removal of a member, within 24 hours: they get the role back that they had.",
+  past: "Undid the removal of a member",
+  least: "admin",
+  proof: true,
+  holdsMembers: true,
+  input: { person: { ...person, hint: "their id, as the removal printed it" } },
+  run: async (context, { person: id }) => {
+    const { connection, workspace, now } = context;
+    const { shop_key: shopKey, shop_domain: shopDomain } = workspace;
+    const removed = await listRemoved(connection, shopKey, undoableSince(now));
+    const found = removed.find(({ user_id: userId }) => userId === id);
+    if (found === undefined)
+      throw impossible("This person cannot be brought back: a removal can be undone for 24 hours, once.");
+    requireOwnerFor(context, found.role);
+    await insertMember(connection, shopKey, id, { role: found.role, now });
+    await requireOwnName(connection, id);
+    await deleteRemoved(connection, shopKey, id);
+    const { name, role: given } = found;
+    return {
+      result: { user_id: id, name, role: given, changed: true },
+      done: `${name} is ${given === "viewer" ? "a" : "an"} ${given} of ${shopDomain} again.`,
+      audit: { detail: { user_id: id, role: given } },
     };
   },
 });
@@ -250,6 +289,7 @@ export const MEMBER_ACTIONS = [
   inviteMember,
   setMemberRole,
   removeMember,
+  restoreMember,
   recoverMember,
   leaveWorkspace,
 ] as const;
@@ -313,6 +353,24 @@ async function endMembership(
   await deleteForeignPerson(connection, id);
 }
 
+/**
+ * The same for as long as it can be undone: their passkeys stay meanwhile, which open nothing, and the person; upkeep deletes
+ * both.
+ */
+async function suspendMembership(
+  { connection, workspace, now }: ActionContext,
+  { user_id: id, role: held, is_operator: isOperator, is_elsewhere: isElsewhere }: WorkspaceMemberRow,
+): Promise<void> {
+  const { shop_key: shopKey } = workspace;
+  await lockPerson(connection, id);
+  await insertRemoved(connection, shopKey, id, { role: held, now });
+  await deleteMember(connection, shopKey, id);
+  await deleteNotices(connection, shopKey, userName(id));
+  if (isOperator || isElsewhere) return;
+  await deleteSessions(connection, id);
+  await deleteLinks(connection, id);
+}
+
 /** Who has a member's link is that member, in every workspace: so nobody gets one to more than they hold themselves. */
 function requireLinkable(context: ActionContext, member: WorkspaceMemberRow): void {
   const { actor } = context;
@@ -343,10 +401,21 @@ async function linked(
   purpose: MemberLink["purpose"],
 ) {
   const origin = consoleOrigin();
-  const { secret, expiresAt: expires_at } = await makeLink(connection, { userId: user_id, purpose, now });
-  const link = new ShownSecret(`${origin}/enter#${secret}`);
+  const maker = members.find((each) => userName(each.user_id) === actor.name);
+  const {
+    secret,
+    expiresAt: expires_at,
+    linkName,
+  } = await makeLink(connection, {
+    userId: user_id,
+    purpose,
+    now,
+    madeBy: maker?.user_id ?? null,
+    shopKey: workspace.shop_key,
+  });
+  const link = new ShownSecret(`${origin}/enter?link=${linkName}#${secret}`);
   const workspace_name = (await findDisplayName(connection, workspace.shop_key)) ?? workspace.shop_domain;
-  const made_by = members.find((each) => userName(each.user_id) === actor.name)?.name ?? null;
+  const made_by = maker?.name ?? null;
   const result: MemberLink = {
     user_id,
     name,

@@ -4,7 +4,7 @@ import { day, instant } from "../../console/format.ts";
 import { definePage } from "../../console/page.ts";
 import type { PageCall, View } from "../../console/page.ts";
 import { codeToCopy, rows } from "../../console/views/blocks.ts";
-import { selectField } from "../../console/views/form.ts";
+import { actionForm, refusal, selectField } from "../../console/views/form.ts";
 import { dataTable } from "../../console/views/table.ts";
 import { ApiError } from "../../contract/errors.ts";
 import { html } from "../../lib/html.ts";
@@ -18,32 +18,40 @@ import {
   memberList,
   recoverMember,
   removeMember,
+  restoreMember,
   ROLE_TEXTS,
   setMemberRole,
   stateOf,
 } from "./actions.ts";
 import type { ListedMember, MemberLink } from "./actions.ts";
+import { undoableSince } from "../refusal.ts";
+import { listRemoved } from "./queries.ts";
+import type { RemovedRow } from "./queries.ts";
 
 const PATH = "/settings/members";
 const MEMBER_PATH = `${PATH}/:person`;
 const TITLE = "Members";
 
 /** The people of a workspace, and who is invited. */
-const membersPage = definePage<ListedMember[]>({
+const membersPage = definePage<{ list: ListedMember[]; removed: RemovedRow[] }>({
   name: "members",
   path: PATH,
   right: memberList,
   link: TITLE,
   takes: [],
   about: async (call) => countText(await load(call)),
-  data: load,
-  view: (list, call) => ({
+  data: async (call) => {
+    const { database, workspace, now } = await call.acting();
+    const removed = await listRemoved(database, workspace.shop_key, undoableSince(now));
+    return { list: await load(call), removed };
+  },
+  view: ({ list, removed }, call) => ({
     title: TITLE,
     body: html`<h1>${TITLE}</h1>
       <p class="lead">
         Who can see the pages of ${call.shopDomain}. A new role or a removal applies from that person’s next page.
       </p>
-      ${table(list, call)} ${invitePart(call)}`,
+      ${table(list, call)} ${removedPart(removed, call)} ${invitePart(call)}`,
   }),
 });
 
@@ -89,6 +97,10 @@ export const MEMBER_FORMS = [
   formOf(setMemberRole, {
     path: `${MEMBER_PATH}/role`,
     page: memberPage,
+    current: async (call) => {
+      const found = (await load(call)).find(({ user_id: id }) => id === call.path["person"]);
+      return found === undefined ? {} : { role: found.role };
+    },
     follow: async ({ result, done }, call) => {
       // Members who lowered their own role may no longer read the list.
       const isOver = (await isSelf(call)) && !mayDo(result.role, memberList);
@@ -100,6 +112,7 @@ export const MEMBER_FORMS = [
     page: memberPage,
     follow: ({ result }, call) => ({ view: linkView(result, call) }),
   }),
+  formOf(restoreMember, { path: `${PATH}/restore`, page: membersPage }),
   formOf(removeMember, {
     path: `${MEMBER_PATH}/remove`,
     page: memberPage,
@@ -123,6 +136,19 @@ function countText(list: readonly ListedMember[]): string {
   const invited = list.filter(({ is_pending: isPending }) => isPending).length;
   const people = `${list.length - invited} ${list.length - invited === 1 ? "person" : "people"}`;
   return invited === 0 ? `${people}.` : `${people}, ${invited} invited.`;
+}
+
+/** Who was removed within a day, and how to undo it. */
+function removedPart(removed: readonly RemovedRow[], call: PageCall): Html {
+  const path = `${PATH}/restore`;
+  return html`${refusal(call, restoreMember.name)}
+  ${removed.map(
+    ({ user_id: person, name, role, removed_at: at }) =>
+      html`<section>
+        <p>${name} (${role}) was removed on ${instant(at.toISOString())}. For 24 hours this can be undone.</p>
+        ${mayDo(call.role, role === "owner" ? changeOwners : restoreMember) && actionForm(call, { path, button: `${restoreMember.title} of ${name}`, kept: { person }, look: "quiet" })}
+      </section>`,
+  )}`;
 }
 
 const COLUMNS = ["Name", "Role", "Member since", "Last seen", "State"].map((text) => ({ text }));
@@ -166,7 +192,7 @@ function forms(member: ListedMember, call: PageCall): Html {
   const link = linkPart(member);
   const end = endPart(member, call);
   return html`<h2>Role</h2>
-    ${formFor(call, setMemberRole, { path: `${path}/role`, drawn: { role: roleField(call, setMemberRole, member.role) } })}
+    ${formFor(call, setMemberRole, { path: `${path}/role`, current: { role: member.role }, drawn: { role: roleField(call, setMemberRole, member.role) } })}
     ${
       link !== null &&
       html`<h2>${link.title}</h2>
@@ -215,7 +241,7 @@ function endPart({ is_pending: isPending, user_id: person }: ListedMember, call:
   return {
     button: removeMember.title,
     question: questionOf(call, removeMember, { person }),
-    text: `They lose access to ${shopDomain} at once. A person who is in no other workspace is deleted with their name; the audit then says “removed member”.`,
+    text: `They see nothing of ${shopDomain} from their next page on. For 24 hours you can undo this; then who is a member of no other workspace is forgotten with their name, and the audit says “removed member”.`,
   };
 }
 

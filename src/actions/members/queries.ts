@@ -31,6 +31,34 @@ export const deleteMember = command<[shopKey: number, userId: string]>(
   "delete from workspace_member where shop_key = $1 and user_id = $2",
 );
 
+/** Keeps who was removed, and as what, for as long as that can be undone. By primary key. */
+export const insertRemoved = command<
+  [shopKey: number, userId: string, removed: { role: Member["role"]; now: Date }]
+>(
+  "insert_removed_member",
+  `insert into removed_member (shop_key, user_id, role, removed_at) values ($1, $2, $3, $4)
+   on conflict (shop_key, user_id) do update set role = $3, removed_at = $4`,
+  (shopKey, userId, { role, now }) => [shopKey, userId, role, now],
+);
+
+export type RemovedRow = { user_id: string; name: string; role: Member["role"]; removed_at: Date };
+
+/** Who was removed after `since` and is no member again, the newest first: a range of the primary key. */
+export const listRemoved = query<RemovedRow, [shopKey: number, since: Date]>(
+  "list_removed_members",
+  `select r.user_id, u.name, r.role, r.removed_at
+     from removed_member r join console_user u on u.user_id = r.user_id
+    where r.shop_key = $1 and r.removed_at > $2
+      and not exists (select from workspace_member m where m.shop_key = $1 and m.user_id = r.user_id)
+    order by r.removed_at desc, r.user_id`,
+);
+
+/** By primary key. */
+export const deleteRemoved = command<[shopKey: number, userId: string]>(
+  "delete_removed_member",
+  "delete from removed_member where shop_key = $1 and user_id = $2",
+);
+
 /** Makes a person an owner of a workspace; false = they are one already. By primary key. */
 export const putOwner = queryAny<[shopKey: number, userId: string, now: Date]>(
   "put_owner",

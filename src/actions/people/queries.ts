@@ -83,10 +83,14 @@ export const setOperator = command<[userId: string]>(
   "update console_user set is_operator = true where user_id = $1",
 );
 
-/** Deletes a person who is not an operator and has no workspace, with their links, passkeys and sessions. Primary key. */
+/**
+ * Deletes a person who is not an operator, has no workspace and cannot be brought back to one, with their links, passkeys and
+ * sessions. Primary key.
+ */
 export const deleteForeignPerson = queryAny<[userId: string]>(
   "delete_foreign_person",
   `delete from console_user u
     where u.user_id = $1 and not u.is_operator
-      and not exists (select from workspace_member m where m.user_id = u.user_id) returning 1 as gone`,
+      and not exists (select from workspace_member m where m.user_id = u.user_id)
+      and not exists (select from removed_member r where r.user_id = u.user_id) returning 1 as gone`,
 );

@@ -1,6 +1,6 @@
 import { readSettings } from "../right.ts";
 import { createShopQueue, WorkspaceBusy } from "../../access/shop-queue.ts";
-import { drawField, formOf } from "../../console/action-form.ts";
+import { drawField, EARLIER, earlierText, formOf } from "../../console/action-form.ts";
 import type { Format } from "../../console/figure.ts";
 import { count, month, percent, units } from "../../console/format.ts";
 import { definePage } from "../../console/page.ts";
@@ -33,6 +33,7 @@ const BUSY = new ApiError(
 type Data = {
   /** By name: what is saved, and over it what the query asks for. */
   values: Record<string, string>;
+  saved: Record<string, string>;
   isApplied: boolean;
   /** undefined = nothing was asked for; null = there is nothing to show of it. */
   preview: RulesPreview | null | undefined;
@@ -53,7 +54,7 @@ const orderRules = definePage<Data>({
     const { rules: saved, isApplied } = await showRules(database, workspace);
     const given = givenOf(call);
     if (Object.keys(given).length === 0 || !mayDo(call.role, setRules)) {
-      return { values: writtenRules(saved), isApplied, preview: undefined };
+      return { values: writtenRules(saved), saved: writtenRules(saved), isApplied, preview: undefined };
     }
     const wanted = changedRules(readQuery(given, now), saved);
     const preview = await inTurn(workspace.shop_key, () => previewRules(acting, wanted)).catch(
@@ -61,14 +62,14 @@ const orderRules = definePage<Data>({
         throw error instanceof WorkspaceBusy ? BUSY : error;
       },
     );
-    return { values: writtenRules(wanted), isApplied, preview };
+    return { values: writtenRules(wanted), saved: writtenRules(saved), isApplied, preview };
   },
   view: (data, call) => ({
     title: TITLE,
     body: html`<h1>${TITLE}</h1>
       ${LEAD} ${!data.isApplied && html`<p class="banner" role="status">The figures do not reflect these rules yet: a worker is recomputing the affected orders.</p>`}
       ${data.preview !== undefined && shown(data.preview)}
-      ${mayDo(call.role, setRules) ? form(call, data.values, data.preview !== undefined) : listed(data.values)}`,
+      ${mayDo(call.role, setRules) ? form(call, data, data.preview !== undefined) : listed(data.values)}`,
   }),
   refused: (call) => ({
     title: TITLE,
@@ -76,7 +77,7 @@ const orderRules = definePage<Data>({
       <p class="banner refused" role="alert" tabindex="-1" autofocus>
         ${call.problems.map(({ sentence }) => `${sentence} `)}
       </p>
-      ${mayDo(call.role, setRules) && form(call, givenOf(call), false)}`,
+      ${mayDo(call.role, setRules) && form(call, { values: givenOf(call), saved: {} }, false)}`,
   }),
 });
 
@@ -88,7 +89,16 @@ const LEAD = html`<p class="lead">
 
 export const RULE_PAGES = [orderRules] as const;
 
-export const RULE_FORMS = [formOf(setRules, { path: PATH, page: orderRules })];
+export const RULE_FORMS = [
+  formOf(setRules, {
+    path: PATH,
+    page: orderRules,
+    current: async ({ acting }) => {
+      const { database, workspace } = await acting();
+      return writtenRules((await showRules(database, workspace)).rules);
+    },
+  }),
+];
 
 function givenOf({ query }: PageCall): Record<string, string> {
   return Object.fromEntries(
@@ -105,7 +115,7 @@ function readQuery(given: Record<string, string>, now: Date): InputOf<typeof set
 }
 
 /** Enter presses the first button, which only shows. */
-function form(call: PageCall, values: Record<string, string>, hasSave: boolean): Html {
+function form(call: PageCall, { values, saved }: Pick<Data, "values" | "saved">, hasSave: boolean): Html {
   const canBeSaved = hasSave || call.refusedForm !== null;
   return html`<h2>Rules</h2>
     ${refusal(call, setRules.name)}
@@ -113,7 +123,7 @@ function form(call: PageCall, values: Record<string, string>, hasSave: boolean):
       ${RULES.map(([name, field]) => drawField(call, setRules.name, name, field, values[name] ?? ""))}
       <div class="actions">
         <button class="${canBeSaved ? "quiet" : ""}" formmethod="get">Preview changes</button>
-        ${canBeSaved && html`<button>${setRules.title}</button>`}
+        ${canBeSaved && html`<button name="${EARLIER}" value="${earlierText(saved)}">${setRules.title}</button>`}
       </div>
     </form>`;
 }

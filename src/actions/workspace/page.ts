@@ -32,9 +32,8 @@ const dataPage = definePage<Data>({
       : `The workspace will be erased after ${timeText(eraseAfter)}.`;
   },
   data: async (call) => {
-    const { database, workspace } = await call.acting();
-    const name = (await findDisplayName(database, workspace.shop_key)) ?? workspace.shop_domain;
-    return { eraseAfter: workspace.erase_after, name };
+    const { workspace } = await call.acting();
+    return { eraseAfter: workspace.erase_after, name: await nameOf(call) };
   },
   view: ({ eraseAfter, name }, call) => ({
     title: "Workspace",
@@ -43,10 +42,17 @@ const dataPage = definePage<Data>({
       ${formFor(call, nameWorkspace, {
         path: `${DATA_PATH}/name`,
         values: { display_name: name === call.shopDomain ? "" : name },
+        current: { display_name: name },
       })}
       ${mayDo(call.role, exportWorkspace) ? forOwners(call, eraseAfter) : FOR_OTHERS}`,
   }),
 });
+
+/** Its domain, unless it was given a name. */
+async function nameOf({ acting }: PageCall): Promise<string> {
+  const { database, workspace } = await acting();
+  return (await findDisplayName(database, workspace.shop_key)) ?? workspace.shop_domain;
+}
 
 export const DATA_PAGES = [dataPage] as const;
 
@@ -58,7 +64,11 @@ export const DATA_FORMS: readonly FormAction[] = [
     page: dataPage,
     perform: async ({ acting }) => ({ file: await exportFromConsole(await acting()) }),
   },
-  formOf(nameWorkspace, { path: `${DATA_PATH}/name`, page: dataPage }),
+  formOf(nameWorkspace, {
+    path: `${DATA_PATH}/name`,
+    page: dataPage,
+    current: async (call) => ({ display_name: await nameOf(call) }),
+  }),
   formOf(eraseWorkspace, { path: `${DATA_PATH}/erase`, page: dataPage }),
   formOf(keepWorkspace, { path: `${DATA_PATH}/keep`, page: dataPage }),
 ];

@@ -38,7 +38,7 @@ export const SHOWN = `e.endpoint_id, e.kind, e.name, e.shown_address, e.previous
 /** The endpoints of a workspace, oldest first: a range of the primary key. */
 export const listEndpoints = query<EndpointRow, [shopKey: number]>(
   "list_alert_endpoints",
-  `select ${SHOWN} from alert_endpoint e where e.shop_key = $1 order by e.created_at, e.endpoint_id`,
+  `select ${SHOWN} from alert_endpoint e where e.shop_key = $1 and e.removed_at is null order by e.created_at, e.endpoint_id`,
 );
 
 export type EndpointPlace = { shopKey: number; endpointId: string };
@@ -75,7 +75,7 @@ export type DeliveryRow = {
 export const findNextDelivery = queryRow<{ due_at: Date | null }, [place: EndpointPlace]>(
   "find_next_delivery",
   `select case when e.paused_at is null then e.due_at end as due_at from alert_endpoint e
-    where e.shop_key = $1 and e.endpoint_id = $2`,
+    where e.shop_key = $1 and e.endpoint_id = $2 and e.removed_at is null`,
   ({ shopKey, endpointId }) => [shopKey, endpointId],
 );
 
@@ -89,7 +89,7 @@ export const loadDelivery = queryRow<DeliveryRow, [place: EndpointPlace]>(
      from alert_endpoint e
      join workspace w on w.shop_key = $1
      left join plan p on p.plan_key = w.plan_key
-    where e.shop_key = $1 and e.endpoint_id = $2`,
+    where e.shop_key = $1 and e.endpoint_id = $2 and e.removed_at is null`,
   ({ shopKey, endpointId }) => [shopKey, endpointId],
 );
 
@@ -212,7 +212,7 @@ export const deliveryMetrics = query<DeliveryMetricsRow>(
   "alert_delivery_metrics",
   `select e.kind, coalesce(sum(waiting.alerts), 0) as pending,
           extract(epoch from clock_timestamp() - min(waiting.since))::float8 as age_seconds,
-          count(*) filter (where e.pause_reason <> 'person') as paused
+          count(*) filter (where e.pause_reason <> 'person' and e.removed_at is null) as paused
      from alert_endpoint e
      left join lateral (
        select count(*) as alerts,
@@ -223,7 +223,7 @@ export const deliveryMetrics = query<DeliveryMetricsRow>(
           and a.severity = any (e.severities) and (e.categories is null or a.category = any (e.categories))
           and (e.digest_hour is null or e.failures > 0 or e.due_at <= statement_timestamp())
        having count(*) > 0) waiting
-       on e.due_at is not null and e.paused_at is null and (e.failures > 0 or e.last_problem is null)
+       on e.due_at is not null and e.paused_at is null and e.removed_at is null and (e.failures > 0 or e.last_problem is null)
     group by e.kind`,
 );
 

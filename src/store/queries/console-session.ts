@@ -111,6 +111,9 @@ type NewLink = {
   purpose: LinkPurpose;
   createdAt: Date;
   expiresAt: Date;
+  /** Who made it, and the workspace that it leads to; null = an operator, and none. */
+  madeBy: string | null;
+  shopKey: number | null;
 };
 
 /** Whose link it is, and what for. */
@@ -129,9 +132,44 @@ export const HAS_ITS_RIGHTS = `l.rights is not distinct from ${rightsOf("l.user_
 /** The link carries what its person may do now: after any change of that it works no more. */
 export const insertLink = command<[link: NewLink]>(
   "insert_link",
-  `insert into console_link (link_hash, user_id, purpose, created_at, expires_at, rights)
-   values ($1, $2, $3, $4, $5, ${rightsOf("$2")})`,
-  ({ linkHash, userId, purpose, createdAt, expiresAt }) => [linkHash, userId, purpose, createdAt, expiresAt],
+  `insert into console_link (link_hash, user_id, purpose, created_at, expires_at, made_by, shop_key, rights)
+   values ($1, $2, $3, $4, $5, $6, $7, ${rightsOf("$2")})`,
+  ({ linkHash, userId, purpose, createdAt, expiresAt, madeBy, shopKey }) => [
+    linkHash,
+    userId,
+    purpose,
+    createdAt,
+    expiresAt,
+    madeBy,
+    shopKey,
+  ],
+);
+
+/** What the page of a link says of it, in whatever state it is. */
+export type DescribedLink = LinkRow & {
+  name: string;
+  is_disabled: boolean;
+  used_at: Date | null;
+  expires_at: Date;
+  has_its_rights: boolean;
+  maker_name: string | null;
+  /** null = it leads to no workspace, or its person is no member of that any more. */
+  workspace_name: string | null;
+  role: "viewer" | "admin" | "owner" | null;
+};
+
+/** Primary keys; null = there is no such link. */
+export const describeLink = queryRow<DescribedLink, [linkHash: Buffer]>(
+  "describe_link",
+  `select l.user_id, l.purpose, u.name, u.disabled_at is not null as is_disabled, l.used_at, l.expires_at,
+          ${HAS_ITS_RIGHTS} as has_its_rights, k.name as maker_name,
+          coalesce(d.display_name, d.shop_domain) as workspace_name, m.role
+     from console_link l
+     join console_user u on u.user_id = l.user_id
+     left join console_user k on k.user_id = l.made_by
+     left join (workspace_member m join shop_directory d on d.shop_key = m.shop_key)
+       on m.shop_key = l.shop_key and m.user_id = l.user_id
+    where l.link_hash = $1`,
 );
 
 /** Invalidates every link of a person: a scan, of the links of some days. */

@@ -1,5 +1,5 @@
 import type { Connection } from "../database.ts";
-import { command, query, queryRow, requireRow } from "../query.ts";
+import { command, query, queryAny, queryRow, requireRow } from "../query.ts";
 
 /** A person who uses the console. */
 export type PersonRow = {
@@ -51,4 +51,12 @@ export const lockMemberships = query<{ shop_key: number }, [userId: string], Con
 export const noteSeen = command<[userId: string, shopKey: number, now: Date]>(
   "note_seen",
   "update console_user set last_shop_key = $2, last_seen_at = $3 where user_id = $1",
+);
+
+/** Whether a person has looked at no page yet and has no passkey: primary keys, and console_passkey by person. */
+export const isNewcomer = queryAny<[userId: string]>(
+  "is_newcomer",
+  `select 1 as is_new from console_user u
+    where u.user_id = $1 and u.last_seen_at is null
+      and not exists (select from console_passkey p where p.user_id = u.user_id)`,
 );

@@ -4,6 +4,25 @@ import { command, queryColumn, requireRow, requireValue } from "../query.ts";
 import type { SyncKind } from "./sync-request.ts";
 
 /** The most rows that one statement deletes, so that it holds locks only briefly. */
+/** Deletes alert endpoints of a shop that were removed before, with their secrets: a range of the primary key. */
+export const deleteRemovedEndpoints = command<[shopKey: number, before: Date]>(
+  "delete_removed_alert_endpoints",
+  "delete from alert_endpoint e where e.shop_key = $1 and e.removed_at < $2",
+);
+
+/**
+ * Forgets who was removed from a workspace before, and the people themselves who have no other and are no operators:
+ * removed_member_age, and look-ups by person.
+ */
+export const forgetRemovedMembers = command<[before: Date]>(
+  "forget_removed_members",
+  `with gone as (delete from removed_member r where r.removed_at < $1 returning r.user_id)
+   delete from console_user u using gone
+    where u.user_id = gone.user_id and not u.is_operator
+      and not exists (select from workspace_member m where m.user_id = u.user_id)
+      and not exists (select from removed_member r where r.user_id = u.user_id and r.removed_at >= $1)`,
+);
+
 export const ROWS_PER_DELETION = 5000;
 
 /** Which rows are old: `isOld` is a condition, and `moment` the column by which its index orders them. */

@@ -1,5 +1,5 @@
 import type { Connection, Queryable } from "../database.ts";
-import { command, query, queryColumn, queryRow, queryValue } from "../query.ts";
+import { command, inOrder, query, queryColumn, queryRow, queryValue } from "../query.ts";
 import type { Member } from "../workspace.ts";
 import { HAS_ITS_RIGHTS } from "./console-session.ts";
 
@@ -91,10 +91,10 @@ export const listMembersByRole = queryColumn<string, [shopKey: number, roles: re
     order by m.created_at, m.user_id`,
 );
 
-/** Removes the members of a workspace: a range of the primary key. */
-export const deleteMembers = command<[shopKey: number]>(
-  "delete_members",
-  "delete from workspace_member where shop_key = $1",
+/** Removes the members of a workspace, and those who were: ranges of the primary keys. */
+export const deleteMembers = inOrder(
+  command<[shopKey: number]>("delete_members", "delete from workspace_member where shop_key = $1"),
+  command<[shopKey: number]>("delete_removed_members", "delete from removed_member where shop_key = $1"),
 );
 
 /** Somebody who is signed in, and no member of the workspace that they ask for. */
