@@ -17,6 +17,7 @@ import { usageRead } from "./usage/usage.ts";
 import { watchedList, WATCHLIST_ACTIONS } from "./watchlist/actions.ts";
 import { WORKSPACE_ACTIONS } from "./workspace/actions.ts";
 import { setRules } from "./workspace/order-rules.ts";
+import { setReasons } from "./workspace/reasons.ts";
 import { workspaceList } from "./workspace/workspace.ts";
 
 /** Every list that people and programs read, and what is asked for besides an action's own right. */
@@ -57,6 +58,7 @@ export const ACTIONS: readonly NamedRight[] = [
   ...WORKSPACE_ACTIONS,
   ...INSTALLATION_ACTIONS,
   setRules,
+  setReasons,
 ];
 
 /** Who may do what, of every page and action of the console and every command, by name. */

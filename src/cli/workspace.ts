@@ -21,6 +21,7 @@ import {
   writtenRules,
 } from "../actions/workspace/order-rules.ts";
 import type { RulesFigures, RulesPreview } from "../actions/workspace/order-rules.ts";
+import { setReasons } from "../actions/workspace/reasons.ts";
 import { moveWorkspace } from "../actions/workspace/move.ts";
 import { MAP_FORMATS, proxyMap } from "../actions/workspace/proxy-map.ts";
 import { nameWorkspace, setWorkspace } from "../actions/workspace/settings.ts";
@@ -123,6 +124,12 @@ export const WORKSPACE: CommandGroup = {
       ],
       run: rules,
     },
+    commandOf(setReasons, {
+      name: "reasons",
+      examples: [
+        './returns workspace reasons --workspace shop.example --reason "zu eng=too_small" --reason "kaputt=damaged"',
+      ],
+    }),
     {
       name: "export",
       summary: exportWorkspace.about,

@@ -12,6 +12,7 @@ import { UPLOAD_FORMS, UPLOAD_PAGES } from "../actions/uploads/page.ts";
 import { usage } from "../actions/usage/page.ts";
 import { WATCHLIST_FORMS, WATCHLIST_PAGES } from "../actions/watchlist/page.ts";
 import { RULE_FORMS, RULE_PAGES } from "../actions/workspace/order-rules-page.ts";
+import { REASON_FORMS, REASON_PAGES } from "../actions/workspace/reasons-page.ts";
 import { DATA_FORMS, DATA_PAGES, settingsOverview } from "../actions/workspace/page.ts";
 import type { SettingsGroup } from "../actions/workspace/page.ts";
 import { WINDOW_FORMS, WINDOW_PAGES } from "../actions/workspace/windows-page.ts";
@@ -42,7 +43,14 @@ export const FILES: readonly PageFile[] = [
 const SETTINGS_GROUPS: readonly SettingsGroup[] = [
   {
     title: "Data",
-    pages: [...SOURCE_PAGES, ...CONNECT_PAGES, ...UPLOAD_PAGES, ...WINDOW_PAGES, ...RULE_PAGES],
+    pages: [
+      ...SOURCE_PAGES,
+      ...CONNECT_PAGES,
+      ...UPLOAD_PAGES,
+      ...WINDOW_PAGES,
+      ...RULE_PAGES,
+      ...REASON_PAGES,
+    ],
   },
   { title: "Alerts", pages: [...WATCHLIST_PAGES, ...ENDPOINT_PAGES, ...SALE_EVENT_PAGES, ...NOTICE_PAGES] },
   { title: "People", pages: MEMBER_PAGES },
@@ -65,6 +73,7 @@ export const ACTIONS: readonly FormAction[] = [
   ...SETUP_FORMS,
   ...WINDOW_FORMS,
   ...RULE_FORMS,
+  ...REASON_FORMS,
   ...TOKEN_FORMS,
   ...PLAN_FORMS,
   ...UPLOAD_FORMS,

@@ -94,7 +94,7 @@ export function refundByRules<Refund extends DocumentRefund>(refund: Refund, rul
 }
 
 /** Of ASCII letters alone: what every PostgreSQL does, too. */
-function folded(text: string): string {
+export function folded(text: string): string {
   return text.replaceAll(/[A-Z]+/gu, (letters) => letters.toLowerCase());
 }
 

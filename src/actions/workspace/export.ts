@@ -22,6 +22,7 @@ import {
 } from "./queries.ts";
 import { listTokens } from "../tokens/queries.ts";
 import { listWatched } from "../watchlist/queries.ts";
+import { findReasonGroups } from "../../store/queries/fit.ts";
 import type { DirectoryRow } from "../../store/queries/workspace-directory.ts";
 import type { NextRows } from "../../store/query.ts";
 import type { Acting, ActionContext, ActionCaller } from "../action.ts";
@@ -199,7 +200,17 @@ export function describingFiles(
   return [
     {
       name: "README.txt",
-      content: once(async () => readme(workspace, await rulesOf(connection, workspace), now, retention)),
+      content: once(async () =>
+        readme(
+          workspace,
+          {
+            rules: await rulesOf(connection, workspace),
+            groups: await findReasonGroups(connection, shopKey),
+          },
+          now,
+          retention,
+        ),
+      ),
     },
     {
       name: "settings.json",
@@ -224,6 +235,7 @@ async function settings(connection: Connection, workspace: DirectoryRow, now: Da
     exported_at: now,
     ...shown,
     order_rules: await rulesOf(connection, workspace),
+    reason_groups: await findReasonGroups(connection, shopKey),
     sources: await listExportedSources(connection, shopKey),
     tokens: await listTokens(connection, shopKey),
     watchlist: await listWatched(connection, shopKey),
@@ -233,7 +245,7 @@ async function settings(connection: Connection, workspace: DirectoryRow, now: Da
 /** How another installation gets the same workspace, command by command. */
 function readme(
   workspace: DirectoryRow,
-  rules: Record<string, string>,
+  { rules, groups }: { rules: Record<string, string>; groups: Record<string, string> | null },
   now: Date,
   { keepAuditDays }: Retention,
 ): string {
@@ -244,7 +256,8 @@ function readme(
   const usual = writtenRules(DEFAULT_RULES);
   const ruleWords = Object.entries(rules)
     .filter(([name, value]) => value !== usual[name])
-    .map(([name, value]) => `'${name}=${value.replaceAll("'", String.raw`'\''`)}'`);
+    .map(quotedSetting);
+  const groupWords = Object.entries(groups ?? {}).map((each) => `--reason ${quotedSetting(each)}`);
   const importing =
     asOf === null
       ? ["This workspace had no data yet: there is nothing to import."]
@@ -269,6 +282,9 @@ function readme(
     ...(ruleWords.length === 0
       ? []
       : [`./returns workspace rules --workspace ${domain} --yes ${ruleWords.join(" ")}`]),
+    ...(groupWords.length === 0
+      ? []
+      : [`./returns workspace reasons --workspace ${domain} ${groupWords.join(" ")}`]),
     ...importing,
     "",
     "The files hold no tags, channels and payments: orders that a rule leaves out here count there.",
@@ -276,6 +292,11 @@ function readme(
     "(./returns watch add). The audit and earlier alerts remain files.",
     "",
   ].join("\n");
+}
+
+/** A word of a shell. */
+function quotedSetting([name, value]: [name: string, value: string]): string {
+  return `'${`${name}=${value}`.replaceAll("'", String.raw`'\''`)}'`;
 }
 
 function jsonText(value: unknown): string {

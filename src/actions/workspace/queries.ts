@@ -11,6 +11,7 @@ import {
 } from "../../store/query.ts";
 import type { VariantRow } from "../../store/queries/catalogue.ts";
 import { queueShops } from "../../store/queries/run-queue.ts";
+import { lowered } from "../../store/queries/selection.ts";
 import type {
   ExportedProductRow,
   ExportedLabelRow,
@@ -157,6 +158,27 @@ export const putOrderRules = command<[shopKey: number, rules: object]>(
   "put_order_rules",
   "update workspace set order_rules = $2::jsonb where shop_key = $1",
   (shopKey, rules) => [shopKey, JSON.stringify(rules)],
+);
+
+/** Stores which groups a workspace's reasons belong to. Primary key of workspace. */
+export const putReasonGroups = command<[shopKey: number, groups: object]>(
+  "put_reason_groups",
+  "update workspace set reason_groups = $2::jsonb where shop_key = $1",
+  (shopKey, groups) => [shopKey, JSON.stringify(groups)],
+);
+
+/** The stated reasons of the orders since a month, those of most units first. Primary key of cohort. */
+export const listStatedReasons = query<
+  { reason: string; returned_units: number },
+  [shopKey: number, since: { month: number; longest: number }]
+>(
+  "list_stated_reasons",
+  `select min(u.reason collate "C") as reason, sum(u.units)::integer as returned_units
+     from cohort k cross join lateral unnest(k.return_reasons, k.return_units) u (reason, units)
+    where k.shop_key = $1 and k.entity_kind = 'workspace' and k.entity_key = '' and k.cohort_month >= $2::date
+      and u.reason not like ' %' and length(u.reason) <= $3 and u.reason !~ '[[:cntrl:]]'
+    group by ${lowered("u.reason")} order by 2 desc, 1 limit 50`,
+  (shopKey, { month, longest }) => [shopKey, monthToDate(month), longest],
 );
 
 /** How many orders of some months each rule leaves out. Index order_line_left_out. */
