@@ -67,7 +67,7 @@ test("an address of this machine or of a private network cannot be added, nor on
   ]) {
     await assert.rejects(
       addTestEndpoint(service, tenant, { address }, STRICT),
-      isInvalid(/public one/u),
+      isInvalid(/must be public/u),
       address,
     );
   }
