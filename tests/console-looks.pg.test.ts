@@ -51,6 +51,7 @@ const FOCUS_ORDER: Readonly<Record<string, readonly string[]>> = {
   "": [
     ...FRAME,
     ...BAR,
+    "link likely",
     "input Month",
     "summary The figures as a table",
     "link Download this table as CSV",
@@ -65,6 +66,9 @@ const FOCUS_ORDER: Readonly<Record<string, readonly string[]>> = {
     "link Timing",
     "link Costs",
     "link likely",
+    "link Months",
+    "link Weeks",
+    "link Days",
     "input Month",
     "summary The figures as a table",
     "link Download this table as CSV",
