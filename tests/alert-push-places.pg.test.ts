@@ -318,5 +318,5 @@ test("without a mail server no address is added, and what waits says why", async
   await writeAlerts(service, tenant, [{}]);
   await deliver(LOCAL_PUSH);
   const [endpoint] = await endpoints();
-  assert.match(endpoint?.last_problem ?? "", /sends no mail/u);
+  assert.match(endpoint?.last_problem ?? "", /cannot send e-mail/u);
 });
