@@ -75,3 +75,27 @@ for (const { seed, currencyCode } of [
     }
   });
 }
+
+/** Order #1006 of this shop: jeans of 2, 1 and 3 units and a tip of 5.31, read without its ledger. */
+test("M1: a tip that no ledger names is sold neither by the API nor by the folder", async () => {
+  const sync = await startShopifySync({ seed: 98, orders: 20, products: 5 });
+  try {
+    const synced = await sync.connect();
+    await synced.sync("backfill");
+    const sold = await sync.shop.rows<{ line_title: string; sold_units: number; sold_minor: number | null }>(
+      `select line_title, sold_units, sold_minor from order_line l join order_reference n using (shop_key, order_id)
+        where l.shop_key = $1 and n.order_name = '#1006' order by line_id`,
+      [synced.shopKey],
+    );
+    assert.deepEqual(
+      sold.map(({ sold_units }) => sold_units),
+      [2, 1, 3, 0],
+    );
+    assert.equal(sold[3]?.line_title, "Tip");
+    assert.ok(sold.every(({ sold_minor }) => sold_minor === null));
+    const imported = await sync.importExport();
+    assert.deepEqual(await synced.cohorts(), await imported());
+  } finally {
+    await sync.stop();
+  }
+});

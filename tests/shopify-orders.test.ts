@@ -151,6 +151,7 @@ function shopifyOrder({ order = {}, lines, ...golden }: GoldenOrder): Parameters
       sourceName: "web",
       displayFinancialStatus: "PAID",
       originalTotalPriceSet: money("30.00"),
+      totalTipReceivedSet: money("0.00"),
     }),
     lines: Object.entries(lines).map(([id, [quantity, currentQuantity, kind]]) =>
       toLine({

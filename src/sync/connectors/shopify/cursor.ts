@@ -23,7 +23,7 @@ export type BackfillState = {
 };
 
 /** Raised whenever records that an earlier version fetched lack what this one maps. */
-export const RECORD_FORMAT = 2;
+export const RECORD_FORMAT = 3;
 
 /** What the stored orders lack because runs could not see orders older than 60 days. Days are YYYY-MM-DD. */
 export type HistoryLimit = {

@@ -354,6 +354,8 @@ export const orderFields: ResolversByType = {
     returnStatus: (source) => returnStatusOf(source.order),
     displayFinancialStatus: (source) => financialStatusOf(source.order),
     originalTotalPriceSet: (source) => moneyBag(firstTotalMinor(source.order)),
+    totalTipReceivedSet: ({ order: { lines } }) =>
+      moneyBag(sumOf(lines, ({ kind, unitPriceMinor }) => (kind === "tip" ? unitPriceMinor : 0))),
     totalRefundedSet: (source) => moneyBag(sumOf(source.order.refunds, ({ totalMinor }) => totalMinor)),
     lineItems: (source) => listOf(source.order.lines.map((_, index) => lineSource(source.order, index))),
     returns: (source) => listOf(source.order.returns.map((_, index) => returnSource(source.order, index))),

@@ -62,6 +62,7 @@ export const ORDER = {
   displayFinancialStatus: nullable(Text),
   /** When it was placed: edits do not change it. */
   originalTotalPriceSet: MONEY,
+  totalTipReceivedSet: MONEY,
 };
 
 export const LINE = object("LineItem", {

@@ -34,6 +34,7 @@ function order(
       channel: null,
       financialStatus: "PAID",
       isFree: false,
+      tipsAmount: "0.0",
       ...own,
     },
     lines: [LINE],
@@ -88,6 +89,27 @@ test("M1: gift cards and what the ledger calls a tip sell nothing", () => {
     lines.map((line) => line.giftCard),
     [false, true, true],
   );
+});
+
+test("M1: without a ledger, the lines that are worth the order's tips sell nothing", () => {
+  const own = { productId: null, variantId: null, sku: null, requiresShipping: false, quantity: 1 };
+  const lines = ["4.0", "2.5", "3.0", "2.5"].map((unitPrice, at) => ({
+    ...LINE,
+    ...own,
+    id: `l${at}`,
+    unitPrice,
+  }));
+  const shipped = { ...LINE, ...own, id: "shipped", unitPrice: "3.0", requiresShipping: true };
+  const tipsOf = (tipsAmount: string, sold = [LINE, ...lines, shipped]): string[] =>
+    mapOrder(order({ lines: sold }, { tipsAmount }), "EUR").part.lines.flatMap((line) =>
+      line.giftCard ? [line.lineId] : [],
+    );
+  assert.deepEqual(tipsOf("0.0"), []);
+  assert.deepEqual(tipsOf("3.0"), ["l2"]);
+  assert.deepEqual(tipsOf("2.50"), ["l3"], "one of two alike");
+  assert.deepEqual(tipsOf("12.0"), ["l0", "l1", "l2", "l3"], "several payments, each with a tip");
+  assert.deepEqual(tipsOf("10.0"), [], "worth as much as a product");
+  assert.deepEqual(tipsOf("6.5"), [], "of some of them it is not certain");
 });
 
 test("a line keeps its own title, vendor and SKU when its product is gone", () => {

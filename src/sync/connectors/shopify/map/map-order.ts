@@ -132,11 +132,12 @@ function amountRefund({ id, refundedAt, lines }: RefundRecord, ledger: Ledger): 
 
 /** M1: units and their days by the ledger, else all that the line ever had; gift cards and tips are marked. */
 function mapLines(
-  { order, lines, tipLineIds }: ShopifyOrder,
+  sourceOrder: ShopifyOrder,
   ledger: Ledger | null,
   currencyCode: string | null,
 ): DocumentLine[] {
-  const tips = new Set(tipLineIds);
+  const { order, lines } = sourceOrder;
+  const tips = tipsOf(sourceOrder, ledger);
   return lines.map((line) => {
     const ofLedger = ledger?.lines.get(line.id);
     const { placedUnits, changes = [] } = ofLedger ?? { placedUnits: line.quantity };
@@ -160,6 +161,24 @@ function mapLines(
       ...(reversals.length === 0 ? {} : { reversals }),
     };
   });
+}
+
+/**
+ * M1: the lines that the ledger calls a tip. Where it names none, those outside it that are worth the order's tips: nothing else tells
+ * a tip from something sold without a product. Records of an earlier version do not say what the tips are.
+ */
+function tipsOf({ order, lines, tipLineIds }: ShopifyOrder, ledger: Ledger | null): ReadonlySet<string> {
+  if (tipLineIds.length > 0 || !(Number(order.tipsAmount) > 0)) return new Set(tipLineIds);
+  const minor = (amount: string): number => minorOf(amount, order.currencyCode);
+  const possible = lines.filter(
+    ({ id, productId, sku, requiresShipping, isGiftCard }) =>
+      productId === null && sku === null && !requiresShipping && !isGiftCard && !ledger?.lines.has(id),
+  );
+  const areTips = (some: readonly LineRecord[]): boolean =>
+    some.reduce((sum, { quantity, unitPrice }) => sum + quantity * minor(unitPrice), 0) ===
+    minor(order.tipsAmount);
+  const tips = areTips(possible) ? possible : possible.filter((line) => areTips([line])).slice(-1);
+  return new Set(tips.map(({ id }) => id));
 }
 
 /** One row for each line of a return: the platform may ask for one line several times, for different reasons. */

@@ -99,6 +99,7 @@ export function toOrder(order: SourceObject<typeof ORDER>) {
     channel: cleanLabel(order.sourceName ?? null),
     financialStatus: order.displayFinancialStatus ?? null,
     isFree: Number(order.originalTotalPriceSet.shopMoney.amount) === 0,
+    tipsAmount: order.totalTipReceivedSet.shopMoney.amount,
   };
 }
 
