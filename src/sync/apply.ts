@@ -57,6 +57,9 @@ export async function applyStage(run: StagedRun): Promise<AppliedRun> {
   const changedKeys = newChangedKeys();
   const unusableImages = run.hasCatalogue ? await dropUnusableImages(connection) : 0;
   const catalogueChanges = run.hasCatalogue ? await putCatalogue(connection, shopKey, changedKeys) : 0;
+  // Statistics do not know rows of this transaction: they may give the shop a single variant, and each name a loop over all.
+  const isLargeCatalogue = catalogueChanges >= MANY_ROWS;
+  if (isLargeCatalogue) await planForManyRows(connection);
   // Lines that this run does not touch; those of changed orders are resolved when they are written.
   if (catalogueChanges > 0) {
     const { variants, skus } = changedKeys;
@@ -69,6 +72,7 @@ export async function applyStage(run: StagedRun): Promise<AppliedRun> {
   if (unusableImages > 0) merged.warnings.set("unusable_image", unusableImages);
   if (catalogueChanges > 0 || merged.changedOrders > 0)
     await deriveCatalogue(connection, shopKey, changedKeys);
+  if (isLargeCatalogue) await planAsUsual(connection);
   onProgress("labels", 0);
   const labels =
     run.labels === null ? NO_LABELS : await putRunLabels(connection, shopKey, run.labels, changedKeys);

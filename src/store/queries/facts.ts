@@ -3,14 +3,14 @@ import { command, query, queryAny, requireRow } from "../query.ts";
 
 /**
  * What a line is of, joined to rows `l` with product_gid, variant_id and sku as the line has them: its own values, else
- * its variant's. Its variant is the one it names, else the one of its SKU, a new one before a used one. `among` narrows the
- * variants that are looked at for their SKU.
+ * its variant's. Its variant is the one it names, else the one of its SKU, a new one before a used one. The conditions narrow
+ * the variants that are looked at for their id and for their SKU.
  */
-const variantOfLine = (among: string): string => `
-  left join variant v on v.shop_key = $1 and v.variant_id = l.variant_id
+const variantOfLine = (amongIds: string, amongSkus: string): string => `
+  left join variant v on v.shop_key = $1 and v.variant_id = l.variant_id ${amongIds}
   left join (
     select distinct on (sku) sku, variant_id, product_gid, used, counterpart_sku, unit_cost_minor from variant
-     where shop_key = $1 and sku is not null ${among} order by sku, used, variant_id
+     where shop_key = $1 and sku is not null ${amongSkus} order by sku, used, variant_id
   ) s on v.variant_id is null and s.sku = l.sku`;
 
 /** The resolved columns, in the order product_gid, sku, used, counterpart_sku, unit_cost_minor, variant_id. */
@@ -50,7 +50,7 @@ export const resolveNames = query<ResolvedRow, [shopKey: number, names: readonly
   `select r.product_gid, r.sku, r.used, r.counterpart_sku, r.unit_cost_minor, r.variant_id
            from (select l.place, ${RESOLVED}
                    from unnest($2::text[], $3::text[], $4::text[]) with ordinality
-                        l (product_gid, variant_id, sku, place) ${variantOfLine("and sku = any($4)")}
+                        l (product_gid, variant_id, sku, place) ${variantOfLine("and v.variant_id = any($3)", "and sku = any($4)")}
                 ) r (place, product_gid, sku, used, counterpart_sku, unit_cost_minor, variant_id)
           order by r.place`,
   (shopKey, names) => [
@@ -128,7 +128,7 @@ export const resolveLinesAgain = requireRow<
             where l.shop_key = $1 and (l.line_variant_id = any($2) or l.line_sku = any($3))
          ), resolved (order_id, line_id, old_product_gid, old_sku, product_gid, sku, used, counterpart_sku,
                        unit_cost_minor, variant_id) as (
-           select l.order_id, l.line_id, l.old_product_gid, l.old_sku, ${RESOLVED} from line l ${variantOfLine("")}
+           select l.order_id, l.line_id, l.old_product_gid, l.old_sku, ${RESOLVED} from line l ${variantOfLine("", "")}
          ), changed as (
            update order_line o
               set product_gid = r.product_gid, sku = r.sku, used = r.used, counterpart_sku = r.counterpart_sku,

@@ -254,7 +254,9 @@ export async function importFolder(options: ImportOptions): Promise<ImportResult
       (connection) => importFiles(options, files, connection),
       options.signal,
     );
-    if (result.counts.changed_orders >= MANY_ROWS) await analyzeData(options.database, options.shopKey);
+    const { products, variants, changed_orders } = result.counts;
+    if (Math.max(products, variants, changed_orders) >= MANY_ROWS)
+      await analyzeData(options.database, options.shopKey);
     return result;
   } catch (error) {
     if (error instanceof NothingImported) return error.result;

@@ -225,7 +225,8 @@ async function applyFetched(run: ShopifyRun, asOf: Date): Promise<Applied> {
     };
   }, run.signal);
   run.cursor = cursor;
-  if (applied.counts.changed_orders >= MANY_ROWS) await analyzeData(run.database, run.shopKey);
+  const { products, variants, changed_orders } = applied.counts;
+  if (Math.max(products, variants, changed_orders) >= MANY_ROWS) await analyzeData(run.database, run.shopKey);
   return applied;
 }
 
