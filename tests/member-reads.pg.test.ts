@@ -108,7 +108,9 @@ function questionsOf(endpoint: Endpoint): string[] {
   const names = new Set(parametersOf(endpoint).map(([name]) => name));
   const listed = parametersOf(endpoint)
     .filter(([name, { enum: values }]) => values !== undefined && name !== "product_group_type")
-    .flatMap(([name, { enum: values }]) => (values ?? []).map((value) => ({ [name]: value })));
+    .flatMap(([name, { enum: values }]) =>
+      (values ?? []).map((value) => ({ [name]: value, ...(value === "day" && { start_month: "2024-07" }) })),
+    );
   const others = [{ include_incomplete: "true" }, { q: "shoe" }, { saleEvent: "summer" }, { limit: "2" }];
   const selectors = [
     { sku: "SHOE-1", include_used_variants: "true" },

@@ -105,8 +105,9 @@ test("the nightly run finds a return that has ended since, of which no webhook c
   assert.deepEqual((await workspace.cohorts()).map(withoutLabels), (await imported()).map(withoutLabels));
 });
 
-/** Sums over orders and the days that they are of, on which units came back: no label is among them. */
+/** What is no sum by lag day, and sums over orders and the days that they are of, on which units came back: no label is among them. */
 const OF_ORDERS: ReadonlySet<string> = new Set([
+  "has_day_money",
   "orders",
   "squared_sold_units",
   "order_lag_days",

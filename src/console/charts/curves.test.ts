@@ -25,7 +25,7 @@ test("curves: the newest six months that reached an age, each ending where its m
 
 test("heat: open cells are hatched and without shade, the window has its line, and months off are marked in words", () => {
   const markup = drawn("heatTable", risingStory);
-  const cells = [...markup.matchAll(/<td class="([^"]*)">(.*?)<\/td>/gsu)];
+  const cells = [...markup.matchAll(/<td class="([^"]*)"\s*>(.*?)<\/td/gsu)];
   assert.ok(cells.some(([, look = ""]) => look === "hatched"));
   for (const [, look = "", content = ""] of cells) {
     const isOpen = /still open|so far/u.test(content);
