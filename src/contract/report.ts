@@ -435,7 +435,7 @@ export const report = defineEndpoint({
     lines: [
       "Returns the full picture: rate with interval and outlook (where open months are heading), months before, trend by month (interval=week or day), reasons, days to return, costs, sale events.",
       "Use it to explain returns; for one figure use get_summary, for monthly rates alone get_timeseries. sale_events lists what saleEvent takes.",
-      "reportSection narrows 5 kB to 1–3: trend, reasons, breakdown with breakdownBy (worst vendor, product, SKU), curves, outcomes, bridge (the store's own count), liability (still to come), fit (sizes).",
+      "reportSection picks one part: trend, reasons, breakdown by breakdownBy (vendor, product, sku, option:<name> as option:size), curves, outcomes, bridge (store's count), liability (refunds to come), fit.",
       SELECTOR_OBJECT_LINE,
       COHORT_LINE,
       'Example: {"selector": {"product_gid": "gid://shopify/Product/1"}, "start_month": "2026-01", "end_month": "2026-06"}',

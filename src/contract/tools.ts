@@ -30,7 +30,7 @@ export const INSTRUCTIONS = [
     "primary = the workspace's own, lifetime). Rates are 0–1 fractions.",
   "A month is final once its window has closed for all its orders. Until then it looks too good and is left out, unless include_incomplete is true.",
   "list_entities turns names into selectors; no selector means the whole store.",
-  "get_summary: one rate. get_timeseries: by month, week or day; which are final. get_report: why, how fast, cost, outlook, refunds still to come, sale events. " +
+  "get_summary: one rate. get_timeseries: by month, week or day; which are final. get_report: why, how fast, cost, outlook, refunds to come, sizes, sale events. " +
     "get_return_rate_leaderboard, get_return_cost_leaderboard: worst SKUs. list_alerts: what changed, and what is wrong right now.",
   "No tool exports: CSV is GET /api/v1/export/report.csv with a token of scope read:exports, where the plan has data_export.",
   "meta.freshness tells how old the data is. Each tools/call counts against a daily quota (UTC). An error names every bad argument and what is allowed.",
