@@ -121,7 +121,7 @@ function assertNothingElse({ page, answers }: AnsweredPage): void {
 }
 
 /** The requests of a report's tabs, by their names. */
-const REPORTS = new Set(["report", "curves", "breakdown", "outcomes", "bridge"]);
+const REPORTS = new Set(["report", "curves", "breakdown", "outcomes", "bridge", "fit"]);
 
 /**
  * The API's leaves below `data` of the pages' reports that none of the pages shows: none of their figures has their path. What
@@ -338,6 +338,7 @@ const NOT_SHOWN: readonly (readonly [path: RegExp, why: string])[] = [
   [/^liability\/(?:level|unit_refund_amount|low_evidence)$/u, "in the guide, and in words"],
   [/^breakdown\/rows\/\d+\/sold_amount_coverage$/u, "below 95 % the share refunded says so"],
   [/^breakdown\/rows\/\d+\/monthly_return_rates/u, "a drawing on the page of products; its report has them"],
+  [/^fit\/sizes\/\d+\/(?:size|low_evidence)$/u, "the label, and in words"],
   [/^outcomes\/rows\/\d+\/outcome$|^bridge\/steps\/\d+\/step$/u, "names, in words"],
   [/^trend\/\d+\/outlook\/\w+$/u, "the chart's own request, trend, has more months, and these"],
   [/^return_curves\/\d+\/observed_days$/u, "open ages say so"],
@@ -353,10 +354,20 @@ const HEAT_ONLY = /^return_curves\/\d+\/ages\/\d+\/(?:returned_units|return_rate
 
 function isNotShown(path: string, { value }: Leaf): boolean {
   // Open months, sale events and months before that are not there, the open end of the last days, and ages no month has.
-  const isNothing = value === null && /(?:outlook|^sale_event|^comparison|to_day)$/u.test(path);
+  const isNothing = value === null && /(?:outlook|^sale_event|^comparison|to_day|^fit)$/u.test(path);
   const isNoMonth =
     (value === null || value === 0) && /^pooled_return_curve\/\d+\/(?!return_rate$)/u.test(path);
   return isNothing || isNoMonth || NOT_SHOWN.some(([pattern]) => pattern.test(path));
+}
+
+/** A product of the demo store whose variants have sizes. */
+async function sizedProduct(): Promise<string> {
+  const { rows } = await started.service.database.query<{ product_gid: string }>(
+    `select v.product_gid from variant v join workspace w on w.shop_key = v.shop_key
+      where w.shop_domain = $1 and v.options @> '[{"name":"Size"}]' order by 1 limit 1`,
+    [demo.shopDomain],
+  );
+  return rows[0]?.product_gid ?? assert.fail("no product has sizes");
 }
 
 test("each leaf of the report is on one of its tabs", async () => {
@@ -365,6 +376,7 @@ test("each leaf of the report is on one of its tabs", async () => {
     {},
     { ...months, include_incomplete: "true", saleEvent: "black-friday-2025" },
     { ...months, ...selections[0] },
+    { ...months, product_gid: await sizedProduct() },
   ];
   for (const query of states) {
     const tabs: AnsweredPage[] = [];

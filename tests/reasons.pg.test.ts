@@ -112,8 +112,10 @@ test("M22: a proposal counts once an admin has saved it: the next answer follows
     ["__proto__", "damaged", undefined],
   ]);
   const detail = JSON.parse('{"viel zu eng!":"too_small","__proto__":"damaged"}') as unknown;
-  const before = JSON.parse('{"viel zu eng!":"","__proto__":""}') as unknown;
-  assert.deepEqual(await auditOf(service, tenant), [{ action: "reasons.set", detail, before }]);
+  const earlierGroups = JSON.parse('{"viel zu eng!":"","__proto__":""}') as unknown;
+  assert.deepEqual(await auditOf(service, tenant), [
+    { action: "reasons.set", detail, before: earlierGroups },
+  ]);
 });
 
 test("what is no reason with a group is refused at its field, and changes nothing", async () => {

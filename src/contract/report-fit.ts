@@ -101,3 +101,15 @@ export const fit = orNull(
 );
 
 export type ReportFit = Exclude<Static<typeof fit>, null>;
+
+/** What a reason comes down to (M22), in words. */
+export const REASON_GROUP_WORDS = {
+  too_small: "Too small",
+  too_large: "Too large",
+  not_as_described: "Not as described",
+  damaged: "Damaged or defective",
+  changed_mind: "Changed mind",
+  late: "Late",
+  wrong_item: "Wrong item",
+  other: "Other",
+} as const;

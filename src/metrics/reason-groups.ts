@@ -13,17 +13,6 @@ export const REASON_GROUPS = [
 ] as const;
 export type ReasonGroup = (typeof REASON_GROUPS)[number];
 
-export const REASON_GROUP_WORDS: Readonly<Record<ReasonGroup, string>> = {
-  too_small: "Too small",
-  too_large: "Too large",
-  not_as_described: "Not as described",
-  damaged: "Damaged or defective",
-  changed_mind: "Changed mind",
-  late: "Late",
-  wrong_item: "Wrong item",
-  other: "Other",
-};
-
 /** By reason, in lower case of A to Z, the group that a person confirmed. */
 export type ReasonMapping = Readonly<Record<string, ReasonGroup>>;
 

@@ -4,16 +4,12 @@ import { definePage } from "../../console/page.ts";
 import type { PageCall } from "../../console/page.ts";
 import { actionForm, boxes, refusal } from "../../console/views/form.ts";
 import { dataTable } from "../../console/views/table.ts";
+import { REASON_GROUP_WORDS } from "../../contract/report-fit.ts";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
 import { dayOfInstant, monthOfDay } from "../../lib/month.ts";
 import { folded } from "../../metrics/order-rules.ts";
-import {
-  groupsByReason,
-  proposedGroup,
-  REASON_GROUPS,
-  REASON_GROUP_WORDS,
-} from "../../metrics/reason-groups.ts";
+import { groupsByReason, proposedGroup, REASON_GROUPS } from "../../metrics/reason-groups.ts";
 import type { ReasonGroup } from "../../metrics/reason-groups.ts";
 import { findReasonGroups } from "../../store/queries/fit.ts";
 import { mayDo, readSettings } from "../right.ts";

@@ -47,6 +47,7 @@ import {
   refundsPart,
 } from "../views/report/parts.ts";
 import { bridgePart } from "../views/report/bridge.ts";
+import { sizesPart } from "../views/report/sizes.ts";
 import { summaryFigures, windowText } from "../views/report/summary.ts";
 import { verdict } from "../views/report/verdict.ts";
 import { selectionLinks, selectionTitle } from "../views/selection-title.ts";
@@ -72,7 +73,11 @@ type TabData =
       /** The months before the newest complete one, which say what is usual. */
       usual: Report | null;
     }
-  | { tab: "reasons" }
+  | {
+      tab: "reasons";
+      /** null = no product is shown. */
+      fit: Report | null;
+    }
   | { tab: "timing"; curves: Report }
   | { tab: "costs"; liability: Report | null; outcomes: Report; bridge: Report };
 
@@ -140,7 +145,7 @@ async function readTab(
   const read = (reportSection: string, more: PageParameters = {}) =>
     call.read(reportSection, "report", { ...state, ...more, reportSection });
   const tab = tabOf(call);
-  if (tab === "reasons") return { tab };
+  if (tab === "reasons") return { tab, fit: isProduct(call) ? await read("fit") : null };
   if (tab === "timing") return { tab, curves: await read("curves") };
   if (tab === "costs") {
     const [liability, outcomes, bridge] = await Promise.all([
@@ -235,7 +240,11 @@ function breakdownOf({ query }: PageCall): string | null {
   if ((BREAKDOWNS as readonly string[]).includes(given) || given.startsWith(OPTION_PREFIX)) return given;
   if ((query["sku"] ?? "") !== "") return null;
   // A product divided by product would be one row: itself.
-  return PRODUCT_NAMES.some((name) => query[name]) ? "sku" : "product";
+  return isProduct({ query }) ? "sku" : "product";
+}
+
+function isProduct({ query }: Pick<PageCall, "query">): boolean {
+  return PRODUCT_NAMES.some((name) => (query[name] ?? "") !== "");
 }
 
 /** Whether the query selects less than the whole store. */
@@ -274,11 +283,11 @@ function reportView(data: ReportPage, call: PageCall): View {
   const selection = selectionTitle(own, named);
   const vendor = own.body.meta.vendor;
   const row = named?.body.data.rows[0];
-  const isProduct = ["sku", "product"].includes(own.body.meta.selector.type);
+  const hasPicture = ["sku", "product"].includes(own.body.meta.selector.type);
   return {
     title: `Report: ${selection.title}`,
     body: html`${bar(call, months, hasSelection(call) ? selection.title : null)}
-<div class="subject">${isProduct && picture(row?.product_image_url ?? null, "", call.imageSources)}
+<div class="subject">${hasPicture && picture(row?.product_image_url ?? null, "", call.imageSources)}
 <div><h1>${selection.title}</h1>
 <p class="lead">${selection.detail !== null && html`${selection.detail} · `}${vendor !== null && html`only vendor ${figure(own, "meta/vendor", String)} · `}orders of ${monthRange(own)}, returned within ${windowText(own)}${selectionLinks(call, own, data.isWatched)}</p></div></div>
 ${tabs("Parts of the report", tabLinks(call))}
@@ -315,7 +324,8 @@ function tabPart(page: ReportPage, call: PageCall): Html {
     case "overview":
       return overviewPart(page, shown, call);
     case "reasons":
-      return section("reasons", "Why it comes back", reasonsChart(input));
+      return html`${section("reasons", "Why it comes back", reasonsChart(input))}
+      ${shown.fit && sizesPart(shown.fit, call, input.exportHref)}`;
     case "timing":
       return html`${section("timing", "When it comes back", timingChart(input))}
       ${section("curves", "How returns arrive", curvesChart({ ...input, answer: shown.curves }))}`;
