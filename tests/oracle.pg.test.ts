@@ -6,6 +6,7 @@ import { assertHolds } from "./golden/golden.ts";
 import { clusterStore, requestsOfClusters } from "./oracle/cluster-store.ts";
 import { createOracle } from "./oracle/oracle.ts";
 import type { Oracle } from "./oracle/oracle.ts";
+import { fitStore, requestsOfFit } from "./oracle/fit-store.ts";
 import { piecesOf, reordered, withAnomalies } from "./oracle/pieces.ts";
 import { randomStore } from "./oracle/random-store.ts";
 import { requestsFor } from "./oracle/requests.ts";
@@ -31,7 +32,7 @@ const limits = {
 const REQUESTS_AT_ONCE = 8;
 
 test(
-  "M1 to M15, M19, M20 and M23 to M26: for random stores, every selection and every window, the service answers as the naive oracle does, " +
+  "M1 to M15, M19, M20 and M22 to M26: for random stores, every selection and every window, the service answers as the naive oracle does, " +
     "and its answers add up (M7)",
   async (context) => {
     let runs = 0;
@@ -63,6 +64,13 @@ test("M6: where orders come back together, intervals are those of the naive orac
     for (const params of requestsOfClusters)
       await checkAnswer(tenant, oracle, { path: "/api/v1/report", params });
   }
+});
+
+test("M22: where products run small or large, their fit is that of the naive oracle", async () => {
+  const store = fitStore(seed);
+  const tenant = await ingest(store, [store.files]);
+  const oracle = createOracle(store);
+  for (const params of requestsOfFit) await checkAnswer(tenant, oracle, { path: "/api/v1/report", params });
 });
 
 test("the same rows in any order, twice or in pieces give the same tables, and so does a rebuild", async (context) => {
@@ -116,6 +124,9 @@ test("M14: a SKU that only lines name follows the variant of those lines when th
 async function ingest(store: Store, folders: readonly StoreFiles[]): Promise<Tenant> {
   const { settings, as_of: asOf } = store;
   const tenant = await createStoreTenant(service, settings);
+  await changeWorkspace(service.database, tenant, {
+    reason_groups: JSON.stringify(settings.reason_groups ?? {}),
+  });
   for (const files of folders) {
     const result = await importStore(service, tenant, { currencyCode: settings.currency_code, asOf, files });
     assert.deepEqual(result.invalid, []);
@@ -135,10 +146,23 @@ async function checkAnswer(tenant: Tenant, oracle: Oracle, request: OracleReques
     assert.deepEqual(bySelector(data), bySelector(expected.data), title);
     return;
   }
-  assertHolds({ data, meta }, { data: expected.data, meta: expected.meta }, title);
+  const isFit = params["reportSection"] === "fit";
+  const expectedData = isFit ? nearOnesOf(expected.data, data) : expected.data;
+  assertHolds({ data, meta }, { data: expectedData, meta: expected.meta }, title);
   if (path.endsWith("/summary")) await checkSums(tenant, params, data);
   if (params["reportSection"] === "bridge") checkBridge(data, title);
   if (params["reportSection"] === "breakdown") await checkSelectors(tenant, params, data);
+}
+
+/** M22: two ways to integrate a distribution may round its ends apart, by one of the sixth decimal: then the answer's is expected. */
+function nearOnesOf(expected: unknown, actual: unknown): unknown {
+  if (typeof expected === "number" && typeof actual === "number") {
+    return Math.abs(expected - actual) < 1.5e-6 ? actual : expected;
+  }
+  if (typeof expected !== "object" || expected === null) return expected;
+  const own = actual as Record<string, unknown> | null | undefined;
+  const members = Object.entries(expected).map(([name, value]) => [name, nearOnesOf(value, own?.[name])]);
+  return Array.isArray(expected) ? members.map(([, value]) => value) : Object.fromEntries(members);
 }
 
 type BreakdownRow = Record<string, unknown> & { selector: OracleRequest["params"] | null };

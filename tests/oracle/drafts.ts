@@ -103,7 +103,22 @@ export const returnDraft = fc.record({
   clock,
   exchanged: often(0, 1, 2),
   keptCents: fc.nat({ max: 4_000 }),
-  reason: oneOf("too_small", "too_small", "defect", "", "refund_only", "unspecified", " refund_only "),
+  reason: oneOf(
+    "too_small",
+    "too_small",
+    "defect",
+    "",
+    "refund_only",
+    "unspecified",
+    " refund_only ",
+    "too_small",
+    "Too Large",
+    "size-too-large",
+    "not_as_described",
+    "STYLE",
+    "wrong-item",
+    "late",
+  ),
 });
 
 export const refundDraft = fc.record({

@@ -5,6 +5,7 @@ import { comparedMonths, coveragePart } from "./coverage.ts";
 import { curvesPart } from "./curves.ts";
 import { figuresOf, soldValueOf } from "./figures.ts";
 import type { Figures } from "./figures.ts";
+import { fitPart } from "./fit.ts";
 import type { LedgerLine } from "./ledger.ts";
 import { cogsCoverageOf } from "./leaderboards.ts";
 import { amountOf, byCodePoint, changeOf, nearest, rateOf, shareOf } from "./numbers.ts";
@@ -28,6 +29,9 @@ export function report(question: Question): Answered {
   }
   if (params["reportSection"] === "bridge") {
     return { data: { bridge: bridgePart(question) }, meta: { section: "bridge" } };
+  }
+  if (params["reportSection"] === "fit") {
+    return { data: { fit: fitPart(question) }, meta: { section: "fit" } };
   }
   if (params["reportSection"] === "curves") {
     return { data: curvesPart(question), meta: { section: "curves" } };

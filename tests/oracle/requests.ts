@@ -58,6 +58,10 @@ export function requestsFor(store: Store, seed: number): OracleRequest[] {
       if ((index + seed) % 2 === step)
         requests.push({ path: "/api/v1/report", params: { ...asked, window, include_incomplete } });
     }
+    if (index % 2 === seed % 2 && "product_gid" in selection) {
+      const asked = { ...selection, ...chosen([EVERYTHING, RECENT], index), reportSection: "fit" };
+      requests.push({ path: "/api/v1/report", params: { ...asked, window, include_incomplete } });
+    }
     const [path, months, interval] = chosen(
       [
         ["/api/v1/timeseries", range, "week"],

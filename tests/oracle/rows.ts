@@ -57,7 +57,7 @@ export function productRows(draft: Draft<typeof catalogueDraft>): ProductRow[] {
   return rows.filter((_, index) => isDescribed[index]);
 }
 
-/** Size and colour of each variant; null = it has none. */
+/** Size and colour of each variant; null = it has none. That of v7 is a size which is called otherwise. */
 const OPTIONS = [
   ["S", "Red"],
   ["M", "red"],
@@ -88,10 +88,15 @@ export function variantRows({ costs }: Draft<typeof catalogueDraft>): VariantRow
     return {
       ...row,
       ...given("unit_cost", cents === undefined ? undefined : amountText(cents)),
-      ...(size === null ? {} : { option1_name: index % 2 === 0 ? "Size" : "SIZE", option1_value: size }),
+      ...(size === null ? {} : { option1_name: sizeNameOf(index), option1_value: size }),
       ...(colour === null ? {} : { option2_name: "Colour", option2_value: colour }),
     };
   });
+}
+
+function sizeNameOf(index: number): string {
+  if (index === 6) return "Width";
+  return index % 2 === 0 ? "Size" : "SIZE";
 }
 
 export function lineRow(draft: Draft<typeof lineDraft>, index: number): OrderLineRow {

@@ -103,6 +103,8 @@ export type StoreSettings = {
   min_sold_units: number;
   visible_card_size: number;
   full_leaderboards: boolean;
+  /** M22: reasons in lower case that the workspace has put into a group. */
+  reason_groups?: Record<string, string>;
 };
 
 export type Store = { settings: StoreSettings; as_of: string; files: StoreFiles };

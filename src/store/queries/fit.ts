@@ -109,16 +109,16 @@ export const loadFit = requireRow<FitFigures, [workspace: Workspace, range: FitR
       join ${optionOfVariant("l.variant_id", "$8")} on true
      where l.shop_key = $1 and l.product_gid = $3 and l.sold_units > 0 and l.order_id in (select x.order_id from exchanged x)
      group by l.order_id, l.ordered_on having count(distinct o.option_value) = 1
-  ), own as (
-    select sum(returned_units)::integer as returns, ${COUNTS("returned_units")} from event where reason_group is not null
-  ), other as (
+  ), stated_units as (
     select c.entity_kind, sum(c.units)::integer as returns, ${COUNTS("c.units")}
       from (
-        select k.entity_kind, coalesce(m.reason_group, 'other') as reason_group, u.units
+        select case when k.entity_kind = 'product_used' then 'product' else k.entity_kind end as entity_kind,
+               coalesce(m.reason_group, 'other') as reason_group, u.units
           from cohort k cross join lateral unnest(k.return_reasons, k.return_lag_days, k.return_units) u (reason, lag_days, units)
           left join mapping m on m.reason = ${lowered("u.reason")}
          where k.shop_key = $1 and k.cohort_month = any($6::date[]) and u.lag_days <= $7 and u.reason not like ' %'
            and (k.entity_kind = 'workspace' and k.entity_key = ''
+                or k.entity_kind in ('product', 'product_used') and k.entity_key = $3
                 or k.entity_kind = 'analytics_category'
                    and k.entity_key = (select p.analytics_category from product p where p.shop_key = $1 and p.product_gid = $3))
       ) c
@@ -138,8 +138,9 @@ export const loadFit = requireRow<FitFigures, [workspace: Workspace, range: FitR
          ${json(`select x.size as from_size, s.size as to_size, sum(x.units)::integer as units
             from exchanged x left join sent s on s.order_id = x.order_id and s.ordered_on = x.occurred_on
            group by x.size, s.size order by 3 desc, 1, 2`)} as exchanges,
-         ${json(`select o.entity_kind, o.returns - coalesce(w.returns, 0) as returns, o.too_small - w.too_small as too_small,
-                 o.too_large - w.too_large as too_large from other o cross join own w`)} as others`,
+         ${json(`select o.entity_kind, o.returns - coalesce(w.returns, 0) as returns, o.too_small - coalesce(w.too_small, 0) as too_small,
+                 o.too_large - coalesce(w.too_large, 0) as too_large
+            from stated_units o left join stated_units w on w.entity_kind = 'product' where o.entity_kind <> 'product'`)} as others`,
   ({ shopKey }, { selection, windowDays, countedMonths, option, groups }) => [
     ...selectionValues(shopKey, selection),
     countedMonths.map(monthToDate),
