@@ -300,7 +300,7 @@ function questionsAbout({ sku, title }: { sku: string; title: string }): Questio
       choose: (page) => page.getByLabel("Compare with").selectOption("year"),
       answer: async (page) => {
         assert.match(
-          oneLine(await page.locator(".compared").innerText()),
+          oneLine(await page.locator(".compared").first().innerText()),
           /^Compared with Oct 2024 to Sep 2025: [\d,]+ of [\d,]+ units came back\.$/u,
         );
       },

@@ -29,7 +29,7 @@ test("the usage page shows today against the quota, 30 days, each way to add the
   assert.match(plain, /Forecast/u);
   assert.match(
     plain,
-    /lack 7 of the counted requests: they are up to 10 seconds behind, and a server that is killed/u,
+    /lack 7 of the counted requests: they are up to 10 seconds behind, and a killed server/u,
   );
   assert.match(plain, /reporting rta_live_\w+… 898 5/u);
   assert.match(plain, /\/api\/v1\/summary 800 0/u);

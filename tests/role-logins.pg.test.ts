@@ -164,7 +164,7 @@ test("server and worker need no owner, and what does need one says so", async (c
   assert.equal(refused.code, 1);
   assert.match(
     refused.stderr,
-    /^The database user lacks a right .+: have DATABASE_URL name the owner of the tables/u,
+    /^The database user lacks a right .+: set DATABASE_URL to the owner of the tables/u,
   );
 });
 

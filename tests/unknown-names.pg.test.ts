@@ -321,7 +321,15 @@ function goodValue(schema: ParameterSchema): fc.Arbitrary<string> {
 
 const months = fc
   .tuple(fc.integer({ min: 12, max: 9989 * 12 + 11 }), fc.integer({ min: 0, max: 119 }))
-  .map(([start, more]) => ({ start_month: monthText(start), end_month: monthText(start + more) }));
+  .map(([start, more]) => ({ start, more }));
+
+/** M26: the most months by the length of a row. */
+const MOST_MONTHS: Readonly<Record<string, number>> = { day: 12, week: 60 };
+
+function rangeText({ start, more }: { start: number; more: number }, interval: string | undefined) {
+  const last = Math.min(more, (MOST_MONTHS[interval ?? ""] ?? 120) - 1);
+  return { start_month: monthText(start), end_month: monthText(start + last) };
+}
 
 function monthText(month: number): string {
   return `${String(Math.floor(month / 12)).padStart(4, "0")}-${String((month % 12) + 1).padStart(2, "0")}`;
@@ -351,10 +359,13 @@ function goodRequest(endpoint: Endpoint): fc.Arbitrary<string> {
   return fc
     .tuple(
       fc.record(Object.fromEntries(others), { requiredKeys: [] }),
-      "start_month" in leastParameters(endpoint) ? months : fc.constant({}),
+      "start_month" in leastParameters(endpoint) ? months : fc.constant(null),
       takesSelector(endpoint) ? knownSelector : fc.constant({}),
     )
-    .map(([params, range, selector]) => pairsText({ ...params, ...range, ...selector }));
+    .map(([params, range, selector]) => {
+      const given = range === null ? {} : rangeText(range, (params as Record<string, string>)["interval"]);
+      return pairsText({ ...params, ...given, ...selector });
+    });
 }
 
 /** What no endpoint takes; && is nothing at all. */

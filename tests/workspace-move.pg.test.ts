@@ -107,6 +107,8 @@ async function answersOf({ call }: TestService, { token }: Tenant): Promise<unkn
 async function rowsOf({ database }: TestService, shopKey: number): Promise<Record<string, string[]>> {
   const rows: Record<string, string[]> = {};
   for (const table of Object.keys(await countRowsByTable(database, shopKey))) {
+    // The removal of a member can be undone where it happened.
+    if (table === "removed_member") continue;
     const found = await database.query<{ row: string }>(
       `select (to_jsonb(t) - '{moving_to,moved_at,last_used_at,due_at,asked}'::text[])::text as row from ${table} t
         where shop_key = $1 order by 1`,

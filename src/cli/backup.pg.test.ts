@@ -147,7 +147,7 @@ test("verify reads all of a backup without a database, and says whether the secr
   assert.equal(right.stderr, "");
   assert.match(
     (await verify("another secret of at least 32 characters")).stderr,
-    /^The secret that is set here does not open it/u,
+    /^The secret set here does not open it/u,
   );
   const file = join(folder, "order_document.copy.zst");
   await writeFile(file, (await readFile(file)).fill(0, 8));

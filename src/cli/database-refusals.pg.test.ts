@@ -65,7 +65,7 @@ test("a database that is read-only, as a replica is, refuses an import in one se
 test("a user without rights on the tables refuses an import in one sentence", async () => {
   assertRefused(
     await importAs(narrowUrl(database.url)),
-    /^The database user lacks a right \(permission denied for table \w+\): have DATABASE_URL name the owner of the tables, .+\.\n$/u,
+    /^The database user lacks a right \(permission denied for table \w+\): set DATABASE_URL to the owner of the tables, .+\.\n$/u,
   );
 });
 

@@ -150,7 +150,18 @@ export async function seedSmallStore(database: pg.Pool, shopKey: number): Promis
 async function insertMember(database: pg.Pool, shopKey: number): Promise<void> {
   const person = { user_id: crypto.randomUUID(), name: `owner of ${shopKey}` };
   await insertRows(database, "console_user", [person]);
-  await insertTables(database, shopKey, { workspace_member: [{ user_id: person.user_id, role: "owner" }] });
+  await insertTables(database, shopKey, {
+    workspace_member: [{ user_id: person.user_id, role: "owner" }],
+    weekly_digest: [
+      {
+        user_id: person.user_id,
+        address: "ada@shop.example",
+        time_zone: "UTC",
+        asked_at: "2026-07-01T05:00:00Z",
+      },
+    ],
+    removed_member: [{ user_id: person.user_id, role: "viewer", removed_at: "2026-07-01T05:00:00Z" }],
+  });
 }
 
 /** Rolls the facts up as every import does. */

@@ -195,6 +195,9 @@ async function whyNot({ database, workspace }: MoveCaller): Promise<Error> {
   );
 }
 
+/** Who was removed is undone here or not at all: they are nobody of the workspace. */
+const LEFT_BEHIND = "removed_member";
+
 /** `name`: as host:port/database. */
 type Target = { name: string; database: Database };
 
@@ -205,7 +208,9 @@ async function copyWorkspace(caller: MoveCaller, { holding, reading, target, sta
   const { workspace, actor, signal, onProgress } = caller;
   const { shop_key: shopKey, shop_domain: domain } = workspace;
   await setCopyFormat(reading);
-  const stored = (await listStoredTables(reading)).filter(({ columns }) => columns.includes("shop_key"));
+  const stored = (await listStoredTables(reading)).filter(
+    ({ name, columns }) => columns.includes("shop_key") && name !== LEFT_BEHIND,
+  );
   const tables = inOrderOfReferences(stored, await listForeignKeys(reading));
   const last = tables.filter(({ name }) => COORDINATOR_TABLES.includes(name));
   const moved: Moved = {

@@ -16,5 +16,5 @@ create index removed_member_age on removed_member (removed_at);
 
 -- Who made an invitation, and to which workspace it leads: its page says so before it is used.
 alter table console_link add column made_by uuid references console_user on delete set null;
-alter table console_link add column shop_key bigint;
+alter table console_link add column leads_to bigint;
 create index console_link_maker on console_link (made_by);

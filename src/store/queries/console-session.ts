@@ -132,7 +132,7 @@ export const HAS_ITS_RIGHTS = `l.rights is not distinct from ${rightsOf("l.user_
 /** The link carries what its person may do now: after any change of that it works no more. */
 export const insertLink = command<[link: NewLink]>(
   "insert_link",
-  `insert into console_link (link_hash, user_id, purpose, created_at, expires_at, made_by, shop_key, rights)
+  `insert into console_link (link_hash, user_id, purpose, created_at, expires_at, made_by, leads_to, rights)
    values ($1, $2, $3, $4, $5, $6, $7, ${rightsOf("$2")})`,
   ({ linkHash, userId, purpose, createdAt, expiresAt, madeBy, shopKey }) => [
     linkHash,
@@ -168,7 +168,7 @@ export const describeLink = queryRow<DescribedLink, [linkHash: Buffer]>(
      join console_user u on u.user_id = l.user_id
      left join console_user k on k.user_id = l.made_by
      left join (workspace_member m join shop_directory d on d.shop_key = m.shop_key)
-       on m.shop_key = l.shop_key and m.user_id = l.user_id
+       on m.shop_key = l.leads_to and m.user_id = l.user_id
     where l.link_hash = $1`,
 );
 
