@@ -172,7 +172,7 @@ test("a refused form keeps what was filled in and says what is allowed", async (
   ]);
   assert.equal(refused.status, 400);
   const page = await refused.text();
-  assert.match(page, /role="alert"[^>]*>\s*Scopes must name at least one of read:dashboard/u);
+  assert.match(page, /role="alert"[^>]*>\s*Scopes: choose at least one of the values that are shown/u);
   assert.match(page, /value="kept"/u);
   assert.match(page, /value="date"\s+checked=""/u);
   const late = await pages.post(
