@@ -243,7 +243,7 @@ test("a name is changed, kept in the form when it is refused, and nobody in a wo
   const changed = await postForm(service, "/me/name", { name: hostile }, { cookie });
   const next = await get("/me", `${cookie}; ${cookieOf(changed)}`);
   const page = await next.text();
-  assert.match(page, /role="status">Your name is now &lt;b&gt;/u);
+  assert.match(page, /role="status"[^>]*>Your name is now &lt;b&gt;/u);
   assert.ok(!page.includes("<b>"));
 });
 

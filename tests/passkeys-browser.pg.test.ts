@@ -78,7 +78,10 @@ test("who dismisses the device's question has not used the link up", async (cont
     await page.waitForURL(`${HOME}/w`);
     assert.equal(await unusedLinks("Hesitant"), 0);
     const again = await postFrom(device, "/enter/options", { secret: "A".repeat(43) });
-    assert.deepEqual([again.status, JSON.parse(again.text)], [403, { message: "This link is not valid." }]);
+    assert.deepEqual(
+      [again.status, JSON.parse(again.text)],
+      [403, { message: "This link is not valid: it was withdrawn, has expired, or is not complete." }],
+    );
   });
 });
 

@@ -122,7 +122,7 @@ test("what is no reason with a group is refused at its field, and changes nothin
   const count = (await auditOf(service, tenant)).length;
   const refused: readonly (readonly [given: string, sentence: RegExp])[] = [
     ["", /must have 1 to 1000 entries/u],
-    ["too tight", /must be reasons with their groups, such as too tight=too_small/u],
+    ["too tight", /must be reasons with their groups, such as came after the party=late/u],
     ["too tight=tight", /must be one of too_small, too_large, /u],
     ["too tight=__proto__", /must be one of too_small, too_large, /u],
     ["=late", /must be text of 1 to 120 characters/u],

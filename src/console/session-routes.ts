@@ -71,7 +71,7 @@ export function createSessionPages(options: SessionOptions): SessionPages {
         const userId =
           sessionHash === null ? null : await identity.signOut(sessionHash, request.clientAddress);
         if (userId !== null) request.log.info({ user_id: userId }, "signed out");
-        reply.headers({ "Set-Cookie": cookie.clear, "Clear-Site-Data": CLEARED_DATA });
+        reply.headers({ "Set-Cookie": [cookie.clear, context.done.clear], "Clear-Site-Data": CLEARED_DATA });
         return reply.redirect("/sign-in", 303);
       },
     },

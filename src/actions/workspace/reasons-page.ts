@@ -90,10 +90,11 @@ function part(rows: readonly Row[], call: PageCall): Html {
 
 /** A refused form keeps what was chosen. */
 function select({ reason, group }: Row, { refusedForm }: PageCall): Html {
-  const chosen = refusedForm?.action === setReasons.name ? refusedForm.values.getAll("reasons") : [];
+  const isRefused = refusedForm?.action === setReasons.name;
+  const chosen = isRefused ? refusedForm.values.getAll("reasons") : [];
   const valueOf = (each: ReasonGroup): string => `${reason}=${each}`;
   const current = REASON_GROUPS.find((each) => chosen.includes(valueOf(each))) ?? group;
-  return html`<select name="reasons" aria-label="Group of ${reason}">
+  return html`<select name="reasons" aria-label="Group of ${reason}" ${isRefused && html`aria-invalid="true"`}>
     ${REASON_GROUPS.map(
       (each) =>
         html`<option value="${valueOf(each)}" ${each === current && html` selected=""`}>

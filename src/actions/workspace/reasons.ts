@@ -22,7 +22,7 @@ const reasons: Field<ReadonlyMap<string, string>> = {
   read: (subject, texts) => {
     const given = texts.flatMap((text) => text.split("\n")).filter((line) => line.trim() !== "");
     if (given.length === 0 || given.length > MOST_REASONS) {
-      throw invalid(`${subject} must have 1 to ${MOST_REASONS} entries such as too tight=too_small.`);
+      throw invalid(`${subject} must have 1 to ${MOST_REASONS} entries such as came after the party=late.`);
     }
     return new Map(given.map((entry) => readEntry(subject, entry)));
   },
@@ -30,7 +30,8 @@ const reasons: Field<ReadonlyMap<string, string>> = {
 
 function readEntry(subject: string, entry: string): [reason: string, group: string] {
   const at = entry.lastIndexOf("=");
-  if (at < 0) throw invalid(`${subject} must be reasons with their groups, such as too tight=too_small.`);
+  if (at < 0)
+    throw invalid(`${subject} must be reasons with their groups, such as came after the party=late.`);
   const group = entry.slice(at + 1).trim();
   return [
     folded(readText(subject, entry.slice(0, at), LONGEST_REASON)),
