@@ -52,7 +52,7 @@ test("people are made, added, invited, given roles and removed by commands alone
     `Operator is now an owner of ${tenant.shopDomain}.\n`,
   );
   const invited = await run(...inWorkspace("member", "add", "Ada", "--role", "viewer"));
-  assert.match(invited.stdout, /^http:\/\/localhost:\d+\/enter#[A-Za-z0-9_-]{43}\n$/u);
+  assert.match(invited.stdout, /^http:\/\/localhost:\d+\/enter\?link=[\w-]{43}#[\w-]{43}\n$/u);
   assert.match(invited.stderr, /^This link signs in Ada, once, until .*Z\.\n$/u);
   const ada = await idOf("Ada");
   const role = await runJson<{ role: string; changed: boolean }>(

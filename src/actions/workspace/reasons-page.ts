@@ -94,7 +94,7 @@ function select({ reason, group }: Row, { refusedForm }: PageCall): Html {
   const chosen = isRefused ? refusedForm.values.getAll("reasons") : [];
   const valueOf = (each: ReasonGroup): string => `${reason}=${each}`;
   const current = REASON_GROUPS.find((each) => chosen.includes(valueOf(each))) ?? group;
-  return html`<select name="reasons" aria-label="Group of ${reason}" ${isRefused && html`aria-invalid="true"`}>
+  return html`<select name="reasons" aria-label="Group of ${reason}" ${isRefused && html` aria-invalid="true"`}>
     ${REASON_GROUPS.map(
       (each) =>
         html`<option value="${valueOf(each)}" ${each === current && html` selected=""`}>
