@@ -2,7 +2,7 @@ import { dayToText } from "../../lib/month.ts";
 import type { Queryable } from "../database.ts";
 import { query } from "../query.ts";
 import type { Workspace } from "../workspace.ts";
-import { columnsInside, daysOrAll, placeInside } from "./return-curve.ts";
+import { daysOrAll, groupDayInside } from "./return-curve.ts";
 import { CHOSEN, hasGroupDays, linesOfEntities, selectionValues } from "./selection.ts";
 import type { Selection } from "./selection.ts";
 
@@ -50,11 +50,7 @@ const listGroupPeriods = query<OrderPeriodRow, unknown[]>(
     from chosen e
    cross join generate_series(($7::date[])[1]::timestamp, $8::date::timestamp, interval '1 day') d (sold_on)
    cross join lateral (
-     select g.squared_sold_units, ${columnsInside("g", MEASURES)}
-       from group_day g cross join lateral ${placeInside("g", "$6")}
-      where g.shop_key = $1 and g.sold_on = d.sold_on::date
-        and g.entity_kind = e.entity_kind and g.entity_key = e.entity_key
-     offset 0
+     ${groupDayInside(MEASURES, "d.sold_on::date", "$6")}
    ) m
    group by 1`,
 );

@@ -1,7 +1,7 @@
 import type { Queryable } from "../database.ts";
 import { query } from "../query.ts";
 import type { Workspace } from "../workspace.ts";
-import { columnsInside, daysOrAll, placeInside } from "./return-curve.ts";
+import { columnsInside, daysOrAll, groupDayInside } from "./return-curve.ts";
 import { CHOSEN, cohortOfChosen, hasGroupDays, linesOfEntities, selectionValues } from "./selection.ts";
 import type { Selection } from "./selection.ts";
 
@@ -60,11 +60,7 @@ const loadGroupSaleFigures = query<SaleFiguresRow, unknown[]>(
    cross join days d
    cross join lateral generate_series(d.starts_on::timestamp, d.ends_on::timestamp, interval '1 day') day (sold_on)
    cross join lateral (
-     select g.squared_sold_units, ${columnsInside("g", UNITS)}
-       from group_day g cross join lateral ${placeInside("g", "$6")}
-      where g.shop_key = $1 and g.sold_on = day.sold_on::date
-        and g.entity_kind = e.entity_kind and g.entity_key = e.entity_key
-     offset 0
+     ${groupDayInside(UNITS, "day.sold_on::date", "$6")}
    ) m
    group by d.period`,
 );

@@ -45,3 +45,15 @@ export function columnsInside(row: string, columns: readonly string[]): string {
     )
     .join(", ");
 }
+
+/**
+ * Select of columns inside the window, and the squares of M6, of the day `soldOn` of the group, vendor or workspace `e`:
+ * a look-up in group_day's primary key. For a lateral join; `offset 0` keeps it one.
+ */
+export function groupDayInside(columns: readonly string[], soldOn: string, days: string): string {
+  return `select g.squared_sold_units, ${columnsInside("g", columns)}
+       from group_day g cross join lateral ${placeInside("g", days)}
+      where g.shop_key = $1 and g.sold_on = ${soldOn}
+        and g.entity_kind = e.entity_kind and g.entity_key = e.entity_key
+     offset 0`;
+}
