@@ -1,6 +1,6 @@
 import type { Connection, Database, Queryable } from "../store/database.ts";
 import { deletePasskeys, insertPasskey, usePasskey } from "../store/queries/console-passkey.ts";
-import { deleteSessions, findLink, useLink } from "../store/queries/console-session.ts";
+import { deleteSessions, describeLink, useLink } from "../store/queries/console-session.ts";
 import type { DescribedLink, LinkRow } from "../store/queries/console-session.ts";
 import { lockPerson } from "../store/queries/console-user.ts";
 import { checkEnrolment, checkSignature } from "./passkey.ts";
@@ -91,7 +91,7 @@ export async function openLink(
   now: Date,
 ): Promise<LinkRow | { outcome: SignInRefusal; userId: string | null }> {
   const linkHash = hashSecret(secret);
-  const link = linkHash === null ? null : await findLink(database, linkHash);
+  const link = linkHash === null ? null : await describeLink(database, linkHash);
   if (link === null) return { outcome: "unknown", userId: null };
   const outcome = whyClosed(link, now);
   return outcome === null ? link : { outcome, userId: link.user_id };

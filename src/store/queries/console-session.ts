@@ -188,13 +188,3 @@ export const useLink = queryRow<LinkRow, [linkHash: Buffer, now: Date]>(
     where l.link_hash = $1 and l.used_at is null and l.expires_at > $2 and ${HAS_ITS_RIGHTS}
     returning l.user_id, l.purpose`,
 );
-
-/** A link in whatever state it is, by primary key; null = there is no such link. */
-export const findLink = queryRow<
-  LinkRow & { used_at: Date | null; expires_at: Date; has_its_rights: boolean },
-  [linkHash: Buffer]
->(
-  "find_link",
-  `select l.user_id, l.purpose, l.used_at, l.expires_at, ${HAS_ITS_RIGHTS} as has_its_rights
-     from console_link l where l.link_hash = $1`,
-);
