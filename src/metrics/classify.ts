@@ -298,20 +298,22 @@ function partsOfLots(
     }
   }
   for (const request of returns) {
-    const shares = spread(`true ${request.returnId}`, 0, unitsOf(request));
+    const key = `true ${request.returnId}`;
+    const units = unitsOf(request);
+    const shares = spread(key, 0, units);
     // Without units of its own, a return keeps it of the unit that came back first.
-    const keepers = spread(`true ${request.returnId}`, 0, Math.max(1, unitsOf(request)));
+    const keepers = units > 0 ? shares : spread(key, 0, 1);
     const kept = allocateLabel(
       request.keptMinor ?? 0,
-      keepers.map((units, lot) => ({ key: String(lot), units })),
+      keepers.map((share, lot) => ({ key: String(lot), units: share })),
     );
-    for (const [lot, units] of shares.entries()) {
+    for (const [lot, share] of shares.entries()) {
       const part = parts[lot] as (typeof parts)[number];
       const isPaid = part.refunds.some(({ returnId }) => returnId === request.returnId);
-      const processedUnits = request.processedUnits === null ? null : units;
+      const processedUnits = request.processedUnits === null ? null : share;
       const keptMinor = kept?.get(String(lot)) ?? 0;
-      if (units > 0 || isPaid || lot === firstSold)
-        part.returns.push({ ...request, units, processedUnits, keptMinor });
+      if (share > 0 || isPaid || lot === firstSold)
+        part.returns.push({ ...request, units: share, processedUnits, keptMinor });
     }
   }
   return parts;
