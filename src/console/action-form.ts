@@ -81,14 +81,24 @@ export function earlierText(current: Current): string {
   return JSON.stringify(Object.values(current).map(String));
 }
 
+/** The texts of `earlierText`; none where it is no such. */
+function readEarlier(text: string): unknown[] {
+  try {
+    const read: unknown = JSON.parse(text);
+    return Array.isArray(read) ? read : [];
+  } catch {
+    return [];
+  }
+}
+
 /** What the fields of a form would change, as it is now, by field. */
 type Current = Readonly<Record<string, string | number>>;
 
 function requireUnchanged(input: Fields, current: Current, earlier: string | null): void {
   if (earlier === null || earlier === earlierText(current)) return;
-  const before = earlier.slice(2, -2).split('","');
+  const before = readEarlier(earlier);
   const changes = Object.entries(current)
-    .filter(([, value], place) => before[place] !== JSON.stringify(String(value)).slice(1, -1))
+    .filter(([, value], place) => before[place] !== String(value))
     .map(([name, value]) => {
       const { label = name, choices = [] } = input[name] ?? {};
       const text = choices.find(([each]) => each === value)?.[1] ?? value;
