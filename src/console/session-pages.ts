@@ -6,6 +6,7 @@ import { html } from "../lib/html.ts";
 import type { Html } from "../lib/html.ts";
 import { isoInstant } from "./format.ts";
 import { HOW_TO_GET_A_LINK, passkeyForm } from "./passkey-form.ts";
+import { pageNav } from "./views/blocks.ts";
 import type { StatePage } from "./state-page.ts";
 
 const SECRET_FIELD = html`<p class="field">
@@ -14,7 +15,7 @@ const SECRET_FIELD = html`<p class="field">
 </p>`;
 
 /**
- * The page that a link opens: on this machine one button, on https the making of a passkey, which signs in. `link`: what is said
+ * The page that a link opens: one button on this machine; over https it creates a passkey, which signs in. `link`: what is said
  * of it before; null = nothing is known. Without JavaScript, the link is pasted.
  */
 export function entrance(link: LinkState | null, isPublic: boolean): StatePage {
@@ -234,10 +235,7 @@ export function chooser(choice: Choice, isOperator: boolean): StatePage {
 function pagesOf({ workspaces, isMore, search, after, page }: Choice): Html {
   const at = (from: string): string =>
     `/w?${new URLSearchParams({ q: search, after: from, page }).toString()}`;
-  return html`<nav class="pages" aria-label="Pages of the list">
-    ${after !== "" && html`<a href="${at("")}">First page</a>`}
-    ${isMore && html`<a href="${at(workspaces.at(-1)?.shop_domain ?? "")}" rel="next">Next page</a>`}
-  </nav>`;
+  return pageNav(after === "" ? null : at(""), isMore ? at(workspaces.at(-1)?.shop_domain ?? "") : null);
 }
 
 const NO_WORKSPACE = html`<p>

@@ -15,6 +15,7 @@ import type { Done, ShownSecret } from "../action.ts";
 import {
   addEndpoint,
   CATEGORIES,
+  ENDPOINT_ACTIONS,
   endpointList,
   KIND_TEXTS,
   pauseEndpoint,
@@ -33,14 +34,7 @@ type Data = { endpoints: EndpointRow[]; removed: RemovedEndpointRow[]; hasMail: 
 const PATH = "/settings/notifications";
 const TITLE = "Delivery";
 /** The actions of one endpoint. */
-const OF_ONE = [
-  rotateEndpoint,
-  testEndpoint,
-  pauseEndpoint,
-  resumeEndpoint,
-  removeEndpoint,
-  restoreEndpoint,
-] as const;
+const OF_ONE = ENDPOINT_ACTIONS.filter(({ name }) => name !== addEndpoint.name);
 
 /** Where the alerts of the workspace are sent. */
 const notificationsPage = definePage<Data>({

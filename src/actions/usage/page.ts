@@ -13,7 +13,14 @@ import { showUsage, usageRead } from "./usage.ts";
 import type { Usage, UsageGroup, UsageSummary, UsageDay } from "./usage.ts";
 import { max } from "d3-array";
 import { chartFigure, nothingToDraw } from "../../console/charts/frame.ts";
-import { columns, place, verticalAxis, verticalScale, boxSwatch } from "../../console/charts/plot.ts";
+import {
+  barPart,
+  columns,
+  place,
+  verticalAxis,
+  verticalScale,
+  boxSwatch,
+} from "../../console/charts/plot.ts";
 import { table } from "../../console/charts/table.ts";
 
 /** What the workspace asks of the API: today against the quota, and 30 days in detail. */
@@ -196,14 +203,7 @@ function drawingOf(days: readonly UsageDay[]): Html {
   const scale = verticalScale(0, max(days, totalOf) ?? 0);
   const { left, middle, width } = columns(days.length);
   const part = (name: string, index: number, from: number, to: number) =>
-    from !== to &&
-    html`<rect
-      class="${name}"
-      x="${place(left(index))}"
-      width="${place(width)}"
-      y="${place(scale(to))}"
-      height="${place(scale(from) - scale(to))}"
-    />`;
+    barPart(name, { left: left(index), width, from, to }, scale);
   return html`${verticalAxis(scale, (value) => compact.format(value))}${dayAxis(days, middle)}
   ${days.map((row, index) => [
     part("series-1", index, 0, row.quota_requests),

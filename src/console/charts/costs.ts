@@ -7,7 +7,7 @@ import { figure, valueAt } from "../figure.ts";
 import { count, money, percent } from "../format.ts";
 import type { ChartInput } from "./frame.ts";
 import { chartFigure, nothingToDraw } from "./frame.ts";
-import { columns, hatch, monthAxis, place, verticalAxis, verticalScale, boxSwatch } from "./plot.ts";
+import { barPart, columns, hatch, monthAxis, verticalAxis, verticalScale, boxSwatch } from "./plot.ts";
 import { monthFigure } from "./rates.ts";
 import { table } from "./table.ts";
 
@@ -42,17 +42,8 @@ function costsDrawing(id: string, months: readonly CostMonth[]): Html {
       part.map(([from, to], index) => {
         const open = months[index]?.is_complete === false;
         const name = `${open ? "outline" : "series"}-${order + 1}`;
-        return (
-          from !== to &&
-          html`<rect
-            class="${name}"
-            x="${place(left(index))}"
-            width="${place(width)}"
-            y="${place(scale(to))}"
-            height="${place(scale(from) - scale(to))}"
-            fill="${open ? `url(#${id}-${order + 1})` : "currentColor"}"
-          />`
-        );
+        const fill = open ? `url(#${id}-${order + 1})` : "currentColor";
+        return barPart(name, { left: left(index), width, from, to }, scale, fill);
       }),
     )}`;
 }

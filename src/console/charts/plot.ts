@@ -80,6 +80,26 @@ export function columns(count: number): {
   return { middle: (index) => left(index) + width / 2, left, width };
 }
 
+/** The part of a stacked bar between two values of a scale; nothing where it is empty. */
+export function barPart(
+  className: string,
+  { left, width, from, to }: { left: number; width: number; from: number; to: number },
+  scale: (value: number) => number,
+  fill: string | null = null,
+): Html | false {
+  return (
+    from !== to &&
+    html`<rect
+      class="${className}"
+      x="${place(left)}"
+      width="${place(width)}"
+      y="${place(scale(to))}"
+      height="${place(scale(from) - scale(to))}"
+      ${fill !== null && html` fill="${fill}"`}
+    />`
+  );
+}
+
 /** Every how many months one is named, so that names keep apart: where there is room, and on a phone. */
 const MOST_NAMES = { wide: 12, narrow: 6 } as const;
 

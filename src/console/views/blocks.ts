@@ -74,8 +74,16 @@ export function tabs(
 export function pageLinks(call: PageCall, path: string, nextCursor: string | null): Html | null {
   const { cursor, ...rest } = call.query;
   if (cursor === undefined && nextCursor === null) return null;
+  return pageNav(
+    cursor === undefined ? null : call.href(path, rest),
+    nextCursor === null ? null : call.href(path, { ...rest, cursor: nextCursor }),
+  );
+}
+
+/** Where the first page is, null = this is it, and the next one, null = this is the last. */
+export function pageNav(firstHref: string | null, nextHref: string | null): Html {
   return html`<nav class="pages" aria-label="Pages of the list">
-    ${cursor !== undefined && html`<a href="${call.href(path, rest)}">First page</a>`}
-    ${nextCursor !== null && html`<a href="${call.href(path, { ...rest, cursor: nextCursor })}" rel="next">Next page</a>`}
+    ${firstHref !== null && html`<a href="${firstHref}">First page</a>`}
+    ${nextHref !== null && html`<a href="${nextHref}" rel="next">Next page</a>`}
   </nav>`;
 }
