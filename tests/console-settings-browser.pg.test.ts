@@ -3,11 +3,11 @@ import { readFile } from "node:fs/promises";
 import { test } from "node:test";
 import type { TestContext } from "node:test";
 import type { BrowserContextOptions, Page } from "playwright-core";
-import { notifyPeople } from "../src/store/queries/notice.ts";
 import { useChromium } from "./support/chromium.ts";
 import { actAs } from "./support/acting-member.ts";
 import { makeUserLink, signInAs } from "./support/console-person.ts";
 import { wrongLooks } from "./support/page-looks.ts";
+import { sendNotice } from "./support/console-states.ts";
 import { service } from "./support/shared-service.ts";
 import { createSmallStore } from "./support/small-store.ts";
 import { createTenant } from "./support/tenants.ts";
@@ -23,18 +23,7 @@ let tenant: Tenant;
 const chromium = useChromium(async () => {
   tenant = await createTenant(service.database);
   await actAs(service, tenant, "owner", "Olive");
-  const owner = await idOf("Olive");
-  await service.installation.database.transaction((connection) =>
-    notifyPeople(connection, tenant.shopKey, [owner], {
-      event: "test",
-      category: "token_expiry",
-      severity: "warning",
-      title: "A token expires in 14 days",
-      body: "Replace it before.",
-      linkPath: "/settings/tokens",
-      linkLabel: "See the tokens",
-    }),
-  );
+  await sendNotice(service, tenant, [await idOf("Olive")]);
 });
 
 async function idOf(name: string): Promise<string> {

@@ -1,5 +1,6 @@
 import { mulberry32 } from "../../src/demo/random.ts";
 import { dayOf, dayText } from "./calendar.ts";
+import { USUAL_SETTINGS } from "./store.ts";
 import type { OrderLineRow, Parameters, RefundRow, Store } from "./store.ts";
 
 const ORDERS = 2000;
@@ -32,13 +33,7 @@ export function clusterStore(seed: number): Store {
     }
   }
   return {
-    settings: {
-      currency_code: "EUR",
-      primary_window_days: 30,
-      min_sold_units: 1,
-      visible_card_size: 10,
-      full_leaderboards: true,
-    },
+    settings: USUAL_SETTINGS,
     as_of: noonOf(FIRST_DAY + DAYS + 20),
     files: {
       products: [

@@ -1,5 +1,6 @@
 import { mulberry32 } from "../../src/demo/random.ts";
 import { dayOf, dayText } from "./calendar.ts";
+import { USUAL_SETTINGS } from "./store.ts";
 import type { OrderLineRow, Parameters, ReturnRow, Store, VariantRow } from "./store.ts";
 
 const ORDERS = 1200;
@@ -118,11 +119,7 @@ export function fitStore(seed: number): Store {
   }
   return {
     settings: {
-      currency_code: "EUR",
-      primary_window_days: 30,
-      min_sold_units: 1,
-      visible_card_size: 10,
-      full_leaderboards: true,
+      ...USUAL_SETTINGS,
       reason_groups: { defect: "damaged", "wrong item": "other", pinches: "too_small" },
     },
     as_of: noonOf(FIRST_DAY + DAYS + 20),

@@ -107,6 +107,15 @@ export type StoreSettings = {
   reason_groups?: Record<string, string>;
 };
 
+/** Of stores that are about something else. */
+export const USUAL_SETTINGS: StoreSettings = {
+  currency_code: "EUR",
+  primary_window_days: 30,
+  min_sold_units: 1,
+  visible_card_size: 10,
+  full_leaderboards: true,
+};
+
 export type Store = { settings: StoreSettings; as_of: string; files: StoreFiles };
 
 /** Parameters of a request by their names on the wire. */

@@ -177,17 +177,7 @@ export async function createSettings(
     [tenant.shopKey],
   );
   const people = rows.map(({ user_id: userId }) => userId);
-  await service.installation.database.transaction((connection) =>
-    notifyPeople(connection, tenant.shopKey, people, {
-      event: "test",
-      category: "token_expiry",
-      severity: "warning",
-      title: "A token expires in 14 days",
-      body: "Replace it before.",
-      linkPath: "/settings/tokens",
-      linkLabel: "See the tokens",
-    }),
-  );
+  await sendNotice(service, tenant, people);
   const own = `/w/${tenant.shopDomain}`;
   const paths = [
     ...SETTINGS.map(({ path }) => path).filter((path) => !path.includes(":")),
@@ -266,4 +256,23 @@ async function addUsage({ database }: TestService, { shopKey, tokenId }: Tenant)
       { ...row, day, ...limited, requests: 7, quota_requests: 0 },
     ]);
   }
+}
+
+/** A notice in the console of some members of a workspace. */
+export async function sendNotice(
+  { installation }: Pick<TestService, "installation">,
+  { shopKey }: Pick<Tenant, "shopKey">,
+  userIds: readonly string[],
+): Promise<void> {
+  await installation.database.transaction((connection) =>
+    notifyPeople(connection, shopKey, userIds, {
+      event: "test",
+      category: "token_expiry",
+      severity: "warning",
+      title: "A token expires in 14 days",
+      body: "Replace it before.",
+      linkPath: "/settings/tokens",
+      linkLabel: "See the tokens",
+    }),
+  );
 }
