@@ -375,7 +375,7 @@ test("what a workspace is called adds no line to the head of a mail, and no elem
   const next = { address: "new@shop.example", now: new Date(Date.now() + 3_600_000) };
   await assert.rejects(ask(viewer, { ...next, origin: "http://localhost:8080" }), /https address/u);
   await ask(viewer, next);
-  assert.equal((await stateOf(viewer))?.due_at, null, "a new address confirms anew");
+  assert.equal((await stateOf(viewer))?.due_at, null, "a new address has to confirm again");
 });
 
 const browser = useChromium(async () => async () => {});

@@ -32,7 +32,7 @@ const MOST_FAILURES_PER_MINUTE = 30;
 const AFTER_RECOVERY = "Your earlier passkeys have been removed, and every other sign-in has ended.";
 
 /**
- * The ways in: a passkey, and one-time links, which on https open nothing but the making of a passkey. A sign-in with a
+ * The ways in: a passkey, and one-time links, which over https only let their person create a passkey. A sign-in with a
  * passkey asks for its options first.
  */
 export function signInRoutes(context: SessionContext, target: TargetCookie): Routes {
