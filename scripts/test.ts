@@ -25,7 +25,7 @@ const fastSettings = {
 
 /** Run when they are named, and by `npm run chaos`; all other tests together take less than a quarter of an hour. */
 const LEFT_TO_CHAOS: ReadonlySet<string> = new Set([
-  "tests/busy-shops.pg.test.ts",
+  "tests/busy-workspaces.pg.test.ts",
   "tests/cold-copy.pg.test.ts",
   "tests/console-onboarding-browser.pg.test.ts",
   "tests/database-away.pg.test.ts",

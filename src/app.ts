@@ -5,9 +5,9 @@ import { createAnswers } from "./access/answers.ts";
 import { createIdentity } from "./access/identity.ts";
 import { createGiveBack, createOperation, createSnapshots } from "./access/operation.ts";
 import type { Guard, Handler, Operation } from "./access/operation.ts";
-import { createShopNodes } from "./access/shop-nodes.ts";
-import type { NodeOfShop } from "./access/shop-nodes.ts";
-import { createShopQueue } from "./access/shop-queue.ts";
+import { createWorkspaceNodes } from "./access/workspace-nodes.ts";
+import type { NodeOfWorkspace } from "./access/workspace-nodes.ts";
+import { createWorkspaceQueue } from "./access/workspace-queue.ts";
 import { startUsageWriter } from "./access/usage-count.ts";
 import type { CountUsage } from "./access/usage-count.ts";
 import type { ControlTools } from "./actions/action.ts";
@@ -54,7 +54,7 @@ import { createConnectors, PINNED_APIS } from "./sync/connectors/sources.ts";
 import { openCredentials } from "./sync/credentials.ts";
 import { createDeliveries } from "./worker/deliveries.ts";
 import type { Deliveries } from "./worker/deliveries.ts";
-import { SHOP_LOOKS, startWorker } from "./worker/worker.ts";
+import { WORKSPACE_CHECKS, startWorker } from "./worker/worker.ts";
 import type { Worker, WorkerOptions } from "./worker/worker.ts";
 import { checkReadiness } from "./store/migrate.ts";
 
@@ -90,10 +90,10 @@ export async function startService(
   for (const name of ["admission", "reading", "ingest", "console", "exporting"] as const)
     metrics.watchPool(name, databases[name]);
   const forOperators = createOperatorRoutes(metrics, databases.reading);
-  const nodeOfShop = databases.nodes === null ? null : createShopNodes(databases.admission);
-  const usage = startUsageWriter({ database: databases.ingest, nodeOfShop, log: logger });
+  const nodeOfWorkspace = databases.nodes === null ? null : createWorkspaceNodes(databases.admission);
+  const usage = startUsageWriter({ database: databases.ingest, nodeOfWorkspace, log: logger });
   const counters = { metrics, countUsage: usage.count };
-  const guard = createGuard(config, keys, { ...databases, nodeOfShop }, counters);
+  const guard = createGuard(config, keys, { ...databases, nodeOfWorkspace }, counters);
   const operations = createOperations(config, guard, keys);
   const docs = createDocs(config);
   const server = createServer({
@@ -196,8 +196,8 @@ export async function startInstallationWorker(
       maxConnections,
       statementTimeoutMs,
     });
-  // A run writes its data, its progress and now and then a refreshed token; a look at a shop has one connection.
-  const database = open(config.syncRuns * 3 + SHOP_LOOKS + 1, 0);
+  // A run writes its data, its progress and now and then a refreshed token; checking a workspace takes one connection.
+  const database = open(config.syncRuns * 3 + WORKSPACE_CHECKS + 1, 0);
   const queueDatabase = open(1, SERVING_TIMEOUT_MS);
   const pushDatabase = open(PUSH_CONNECTIONS, SERVING_TIMEOUT_MS);
   const close = async (): Promise<void> => {
@@ -296,7 +296,7 @@ function digestsOf(
   const open = async () => {
     // Imported here, because it takes memory that a worker without mail need not have.
     const { sendDigests } = await import("./actions/digest/send.ts");
-    const databases = { admission: database, reading: database, nodes: null, nodeOfShop: null };
+    const databases = { admission: database, reading: database, nodes: null, nodeOfWorkspace: null };
     const limited = { ...config, answerMemoryMegabytes: DIGEST_MEMORY_MEGABYTES };
     const guard = createGuard(limited, keys, databases, { metrics, countUsage: () => {} });
     const operations = createOperations(config, guard, keys);
@@ -362,12 +362,12 @@ function createPlatformRoutes(
   ];
 }
 
-/** `nodes` and `nodeOfShop`: where Citus spreads the shops over nodes. */
+/** `nodes` and `nodeOfWorkspace`: where Citus spreads the workspaces over nodes. */
 type RequestDatabases = {
   admission: Database;
   reading: DatabasePool;
   nodes: NodeDatabases | null;
-  nodeOfShop: NodeOfShop | null;
+  nodeOfWorkspace: NodeOfWorkspace | null;
 };
 
 /** What hears of requests: the metrics of the process, and the details of usage. */
@@ -380,14 +380,14 @@ export function createGuard(
   databases: RequestDatabases,
   { metrics, countUsage }: RequestCounters,
 ): Guard {
-  const { admission, reading, nodes, nodeOfShop } = databases;
+  const { admission, reading, nodes, nodeOfWorkspace } = databases;
   return {
     admit: createAdmit({
       database: admission,
       pepper: keys.tokenPepper,
       connections: config.maxConnections,
       longestWaitMs: LONGEST_WAIT_MS,
-      nodeOfShop,
+      nodeOfWorkspace,
       ...(nodes === null ? {} : { databaseOfNode: nodes.of }),
       onChecked: metrics.observeAdmission,
       onOverQuota: metrics.countQuotaRefusal,
@@ -397,9 +397,9 @@ export function createGuard(
       baseMeta,
     }),
     openSnapshot: createSnapshots(reading),
-    shopQueue: createShopQueue({
+    workspaceQueue: createWorkspaceQueue({
       places: config.maxConnections,
-      mostPerShop: config.requestsPerShop,
+      mostPerWorkspace: config.requestsPerWorkspace,
       longestWaitMs: LONGEST_WAIT_MS,
     }),
     giveBack: createGiveBack(admission),

@@ -99,11 +99,11 @@ const OPTIONS = {
     10,
     "Connections per pool. A server has two pools, and up to 12 more connections: 4 for webhooks, 4 for the console, 2 for exports and 2 for metrics.",
   ),
-  requestsPerShop: option(
+  requestsPerWorkspace: option(
     "REQUESTS_PER_SHOP",
     integer(1, 500),
     2,
-    "Requests of one shop that a server answers from the database at a time; others wait for up to 3 s.",
+    "Requests of one workspace that a server answers from the database at a time; others wait for up to 3 s.",
   ),
   answerMemoryMegabytes: option(
     "ANSWER_MEMORY_MB",

@@ -6,7 +6,7 @@ import type { Config } from "./config.ts";
 import { defaultDataFolder } from "./embedded/cluster.ts";
 import { joinEmbedded } from "./embedded/embedded.ts";
 import type { EmbeddedDatabase } from "./embedded/embedded.ts";
-import { openDatabase, SHOP_SCHEMA } from "./store/database.ts";
+import { openDatabase, VIEW_SCHEMA } from "./store/database.ts";
 import type { Database, DatabaseOptions, DatabasePool, Queryable } from "./store/database.ts";
 import { isDistributed } from "./store/distribute.ts";
 import { migrate, schemaLevel, setShopKeyRange } from "./store/migrate.ts";
@@ -16,16 +16,16 @@ import { hasCitus } from "./store/queries/distribute.ts";
 import { appliedMigrations } from "./store/queries/installation.ts";
 import { findExcessRight, findLogin, findMissingRight, mayCall } from "./store/queries/roles.ts";
 import type { LoginRow, RightValues } from "./store/queries/roles.ts";
-import { findsViewsFirst, readsViews } from "./store/queries/shop-views.ts";
+import { findsViewsFirst, readsViews } from "./store/queries/workspace-views.ts";
 import { findShopKeyRange } from "./store/queries/workspace-directory.ts";
 import { FUNCTIONS, groupOf, ROLES, TABLE_RIGHTS, TABLES_WITH_RIGHTS } from "./store/role-rights.ts";
 import type { DatabaseRole } from "./store/role-rights.ts";
 import { createLogins, loginUrl } from "./store/roles.ts";
-import { findMissingShopView } from "./store/shop-views.ts";
+import { findMissingWorkspaceView } from "./store/workspace-views.ts";
 import { rebuildMarkedWorkspaces } from "./sync/rebuild.ts";
 
 const PROJECT_FOLDER = resolve(import.meta.dirname, "..");
-/** Of a request for its admission, and for a turn of its shop. */
+/** Of a request for its admission, and for a turn of its workspace. */
 export const LONGEST_WAIT_MS = 3000;
 /** Longest run of one statement for a request, a webhook or a check. */
 export const SERVING_TIMEOUT_MS = 10_000;
@@ -35,7 +35,7 @@ const EXPORT_CONNECTIONS = 2;
 /** For metrics: one connection stays free while the other waits for a node that does not answer. */
 export const MONITORING_CONNECTIONS = 2;
 export const MONITORING_TIMEOUT_MS = 3000;
-/** A node has one batch of admission at a time, and shops that are asked for by themselves. */
+/** A node has one batch of admission at a time, and workspaces that are asked for by themselves. */
 const NODE_CONNECTIONS = 4;
 
 /** A database that this process may use, and where its root secret is: `openKeys` opens its keys with it. */
@@ -152,21 +152,21 @@ async function requireViews(
   const option = config.databaseReaderUrl === null ? "DATABASE_URL" : ROLE_OPTIONS.reader;
   if (!(await findsViewsFirst(reading))) {
     throw new ConfigError([
-      `Connections of ${option} do not look for tables in the schema ${SHOP_SCHEMA} first: ` +
-        `leave "options" out of the address; behind a pooler, set search_path = ${SHOP_SCHEMA}, public on the login.`,
+      `Connections of ${option} do not look for tables in the schema ${VIEW_SCHEMA} first: ` +
+        `leave "options" out of the address; behind a pooler, set search_path = ${VIEW_SCHEMA}, public on the login.`,
     ]);
   }
   if (!(await readsViews(reading))) {
     throw new ConfigError([
-      `The login of ${option} may not read the views in the schema ${SHOP_SCHEMA} on this server: run "./returns migrate" ` +
+      `The login of ${option} may not read the views in the schema ${VIEW_SCHEMA} on this server: run "./returns migrate" ` +
         "through the coordinator of the Citus cluster after each node that joins.",
     ]);
   }
   if (await isSchemaAhead(database)) return;
-  const table = await findMissingShopView(reading);
+  const table = await findMissingWorkspaceView(reading);
   if (table === null) return;
   throw new ConfigError([
-    `The schema ${SHOP_SCHEMA} lacks the view of the table ${table}, or one of its columns: run "./returns migrate" as the owner.`,
+    `The schema ${VIEW_SCHEMA} lacks the view of the table ${table}, or one of its columns: run "./returns migrate" as the owner.`,
   ]);
 }
 
@@ -229,7 +229,7 @@ export type ServingDatabases = {
   exporting: DatabasePool;
   /** For metrics, which have to be read above all when the others are used up. */
   monitoring: DatabasePool;
-  /** For admission, where Citus spreads the shops over nodes. */
+  /** For admission, where Citus spreads the workspaces over nodes. */
   nodes: NodeDatabases | null;
   close(): Promise<void>;
 };
@@ -258,10 +258,10 @@ export async function openServingDatabases(
       ...options,
     });
   const admission = open("admission", "admission", { statementTimeoutMs: LONGEST_WAIT_MS });
-  const reading = open("reading", "reader", { readOnly: true, ofOneShop: true });
+  const reading = open("reading", "reader", { readOnly: true, ofOneWorkspace: true });
   const ingest = open("ingest", "worker", { maxConnections: INGEST_CONNECTIONS });
   const ofConsole = open("console", "worker", { maxConnections: CONSOLE_CONNECTIONS });
-  const exporting = open("exporting", "reader", { maxConnections: EXPORT_CONNECTIONS, ofOneShop: true });
+  const exporting = open("exporting", "reader", { maxConnections: EXPORT_CONNECTIONS, ofOneWorkspace: true });
   const monitoring = open("monitoring", "worker", {
     readOnly: true,
     maxConnections: MONITORING_CONNECTIONS,

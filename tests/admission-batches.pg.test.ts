@@ -17,7 +17,7 @@ import { countLockWaits } from "./support/locks.ts";
 import { refuseRows } from "./support/refused-rows.ts";
 import { eventually } from "./support/worker.ts";
 import { createAdmit } from "../src/access/admit.ts";
-import { createShopNodes } from "../src/access/shop-nodes.ts";
+import { createWorkspaceNodes } from "../src/access/workspace-nodes.ts";
 import { ApiError } from "../src/contract/errors.ts";
 import { deriveKeys } from "../src/lib/keys.ts";
 import { openNodeDatabases } from "../src/store/node-databases.ts";
@@ -49,12 +49,12 @@ async function openServingGuard(
 ): Promise<ServingGuard> {
   if (!isCitus()) return { admit: openGuard(coordinator).admit, close: async () => {} };
   const nodes = openNodeDatabases({ coordinator, url, open, retryMs: 100 });
-  const nodeOfShop = createShopNodes(coordinator);
+  const nodeOfWorkspace = createWorkspaceNodes(coordinator);
   for (const shopKey of [1, 2, 3, 4, 5, 6, 7, 8]) {
-    const node = await nodeOfShop(shopKey);
+    const node = await nodeOfWorkspace(shopKey);
     await eventually(async () => nodes.of(node) !== coordinator, `node ${node} answers`);
   }
-  const admit = createAdmit({ database: coordinator, pepper, nodeOfShop, databaseOfNode: nodes.of });
+  const admit = createAdmit({ database: coordinator, pepper, nodeOfWorkspace, databaseOfNode: nodes.of });
   return { admit, close: () => nodes.close() };
 }
 
@@ -105,7 +105,7 @@ function openQueue(queried: Queryable, longestWaitMs: number): AdmissionQueue {
     pepper,
     connections: 4,
     longestWaitMs,
-    nodeOfShop: null,
+    nodeOfWorkspace: null,
   });
 }
 

@@ -7,7 +7,7 @@ import { openWorkerSession } from "../src/store/worker-session.ts";
 import { createDeliveries } from "../src/worker/deliveries.ts";
 import { runCommand, startCommand } from "./support/command.ts";
 import type { Outcome, RunningCommand } from "./support/command.ts";
-import { loseShop } from "./support/lost-shops.ts";
+import { loseWorkspace } from "./support/lost-workspaces.ts";
 import { addTestEndpoint, deliveryEnvironment, notifyTools, writeAlerts } from "./support/push.ts";
 import { startReceiver } from "./support/receiver.ts";
 import type { Receiver } from "./support/receiver.ts";
@@ -147,7 +147,7 @@ test("a shop out of reach keeps the endpoints of no other waiting, and its own h
     await session.close();
   };
   const shopKeys = places.map(({ shopKey }) => shopKey);
-  const { lost, others, find } = await loseShop(service.database, shopKeys);
+  const { lost, others, find } = await loseWorkspace(service.database, shopKeys);
   try {
     await look();
     for (const { shopKey, receiver, ids } of places) {

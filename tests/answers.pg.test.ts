@@ -298,7 +298,7 @@ describe("data that changes under a request", () => {
     assert.equal((await askAgain()).text, answer.text, "it was not remembered");
   });
 
-  test("is not answered at all when the shop is not ready any more", async (context) => {
+  test("is not answered at all when the workspace is not ready any more", async (context) => {
     const tenant = await seededTenant({ dataAsOf: OLD_AS_OF });
     const { answer } = await askBeforeChange(context, tenant, "backfilling");
     assert.equal(answer.status, 409, answer.text);

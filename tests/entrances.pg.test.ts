@@ -12,7 +12,7 @@ import { openInstallation, openServingDatabases } from "../src/installation.ts";
 import type { Database } from "../src/store/database.ts";
 import { migrate } from "../src/store/migrate.ts";
 import { tryLockExport } from "../src/actions/workspace/queries.ts";
-import { lockShop } from "../src/store/queries/import-stage.ts";
+import { lockWorkspace } from "../src/store/queries/import-stage.ts";
 import { findMember } from "../src/store/queries/workspace-member.ts";
 import { isCitus } from "./support/citus.ts";
 import { nodesOf } from "./support/cluster-database.ts";
@@ -127,17 +127,17 @@ test("locks of a shop and shop keys come from one place, through whichever entra
       [node, coordinator],
     ] as const) {
       await holder.transaction(async (held) => {
-        await lockShop(held, shopKey);
+        await lockWorkspace(held, shopKey);
         assert.equal(await tryLockExport(held, shopKey), true);
         assert.equal(await other.transaction((connection) => tryLockExport(connection, shopKey)), false);
         const waiting = new AbortController();
         const second = other.transaction(
-          (connection) => lockShop(connection, shopKey, () => waiting.abort(new Error("it waits"))),
+          (connection) => lockWorkspace(connection, shopKey, () => waiting.abort(new Error("it waits"))),
           waiting.signal,
         );
         await assert.rejects(second, /it waits/u);
       });
-      await other.transaction((connection) => lockShop(connection, shopKey));
+      await other.transaction((connection) => lockWorkspace(connection, shopKey));
     }
   });
 });

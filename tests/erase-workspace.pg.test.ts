@@ -16,7 +16,7 @@ import { eraseDue } from "../src/worker/upkeep.ts";
 import { PAGES, SETTINGS } from "../src/console/registry.ts";
 import { postForm, signInAs } from "./support/console-person.ts";
 import { getPage } from "./support/console-pages.ts";
-import { csv, withFolder } from "./support/import-shop.ts";
+import { csv, withFolder } from "./support/import-workspace.ts";
 import { countRowsByTable } from "./support/rows-by-table.ts";
 import { leastParameters } from "./support/requests.ts";
 import { startServerProcess } from "./support/server-process.ts";
@@ -97,7 +97,7 @@ test("serving stops at once on every server, and taking it back restores everyth
     const answer = await call("/api/v1/alerts", { token: tenant.token });
     assert.equal(
       answer.message(),
-      "The shop is not ready (erasing): it is going to be erased unless its owner cancels that.",
+      "The workspace is not ready (erasing): it is going to be erased unless its owner cancels that.",
     );
   }
   for (const { path } of PAGES) {

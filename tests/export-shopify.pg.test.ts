@@ -6,8 +6,8 @@ import { importFolder } from "../src/sync/connectors/csv/import-folder.ts";
 import { rebuildWorkspace } from "../src/sync/rebuild.ts";
 import { redactOrders } from "../src/store/queries/order-document.ts";
 import { filesOf, withExport } from "./support/export-move.ts";
-import { csv } from "./support/import-shop.ts";
-import type { ImportShop } from "./support/import-shop.ts";
+import { csv } from "./support/import-workspace.ts";
+import type { ImportWorkspace } from "./support/import-workspace.ts";
 import { startShopifySync } from "./support/shopify-sync.ts";
 
 /** A store that was fetched from its platform, with labels of several sources, comes to the same facts and rollups elsewhere. */
@@ -31,7 +31,7 @@ const TABLES = [
   "sale_event",
 ];
 
-async function factsOf(shop: ImportShop, shopKey: number): Promise<Record<string, string[]>> {
+async function factsOf(shop: ImportWorkspace, shopKey: number): Promise<Record<string, string[]>> {
   const facts: Record<string, string[]> = {};
   for (const table of TABLES) {
     const rows = await shop.rows<{ row: string }>(
@@ -45,7 +45,7 @@ async function factsOf(shop: ImportShop, shopKey: number): Promise<Record<string
 
 const domainOf = (shopKey: number): string => `shop-${shopKey}.example`;
 
-async function register(shop: ImportShop, shopKey: number): Promise<void> {
+async function register(shop: ImportWorkspace, shopKey: number): Promise<void> {
   await shop.rows(
     "insert into shop_directory (shop_domain, shop_key) overriding system value values ($2, $1::bigint)",
     [shopKey, domainOf(shopKey)],
@@ -53,7 +53,7 @@ async function register(shop: ImportShop, shopKey: number): Promise<void> {
 }
 
 /** Labels that name a tracking number, an order's name and nothing that is known, of two sources. */
-async function addLabels(shop: ImportShop, shopKey: number): Promise<void> {
+async function addLabels(shop: ImportWorkspace, shopKey: number): Promise<void> {
   const [tracked] = await shop.rows<{ number: string }>(
     `select t.tracking_number as number from return_tracking t
        join return_request r on r.shop_key = t.shop_key and r.return_id = t.return_id and r.units > 0

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { MANY_ROWS } from "../src/sync/apply.ts";
-import { csv, startImportShop } from "./support/import-shop.ts";
+import { csv, startImportWorkspace } from "./support/import-workspace.ts";
 
 /** Only `analyze` calls it beside inserts: an index by it is analyzed, too. */
 const REFUSE_ANALYZE = `create function refuse_analyze(key bigint) returns bigint language plpgsql immutable as
   $$ begin if current_query() ilike '%analyze%' then raise 'no statistics here'; end if; return key; end $$`;
 
 test("an import that has committed has succeeded, also when analyze fails", async () => {
-  const shop = await startImportShop();
+  const shop = await startImportWorkspace();
   try {
     const shopKey = await shop.open();
     await shop.rows(REFUSE_ANALYZE);

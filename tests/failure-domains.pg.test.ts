@@ -2,15 +2,15 @@ import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 import { listAccountWorkspaces } from "../src/store/directory.ts";
 import type { Database, Queryable } from "../src/store/database.ts";
-import { findQueued, listNextPolls, queueShops } from "../src/store/queries/run-queue.ts";
+import { findQueued, listNextPolls, queueWorkspaces } from "../src/store/queries/run-queue.ts";
 import type { QueuedRow } from "../src/store/queries/run-queue.ts";
 import { requestRun } from "../src/store/queries/sync-request.ts";
 import type { Connector } from "../src/sync/connector.ts";
 import { pollPlace } from "../src/worker/poll.ts";
 import { keepInstallation } from "../src/worker/tasks.ts";
-import { lookAtShop } from "../src/worker/upkeep.ts";
+import { checkWorkspace } from "../src/worker/upkeep.ts";
 import { recordStatements } from "./support/asked-statements.ts";
-import { loseShop } from "./support/lost-shops.ts";
+import { loseWorkspace } from "./support/lost-workspaces.ts";
 import { startTestService } from "./support/service.ts";
 import { createTenant } from "./support/tenants.ts";
 import { APP_OPTIONS, connectShop, sendWebhook } from "./support/webhooks.ts";
@@ -40,7 +40,7 @@ const options = () => ({ ...workerOptions({ database, url: url() }, [loop], logs
 const accountOf = (shopKey: number): string => `shop-${shopKey}.myshopify.com`;
 
 /** Enough shops to have some on each node of a cluster. */
-async function connectedShops(): Promise<number[]> {
+async function connectedWorkspaces(): Promise<number[]> {
   const shopKeys: number[] = [];
   for (let made = 0; made < 8; made += 1) {
     const { shopKey } = await createTenant(service.database);
@@ -67,7 +67,7 @@ async function succeeded(shopKey: number): Promise<boolean> {
 }
 
 test("webhooks of others are taken while a shop is out of reach, and its own afterwards", async () => {
-  const { lost, others, find } = await loseShop(service.database, await connectedShops());
+  const { lost, others, find } = await loseWorkspace(service.database, await connectedWorkspaces());
   assert.ok(lost.length > 0 && others.length > 0);
   try {
     for (const shopKey of lost)
@@ -80,7 +80,7 @@ test("webhooks of others are taken while a shop is out of reach, and its own aft
 });
 
 test("the clock starts the runs of others meanwhile, says once which is away, and loses nothing", async () => {
-  const { lost, others, find } = await loseShop(service.database, await connectedShops());
+  const { lost, others, find } = await loseWorkspace(service.database, await connectedWorkspaces());
   const isAway = (line: string): boolean => line.includes("could not be polled");
   try {
     await makeDue({ url: url() }, "labels");
@@ -104,7 +104,7 @@ test("the clock starts the runs of others meanwhile, says once which is away, an
 });
 
 test("upkeep keeps others in order, says once which is away, and comes back to it", async () => {
-  const shopKeys = await connectedShops();
+  const shopKeys = await connectedWorkspaces();
   for (const shopKey of shopKeys) {
     await service.database.query(
       `insert into webhook_delivery (shop_key, source, webhook_id, topic, received_at)
@@ -115,8 +115,8 @@ test("upkeep keeps others in order, says once which is away, and comes back to i
   const leftOf = async (some: readonly number[]): Promise<number> =>
     (await service.database.query("select from webhook_delivery where shop_key = any($1)", [some])).rows
       .length;
-  await queueShops(database, shopKeys, new Date());
-  const { lost, others, find } = await loseShop(service.database, shopKeys);
+  await queueWorkspaces(database, shopKeys, new Date());
+  const { lost, others, find } = await loseWorkspace(service.database, shopKeys);
   await service.database.query("update run_queue set due_at = now() where kind = 'shop'");
   try {
     await withWorker(options(), async () => {
@@ -144,7 +144,7 @@ test("upkeep keeps others in order, says once which is away, and comes back to i
 test("two workers never look at one shop at once, and one that throws keeps no other from its look", async () => {
   const shopKeys: number[] = [];
   for (let made = 0; made < 40; made += 1) shopKeys.push((await createTenant(service.database)).shopKey);
-  await queueShops(database, shopKeys, new Date());
+  await queueWorkspaces(database, shopKeys, new Date());
   await service.database.query("update run_queue set due_at = now()");
   const [broken = 0] = shopKeys;
   const active = new Set<number>();
@@ -221,7 +221,7 @@ test("what a worker of the version before deletes and leaves waiting is queued a
     [shopKey],
   );
   assert.ok((rows[0]?.minutes ?? 99) <= 60);
-  await lookAtShop(options(), shopKey);
+  await checkWorkspace(options(), shopKey);
   assert.ok((await queuedOf(shopKey)) !== null, "its connection is due");
   await look(shopKey);
   assert.ok(await succeeded(shopKey));
@@ -331,7 +331,7 @@ test("with 1,000 shops a poll asks no shop, a webhook takes as many statements a
   await fill("run_queue (shop_key, source, kind, due_at)", `${key} + n, 'shopify', 'store', 'infinity'`);
   const fillers = Array.from({ length: SHOPS }, (_, place) => key + 1 + place);
   // None is due while the worker polls.
-  await queueShops(database, fillers, new Date(Date.now() + 60_000));
+  await queueWorkspaces(database, fillers, new Date(Date.now() + 60_000));
   statements.forget();
   assert.equal(await webhookStatus(shopKey), 200);
   assert.equal(statements.count(), withOne);
@@ -350,7 +350,7 @@ test("with 1,000 shops a poll asks no shop, a webhook takes as many statements a
     worker,
     async () => void (await eventually(async () => counted.includes("list_queued_sources"), "a poll")),
   );
-  assert.deepEqual(counted, ["take_due_task", "list_queued_shops", "list_queued_sources"]);
+  assert.deepEqual(counted, ["take_due_task", "list_queued_workspaces", "list_queued_sources"]);
   const { rows } = await service.database.query<{ shops: number; most: number; minutes: number }>(
     `select sum(shops)::integer as shops, max(shops)::integer as most,
             (extract(epoch from max(at) - min(at)) / 60)::float8 as minutes

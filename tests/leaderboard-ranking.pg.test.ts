@@ -29,7 +29,7 @@ const WHOLE: Selection = { kind: "workspace", key: "", includeUsed: false, vendo
 const SELECTIONS: readonly Selection[] = [WHOLE, { ...WHOLE, kind: "family", key: "F" }];
 
 /** A shop of its own whose SKUs have these figures in one cohort month. */
-async function insertRankedShop(rows: readonly Row[]): Promise<Workspace> {
+async function insertRankedWorkspace(rows: readonly Row[]): Promise<Workspace> {
   const { shopKey: shop_key } = await createTenant(control.pool);
   const productOf = (vendor: Vendor): string => `p${VENDORS.indexOf(vendor)}`;
   const listings = rows.map(({ sku, vendor }) => ({
@@ -118,7 +118,7 @@ const OPEN: Rates = {
 
 /** The SKUs that the statement ranks, the same within a family, and how many pass the filters. */
 async function rateRanking(rows: readonly Row[], rates: Rates): Promise<{ skus: string[]; count: number }> {
-  const workspace = await insertRankedShop(rows);
+  const workspace = await insertRankedWorkspace(rows);
   const { threshold, cardSize, limit, ...filters } = rates;
   const answers = [];
   for (const selection of SELECTIONS) {
@@ -260,7 +260,7 @@ type Costs = { minCostMinor: number | null; labelCostsIncluded: boolean; vendor:
 const ALL_COSTS: Costs = { minCostMinor: null, labelCostsIncluded: true, vendor: null, limit: 50 };
 
 async function costRanking(rows: readonly Row[], costs: Costs): Promise<{ skus: string[]; count: number }> {
-  const workspace = await insertRankedShop(rows);
+  const workspace = await insertRankedWorkspace(rows);
   const answers = [];
   for (const selection of SELECTIONS) {
     const range = { selection, windowDays: 30, startMonth: MONTH, endMonth: MONTH, usualMonths: [] };

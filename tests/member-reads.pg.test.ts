@@ -12,7 +12,7 @@ import { openOperations } from "./support/operations.ts";
 import type { TestOperations } from "./support/operations.ts";
 import { createPerson, removeMember, setRole } from "./support/people.ts";
 import type { Person } from "./support/people.ts";
-import { createReportShop } from "./support/report-store.ts";
+import { createReportWorkspace } from "./support/report-store.ts";
 import { leastParameters, parametersOf } from "./support/requests.ts";
 import type { TestService } from "./support/service.ts";
 import { changePlan, changeWorkspace, countedRequests } from "./support/tenants.ts";
@@ -126,8 +126,8 @@ function questionsOf(endpoint: Endpoint): string[] {
 }
 
 /** A workspace that holds a store of its own. */
-async function createOwnShop(): Promise<Tenant> {
-  const { tenant: own } = await createReportShop(service);
+async function createOwnWorkspace(): Promise<Tenant> {
+  const { tenant: own } = await createReportWorkspace(service);
   await setRole(service.database, own, person, "viewer");
   return own;
 }
@@ -138,7 +138,7 @@ describe("the same bytes", () => {
   });
 
   test("over another store, with each selector and each value of each list", async () => {
-    const own = await createOwnShop();
+    const own = await createOwnWorkspace();
     for (const endpoint of ALL) {
       for (const query of questionsOf(endpoint)) await readBoth(own, endpoint, query);
     }
@@ -224,7 +224,7 @@ describe("the same refusal", () => {
 });
 
 test("a workspace that is deleted between its admission and its answer is not found", async () => {
-  const gone = await createOwnShop();
+  const gone = await createOwnWorkspace();
   const admission = await admit(gone);
   await service.database.query("delete from workspace where shop_key = $1", [gone.shopKey]);
   for (const endpoint of ALL) {

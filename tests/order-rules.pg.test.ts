@@ -12,15 +12,15 @@ import type { DirectoryRow } from "../src/store/queries/workspace-directory.ts";
 import { applyRules } from "../src/sync/apply.ts";
 import { loadRules } from "../src/sync/order-rules.ts";
 import { rebuildWorkspace } from "../src/sync/rebuild.ts";
-import { keepShopInOrder } from "../src/worker/upkeep.ts";
-import { csv, startImportShop } from "./support/import-shop.ts";
+import { keepInOrder } from "../src/worker/upkeep.ts";
+import { csv, startImportWorkspace } from "./support/import-workspace.ts";
 import { openTestKeys } from "./support/secret.ts";
 import { eventually, withWorker, workerOptions } from "./support/worker.ts";
 import { use } from "./support/use.ts";
 
 /** Which orders count: saved rules, their effect and what the facts then are. */
 
-const shop = use(startImportShop);
+const shop = use(startImportWorkspace);
 
 const MEMBERS: readonly object[] = [
   {},
@@ -171,7 +171,7 @@ test("a worker applies what was saved, and to figures of before there were rules
   ]);
   const options = workerOptions(shop, []);
   assert.equal((await preview(shopKey, DEFAULT_RULES)).now.leftOutOrders.exchange, 0);
-  await keepShopInOrder(options, shopKey);
+  await keepInOrder(options, shopKey);
   await withWorker(options, async () => {
     await eventually(isApplied, "the rules are applied");
   });

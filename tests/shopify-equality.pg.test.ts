@@ -5,7 +5,7 @@ import { startShopifySync } from "./support/shopify-sync.ts";
 import type { ShopifySync } from "./support/shopify-sync.ts";
 
 /** Something of everything that can happen to a shop after its first sync. */
-async function changeShop({ simulator }: ShopifySync): Promise<void> {
+async function changeStore({ simulator }: ShopifySync): Promise<void> {
   const changes: Change[] = [
     {
       do: "placeOrder",
@@ -53,7 +53,7 @@ for (const { seed, currencyCode } of [
       assert.ok(rows.length > 500);
       assert.deepEqual(rows, await imported());
 
-      await changeShop(sync);
+      await changeStore(sync);
       await synced.sync("incremental");
       // Only a webhook reports a deleted order.
       await sync.shop.rows(

@@ -60,7 +60,7 @@ async function stopAt(
 }
 
 /** A shop that shows 60 days, read once, and 61 days later. */
-async function limitedShop(): Promise<{
+async function limitedWorkspace(): Promise<{
   own: ShopifySync;
   workspace: ShopifyWorkspace;
   stop: () => Promise<void>;
@@ -75,7 +75,7 @@ async function limitedShop(): Promise<{
 }
 
 test("an order that is too old to be shown stays as it is stored, unless the platform says that it is deleted", async () => {
-  const { own, workspace, stop } = await limitedShop();
+  const { own, workspace, stop } = await limitedWorkspace();
   try {
     const stored = await storedOrders(workspace, own);
     const rows = await workspace.cohorts();
@@ -94,7 +94,7 @@ test("an order that is too old to be shown stays as it is stored, unless the pla
 });
 
 test("a deletion that was found and not applied outlives a backfill that begins", async () => {
-  const { own, workspace, stop } = await limitedShop();
+  const { own, workspace, stop } = await limitedWorkspace();
   try {
     const [first = "", ...others] = await storedOrders(workspace, own);
     await ask(workspace, "deleted_order", [first], own);

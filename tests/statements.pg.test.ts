@@ -29,7 +29,7 @@ const OVER_ALL_SHOPS: Readonly<Record<string, string>> = {
   list_audit_of_all: "operator: who did what",
   workspace_health: "operator: doctor",
   list_runs: "operator: the history",
-  list_shops_to_rebuild: "operator: the end of a migration",
+  list_workspaces_to_rebuild: "operator: the end of a migration",
   connection_health: "operator: doctor",
   list_connections: "operator",
   count_installation: "operator: doctor",

@@ -15,12 +15,12 @@ import { makeWorkspace, operatorOf } from "./support/workspace.ts";
 import { textInput } from "../src/actions/field.ts";
 import { readList, runAction } from "../src/actions/action.ts";
 import { before, use } from "./support/use.ts";
-import { createShopNodes } from "../src/access/shop-nodes.ts";
+import { createWorkspaceNodes } from "../src/access/workspace-nodes.ts";
 import { startUsageWriter } from "../src/access/usage-count.ts";
 import { createUser, renameUser } from "../src/actions/people/actions.ts";
 import { OPERATOR } from "../src/actions/actor.ts";
 import { auditListOfAll } from "../src/actions/audit/audit.ts";
-import { loseShop } from "./support/lost-shops.ts";
+import { loseWorkspace } from "./support/lost-workspaces.ts";
 import { createTenant } from "./support/tenants.ts";
 
 /**
@@ -180,11 +180,11 @@ async function createShops(): Promise<number[]> {
 
 test("the usage of others is written while a shop is out of reach, and its own afterwards, all of it", async () => {
   const shopKeys = await createShops();
-  const { lost, others, find } = await loseShop(control.pool, shopKeys);
+  const { lost, others, find } = await loseWorkspace(control.pool, shopKeys);
   const warnings: object[] = [];
   const usage = startUsageWriter({
     database,
-    nodeOfShop: isCitus() ? createShopNodes(database) : (shopKey) => Promise.resolve(shopKey),
+    nodeOfWorkspace: isCitus() ? createWorkspaceNodes(database) : (shopKey) => Promise.resolve(shopKey),
     log: { warn: (detail) => void warnings.push(detail) },
     intervalMs: 50,
   });
@@ -221,7 +221,7 @@ test("the usage of others is written while a shop is out of reach, and its own a
 const NO_SHOP = 0;
 
 test("actions on the installation need no node, whichever is lost", async () => {
-  const { lost, others, find } = await loseShop(control.pool, [NO_SHOP, ...(await createShops())]);
+  const { lost, others, find } = await loseWorkspace(control.pool, [NO_SHOP, ...(await createShops())]);
   assert.ok(lost.includes(NO_SHOP) && others.length > 0);
   const caller = { database, actor: OPERATOR, now: new Date() };
   try {

@@ -6,7 +6,7 @@ import { createEmptyDatabase } from "./support/backups.ts";
 import { execute } from "./support/server.ts";
 import { openConnections } from "./support/database.ts";
 import type { Database } from "../src/store/database.ts";
-import { csv, startImportShop } from "./support/import-shop.ts";
+import { csv, startImportWorkspace } from "./support/import-workspace.ts";
 import { use } from "./support/use.ts";
 
 /** Databases of these levels come to the same rows as a new import. */
@@ -67,7 +67,7 @@ const STORE = {
   "return_labels.csv": csv("label_id,order_id,charged_at,amount", "b1,o2,2025-12-22T00:00:00Z,4.00"),
 };
 
-const shop = use(startImportShop);
+const shop = use(startImportWorkspace);
 
 for (const last of LAST_MIGRATIONS) {
   test(`M7, M8, M14: a database at ${last} comes to the rows of a new import`, async () => {

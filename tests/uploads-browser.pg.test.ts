@@ -9,14 +9,14 @@ import { startWorker } from "../src/worker/worker.ts";
 import type { Worker } from "../src/worker/worker.ts";
 import { useChromium } from "./support/chromium.ts";
 import { makeUserLink } from "./support/console-person.ts";
-import { csv } from "./support/import-shop.ts";
-import type { FolderFiles } from "./support/import-shop.ts";
+import { csv } from "./support/import-workspace.ts";
+import type { FolderFiles } from "./support/import-workspace.ts";
 import { axeViolations, sidewaysScroll } from "./support/page-looks.ts";
 import { startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
 import { createTenant } from "./support/tenants.ts";
 import { PART_BYTES, uploadClient } from "./support/upload.ts";
-import { SMALL_FOLDER } from "./support/upload-shop.ts";
+import { SMALL_FOLDER } from "./support/upload-workspace.ts";
 import { workerOptions } from "./support/worker.ts";
 
 /** An owner sends a folder in a real browser: from choosing it to the first chart, over faults, and without script. */

@@ -5,8 +5,8 @@ import { test } from "node:test";
 import type { TestContext } from "node:test";
 import { startCommand } from "./support/command.ts";
 import type { RunningCommand } from "./support/command.ts";
-import { csv } from "./support/import-shop.ts";
-import type { FolderFiles } from "./support/import-shop.ts";
+import { csv } from "./support/import-workspace.ts";
+import type { FolderFiles } from "./support/import-workspace.ts";
 import { countLockWaits } from "./support/locks.ts";
 import { startServerProcess } from "./support/server-process.ts";
 import { serviceEnvironment, startTestService } from "./support/service.ts";
@@ -16,10 +16,10 @@ import {
   endOf,
   importByCommand,
   importedBy,
-  openUploadShop,
+  openUploadWorkspace,
   SMALL_FOLDER,
-} from "./support/upload-shop.ts";
-import type { UploadShop } from "./support/upload-shop.ts";
+} from "./support/upload-workspace.ts";
+import type { UploadWorkspace } from "./support/upload-workspace.ts";
 import { eventually } from "./support/worker.ts";
 import { use } from "./support/use.ts";
 
@@ -38,7 +38,7 @@ function folderOfParts(parts: number): FolderFiles {
 }
 
 test("a server that is killed at each part of an upload leaves it to the next one, which continues it", async (context) => {
-  const shop = await openUploadShop(service);
+  const shop = await openUploadWorkspace(service);
   const folder = folderOfParts(2);
   const bodies = Object.entries(folder).map(([name, body]) => [name, Buffer.from(body)] as const);
   const parts = bodies.flatMap(([name, body]) =>
@@ -100,8 +100,8 @@ async function settled(promise: Promise<unknown>): Promise<boolean> {
   return (await Promise.race([promise, Promise.resolve(pending)])) !== pending;
 }
 
-async function assertAsByCommand(shop: UploadShop, folder: FolderFiles): Promise<void> {
-  const byCommand = await openUploadShop(service);
+async function assertAsByCommand(shop: UploadWorkspace, folder: FolderFiles): Promise<void> {
+  const byCommand = await openUploadWorkspace(service);
   await importByCommand(service, byCommand, folder, AS_OF);
   assert.deepEqual(await checksums(service, shop.tenant), await checksums(service, byCommand.tenant));
   const { rows } = await service.database.query<{ count: number }>(
@@ -127,7 +127,7 @@ async function statusOf(id: string): Promise<{ status: string; attempt: number }
 }
 
 /** Stops an import at its end: its last statement waits for a row that this holds. */
-async function holdBeforeEnd({ tenant }: UploadShop, id: string): Promise<() => Promise<void>> {
+async function holdBeforeEnd({ tenant }: UploadWorkspace, id: string): Promise<() => Promise<void>> {
   const client = await service.database.connect();
   await client.query("begin");
   await client.query("select 1 from import_upload where shop_key = $1 and upload_id = $2 for update", [
@@ -141,10 +141,10 @@ async function holdBeforeEnd({ tenant }: UploadShop, id: string): Promise<() => 
 }
 
 test("a worker that is killed before, within and right before the end of an import leaves it to the next one", async (context) => {
-  const shop = await openUploadShop(service);
+  const shop = await openUploadWorkspace(service);
   const folder = folderOfParts(2);
   const id = await shop.client.send(folder, "2026-06-30");
-  const empty = await checksums(service, (await openUploadShop(service)).tenant);
+  const empty = await checksums(service, (await openUploadWorkspace(service)).tenant);
 
   const first = await startedWorker(context);
   await eventually(async () => (await statusOf(id)).status === "importing", "the first worker's import", 30);
@@ -177,7 +177,7 @@ test("a worker that is killed before, within and right before the end of an impo
 });
 
 /** The row is held once the next worker has taken it up. */
-async function takenAndHeld(shop: UploadShop, id: string): Promise<() => Promise<void>> {
+async function takenAndHeld(shop: UploadWorkspace, id: string): Promise<() => Promise<void>> {
   let letGo: (() => Promise<void>) | null = null;
   const holding = eventually(async () => (await statusOf(id)).attempt === 2, "the second worker", 60).then(
     async () => (letGo = await holdBeforeEnd(shop, id)),
@@ -192,7 +192,7 @@ async function takenAndHeld(shop: UploadShop, id: string): Promise<() => Promise
 const waitsToFinish = async (): Promise<boolean> => (await countLockWaits(service.database)) > 0;
 
 test("an import that every worker dies of is refused after three, with a sentence", async () => {
-  const shop = await openUploadShop(service);
+  const shop = await openUploadWorkspace(service);
   const id = await shop.client.send(SMALL_FOLDER);
   await service.database.query("update import_upload set attempt = 3 where upload_id = $1", [id]);
   assert.equal(await importedBy(service, shop, id), "refused");
@@ -203,7 +203,7 @@ test("an import that every worker dies of is refused after three, with a sentenc
 });
 
 test("a worker that stops hands its import on", async (context) => {
-  const shop = await openUploadShop(service);
+  const shop = await openUploadWorkspace(service);
   const folder = folderOfParts(2);
   const id = await shop.client.send(folder, "2026-06-30");
   const worker = await startedWorker(context);

@@ -4,7 +4,7 @@ import { gzipSync } from "node:zlib";
 import { afterEach, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parse } from "csv-parse/sync";
-import { csv, startImportShop } from "./support/import-shop.ts";
+import { csv, startImportWorkspace } from "./support/import-workspace.ts";
 import { openRaw } from "./support/raw-http.ts";
 import type { RawConnection } from "./support/raw-http.ts";
 import { service } from "./support/shared-service.ts";
@@ -15,17 +15,17 @@ import {
   checksums,
   importByCommand,
   importedBy,
-  openUploadShop,
-} from "./support/upload-shop.ts";
-import type { UploadShop } from "./support/upload-shop.ts";
+  openUploadWorkspace,
+} from "./support/upload-workspace.ts";
+import type { UploadWorkspace } from "./support/upload-workspace.ts";
 import { ImportError } from "../src/sync/connectors/csv/problems.ts";
 import { DEFAULT_RETENTION, keepAllInOrder } from "./support/worker.ts";
 
 /** A folder of CSV files sent by browser: its parts, its limits, and the import that a worker makes of it. */
-let shop: UploadShop;
+let shop: UploadWorkspace;
 
-async function fresh(): Promise<UploadShop> {
-  shop = await openUploadShop(service);
+async function fresh(): Promise<UploadWorkspace> {
+  shop = await openUploadWorkspace(service);
   return shop;
 }
 
@@ -48,7 +48,7 @@ test("an upload gives the same rows as the command, and its person is the actor 
   const id = await client.send(zipped, "2026-06-30");
   assert.equal(await importedBy(service, shop, id), "imported");
 
-  const byCommand = await openUploadShop(service);
+  const byCommand = await openUploadWorkspace(service);
   await importByCommand(service, byCommand, SMALL_FOLDER, new Date("2026-07-01T00:00:00Z"));
   assert.deepEqual(await checksums(service, tenant), await checksums(service, byCommand.tenant));
   const { rows } = await service.database.query<{ data_as_of: Date; readiness: string }>(
@@ -362,11 +362,11 @@ const LINES = "order_id,line_id,ordered_at,units";
 const GOOD = "o1,l1,2026-01-05T10:00:00Z,2";
 const BAD = "o2,l1,2026-01-05T10:00:00Z,1.5";
 
-async function textOfPage({ client }: UploadShop, id: string): Promise<string> {
+async function textOfPage({ client }: UploadWorkspace, id: string): Promise<string> {
   return (await (await client.page(id)).text()).replaceAll(/\s+/gu, " ");
 }
 
-async function refusedRows({ client }: UploadShop, id: string): Promise<Record<string, string>[]> {
+async function refusedRows({ client }: UploadWorkspace, id: string): Promise<Record<string, string>[]> {
   const answer = await client.refusedRows(id);
   assert.equal(answer.status, 200);
   assert.match(answer.headers.get("content-disposition") ?? "", /filename="refused-rows\.csv"/u);
@@ -374,13 +374,13 @@ async function refusedRows({ client }: UploadShop, id: string): Promise<Record<s
 }
 
 test("refused rows are reported by file, line, column and what is allowed; nothing is imported until they are left out", async () => {
-  const own = await openUploadShop(service);
+  const own = await openUploadWorkspace(service);
   const id = await own.client.send({
     "order_lines.csv": csv(LINES, GOOD, BAD),
     "returns.csv": csv("return_id,order_id,line_id,status,units", "r1,o9,l1,OPEN,1"),
   });
   assert.equal(await importedBy(service, own, id), "refused");
-  const empty = await checksums(service, (await openUploadShop(service)).tenant);
+  const empty = await checksums(service, (await openUploadWorkspace(service)).tenant);
   assert.deepEqual(await checksums(service, own.tenant), empty);
   const page = await textOfPage(own, id);
   assert.match(page, /<strong>Nothing was imported\.<\/strong> 2 rows cannot be used/u);
@@ -408,7 +408,7 @@ test("refused rows are reported by file, line, column and what is allowed; nothi
 });
 
 test("a corrected file replaces its own alone, and the upload is imported", async () => {
-  const own = await openUploadShop(service);
+  const own = await openUploadWorkspace(service);
   const { client } = own;
   const id = await client.send({ ...SMALL_FOLDER, "order_lines.csv": csv("order_id,units", "o1,2") });
   assert.equal(await importedBy(service, own, id), "refused");
@@ -426,14 +426,14 @@ test("a corrected file replaces its own alone, and the upload is imported", asyn
   assert.equal((await client.request(id)).status, 303);
   assert.equal(await importedBy(service, own, id), "imported");
 
-  const atOnce = await openUploadShop(service);
+  const atOnce = await openUploadWorkspace(service);
   const whole = await atOnce.client.send(SMALL_FOLDER);
   assert.equal(await importedBy(service, atOnce, whole), "imported");
   assert.deepEqual(await checksums(service, own.tenant), await checksums(service, atOnce.tenant));
 });
 
 test("of very many refused rows the page shows 200, and the file has all", async () => {
-  const own = await openUploadShop(service);
+  const own = await openUploadWorkspace(service);
   const id = await own.client.send({ "order_lines.csv": csv(LINES, ...Array<string>(1500).fill(BAD)) });
   assert.equal(await importedBy(service, own, id), "refused");
   const page = await textOfPage(own, id);
@@ -443,7 +443,7 @@ test("of very many refused rows the page shows 200, and the file has all", async
 });
 
 test("hostile text of a refused row stays text", async () => {
-  const own = await openUploadShop(service);
+  const own = await openUploadWorkspace(service);
   const text = '"<script>alert(1)</script><img src=x onerror=y>"';
   const id = await own.client.send({ "order_lines.csv": csv(LINES, `o1,l1,2026-01-05T10:00:00Z,${text}`) });
   assert.equal(await importedBy(service, own, id), "refused");
@@ -453,7 +453,7 @@ test("hostile text of a refused row stays text", async () => {
 });
 
 test("upkeep ends what has expired, removes its parts, and forgets it after 30 days", async () => {
-  const own = await openUploadShop(service);
+  const own = await openUploadWorkspace(service);
   const { shopKey } = own.tenant;
   const id = await own.client.send({ "order_lines.csv": csv(LINES, BAD) });
   assert.equal(await importedBy(service, own, id), "refused");
@@ -476,7 +476,7 @@ test("upkeep ends what has expired, removes its parts, and forgets it after 30 d
 });
 
 test("a packed file that unpacks to more than is allowed ends the import before it fills anything", async () => {
-  const own = await startImportShop();
+  const own = await startImportWorkspace();
   try {
     const shopKey = await own.open();
     const packed = gzipSync(csv(LINES, ...Array<string>(100_000).fill(GOOD)));

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { startShopifySimulator } from "../tools/simulators/shopify/start.ts";
-import { lockShop } from "../src/store/queries/import-stage.ts";
+import { lockWorkspace } from "../src/store/queries/import-stage.ts";
 import { untilLockIsAwaited } from "./support/locks.ts";
 import { countRowsByTable } from "./support/rows-by-table.ts";
 import { startTestService } from "./support/service.ts";
@@ -16,7 +16,7 @@ const simulator = use(() => startShopifySimulator({ ...APP, orders: 10, products
 const rowsByTable = (shopKey: number) => countRowsByTable(service.database, shopKey);
 
 /** A workspace with a row in every table, connected to a shop that does not take its token unless it is a right one. */
-async function fullShop(shop: string, secrets: Record<string, string> = {}): Promise<number> {
+async function fullWorkspace(shop: string, secrets: Record<string, string> = {}): Promise<number> {
   const { shopKey } = await createTenant(service.database);
   await seedSmallStore(service.database, shopKey);
   await connectShop(service, shopKey, shop, secrets, simulator.url);
@@ -34,8 +34,8 @@ const auditOf = (shopKey: number) =>
 
 test("shop/redact deletes everything of the shop's workspace and nothing of any other", async () => {
   const shop = "leaving.myshopify.com";
-  const leaving = await fullShop(shop);
-  const staying = await fullShop("staying.myshopify.com");
+  const leaving = await fullWorkspace(shop);
+  const staying = await fullWorkspace("staying.myshopify.com");
   const stored = await rowsByTable(staying);
   const seeded = await rowsByTable(leaving);
   const empty = Object.keys(seeded).filter((table) => seeded[table] === 0);
@@ -57,7 +57,7 @@ test("shop/redact deletes everything of the shop's workspace and nothing of any 
 
 test("privacy requests whose payload is of another shop than their header remove nothing", async () => {
   const shop = "target.myshopify.com";
-  const shopKey = await fullShop(shop);
+  const shopKey = await fullWorkspace(shop);
   const foreign = { shop_id: 1, shop_domain: "attacker.myshopify.com" };
   const customer = { id: 191 };
   const requests = {
@@ -73,7 +73,7 @@ test("privacy requests whose payload is of another shop than their header remove
 
 test("a signed customers/redact that is sent again as shop/redact erases nothing", async () => {
   const shop = "forged.myshopify.com";
-  const shopKey = await fullShop(shop);
+  const shopKey = await fullWorkspace(shop);
   const payload = { shop_id: 1, shop_domain: shop, customer: { id: 191 }, orders_to_redact: [1001] };
   assert.equal((await sendWebhook(service, { topic: "customers/redact", shop, payload })).status, 200);
   assert.equal((await sendWebhook(service, { topic: "shop/redact", shop, payload })).status, 400);
@@ -82,7 +82,7 @@ test("a signed customers/redact that is sent again as shop/redact erases nothing
 
 test("shop/redact of a shop whose token still works erases nothing, which is logged and recorded once", async () => {
   const shop = "installed.myshopify.com";
-  const shopKey = await fullShop(shop, { accessToken: simulator.token });
+  const shopKey = await fullWorkspace(shop, { accessToken: simulator.token });
   const stored = await rowsByTable(shopKey);
   for (const webhookId of ["kept", "kept again"]) {
     assert.equal((await sendWebhook(service, { ...redactionOf(shop), webhookId })).status, 200);
@@ -122,7 +122,7 @@ test("shop/redact is asked for again while the platform cannot say whether the a
 
 test("shop/redact of before the shop was connected again deletes nothing, and that is recorded", async () => {
   const shop = "returning.myshopify.com";
-  const shopKey = await fullShop(shop);
+  const shopKey = await fullWorkspace(shop);
   const late = { topic: "shop/redact", shop, payload: { shop_id: 1, shop_domain: shop }, webhookId: "late" };
   const triggeredAt = "2026-06-30T23:59:59.123456789Z";
   assert.equal((await sendWebhook(service, { ...late, triggeredAt })).status, 200);
@@ -137,7 +137,7 @@ test("shop/redact of before the shop was connected again deletes nothing, and th
 
 test("shop/redact that comes again does not erase the workspace that was made since", async () => {
   const shop = "again.myshopify.com";
-  const first = await fullShop(shop);
+  const first = await fullWorkspace(shop);
   const redact = {
     topic: "shop/redact",
     shop,
@@ -146,28 +146,28 @@ test("shop/redact that comes again does not erase the workspace that was made si
   };
   assert.equal((await sendWebhook(service, redact)).status, 200);
   assert.equal((await rowsByTable(first))["workspace"], 0);
-  const second = await fullShop(shop);
+  const second = await fullWorkspace(shop);
   assert.equal((await sendWebhook(service, redact)).status, 200);
   assert.equal((await rowsByTable(second))["workspace"], 1);
 });
 
 test("shop/redact whose body comes again under another id does not erase the workspace that was made since", async () => {
   const shop = "once.myshopify.com";
-  const first = await fullShop(shop);
+  const first = await fullWorkspace(shop);
   assert.equal((await sendWebhook(service, redactionOf(shop))).status, 200);
   assert.equal((await rowsByTable(first))["workspace"], 0);
-  const second = await fullShop(shop);
+  const second = await fullWorkspace(shop);
   assert.equal((await sendWebhook(service, redactionOf(shop))).status, 200);
   assert.equal((await rowsByTable(second))["workspace"], 1);
 });
 
 test("shop/redact waits for a run that is writing, and leaves nothing of what it wrote", async () => {
   const shop = "busy.myshopify.com";
-  const shopKey = await fullShop(shop);
+  const shopKey = await fullWorkspace(shop);
   const { database } = service.installation;
   let erasing: Promise<Response> | null = null;
   await database.transaction(async (connection) => {
-    await lockShop(connection, shopKey);
+    await lockWorkspace(connection, shopKey);
     await connection.client.query(
       "insert into order_reference (shop_key, order_id, order_name) values ($1, 'written meanwhile', '#1')",
       [shopKey],

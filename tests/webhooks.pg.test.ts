@@ -7,7 +7,7 @@ import { createTenant } from "./support/tenants.ts";
 import { APP_OPTIONS, connectShop, messageOf, rowsOf, sendWebhook } from "./support/webhooks.ts";
 import { use } from "./support/use.ts";
 import type { OrderDocument } from "../src/metrics/order.ts";
-import { createStage, lockShop } from "../src/store/queries/import-stage.ts";
+import { createStage, lockWorkspace } from "../src/store/queries/import-stage.ts";
 import { applyStage } from "../src/sync/apply.ts";
 import { replaceDocument } from "../src/sync/document-merge.ts";
 import { readStored } from "../src/sync/stored-document.ts";
@@ -398,7 +398,7 @@ const LABELS = [
 async function putStoreOrders(shopKey: number, documents: readonly OrderDocument[]): Promise<number> {
   const { database } = service.installation;
   return database.transaction(async (connection) => {
-    await lockShop(connection, shopKey);
+    await lockWorkspace(connection, shopKey);
     await createStage(connection);
     const stored = await connection.rows<{ order_id: string; document: unknown }>(
       { name: "test_documents", text: "select order_id, document from order_document where shop_key = $1" },

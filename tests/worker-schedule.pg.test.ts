@@ -8,7 +8,7 @@ import { textInput } from "../src/actions/field.ts";
 import { disconnectSource, requestSync } from "../src/actions/sources/actions.ts";
 import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
 import { findConnection, putAccount } from "../src/store/queries/data-source.ts";
-import { lockShop } from "../src/store/queries/import-stage.ts";
+import { lockWorkspace } from "../src/store/queries/import-stage.ts";
 import { finishTask, listNextPolls, takeDueTask } from "../src/store/queries/run-queue.ts";
 import { requestRun } from "../src/store/queries/sync-request.ts";
 import type { SyncKind } from "../src/store/queries/sync-request.ts";
@@ -305,7 +305,7 @@ async function runDue(
       const { database, currencyCode } = context;
       const common = { shopKey, source, asOf: NOW, isChanged: true };
       await database.transaction(async (connection) => {
-        await lockShop(connection, shopKey);
+        await lockWorkspace(connection, shopKey);
         await connection.client.query(
           "insert into order_reference (shop_key, order_id, order_name) values ($1, $2, '#1')",
           [shopKey, `order ${context.kind}`],
@@ -444,7 +444,7 @@ test("a runDue whose workspace was erased while it read writes nothing, and ends
       shopKey,
       ({ database }) =>
         database.transaction(async (connection) => {
-          await lockShop(connection, shopKey);
+          await lockWorkspace(connection, shopKey);
           await eraseWorkspace(connection, shopKey);
         }),
       source,

@@ -153,7 +153,7 @@ test("a moved workspace has every row and gives the same answers to the same tok
   assert.deepEqual([await rowsOf(here, staying.shopKey), await rowsOf(there, native.shop_key)], others);
   const old = await here.call("/api/v1/alerts", { token: leaving.token, isUnlimited: true });
   assert.equal(old.status, 409);
-  assert.match(old.message(), /^The shop is not ready \(moving\): it is moving to another server/u);
+  assert.match(old.message(), /^The workspace is not ready \(moving\): it is moving to another server/u);
   const { rows: sequences } = await there.database.query<{ is_ahead: boolean }>(
     `select s.last_value >= (select max(record_number) from sync_record) as is_ahead
        from pg_sequences s where s.sequencename = 'sync_record_record_number_seq'`,

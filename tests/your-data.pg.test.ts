@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { promisify } from "node:util";
-import { startImportShop } from "./support/import-shop.ts";
+import { startImportWorkspace } from "./support/import-workspace.ts";
 import { inside } from "./support/inside.ts";
 import { before, use } from "./support/use.ts";
 
@@ -14,7 +14,7 @@ const guide = readFileSync(join(import.meta.dirname, "..", "docs", "guides", "yo
 const blocksOf = (language: string): string[] =>
   [...guide.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, "gmsu"))].map(([, text = ""]) => text);
 
-const shop = use(startImportShop);
+const shop = use(startImportWorkspace);
 let folder: string;
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), "returns-your-data-"));

@@ -15,7 +15,7 @@ function openQueue(database: Queryable, options: Partial<AdmissionQueueOptions> 
     pepper,
     connections: 4,
     longestWaitMs: 60_000,
-    nodeOfShop: null,
+    nodeOfWorkspace: null,
     ...options,
   });
 }
@@ -26,7 +26,7 @@ function requestOf(shopKey: number) {
   return { shopKey, ...NEED };
 }
 
-/** A database that admits all, each statement on demand; `batches` says what came: "shop×requests". */
+/** A database that admits all, each statement on demand; `batches` says what came: "workspace×requests". */
 function startable(): { database: Queryable; batches: string[]; end: (batch: string) => Promise<void> } {
   const batches: string[] = [];
   const ends = new Map<string, () => void>();
@@ -89,8 +89,8 @@ test("a shop is in one statement at a time, and others do not wait behind it", a
 
 test("a statement has shops of one node, and a busy node delays no other", async () => {
   const { database, batches, end } = startable();
-  const nodeOfShop = async (shop: number): Promise<number> => (shop < 3 ? 1 : 2);
-  const queue = openQueue(database, { nodeOfShop });
+  const nodeOfWorkspace = async (shop: number): Promise<number> => (shop < 3 ? 1 : 2);
+  const queue = openQueue(database, { nodeOfWorkspace });
   const asked = [1, 3, 2, 4].map((shop) => queue(requestOf(shop)));
   await turn();
   assert.deepEqual(batches, ["1×1 2×1", "3×1 4×1"]);

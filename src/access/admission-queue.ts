@@ -3,8 +3,8 @@ import type { Span } from "../lib/trace.ts";
 import type { Queryable } from "../store/database.ts";
 import { admitCallers } from "../store/queries/admit.ts";
 import type { AdmissionVerdict, AdmitRow, Caller } from "../store/queries/admit.ts";
-import type { NodeOfShop } from "./shop-nodes.ts";
-import { createShopQueue } from "./shop-queue.ts";
+import type { NodeOfWorkspace } from "./workspace-nodes.ts";
+import { createWorkspaceQueue } from "./workspace-queue.ts";
 import { hashSecret } from "./token.ts";
 
 export type AdmissionQueueOptions = BatchOptions & {
@@ -12,9 +12,9 @@ export type AdmissionQueueOptions = BatchOptions & {
   connections: number;
   /** How long a request waits for its statement. */
   longestWaitMs: number;
-  /** null = all shops are on one; else a statement is for shops of one node, where Citus runs it whole. */
-  nodeOfShop: NodeOfShop | null;
-  /** Where statements for shops of a node go; `database` by default. */
+  /** null = all workspaces are on one; else a statement is for workspaces of one node, where Citus runs it whole. */
+  nodeOfWorkspace: NodeOfWorkspace | null;
+  /** Where statements for workspaces of a node go; `database` by default. */
   databaseOfNode?: (node: number) => Queryable;
 };
 
@@ -28,21 +28,21 @@ const BATCHES_AT_ONCE = 2;
 const BATCHES_OF_A_NODE = 1;
 const ONLY_NODE = 0;
 
-/** What is with the database: shops, and how many batches of each node, `most` at a time. */
-type UnderWay = { shops: Set<number>; batches: Map<number, number>; most: number };
+/** What is with the database: workspaces, and how many batches of each node, `most` at a time. */
+type UnderWay = { workspaces: Set<number>; batches: Map<number, number>; most: number };
 
 /**
- * Checks requests of all shops of a node that arrive together in one statement. A shop is in one statement at a time: the
- * next would wait for its row. A shop whose rows another server has locked, or whose part of a statement fails, is asked
+ * Checks requests of all workspaces of a node that arrive together in one statement. A workspace is in one statement at a time: the
+ * next would wait for its row. A workspace whose rows another server has locked, or whose part of a statement fails, is asked
  * for again by itself, so that it delays and fails no other.
  */
 export function createAdmissionQueue(options: AdmissionQueueOptions): AdmissionQueue {
-  const { connections, longestWaitMs, nodeOfShop, pepper } = options;
+  const { connections, longestWaitMs, nodeOfWorkspace, pepper } = options;
   const databaseOf = options.databaseOfNode ?? (() => options.database);
   const places = Math.max(1, connections - BATCHES_AT_ONCE);
-  const alone = createShopQueue({ places, mostPerShop: 1, longestWaitMs });
-  const most = nodeOfShop === null ? BATCHES_AT_ONCE : BATCHES_OF_A_NODE;
-  const underWay: UnderWay = { shops: new Set(), batches: new Map(), most };
+  const alone = createWorkspaceQueue({ places, mostPerWorkspace: 1, longestWaitMs });
+  const most = nodeOfWorkspace === null ? BATCHES_AT_ONCE : BATCHES_OF_A_NODE;
+  const underWay: UnderWay = { workspaces: new Set(), batches: new Map(), most };
   let waiting: Waiting[] = [];
   let isDue = false;
 
@@ -63,15 +63,15 @@ export function createAdmissionQueue(options: AdmissionQueueOptions): AdmissionQ
   };
   const send = async (batch: readonly Waiting[]): Promise<void> => {
     const { node } = batch[0] as Waiting;
-    const shops = byShop(batch);
+    const workspaces = byWorkspace(batch);
     addBatch(underWay, node, 1);
-    for (const shopKey of shops.keys()) underWay.shops.add(shopKey);
+    for (const shopKey of workspaces.keys()) underWay.workspaces.add(shopKey);
     const database = databaseOf(node);
-    const left = byShop(
-      await inSpan(spanOf(batch), () => checkTogether({ database, pepper }, batch, shops.size > 1)),
+    const left = byWorkspace(
+      await inSpan(spanOf(batch), () => checkTogether({ database, pepper }, batch, workspaces.size > 1)),
     );
     addBatch(underWay, node, -1);
-    for (const shopKey of shops.keys()) if (!left.has(shopKey)) underWay.shops.delete(shopKey);
+    for (const shopKey of workspaces.keys()) if (!left.has(shopKey)) underWay.workspaces.delete(shopKey);
     for (const [shopKey, entries] of left) void sendAlone(shopKey, entries);
     sendSoon();
   };
@@ -81,11 +81,11 @@ export function createAdmissionQueue(options: AdmissionQueueOptions): AdmissionQ
     await alone(shopKey, () =>
       inSpan(spanOf(entries), () => checkBatch({ database, pepper }, entries, true)),
     ).catch(rejectAll(entries));
-    underWay.shops.delete(shopKey);
+    underWay.workspaces.delete(shopKey);
     sendSoon();
   };
   return async (request, now) => {
-    const node = nodeOfShop === null ? ONLY_NODE : await nodeOfShop(request.shopKey);
+    const node = nodeOfWorkspace === null ? ONLY_NODE : await nodeOfWorkspace(request.shopKey);
     return new Promise((resolve, reject) => {
       const sinceMs = performance.now();
       waiting.push({ request, node, now: now ?? null, sinceMs, span: activeSpan(), resolve, reject });
@@ -114,10 +114,10 @@ function refuseLate(waiting: readonly Waiting[], longestWaitMs: number): Waiting
   });
 }
 
-/** The requests of the next statement, in their order; none while every node has enough, or the shops are under way. */
-function takeBatch(waiting: readonly Waiting[], { shops, batches, most }: UnderWay): Waiting[] {
+/** The requests of the next statement, in their order; none while every node has enough, or the workspaces are under way. */
+function takeBatch(waiting: readonly Waiting[], { workspaces, batches, most }: UnderWay): Waiting[] {
   const free = waiting.filter(
-    ({ request, node }) => !shops.has(request.shopKey) && (batches.get(node) ?? 0) < most,
+    ({ request, node }) => !workspaces.has(request.shopKey) && (batches.get(node) ?? 0) < most,
   );
   const [first] = free;
   return free.filter(({ node, now }) => node === first?.node && now === first.now).slice(0, LARGEST_BATCH);
@@ -127,7 +127,7 @@ function addBatch({ batches }: UnderWay, node: number, change: 1 | -1): void {
   batches.set(node, (batches.get(node) ?? 0) + change);
 }
 
-function byShop(entries: readonly Waiting[]): Map<number, Waiting[]> {
+function byWorkspace(entries: readonly Waiting[]): Map<number, Waiting[]> {
   return Map.groupBy(entries, ({ request }) => request.shopKey);
 }
 
@@ -137,16 +137,16 @@ function rejectAll(entries: readonly Waiting[]): (error: unknown) => void {
   };
 }
 
-/** Returns the requests to check again, each shop by itself; never rejects. */
+/** Returns the requests to check again, each workspace by itself; never rejects. */
 async function checkTogether(
   options: BatchOptions,
   batch: readonly Waiting[],
-  hasManyShops: boolean,
+  hasManyWorkspaces: boolean,
 ): Promise<readonly Waiting[]> {
   try {
     return await checkBatch(options, batch, false);
   } catch (error) {
-    if (hasManyShops && isOfOneShop(error)) return batch;
+    if (hasManyWorkspaces && isOfOneWorkspace(error)) return batch;
     rejectAll(batch)(error);
     return [];
   }
@@ -155,8 +155,8 @@ async function checkTogether(
 // Classes of SQLSTATE that say nothing of a row: connection, resources, operator and timeout, system.
 const OF_THE_DATABASE = /^(?:08|53|57|58)/u;
 
-/** Whether a statement failed, and nothing of it was counted, for a reason that other shops need not share. */
-function isOfOneShop(error: unknown): boolean {
+/** Whether a statement failed, and nothing of it was counted, for a reason that other workspaces need not share. */
+function isOfOneWorkspace(error: unknown): boolean {
   const { code } = error as { code?: unknown };
   return typeof code === "string" && /^[0-9A-Z]{5}$/u.test(code) && !OF_THE_DATABASE.test(code);
 }
@@ -194,7 +194,7 @@ type Waiting = {
 
 type BatchOptions = { database: Queryable; pepper: Buffer };
 
-/** Answers requests from one statement; returns those whose shop is locked, none when it `waits` for locks. */
+/** Answers requests from one statement; returns those whose workspace is locked, none when it `waits` for locks. */
 async function checkBatch(
   { database, pepper }: BatchOptions,
   batch: readonly Waiting[],
@@ -212,7 +212,7 @@ async function checkBatch(
   });
 }
 
-/** Sorted by shop; equal requests that follow one another in their shop's order of arrival are one group. */
+/** Sorted by workspace; equal requests that follow one another in their workspace's order of arrival are one group. */
 function groupEqual(batch: readonly Waiting[]): Waiting[][] {
   const groups: Waiting[][] = [];
   const sorted = batch.toSorted((one, other) => one.request.shopKey - other.request.shopKey);

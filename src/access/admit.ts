@@ -9,15 +9,15 @@ import type { Workspace } from "../store/workspace.ts";
 import { createAdmissionQueue } from "./admission-queue.ts";
 import type { AdmissionResult } from "./admission-queue.ts";
 import { billingInactive, entitlementMissing, notReady, unauthorized, unknownToken } from "./refusals.ts";
-import type { NodeOfShop } from "./shop-nodes.ts";
+import type { NodeOfWorkspace } from "./workspace-nodes.ts";
 import { parseToken } from "./token.ts";
 import type { CountedCaller } from "./usage-count.ts";
 
-/** What a request needs of its token, plan and shop. */
+/** What a request needs of its token, plan and workspace. */
 export type Need = {
   scope: Scope | null;
   entitlements: readonly Entitlement[];
-  /** Whether it is a request of the daily quota; MCP's own methods are not. One that is needs a shop that is ready. */
+  /** Whether it is a request of the daily quota; MCP's own methods are not. One that is needs a workspace that is ready. */
   counted: boolean;
 };
 
@@ -43,8 +43,8 @@ export function createAdmit(options: {
   connections?: number;
   /** How long a request waits for its statement; 3000 by default. */
   longestWaitMs?: number;
-  /** Where Citus has spread the shops over nodes. */
-  nodeOfShop?: NodeOfShop | null;
+  /** Where Citus has spread the workspaces over nodes. */
+  nodeOfWorkspace?: NodeOfWorkspace | null;
   /** Connections to such a node; `database` by default. */
   databaseOfNode?: (node: number) => Queryable;
   /** Hears how long each request has waited for its check, in seconds. */
@@ -54,7 +54,7 @@ export function createAdmit(options: {
 }): Admit {
   const check = createAdmissionQueue({
     connections: 4,
-    nodeOfShop: null,
+    nodeOfWorkspace: null,
     longestWaitMs: 3000,
     ...options,
   });
@@ -141,7 +141,7 @@ function refuse(result: AdmissionResult, now: Date): void {
     case "not_ready":
       throw notReady(row.readiness, quotaOf(result));
     case "locked":
-      throw new Error("a request was answered before its shop was free");
+      throw new Error("a request was answered before its workspace was free");
     case "over_quota": {
       const quota = quotaOf(result);
       const resetsAt = quota?.resetsAt ?? now;

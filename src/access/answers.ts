@@ -47,7 +47,7 @@ type SharedAnswer = { key: string; workspace: Workspace; text: AnswerText };
 
 /**
  * The response cache. An answer depends on nothing but the data version, the workspace's settings and the input, and is
- * remembered under exactly these, the shop first, as the snapshot it was made from has them. Requests for the same JSON
+ * remembered under exactly these, the workspace first, as the snapshot it was made from has them. Requests for the same JSON
  * at once wait for one making of it; a CSV file is sent as it is made, and remembered when all of it was.
  */
 export function createAnswers(options: AnswersOptions): Answers {
@@ -127,7 +127,7 @@ async function* tellWhole(
   if (length <= longest) tell(text);
 }
 
-/** The shop, its data version, and all else of a workspace but the times that only its own members of meta show. */
+/** The workspace, its data version, and all else of a workspace but the times that only its own members of meta show. */
 function workspaceKey(workspace: Workspace): string {
   const { shopKey, dataVersion, sources, ...rest } = workspace;
   const settings = { ...rest, dataAsOf: null };

@@ -15,8 +15,8 @@ import { checkMember } from "./admit-member.ts";
 import type { Admission, Admit } from "./admit.ts";
 import type { Answers, ReadyAnswer } from "./answers.ts";
 import { notReady, workspaceBusy, unknownToken } from "./refusals.ts";
-import { WorkspaceBusy } from "./shop-queue.ts";
-import type { ShopQueue } from "./shop-queue.ts";
+import { WorkspaceBusy } from "./workspace-queue.ts";
+import type { WorkspaceQueue } from "./workspace-queue.ts";
 import { countEnd } from "./usage-count.ts";
 import type { CountUsage } from "./usage-count.ts";
 
@@ -47,8 +47,8 @@ export type Guard = {
   admit: Admit;
   answers: Answers;
   openSnapshot: OpenSnapshot;
-  /** Where answers that are not remembered wait for a turn of their shop, holding no connection. */
-  shopQueue: ShopQueue;
+  /** Where answers that are not remembered wait for a turn of their workspace, holding no connection. */
+  workspaceQueue: WorkspaceQueue;
   giveBack: GiveBack;
   countUsage: CountUsage;
 };
@@ -57,7 +57,7 @@ export type Guard = {
 export function createOperation<E extends Endpoint>(
   endpoint: E,
   handler: Handler<E>,
-  { admit, answers, openSnapshot, shopQueue, giveBack, countUsage }: Guard,
+  { admit, answers, openSnapshot, workspaceQueue, giveBack, countUsage }: Guard,
 ): Operation {
   const readers = {
     rest: compileRequest(endpoint, REST_WORDS),
@@ -74,7 +74,7 @@ export function createOperation<E extends Endpoint>(
       }));
     const now = new Date();
     return traced(span, () =>
-      answers({ endpoint, workspace, input, now, make: () => shopQueue(workspace.shopKey, make) }),
+      answers({ endpoint, workspace, input, now, make: () => workspaceQueue(workspace.shopKey, make) }),
     );
   };
   return {
@@ -145,7 +145,7 @@ const SOON_MS = 1000;
 
 type Owed = { requests: number; done: Promise<void> };
 
-/** Requests of a shop that are given back in the same turn of the event loop share a statement: many stop waiting at once. */
+/** Requests of a workspace that are given back in the same turn of the event loop share a statement: many stop waiting at once. */
 export function createGiveBack(database: Queryable): GiveBack {
   const owedByDay = new Map<string, Owed>();
   const openOwed = (key: string, shopKey: number, day: string): Owed => {

@@ -21,7 +21,7 @@ export function entitlementMissing(entitlement: string): ApiError {
 
 export function notReady(readiness: string, quota: QuotaState | null): ApiError {
   const reason = NOT_READY[readiness] ?? "; try again after the next sync.";
-  return new ApiError("not_ready", `The shop is not ready (${readiness})${reason}`, { quota });
+  return new ApiError("not_ready", `The workspace is not ready (${readiness})${reason}`, { quota });
 }
 
 const NOT_READY: Readonly<Record<string, string>> = {
@@ -32,7 +32,7 @@ const NOT_READY: Readonly<Record<string, string>> = {
 
 const RETRY_BUSY_SECONDS = 1;
 
-/** The shop had no turn for the request in time. */
+/** The workspace had no turn for the request in time. */
 export function workspaceBusy(quota: QuotaState | null): ApiError {
   return new ApiError(
     "rate_limited",

@@ -17,7 +17,7 @@ export type ParsedToken = { shopKey: number; tokenId: string; secret: string };
 /** A new token: `token` is shown once, `tokenId` and `secretHash` are kept. */
 type NewToken = { token: string; tokenId: string; secretHash: Buffer };
 
-/** Makes a token of 256 random bits for a shop. */
+/** Makes a token of 256 random bits for a workspace. */
 export function createToken(shopKey: number, pepper: Buffer): NewToken {
   const random = toBase62(randomNumber(8) % 62n ** BigInt(TOKEN_ID_RANDOM_DIGITS), TOKEN_ID_RANDOM_DIGITS);
   const tokenId = shopKeyDigits(shopKey) + random;
@@ -26,7 +26,7 @@ export function createToken(shopKey: number, pepper: Buffer): NewToken {
   return { token: body + checksum(body), tokenId, secretHash: hashSecret(secret, pepper) };
 }
 
-/** What follows `rta_live_` in every token of a shop. As texts they are in the order of the keys. */
+/** What follows `rta_live_` in every token of a workspace. As texts they are in the order of the keys. */
 export function shopKeyDigits(shopKey: number): string {
   return toBase62(BigInt(shopKey), SHOP_KEY_DIGITS);
 }
@@ -46,7 +46,7 @@ export function shopKeyOfTokenId(tokenId: string): number | null {
   return shopKeyOfDigits(tokenId.slice(0, SHOP_KEY_DIGITS));
 }
 
-// Requests of one shop come one after another.
+// Requests of one workspace come one after another.
 const shopKeyOfDigits = rememberLast((digits: string): number | null => {
   const shopKey = Number(fromBase62(digits));
   return shopKey > 0 && Number.isSafeInteger(shopKey) ? shopKey : null;

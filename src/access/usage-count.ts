@@ -2,7 +2,7 @@ import { ApiError } from "../contract/errors.ts";
 import type { ErrorCode, Vocabulary } from "../contract/errors.ts";
 import type { Database } from "../store/database.ts";
 import { addUsage } from "../store/queries/usage.ts";
-import type { NodeOfShop } from "./shop-nodes.ts";
+import type { NodeOfWorkspace } from "./workspace-nodes.ts";
 
 /** Whose request it is; `day` is the UTC day that its admission counted it on. */
 export type CountedCaller = { shopKey: number; tokenId: string; day: string };
@@ -107,7 +107,7 @@ export function createUsageMemory(mostCounts = MOST_COUNTS): UsageMemory {
   };
 }
 
-/** A token's id holds its shop. */
+/** A token's id holds its workspace. */
 function keyOf(count: Pick<UsageCount, "tokenId" | "day" | "endpoint" | "surface" | "outcome">): string {
   return `${count.tokenId}${count.day}${count.surface}${count.outcome}${count.endpoint}`;
 }
@@ -126,8 +126,8 @@ type UsageWriter = {
 type UsageWriterOptions = {
   /** A pool that holds up no admission. */
   database: Database;
-  /** null = all shops are on one. */
-  nodeOfShop: NodeOfShop | null;
+  /** null = all workspaces are on one. */
+  nodeOfWorkspace: NodeOfWorkspace | null;
   log: { warn: (detail: object, message: string) => void };
   /** Default: `USAGE_INTERVAL_MS`. */
   intervalMs?: number;
@@ -135,7 +135,7 @@ type UsageWriterOptions = {
 
 /**
  * Writes the counts of this process every `intervalMs`, in one transaction for each node, so that a lost node concerns its
- * own shops only. Counts that cannot be written are kept for the next time, as far as there is room. A request waits for
+ * own workspaces only. Counts that cannot be written are kept for the next time, as far as there is room. A request waits for
  * none of it.
  */
 export function startUsageWriter(options: UsageWriterOptions): UsageWriter {
@@ -147,8 +147,8 @@ export function startUsageWriter(options: UsageWriterOptions): UsageWriter {
     const unwritten = await writeByNode(options, counts);
     if (unwritten === null) return;
     const { left, error } = unwritten;
-    const shops = new Set(left.map(({ shopKey }) => shopKey)).size;
-    const detail = { err: error, shops, dropped_requests: memory.putBack(left) };
+    const workspaces = new Set(left.map(({ shopKey }) => shopKey)).size;
+    const detail = { err: error, workspaces, dropped_requests: memory.putBack(left) };
     log.warn(detail, "usage details could not be written; they are kept for the next attempt");
   };
   const writeNext = (): Promise<void> => {
@@ -168,15 +168,15 @@ export function startUsageWriter(options: UsageWriterOptions): UsageWriter {
 
 /** Returns what could not be written, with the first error; null = everything is written. Never rejects. */
 async function writeByNode(
-  { database, nodeOfShop }: UsageWriterOptions,
+  { database, nodeOfWorkspace }: UsageWriterOptions,
   counts: readonly UsageCount[],
 ): Promise<{ left: readonly UsageCount[]; error: unknown } | null> {
   const left: UsageCount[] = [];
   const errors: unknown[] = [];
   try {
-    for (const shops of (await shopsByNode(nodeOfShop, counts)).values()) {
-      await writeShops(database, shops).catch((error: unknown) => {
-        for (const { ofShop } of shops) left.push(...ofShop);
+    for (const workspaces of (await workspacesByNode(nodeOfWorkspace, counts)).values()) {
+      await writeWorkspaces(database, workspaces).catch((error: unknown) => {
+        for (const { ofWorkspace } of workspaces) left.push(...ofWorkspace);
         errors.push(error);
       });
     }
@@ -186,26 +186,28 @@ async function writeByNode(
   return errors.length === 0 ? null : { left, error: errors[0] };
 }
 
-type CountsOfWorkspace = { shopKey: number; ofShop: UsageCount[] };
+type CountsOfWorkspace = { shopKey: number; ofWorkspace: UsageCount[] };
 
 /** In the order of their keys, as every server writes them: two wait for each other instead of both. */
-async function shopsByNode(
-  nodeOfShop: NodeOfShop | null,
+async function workspacesByNode(
+  nodeOfWorkspace: NodeOfWorkspace | null,
   counts: readonly UsageCount[],
 ): Promise<Map<number, CountsOfWorkspace[]>> {
   const nodes = new Map<number, CountsOfWorkspace[]>();
-  const shops = [...Map.groupBy(counts, ({ shopKey }) => shopKey)].toSorted(([one], [other]) => one - other);
-  for (const [shopKey, ofShop] of shops) {
-    const node = nodeOfShop === null ? ONLY_NODE : await nodeOfShop(shopKey);
+  const workspaces = [...Map.groupBy(counts, ({ shopKey }) => shopKey)].toSorted(
+    ([one], [other]) => one - other,
+  );
+  for (const [shopKey, ofWorkspace] of workspaces) {
+    const node = nodeOfWorkspace === null ? ONLY_NODE : await nodeOfWorkspace(shopKey);
     const ofNode = nodes.get(node) ?? [];
-    ofNode.push({ shopKey, ofShop });
+    ofNode.push({ shopKey, ofWorkspace });
     nodes.set(node, ofNode);
   }
   return nodes;
 }
 
-async function writeShops(database: Database, shops: readonly CountsOfWorkspace[]): Promise<void> {
+async function writeWorkspaces(database: Database, workspaces: readonly CountsOfWorkspace[]): Promise<void> {
   await database.transaction(async (connection) => {
-    for (const { shopKey, ofShop } of shops) await addUsage(connection, shopKey, ofShop);
+    for (const { shopKey, ofWorkspace } of workspaces) await addUsage(connection, shopKey, ofWorkspace);
   });
 }

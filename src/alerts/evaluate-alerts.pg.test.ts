@@ -5,7 +5,7 @@ import { untilLockIsAwaited } from "../../tests/support/locks.ts";
 import { service } from "../../tests/support/shared-service.ts";
 import { changeWorkspace, insertRows } from "../../tests/support/tenants.ts";
 import type { Tenant } from "../../tests/support/tenants.ts";
-import { lockShop } from "../store/queries/import-stage.ts";
+import { lockWorkspace } from "../store/queries/import-stage.ts";
 import { evaluateAlerts } from "./evaluate-alerts.ts";
 
 const NOW = new Date("2026-07-01T06:00:00Z");
@@ -290,7 +290,7 @@ test("an evaluation waits for a run that writes the data, and its alerts come af
   let evaluation: Promise<{ written: number }> | undefined;
   let isDone = false;
   const releasedAt = await service.installation.database.transaction(async (connection) => {
-    await lockShop(connection, tenant.shopKey);
+    await lockWorkspace(connection, tenant.shopKey);
     evaluation = evaluate(tenant).finally(() => (isDone = true));
     await untilLockIsAwaited(service.installation.database);
     assert.equal(isDone, false);

@@ -13,7 +13,7 @@ import {
 } from "../store/queries/alert-load.ts";
 import type { AlertSettingsRow, MonthUnitsRow, ListingLinesRow } from "../store/queries/alert-load.ts";
 import { insertAlerts } from "../store/queries/alert-write.ts";
-import { lockShop } from "../store/queries/import-stage.ts";
+import { lockWorkspace } from "../store/queries/import-stage.ts";
 import { listOpenEpisodes } from "../store/queries/alerts.ts";
 import type { OpenEpisodeRow } from "../store/queries/alerts.ts";
 import { loadOrderSums } from "../store/queries/order-sums.ts";
@@ -43,13 +43,13 @@ const YEAR_MONTHS = 12;
 
 /**
  * Writes every alert that a workspace's present state calls for and that was never written before, in one
- * transaction, and raises the data version if there is one; returns how many. It waits for a run that writes the shop's data, and sees all of it or nothing.
+ * transaction, and raises the data version if there is one; returns how many. It waits for a run that writes the workspace's data, and sees all of it or nothing.
  * Throws when there is no such workspace.
  */
 export async function evaluateAlerts(evaluation: AlertEvaluation): Promise<{ written: number }> {
   const { database, shopKey, now } = evaluation;
   return database.transaction(async (connection) => {
-    await lockShop(connection, shopKey);
+    await lockWorkspace(connection, shopKey);
     const settings = await loadAlertSettings(connection, shopKey);
     const asOfDay = settings.data_as_of === null ? null : dayOfInstant(settings.data_as_of.getTime());
     const isWarningDue = asOfDay !== null && isUnseen(settings, asOfDay);
@@ -81,7 +81,7 @@ export async function replayEarlyWarnings(
   { shopKey, asOfDay }: { shopKey: number; asOfDay: number },
 ): Promise<void> {
   await database.transaction(async (connection) => {
-    await lockShop(connection, shopKey);
+    await lockWorkspace(connection, shopKey);
     const settings = await loadAlertSettings(connection, shopKey);
     const drafts = await alertsOfEarlyWarnings(connection, shopKey, settings, asOfDay);
     await storeAlerts(connection, shopKey, drafts);

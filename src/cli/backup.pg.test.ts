@@ -15,7 +15,7 @@ import {
 import { runCommand, startCommand } from "../../tests/support/command.ts";
 import type { Outcome } from "../../tests/support/command.ts";
 import type { TestDatabase } from "../../tests/support/database.ts";
-import { csv, withFolder } from "../../tests/support/import-shop.ts";
+import { csv, withFolder } from "../../tests/support/import-workspace.ts";
 import { execute } from "../../tests/support/server.ts";
 import { TEST_SECRET } from "../../tests/support/secret.ts";
 import { serviceEnvironment } from "../../tests/support/service.ts";

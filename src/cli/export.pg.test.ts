@@ -9,7 +9,7 @@ import type { Outcome } from "../../tests/support/command.ts";
 import { createTestDatabase } from "../../tests/support/database.ts";
 import { execute } from "../../tests/support/server.ts";
 import type { TestDatabase } from "../../tests/support/database.ts";
-import { csv, withFolder } from "../../tests/support/import-shop.ts";
+import { csv, withFolder } from "../../tests/support/import-workspace.ts";
 import { serviceEnvironment } from "../../tests/support/service.ts";
 
 const DOMAIN = "export.example";

@@ -4,8 +4,8 @@ import { runCommand } from "../../tests/support/command.ts";
 import type { Outcome } from "../../tests/support/command.ts";
 import { createTestDatabase } from "../../tests/support/database.ts";
 import type { TestDatabase } from "../../tests/support/database.ts";
-import { csv, withFolder } from "../../tests/support/import-shop.ts";
-import type { FolderFiles } from "../../tests/support/import-shop.ts";
+import { csv, withFolder } from "../../tests/support/import-workspace.ts";
+import type { FolderFiles } from "../../tests/support/import-workspace.ts";
 import { serviceEnvironment } from "../../tests/support/service.ts";
 
 const DOMAIN = "import.example";

@@ -73,9 +73,9 @@ test("--name makes a person, and --workspace an owner, which is recorded once", 
     tenant.shopKey,
   ]);
   assert.deepEqual(rows, [{ role: "owner" }]);
-  const ofShop = (await audit()).filter((event) => event.shop_key === tenant.shopKey);
+  const ofWorkspace = (await audit()).filter((event) => event.shop_key === tenant.shopKey);
   assert.deepEqual(
-    ofShop.map(({ action, detail }) => [action, detail]),
+    ofWorkspace.map(({ action, detail }) => [action, detail]),
     [["member.set", { user_id: made["user_id"], role: "owner" }]],
   );
 });

@@ -32,9 +32,9 @@ function createPartPlaces(): (shopKey: number, reply: FastifyReply) => void {
   const takenByWorkspace = new Map<number, number>();
   let taken = 0;
   const change = (shopKey: number, by: 1 | -1): void => {
-    const ofShop = (takenByWorkspace.get(shopKey) ?? 0) + by;
-    if (ofShop === 0) takenByWorkspace.delete(shopKey);
-    else takenByWorkspace.set(shopKey, ofShop);
+    const ofWorkspace = (takenByWorkspace.get(shopKey) ?? 0) + by;
+    if (ofWorkspace === 0) takenByWorkspace.delete(shopKey);
+    else takenByWorkspace.set(shopKey, ofWorkspace);
     taken += by;
   };
   return (shopKey, reply) => {

@@ -22,7 +22,7 @@ type Guard = (
  */
 export type MemberGuard = { admit: Guard; again: Guard };
 
-/** Of one person. A page makes up to 12 requests; the queue of its shop bounds how many of them run at once. */
+/** Of one person. A page makes up to 12 requests; the queue of its workspace bounds how many of them run at once. */
 const MOST_PAGES_PER_MINUTE = 300;
 const TOO_MANY_PAGES = new ApiError(
   "rate_limited",

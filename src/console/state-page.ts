@@ -55,7 +55,7 @@ export function erasing(dataHref: string): StatePage {
 }
 
 /**
- * The API withholds figures of a shop that is not ready (409), and so does the console; `waysOn` = what the member can do
+ * The API withholds figures of a workspace that is not ready (409), and so does the console; `waysOn` = what the member can do
  * about it.
  */
 export function notReady(readiness: string, waysOn: Html | null = null): StatePage {

@@ -26,7 +26,7 @@ import { recordAction } from "../actions/audit/record.ts";
 import type { Keys } from "../lib/keys.ts";
 import { dayOfInstant } from "../lib/month.ts";
 import type { Database } from "../store/database.ts";
-import { lockShop } from "../store/queries/import-stage.ts";
+import { lockWorkspace } from "../store/queries/import-stage.ts";
 import { listTokens } from "../actions/tokens/queries.ts";
 import { clearWorkspace } from "../store/queries/workspace-erase.ts";
 import { ANY_WORKSPACE, findWorkspace, listWorkspaces } from "../actions/workspace/queries.ts";
@@ -137,7 +137,7 @@ async function emptyDemoWorkspace(database: Database): Promise<DirectoryRow> {
     await runAction(createWorkspace, caller, textInput({ domain, currency, plan: DEMO_PLAN }));
   } else if (found.data_version > 0) {
     await database.transaction(async (connection) => {
-      await lockShop(connection, found.shop_key);
+      await lockWorkspace(connection, found.shop_key);
       await clearWorkspace(connection, found.shop_key);
       await recordAction(connection, OPERATOR, {
         shopKey: found.shop_key,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import papaparse from "papaparse";
-import { createReportShop, MONTHS } from "../../tests/support/report-store.ts";
+import { createReportWorkspace, MONTHS } from "../../tests/support/report-store.ts";
 import { service } from "../../tests/support/shared-service.ts";
 import type { ReportData } from "../contract/report.ts";
 import { guardedText } from "../lib/csv-text.ts";
@@ -9,7 +9,7 @@ import { guardedText } from "../lib/csv-text.ts";
 type Scalar = string | number | boolean | null;
 type CsvRow = Record<"section" | "cohort_month" | "key" | "label" | "metric" | "value" | "unit", string>;
 
-const { tenant, ask } = await createReportShop(service);
+const { tenant, ask } = await createReportWorkspace(service);
 
 const answerTo = (parameters: Record<string, string | boolean>) => {
   const params = { ...MONTHS, ...parameters };

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createReportShop } from "../../tests/support/report-store.ts";
+import { createReportWorkspace } from "../../tests/support/report-store.ts";
 import { service } from "../../tests/support/shared-service.ts";
 import { recordStatements } from "../../tests/support/asked-statements.ts";
 import { changeWorkspace, createTenant, insertRows } from "../../tests/support/tenants.ts";
@@ -9,7 +9,7 @@ import { report as contract } from "../contract/report.ts";
 
 /** What a report is made of. Its figures are those of the naive oracle (tests/oracle.pg.test.ts), for every selection and window. */
 
-const { tenant, ask } = await createReportShop(service);
+const { tenant, ask } = await createReportWorkspace(service);
 const NO_SYNC = { data_as_of: null };
 
 test("M7: reasons, timing, trend and breakdown each sum to the summary, and the costliest 20 come first", async () => {

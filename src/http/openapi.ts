@@ -271,7 +271,7 @@ const REFUSALS: readonly { code: ErrorCode; when: string; hasQuota: boolean; oth
   },
   {
     code: "not_ready",
-    when: "the shop is installing, reconnecting, backfilling or going to be erased; retry after the next sync. Not counted.",
+    when: "the workspace is installing, reconnecting, backfilling or going to be erased; retry after the next sync. Not counted.",
     hasQuota: true,
   },
   {

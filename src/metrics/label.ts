@@ -37,7 +37,7 @@ export function allocateLabel(
   );
 }
 
-/** A source of a shop, as far as label costs depend on it. */
+/** A source of a workspace, as far as label costs depend on it. */
 type LabelSourceState = {
   kind: string;
   status: string | null;
@@ -53,7 +53,7 @@ type LabelSourceState = {
  */
 export function areLabelCostsIncluded(
   sources: readonly LabelSourceState[],
-  shopCurrency: string | null,
+  currencyOfWorkspace: string | null,
 ): boolean {
   const labelSources = sources.filter((source) => source.kind === "label_cost");
   return (
@@ -63,7 +63,7 @@ export function areLabelCostsIncluded(
         source.status !== "disconnected" &&
         source.status !== "failed" &&
         source.lastSyncedAt !== null &&
-        source.currencyCode === shopCurrency,
+        source.currencyCode === currencyOfWorkspace,
     )
   );
 }

@@ -59,7 +59,7 @@ type Patient = SecretPlace & {
 };
 
 const UNFINISHED =
-  'Rights of database roles or views of one shop are not those of this version: run "./returns migrate" as the owner.';
+  'Rights of database roles or views of one workspace are not those of this version: run "./returns migrate" as the owner.';
 const OLDEST_MAJOR = 15;
 const NEWEST_MAJOR = 18;
 

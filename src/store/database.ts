@@ -72,7 +72,7 @@ export type Database = Queryable & {
   ): Promise<Result>;
   /**
    * The same on one snapshot, and the database refuses every write: for reading a lot by cursors. `shopKey` as `snapshot`
-   * has it; null = of no one shop, where nothing holds the connection to one.
+   * has it; null = of no one workspace, where nothing holds the connection to one.
    */
   longSnapshot<Result>(
     shopKey: number | null,
@@ -87,8 +87,8 @@ type PoolUsage = { open: number; idle: number; most: number; waiting: number; wa
 
 export type DatabasePool = Database & {
   /**
-   * Runs `work`, which only reads, on one snapshot: all of its statements see what the first one saw. With `ofOneShop` they
-   * see rows of this shop alone, whatever they ask for.
+   * Runs `work`, which only reads, on one snapshot: all of its statements see what the first one saw. With `ofOneWorkspace` they
+   * see rows of this workspace alone, whatever they ask for.
    */
   snapshot<Result>(shopKey: number, work: (connection: Queryable) => Promise<Result>): Promise<Result>;
   usage(): PoolUsage;
@@ -102,8 +102,8 @@ export type DatabaseOptions = {
   maxConnections: number;
   /** true: the database itself refuses every write on these connections. */
   readOnly: boolean;
-  /** true: the names of tables are those of views of one shop, and a read beside snapshots fails (decision 0047). */
-  ofOneShop?: boolean;
+  /** true: the names of tables are those of views of one workspace, and a read beside snapshots fails (decision 0047). */
+  ofOneWorkspace?: boolean;
   /** true: Citus plans the statements of this database, which it can do with their values alone. */
   hasCitus?: boolean;
   /**
@@ -118,8 +118,8 @@ export type DatabaseOptions = {
 
 const CONNECT_TIMEOUT_MS = 3000;
 const BEGIN_SNAPSHOT = "begin isolation level repeatable read, read only";
-/** Where the views of shop-views.ts are, each with the name of its table, and the one shop that they show to a transaction. */
-export const SHOP_SCHEMA = "one_shop";
+/** Where the views of workspace-views.ts are, each with the name of its table, and the one workspace that they show to a transaction. */
+export const VIEW_SCHEMA = "one_shop";
 export const SHOP_SETTING = "returns.shop_key";
 /** Time for the server's own cancellation error to arrive. */
 const SILENCE_GRACE_MS = 1000;
@@ -131,7 +131,7 @@ const SILENCE_GRACE_MS = 1000;
 const READING_SETTINGS = ["-c default_transaction_read_only=on", "-c max_parallel_workers_per_gather=0"];
 /** Citus finds the node of a join by the values: it has no plan without them, and this forbids any other. */
 const PLAN_ONCE = "-c plan_cache_mode=force_generic_plan";
-const VIEWS_FIRST = `-c search_path=${SHOP_SCHEMA},public`;
+const VIEWS_FIRST = `-c search_path=${VIEW_SCHEMA},public`;
 /** Has Citus set on the nodes what a transaction sets. */
 const SET_ON_NODES = "-c citus.propagate_set_commands=local";
 
@@ -187,10 +187,10 @@ export function openDatabase(options: DatabaseOptions): DatabasePool {
   };
 }
 
-function settingsOf({ readOnly, ofOneShop = false, hasCitus = false }: DatabaseOptions): string {
+function settingsOf({ readOnly, ofOneWorkspace = false, hasCitus = false }: DatabaseOptions): string {
   const reading = readOnly ? READING_SETTINGS : [];
   const planOnce = readOnly && !hasCitus ? [PLAN_ONCE] : [];
-  const oneShop = ofOneShop ? [VIEWS_FIRST, ...(hasCitus ? [SET_ON_NODES] : [])] : [];
+  const oneShop = ofOneWorkspace ? [VIEWS_FIRST, ...(hasCitus ? [SET_ON_NODES] : [])] : [];
   // Statements are long texts that run for less time than their compilation takes.
   return ["-c timezone=UTC", "-c jit=off", ...reading, ...planOnce, ...oneShop].join(" ");
 }

@@ -1,18 +1,18 @@
 import type { Database, Queryable } from "./database.ts";
-import { findAccountWorkspace, listAccountShops, listDirectory } from "./queries/data-source.ts";
+import { findAccountWorkspace, listAccountWorkspaceKeys, listDirectory } from "./queries/data-source.ts";
 import type { AccountRow } from "./queries/data-source.ts";
 
 /**
  * A workspace of an account, and the database that has its rows. Today it is the directory's own, one PostgreSQL or one Citus;
- * who asks here would work with a database for each group of shops, too (docs/decisions/0040-directory-and-queue.md).
+ * who asks here would work with a database for each group of workspaces, too (docs/decisions/0040-directory-and-queue.md).
  */
 export type AccountWorkspace = AccountRow & { database: Database };
 
-const SHOPS_PER_PAGE = 500;
+const WORKSPACES_PER_PAGE = 500;
 
 /**
  * The workspaces that are, or were, connected to an account of a source such as demo.myshopify.com, the connected one
- * first; also the one whose own domain it is. Only the directory and the nodes of these shops are asked.
+ * first; also the one whose own domain it is. Only the directory and the nodes of these workspaces are asked.
  */
 export async function listAccountWorkspaces(
   directory: Database,
@@ -20,7 +20,7 @@ export async function listAccountWorkspaces(
   account: string,
 ): Promise<AccountWorkspace[]> {
   const found: AccountWorkspace[] = [];
-  for (const shopKey of await listAccountShops(directory, source, account)) {
+  for (const shopKey of await listAccountWorkspaceKeys(directory, source, account)) {
     const row = await findAccountWorkspace(directory, shopKey, source, account);
     if (row !== null) found.push({ ...row, database: directory });
   }
@@ -33,11 +33,11 @@ function standingOf({ sealed_credentials: sealed, settings }: AccountRow): numbe
   return settings === null ? 2 : 1;
 }
 
-/** The keys of every shop, page by page: none of their nodes is asked. */
-export async function* listShopPages(directory: Queryable): AsyncGenerator<number[]> {
+/** The keys of every workspace, page by page: none of their nodes is asked. */
+export async function* listWorkspacePages(directory: Queryable): AsyncGenerator<number[]> {
   let after = 0;
   for (;;) {
-    const page = await listDirectory(directory, after, SHOPS_PER_PAGE);
+    const page = await listDirectory(directory, after, WORKSPACES_PER_PAGE);
     const last = page.at(-1);
     if (last === undefined) return;
     yield page;

@@ -20,7 +20,7 @@ import {
 } from "./queries/distribute.ts";
 import type { PlacedTableRow } from "./queries/distribute.ts";
 import { applyRoles } from "./roles.ts";
-import { applyShopViews, grantShopViews } from "./shop-views.ts";
+import { applyWorkspaceViews, grantWorkspaceViews } from "./workspace-views.ts";
 
 /** Tables that one call placed (none when all were already), and the functions that run on their nodes. */
 type Distribution = PlacedTables & { functions: string[] };
@@ -33,7 +33,7 @@ type PlacedTables = {
 };
 
 const FIRST_TABLE = "workspace";
-/** Their first argument is the shop_key: Citus runs a call whole on the node of that shop. */
+/** Their first argument is the shop_key: Citus runs a call whole on the node of that workspace. */
 const FUNCTIONS = ["admit_callers"];
 
 /** The database lacks the extension. */
@@ -58,8 +58,8 @@ export async function distributeInstallation(database: Database): Promise<Distri
     // A distributed table has sequences of its own, to which nobody has a right yet.
     await applyRoles(connection);
     // Citus drops the views of tables that it creates again.
-    await applyShopViews(connection);
-    await grantShopViews(connection);
+    await applyWorkspaceViews(connection);
+    await grantWorkspaceViews(connection);
     return distribution;
   });
 }

@@ -1,13 +1,13 @@
 import type { Connection } from "./database.ts";
 
 // The only place that sets how statements are planned: the first setting has Citus pass the others on to the node of the
-// shop, where they are planned; to others it says nothing.
+// workspace, where they are planned; to others it says nothing.
 const PASSED_ON = "set local citus.propagate_set_commands = 'local'";
 // Tables fill while a run goes on: a plan that was made for an empty one would stay.
 const FOR_RUN = `${PASSED_ON}; set local work_mem = '64MB'; set local cursor_tuple_fraction = 1;
   set local plan_cache_mode = force_custom_plan`;
-// The planner expects a few rows after each grouping, and a single one of a new shop, whose rows `analyze` would make known
-// while it keeps other shops' runs waiting. From that follow loops over all rows for each, or sorts where hashing takes a
+// The planner expects a few rows after each grouping, and a single one of a new workspace, whose rows `analyze` would make known
+// while it keeps other workspaces' runs waiting. From that follow loops over all rows for each, or sorts where hashing takes a
 // fraction.
 const FOR_MANY_ROWS = `${PASSED_ON}; set local jit = off; set local work_mem = '64MB'; set local hash_mem_multiplier = 8;
   set local plan_cache_mode = force_custom_plan; set local enable_nestloop = off; set local enable_mergejoin = off;

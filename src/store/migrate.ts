@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { within } from "../lib/within.ts";
-import { SHOP_SCHEMA } from "./database.ts";
+import { VIEW_SCHEMA } from "./database.ts";
 import type { Connection, Queryable, Statement } from "./database.ts";
-import { listShopPages } from "./directory.ts";
+import { listWorkspacePages } from "./directory.ts";
 import { distributeAll, isDistributed } from "./distribute.ts";
 import { listMigrations, readMigration } from "./migration-files.ts";
 import type { Migration } from "./migration-files.ts";
@@ -11,7 +11,13 @@ import { hasCitus, isCoordinator, workOnOneShardAtATime } from "./queries/distri
 import { appliedMigrations, keepWorksWith } from "./queries/installation.ts";
 import type { AppliedMigration } from "./queries/installation.ts";
 import { applyRoles, planRoles } from "./roles.ts";
-import { applyShopViews, dropShopViews, grantShopViews, hasShopViews, planShopViews } from "./shop-views.ts";
+import {
+  applyWorkspaceViews,
+  dropWorkspaceViews,
+  grantWorkspaceViews,
+  hasWorkspaceViews,
+  planWorkspaceViews,
+} from "./workspace-views.ts";
 
 const MIGRATIONS_FOLDER = new URL("./migrations/", import.meta.url);
 const MIGRATIONS_TABLE = "schema_migration";
@@ -179,7 +185,7 @@ export const UNUSABLE = {
 /** Whether `migrate` has something to do on a database of this level: roles may be newer than its schema. */
 export async function isMigrationDue(database: Queryable, level: SchemaLevel): Promise<boolean> {
   if (level !== "current") return level === "behind";
-  return (await planRoles(database)).length > 0 || (await planShopViews(database)).length > 0;
+  return (await planRoles(database)).length > 0 || (await planWorkspaceViews(database)).length > 0;
 }
 
 /** Compares the migrations a database has run with those this version knows. */
@@ -269,7 +275,7 @@ async function inTransaction(
 const TAKES_FROM_VIEWS = /\bdrop (?:column|table)\b|\brename\b|\balter column \w+ (?:set data )?type\b/iu;
 const ALTERED_TABLE = /^alter table (?:only )?(?<table>\w+)/iu;
 const CONCURRENT_INDEX = /^(?<create>create (?:unique )?index) concurrently (?<name>\w+)/iu;
-/** Of a migration outside of transactions: its one value is the shop's key. */
+/** Of a migration outside of transactions: its one value is the workspace's key. */
 const FOR_EACH_SHOP = /\$1\b/u;
 
 /** Statement by statement: Citus refuses several changes of distributed tables in one message. */
@@ -281,10 +287,10 @@ async function runMigration(connection: Connection, migration: Migration): Promi
   else await lockAltered(connection, statements);
   // Views keep what they show from being removed or renamed.
   const replacesViews =
-    statements.some((text) => TAKES_FROM_VIEWS.test(text)) && (await hasShopViews(connection));
-  if (replacesViews) await dropShopViews(connection);
+    statements.some((text) => TAKES_FROM_VIEWS.test(text)) && (await hasWorkspaceViews(connection));
+  if (replacesViews) await dropWorkspaceViews(connection);
   for (const statement of statements) await client.query(statement);
-  if (replacesViews) await applyShopViews(connection);
+  if (replacesViews) await applyWorkspaceViews(connection);
   await keepMigration(connection, migration);
   if (isSpread) await distributeAll(connection);
   await applyRoles(connection);
@@ -298,7 +304,7 @@ async function lockAltered({ client }: Connection, statements: readonly string[]
   const altered = statements.flatMap((text) => ALTERED_TABLE.exec(text)?.groups?.["table"] ?? []);
   const { rows } = await client.query<{ name: string }>(
     `select c.oid::regclass::text as name from unnest($1::text[]) with ordinality a (name, place)
-       join pg_class c on c.relname = a.name and c.relnamespace in ('public'::regnamespace, to_regnamespace('${SHOP_SCHEMA}'))
+       join pg_class c on c.relname = a.name and c.relnamespace in ('public'::regnamespace, to_regnamespace('${VIEW_SCHEMA}'))
       where c.relkind in ('r', 'v') group by c.oid, c.relkind order by c.relkind desc, min(a.place)`,
     [altered],
   );
@@ -307,7 +313,7 @@ async function lockAltered({ client }: Connection, statements: readonly string[]
 }
 
 /**
- * Each statement for itself, so that none keeps others from a table for long: index builds, and backfills shop by shop. One
+ * Each statement for itself, so that none keeps others from a table for long: index builds, and backfills workspace by workspace. One
  * that was cut off is run again from its beginning; an index that it left unfinished is built again.
  */
 async function runOutside(connection: Connection, migration: Migration): Promise<void> {
@@ -316,7 +322,7 @@ async function runOutside(connection: Connection, migration: Migration): Promise
     const index = CONCURRENT_INDEX.exec(statement)?.groups?.["name"];
     if (index !== undefined) await client.query(`drop index concurrently if exists ${index}`);
     if (FOR_EACH_SHOP.test(statement)) {
-      for await (const page of listShopPages(connection))
+      for await (const page of listWorkspacePages(connection))
         for (const shopKey of page) await client.query(statement, [shopKey]);
     } else {
       await client.query(statement);
@@ -336,7 +342,7 @@ async function changeEveryNode(connection: Connection): Promise<void> {
 }
 
 /**
- * Gives roles that were made since the last migration their rights, too, and every table of a shop its view: each in a
+ * Gives roles that were made since the last migration their rights, too, and every table of a workspace its view: each in a
  * transaction of its own, which waits for one lock and holds no other.
  */
 async function secure(connection: Connection, log: (line: string) => void): Promise<void> {
@@ -351,13 +357,13 @@ async function secure(connection: Connection, log: (line: string) => void): Prom
       { name: "What gives rights and views", log },
     );
   await change(applyRoles);
-  for (const view of await planShopViews(connection)) {
+  for (const view of await planWorkspaceViews(connection)) {
     await change(async ({ client }) => {
       for (const statement of view) await client.query(statement);
     });
   }
   // A node that has joined a Citus has the views, but nobody's right to read them.
-  if (isSpread) await change(grantShopViews);
+  if (isSpread) await change(grantWorkspaceViews);
 }
 
 function connectionOf(client: pg.Client): Connection {

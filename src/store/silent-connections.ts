@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import type pg from "pg";
 
-const LOOK_MS = 250;
+const CHECK_MS = 250;
 
 /** Which connections of a pool wait for the server: those of single statements by themselves, others as they say. */
 export type SilenceWatch = {
@@ -30,7 +30,7 @@ export function watchSilence(pool: pg.Pool, longestMs: number): SilenceWatch {
   if (longestMs === Infinity) return { asked: () => {}, answered: () => {}, stop: () => {} };
   pool.on("acquire", asked);
   pool.on("release", (_error, client) => answered(client));
-  const timer = setInterval(look, LOOK_MS).unref();
+  const timer = setInterval(look, CHECK_MS).unref();
   return { asked, answered, stop: () => clearInterval(timer) };
 }
 

@@ -31,9 +31,9 @@ export async function emptyTables({ client }: Connection, tables: readonly Copie
   await client.query(`truncate ${tables.map(qualifiedName).join(", ")}`);
 }
 
-/** All rows of a table, or those of one shop, in COPY's text format. */
+/** All rows of a table, or those of one workspace, in COPY's text format. */
 export function copyOut({ client }: Connection, table: CopiedTable, shopKey: number | null = null): CopyOut {
-  const select = `select ${table.columns.join(", ")} from ${qualifiedName(table)} ${ofShop(shopKey)}`;
+  const select = `select ${table.columns.join(", ")} from ${qualifiedName(table)} ${ofWorkspace(shopKey)}`;
   return client.query(copyStreams.to(`copy (${select}) to stdout`));
 }
 
@@ -44,7 +44,7 @@ export function copyIn({ client }: Connection, table: CopiedTable): CopyIn {
   );
 }
 
-/** How many rows a table has of a shop, and the sum of a 64-bit hash of each. Needs `setCopyFormat`. */
+/** How many rows a table has of a workspace, and the sum of a 64-bit hash of each. Needs `setCopyFormat`. */
 export async function digestRows(
   { client }: Connection,
   table: CopiedTable,
@@ -52,13 +52,13 @@ export async function digestRows(
 ): Promise<{ rows: number; checksum: string }> {
   const { rows } = await client.query<{ rows: number; checksum: string }>(
     `select count(*) as rows, coalesce(sum(hashtextextended(row(${table.columns.join(", ")})::text, 0)), 0)::text as checksum
-       from ${qualifiedName(table)} ${ofShop(shopKey)}`,
+       from ${qualifiedName(table)} ${ofWorkspace(shopKey)}`,
   );
   return rows[0] as { rows: number; checksum: string };
 }
 
 export async function deleteRows({ client }: Connection, table: CopiedTable, shopKey: number): Promise<void> {
-  await client.query(`delete from ${qualifiedName(table)} ${ofShop(shopKey)}`);
+  await client.query(`delete from ${qualifiedName(table)} ${ofWorkspace(shopKey)}`);
 }
 
 /** Every table after those that it refers to. */
@@ -83,7 +83,7 @@ export function inOrderOfReferences<Table extends Pick<CopiedTable, "name">>(
 }
 
 /** The key as text: a COPY takes no parameters. */
-function ofShop(shopKey: number | null): string {
+function ofWorkspace(shopKey: number | null): string {
   return shopKey === null ? "" : `where shop_key = ${BigInt(shopKey)}`;
 }
 

@@ -4,7 +4,7 @@ import { hasCitus, isCoordinator } from "./queries/distribute.ts";
 import { claimKey, WORKER_APPLICATION } from "./queries/worker-health.ts";
 import { streamOf } from "./silent-connections.ts";
 
-/** A source of one shop. */
+/** A source of one workspace. */
 export type SourceKey = { shopKey: number; source: string };
 
 /** A worker's own connection. What it claims is the worker's as long as it lasts: it ends with the process. */

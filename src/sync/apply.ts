@@ -7,7 +7,7 @@ import { planAsUsual, planForManyRows, planForRun } from "../store/many-rows.ts"
 import { replaceCohorts, replaceGroupDays } from "../store/queries/cohort-rollup.ts";
 import { clearDirtyMonths, listDirtyMonths, markMonths } from "../store/queries/dirty-month.ts";
 import { resolveLinesAgain } from "../store/queries/facts.ts";
-import { dropUnusableImages, lockShop } from "../store/queries/import-stage.ts";
+import { dropUnusableImages, lockWorkspace } from "../store/queries/import-stage.ts";
 import { refreshAllUnmatched } from "../store/queries/label-write.ts";
 import { putListings, removeUnsoldListings } from "../store/queries/listing.ts";
 import { followOrderRules } from "../store/queries/order-rules.ts";
@@ -50,14 +50,14 @@ type AppliedRun = {
 
 /**
  * From what a run brings to what is served: catalogue, order documents, facts, labels, cohorts, in the transaction
- * that `lockShop`, and `createStage` or without a catalogue `planForRun`, were called in. The way of every source; publishing is up to the caller.
+ * that `lockWorkspace`, and `createStage` or without a catalogue `planForRun`, were called in. The way of every source; publishing is up to the caller.
  */
 export async function applyStage(run: StagedRun): Promise<AppliedRun> {
   const { connection, shopKey, currencyCode, onProgress } = run;
   const changedKeys = newChangedKeys();
   const unusableImages = run.hasCatalogue ? await dropUnusableImages(connection) : 0;
   const catalogueChanges = run.hasCatalogue ? await putCatalogue(connection, shopKey, changedKeys) : 0;
-  // Statistics do not know rows of this transaction: they may give the shop a single variant, and each name a loop over all.
+  // Statistics do not know rows of this transaction: they may give the workspace a single variant, and each name a loop over all.
   const isLargeCatalogue = catalogueChanges >= MANY_ROWS;
   if (isLargeCatalogue) await planForManyRows(connection);
   // Lines that this run does not touch; those of changed orders are resolved when they are written.
@@ -93,7 +93,7 @@ export async function applyStage(run: StagedRun): Promise<AppliedRun> {
 
 const NO_LABELS: PutLabels = { read: 0, changed: 0, removed: 0 };
 
-/** Rolls up cohort months (first days, YYYY-MM-DD) from their facts, and brings the shop's unmatched labels up to date. */
+/** Rolls up cohort months (first days, YYYY-MM-DD) from their facts, and brings the workspace's unmatched labels up to date. */
 export async function rebuildCohorts(
   connection: Connection,
   shopKey: number,
@@ -134,7 +134,7 @@ async function rollUp(connection: Connection, shopKey: number, months: readonly 
 export async function applyRules(database: Database, shopKey: number, stop?: AbortSignal): Promise<boolean> {
   if ((await loadRules(database, shopKey)).isApplied) return false;
   await database.transaction(async (connection) => {
-    await lockShop(connection, shopKey);
+    await lockWorkspace(connection, shopKey);
     const { wanted, applied } = await loadRules(connection, shopKey);
     await planForRun(connection);
     await followOrderRules(connection, shopKey);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { csv, startImportShop } from "../../tests/support/import-shop.ts";
-import type { FolderFiles } from "../../tests/support/import-shop.ts";
+import { csv, startImportWorkspace } from "../../tests/support/import-workspace.ts";
+import type { FolderFiles } from "../../tests/support/import-workspace.ts";
 import { use } from "../../tests/support/use.ts";
 
 const LINES = csv(
@@ -13,7 +13,7 @@ const LINES = csv(
 );
 const NO_LINES = { "order_lines.csv": csv("order_id,line_id,ordered_at,units") };
 
-const shop = use(startImportShop);
+const shop = use(startImportWorkspace);
 
 test("products and SKUs that only lines name carry title and vendor of the latest line that has one", async () => {
   const shopKey = await openWith({ "order_lines.csv": LINES });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { csv, startImportShop } from "../../tests/support/import-shop.ts";
-import type { FolderFiles } from "../../tests/support/import-shop.ts";
+import { csv, startImportWorkspace } from "../../tests/support/import-workspace.ts";
+import type { FolderFiles } from "../../tests/support/import-workspace.ts";
 import { rebuildWorkspace } from "./rebuild.ts";
 import { use } from "../../tests/support/use.ts";
 
@@ -95,7 +95,7 @@ const CHANGES: Readonly<Record<string, FolderFiles>> = {
   },
 };
 
-const shop = use(startImportShop);
+const shop = use(startImportWorkspace);
 
 async function openStore(): Promise<number> {
   const shopKey = await shop.open();

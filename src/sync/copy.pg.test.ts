@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { startImportShop } from "../../tests/support/import-shop.ts";
+import { startImportWorkspace } from "../../tests/support/import-workspace.ts";
 import { openCopyBuffer } from "./copy.ts";
 import { use } from "../../tests/support/use.ts";
 
-const shop = use(startImportShop);
+const shop = use(startImportWorkspace);
 
 test("a repeated key in a COPY has its SQLSTATE, also on the way from a node", async () => {
   const shopKey = await shop.open();

@@ -32,7 +32,7 @@ export function openCredentials(options: CredentialsPlace & { database: Database
   };
 }
 
-/** Secrets as they are stored: bound to their shop and source, so that a row copied to another opens nothing. */
+/** Secrets as they are stored: bound to their workspace and source, so that a row copied to another opens nothing. */
 export function sealSecrets(place: CredentialsPlace, secrets: Secrets): Buffer {
   return seal(place.sealingKey, contextOf(place), JSON.stringify(secrets));
 }

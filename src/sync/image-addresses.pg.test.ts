@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { csv, startImportShop } from "../../tests/support/import-shop.ts";
+import { csv, startImportWorkspace } from "../../tests/support/import-workspace.ts";
 import { NO_ANOMALIES } from "./connectors/shopify/map/map-order.ts";
 import { notesOf } from "./connectors/shopify/connector.ts";
 import { use } from "../../tests/support/use.ts";
 
-const shop = use(startImportShop);
+const shop = use(startImportWorkspace);
 
 const ADDRESSES = [
   ["p1", "https://images.example/1.jpg", true],

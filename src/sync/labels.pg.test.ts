@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { redactOrders } from "../store/queries/order-document.ts";
-import { csv, startImportShop } from "../../tests/support/import-shop.ts";
+import { csv, startImportWorkspace } from "../../tests/support/import-workspace.ts";
 import { inside } from "../../tests/support/inside.ts";
-import type { FolderFiles } from "../../tests/support/import-shop.ts";
+import type { FolderFiles } from "../../tests/support/import-workspace.ts";
 import {
   orderGid,
   orderWithReturn,
@@ -36,7 +36,7 @@ const STORE: FolderFiles = {
   ),
 };
 
-const shop = use(startImportShop);
+const shop = use(startImportWorkspace);
 
 test("M10: a label of a return is split over its lines by processed, else requested units, ties by line id", async () => {
   const { shares } = await sharesOf(`b1,,r1,${CHARGED},1.00,,`);

@@ -75,7 +75,7 @@ export type SplitLabels = { unmatched: number; foreign: number };
 /**
  * M10: finds what every changed label belongs to, splits it over the lines of that, and marks the months that carried
  * or carry a part; what belongs to nothing becomes unmatched. Voided labels and those in another currency than the
- * shop's have no parts. Needs the facts in place. `run` is large when it may have
+ * workspace's have no parts. Needs the facts in place. `run` is large when it may have
  * changed a thousand labels or more.
  */
 export async function splitLabels(

@@ -28,7 +28,7 @@ export async function inPortions<Item>(
 }
 
 /**
- * Takes staged rows to their table, portion by portion, as parameters of statements that run on the shop's node alone:
+ * Takes staged rows to their table, portion by portion, as parameters of statements that run on the workspace's node alone:
  * `list` finds what is stored of some keys, `put` stores the rows that are new or different. Returns how many these are.
  * `onChanged` sees each of them beside what was stored.
  */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { csv, startImportShop } from "../../tests/support/import-shop.ts";
-import type { FolderFiles } from "../../tests/support/import-shop.ts";
+import { csv, startImportWorkspace } from "../../tests/support/import-workspace.ts";
+import type { FolderFiles } from "../../tests/support/import-workspace.ts";
 import type { Database } from "../store/database.ts";
 import { use } from "../../tests/support/use.ts";
 
@@ -11,7 +11,7 @@ const SECOND = {
   "order_lines.csv": csv(LINES, "o1,l1,2026-02-05T10:00:00Z,HAT,4", "o2,l1,2026-02-06T10:00:00Z,HAT,1"),
 };
 
-const shop = use(startImportShop);
+const shop = use(startImportWorkspace);
 
 /** Imports a folder; returns the names of the statements that it ran. */
 async function statementsOf(shopKey: number, files: FolderFiles): Promise<Set<string>> {

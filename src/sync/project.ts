@@ -114,7 +114,7 @@ function resolvedCells({ productGid, variantId, sku }: LineNames, row: ResolvedR
 /** How often each warning of a run came up: of the projection, and of the catalogue. */
 export type WarningCounts = Map<ProjectionWarning["kind"] | "unusable_image", number>;
 
-/** `existed`: the shop has facts of this order already, which these replace. */
+/** `existed`: the workspace has facts of this order already, which these replace. */
 export type ChangedDocument = { document: OrderDocument; existed: boolean };
 
 /** Projects documents into facts, those of an order once. */
@@ -130,7 +130,7 @@ type FactWriter = {
 const ORDERS_PER_LOOK = 5000;
 
 /**
- * Opens a writer in a transaction in which `createStage` was called. Facts travel by COPY to the node of the shop; what hangs on
+ * Opens a writer in a transaction in which `createStage` was called. Facts travel by COPY to the node of the workspace; what hangs on
  * them is marked.
  */
 export async function openFactWriter(

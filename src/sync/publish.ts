@@ -67,7 +67,7 @@ type LabelRun = {
   shopKey: number;
   source: string;
   asOf: Date;
-  /** Of the shop; one label in another makes the source unusable (M10). */
+  /** Of the workspace; one label in another makes the source unusable (M10). */
   currencyCode: string;
   isChanged: boolean;
 };

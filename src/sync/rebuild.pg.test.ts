@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { csv, startImportShop } from "../../tests/support/import-shop.ts";
+import { csv, startImportWorkspace } from "../../tests/support/import-workspace.ts";
 import { inside } from "../../tests/support/inside.ts";
 import { rebuildDirtyCohorts } from "./apply.ts";
 import { rebuildMarkedWorkspaces, rebuildWorkspace } from "./rebuild.ts";
@@ -25,7 +25,7 @@ const STORE = {
 const MARK_ALL =
   "insert into dirty_cohort (shop_key, cohort_month) select distinct shop_key, cohort_month from cohort where shop_key = $1";
 
-const shop = use(startImportShop);
+const shop = use(startImportWorkspace);
 
 test("a rebuild gives the rows that the import gave, under a new version", async () => {
   const shopKey = await openStore();

@@ -9,7 +9,7 @@ import {
   needsProjection,
 } from "../store/queries/dirty-month.ts";
 import { removeAllFacts } from "../store/queries/facts.ts";
-import { createStage, lockShop } from "../store/queries/import-stage.ts";
+import { createStage, lockWorkspace } from "../store/queries/import-stage.ts";
 import { listAllLabels } from "../store/queries/label-write.ts";
 import { openStoredOrders } from "../store/queries/order-document.ts";
 import { followOrderRules } from "../store/queries/order-rules.ts";
@@ -28,7 +28,7 @@ import { readStored } from "./stored-document.ts";
  * transaction: reads see the old rows until it ends. Returns the new data version.
  */
 export async function rebuildWorkspace(connection: Connection, shopKey: number): Promise<number> {
-  await lockShop(connection, shopKey);
+  await lockWorkspace(connection, shopKey);
   await createStage(connection);
   const oldMonths = await listCohortMonths(connection, shopKey);
   const changedKeys = newChangedKeys();
@@ -62,7 +62,7 @@ export async function rebuildMarkedWorkspaces(
         await rebuildWorkspace(connection, shopKey);
         return;
       }
-      await lockShop(connection, shopKey);
+      await lockWorkspace(connection, shopKey);
       const months = await listDirtyMonths(connection, shopKey);
       if (months.length === 0) return;
       await rebuildCohorts(connection, shopKey, months);

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { csv, startImportShop } from "../../tests/support/import-shop.ts";
+import { csv, startImportWorkspace } from "../../tests/support/import-workspace.ts";
 import { putSourceLabels } from "../../tests/support/label-shop.ts";
 import { use } from "../../tests/support/use.ts";
 
-const shop = use(startImportShop);
+const shop = use(startImportWorkspace);
 
 /**
  * The first line sells 5: r1 closes 2 units on day 5; refunds linked to it follow on days 10 and 20, one of 2 units

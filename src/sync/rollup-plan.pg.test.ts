@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Connection, Database, Statement } from "../store/database.ts";
-import { csv, startImportShop } from "../../tests/support/import-shop.ts";
-import type { FolderFiles } from "../../tests/support/import-shop.ts";
+import { csv, startImportWorkspace } from "../../tests/support/import-workspace.ts";
+import type { FolderFiles } from "../../tests/support/import-workspace.ts";
 import { MANY_ROWS, rebuildCohorts } from "./apply.ts";
 import { use } from "../../tests/support/use.ts";
 
 const MONTH = "2026-01-01";
 const LISTINGS = 2000;
 
-const shop = use(startImportShop);
+const shop = use(startImportWorkspace);
 
 /** Rolls up a month whose tables no statistics describe yet; the plan of each statement that ran, by its name. */
 async function plansOfRollup(): Promise<Map<string, string>> {
@@ -52,7 +52,7 @@ test("unsold listings are found by hashing: each table is read once, however man
   assert.match(joins[0] ?? "", /Hash (?:Right )?Anti Join/u);
 });
 
-/** A loop over the shop's own row, and over the values or arrays of each row. */
+/** A loop over the workspace's own row, and over the values or arrays of each row. */
 const LOOPS = { insert_cohorts: 1, insert_group_days: 2, insert_sku_quarter: 2 };
 
 test("a month is rolled up by hashing, whatever number of rows is expected", async () => {
@@ -78,7 +78,7 @@ function storeOf(variants: number): FolderFiles {
   };
 }
 
-/** What joins the variants of a shop with what names them. */
+/** What joins the variants of a workspace with what names them. */
 const NAMING = ["resolve_lines_again", "resolve_names", "list_line_products", "insert_skus"];
 
 test("a first large catalogue is joined by hashing, where statistics know only another shop", async () => {

@@ -125,7 +125,7 @@ async function settledOrLate<Result>(work: Promise<Result>, signal: AbortSignal)
   return Promise.race([work, late]).finally(() => settled.abort());
 }
 
-/** Doubled with each failure in a row; a quarter more or less, so that shops do not come back all at once. */
+/** Doubled with each failure in a row; a quarter more or less, so that workspaces do not come back all at once. */
 export function retryDelayMs(firstRetryMs: number, failures: number, random = Math.random()): number {
   const delayMs = Math.min(LONGEST_RETRY_MS, firstRetryMs * 2 ** Math.min(failures, 20));
   return Math.round(delayMs * (0.75 + random / 2));

@@ -19,7 +19,7 @@ type QueuedPush = Pick<QueuedRow, "shop_key" | "source" | "asked">;
 
 /** Endpoints at a time: a receiver that is slow keeps its own place for its time limit, and no other's. */
 const MOST_ENDPOINTS = 64;
-/** Until an endpoint is polled again of which nothing could be read or recorded: its shop's node may be away. */
+/** Until an endpoint is polled again of which nothing could be read or recorded: its workspace's node may be away. */
 const RETRY_MS = 15_000;
 
 export function createDeliveries(environment: DeliveryEnvironment & { log: RunLog }): Deliveries {

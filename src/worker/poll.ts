@@ -6,7 +6,14 @@ import type { Database } from "../store/database.ts";
 import { findDueUpload, updateUploadProgress } from "../store/queries/import-upload.ts";
 import { WorkspaceGone } from "../store/queries/import-stage.ts";
 import { setNextPolls } from "../store/queries/data-source.ts";
-import { findQueued, finishPoll, leaveQueue, LOOK_MS, SHOP, UPLOADS } from "../store/queries/run-queue.ts";
+import {
+  findQueued,
+  finishPoll,
+  leaveQueue,
+  CHECK_MS,
+  WORKSPACE,
+  UPLOADS,
+} from "../store/queries/run-queue.ts";
 import type { QueuedRow } from "../store/queries/run-queue.ts";
 import { askForRun, findActivity, findSourceState } from "../store/queries/sync-request.ts";
 import type { SourceStateRow, SyncKind, SyncRequestRow } from "../store/queries/sync-request.ts";
@@ -19,12 +26,12 @@ import { pollIntervalMs } from "../sync/poll-interval.ts";
 import { startDueRun } from "../sync/run-record.ts";
 import { executeRun } from "../sync/runs.ts";
 import type { RunEnvironment } from "../sync/runs.ts";
-import { lookAtShop } from "./upkeep.ts";
-import type { ShopEnvironment } from "./upkeep.ts";
+import { checkWorkspace } from "./upkeep.ts";
+import type { UpkeepEnvironment } from "./upkeep.ts";
 
 /** What a poll needs of its worker. */
 export type PollEnvironment = RunEnvironment &
-  ShopEnvironment & {
+  UpkeepEnvironment & {
     /** For the queue and for progress: its statements are short, and have to end in time. */
     queueDatabase: Database;
     /** How long an abandoned run is left alone: a process that only lost its connection has stopped it by then. */
@@ -45,27 +52,27 @@ export type Poll = {
 const REREAD_MS = 24 * 3_600_000;
 
 /**
- * Polls a source or a shop's uploads, or looks at the shop itself: asks for what the clock has started, does what is due, and says when it is
- * polled next. The shop's rows are the truth, and the queue only says when to read them: a poll that is cut off
+ * Polls a source or uploads of a workspace, or checks the workspace itself: asks for what the clock has started, does what is due, and says when it is
+ * polled next. Its rows are the truth, and the queue only says when to read them: a poll that is cut off
  * anywhere leaves its row of the queue as it was, and the next poll finds what is left to do. Throws when the database,
- * or the shop's node, does not answer.
+ * or the workspace's node, does not answer.
  */
 export async function pollPlace(environment: PollEnvironment, poll: Poll): Promise<void> {
   const { shopKey, source } = poll.place;
   const queued = await findQueued(environment.queueDatabase, shopKey, source);
   if (queued === null) return;
-  const pollIt = source === UPLOADS ? pollUploads : source === SHOP ? pollShop : pollSource;
+  const pollIt = source === UPLOADS ? pollUploads : source === WORKSPACE ? pollWorkspace : pollSource;
   await pollIt(environment, queued, poll);
 }
 
-async function pollShop(environment: PollEnvironment, queued: QueuedRow): Promise<void> {
+async function pollWorkspace(environment: PollEnvironment, queued: QueuedRow): Promise<void> {
   const { queueDatabase, now } = environment;
-  const isThere = await lookAtShop(environment, queued.shop_key);
-  if (isThere) await finishPoll(queueDatabase, queued, within(LOOK_MS, now()));
+  const isThere = await checkWorkspace(environment, queued.shop_key);
+  if (isThere) await finishPoll(queueDatabase, queued, within(CHECK_MS, now()));
   else await leaveQueue(queueDatabase, queued);
 }
 
-/** A moment at which an interval that began `now` is nearly over: shops that were due together drift apart. */
+/** A moment at which an interval that began `now` is nearly over: workspaces that were due together drift apart. */
 function within(intervalMs: number, now: Date): Date {
   return new Date(now.getTime() + intervalMs * (0.85 + 0.1 * Math.random()));
 }

@@ -23,11 +23,11 @@ import type { SyncKind } from "../store/queries/sync-request.ts";
 import type { Retention } from "../lib/retention.ts";
 
 const DAY_MS = 24 * 3_600_000;
-/** Of one table and shop in one upkeep, so that a shop with millions of rows holds up no other: the next one goes on. */
+/** Of one table and workspace in one upkeep, so that a workspace with millions of rows holds up no other: the next one goes on. */
 const MOST_DELETIONS = 100;
 const SCHEDULED_RUNS: readonly SyncKind[] = ["backfill", "incremental", "open_returns"];
 
-/** Deletes what has become too old of a shop, in portions; a crash leaves the rest to the next upkeep. */
+/** Deletes what has become too old of a workspace, in portions; a crash leaves the rest to the next upkeep. */
 export async function deleteOldOfWorkspace(
   database: Database,
   shopKey: number,

@@ -1,13 +1,13 @@
-import { listShopPages } from "../store/directory.ts";
-import { finishTask, queueShops, takeDueTask } from "../store/queries/run-queue.ts";
+import { listWorkspacePages } from "../store/directory.ts";
+import { finishTask, queueWorkspaces, takeDueTask } from "../store/queries/run-queue.ts";
 import { deleteOldOfInstallation } from "./retention.ts";
-import type { ShopEnvironment } from "./upkeep.ts";
+import type { UpkeepEnvironment } from "./upkeep.ts";
 
 /**
  * Does the upkeep of the installation when it is due and no other worker does it. One that fails is done again when it is
  * next due; one whose process is killed is due at once, since its row stays locked meanwhile.
  */
-export async function runDueTask(environment: ShopEnvironment, stop: AbortSignal): Promise<void> {
+export async function runDueTask(environment: UpkeepEnvironment, stop: AbortSignal): Promise<void> {
   await environment.database.transaction(async (connection) => {
     const due = await takeDueTask(connection);
     if (due === null) return;
@@ -24,9 +24,9 @@ export async function runDueTask(environment: ShopEnvironment, stop: AbortSignal
   });
 }
 
-/** Deletes what is old of the installation and of people, and puts shops that the queue has lost back into it. */
-export async function keepInstallation({ database, now, retention }: ShopEnvironment): Promise<void> {
+/** Deletes what is old of the installation and of people, and puts workspaces that the queue has lost back into it. */
+export async function keepInstallation({ database, now, retention }: UpkeepEnvironment): Promise<void> {
   const [deleted] = await Promise.allSettled([deleteOldOfInstallation(database, retention, now())]);
-  for await (const page of listShopPages(database)) await queueShops(database, page, now());
+  for await (const page of listWorkspacePages(database)) await queueWorkspaces(database, page, now());
   if (deleted.status === "rejected") throw deleted.reason;
 }

@@ -3,8 +3,8 @@ import { writeTokenNotices } from "../alerts/token-notice.ts";
 import type { Database } from "../store/database.ts";
 import { listEndpoints } from "../store/queries/alert-delivery.ts";
 import { insertInstallationEvent } from "../store/queries/audit.ts";
-import { listShopConnections, registerConnection } from "../store/queries/data-source.ts";
-import { findStop, lockShop, WorkspaceGone } from "../store/queries/import-stage.ts";
+import { listWorkspaceConnections, registerConnection } from "../store/queries/data-source.ts";
+import { findStop, lockWorkspace, WorkspaceGone } from "../store/queries/import-stage.ts";
 import { deleteOldUploads, expireUploads, findDueUpload } from "../store/queries/import-upload.ts";
 import { queuePush, queueUploads } from "../store/queries/run-queue.ts";
 import { eraseWorkspace, findErasure, lockDueErasure } from "../store/queries/workspace-erase.ts";
@@ -15,19 +15,19 @@ import { loadRules } from "../sync/order-rules.ts";
 import type { RunLog } from "../sync/runs.ts";
 import { deleteOldOfWorkspace } from "./retention.ts";
 
-/** What a look at a shop needs of its worker; `retention`: what it keeps, and how long. */
-export type ShopEnvironment = { database: Database; now: () => Date; log: RunLog; retention: Retention };
+/** What checking a workspace needs of its worker; `retention`: what it keeps, and how long. */
+export type UpkeepEnvironment = { database: Database; now: () => Date; log: RunLog; retention: Retention };
 
 const DAY_MS = 24 * 3_600_000;
 /** Their results stay to be read. */
 const KEEP_UPLOADS_MS = 30 * DAY_MS;
 
-/** Evaluates a shop's alerts, and keeps it in order even where they fail. false = there is no such shop any more. */
-export async function lookAtShop(environment: ShopEnvironment, shopKey: number): Promise<boolean> {
+/** Evaluates a workspace's alerts, and keeps it in order even where they fail. false = there is no such workspace any more. */
+export async function checkWorkspace(environment: UpkeepEnvironment, shopKey: number): Promise<boolean> {
   const { database, now } = environment;
   const [alerts] = await Promise.allSettled([evaluateUnlessStopped(database, shopKey, now())]);
   if (alerts.status === "rejected" && alerts.reason instanceof WorkspaceGone) return false;
-  await keepShopInOrder(environment, shopKey);
+  await keepInOrder(environment, shopKey);
   if (alerts.status === "rejected") throw alerts.reason;
   return true;
 }
@@ -36,9 +36,9 @@ async function evaluateUnlessStopped(database: Database, shopKey: number, now: D
   if ((await findStop(database, shopKey)) === null) await evaluateAlerts({ database, shopKey, now });
 }
 
-/** Deletes what is old of one shop, tells its members what they should know, and erases it when its time has come. */
-export async function keepShopInOrder(
-  { database, now, log, retention }: ShopEnvironment,
+/** Deletes what is old of one workspace, tells its members what they should know, and erases it when its time has come. */
+export async function keepInOrder(
+  { database, now, log, retention }: UpkeepEnvironment,
   shopKey: number,
 ): Promise<void> {
   const eraseAfter = await findErasure(database, shopKey);
@@ -52,9 +52,9 @@ export async function keepShopInOrder(
   await writeTokenNotices(database, shopKey, now());
 }
 
-/** What directory and queue lack of a shop, since a crash came between its own rows and them, they have again. */
+/** Adds what directory and queue lack of a workspace after a crash between its own rows and theirs. */
 async function reconcile(database: Database, shopKey: number): Promise<void> {
-  for (const connection of await listShopConnections(database, shopKey)) {
+  for (const connection of await listWorkspaceConnections(database, shopKey)) {
     await registerConnection(database, shopKey, connection);
   }
   const { isApplied } = await loadRules(database, shopKey);
@@ -77,7 +77,7 @@ async function endUploads(database: Database, shopKey: number, now: Date): Promi
 export async function eraseDue(database: Database, shopKey: number, now: Date): Promise<boolean> {
   try {
     return await database.transaction(async (connection) => {
-      await lockShop(connection, shopKey);
+      await lockWorkspace(connection, shopKey);
       await lockMembers(connection, shopKey);
       const due = await lockDueErasure(connection, shopKey, now);
       if (due === null) return false;

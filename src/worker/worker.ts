@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { within } from "../lib/within.ts";
 import { findStop, WorkspaceStopped } from "../store/queries/import-stage.ts";
-import { listQueued, listQueuedShops, postponePoll, takeDueTask } from "../store/queries/run-queue.ts";
+import { listQueued, listQueuedWorkspaces, postponePoll, takeDueTask } from "../store/queries/run-queue.ts";
 import { openWorkerSession } from "../store/worker-session.ts";
 import type { SourceKey, WorkerSession } from "../store/worker-session.ts";
 import { retryDelayMs } from "../sync/runs.ts";
@@ -45,10 +45,10 @@ type State = {
   failures: Map<string, number>;
   /** The task under way. */
   task: Promise<void> | null;
-  /** Shops that this process has claimed and has not looked at yet. */
+  /** Workspaces that this process has claimed and has not checked yet. */
   claimed: SourceKey[];
-  /** Its looks at shops under way, by place. */
-  looks: Map<string, Promise<void>>;
+  /** Its checks of workspaces under way, by place. */
+  checks: Map<string, Promise<void>>;
 };
 
 type ActivePoll = {
@@ -62,9 +62,9 @@ type ActivePoll = {
 
 /** More than all workers have active at once, whose rows stay due: the next ones are found behind them. */
 const MOST_QUEUED = 500;
-/** Looks at shops at a time, beside runs, so that no run that takes long keeps alerts and upkeep waiting. */
-export const SHOP_LOOKS = 2;
-/** Shops that are claimed at once: a look takes a fraction of the time between two polls. */
+/** Workspaces that are checked at a time, beside runs, so that no run that takes long keeps alerts and upkeep waiting. */
+export const WORKSPACE_CHECKS = 2;
+/** Workspaces that are claimed at once: a look takes a fraction of the time between two polls. */
 const MOST_CLAIMED = 16;
 
 /**
@@ -83,7 +83,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     failures: new Map(),
     task: null,
     claimed: [],
-    looks: new Map(),
+    checks: new Map(),
   };
   const polling = pollUntilStopped(state);
   log.info({ concurrency }, "worker started");
@@ -95,7 +95,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
         Promise.all([
           state.task,
           options.deliveries?.stop(),
-          ...state.looks.values(),
+          ...state.checks.values(),
           ...[...state.polls.values()].map(({ done }) => done),
         ]),
       );
@@ -142,7 +142,7 @@ async function poll(state: State): Promise<void> {
       )
       .finally(() => (state.task = null));
   }
-  if (hasSchedule) await claimShops(state);
+  if (hasSchedule) await claimWorkspaces(state);
   const free = concurrency - state.polls.size;
   if (free <= 0) return;
   const due = (await listQueued(queueDatabase, MOST_QUEUED))
@@ -152,20 +152,20 @@ async function poll(state: State): Promise<void> {
   for (const claimed of await state.session.claim(due, free)) beginPoll(state, claimed);
 }
 
-async function claimShops(state: State): Promise<void> {
-  const { options, session, looks } = state;
+async function claimWorkspaces(state: State): Promise<void> {
+  const { options, session, checks } = state;
   if (state.claimed.length === 0) {
-    const due = (await listQueuedShops(options.queueDatabase, MOST_QUEUED))
+    const due = (await listQueuedWorkspaces(options.queueDatabase, MOST_QUEUED))
       .map((row) => ({ shopKey: row.shop_key, source: row.source }))
-      .filter((place) => !looks.has(keyOf(place)));
+      .filter((place) => !checks.has(keyOf(place)));
     if (due.length > 0) state.claimed.push(...(await session.claim(due, MOST_CLAIMED)));
   }
   beginLooks(state);
 }
 
 function beginLooks(state: State): void {
-  const { options, session, claimed, looks, stopping } = state;
-  while (looks.size < SHOP_LOOKS && claimed.length > 0) {
+  const { options, session, claimed, checks, stopping } = state;
+  while (checks.size < WORKSPACE_CHECKS && claimed.length > 0) {
     if (stopping.signal.aborted || session.lost.aborted) return;
     const place = claimed.shift() as SourceKey;
     const key = keyOf(place);
@@ -176,17 +176,17 @@ function beginLooks(state: State): void {
     const end = look
       .then(() => session.release(place))
       .finally(() => {
-        looks.delete(key);
+        checks.delete(key);
         if (claimed.length === 0) state.waking.abort();
         beginLooks(state);
       });
-    looks.set(key, end);
+    checks.set(key, end);
   }
 }
 
 /**
  * Writes the progress of active runs, and stops those of a workspace that is going to be erased, or moves: what a run has
- * read so far waits with its request. A shop whose node does not answer keeps nobody else's runs waiting.
+ * read so far waits with its request. A workspace whose node does not answer keeps nobody else's runs waiting.
  */
 async function watchRuns({ options, polls }: State): Promise<void> {
   for (const active of polls.values()) {
@@ -217,7 +217,7 @@ function beginPoll(state: State, place: SourceKey): void {
   };
   active.done = pollPlace(options, { place, stop, show: (write) => (active.show = write) }).then(
     () => {
-      if (state.failures.delete(key)) options.log.info(place, "the shop's data can be reached again");
+      if (state.failures.delete(key)) options.log.info(place, "the workspace's data can be reached again");
       return end(true);
     },
     async (error: unknown) => {
@@ -227,13 +227,13 @@ function beginPoll(state: State, place: SourceKey): void {
   );
 }
 
-/** A poll that fails is made again later and later, and said once: the shop's node may be away for long. */
+/** A poll that fails is made again later and later, and said once: the workspace's node may be away for long. */
 async function backOff({ options, failures }: State, place: SourceKey, error: unknown): Promise<void> {
   const { log, queueDatabase, firstRetryMs } = options;
   const failed = failures.get(keyOf(place)) ?? 0;
   failures.set(keyOf(place), failed + 1);
   if (failed === 0)
-    log.warn({ ...place, err: error }, "a source or shop could not be polled; it is retried later");
+    log.warn({ ...place, err: error }, "a source or workspace could not be polled; it is retried later");
   // Without an answer it stays due.
   const delayMs = retryDelayMs(firstRetryMs, failed);
   await postponePoll(queueDatabase, place.shopKey, place.source, delayMs).catch(() => {});

@@ -6,7 +6,7 @@ import type { LoopReturn, LoopSimulator } from "../../tools/simulators/loop/serv
 import { SourceFailed, SourceRefused } from "../../src/sync/connector.ts";
 import { labelConnector, openJson } from "../../src/sync/connectors/shared/label-run.ts";
 import { LOOP, readWindow } from "../../src/sync/connectors/loop/connector.ts";
-import { startImportShop } from "../support/import-shop.ts";
+import { startImportWorkspace } from "../support/import-workspace.ts";
 import {
   SMALL_PAGES,
   connectLabels,
@@ -25,7 +25,7 @@ const loopLabel = (returnId: number, trackingNumber: string): string =>
   `${returnId}:${createHash("sha256").update(trackingNumber).digest("hex").slice(0, 16)}`;
 
 const connector = labelConnector(LOOP, SMALL_PAGES);
-const shop = use(startImportShop);
+const shop = use(startImportWorkspace);
 const simulators: LoopSimulator[] = [];
 
 after(async () => {

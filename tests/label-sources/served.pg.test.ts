@@ -13,7 +13,7 @@ import { SourceRefused } from "../../src/sync/connector.ts";
 import { labelConnector } from "../../src/sync/connectors/shared/label-run.ts";
 import { LOOP } from "../../src/sync/connectors/loop/connector.ts";
 import { SHIPSTATION } from "../../src/sync/connectors/shipstation/connector.ts";
-import { csv, startImportShop } from "../support/import-shop.ts";
+import { csv, startImportWorkspace } from "../support/import-workspace.ts";
 import {
   connectLabels,
   NOW,
@@ -34,7 +34,7 @@ const LABELS = "label_id,order_id,return_id,charged_at,amount,currency,voided_at
 const END = "2026-05-30T00:00:00.000Z";
 const ORDERS = 120;
 
-const shop = use(startImportShop);
+const shop = use(startImportWorkspace);
 
 test("M10: a year of ShipStation labels gives the same cohort rows as the same labels imported as CSV", async () => {
   const labels = generateShipStationLabels({ seed: 3, count: ORDERS * 3, currencyCode: "EUR", now: END });

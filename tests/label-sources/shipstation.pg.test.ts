@@ -5,7 +5,7 @@ import {
   startShipStationSimulator,
 } from "../../tools/simulators/shipstation/server.ts";
 import type { ShipStationLabel, ShipStationSimulator } from "../../tools/simulators/shipstation/server.ts";
-import { startImportShop } from "../support/import-shop.ts";
+import { startImportWorkspace } from "../support/import-workspace.ts";
 import { inside } from "../support/inside.ts";
 import {
   QUICK,
@@ -23,7 +23,7 @@ import { use } from "../support/use.ts";
 import { SourceRefused } from "../../src/sync/connector.ts";
 
 const connector = labelConnector(SHIPSTATION, SMALL_PAGES);
-const shop = use(startImportShop);
+const shop = use(startImportWorkspace);
 const simulators: ShipStationSimulator[] = [];
 
 after(async () => {

@@ -13,11 +13,15 @@ type Column = {
 };
 
 /**
- * Gives workspace `toShop` two copies of everything workspace `fromShop` has, in every table that has a shop_key,
+ * Gives workspace `toWorkspace` two copies of everything workspace `fromWorkspace` has, in every table that has a shop_key,
  * whatever it is called: one under the same keys with other numbers and texts, so that a join which forgets the
  * workspace changes an answer, and one with the canary in every text, keys included.
  */
-export async function copyAsForeign(database: pg.Pool, fromShop: number, toShop: number): Promise<void> {
+export async function copyAsForeign(
+  database: pg.Pool,
+  fromWorkspace: number,
+  toWorkspace: number,
+): Promise<void> {
   const columns = await tenantColumns(database);
   const keyNames = new Set(columns.filter((column) => column.is_key).map((column) => column.column_name));
   for (const [table, own] of Map.groupBy(columns, (column) => column.table_name)) {
@@ -26,13 +30,17 @@ export async function copyAsForeign(database: pg.Pool, fromShop: number, toShop:
       ["workspace", "shop_directory", "workspace_member", "weekly_digest", "removed_member"].includes(table)
     )
       continue;
-    const rows = await database.query(`select 1 from ${table} where shop_key = $1 limit 1`, [fromShop]);
+    const rows = await database.query(`select 1 from ${table} where shop_key = $1 limit 1`, [fromWorkspace]);
     if (rows.rowCount === 0) throw new Error(`give ${table} a row in tests/support/small-store.ts`);
-    await copy(database, table, own, { fromShop, toShop, keeps: (name) => isIdentifier(name, keyNames) });
-    await copy(database, table, own, { fromShop, toShop, keeps: () => false });
+    await copy(database, table, own, {
+      fromWorkspace,
+      toWorkspace,
+      keeps: (name) => isIdentifier(name, keyNames),
+    });
+    await copy(database, table, own, { fromWorkspace, toWorkspace, keeps: () => false });
   }
   const ofWorkspace = columns.filter((column) => column.table_name === "workspace");
-  await plantInWorkspace(database, ofWorkspace, toShop);
+  await plantInWorkspace(database, ofWorkspace, toWorkspace);
 }
 
 /** What arrays of a type get at their end. */
@@ -44,14 +52,14 @@ const ADDED_ELEMENT: Readonly<Record<string, string>> = {
   _date: "date '2025-06-09'",
 };
 
-type CopyPlan = { fromShop: number; toShop: number; keeps: (name: string) => boolean };
+type CopyPlan = { fromWorkspace: number; toWorkspace: number; keeps: (name: string) => boolean };
 
 async function copy(database: pg.Pool, table: string, columns: Column[], plan: CopyPlan): Promise<void> {
   const names = columns.map((column) => column.column_name).join(", ");
   const values = columns.map((column) => copiedValue(column, plan)).join(", ");
   await database.query(
     `insert into ${table} (${names}) select ${values} from ${table} where shop_key = $2 on conflict do nothing`,
-    [plan.toShop, plan.fromShop],
+    [plan.toWorkspace, plan.fromWorkspace],
   );
 }
 

@@ -1,13 +1,13 @@
 import type { OrderDocument } from "../../src/metrics/order.ts";
 import { putConnection } from "../../src/store/queries/data-source.ts";
-import { createStage, lockShop } from "../../src/store/queries/import-stage.ts";
+import { createStage, lockWorkspace } from "../../src/store/queries/import-stage.ts";
 import { applyStage } from "../../src/sync/apply.ts";
 import { readStored } from "../../src/sync/stored-document.ts";
 import type { Connector, Credentials, Secrets, SyncContext, SyncOutcome } from "../../src/sync/connector.ts";
 import { insertRecords, openRecordLabels } from "../../src/store/queries/label-record.ts";
 import { RETRY_POLICY } from "../../src/sync/connectors/shared/http.ts";
 import type { SourceLabel } from "../../src/sync/connectors/shared/label-run.ts";
-import type { ImportShop } from "./import-shop.ts";
+import type { ImportWorkspace } from "./import-workspace.ts";
 
 export const NOW = "2026-06-01T06:00:00.000Z";
 
@@ -22,7 +22,7 @@ export type Place = { url: string; apiKey: string };
 
 /** Runs a connector once, as the worker does. */
 export async function syncLabels(
-  shop: Pick<ImportShop, "database">,
+  shop: Pick<ImportWorkspace, "database">,
   shopKey: number,
   connector: Connector,
   place: Place,
@@ -44,7 +44,7 @@ export async function syncLabels(
 
 /** Connects a label source, as the operator does. */
 export async function connectLabels(
-  shop: Pick<ImportShop, "database">,
+  shop: Pick<ImportWorkspace, "database">,
   shopKey: number,
   source: string,
 ): Promise<void> {
@@ -54,12 +54,12 @@ export async function connectLabels(
 
 /** Stores order documents as they are, as a store source would. */
 export async function putOrders(
-  shop: Pick<ImportShop, "database">,
+  shop: Pick<ImportWorkspace, "database">,
   shopKey: number,
   documents: readonly OrderDocument[],
 ): Promise<void> {
   await shop.database.transaction(async (connection) => {
-    await lockShop(connection, shopKey);
+    await lockWorkspace(connection, shopKey);
     await createStage(connection);
     const stored = await connection.rows<{ order_id: string; document: unknown }>(
       {
@@ -95,7 +95,7 @@ export async function putOrders(
 
 /** Stores labels that say no more than what is given: 5.00 EUR, charged on 2026-01-10. */
 export async function putSourceLabels(
-  shop: Pick<ImportShop, "database">,
+  shop: Pick<ImportWorkspace, "database">,
   shopKey: number,
   labels: readonly (Partial<SourceLabel> & Pick<SourceLabel, "labelId">)[],
 ): Promise<void> {
@@ -175,7 +175,7 @@ export function tracking(number: number, trackingNumber: string): Pick<OrderDocu
 export type ShareRow = { share: string };
 
 /** Order, label, minor units and lag of every part of a label. */
-export async function readShares(shop: Pick<ImportShop, "rows">, shopKey: number): Promise<string[]> {
+export async function readShares(shop: Pick<ImportWorkspace, "rows">, shopKey: number): Promise<string[]> {
   const rows = await shop.rows<ShareRow>(
     `select concat_ws(' ', regexp_replace(order_id, '.*/', ''), label_id, label_minor, 'lag', lag_days) as share
        from label_share where shop_key = $1 order by share`,

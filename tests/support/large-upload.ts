@@ -9,7 +9,7 @@ import { startServerProcess } from "./server-process.ts";
 import { serviceEnvironment } from "./service.ts";
 import type { TestService } from "./service.ts";
 import { createTenant } from "./tenants.ts";
-import { endOf } from "./upload-shop.ts";
+import { endOf } from "./upload-workspace.ts";
 import { idOf, PART_BYTES, uploadClient } from "./upload.ts";
 import { eventually } from "./worker.ts";
 
@@ -39,7 +39,7 @@ const NOTE = "n".repeat(900);
 const ORDERS = 5000;
 /** Before that a process still grows by what it loads. */
 const FIRST_PARTS = 4;
-const LOOK_MS = 100;
+const CHECK_MS = 100;
 
 /** Sends one file of so many bytes, which is made while it is sent, and has a worker import it; both are processes. */
 export async function sendLargeUpload(plan: LargeUploadPlan): Promise<LargeUpload> {
@@ -119,7 +119,7 @@ async function* partsOf(bytes: number, onRows: (rows: number) => void): AsyncGen
 
 function watchMemory(pid: number): { begin: () => void; end: () => Memory } {
   const memory: Memory = { startMb: 0, mostMb: 0 };
-  const timer = setInterval(() => (memory.mostMb = Math.max(memory.mostMb, residentMb(pid))), LOOK_MS);
+  const timer = setInterval(() => (memory.mostMb = Math.max(memory.mostMb, residentMb(pid))), CHECK_MS);
   return {
     begin: () => (memory.startMb = residentMb(pid)),
     end: () => {

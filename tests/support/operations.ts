@@ -2,7 +2,7 @@ import pino from "pino";
 import { createAdmitMember } from "../../src/access/admit-member.ts";
 import type { AdmitMember, MemberAdmission } from "../../src/access/admit-member.ts";
 import type { Operation } from "../../src/access/operation.ts";
-import { createShopNodes } from "../../src/access/shop-nodes.ts";
+import { createWorkspaceNodes } from "../../src/access/workspace-nodes.ts";
 import { readConfig } from "../../src/config.ts";
 import type { Endpoint } from "../../src/contract/endpoint.ts";
 import { REST_WORDS } from "../../src/contract/errors.ts";
@@ -29,11 +29,11 @@ export async function openOperations(
   const config = readConfig({ ...serviceEnvironment(service.databaseUrl), ...options });
   const { installation } = service;
   const databases = await openServingDatabases(config, installation, pino({ enabled: false }));
-  const nodeOfShop = databases.nodes === null ? null : createShopNodes(databases.admission);
+  const nodeOfWorkspace = databases.nodes === null ? null : createWorkspaceNodes(databases.admission);
   const guard = createGuard(
     config,
     service.keys,
-    { ...databases, nodeOfShop },
+    { ...databases, nodeOfWorkspace },
     {
       metrics: createMetrics(databases.reading),
       countUsage: () => {},

@@ -11,7 +11,7 @@ import type { PushOptions } from "../../src/alerts/delivery/send.ts";
 import { listQueuedPushes } from "../../src/store/queries/run-queue.ts";
 import { deliverQueued } from "../../src/worker/deliveries.ts";
 import { insertAlerts } from "../../src/store/queries/alert-write.ts";
-import { lockShop } from "../../src/store/queries/import-stage.ts";
+import { lockWorkspace } from "../../src/store/queries/import-stage.ts";
 import { randomUUIDv7 } from "node:crypto";
 import type { TestService } from "./service.ts";
 import type { Tenant } from "./tenants.ts";
@@ -80,7 +80,7 @@ export async function writeAlerts(
     metadata: { cohort_month: "2026-05" },
   }));
   await installation.database.transaction(async (connection) => {
-    await lockShop(connection, shopKey);
+    await lockWorkspace(connection, shopKey);
     // One after the other: those of one statement may have the same moment, and are then in the order of their ids.
     for (const row of rows) await insertAlerts(connection, shopKey, [row]);
   });

@@ -9,7 +9,7 @@ import type { Tenant } from "./tenants.ts";
 export type ReportBody = { data: Required<ReportData>; meta: Record<string, unknown> };
 
 /** A workspace that holds the store; its reports are of 2024-03 to 2025-06 unless the parameters say otherwise. */
-export type ReportShop = {
+export type ReportWorkspace = {
   tenant: Tenant;
   ask: (parameters: Record<string, string | boolean>) => Promise<ReportBody>;
 };
@@ -38,7 +38,7 @@ const VARIANTS = [
   { variant_id: "v5", product_id: "3", sku: "HAT" },
 ] as const;
 
-export async function createReportShop(service: TestService): Promise<ReportShop> {
+export async function createReportWorkspace(service: TestService): Promise<ReportWorkspace> {
   const tenant = await createStoreTenant(service, { primary_window_days: 45 });
   await importStore(service, tenant, { currencyCode: "EUR", asOf: AS_OF, files: reportFiles() });
   return {

@@ -11,8 +11,8 @@ import { createShopifyConnector } from "../../src/sync/connectors/shopify/connec
 import type { ShopifyRetryPolicy } from "../../src/sync/connectors/shopify/api/client.ts";
 import type { Credentials, Secrets, SyncOutcome, SyncProgress } from "../../src/sync/connector.ts";
 import type { SyncKind } from "../../src/store/queries/sync-request.ts";
-import { startImportShop } from "./import-shop.ts";
-import type { ImportShop } from "./import-shop.ts";
+import { startImportWorkspace } from "./import-workspace.ts";
+import type { ImportWorkspace } from "./import-workspace.ts";
 
 /** A workspace that is connected to a simulated shop. */
 export type ShopifyWorkspace = {
@@ -31,7 +31,7 @@ export type SyncOptions = {
 /** A simulated shop, and a database to sync it into. */
 export type ShopifySync = {
   simulator: ShopifySimulator;
-  shop: ImportShop;
+  shop: ImportWorkspace;
   /** A new workspace; the lasting token of a custom app unless told otherwise. */
   connect(secrets?: Secrets, currencyCode?: string): Promise<ShopifyWorkspace>;
   /** The shop as it is now as an import folder, imported into a workspace of its own. */
@@ -54,7 +54,7 @@ export async function startShopifySync(
     restorePerSecond: 20_000,
     ...options,
   });
-  const shop = await startImportShop();
+  const shop = await startImportWorkspace();
   const cohortsOf = (shopKey: number) => async () => {
     const rows = await shop.rows<{ row: unknown }>(
       `select to_jsonb(c) - 'shop_key' as row from cohort c where shop_key = $1
@@ -117,7 +117,7 @@ export async function startShopifySync(
 
 type Place = {
   simulator: ShopifySimulator;
-  shop: ImportShop;
+  shop: ImportWorkspace;
   shopKey: number;
   credentials: Credentials;
   currency: string;

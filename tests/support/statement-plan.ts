@@ -13,7 +13,7 @@ const SOURCES = join(import.meta.dirname, "../../src");
 
 /** They ask a Citus about itself. */
 const OF_CITUS =
-  /^(?:list_placed|make_\w+|distribute_\w+|remove_local_rows|find_shop_node|find_node_place|is_on_node|is_coordinator|is_distributed)$/u;
+  /^(?:list_placed|make_\w+|distribute_\w+|remove_local_rows|find_workspace_node|find_node_place|is_on_node|is_coordinator|is_distributed)$/u;
 
 export type StatementDatabase = {
   database: Database;
@@ -109,8 +109,10 @@ export function firstOutputs(node: PlanNode): string[] {
  */
 export function partApart(plan: PlanNode, tables: ReadonlySet<string>): string | null {
   const nodes = nodesOf(plan);
-  const readsShop = nodes.some((node) => node.Schema === "public" && tables.has(node["Relation Name"] ?? ""));
-  if (!readsShop) return null;
+  const readsWorkspace = nodes.some(
+    (node) => node.Schema === "public" && tables.has(node["Relation Name"] ?? ""),
+  );
+  if (!readsWorkspace) return null;
   if (nodes.some((node) => node.Schema?.startsWith("pg_temp") === true))
     return "reads a table of its session";
   const inserts = nodes.filter(

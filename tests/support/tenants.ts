@@ -22,7 +22,7 @@ export const AMPLE_QUOTA = 1_000_000;
 
 /** A workspace that may do everything unless told otherwise, on a plan of its own, with one token. */
 export async function createTenant(database: pg.Pool, options: TenantOptions = {}): Promise<Tenant> {
-  const shopKey = await reserveShop(database);
+  const shopKey = await reserveWorkspace(database);
   const shopDomain = `shop-${shopKey}.example`;
   const dataAsOf = options.dataAsOf === undefined ? "2026-07-01T06:00:00Z" : options.dataAsOf;
   await insertRows(database, "plan", [
@@ -127,7 +127,7 @@ export async function insertRows(
   );
 }
 
-async function reserveShop(database: pg.Pool): Promise<number> {
+async function reserveWorkspace(database: pg.Pool): Promise<number> {
   const { rows } = await database.query<{ shop_key: string }>(
     "insert into shop_directory (shop_domain) values (gen_random_uuid()::text) returning shop_key",
   );

@@ -1,4 +1,4 @@
-import type { FolderFiles } from "./import-shop.ts";
+import type { FolderFiles } from "./import-workspace.ts";
 
 /** Who sends an upload, and to which server. */
 export type Sender = { address: string; cookie: string; shopDomain: string };

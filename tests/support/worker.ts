@@ -5,7 +5,7 @@ import type { SourceKind } from "../../src/store/queries/data-source.ts";
 import type { Retention } from "../../src/lib/retention.ts";
 import type { Connector } from "../../src/sync/connector.ts";
 import { openCredentials, sealSecrets } from "../../src/sync/credentials.ts";
-import { listShopPages } from "../../src/store/directory.ts";
+import { listWorkspacePages } from "../../src/store/directory.ts";
 import { listQueued } from "../../src/store/queries/run-queue.ts";
 import { readConfig } from "../../src/config.ts";
 import { startDueRun } from "../../src/sync/run-record.ts";
@@ -13,8 +13,8 @@ import { executeRun } from "../../src/sync/runs.ts";
 import type { RunEnvironment, RunResult } from "../../src/sync/runs.ts";
 import { pollPlace } from "../../src/worker/poll.ts";
 import { keepInstallation } from "../../src/worker/tasks.ts";
-import { lookAtShop } from "../../src/worker/upkeep.ts";
-import type { ShopEnvironment } from "../../src/worker/upkeep.ts";
+import { checkWorkspace } from "../../src/worker/upkeep.ts";
+import type { UpkeepEnvironment } from "../../src/worker/upkeep.ts";
 import { startWorker } from "../../src/worker/worker.ts";
 import type { Worker, WorkerOptions } from "../../src/worker/worker.ts";
 import type { ControlDatabase } from "./control.ts";
@@ -100,12 +100,12 @@ export async function runScheduled(
 }
 
 /** Looks at every shop of the directory, past those that fail, and keeps the installation in order; what failed. */
-export async function keepAllInOrder(environment: ShopEnvironment): Promise<unknown[]> {
+export async function keepAllInOrder(environment: UpkeepEnvironment): Promise<unknown[]> {
   const failures: unknown[] = [];
   await keepInstallation(environment).catch((error: unknown) => failures.push(error));
-  for await (const page of listShopPages(environment.database)) {
+  for await (const page of listWorkspacePages(environment.database)) {
     for (const shopKey of page) {
-      await lookAtShop(environment, shopKey).catch((error: unknown) => failures.push(error));
+      await checkWorkspace(environment, shopKey).catch((error: unknown) => failures.push(error));
     }
   }
   return failures;

@@ -61,12 +61,12 @@ export async function openDuckDb(
 
 /** Columns and content of each table, facts in the order of time. */
 function duckDbTables(shopKey: number): Record<string, [columns: string, select: string]> {
-  const ofShop = `where shop_key = ${shopKey}`;
-  const inOrder = `${ofShop} order by order_id, line_id`;
+  const ofWorkspace = `where shop_key = ${shopKey}`;
+  const inOrder = `${ofWorkspace} order by order_id, line_id`;
   return {
     product: [
       "product_gid varchar, vendor varchar, family varchar",
-      `select product_gid, vendor, family from product ${ofShop}`,
+      `select product_gid, vendor, family from product ${ofWorkspace}`,
     ],
     order_line: [
       `line_id bigint, cohort_month date, sku varchar, product_gid varchar, used boolean,
@@ -89,7 +89,7 @@ function duckDbTables(shopKey: number): Record<string, [columns: string, select:
     ],
     return_label: [
       "label_id varchar, charged_on date, amount_minor bigint",
-      `select label_id, charged_at::date, amount_minor from return_label ${ofShop}`,
+      `select label_id, charged_at::date, amount_minor from return_label ${ofWorkspace}`,
     ],
   };
 }

@@ -12,7 +12,7 @@ import { createShopifyConnector } from "../../src/sync/connectors/shopify/connec
 import { startDueRun } from "../../src/sync/run-record.ts";
 import { executeRun } from "../../src/sync/runs.ts";
 import { keepInstallation } from "../../src/worker/tasks.ts";
-import { lookAtShop } from "../../src/worker/upkeep.ts";
+import { checkWorkspace } from "../../src/worker/upkeep.ts";
 import { readConfig } from "../../src/config.ts";
 import { makeWorkspace } from "../../tests/support/workspace.ts";
 import { startShopifySimulator } from "../simulators/shopify/start.ts";
@@ -168,7 +168,8 @@ async function tasks({ installation, sql }: Scale): Promise<BenchRow[]> {
   };
   const shops = await sql<{ shop_key: number }>("select shop_key from workspace order by random() limit 100");
   const looks: number[] = [];
-  for (const { shop_key: shopKey } of shops) looks.push(await timed(() => lookAtShop(environment, shopKey)));
+  for (const { shop_key: shopKey } of shops)
+    looks.push(await timed(() => checkWorkspace(environment, shopKey)));
   return [
     {
       name: "the one task of the schedule",

@@ -7,7 +7,7 @@ import { createStage } from "../../src/store/queries/import-stage.ts";
 import { publishImport, putLabelSource, putStoreSource } from "../../src/store/queries/publish.ts";
 import { analyzeTable, FACT_TABLES } from "../../src/store/queries/statistics.ts";
 import { insertToken } from "../../src/actions/tokens/queries.ts";
-import { insertShop, insertWorkspace } from "../../src/actions/workspace/queries.ts";
+import { reserveDomain, insertWorkspace } from "../../src/actions/workspace/queries.ts";
 import { deriveCatalogue } from "../../src/sync/catalogue.ts";
 import { rebuildCohorts } from "../../src/sync/apply.ts";
 import type { LoadRequest } from "./servers.ts";
@@ -169,7 +169,7 @@ async function addWorkspace(
   domain: string,
   tokenPepper: Buffer,
 ): Promise<LoadedWorkspace> {
-  const shopKey = await insertShop(connection, domain, new Date());
+  const shopKey = await reserveDomain(connection, domain, new Date());
   if (shopKey === null) throw new Error(`the database already has a workspace for ${domain}`);
   await insertWorkspace(connection, shopKey, {
     organizationId: `org_${shopKey}`,

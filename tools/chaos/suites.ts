@@ -35,7 +35,7 @@ const SUITES: readonly { name: string; files: readonly string[] }[] = [
     name: "a store that is exported and imported elsewhere, a data folder that is copied",
     files: ["tests/export-roundtrip.pg.test.ts", "tests/cold-copy.pg.test.ts"],
   },
-  { name: "shops with too many requests at once", files: ["tests/busy-shops.pg.test.ts"] },
+  { name: "shops with too many requests at once", files: ["tests/busy-workspaces.pg.test.ts"] },
   { name: "a rolling upgrade across a migration", files: ["tests/migration-rolling.pg.test.ts"] },
   { name: "uploads of webhooks held open, and many of them", files: ["tests/webhook-flood.pg.test.ts"] },
   { name: "tenants never meet", files: ["tests/tenants.pg.test.ts"] },

@@ -70,7 +70,7 @@ const MOST_OVERLAP_MS = 30 * 86_400_000;
 const TEST_PAUSE_MS = 10_000;
 /** A worker looks every second, and a receiver has 15 s. */
 const WORKER_MS = 30_000;
-const LOOK_MS = 250;
+const CHECK_MS = 250;
 
 /** The workspace's endpoints without their secrets, oldest first. */
 export const endpointList = defineList<EndpointRow>({
@@ -404,7 +404,7 @@ async function answerToWorker(
   { database, workspace, now }: SendingCaller,
   endpointId: string,
 ): Promise<string> {
-  for (const end = Date.now() + WORKER_MS; Date.now() < end; await sleep(LOOK_MS)) {
+  for (const end = Date.now() + WORKER_MS; Date.now() < end; await sleep(CHECK_MS)) {
     const found = await findTestAnswer(database, workspace.shop_key, endpointId, now);
     if (found?.test_delivered === false) throw notDelivered(found.test_answer);
     if (found !== null) return found.test_answer;

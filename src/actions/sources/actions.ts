@@ -4,7 +4,7 @@ import type { Database, Queryable } from "../../store/database.ts";
 import { findConnection, setCredentials, setSourceStatus } from "../../store/queries/data-source.ts";
 import {
   listConnections,
-  listShopSources,
+  listWorkspaceSources,
   listWorkspaceConnections,
   findRunSince,
   listQuietRuns,
@@ -12,7 +12,7 @@ import {
   listSourceRuns,
 } from "./queries.ts";
 import type { ConnectionRow } from "../../store/queries/data-source.ts";
-import type { ShopSourceRow, QuietDayRow, RunRow } from "./queries.ts";
+import type { WorkspaceSourceRow, QuietDayRow, RunRow } from "./queries.ts";
 import { listNextPolls } from "../../store/queries/run-queue.ts";
 import { dropRequests, findRequest, requestRun } from "../../store/queries/sync-request.ts";
 import type { SyncKind } from "../../store/queries/sync-request.ts";
@@ -210,7 +210,10 @@ type SourceProgress =
   | "imported";
 
 /** A source as the members of a workspace see it: without secrets. */
-export type ShownSource = Pick<ShopSourceRow, "waiting" | "last_run" | "last_synced_at" | "last_error"> & {
+export type ShownSource = Pick<
+  WorkspaceSourceRow,
+  "waiting" | "last_run" | "last_synced_at" | "last_error"
+> & {
   source: string;
   title: string;
   kind: Source["kind"];
@@ -234,7 +237,7 @@ const IMPORTED_TITLES: Readonly<Record<string, string>> = {
 export async function showSources({ database, actor, workspace }: WorkspaceCaller): Promise<ShownSources> {
   requireRight(actor, readSources);
   const { shop_key: shopKey } = workspace;
-  const rows = await listShopSources(database, shopKey);
+  const rows = await listWorkspaceSources(database, shopKey);
   const polls = await listNextPolls(database, shopKey);
   const connectable = SOURCES.map((source) => {
     const row = rows.find((each) => each.source === source.source && each.is_connection);
@@ -287,7 +290,7 @@ function newSource({ source, title, kind }: Source): ShownSource {
   };
 }
 
-function shownSource(row: ShopSourceRow, title: string, nextPollAt: Date | null): ShownSource {
+function shownSource(row: WorkspaceSourceRow, title: string, nextPollAt: Date | null): ShownSource {
   const { source, kind, settings, waiting, last_run, last_synced_at, last_error, currency_code } = row;
   const known = {
     source,
@@ -306,7 +309,7 @@ function shownSource(row: ShopSourceRow, title: string, nextPollAt: Date | null)
   return { ...known, state, account: typeof account === "string" ? account : null, next_run_at };
 }
 
-function stateOf({ is_connection, has_credentials, status, last_run, last_synced_at }: ShopSourceRow) {
+function stateOf({ is_connection, has_credentials, status, last_run, last_synced_at }: WorkspaceSourceRow) {
   if (!is_connection) return "imported";
   if (!has_credentials) return "disconnected";
   if (status === "disconnected") return "refused";
@@ -316,7 +319,11 @@ function stateOf({ is_connection, has_credentials, status, last_run, last_synced
 }
 
 /** The earlier of what was asked for and of when a worker polls by the clock. */
-function nextRunAt({ waiting }: ShopSourceRow, state: SourceProgress, nextPollAt: Date | null): Date | null {
+function nextRunAt(
+  { waiting }: WorkspaceSourceRow,
+  state: SourceProgress,
+  nextPollAt: Date | null,
+): Date | null {
   if (state === "imported" || state === "disconnected" || state === "refused") return null;
   const times = waiting.map(({ run_after: runAfter }) => Date.parse(runAfter));
   if (nextPollAt !== null) times.push(nextPollAt.getTime());

@@ -28,7 +28,7 @@ export function listWorkspaceConnections(database: Queryable, shopKey: number): 
 }
 
 /** A source of a workspace as its members see it: no secret is read. */
-export type ShopSourceRow = {
+export type WorkspaceSourceRow = {
   source: string;
   kind: SourceKind;
   /** false = it is imported by hand. */
@@ -63,8 +63,8 @@ export type ShopSourceRow = {
 };
 
 /** One row per source of a workspace, with its last run and what waits: primary keys, and sync_run_by_start. */
-export const listShopSources = query<ShopSourceRow, [shopKey: number]>(
-  "list_shop_sources",
+export const listWorkspaceSources = query<WorkspaceSourceRow, [shopKey: number]>(
+  "list_workspace_sources",
   `select s.source, s.kind, s.is_connection, s.sealed_credentials is not null as has_credentials, s.status,
                 s.currency_code, s.last_synced_at, s.last_error, s.settings,
                 (select json_build_object('kind', r.kind, 'status', r.status, 'attempt', r.attempt,

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { instant } from "../../console/format.ts";
 import { DEMO_STORE } from "../../demo/demo-store-facts.ts";
-import { lockShop, WorkspaceGone } from "../../store/queries/import-stage.ts";
+import { lockWorkspace, WorkspaceGone } from "../../store/queries/import-stage.ts";
 import { wakeWorkspace } from "../../store/queries/run-queue.ts";
 import type { DirectoryRow } from "../../store/queries/workspace-directory.ts";
 import {
@@ -11,7 +11,7 @@ import {
 } from "../../store/queries/workspace-erase.ts";
 import { lockMembers } from "../../store/queries/workspace-member.ts";
 import { putOwner } from "../members/queries.ts";
-import { insertShop, insertWorkspace } from "./queries.ts";
+import { reserveDomain, insertWorkspace } from "./queries.ts";
 import { defineAction } from "../action.ts";
 import type { ActionCaller, ActionContext, Done } from "../action.ts";
 import { recordAction } from "../audit/record.ts";
@@ -68,7 +68,7 @@ export const createWorkspace = defineAction({
     const { domain, currency, plan = DEFAULT_PLAN, organization = newId("org") } = input;
     const shopId = newId("shop");
     await requirePlan(connection, plan);
-    const shopKey = await insertShop(connection, domain, now).catch((error: unknown) => {
+    const shopKey = await reserveDomain(connection, domain, now).catch((error: unknown) => {
       throw (error as { code?: string }).code === SEQUENCE_EXHAUSTED
         ? impossible("SHOP_KEY_RANGE has no number left for another workspace.")
         : error;
@@ -169,7 +169,7 @@ export const deleteWorkspace = defineAction({
     `All data, tokens, connections and history of ${workspace.shop_domain} are permanently deleted. Delete it?`,
   run: async ({ connection, workspace }: ActionContext<OfWorkspace>) => {
     const { shop_key: shopKey, shop_domain: domain } = workspace;
-    await lockShop(connection, shopKey).catch((error: unknown) => {
+    await lockWorkspace(connection, shopKey).catch((error: unknown) => {
       throw error instanceof WorkspaceGone
         ? impossible(`The workspace ${domain} has already been deleted.`)
         : error;

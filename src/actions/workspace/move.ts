@@ -14,7 +14,7 @@ import {
   lockRootSecrets,
 } from "../installation/queries.ts";
 import { COORDINATOR_TABLES, listForeignKeys } from "../../store/queries/distribute.ts";
-import { lockShop } from "../../store/queries/import-stage.ts";
+import { lockWorkspace } from "../../store/queries/import-stage.ts";
 import { appliedMigrations } from "../../store/queries/installation.ts";
 import { findPlan } from "../plan/queries.ts";
 import { wakeWorkspace } from "../../store/queries/run-queue.ts";
@@ -159,7 +159,7 @@ export async function move(caller: MoveCaller, to: Target, settlingMs: number): 
     try {
       await database.transaction((connection) => waitForChanges(connection, shopKey), signal);
       await sleep(settlingMs, undefined, { signal });
-      await lockShop(holding, shopKey);
+      await lockWorkspace(holding, shopKey);
       const sides = { holding, target: to.database, state };
       return await database.longSnapshot(
         null,
@@ -259,7 +259,7 @@ async function copyWorkspace(caller: MoveCaller, { holding, reading, target, sta
 }
 
 /**
- * Has a table of the target hold the rows that the source has of a shop, compared by their number and a checksum; nothing is
+ * Has a table of the target hold the rows that the source has of a workspace, compared by their number and a checksum; nothing is
  * copied where it does already. Rows that refer to a workspace go with its own.
  */
 async function copyRows(
@@ -316,7 +316,7 @@ async function cancelMove({ database, workspace, signal }: MoveCaller, to: Targe
       if (there.moving_to === null) {
         throw impossible(`The other installation serves ${domain}: move it back from there.`);
       }
-      await lockShop(connection, shopKey);
+      await lockWorkspace(connection, shopKey);
       await lockMembers(connection, shopKey);
       await eraseRows(connection, shopKey);
     }, signal);

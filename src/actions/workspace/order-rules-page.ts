@@ -1,5 +1,5 @@
 import { readSettings } from "../right.ts";
-import { createShopQueue, WorkspaceBusy } from "../../access/shop-queue.ts";
+import { createWorkspaceQueue, WorkspaceBusy } from "../../access/workspace-queue.ts";
 import { drawField, EARLIER, earlierText, formOf } from "../../console/action-form.ts";
 import type { Format } from "../../console/figure.ts";
 import { count, month, percent, units } from "../../console/format.ts";
@@ -23,7 +23,7 @@ const TITLE = "Which orders count";
 const RULES: readonly [name: string, field: Field<unknown>][] = Object.entries(setRules.input);
 
 /** Each holds one of the console's connections for some seconds, and most of them are for everybody else. */
-const inTurn = createShopQueue({ places: 2, mostPerShop: 1, longestWaitMs: 3000 });
+const inTurn = createWorkspaceQueue({ places: 2, mostPerWorkspace: 1, longestWaitMs: 3000 });
 const BUSY = new ApiError(
   "rate_limited",
   "A preview is already being computed. Try again when it has finished.",

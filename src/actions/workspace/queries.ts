@@ -10,7 +10,7 @@ import {
   queryColumn,
 } from "../../store/query.ts";
 import type { VariantRow } from "../../store/queries/catalogue.ts";
-import { queueShops } from "../../store/queries/run-queue.ts";
+import { queueWorkspaces } from "../../store/queries/run-queue.ts";
 import { lowered } from "../../store/queries/selection.ts";
 import type {
   ExportedProductRow,
@@ -83,7 +83,7 @@ type ExportedAuditRow = {
 
 /**
  * Opens a cursor over what was done in the workspace, oldest first: audit_event_time, and the names of people. Actions are
- * read before names: a Citus on PostgreSQL 15 or 16 refuses an outer join with the view of one shop.
+ * read before names: a Citus on PostgreSQL 15 or 16 refuses an outer join with the view of one workspace.
  */
 export const openExportedAudit = cursor<ExportedAuditRow, [shopKey: number]>(
   "exported_audit",
@@ -288,15 +288,19 @@ const nextShopKey = requireValue<number>(
 );
 
 const insertShopKey = queryValue<number, [shopDomain: string, shopKey: number]>(
-  "insert_shop",
+  "reserve_domain",
   `insert into shop_directory (shop_domain, shop_key) overriding system value values ($1, $2)
          on conflict (shop_domain) do nothing returning shop_key`,
 );
 
 /** Reserves a domain and gives out its shop key, which the queue has, too; null when the domain is taken. */
-export async function insertShop(database: Queryable, shopDomain: string, now: Date): Promise<number | null> {
+export async function reserveDomain(
+  database: Queryable,
+  shopDomain: string,
+  now: Date,
+): Promise<number | null> {
   const shopKey = await insertShopKey(database, shopDomain, await nextShopKey(database));
-  if (shopKey !== null) await queueShops(database, [shopKey], now);
+  if (shopKey !== null) await queueWorkspaces(database, [shopKey], now);
   return shopKey;
 }
 

@@ -1,6 +1,6 @@
 import { command, query } from "../query.ts";
 
-/** What the checks before the quota say of a caller; "locked" = ask again, waiting for the shop's rows. */
+/** What the checks before the quota say of a caller; "locked" = ask again, waiting for the workspace's rows. */
 export type AdmissionVerdict =
   | "admitted"
   | "unknown_token"
@@ -63,7 +63,7 @@ type AdmitOptions = {
 };
 
 /**
- * Runs the whole order of checks for callers, sorted by shop, and counts their requests: all or none. One row each, in
+ * Runs the whole order of checks for callers, sorted by workspace, and counts their requests: all or none. One row each, in
  * their order; primary keys serve every look-up. Citus needs callers of one node.
  */
 export const admitCallers = query<AdmitRow, [callers: readonly Caller[], input: AdmitOptions]>(

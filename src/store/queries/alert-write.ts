@@ -28,7 +28,7 @@ const insertRows = query<
 
 /**
  * Writes the alerts whose event was never stored before, to the whole workspace, and tells its endpoints; returns how many.
- * Needs `lockShop` earlier in the transaction: alerts are committed in the order of their dates, which cursors rely on.
+ * Needs `lockWorkspace` earlier in the transaction: alerts are committed in the order of their dates, which cursors rely on.
  */
 export async function insertAlerts(
   connection: Connection,

@@ -86,7 +86,7 @@ export const putVariants = command<[shopKey: number, variants: readonly VariantR
   (shopKey, variants) => [shopKey, JSON.stringify(variants)],
 );
 
-/** Every product that anything names. Reads all lines of the shop. */
+/** Every product that anything names. Reads all lines of the workspace. */
 export const listNamedProducts = queryColumn<string, [shopKey: number], Connection>(
   "list_named_products",
   `select product_gid from product where shop_key = $1
@@ -94,7 +94,7 @@ export const listNamedProducts = queryColumn<string, [shopKey: number], Connecti
          union select product_gid from order_line where shop_key = $1 and product_gid is not null`,
 );
 
-/** Every SKU that anything names. Reads all lines of the shop. */
+/** Every SKU that anything names. Reads all lines of the workspace. */
 export const listNamedSkus = queryColumn<string, [shopKey: number], Connection>(
   "list_named_skus",
   `select sku from sku where shop_key = $1

@@ -68,8 +68,8 @@ type RegisteredRow = {
 };
 
 /** The connections of one workspace. Primary key. */
-export const listShopConnections = query<RegisteredRow, [shopKey: number]>(
-  "list_shop_connections",
+export const listWorkspaceConnections = query<RegisteredRow, [shopKey: number]>(
+  "list_workspace_connections",
   `select s.source, s.kind, s.settings ->> 'shop' as account,
                 case when ${IS_CONNECTED} then coalesce(s.poll_at, statement_timestamp()) end as poll_at
            from data_source s
@@ -125,22 +125,22 @@ export const setReadiness = command<[shopKey: number, from: readonly string[], t
   "update workspace set readiness = $3 where shop_key = $1 and readiness = any($2)",
 );
 
-/** Notes which account of a source a shop is connected to. Primary key. */
+/** Notes which account of a source a workspace is connected to. Primary key. */
 export const putAccount = command<[shopKey: number, source: string, account: string]>(
   "put_shop_account",
   `insert into shop_account as a (shop_key, source, account) values ($1, $2, $3)
          on conflict (shop_key, source) do update set account = excluded.account where a.account <> excluded.account`,
 );
 
-/** Removes the accounts of a shop. Primary key. */
+/** Removes the accounts of a workspace. Primary key. */
 export const deleteAccounts = command<[shopKey: number]>(
   "delete_shop_accounts",
   "delete from shop_account a where a.shop_key = $1",
 );
 
-/** Shops of an account of a source, and the one whose own domain it is. shop_account_by_account, and the directory's key. */
-export const listAccountShops = queryColumn<number, [source: string, account: string]>(
-  "list_account_shops",
+/** Workspaces of an account of a source, and the one whose own domain it is. shop_account_by_account, and the directory's key. */
+export const listAccountWorkspaceKeys = queryColumn<number, [source: string, account: string]>(
+  "list_account_workspaces",
   `select a.shop_key from shop_account a where a.source = $1 and a.account = $2
          union
          select d.shop_key from shop_directory d where d.shop_domain = $2
@@ -157,7 +157,7 @@ export type AccountRow = {
   status: string | null;
 };
 
-/** A shop that the directory found, as its own rows have it; null = they are of another account, or gone. Primary keys. */
+/** A workspace that the directory found, as its own rows have it; null = they are of another account, or gone. Primary keys. */
 export const findAccountWorkspace = queryRow<AccountRow, [shopKey: number, source: string, account: string]>(
   "find_account_workspace",
   `select w.shop_key, w.shop_domain, s.settings, s.sealed_credentials, s.status
@@ -166,7 +166,7 @@ export const findAccountWorkspace = queryRow<AccountRow, [shopKey: number, sourc
           where w.shop_key = $1 and coalesce(s.settings ->> 'shop', $3) = $3 and w.moving_to is null`,
 );
 
-/** A page of the keys of all shops, in their order. The directory's unique index. */
+/** A page of the keys of all workspaces, in their order. The directory's unique index. */
 export const listDirectory = queryColumn<number, [after: number, most: number]>(
   "list_directory",
   `select d.shop_key from shop_directory d

@@ -23,19 +23,19 @@ export const markMonths = command<[shopKey: number, months: readonly string[]], 
          on conflict do nothing`,
 );
 
-/** Every shop with facts to project or months to roll up: a scan over all shops, for the end of a migration. */
+/** Every workspace with facts to project or months to roll up: a scan over all workspaces, for the end of a migration. */
 export const listWorkspacesToRebuild = queryColumn<number>(
-  "list_shops_to_rebuild",
+  "list_workspaces_to_rebuild",
   `select shop_key from dirty_cohort union select shop_key from workspace where needs_projection order by shop_key`,
 );
 
-/** Whether a migration wants the facts of a shop projected again. Primary key of workspace. */
+/** Whether a migration wants the facts of a workspace projected again. Primary key of workspace. */
 export const needsProjection = queryAny<[shopKey: number], Connection>(
   "needs_projection",
   "select 1 as is_there from workspace where shop_key = $1 and needs_projection",
 );
 
-/** The facts of a shop are of this version. Primary key of workspace. */
+/** The facts of a workspace are of this version. Primary key of workspace. */
 export const keepProjected = command<[shopKey: number], Connection>(
   "keep_projected",
   "update workspace set needs_projection = false where shop_key = $1 and needs_projection",

@@ -143,11 +143,11 @@ export const distributeFunction = queryColumn<string, [name: string, colocateWit
 );
 
 /**
- * The number of the node that has a shop's rows; any bigint has one. Every node has this catalogue. All tables are co-located; of
+ * The number of the node that has a workspace's rows; any bigint has one. Every node has this catalogue. All tables are co-located; of
  * this one admission may ask.
  */
-export const findShopNode = requireValue<number, [shopKey: number]>(
-  "find_shop_node",
+export const findWorkspaceNode = requireValue<number, [shopKey: number]>(
+  "find_workspace_node",
   `select groupid as node from pg_dist_placement
           where shardid = get_shard_id_for_distribution_column('daily_usage', $1::bigint)`,
 );

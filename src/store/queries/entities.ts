@@ -99,7 +99,7 @@ const HAS_TRIGRAM = /[a-z0-9]{3}/u;
  * The best matches of a folded search text: exact SKU, then groups and products by their name (exact, prefix, substring),
  * then prefix of any field, substring, and similarity (pg_trgm). Throws PostgreSQL's 57014 after `longestMs`, which holds for the rest of the transaction. The index
  * entity_by_search finds similar texts, and those that hold the text; without a trigram that would scan all of it, so that
- * the shop's part of entity's primary key is scanned instead.
+ * the workspace's part of entity's primary key is scanned instead.
  */
 export async function searchEntities(
   transaction: Queryable,
@@ -124,7 +124,7 @@ export async function searchEntities(
 
 type Inputs = [shopKey: number, skus: readonly string[], productGids: readonly string[]];
 
-/** Removes the entities of some SKUs and products, and all groups. Reads the shop's entities. */
+/** Removes the entities of some SKUs and products, and all groups. Reads the workspace's entities. */
 export const removeEntities = command<Inputs, Connection>(
   "remove_entities",
   `delete from entity e

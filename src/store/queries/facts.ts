@@ -18,7 +18,7 @@ const RESOLVED = `coalesce(l.product_gid, v.product_gid, s.product_gid), coalesc
   coalesce(v.used, s.used, false), case when coalesce(v.used, s.used) then coalesce(v.counterpart_sku, s.counterpart_sku) end,
   coalesce(v.unit_cost_minor, s.unit_cost_minor), coalesce(v.variant_id, s.variant_id)`;
 
-/** Removes every fact of a shop. */
+/** Removes every fact of a workspace. */
 export const removeAllFacts = command<[shopKey: number], Connection>(
   "remove_all_facts",
   `with event as (delete from return_event where shop_key = $1),
@@ -64,7 +64,7 @@ export const resolveNames = query<ResolvedRow, [shopKey: number, names: readonly
 /** A label by its source and its id. */
 export type LabelKey = { source: string; label_id: string };
 
-/** Whether the shop has any label. Primary key of return_label. */
+/** Whether the workspace has any label. Primary key of return_label. */
 export const hasLabels = queryAny<[shopKey: number], Connection>(
   "has_labels",
   "select 1 as is_there from return_label l where l.shop_key = $1 limit 1",
@@ -113,7 +113,7 @@ export const removeFacts = requireRow<LinePlaces, [shopKey: number, orderIds: re
 
 /**
  * Resolves the lines of some variants and SKUs again; returns where those that come out different were and are now. Reads
- * all lines of the shop.
+ * all lines of the workspace.
  */
 export const resolveLinesAgain = requireRow<
   LinePlaces,

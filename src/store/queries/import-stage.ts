@@ -60,34 +60,34 @@ export class WorkspaceStopped extends Error {
 }
 
 const tryLockWorkspace = requireValue<boolean, [shopKey: number]>(
-  "try_lock_shop",
+  "try_lock_workspace",
   "select pg_try_advisory_xact_lock(hashtextextended('shop data', $1)) as is_locked from coordinator",
 );
 
-const waitForShop = command<[shopKey: number]>(
-  "lock_shop",
+const waitForWorkspace = command<[shopKey: number]>(
+  "lock_workspace",
   "select pg_advisory_xact_lock(hashtextextended('shop data', $1)) is null as locked from coordinator",
 );
 
-const isShopThere = queryAny<[shopKey: number]>(
-  "find_locked_shop",
+const isWorkspaceThere = queryAny<[shopKey: number]>(
+  "find_locked_workspace",
   "select 1 as is_there from workspace where shop_key = $1",
 );
 
 /**
- * Waits until no other run writes this shop's data; held to the end of the transaction. `onWait` is called when there
+ * Waits until no other run writes this workspace's data; held to the end of the transaction. `onWait` is called when there
  * is another one. Throws `WorkspaceGone`: not every table would refuse the rows of a workspace that was erased.
  */
-export async function lockShop(
+export async function lockWorkspace(
   connection: Connection,
   shopKey: number,
   onWait: () => void = () => {},
 ): Promise<void> {
   if (!(await tryLockWorkspace(connection, shopKey))) {
     onWait();
-    await waitForShop(connection, shopKey);
+    await waitForWorkspace(connection, shopKey);
   }
-  if (!(await isShopThere(connection, shopKey))) throw new WorkspaceGone();
+  if (!(await isWorkspaceThere(connection, shopKey))) throw new WorkspaceGone();
 }
 
 /** Why nothing of a workspace is served, fetched or changed; null = it is. Primary key. */
@@ -102,7 +102,7 @@ export async function lockWorkspaceForRun(
   shopKey: number,
   onWait?: () => void,
 ): Promise<void> {
-  await lockShop(connection, shopKey, onWait);
+  await lockWorkspace(connection, shopKey, onWait);
   const stop = await findStop(connection, shopKey);
   if (stop !== null) throw new WorkspaceStopped(stop);
 }

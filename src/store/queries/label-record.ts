@@ -105,7 +105,7 @@ export async function findLabels(
   return new Map(rows.map((row) => [row.label_id, row]));
 }
 
-/** The first day of the shop's first order month; null without orders. Index order_line_by_month. */
+/** The first day of the workspace's first order month; null without orders. Index order_line_by_month. */
 export const findFirstMonth = queryValue<string, [shopKey: number]>(
   "find_first_month",
   "select min(cohort_month) as first_month from order_line where shop_key = $1",

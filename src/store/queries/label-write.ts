@@ -15,7 +15,7 @@ export type LabelRow = {
   voided_at: string | null;
 };
 
-/** Some labels of one source of a shop. */
+/** Some labels of one source of a workspace. */
 type SomeLabels = [shopKey: number, source: string, labelIds: readonly string[]];
 
 /** What is stored of some labels of a source. Primary key of return_label. */
@@ -80,7 +80,7 @@ export const matchLabels = command<SomeLabels, Connection>(
             and (l.order_id, l.return_id) is distinct from (m.order_id, m.return_id)`,
 );
 
-/** Every label of a shop. Primary key of return_label. */
+/** Every label of a workspace. Primary key of return_label. */
 export const listAllLabels = query<LabelKey, [shopKey: number], Connection>(
   "list_all_labels",
   "select l.source, l.label_id from return_label l where l.shop_key = $1",
@@ -181,7 +181,7 @@ export const refreshUnmatched = inOrder<
   command("insert_unmatched", `${INSERT_UNMATCHED} and b.source = $2 and b.label_id = any($3)`),
 );
 
-/** M10: recomputes the unmatched labels of a shop. Reads all its labels. */
+/** M10: recomputes the unmatched labels of a workspace. Reads all its labels. */
 export const refreshAllUnmatched = inOrder<[shopKey: number], void, Connection>(
   command("remove_all_unmatched", "delete from unmatched_label where shop_key = $1"),
   command("insert_all_unmatched", INSERT_UNMATCHED),

@@ -24,7 +24,7 @@ export const putListings = command<[shopKey: number, months: readonly string[]],
 );
 
 /**
- * Removes the listings that have no quarter left. Reads the shop's listings and quarters. The statistics may not
+ * Removes the listings that have no quarter left. Reads the workspace's listings and quarters. The statistics may not
  * include rows of this transaction, so call it while the planner is restricted to hash joins.
  */
 export const removeUnsoldListings = command<[shopKey: number], Connection>(

@@ -70,7 +70,7 @@ export type EndingTokenRow = {
   expires_at: Date;
 };
 
-/** A shop's tokens that end within a span of time, unless they are revoked or another one has taken their place. Primary key. */
+/** A workspace's tokens that end within a span of time, unless they are revoked or another one has taken their place. Primary key. */
 export const listEndingTokens = query<EndingTokenRow, [shopKey: number, from: Date, to: Date]>(
   "list_ending_tokens",
   `select t.token_id, t.name, t.created_at, t.expires_at

@@ -4,7 +4,7 @@ import { command, queryColumn, requireRow, requireValue } from "../query.ts";
 import type { SyncKind } from "./sync-request.ts";
 
 /** The most rows that one statement deletes, so that it holds locks only briefly. */
-/** Deletes alert endpoints of a shop that were removed before, with their secrets: a range of the primary key. */
+/** Deletes alert endpoints of a workspace that were removed before, with their secrets: a range of the primary key. */
 export const deleteRemovedEndpoints = command<[shopKey: number, before: Date]>(
   "delete_removed_alert_endpoints",
   "delete from alert_endpoint e where e.shop_key = $1 and e.removed_at < $2",
@@ -64,13 +64,13 @@ export const deleteOldDeliveries = deleteOld<[shopKey: number, before: Date]>("d
   moment: "received_at",
 });
 
-/** A shop's details of usage, of days before one. Primary key. */
+/** A workspace's details of usage, of days before one. Primary key. */
 export const deleteOldUsageDetails = deleteOld<[shopKey: number, beforeDay: string]>(
   "delete_old_usage_details",
   { table: "usage_detail", isOld: "shop_key = $1 and day < $2", moment: "day" },
 );
 
-/** A shop's totals of days before one, of which each has one row. Primary key. */
+/** A workspace's totals of days before one, of which each has one row. Primary key. */
 export const deleteOldUsage = deleteOld<[shopKey: number, beforeDay: string]>("delete_old_usage", {
   table: "daily_usage",
   isOld: "shop_key = $1 and day < $2",
@@ -106,7 +106,7 @@ export type DeletedAuditRow = { deleted: number; events: number };
 
 /**
  * Events of the audit that stay whatever their age, because the service itself reads them: the newest import and the newest
- * change of windows. A scan of the shop's events where any is older than the moment, else none: audit_event_time.
+ * change of windows. A scan of the workspace's events where any is older than the moment, else none: audit_event_time.
  */
 export const listLastingEvents = queryColumn<string, [shopKey: number, before: Date]>(
   "list_lasting_events",
@@ -120,7 +120,7 @@ const DELETED_AUDIT = `select count(*)::integer as deleted,
           (count(*) filter (where action <> '${AUDIT_DELETION}'))::integer as events
      from deleted`;
 
-/** Events of a shop before a moment, but those of `lasting`. audit_event_time. */
+/** Events of a workspace before a moment, but those of `lasting`. audit_event_time. */
 export const deleteOldEvents = requireRow<
   DeletedAuditRow,
   [shopKey: number, before: Date, lasting: readonly string[]],
@@ -152,7 +152,7 @@ export type AuditDeletion = { auditId: string; at: Date; before: Date; events: n
 const detailOf = ({ before, events }: AuditDeletion): string =>
   JSON.stringify({ before: before.toISOString(), events });
 
-/** A deletion in a shop's audit; the same again when the deletion has gone on. Primary key. */
+/** A deletion in a workspace's audit; the same again when the deletion has gone on. Primary key. */
 export const recordAuditDeletion = command<[shopKey: number, deletion: AuditDeletion], Connection>(
   "record_audit_deletion",
   `insert into audit_event (shop_key, audit_id, happened_at, actor, action, detail)

@@ -33,7 +33,7 @@ export const listDueRuns = query<DueRunsRow>(
           group by q.kind`,
 );
 
-/** The upkeep of the installation, or the shop that is late most, and how long ago it should have been done; 0 = it is not late. */
+/** The upkeep of the installation, or the workspace that is late most, and how long ago it should have been done; 0 = it is not late. */
 type TaskDelayRow = { task: "upkeep" | "shops"; late_seconds: number };
 
 /** One row for each that there is. Primary key of schedule, run_queue_shops. */

@@ -12,7 +12,7 @@ export const findOptionName = queryValue<string, [workspace: Workspace, name: st
   ({ shopKey }, name) => [shopKey, name],
 );
 
-/** The names of the options of the workspace's variants, those of most variants first. Reads all variants of the shop. */
+/** The names of the options of the workspace's variants, those of most variants first. Reads all variants of the workspace. */
 export const listOptionNames = queryColumn<string, [workspace: Workspace]>(
   "list_option_names",
   `select min(e.entry ->> 'name' collate "C") as name

@@ -5,8 +5,8 @@ const idsAlone = (shopKey: number, orderIds: readonly string[]): readonly unknow
 
 /**
  * Removes the names and tracking numbers of some orders and records that they must not be stored again. Labels stay
- * matched (M10), and of a name that begins with one of `beginnings` that is kept (M1), so that no figure changes. Needs `lockShop` earlier in the transaction. Primary keys and
- * return_label_by_order; a label that names only a return is found by a scan of the shop's labels.
+ * matched (M10), and of a name that begins with one of `beginnings` that is kept (M1), so that no figure changes. Needs `lockWorkspace` earlier in the transaction. Primary keys and
+ * return_label_by_order; a label that names only a return is found by a scan of the workspace's labels.
  */
 export const redactOrders = inOrder<
   [shopKey: number, orderIds: readonly string[], beginnings: readonly string[]],
@@ -83,7 +83,7 @@ export async function findDocuments(
 
 type StoredOrderRow = { order_id: string; document: unknown };
 
-/** Opens the cursor over every stored document of a shop: a range scan of order_document's primary key. */
+/** Opens the cursor over every stored document of a workspace: a range scan of order_document's primary key. */
 export const openStoredOrders = cursor<StoredOrderRow, [shopKey: number]>(
   "stored_order",
   200,

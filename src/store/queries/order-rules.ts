@@ -32,7 +32,7 @@ export type OrderPage = { afterId: string; from: string | null; limit: number };
 
 const lowered = (text: string): string => `lower((${text}) collate "C")`;
 
-/** The documents that the filter finds, by id: a scan of the shop's documents from `afterId` on. */
+/** The documents that the filter finds, by id: a scan of the workspace's documents from `afterId` on. */
 export const listOrdersOfFilter = query<
   { order_id: string; document: unknown },
   [shopKey: number, filter: OrderFilter, page: OrderPage]

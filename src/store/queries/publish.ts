@@ -28,7 +28,7 @@ export const removeSaleEvents = queryColumn<string, [shopKey: number, slugs: rea
   "delete from sale_event e where e.shop_key = $1 and e.slug = any($2) returning e.slug",
 );
 
-/** The UTC day of the shop's newest order, YYYY-MM-DD; null without orders. Index order_line_by_month. */
+/** The UTC day of the workspace's newest order, YYYY-MM-DD; null without orders. Index order_line_by_month. */
 export const findNewestOrderDay = queryValue<string, [shopKey: number], Connection>(
   "find_newest_order_day",
   `select max(l.ordered_on) as newest_day from order_line l

@@ -270,7 +270,7 @@ function statement(division: Division) {
 
 /**
  * One row: a selection's figures by vendor, product, SKU or group, the largest of the order first, ties by cost ↓, returned
- * units ↓, then key. Reads the shop's listings; statements of sku-quarter.ts and excess-cost.ts; primary keys of cohort for
+ * units ↓, then key. Reads the workspace's listings; statements of sku-quarter.ts and excess-cost.ts; primary keys of cohort for
  * the rows returned, and of sku and product.
  */
 export async function loadBreakdown(

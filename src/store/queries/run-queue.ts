@@ -2,14 +2,14 @@ import { command, query, queryRow } from "../query.ts";
 import type { SourceKind } from "./data-source.ts";
 import type { Connection } from "../database.ts";
 
-/** Under this name the queue has the uploads of a shop, as it has one of its sources. */
+/** Under this name the queue has the uploads of a workspace, as it has one of its sources. */
 export const UPLOADS = "csv";
 
 /** Under this name and its id the queue has an endpoint of alerts. */
 export const PUSH = "push ";
 
-/** Under this name the queue has the shop itself: its alerts and its upkeep. */
-export const SHOP = "shop";
+/** Under this name the queue has the workspace itself: its alerts and its upkeep. */
+export const WORKSPACE = "shop";
 
 /** A source that a worker is to poll. */
 export type QueuedRow = {
@@ -29,9 +29,9 @@ export const listQueued = query<Pick<QueuedRow, "shop_key" | "source">, [most: n
           where q.due_at <= statement_timestamp() and ${OF_SOURCES} order by q.due_at limit $1`,
 );
 
-/** The due shops, longest overdue first: run_queue_shops. */
-export const listQueuedShops = query<Pick<QueuedRow, "shop_key" | "source">, [most: number]>(
-  "list_queued_shops",
+/** The due workspaces, longest overdue first: run_queue_shops. */
+export const listQueuedWorkspaces = query<Pick<QueuedRow, "shop_key" | "source">, [most: number]>(
+  "list_queued_workspaces",
   `select q.shop_key, q.source from run_queue q
           where q.due_at <= statement_timestamp() and q.kind = 'shop' order by q.due_at limit $1`,
 );
@@ -65,20 +65,20 @@ export const queueConnection = command<
           where q.kind <> excluded.kind or q.due_at > excluded.due_at`,
 );
 
-/** Shops are looked at this often. */
-export const LOOK_MS = 3_600_000;
+/** Workspaces are looked at this often. */
+export const CHECK_MS = 3_600_000;
 
-/** Adds shops to the queue, each with its own moment of the hour; those that are there stay as they are. Primary key. */
-export const queueShops = command<[shopKeys: readonly number[], now: Date]>(
-  "queue_shops",
+/** Adds workspaces to the queue, each with its own moment of the hour; those that are there stay as they are. Primary key. */
+export const queueWorkspaces = command<[shopKeys: readonly number[], now: Date]>(
+  "queue_workspaces",
   `insert into run_queue (shop_key, source, kind, due_at)
-         select s.shop_key, '${SHOP}', 'shop', to_timestamp($2::float8 + (hashint8(s.shop_key) & 65535) / 65536.0::float8 * ${LOOK_MS / 1000})
+         select s.shop_key, '${WORKSPACE}', 'shop', to_timestamp($2::float8 + (hashint8(s.shop_key) & 65535) / 65536.0::float8 * ${CHECK_MS / 1000})
            from unnest($1::bigint[]) s (shop_key)
          on conflict (shop_key, source) do nothing`,
   (shopKeys, now) => [shopKeys, now.getTime() / 1000],
 );
 
-/** Puts the uploads of a shop first in the queue, because somebody is waiting for them. Primary key. */
+/** Puts the uploads of a workspace first in the queue, because somebody is waiting for them. Primary key. */
 export const queueUploads = command<[shopKey: number]>(
   "queue_uploads",
   `insert into run_queue as q (shop_key, source, kind, due_at) values ($1, $2, 'upload', '-infinity')
@@ -94,7 +94,7 @@ export const queuePush = command<[shopKey: number, endpointId: string, dueAt: Da
   (shopKey, endpointId, dueAt) => [shopKey, PUSH + endpointId, dueAt],
 );
 
-/** Schedules the endpoints of a shop for `dueAt`, or earlier. Primary key. */
+/** Schedules the endpoints of a workspace for `dueAt`, or earlier. Primary key. */
 export const wakePushes = command<[shopKey: number, dueAt: Date]>(
   "wake_pushes",
   `update run_queue q set due_at = least(q.due_at, $2), asked = q.asked + 1
@@ -108,9 +108,9 @@ export const wakeSource = command<[shopKey: number, source: string, dueAt: Date]
           where q.shop_key = $1 and q.source = $2`,
 );
 
-/** Schedules everything of a shop for now. Primary key. */
+/** Schedules everything of a workspace for now. Primary key. */
 export const wakeWorkspace = command<[shopKey: number]>(
-  "wake_shop",
+  "wake_workspace",
   "update run_queue q set due_at = '-infinity', asked = q.asked + 1 where q.shop_key = $1",
 );
 
@@ -138,19 +138,19 @@ export const leaveQueue = command<[poll: Poll]>(
   (poll) => [poll.shop_key, poll.source, poll.asked],
 );
 
-/** Removes the sources and uploads of a shop from the queue; its endpoints and its own row stay. Primary key. */
+/** Removes the sources and uploads of a workspace from the queue; its endpoints and its own row stay. Primary key. */
 export const leaveQueueWithSources = command<[shopKey: number]>(
   "leave_queue_with_sources",
   `delete from run_queue q where q.shop_key = $1 and ${OF_SOURCES}`,
 );
 
-/** Removes a shop from the queue. Primary key. */
+/** Removes a workspace from the queue. Primary key. */
 export const leaveQueueWithWorkspace = command<[shopKey: number]>(
-  "leave_queue_with_shop",
+  "leave_queue_with_workspace",
   "delete from run_queue q where q.shop_key = $1",
 );
 
-/** When each connection of a shop is polled next; those that wait for a person are left out. Primary key. */
+/** When each connection of a workspace is polled next; those that wait for a person are left out. Primary key. */
 export const listNextPolls = query<{ source: string; next_at: Date }, [shopKey: number]>(
   "list_next_polls",
   `select q.source, q.due_at as next_at from run_queue q

@@ -73,7 +73,7 @@ export const CHOSEN = `chosen as (
 
 /**
  * Columns of the rows `c` of cohort of each row `e` of `chosen`, as a lateral row `m`. The fence has the planner look
- * each entity up in cohort's primary key: it cannot know that few are chosen, and might read the whole shop instead.
+ * each entity up in cohort's primary key: it cannot know that few are chosen, and might read the whole workspace instead.
  */
 export function cohortOfChosen(columns: string, months: string, windowDays: string): string {
   return `lateral (
@@ -175,7 +175,7 @@ export const LINE_IS_SELECTED = `($5::text is null or coalesce(p.vendor, ${LINE_
 
 /**
  * `candidate`: the listings of a selection, each with its product's vendor and groups: what a ranking within a selection
- * counts. Reads the shop's listings.
+ * counts. Reads the workspace's listings.
  */
 export const CANDIDATE = `candidate as materialized (
     ${listingsOfVendor()}

@@ -113,7 +113,7 @@ export const listOrdersSince = queryColumn<
           group by l.order_id having min(l.ordered_on) >= $3::date`,
 );
 
-/** Asks for every order of which a return is stored as under way: a scan of the shop's return requests. */
+/** Asks for every order of which a return is stored as under way: a scan of the workspace's return requests. */
 export const askForOpenReturns = command<[shopKey: number, source: string, kind: string]>(
   "ask_for_stored_open_returns",
   // The distinct rows by themselves: to those of the insert Citus adds their times.

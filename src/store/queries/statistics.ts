@@ -23,7 +23,7 @@ export const FACT_TABLES = [
 ] as const;
 
 /**
- * Analyzes a table: on one server all of it, by a sample whose size does not grow with it; on a distributed one the shop's shard
+ * Analyzes a table: on one server all of it, by a sample whose size does not grow with it; on a distributed one the workspace's shard
  * alone, on its node. What a node refuses is left out.
  */
 export const analyzeTable = command<[shopKey: number, table: string]>(
@@ -32,15 +32,15 @@ export const analyzeTable = command<[shopKey: number, table: string]>(
 );
 
 /**
- * Gives the planner the new sizes of a shop's data at once, where autovacuum would come to it later. Call it outside a
- * transaction: its locks would keep other shops' runs waiting until the end of that. Never throws: what was imported is
+ * Gives the planner the new sizes of a workspace's data at once, where autovacuum would come to it later. Call it outside a
+ * transaction: its locks would keep other workspaces' runs waiting until the end of that. Never throws: what was imported is
  * imported, and statistics that fail are left to autovacuum.
  */
 export async function analyzeData(database: Database, shopKey: number): Promise<void> {
   await analyze(database, shopKey, FACT_TABLES);
 }
 
-/** The same of the records that were fetched for a shop. */
+/** The same of the records that were fetched for a workspace. */
 export async function analyzeRecords(database: Database, shopKey: number): Promise<void> {
   await analyze(database, shopKey, ["sync_record"]);
 }
@@ -49,6 +49,6 @@ async function analyze(database: Database, shopKey: number, tables: readonly str
   try {
     for (const table of tables) await analyzeTable(database, shopKey, table);
   } catch {
-    // The shop's node, or the database, is away: whatever comes next says so.
+    // The workspace's node, or the database, is away: whatever comes next says so.
   }
 }

@@ -12,7 +12,7 @@ type UsageToAdd = {
 };
 
 /**
- * Adds counts of a shop to usage_detail, by its primary key; nothing when the workspace is gone. In the order of the key,
+ * Adds counts of a workspace to usage_detail, by its primary key; nothing when the workspace is gone. In the order of the key,
  * so that two servers wait for each other instead of both.
  */
 export const addUsage = command<[shopKey: number, counts: readonly UsageToAdd[]]>(

@@ -72,7 +72,7 @@ const eraseTables = command<[shopKey: number], Connection>(
 );
 
 /**
- * Removes a workspace with all its data and its members; its domain can be used again. Needs `lockShop` and then `lockMembers`
+ * Removes a workspace with all its data and its members; its domain can be used again. Needs `lockWorkspace` and then `lockMembers`
  * earlier in the transaction: rows that a run has not committed yet would be overlooked, members hold themselves before they
  * change rows, and not every table falls with its workspace. Members, directory and queue are of the installation's tables, which Citus changes by statements of their own.
  */

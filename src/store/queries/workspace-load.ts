@@ -65,7 +65,7 @@ export async function loadWorkspace(
   return loadAnyWorkspace(database, shopKey);
 }
 
-/** The same where the caller's right to the shop was checked in another way, as an operator's. */
+/** The same where the caller's right to the workspace was checked in another way, as an operator's. */
 export async function loadAnyWorkspace(
   database: Queryable,
   shopKey: number,

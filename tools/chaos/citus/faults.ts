@@ -99,12 +99,12 @@ async function killNode(scene: Scene): Promise<Finding> {
 async function restartCoordinator(scene: Scene): Promise<Finding> {
   const { cluster, fleet, log } = scene;
   log("the coordinator restarts");
-  const everyShop = (): boolean => true;
-  const outage = await takeAway(scene, cluster.coordinator, COORDINATOR_AWAY_MS, everyShop);
+  const everyWorkspace = (): boolean => true;
+  const outage = await takeAway(scene, cluster.coordinator, COORDINATOR_AWAY_MS, everyWorkspace);
   const { fromMs, backMs, caughtUpMs, back } = outage;
-  const away = await partOf(scene, fromMs, backMs, everyShop);
+  const away = await partOf(scene, fromMs, backMs, everyWorkspace);
   const problems = [
-    ...lateProblems(await partOf(scene, backMs + RECOVERY_LIMIT_MS, Date.now(), everyShop)),
+    ...lateProblems(await partOf(scene, backMs + RECOVERY_LIMIT_MS, Date.now(), everyWorkspace)),
     ...waitProblems(away),
     ...when(caughtUpMs === null, "imports or syncs did not catch up"),
     ...fleet.ended(),

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setCredentials, putConnection } from "../../../store/queries/data-source.ts";
-import { csv, startImportShop } from "../../../../tests/support/import-shop.ts";
-import { lockShop } from "../../../store/queries/import-stage.ts";
+import { csv, startImportWorkspace } from "../../../../tests/support/import-workspace.ts";
+import { lockWorkspace } from "../../../store/queries/import-stage.ts";
 import { countWaitingForLocks, untilLockIsAwaited } from "../../../../tests/support/locks.ts";
 import { before, use } from "../../../../tests/support/use.ts";
 
@@ -15,7 +15,7 @@ const REFUNDS = csv(
 
 const LABELS = csv("label_id,order_id,charged_at,amount", "b1,o1,2026-01-10T00:00:00Z,4.00");
 const EVENTS = csv("slug,label,starts_on,ends_on", "s,Sale,2026-01-01,2026-01-09");
-const shop = use(startImportShop);
+const shop = use(startImportWorkspace);
 let connected: number;
 
 before(async () => {
@@ -67,7 +67,7 @@ const REASON = new Error("stopped by somebody");
 test("an import that waits for another run says so, and one that is stopped leaves no statement behind", async () => {
   const shopKey = await shop.open();
   await shop.database.transaction(async (connection) => {
-    await lockShop(connection, shopKey);
+    await lockWorkspace(connection, shopKey);
     const stop = new AbortController();
     let waits = 0;
     const stopped = shop.import(

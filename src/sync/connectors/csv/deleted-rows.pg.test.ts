@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { redactOrders } from "../../../store/queries/order-document.ts";
-import { csv, startImportShop } from "../../../../tests/support/import-shop.ts";
-import type { FolderFiles, ImportShop } from "../../../../tests/support/import-shop.ts";
+import { csv, startImportWorkspace } from "../../../../tests/support/import-workspace.ts";
+import type { FolderFiles, ImportWorkspace } from "../../../../tests/support/import-workspace.ts";
 import { use } from "../../../../tests/support/use.ts";
 
 type Rows = Readonly<Record<string, readonly string[]>>;
@@ -47,7 +47,7 @@ const STORE: Rows = {
   "sale_events.csv": ["w,Winter,2026-01-01,2026-01-31,HAT", "s,Spring,2026-02-01,2026-02-28,"],
 };
 
-const shop = use(startImportShop);
+const shop = use(startImportWorkspace);
 
 const filesOf = (rows: Rows): FolderFiles =>
   Object.fromEntries(Object.entries(rows).map(([name, lines]) => [name, csv(HEADERS[name] ?? "", ...lines)]));
@@ -272,7 +272,7 @@ test("a deleted row of one workspace removes nothing of another", async () => {
 
 function unknownDeletions({
   warnings,
-}: Awaited<ReturnType<ImportShop["import"]>>): [string | null, number | null][] {
+}: Awaited<ReturnType<ImportWorkspace["import"]>>): [string | null, number | null][] {
   return warnings
     .filter(({ kind }) => kind === "unknown_deleted_row")
     .map(({ file, count }) => [file, count]);

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { figuresInside } from "../../../../tests/support/inside.ts";
-import { csv, startImportShop } from "../../../../tests/support/import-shop.ts";
-import type { FolderFiles } from "../../../../tests/support/import-shop.ts";
+import { csv, startImportWorkspace } from "../../../../tests/support/import-workspace.ts";
+import type { FolderFiles } from "../../../../tests/support/import-workspace.ts";
 import { countLockWaits } from "../../../../tests/support/locks.ts";
 import { openTestPool } from "../../../../tests/support/service.ts";
 import { eventually } from "../../../../tests/support/worker.ts";
@@ -51,7 +51,7 @@ const STORE: FolderFiles = {
   ),
 };
 
-const shop = use(startImportShop);
+const shop = use(startImportWorkspace);
 
 test("a first import counts its rows, makes the workspace ready and says where its data is from", async () => {
   const shopKey = await shop.open();

@@ -219,7 +219,7 @@ export type ImportOptions = {
   skipInvalid: boolean;
   /** Stops the import, which then throws the signal's reason and leaves the data as it was. */
   signal?: AbortSignal | undefined;
-  /** Another run is writing this shop's data; the import begins when it has ended. */
+  /** Another run is writing this workspace's data; the import begins when it has ended. */
   onWait?: (() => void) | undefined;
   /** `stage` is a file's name, then "orders", "labels" and "cohorts"; done and total are bytes, then rows of orders. */
   onProgress?: ((progress: ImportProgress) => void) | undefined;
@@ -241,7 +241,7 @@ export type ImportResult = AppliedFolder & {
 
 /**
  * Imports a folder of CSV files, all of it or nothing, in one transaction: until its end, and after a failure, the
- * previous data is served. Importing is an upsert. Two imports of one shop wait for each other. Throws ImportError
+ * previous data is served. Importing is an upsert. Two imports of one workspace wait for each other. Throws ImportError
  * for a folder or file that cannot be read.
  */
 export async function importFolder(options: ImportOptions): Promise<ImportResult> {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { inside } from "../../../../tests/support/inside.ts";
-import { csv, startImportShop } from "../../../../tests/support/import-shop.ts";
-import type { FolderFiles } from "../../../../tests/support/import-shop.ts";
+import { csv, startImportWorkspace } from "../../../../tests/support/import-workspace.ts";
+import type { FolderFiles } from "../../../../tests/support/import-workspace.ts";
 import { use } from "../../../../tests/support/use.ts";
 
 const LINES = "order_id,line_id,ordered_at,units";
@@ -13,7 +13,7 @@ const lines = (...rows: string[]): FolderFiles => ({ "order_lines.csv": csv(LINE
 const refunds = (...rows: string[]): FolderFiles => ({ ...lines(), "refunds.csv": csv(REFUNDS, ...rows) });
 const returns = (...rows: string[]): FolderFiles => ({ ...lines(), "returns.csv": csv(RETURNS, ...rows) });
 
-const shop = use(startImportShop);
+const shop = use(startImportWorkspace);
 
 type Refusal = {
   title: string;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { csv, startImportShop } from "../../../../tests/support/import-shop.ts";
-import type { FolderFiles } from "../../../../tests/support/import-shop.ts";
+import { csv, startImportWorkspace } from "../../../../tests/support/import-workspace.ts";
+import type { FolderFiles } from "../../../../tests/support/import-workspace.ts";
 import { rebuildWorkspace } from "../../rebuild.ts";
 import { readStored } from "../../stored-document.ts";
 import { use } from "../../../../tests/support/use.ts";
@@ -27,7 +27,7 @@ const STORE: FolderFiles = {
   ),
 };
 
-const shop = use(startImportShop);
+const shop = use(startImportWorkspace);
 
 test("a first folder gives the same rows whether the lines of an order stand together or not", async () => {
   const [header = "", ...lines] = LINES;

@@ -3,8 +3,8 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { gzipSync } from "node:zlib";
-import { csv, startImportShop, withFolder } from "../../../../tests/support/import-shop.ts";
-import type { FolderFiles } from "../../../../tests/support/import-shop.ts";
+import { csv, startImportWorkspace, withFolder } from "../../../../tests/support/import-workspace.ts";
+import type { FolderFiles } from "../../../../tests/support/import-workspace.ts";
 import { ImportError } from "./problems.ts";
 import { use } from "../../../../tests/support/use.ts";
 
@@ -16,7 +16,7 @@ const MANY = csv(
   ...Array.from({ length: 20_000 }, (_, index) => `o${index},l1,2026-01-05T10:00:00Z,A,Crème hat ${index},2`),
 );
 
-const shop = use(startImportShop);
+const shop = use(startImportWorkspace);
 
 const UNREADABLE: { title: string; files: FolderFiles; message: RegExp }[] = [
   {

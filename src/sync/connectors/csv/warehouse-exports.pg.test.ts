@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { csv, NOW, startImportShop } from "../../../../tests/support/import-shop.ts";
-import type { FolderFiles } from "../../../../tests/support/import-shop.ts";
+import { csv, NOW, startImportWorkspace } from "../../../../tests/support/import-workspace.ts";
+import type { FolderFiles } from "../../../../tests/support/import-workspace.ts";
 import { use } from "../../../../tests/support/use.ts";
 
 const HEADER = "order_id,line_id,ordered_at,units";
 const lineAt = (time: string): FolderFiles => ({ "order_lines.csv": csv(HEADER, `o1,l1,${time},1`) });
 
-const shop = use(startImportShop);
+const shop = use(startImportWorkspace);
 
 test("a time with BigQuery's UTC suffix is the same moment as one with Z", async () => {
   const expected = await shop.open();

@@ -54,7 +54,7 @@ export type LabelPage<Position> = {
 
 /** The differences between label sources. `Cursor` is the stored state of the last successful run. */
 type LabelReader<Cursor, Position extends LabelPosition> = {
-  /** `firstMonth`: first day of the shop's first order month, null without orders; cursor null before the first run. */
+  /** `firstMonth`: first day of the workspace's first order month, null without orders; cursor null before the first run. */
   begin(cursor: Cursor | null, firstMonth: string | null, context: SyncContext): Position;
   /** Where a run that was interrupted at this position continues. */
   resume(position: Position): Position;

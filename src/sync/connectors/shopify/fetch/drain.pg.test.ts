@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { startImportShop } from "../../../../../tests/support/import-shop.ts";
+import { startImportWorkspace } from "../../../../../tests/support/import-workspace.ts";
 import { addPending, listPending } from "../../../../store/queries/sync-record.ts";
 import { drainPending } from "./drain.ts";
 import type { ShopifyRun } from "../settings.ts";
 import { use } from "../../../../../tests/support/use.ts";
 
-const shop = use(startImportShop);
+const shop = use(startImportWorkspace);
 
 test("M5: an order that is asked for again while others are fetched is fetched in this run; one whose fetching had begun stays asked for", async () => {
   const shopKey = await shop.open();

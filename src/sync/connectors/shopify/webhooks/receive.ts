@@ -9,7 +9,7 @@ import {
   setSourceStatus,
 } from "../../../../store/queries/data-source.ts";
 import type { AccountRow } from "../../../../store/queries/data-source.ts";
-import { lockShop, WorkspaceGone } from "../../../../store/queries/import-stage.ts";
+import { lockWorkspace, WorkspaceGone } from "../../../../store/queries/import-stage.ts";
 import { redactOrders } from "../../../../store/queries/order-document.ts";
 import { dropRequests, requestRun } from "../../../../store/queries/sync-request.ts";
 import { isErasureRecorded, isRecorded, recordDelivery } from "../../../../store/queries/webhook-delivery.ts";
@@ -201,7 +201,7 @@ async function redact(
 ): Promise<void> {
   try {
     // What a run has not committed yet would be overlooked.
-    await lockShop(connection, workspace.shop_key);
+    await lockWorkspace(connection, workspace.shop_key);
   } catch (error) {
     if (error instanceof WorkspaceGone) return;
     throw error;
@@ -275,7 +275,7 @@ async function erase(
   { shop_key: shopKey, shop_domain: domain, sealed_credentials: asked }: AccountRow,
 ): Promise<boolean> {
   try {
-    await lockShop(connection, shopKey);
+    await lockWorkspace(connection, shopKey);
   } catch (error) {
     if (error instanceof WorkspaceGone) return true;
     throw error;

@@ -1,53 +1,56 @@
-import { SHOP_SCHEMA, SHOP_SETTING } from "./database.ts";
+import { VIEW_SCHEMA, SHOP_SETTING } from "./database.ts";
 import type { Connection, Queryable } from "./database.ts";
-import { listShopViews } from "./queries/shop-views.ts";
-import type { ShopViewRow } from "./queries/shop-views.ts";
+import { listWorkspaceViews } from "./queries/workspace-views.ts";
+import type { WorkspaceViewRow } from "./queries/workspace-views.ts";
 import { TABLE_RIGHTS, TABLES_WITH_RIGHTS } from "./role-rights.ts";
 
 /**
- * The statements that give every table with a shop_key a view of the same name, of the rows of the one shop that the
- * transaction names; none when all have theirs (docs/decisions/0047-row-level-security.md). Without a shop a view fails.
+ * The statements that give every table with a shop_key a view of the same name, of the rows of the one workspace that the
+ * transaction names; none when all have theirs (docs/decisions/0047-row-level-security.md). Without a workspace a view fails.
  * Those of one view stand together and belong in one transaction: without its view a name would lead to the table.
  */
-export async function planShopViews(database: Queryable): Promise<string[][]> {
-  const views = (await listShopViews(database)).map(planView).filter((statements) => statements.length > 0);
+export async function planWorkspaceViews(database: Queryable): Promise<string[][]> {
+  const views = (await listWorkspaceViews(database))
+    .map(planView)
+    .filter((statements) => statements.length > 0);
   return views.length === 0 ? [] : [OPEN_SCHEMA, ...views];
 }
 
 /** Makes these views, in the connection's transaction. */
-export async function applyShopViews(connection: Connection): Promise<void> {
-  for (const statement of (await planShopViews(connection)).flat()) await connection.client.query(statement);
+export async function applyWorkspaceViews(connection: Connection): Promise<void> {
+  for (const statement of (await planWorkspaceViews(connection)).flat())
+    await connection.client.query(statement);
 }
 
 /**
  * Gives everybody the right to the views again, on every node: Citus makes views on its nodes without it, when tables are distributed
  * and when a node joins.
  */
-export async function grantShopViews(connection: Connection): Promise<void> {
-  const views = (await listShopViews(connection)).map(({ name }) => `${SHOP_SCHEMA}.${name}`);
+export async function grantWorkspaceViews(connection: Connection): Promise<void> {
+  const views = (await listWorkspaceViews(connection)).map(({ name }) => `${VIEW_SCHEMA}.${name}`);
   await connection.client.query(`grant select on ${views.join(", ")} to public`);
 }
 
 /** A table of the service whose view is missing or shows other columns; null = there is none. */
-export async function findMissingShopView(database: Queryable): Promise<string | null> {
-  const missing = (await listShopViews(database)).find(
+export async function findMissingWorkspaceView(database: Queryable): Promise<string | null> {
+  const missing = (await listWorkspaceViews(database)).find(
     (row) => TABLES_WITH_RIGHTS.includes(row.name) && planView(row).length > 0,
   );
   return missing?.name ?? null;
 }
 
-export async function hasShopViews(database: Queryable): Promise<boolean> {
-  return (await listShopViews(database)).some(({ view_columns: shown }) => shown !== null);
+export async function hasWorkspaceViews(database: Queryable): Promise<boolean> {
+  return (await listWorkspaceViews(database)).some(({ view_columns: shown }) => shown !== null);
 }
 
-export async function dropShopViews(connection: Connection): Promise<void> {
-  await connection.client.query(`drop schema ${SHOP_SCHEMA} cascade`);
+export async function dropWorkspaceViews(connection: Connection): Promise<void> {
+  await connection.client.query(`drop schema ${VIEW_SCHEMA} cascade`);
 }
 
 /** Open to everybody: who reads a view needs the rights of its table. */
 const OPEN_SCHEMA = [
-  `create schema if not exists ${SHOP_SCHEMA}`,
-  `grant usage on schema ${SHOP_SCHEMA} to public`,
+  `create schema if not exists ${VIEW_SCHEMA}`,
+  `grant usage on schema ${VIEW_SCHEMA} to public`,
 ];
 
 /** Of tables with secrets the columns that the reader may read: a view asks for the right to all of its columns. */
@@ -57,8 +60,8 @@ const READABLE: ReadonlyMap<string, readonly string[]> = new Map(
   ),
 );
 
-function planView({ name, table_columns: all, view_columns: shown }: ShopViewRow): string[] {
-  const view = `${SHOP_SCHEMA}.${name}`;
+function planView({ name, table_columns: all, view_columns: shown }: WorkspaceViewRow): string[] {
+  const view = `${VIEW_SCHEMA}.${name}`;
   const columns = all?.filter((column) => READABLE.get(name)?.includes(column) ?? true) ?? null;
   if (columns !== null && columns.join() === shown?.join()) return [];
   const drop = shown === null ? [] : [`drop view ${view}`];

@@ -6,8 +6,8 @@ import { importIntoWorkspace } from "../../src/actions/uploads/actions.ts";
 import { requireWorkspace } from "../../src/actions/workspace/workspace.ts";
 import type { UploadStatus } from "../../src/actions/uploads/queries.ts";
 import { signInAs } from "./console-person.ts";
-import { csv } from "./import-shop.ts";
-import type { FolderFiles } from "./import-shop.ts";
+import { csv } from "./import-workspace.ts";
+import type { FolderFiles } from "./import-workspace.ts";
 import type { TestService } from "./service.ts";
 import { createTenant } from "./tenants.ts";
 import type { Tenant } from "./tenants.ts";
@@ -16,9 +16,9 @@ import type { Sender, UploadClient } from "./upload.ts";
 import { eventually, withWorker, workerOptions } from "./worker.ts";
 
 /** A workspace without data, and its owner, who sends uploads. */
-export type UploadShop = { tenant: Tenant; sender: Sender; client: UploadClient };
+export type UploadWorkspace = { tenant: Tenant; sender: Sender; client: UploadClient };
 
-export async function openUploadShop(service: TestService): Promise<UploadShop> {
+export async function openUploadWorkspace(service: TestService): Promise<UploadWorkspace> {
   const tenant = await createTenant(service.database, { readiness: "installing", dataAsOf: null });
   const { shopDomain } = tenant;
   const cookie = await signInAs(service, { name: `Owner of ${shopDomain}`, shopDomain });
@@ -45,7 +45,7 @@ export const SMALL_FOLDER: FolderFiles = {
 /** Runs a worker until the upload's import has ended; returns how. */
 export async function importedBy(
   service: TestService,
-  { tenant }: Pick<UploadShop, "tenant">,
+  { tenant }: Pick<UploadWorkspace, "tenant">,
   id: string,
 ): Promise<UploadStatus> {
   const control = { database: service.installation.database, url: service.databaseUrl };
@@ -73,7 +73,7 @@ export async function endOf(
 /** Imports files as the command does. */
 export async function importByCommand(
   service: TestService,
-  { tenant }: Pick<UploadShop, "tenant">,
+  { tenant }: Pick<UploadWorkspace, "tenant">,
   files: FolderFiles,
   asOf: Date,
 ): Promise<void> {

@@ -17,7 +17,7 @@ const UNUSED_PORT = 1;
  * Lets the rows of the first of these shops be out of reach until `find`: on a Citus, its node with all shops on it; on one
  * server, a trigger refuses the shop's statements. At least one of the shops is elsewhere.
  */
-export async function loseShop(
+export async function loseWorkspace(
   pool: pg.Pool,
   shopKeys: readonly number[],
 ): Promise<{ lost: number[]; others: number[]; find: () => Promise<void> }> {

@@ -1,15 +1,15 @@
 import type { Queryable } from "../store/database.ts";
-import { findShopNode } from "../store/queries/distribute.ts";
+import { findWorkspaceNode } from "../store/queries/distribute.ts";
 
-/** The node of a Citus cluster that has a shop's rows. */
-export type NodeOfShop = (shopKey: number) => Promise<number>;
+/** The node of a Citus cluster that has a workspace's rows. */
+export type NodeOfWorkspace = (shopKey: number) => Promise<number>;
 
 /** Shards move now and then; until that is noticed, a call runs on the wrong node, which is slower but as exact. */
 const REMEMBERED_MS = 600_000;
 const MOST_SHOPS = 100_000;
 
-/** Looks a shop's node up when it is first asked for, and again after some minutes. */
-export function createShopNodes(database: Queryable): NodeOfShop {
+/** Looks a workspace's node up when it is first asked for, and again after some minutes. */
+export function createWorkspaceNodes(database: Queryable): NodeOfWorkspace {
   const nodes = new Map<number, Promise<number>>();
   let sinceMs = performance.now();
   return (shopKey) => {
@@ -20,7 +20,7 @@ export function createShopNodes(database: Queryable): NodeOfShop {
       nodes.clear();
       sinceMs = performance.now();
     }
-    const node = findShopNode(database, shopKey);
+    const node = findWorkspaceNode(database, shopKey);
     nodes.set(shopKey, node);
     node.catch(() => nodes.delete(shopKey));
     return node;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { csv, startImportShop } from "../../tests/support/import-shop.ts";
-import type { FolderFiles } from "../../tests/support/import-shop.ts";
+import { csv, startImportWorkspace } from "../../tests/support/import-workspace.ts";
+import type { FolderFiles } from "../../tests/support/import-workspace.ts";
 import { putSourceLabels } from "../../tests/support/label-shop.ts";
 import { countRowsRead, listKeptTables, withSteps } from "../../tests/support/transaction-steps.ts";
 import type { Connection, Database } from "../store/database.ts";
@@ -12,10 +12,10 @@ const ORDERS = MANY_ROWS + 200;
 /** A run reads each of its rows some 60 times; a loop of all rows over all rows reads each once per order. */
 const READS_PER_ORDER = 150;
 
-const shop = use(startImportShop);
+const shop = use(startImportWorkspace);
 
 before(async () => {
-  // From here on the planner has statistics: they know one large shop.
+  // From here on the planner has statistics: they know one large workspace.
   await shop.import(await shop.open(), largeStore());
 });
 

@@ -12,7 +12,7 @@ import {
   openExportedSaleEvents,
   openExportedVariants,
 } from "../src/actions/workspace/queries.ts";
-import { planShopViews } from "../src/store/shop-views.ts";
+import { planWorkspaceViews } from "../src/store/workspace-views.ts";
 import { recordStatements } from "./support/asked-statements.ts";
 import type { StatementCall } from "./support/asked-statements.ts";
 import { isCitus } from "./support/citus.ts";
@@ -58,19 +58,19 @@ before(async () => {
   model = await createSmallStore(database);
   foreign = await createTenant(database);
   await copyAsForeign(database, model.shopKey, foreign.shopKey);
-  reading = openOfOneShop(databaseUrl);
+  reading = openOfOneWorkspace(databaseUrl);
 });
 after(async () => {
   await reading?.close();
   await service.stop();
 });
 
-function openOfOneShop(databaseUrl: string): DatabasePool {
+function openOfOneWorkspace(databaseUrl: string): DatabasePool {
   return openDatabase({
     url: asRole(databaseUrl, "reader"),
     maxConnections: 1,
     readOnly: true,
-    ofOneShop: true,
+    ofOneWorkspace: true,
     hasCitus: isCitus(),
     statementTimeoutMs: 0,
     applicationName: "returns-test",
@@ -164,7 +164,7 @@ test("a statement that forgets its shop finds what it finds with it", async () =
 
 test("a read that names no shop fails, also after one that did", async () => {
   const { databaseUrl } = service;
-  const fresh = openOfOneShop(databaseUrl);
+  const fresh = openOfOneWorkspace(databaseUrl);
   const read = { name: "read_cohorts", text: "select count(*) from cohort" };
   try {
     await assert.rejects(fresh.rows(read, []), NO_SHOP);
@@ -221,12 +221,12 @@ test("every table with a shop_key has its view, and a later table or column join
   };
   assert.ok((await namesIn("public", "r")).length > 40);
   assert.deepEqual(await namesIn("one_shop", "v"), await namesIn("public", "r"));
-  assert.deepEqual(await planShopViews(installation.database), []);
+  assert.deepEqual(await planWorkspaceViews(installation.database), []);
   await database.query("create table later (shop_key bigint, note text)");
   await database.query("alter table cohort add column later integer");
-  assert.notDeepEqual(await planShopViews(installation.database), []);
+  assert.notDeepEqual(await planWorkspaceViews(installation.database), []);
   await migrate({ url: databaseUrl });
-  assert.deepEqual(await planShopViews(installation.database), []);
+  assert.deepEqual(await planWorkspaceViews(installation.database), []);
   assert.deepEqual(await namesIn("one_shop", "v"), await namesIn("public", "r"));
   const read = { name: "later", text: "select later from cohort limit 1" };
   assert.equal((await inSnapshot(own.shopKey, (connection) => connection.rows(read, []))).length, 1);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { setImmediate as turn } from "node:timers/promises";
 import { mock, test } from "node:test";
-import { WorkspaceBusy, createShopQueue } from "./shop-queue.ts";
+import { WorkspaceBusy, createWorkspaceQueue } from "./workspace-queue.ts";
 
 /** Work that ends on demand, and what has been started so far. */
 function startable() {
@@ -26,13 +26,13 @@ function startable() {
   };
 }
 
-/** "a1" is work of shop 1. */
+/** "a1" is work of workspace 1. */
 function shopOf(name: string): number {
   return name.charCodeAt(0) - "a".charCodeAt(0) + 1;
 }
 
 test("at most so many of a shop run at once, the rest in the order of arrival; other shops do not wait", async () => {
-  const queue = createShopQueue({ places: 5, mostPerShop: 2, longestWaitMs: 60_000 });
+  const queue = createWorkspaceQueue({ places: 5, mostPerWorkspace: 2, longestWaitMs: 60_000 });
   const { started, work, end, fail } = startable();
   const results = ["a1", "a2", "a3", "a4", "b1"].map((name) => queue(shopOf(name), work(name)));
   await turn();
@@ -54,7 +54,7 @@ test("at most so many of a shop run at once, the rest in the order of arrival; o
 test("who has waited too long is refused, and takes no turn", async () => {
   mock.timers.enable({ apis: ["setTimeout"] });
   try {
-    const queue = createShopQueue({ places: 4, mostPerShop: 1, longestWaitMs: 100 });
+    const queue = createWorkspaceQueue({ places: 4, mostPerWorkspace: 1, longestWaitMs: 100 });
     const { started, work, end } = startable();
     const first = queue(1, work("first"));
     const late = assert.rejects(queue(1, work("late")), WorkspaceBusy);
@@ -73,7 +73,7 @@ test("who has waited too long is refused, and takes no turn", async () => {
 });
 
 test("a shop's second work leaves half of the places free, and a free place goes to the shop with the least running", async () => {
-  const queue = createShopQueue({ places: 4, mostPerShop: 4, longestWaitMs: 60_000 });
+  const queue = createWorkspaceQueue({ places: 4, mostPerWorkspace: 4, longestWaitMs: 60_000 });
   const { started, work, end } = startable();
   const names = ["a1", "a2", "a3", "b1", "c1", "b2", "d1", "e1"];
   const results = names.map((name) => queue(shopOf(name), work(name)));

@@ -11,7 +11,7 @@ import { createTestDatabase, openConnections } from "./database.ts";
 export type FolderFiles = Readonly<Record<string, string | Buffer>>;
 
 /** A database with empty workspaces to import into. */
-export type ImportShop = {
+export type ImportWorkspace = {
   database: Database;
   url: string;
   /** A new workspace; returns its shop key. */
@@ -49,14 +49,14 @@ const TABLES = [
   "sale_event",
 ];
 
-export async function startImportShop(): Promise<ImportShop> {
+export async function startImportWorkspace(): Promise<ImportWorkspace> {
   const testDatabase = await createTestDatabase();
   const { url } = testDatabase;
   const database = openConnections(url, { maxConnections: 4 });
   let shops = 0;
   let statements = 0;
   const currencies = new Map<number, string>();
-  const rows: ImportShop["rows"] = (text, values = []) =>
+  const rows: ImportWorkspace["rows"] = (text, values = []) =>
     database.rows({ name: `test_${(statements += 1)}`, text }, values);
   return {
     database,
