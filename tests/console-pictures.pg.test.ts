@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { signInAs } from "./support/console-person.ts";
+import { createStoreTenant, importStore } from "./support/import-store.ts";
 import { service } from "./support/shared-service.ts";
 import { createSmallStore } from "./support/small-store.ts";
 
@@ -37,6 +38,70 @@ test("pages load images from Shopify's host when Shopify is connected, and else 
   const imported = await pageWith("csv");
   assert.equal(imported.images, "'self'");
   assert.doesNotMatch(imported.text, /<img|cdn\.shopify/u);
+});
+
+test("a SKU is shown with its variant's picture, the new one's before the used one's, else with its product's", async () => {
+  const red = `${SHOPIFY_HOST}/red.png`;
+  const shop = await createStoreTenant(service, { min_sold_units: 1 });
+  const files = {
+    products: [{ product_id: "p", title: "Hat", image_url: PHOTO, image_alt: "A blue hat" }],
+    variants: [
+      {
+        variant_id: "v1",
+        product_id: "p",
+        sku: "RED",
+        condition: "used",
+        image_url: `${SHOPIFY_HOST}/worn.png`,
+      },
+      { variant_id: "v2", product_id: "p", sku: "RED", condition: "new", image_url: red },
+      { variant_id: "v3", product_id: "p", sku: "BLUE" },
+    ],
+    order_lines: [
+      { order_id: "o1", line_id: "l1", ordered_at: "2026-01-05T10:00:00Z", variant_id: "v2", units: 4 },
+      { order_id: "o1", line_id: "l2", ordered_at: "2026-01-05T10:00:00Z", variant_id: "v3", units: 4 },
+    ],
+    refunds: ["l1", "l2"].map((line) => ({
+      refund_id: line,
+      order_id: "o1",
+      line_id: line,
+      refunded_at: "2026-01-09T00:00:00Z",
+      units: 1,
+      subtotal: "5.00",
+      restock_type: "RETURN",
+    })),
+  };
+  await importStore(service, shop, {
+    currencyCode: "EUR",
+    asOf: "2026-06-01T00:00:00Z",
+    files: files as never,
+  });
+  type Row = { sku?: string; key?: string; product_image_url: string; product_image_alt_text?: string };
+  const ask = async (path: string, params: string): Promise<Record<string, string>> => {
+    const { data } = (await service.call(path, { params, token: shop.token })).json() as unknown as {
+      data: Row[] | { breakdown: { rows: Row[] } };
+    };
+    const rows = Array.isArray(data) ? data : data.breakdown.rows;
+    return Object.fromEntries(
+      rows.map((row) => [
+        row.sku ?? row.key ?? "",
+        [row.product_image_url, row.product_image_alt_text].filter((text) => text !== undefined).join(" "),
+      ]),
+    );
+  };
+  const months = "start_month=2026-01&end_month=2026-01";
+  const both = { RED: red, BLUE: PHOTO };
+  assert.deepEqual(await ask("/api/v1/entities", "type=sku"), both);
+  assert.deepEqual(await ask("/api/v1/entities", "type=sku&q=red"), { RED: red });
+  assert.deepEqual(await ask("/api/v1/entities", "type=product"), { "": PHOTO });
+  for (const name of ["return-rate", "return-cost"]) {
+    // The product's text describes its own picture.
+    const described = { RED: `${red} `, BLUE: `${PHOTO} A blue hat` };
+    assert.deepEqual(await ask(`/api/v1/leaderboards/${name}`, months), described);
+  }
+  const divided = (by: string) =>
+    ask("/api/v1/report", `reportSection=breakdown&breakdownBy=${by}&${months}`);
+  assert.deepEqual(await divided("sku"), { ...both, other: "" });
+  assert.deepEqual(await divided("product"), { "gid://import/Product/p": PHOTO, other: "" });
 });
 
 test("the service has the demo store's pictures, and no others", async () => {

@@ -110,13 +110,15 @@ const OPTIONS = {
   option3_value: 'Red, "odd"',
 };
 
+const PICTURED = { image_url: "https://images.example/hat-red.png" };
+
 const EVERYTHING: StoreFiles = {
   products: [
     { product_id: "p1", title: HOSTILE, vendor: "Acme, Ltd", family: "Tops" },
     { product_id: "gid://shop/Product/2", title: "Shoe", analytics_category: "Feet" },
   ],
   variants: [
-    { variant_id: "v1", product_id: "p1", sku: "HAT;1", unit_cost: "4.05", ...OPTIONS },
+    { variant_id: "v1", product_id: "p1", sku: "HAT;1", unit_cost: "4.05", ...PICTURED, ...OPTIONS },
     { variant_id: "v2", product_id: "p1", sku: "HAT-U", condition: "used", counterpart_sku: "HAT;1" },
     { variant_id: "v3", product_id: "gid://shop/Product/2", sku: " SHOE " },
   ],
@@ -233,7 +235,10 @@ test("deleted rows, used variants, labels of all sorts, partial refunds, SKUs wi
   await assertMoves(tenant, [...asked, ...ofEvents]);
   await withExport(service.installation.database, tenant.shopDomain, async (folder) => {
     const files = await filesOf(join(folder, "store"));
-    assert.match(files["variants.csv"] ?? "", /^v1,.*,Size,M,Colour,"Red, ""odd""",,\r$/mu);
+    assert.match(
+      files["variants.csv"] ?? "",
+      /^v1,.*,https:\/\/images\.example\/hat-red\.png,Size,M,Colour,"Red, ""odd""",,\r$/mu,
+    );
     assert.match(files["refunds.csv"] ?? "", /^f3,o3,.*,true\r$/mu);
     assert.match(files["sale_events.csv"] ?? "", /"\[""HAT;1"","" SHOE "",""LOOSE""\]"/u);
     assert.doesNotMatch(files["order_lines.csv"] ?? "", /^o4,/mu);

@@ -364,7 +364,6 @@ function summarize(
 /** Of a product outside the catalogue nothing is known but its name and its vendor. */
 function productRow(product: Pick<Product, "productId" | "title" | "vendor"> & Partial<Product>): ImportRow {
   const { handle = "", family = "", analyticsCategory = "", silhouette = "", colour = "" } = product;
-  const picture = `${PICTURES_PATH}${pictureName(silhouette, colour)}.svg`;
   return {
     product_id: product.productId,
     title: product.title,
@@ -372,9 +371,13 @@ function productRow(product: Pick<Product, "productId" | "title" | "vendor"> & P
     vendor: product.vendor,
     family,
     analytics_category: analyticsCategory,
-    image_url: handle && `https://${DEMO_STORE.domain}${picture}`,
+    image_url: handle && pictureAddress(silhouette, colour),
     image_alt: handle && `${product.title} in ${colour.toLowerCase()}`,
   };
+}
+
+function pictureAddress(silhouette: string, colour: string): string {
+  return `https://${DEMO_STORE.domain}${PICTURES_PATH}${pictureName(silhouette, colour)}.svg`;
 }
 
 function variantRow(product: Product, variant: Variant): ImportRow {
@@ -386,6 +389,7 @@ function variantRow(product: Product, variant: Variant): ImportRow {
     condition: variant.condition,
     counterpart_sku: variant.counterpartSku,
     unit_cost: variant.unitCostMinor === null ? "" : amountText(variant.unitCostMinor),
+    image_url: variant.colour === product.colour ? "" : pictureAddress(product.silhouette, variant.colour),
     option1_name: variant.size === "" ? "" : "Size",
     option1_value: variant.size,
     option2_name: variant.colour === "" ? "" : "Colour",

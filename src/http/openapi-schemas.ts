@@ -29,7 +29,7 @@ const FIELDS: Readonly<Record<string, string>> = {
   store_product_gid: "Id of the product.",
   shopify_product_gid: "Id of the product, the same as store_product_gid.",
   product_title: "Title of the product.",
-  product_image_url: "Image of the product.",
+  product_image_url: "Image of the SKU's variant, else of its product.",
   product_image_alt_text: "What the image shows.",
   handle: "The product's handle in the store.",
   vendor: "Vendor.",

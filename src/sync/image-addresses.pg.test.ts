@@ -18,29 +18,36 @@ const ADDRESSES = [
   ["p8", "", true],
 ] as const;
 
-test("an image address that is not http(s) is left out with a warning, and the product stays", async () => {
+test("an image address that is not http(s) is left out with a warning, and the product or variant stays", async () => {
   const shopKey = await shop.open();
   const products = csv(
     "product_id,title,image_url",
     ...ADDRESSES.map(([id, url]) => `${id},Product,"${url}"`),
   );
+  const variants = csv(
+    "variant_id,product_id,image_url",
+    ...ADDRESSES.map(([id, url]) => `${id}-v,${id},"${url}"`),
+  );
   const lines = csv("order_id,line_id,ordered_at,sku,units", "o1,l1,2026-05-31T10:00:00Z,A,5");
   const { imported, warnings } = await shop.import(shopKey, {
     "products.csv": products,
+    "variants.csv": variants,
     "order_lines.csv": lines,
   });
   assert.equal(imported, true);
   const message =
-    "products have an image address that does not begin with http:// or https://; it is left out";
-  assert.deepEqual(warnings, [{ kind: "unusable_image", file: null, message, count: 5 }]);
-  const rows = await shop.rows<{ image_url: string | null }>(
-    "select image_url from product where shop_key = $1 and not from_lines order by product_gid",
-    [shopKey],
-  );
+    "products or variants have an image address that does not begin with http:// or https://; it is left out";
+  assert.deepEqual(warnings, [{ kind: "unusable_image", file: null, message, count: 10 }]);
   const expected = ADDRESSES.map(([, url, isUsable]) => (isUsable && url !== "" ? url : null));
-  assert.deepEqual(
-    rows.map((row) => row.image_url),
-    expected,
-  );
+  for (const table of ["product", "variant"]) {
+    const rows = await shop.rows<{ image_url: string | null }>(
+      `select image_url from ${table} where shop_key = $1 order by product_gid`,
+      [shopKey],
+    );
+    assert.deepEqual(
+      rows.map((row) => row.image_url),
+      expected,
+    );
+  }
   assert.deepEqual(notesOf(NO_ANOMALIES, new Map([["unusable_image", 5]])), [`5 ${message}.`]);
 });

@@ -271,5 +271,5 @@ export const WARNING_TEXTS = {
   negative_lag: "returns or refunds are dated before their order; they count on the day of the order",
   unknown_line: "returns or refunds name lines that their order does not have",
   unusable_image:
-    "products have an image address that does not begin with http:// or https://; it is left out",
+    "products or variants have an image address that does not begin with http:// or https://; it is left out",
 } as const;

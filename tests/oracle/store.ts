@@ -24,6 +24,7 @@ export type VariantRow = {
   condition?: "new" | "used";
   counterpart_sku?: string;
   unit_cost?: string;
+  image_url?: string;
   option1_name?: string;
   option1_value?: string;
   option2_name?: string;

@@ -23,6 +23,7 @@ export const IMPORT_COLUMNS = {
     "condition",
     "counterpart_sku",
     "unit_cost",
+    "image_url",
     "option1_name",
     "option1_value",
     "option2_name",

@@ -40,7 +40,7 @@ export const openExportedProducts = cursor<ExportedProductRow, [shopKey: number]
 export const openExportedVariants = cursor<VariantRow, [shopKey: number]>(
   "exported_variant",
   500,
-  `select v.variant_id, v.product_gid, v.sku, v.title, v.used, v.counterpart_sku, v.unit_cost_minor, v.options
+  `select v.variant_id, v.product_gid, v.sku, v.title, v.used, v.counterpart_sku, v.unit_cost_minor, v.image_url, v.options
      from variant v where v.shop_key = $1 order by v.variant_id`,
 );
 

@@ -25,6 +25,8 @@ export type VariantRow = {
   used: boolean;
   counterpart_sku: string | null;
   unit_cost_minor: number | null;
+  /** null = its product's. */
+  image_url: string | null;
 };
 
 /** What is stored of some products. Primary key of product. */
@@ -64,7 +66,7 @@ export const markProductMonths = command<[shopKey: number, productGids: readonly
 /** What is stored of some variants. Primary key of variant. */
 export const listVariants = query<VariantRow, [shopKey: number, variantIds: readonly string[]], Connection>(
   "list_stored_variants",
-  `select v.variant_id, v.product_gid, v.sku, v.title, v.used, v.counterpart_sku, v.unit_cost_minor, v.options
+  `select v.variant_id, v.product_gid, v.sku, v.title, v.used, v.counterpart_sku, v.unit_cost_minor, v.image_url, v.options
            from variant v where v.shop_key = $1 and v.variant_id = any($2)`,
 );
 
@@ -72,17 +74,17 @@ export const listVariants = query<VariantRow, [shopKey: number, variantIds: read
 export const putVariants = command<[shopKey: number, variants: readonly VariantRow[]], Connection>(
   "put_variants",
   `insert into variant (shop_key, variant_id, product_gid, sku, title, used, counterpart_sku, unit_cost_minor,
-                              options)
+                              image_url, options)
          select w.shop_key, s.variant_id, s.product_gid, s.sku, s.title, s.used, s.counterpart_sku, s.unit_cost_minor,
-                s.options
+                s.image_url, s.options
            from workspace w
           cross join json_to_recordset($2::json) s (variant_id text, product_gid text, sku text, title text, used boolean,
-                       counterpart_sku text, unit_cost_minor bigint, options jsonb)
+                       counterpart_sku text, unit_cost_minor bigint, image_url text, options jsonb)
           where w.shop_key = $1
          on conflict (shop_key, variant_id) do update
             set product_gid = excluded.product_gid, sku = excluded.sku, title = excluded.title, used = excluded.used,
                 counterpart_sku = excluded.counterpart_sku, unit_cost_minor = excluded.unit_cost_minor,
-                options = excluded.options`,
+                image_url = excluded.image_url, options = excluded.options`,
   (shopKey, variants) => [shopKey, JSON.stringify(variants)],
 );
 
@@ -192,16 +194,18 @@ export const removeSkus = command<[shopKey: number, skus: readonly string[]], Co
  */
 export const insertSkus = command<[shopKey: number, skus: readonly string[]], Connection>(
   "insert_skus",
-  `insert into sku (shop_key, sku, product_gid, product_title, vendor, used, unit_cost_minor, from_lines)
+  `insert into sku (shop_key, sku, product_gid, product_title, vendor, used, unit_cost_minor, image_url,
+                          from_lines)
          select w.shop_key, t.sku, p.product_gid, coalesce(p.title, titled.line_title),
                 case when p.product_gid is null then made.line_vendor else p.vendor end,
                 coalesce(v.used, latest.used),
                 case when v.variant_id is null then latest.unit_cost_minor else v.unit_cost_minor end,
+                v.image_url,
                 v.variant_id is null
            from workspace w
           cross join unnest($2::text[]) t (sku)
            left join (
-             select distinct on (sku) sku, variant_id, product_gid, used, unit_cost_minor from variant
+             select distinct on (sku) sku, variant_id, product_gid, used, unit_cost_minor, image_url from variant
               where shop_key = $1 and sku is not null order by sku, used, variant_id
            ) v on v.sku = t.sku
            left join lateral (

@@ -17,7 +17,7 @@ export type EntityRow = {
 
 export type EntityFilter = { typeRank: number | null; vendor: string | null };
 
-/** As it is listed, with the picture of its product. */
+/** As it is listed, with the picture of its variant, else of its product. */
 export type ListedEntity = EntityRow & { image_url: string | null };
 
 /** The last row of the page before: type_rank, label, entity_key, product_group_type. */
@@ -25,8 +25,9 @@ export type EntityPosition = readonly [number, string, string, string];
 
 const COLUMNS = `type_rank, label, entity_key, product_group_type, subtitle, product_gid, sku, product_title, vendor`;
 
-/** Of an entity `e`; primary key of product. */
-const IMAGE = `(select p.image_url from product p where p.shop_key = $1 and p.product_gid = e.product_gid) as image_url`;
+/** Of an entity `e`; primary keys of sku and product. */
+const IMAGE = `coalesce((select s.image_url from sku s where s.shop_key = $1 and s.sku = e.sku),
+                (select p.image_url from product p where p.shop_key = $1 and p.product_gid = e.product_gid)) as image_url`;
 
 /** Up to `limit` entities after `position`, in catalogue order: a range scan of entity's primary key. */
 export const listEntities = query<

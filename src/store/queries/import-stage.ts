@@ -17,7 +17,7 @@ create temp table staged_product (
 ) on commit drop;
 create temp table staged_variant (
   line_number integer, variant_id text collate "C", product_gid text collate "C", sku text collate "C", title text,
-  used boolean, counterpart_sku text, unit_cost_minor bigint, options jsonb not null
+  used boolean, counterpart_sku text, unit_cost_minor bigint, image_url text, options jsonb not null
 ) on commit drop;
 create temp table staged_order_row (
   line_number integer, kind text, order_id text collate "C", record text, deleted boolean not null
@@ -187,7 +187,7 @@ export const openStagedProducts = cursor<ProductRow>(
 export const openStagedVariants = cursor<VariantRow>(
   "staged_variant_row",
   ROWS_PER_STATEMENT,
-  `select s.variant_id, s.product_gid, s.sku, s.title, s.used, s.counterpart_sku, s.unit_cost_minor, s.options
+  `select s.variant_id, s.product_gid, s.sku, s.title, s.used, s.counterpart_sku, s.unit_cost_minor, s.image_url, s.options
        from staged_variant s order by s.variant_id`,
 );
 
@@ -220,10 +220,11 @@ export const listDeletedSaleEvents = queryColumn<string, [], Connection>(
   "select s.slug from staged_sale_event s where s.deleted order by s.slug",
 );
 
-/** Takes image addresses that are not http(s) from the staged products: pages show them. Returns how many. */
+const WITHOUT_UNUSABLE = "set image_url = null where image_url !~* '^https?://[^/[:space:]]' returning 1";
+
+/** Takes image addresses that are not http(s) from the staged rows: pages show them. Returns how many. */
 export const dropUnusableImages = requireValue<number, [], Connection>(
   "drop_unusable_images",
-  `with dropped as (
-           update staged_product s set image_url = null where s.image_url !~* '^https?://[^/[:space:]]' returning 1
-         ) select count(*) as dropped from dropped`,
+  `with p as (update staged_product ${WITHOUT_UNUSABLE}), v as (update staged_variant ${WITHOUT_UNUSABLE})
+         select (select count(*) from p) + (select count(*) from v) as dropped`,
 );

@@ -62,7 +62,7 @@ export function rankingStatements<Answer extends Ranking<unknown>>(
   return ({ kind }, isVendorAlone) => (kind === "workspace" ? (isVendorAlone ? ofVendor : whole) : narrowed);
 }
 
-/** What a leaderboard shows of one SKU's product. */
+/** What a leaderboard shows of one SKU's product, with the picture of its variant if that has one. */
 type LeaderboardProductRow = {
   sku: string;
   product_gid: string | null;
@@ -80,7 +80,8 @@ export const loadLeaderboardProducts = query<
 >(
   "load_leaderboard_products",
   `select s.sku, p.product_gid, coalesce(p.title, s.product_title) as product_title, p.handle,
-                case when p.product_gid is null then s.vendor else p.vendor end as vendor, p.image_url, p.image_alt
+                case when p.product_gid is null then s.vendor else p.vendor end as vendor,
+                coalesce(s.image_url, p.image_url) as image_url, case when s.image_url is null then p.image_alt end as image_alt
            from unnest($2::text[], $3::text[]) r (sku, product_gid)
            join sku s on s.shop_key = $1 and s.sku = r.sku
            left join product p on p.shop_key = $1 and p.product_gid = r.product_gid`,

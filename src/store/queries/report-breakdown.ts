@@ -256,7 +256,7 @@ function statement(division: Division) {
                             'compared_sold_units', coalesce(f.compared_sold_units, 0)::bigint,
                             'compared_returned_units', coalesce(f.compared_returned_units, 0)::bigint,
                             'reasons', coalesce(r.reasons, '[]'), 'months', coalesce(t.months, '[]'),
-                            'product_title', coalesce(p.title, s.product_title), 'product_image_url', p.image_url)
+                            'product_title', coalesce(p.title, s.product_title), 'product_image_url', coalesce(s.image_url, p.image_url))
                           order by ${order("f")})
                      from first f
                      left join reason r on r.key = f.key

@@ -6,7 +6,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { stringify } from "csv-stringify/sync";
 import { ChangeError } from "./changes.ts";
-import { conditionOf, counterpartOf } from "./world/catalogue.ts";
+import { conditionOf, counterpartOf, hasOwnImage, imageAddress } from "./world/catalogue.ts";
 import { childNumber, gid } from "./world/ids.ts";
 import { decimalOf, lineOf, removedUnits, sumOf } from "./world/units.ts";
 import { REASONS } from "./world/types.ts";
@@ -40,7 +40,7 @@ export async function exportFolder(world: World, folder: string) {
 }
 
 const PRODUCT_COLUMNS = "product_id,title,handle,vendor,family,analytics_category,image_url,image_alt";
-const VARIANT_COLUMNS = "variant_id,product_id,sku,title,condition,counterpart_sku,unit_cost";
+const VARIANT_COLUMNS = "variant_id,product_id,sku,title,condition,counterpart_sku,unit_cost,image_url";
 const LINE_COLUMNS =
   "order_id,line_id,ordered_at,product_id,variant_id,sku,title,vendor,units,unit_price,sold_amount,test,canceled_at,removed_units,gift_card";
 const RETURN_COLUMNS =
@@ -55,7 +55,7 @@ function productRows(world: World): Cell[][] {
   return world.products.flatMap((product) => {
     if (product === null) return [];
     const { number, title, handle, vendor, productType, category, image } = product;
-    const url = image ? `https://cdn.shopify.example/files/product-${number}.jpg` : null;
+    const url = image ? imageAddress(product) : null;
     const alt = image && number % 3 !== 0 ? `Photo of ${title}` : null;
     return [[gid("Product", number), title, handle, vendor, productType, category, url, alt]];
   });
@@ -76,6 +76,7 @@ function variantRows(world: World, money: (minor: number) => string): Cell[][] {
           condition,
           counterpart?.sku ?? null,
           variant.unitCostMinor === null ? null : money(variant.unitCostMinor),
+          hasOwnImage(variant) ? imageAddress(product, variant) : null,
         ],
       ];
     }),

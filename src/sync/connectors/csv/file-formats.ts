@@ -240,6 +240,7 @@ export const FILE_FORMATS = {
       },
       counterpart_sku: text("counterpart_sku"),
       unit_cost_minor: money("unit_cost", () => false),
+      image_url: label("image_url", MAX_URL_BYTES),
       options: {
         // The platform allows as many.
         columns: [1, 2, 3].flatMap((number) => [`option${number}_name`, `option${number}_value`]),

@@ -250,6 +250,7 @@ const VARIANT_COLUMNS = [
   "used",
   "counterpart_sku",
   "unit_cost_minor",
+  "image_url",
   "options",
 ] as const;
 

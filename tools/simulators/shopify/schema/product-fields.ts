@@ -1,3 +1,4 @@
+import { hasOwnImage, imageAddress } from "../world/catalogue.ts";
 import { childNumber, gid } from "../world/ids.ts";
 import type { Product, Variant } from "../world/types.ts";
 import { listOf } from "./listing.ts";
@@ -46,6 +47,7 @@ export const productFields: ResolversByType = {
   }),
   ProductVariant: typeFields<VariantSource>({
     id: (source) => gid("ProductVariant", variantNumber(source)),
+    image: (source) => (hasOwnImage(source.variant) ? { ...source, typeName: "Image" } : null),
     ...members("variant", "sku", "position"),
     title: (source) => source.variant.optionValues.join(" / "),
     inventoryItem: (source) => ({ ...source, typeName: "InventoryItem" }),
@@ -71,9 +73,8 @@ export const productFields: ResolversByType = {
   MediaPreviewImage: typeFields<ProductSource>({
     image: (source) => ({ ...source, typeName: "Image" }),
   }),
-  Image: typeFields<ProductSource>({
-    // The address belongs to no shop: nothing is ever fetched from it.
-    url: ({ product: { number } }) => `https://cdn.shopify.example/files/product-${number}.jpg`,
+  Image: typeFields<ProductSource | VariantSource>({
+    url: (source) => imageAddress(source.product, "variant" in source ? source.variant : null),
   }),
   SelectedOption: typeFields<Source & { name: string; value: string }>({
     name: ({ name }) => name,

@@ -171,6 +171,16 @@ function giftCard(number: number, now: number): Product {
   };
 }
 
+/** The picture of a product, or that of one of its variants. It belongs to no shop: nothing is ever fetched from it. */
+export function imageAddress({ number }: Product, variant: Variant | null = null): string {
+  return `https://cdn.shopify.example/files/product-${number}${variant === null ? "" : `-${variant.position}`}.jpg`;
+}
+
+/** Every second variant has a picture of its own. */
+export function hasOwnImage({ position }: Variant): boolean {
+  return position % 2 === 0;
+}
+
 const USED_VALUES = new Set(["used", "pre-owned", "refurbished", "open box"]);
 
 /** Whether a variant is sold used, by its option named Condition. */

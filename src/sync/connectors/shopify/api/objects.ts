@@ -181,6 +181,8 @@ export const VARIANT = object("ProductVariant", {
   sku: nullable(Text),
   title: Text,
   position: Whole,
+  // Deprecated in favour of media, a connection: its pages would cost more than those of the variants themselves.
+  image: nullable(object("Image", { url: Text })),
   selectedOptions: Type.Array(object("SelectedOption", { name: Text, value: Text })),
   inventoryItem: object("InventoryItem", {
     unitCost: nullable(object("MoneyV2", { amount: Text, currencyCode: Text })),

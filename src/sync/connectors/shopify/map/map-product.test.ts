@@ -14,6 +14,7 @@ function variant(position: number, sku: string | null, options: Record<string, s
     position,
     options: Object.entries(options).map(([name, value]) => ({ name, value })),
     unitCost: { amount: "4.25", currencyCode: "EUR" },
+    imageUrl: null,
   };
 }
 
@@ -47,8 +48,10 @@ test("a product's family is its type unless the settings name a metafield or a t
   assert.equal(familyBy({ familyTagPrefix: "group:" }), null);
 });
 
-test("a product keeps its title, category and image", () => {
-  const { product: mapped } = mapProduct(product([]), readSettings(SETTINGS), "EUR");
+test("a product keeps its title, category and image, a variant its image", () => {
+  const pictured = { ...variant(1, "A", {}), imageUrl: " https://images.example/1-red.png " };
+  const { product: mapped, variants } = mapProduct(product([pictured]), readSettings(SETTINGS), "EUR");
+  assert.equal(variants[0]?.image_url, "https://images.example/1-red.png");
   assert.deepEqual(mapped, {
     product_gid: "gid://shopify/Product/1",
     title: "Wrap Dress",

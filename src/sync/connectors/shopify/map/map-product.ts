@@ -63,6 +63,7 @@ function mapVariant(
     used,
     counterpart_sku: cleanKey(counterpart?.sku ?? null),
     unit_cost_minor: cost?.currencyCode === currencyCode ? minorOf(cost.amount, currencyCode) : null,
+    image_url: cleanLongText(variant.imageUrl),
     options: statedOptions(variant),
   };
 }

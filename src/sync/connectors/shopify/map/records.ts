@@ -239,7 +239,12 @@ export function toProduct(product: SourceObject<typeof PRODUCT>) {
 export function toVariant(variant: SourceObject<typeof VARIANT>) {
   const { id, title, inventoryItem, selectedOptions: options } = variant;
   const { unitCost = null } = inventoryItem;
-  return { id, sku: variant.sku ?? null, title, position: Number(variant.position), options, unitCost };
+  const [sku, position, imageUrl] = [
+    variant.sku ?? null,
+    Number(variant.position),
+    variant.image?.url ?? null,
+  ];
+  return { id, sku, title, position, options, unitCost, imageUrl };
 }
 
 /** Only some types of returned lines and sales have a line; those have to. */
