@@ -92,6 +92,40 @@ export async function planOf(connection: Connection, statement: Statement): Prom
   return rows[0]?.["QUERY PLAN"][0]?.Plan ?? null;
 }
 
+/** Of each type of parameter, a value to plan with. */
+const VALUES: Readonly<Record<string, string>> = {
+  bigint: "1",
+  integer: "1",
+  smallint: "1",
+  numeric: "1",
+  "double precision": "1",
+  boolean: "true",
+  bytea: "'\\x00'",
+  date: "'2026-01-01'",
+  "timestamp with time zone": "'2026-01-01'",
+  "timestamp without time zone": "'2026-01-01'",
+  uuid: "'00000000-0000-4000-8000-000000000001'",
+  jsonb: "'[]'",
+  json: "'[]'",
+};
+const valueOfType = (type: string): string => VALUES[type] ?? (type.endsWith("[]") ? "'{}'" : "'x'");
+
+/** Has the database plan a statement with values, as a Citus does before it runs one; throws what it refuses. */
+export async function planWithValues(client: Connection["client"], text: string): Promise<void> {
+  const select = text.replace(/^\s*declare \w+ no scroll cursor for/u, "");
+  if (!/^\s*(?:select|insert|update|delete|with)\b/u.test(select)) return;
+  await client.query(`prepare planned as ${select}`);
+  const { rows } = await client.query<{ types: string[] }>(
+    "select parameter_types::text[] as types from pg_prepared_statements where name = 'planned'",
+  );
+  const types = rows[0]?.types ?? [];
+  const valueOf = (_: string, number: string): string => {
+    const type = types[Number(number) - 1] ?? "text";
+    return `(${valueOfType(type)}::${type})`;
+  };
+  await client.query(`explain ${select.replaceAll(/\$(\d+)/gu, valueOf)}`);
+}
+
 /** A node and all below it. */
 export const nodesOf = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)];
 

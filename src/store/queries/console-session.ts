@@ -132,8 +132,9 @@ export const HAS_ITS_RIGHTS = `l.rights is not distinct from ${rightsOf("l.user_
 /** The link carries what its person may do now: after any change of that it works no more. */
 export const insertLink = command<[link: NewLink]>(
   "insert_link",
+  // Not "values", in which Citus takes no subquery.
   `insert into console_link (link_hash, user_id, purpose, created_at, expires_at, made_by, leads_to, rights)
-   values ($1, $2, $3, $4, $5, $6, $7, ${rightsOf("$2")})`,
+   select $1, $2, $3, $4, $5, $6, $7, ${rightsOf("$2")}`,
   ({ linkHash, userId, purpose, createdAt, expiresAt, madeBy, shopKey }) => [
     linkHash,
     userId,
