@@ -2,13 +2,24 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { TestContext } from "node:test";
 import pg from "pg";
+import { openDatabase } from "../src/store/database.ts";
 import { migrate } from "../src/store/migrate.ts";
 import { distributeInstallation } from "../src/store/distribute.ts";
 import { isCitus } from "./support/citus.ts";
 import { createClusterDatabase, distributeAsBefore } from "./support/cluster-database.ts";
 import type { ClusterDatabase } from "./support/cluster-database.ts";
-import { openConnections } from "./support/database.ts";
+import { asRole, openConnections } from "./support/database.ts";
 import { copyMigrations, MIGRATIONS } from "./support/migration-folder.ts";
+
+const READING = {
+  maxConnections: 1,
+  readOnly: true,
+  ofOneShop: true,
+  hasCitus: true,
+  statementTimeoutMs: 10_000,
+  applicationName: "returns-test",
+  onConnectionError: () => {},
+};
 
 /** Of every table and function what a migration changes, the order of columns left out. */
 const SCHEMA: Readonly<Record<string, string>> = {
@@ -28,10 +39,10 @@ const SCHEMA: Readonly<Record<string, string>> = {
 };
 
 /** What a database of before holds: a shop, its token, a person who is signed in, and what was done to the shop and to plans. */
-const ROWS = `
-  insert into shop_directory (shop_domain) values ('old.example');
+const SHOP = `insert into shop_directory (shop_domain) values ('old.example');
   insert into workspace (shop_key, organization_id, shop_id, shop_domain, currency_code, plan_key)
-    values (1, 'o', 's', 'old.example', 'EUR', 'growth');
+    values (1, 'o', 's', 'old.example', 'EUR', 'growth');`;
+const ROWS = `${SHOP}
   insert into console_user (user_id, name) values ('00000000-0000-4000-8000-000000000001', 'Ada');
   insert into workspace_member (shop_key, user_id, role) values (1, '00000000-0000-4000-8000-000000000001', 'owner');
   insert into console_link (link_hash, user_id, created_at, expires_at)
@@ -46,12 +57,13 @@ const ACTIONS_LATER = `select 'shop' as of, action, detail from audit_event
 async function onCluster(
   context: TestContext,
   work: (cluster: ClusterDatabase, client: pg.Client) => Promise<void>,
+  options?: { hasLast: boolean },
 ): Promise<void> {
   if (!isCitus()) {
     context.diagnostic("needs a Citus: RETURNS_TEST_CITUS=1 (CONTRIBUTING.md)");
     return;
   }
-  const cluster = await createClusterDatabase();
+  const cluster = await createClusterDatabase(options);
   const client = new pg.Client({ connectionString: cluster.url });
   try {
     await client.connect();
@@ -141,3 +153,37 @@ test("a node is told to leave migrations to the coordinator, and has none to run
     await migrate({ url: cluster.url });
     await migrate({ url: node });
   }));
+
+const LAST_BUT_ONE = "0048_options";
+
+test("the migration after a node has joined gives it schema and rights: who reads there finds what has moved there", (context) =>
+  onCluster(
+    context,
+    async (cluster, client) => {
+      await toLevel(cluster.url, LAST_BUT_ONE);
+      await client.query(SHOP);
+      await distribute(cluster.url);
+      await cluster.joinLast();
+      await migrate({ url: cluster.url });
+      assert.deepEqual(await schemasOf(cluster), await schemasOfNew());
+      const last = cluster.urls.at(-1) ?? "";
+      await client.query("select replicate_reference_tables('block_writes')");
+      await client.query(
+        `select citus_move_shard_placement(p.shardid, n.nodename, n.nodeport, $1, $2, 'block_writes')
+           from pg_dist_placement p join pg_dist_node n on n.groupid = p.groupid
+          where p.shardid = get_shard_id_for_distribution_column('workspace', 1::bigint)`,
+        [new URL(last).hostname, Number(new URL(last).port)],
+      );
+      const reading = openDatabase({ ...READING, url: asRole(last, "reader") });
+      try {
+        const read = { name: "read_workspaces", text: "select shop_domain from workspace" };
+        assert.deepEqual(await reading.snapshot(1, (connection) => connection.rows(read, [])), [
+          { shop_domain: "old.example" },
+        ]);
+        assert.deepEqual(await reading.snapshot(2, (connection) => connection.rows(read, [])), []);
+      } finally {
+        await reading.close();
+      }
+    },
+    { hasLast: false },
+  ));

@@ -127,6 +127,15 @@ const askedFor = (call: StatementCall, shopKey: number): Partial<StatementCall> 
   values: [shopKey, ...call.values.slice(1)],
 });
 
+/** With every list sorted: another plan gives another order where none is asked for. */
+function unordered(value: unknown): unknown {
+  const text = (item: unknown): string => JSON.stringify(item);
+  if (Array.isArray(value))
+    return value.map(unordered).toSorted((one, other) => (text(one) < text(other) ? -1 : 1));
+  if (typeof value !== "object" || value === null || value instanceof Date) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, unordered(item)]));
+}
+
 test("requests read by statements whose first value is their shop", () => {
   assert.ok(new Set(calls.map(({ name }) => name)).size >= 15, "too few statements");
   for (const { name, values } of calls) {
@@ -154,7 +163,7 @@ test("a statement that forgets its shop finds what it finds with it", async () =
     if (text === call.text) continue;
     const found = await rowsOf(own.shopKey, call, { name, text }).catch(refusedByCitus);
     if (found === null) continue;
-    assert.deepEqual(found, await rowsOf(own.shopKey, call), call.name);
+    assert.deepEqual(unordered(found), unordered(await rowsOf(own.shopKey, call)), call.name);
     // A subquery that may have one row alone fails when it finds those of both shops.
     const { rows } = await service.database.query(text, [...call.values]).catch(() => ({ rows: [CANARY] }));
     if (JSON.stringify(rows).includes(CANARY)) forgot += 1;

@@ -362,8 +362,8 @@ async function secure(connection: Connection, log: (line: string) => void): Prom
       for (const statement of view) await client.query(statement);
     });
   }
-  // A node that has joined a Citus has the views, but nobody's right to read them.
-  if (isSpread) await change(grantWorkspaceViews);
+  // A node that has joined a Citus has the views, but nobody's right to read them; the coordinator alone gives it.
+  if (isSpread && (await isCoordinator(connection))) await change(grantWorkspaceViews);
 }
 
 function connectionOf(client: pg.Client): Connection {

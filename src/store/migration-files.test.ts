@@ -39,6 +39,15 @@ test("every migration begins its statements with a command that it runs", async 
   }
 });
 
+test("no migration adds a column with a constraint, which Citus refuses: each has a statement of its own", async () => {
+  const refused = /^alter table\b[^]*\badd column\b[^]*\b(?:check|references|unique|primary key)\b/iu;
+  assert.match("alter table a add column b text check (b <> '')", refused);
+  for (const name of await listMigrations(FOLDER)) {
+    const { statements } = await readMigration(FOLDER, name);
+    for (const statement of statements) assert.doesNotMatch(statement, refused, name);
+  }
+});
+
 test("a migration works with versions that know one of before it", async () => {
   const names = await listMigrations(FOLDER);
   for (const name of names) {

@@ -30,14 +30,19 @@ export async function listServers(serverUrl: string): Promise<string[]> {
 export async function joinNodes(urls: readonly string[]): Promise<void> {
   for (const url of urls) await execute(url, "create extension citus");
   const [coordinator = "", ...nodes] = urls;
-  const place = (url: string): string => {
-    const { hostname, port } = new URL(url);
-    return `'${hostname}', ${port === "" ? 5432 : port}`;
-  };
-  await execute(coordinator, `select citus_set_coordinator_host(${place(coordinator)})`);
-  for (const node of nodes) await execute(coordinator, `select citus_add_node(${place(node)})`);
+  await execute(coordinator, `select citus_set_coordinator_host(${placeOf(coordinator)})`);
+  for (const node of nodes) await addNode(coordinator, node);
   const name = new URL(coordinator).pathname.slice(1);
   await execute(coordinator, `alter database ${name} set citus.shard_count = 4`);
+}
+
+export async function addNode(coordinator: string, node: string): Promise<void> {
+  await execute(coordinator, `select citus_add_node(${placeOf(node)})`);
+}
+
+function placeOf(url: string): string {
+  const { hostname, port } = new URL(url);
+  return `'${hostname}', ${port === "" ? 5432 : port}`;
 }
 
 /** Lets a database be copied: Citus has a connection of its own to each, and PostgreSQL copies none that has one. */

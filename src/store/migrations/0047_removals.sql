@@ -15,6 +15,8 @@ create index removed_member_user on removed_member (user_id);
 create index removed_member_age on removed_member (removed_at);
 
 -- Who made an invitation, and to which workspace it leads: its page says so before it is used.
-alter table console_link add column made_by uuid references console_user on delete set null;
+alter table console_link add column made_by uuid;
+alter table console_link add constraint console_link_made_by_fkey
+  foreign key (made_by) references console_user on delete set null;
 alter table console_link add column leads_to bigint;
 create index console_link_maker on console_link (made_by);
