@@ -14,7 +14,7 @@ import { copyMigrations, MIGRATIONS } from "./support/migration-folder.ts";
 const READING = {
   maxConnections: 1,
   readOnly: true,
-  ofOneShop: true,
+  ofOneWorkspace: true,
   hasCitus: true,
   statementTimeoutMs: 10_000,
   applicationName: "returns-test",
