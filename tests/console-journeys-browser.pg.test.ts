@@ -75,6 +75,11 @@ test("without JavaScript: from the overview to why the bad batch came back, in o
     assert.equal(await heading(page), "Overview");
     const card = page.locator(".card", { hasText: sku });
     assert.match(await card.innerText(), new RegExp(`^${title} `, "u"));
+    const watched = card.getByText("watched", { exact: true });
+    assert.equal(await watched.count(), 1);
+    await started.service.database.query("delete from watchlist_entry where entity_key = $1", [sku]);
+    await page.reload();
+    assert.equal(await watched.count(), 0);
     await card.getByRole("link", { name: "See why" }).click();
     assert.equal(await heading(page), title);
     assert.equal(parameters(page)["sku"], sku);

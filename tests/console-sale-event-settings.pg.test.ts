@@ -32,7 +32,7 @@ test("an event is added, changed and removed; the audit has how it was before", 
   const owner = await actAs(service, tenant);
   const added = await owner.post(PATH, { ...SPRING, slug: "" });
   assert.deepEqual([added.status, added.location], [303, PATH], added.text);
-  assert.match(added.done ?? "", /^Added the sale event Spring <b>sale<\/b>\.$/u);
+  assert.match(added.done ?? "", /^Added the sale days Spring <b>sale<\/b>\.$/u);
   const page = (await owner.get(PATH)).text;
   assert.match(page, /Spring &lt;b&gt;sale&lt;\/b&gt;/u);
   assert.match(wordsOf(page), /1 Apr 2026 to 10 Apr 2026 · 2 SKUs/u);
@@ -43,10 +43,10 @@ test("an event is added, changed and removed; the audit has how it was before", 
   assert.equal((await owner.post(`${PATH}/change`, changed)).status, 303);
   assert.match(wordsOf((await owner.get(PATH)).text), /1 Apr 2026 to 12 Apr 2026 · the whole store/u);
   const removed = await owner.post(`${PATH}/remove`, { slug: STORED.slug });
-  assert.match(removed.done ?? "", /^Removed the sale event /u);
+  assert.match(removed.done ?? "", /^Removed the sale days /u);
   assert.match(
     (await owner.post(`${PATH}/remove`, { slug: STORED.slug })).done ?? "",
-    /^There is no sale event spring-b-sale-b\.$/u,
+    /^There are no sale days spring-b-sale-b\.$/u,
   );
   const later = { ...STORED, ends_on: "2026-04-12", skus: null };
   assert.deepEqual(await auditOf(service, tenant), [
@@ -71,7 +71,7 @@ test("days in two events are said, in the list and when they are saved", async (
     /First 1 Apr 2026 to 10 Apr 2026 · 2 SKUs It overlaps Second: 10 Apr 2026 is in both\./u,
   );
   assert.match(words, /Apart 1 May 2026 to 2 May 2026 · 2 SKUs Change/u);
-  assert.match((await owner.get("/settings")).text, /3 sale events are compared/u);
+  assert.match((await owner.get("/settings")).text, /The days of 3 sales are compared/u);
 });
 
 test("what is refused stands beside the form, which keeps everything that was filled in", async () => {
@@ -83,7 +83,7 @@ test("what is refused stands beside the form, which keeps everything that was fi
     [{ starts_on: "1 April" }, 400, "First day must be a day written YYYY-MM-DD"],
     [{ ends_on: "2026-03-31" }, 400, "The last day must not be before the first day."],
     [{ slug: "two words" }, 400, "Slug must be 1 to 100 letters"],
-    [{ slug: STORED.slug }, 409, `There is already a sale event ${STORED.slug}`],
+    [{ slug: STORED.slug }, 409, `There are already sale days ${STORED.slug}`],
     [{ skus: "SHIRT-M\nGONE\n<i>" }, 409, "has no sku &quot;GONE&quot;, &quot;&lt;i&gt;&quot;."],
   ] as const) {
     const sent = { ...SPRING, slug: "other", skus: "SHIRT-M", ...change };
@@ -102,7 +102,7 @@ test("what is refused stands beside the form, which keeps everything that was fi
   }
   const gone = await owner.post(`${PATH}/change`, { ...SPRING, slug: "gone" });
   assert.equal(gone.status, 409);
-  assert.match(gone.text, /There is no longer a sale event gone\./u);
+  assert.match(gone.text, /There are no longer sale days gone\./u);
   const wrong = await owner.post(`${PATH}/change`, { ...SPRING, slug: STORED.slug, ends_on: "2026-03-01" });
   assert.match(wrong.text, /Change Spring/u);
   assert.match(wrong.text, /value="2026-03-01"/u);
@@ -120,12 +120,12 @@ test("a report of a SKU or product leads to the form with its SKUs", async () =>
     [shirt, "SHIRT-M\nSHIRT-S"],
   ] as const) {
     const report = (await owner.get(`/report?${selector}&${query}`)).text;
-    assert.ok(report.includes(`${PATH}?${selector}">Add to a sale event</a>`), selector);
+    assert.ok(report.includes(`${PATH}?${selector}">Add to sale days</a>`), selector);
     const form = (await owner.get(`${PATH}?${selector}`)).text;
     assert.ok(form.includes(`\n${skus}</textarea>`), form);
     assert.match(form, new RegExp(`slug=${STORED.slug}&amp;[^"]*">Add to Spring`, "u"));
     const changing = (await owner.get(`${PATH}?slug=${STORED.slug}&${selector}`)).text;
     assert.ok(changing.includes(`\nJACKET-M\n${skus}</textarea>`), changing);
   }
-  assert.match((await owner.get(`${PATH}?slug=none`)).text, /There is no sale event none\./u);
+  assert.match((await owner.get(`${PATH}?slug=none`)).text, /There are no sale days none\./u);
 });

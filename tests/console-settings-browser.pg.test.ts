@@ -229,18 +229,18 @@ test("without JavaScript an owner previews and saves a window, watches a SKU by 
     await page.getByLabel("First day").fill("2026-04-01");
     await page.getByLabel("Last day").fill("2026-03-01");
     await page.getByLabel("SKUs in the sale").fill("SHIRT-M\nJACKET-M");
-    await page.getByRole("button", { name: "Add sale event" }).click();
+    await page.getByRole("button", { name: "Add sale days" }).click();
     assert.match(
       await page.getByRole("alert").innerText(),
       /The last day must not be before the first day\./u,
     );
     assert.equal(await page.getByLabel("SKUs in the sale").inputValue(), "SHIRT-M\nJACKET-M");
     await page.getByLabel("Last day").fill("2026-04-10");
-    await page.getByRole("button", { name: "Add sale event" }).click();
-    assert.match(await page.getByRole("status").first().innerText(), /Added the sale event Spring/u);
+    await page.getByRole("button", { name: "Add sale days" }).click();
+    assert.match(await page.getByRole("status").first().innerText(), /Added the sale days Spring/u);
     await page.getByRole("link", { name: "Change Spring" }).click();
-    await page.getByRole("button", { name: "Remove sale event" }).click();
-    assert.match(await page.getByRole("status").first().innerText(), /Removed the sale event Spring/u);
+    await page.getByRole("button", { name: "Remove sale days" }).click();
+    assert.match(await page.getByRole("status").first().innerText(), /Removed the sale days Spring/u);
   });
 });
 

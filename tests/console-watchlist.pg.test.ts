@@ -58,7 +58,7 @@ test("reports lead to the watchlist for who may add, and say what is watched", a
     assert.match(text, /<span class="tag">watched<\/span>/u, path);
     const seen = (await viewer.get(path)).text;
     assert.match(seen, /<span class="tag">watched<\/span>/u, path);
-    assert.doesNotMatch(seen, /settings\/watchlist|Add to a sale event/u, path);
+    assert.doesNotMatch(seen, /settings\/watchlist|Add to sale days/u, path);
     assert.doesNotMatch(text, /<(?:td|th)[^>]*>\s*<(?:form|button)/u, "no row is a button");
   }
   for (const [path, link] of [

@@ -64,6 +64,7 @@ test("a member is admitted with the workspace, the person and the role", async (
     readiness: "ready",
     isSetupOpen: false,
     eraseAfter: null,
+    watched: [],
   });
   assert.deepEqual(
     [workspace.shopKey, workspace.shopDomain, workspace.currencyCode, workspace.sources.length],

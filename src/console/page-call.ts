@@ -8,7 +8,7 @@ import { REST_WORDS } from "../contract/errors.ts";
 import type { Acting, ControlTools } from "../actions/action.ts";
 import type { Actor } from "../actions/actor.ts";
 import { isFreshProof } from "../access/session.ts";
-import { findWatched } from "../actions/watchlist/actions.ts";
+import { isIn } from "../actions/watchlist/actions.ts";
 import { closeSetup, showSetup } from "../actions/workspace/setup.ts";
 import { requireWorkspace } from "../actions/workspace/workspace.ts";
 import { mayDo } from "../actions/right.ts";
@@ -102,7 +102,7 @@ export function openCall(tools: CallTools, { request, member, actor, raw, held }
     path: held,
     refusedForm: null,
     acting: () => (acting ??= load()),
-    watched: () => findWatched(control.database, workspace),
+    isWatched: isIn(member.watched),
     setup: async () => {
       if (!member.isSetupOpen || !mayDo(role, closeSetup)) return null;
       return showSetup(control.database, actor, workspace.shopKey);

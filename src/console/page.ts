@@ -57,8 +57,7 @@ export type PageCall = {
   refusedForm: RefusedForm | null;
   /** What actions work with: the workspace and the member as the actor. */
   acting: () => Promise<Acting>;
-  /** What the workspace watches, in one statement. */
-  watched: () => Promise<IsWatched>;
+  isWatched: IsWatched;
   /**
    * What is left to set up, one statement; null = nothing, or the list is hidden, or the member may do none of it: then
    * nothing is asked.

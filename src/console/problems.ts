@@ -171,7 +171,7 @@ function card(problem: Problem, alerts: Alerts, call: PageCall): Html {
     <p class="actions">
       <a class="button" href="${href}" aria-label="See why ${name} comes back">See why</a>
       ${byWeek !== null && html`<a href="${byWeek}" aria-label="${name} by week of order">By week</a>`}
-      ${watchMark(call, () => false, watchableOf(problem.selector as ListedSelector))}
+      ${watchMark(call, watchableOf(problem.selector as ListedSelector))}
     </p>
   </li>`;
 }

@@ -28,7 +28,7 @@ const callOf = (query: PageCall["query"]): PageCall => ({
   refusedForm: null,
   setup: () => Promise.resolve(null),
   acting: () => assert.fail("nothing is done"),
-  watched: () => assert.fail("nothing is read"),
+  isWatched: () => false,
   href: (path, parameters) => addressOf("a.example", path, parameters),
   read: () => assert.fail("nothing is read"),
 });

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { formFor, formOf, questionOf } from "../../console/action-form.ts";
+import { drawField, formFor, formOf, questionOf } from "../../console/action-form.ts";
 import type { ActionCall, FormOutcome } from "../../console/action.ts";
 import { isoInstant } from "../../console/format.ts";
 import { definePage } from "../../console/page.ts";
@@ -60,8 +60,8 @@ const notificationsPage = definePage<Data>({
     title: TITLE,
     body: html`<h1>${TITLE}</h1>
       <p class="lead">
-        Alerts can be sent to programs, to a chat and by e-mail, each in the order of the feed. A failed delivery is
-        retried for a day; then the endpoint is paused, and owners and admins get a notice.
+        Alerts can be sent to programs${hasMail ? ", to a chat and by e-mail" : " and to a chat"}, each in the order of the
+        feed. A failed delivery is retried for a day; then the endpoint is paused, and owners and admins get a notice.
       </p>
       ${OF_ONE.map(({ name }) => refusal(call, name))}
       ${endpoints.length === 0 ? html`<p class="banner">No alert endpoints yet.</p>` : endpoints.map((endpoint) => part(endpoint, call, now))}
@@ -141,10 +141,13 @@ function addForm(call: PageCall, hasMail: boolean): Html | null {
         value: "webhook",
         options: (input.kind.choices ?? []).filter(([kind]) => kind !== "email" || hasMail),
       }),
+      ...(!hasMail && {
+        address: drawField(call, name, "address", { ...input.address, hint: "https://…" }, undefined),
+      }),
       digest_hour: selectField(call, name, {
         name: "digest_hour",
         label: input.digest_hour.label,
-        hint: "A digest by e-mail or chat is one message; a webhook receives each alert separately.",
+        hint: "A digest is one message; a webhook receives each alert separately.",
         options: [["", "at once"], ...hours],
       }),
     },

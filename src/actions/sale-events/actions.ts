@@ -15,8 +15,8 @@ const MOST_NAMED = 5;
 /** The workspace's sale events by first day. */
 export const saleEventList = defineList<SaleEventRow>({
   name: "sale_events.read",
-  about: "Show a workspace's sale events.",
-  past: "Read the list of sale events",
+  about: "Show a workspace's sale days.",
+  past: "Read the list of sale days",
   least: "viewer",
   columns: {
     slug: ({ slug }) => slug,
@@ -31,9 +31,9 @@ export const saleEventList = defineList<SaleEventRow>({
 /** Creates a sale event (M15), or replaces the one with its slug. Reports show it from their next request on. */
 export const addSaleEvent = defineAction({
   name: "sale_event.add",
-  title: "Add sale event",
-  about: "Add a sale event, or replace the one with that slug.",
-  past: "Added or changed a sale event",
+  title: "Add sale days",
+  about: "Add the days of a sale, or replace those with that slug.",
+  past: "Added or changed sale days",
   least: "admin",
   input: {
     label: text("Name", LABEL_MAX_LENGTH),
@@ -45,7 +45,7 @@ export const addSaleEvent = defineAction({
     }),
     slug: optional(
       own("Slug", readSlug, {
-        hint: "Identifies the event in requests: letters, digits, dots, hyphens. If left empty, it is derived from the name.",
+        hint: "Identifies the sale in requests: letters, digits, dots, hyphens. If left empty, it is derived from the name.",
       }),
     ),
     /** Whether there must be none of its slug yet ("new"), or one ("known"); left out = either. */
@@ -74,7 +74,7 @@ export const addSaleEvent = defineAction({
     const overlaps = overlapsOf(event, await listSaleEvents(connection, workspace.shop_key));
     return {
       result: event,
-      done: [`${isNew ? "Added" : "Changed"} the sale event ${label}.`, ...overlaps].join(" "),
+      done: [`${isNew ? "Added" : "Changed"} the sale days ${label}.`, ...overlaps].join(" "),
       audit: { detail: event, ...(before === null ? {} : { before }) },
     };
   },
@@ -82,23 +82,23 @@ export const addSaleEvent = defineAction({
 
 export const removeSaleEvent = defineAction({
   name: "sale_event.remove",
-  title: "Remove sale event",
-  about: "Remove a sale event.",
-  past: "Removed a sale event",
+  title: "Remove sale days",
+  about: "Remove the days of a sale.",
+  past: "Removed sale days",
   least: "admin",
   input: {
     slug: own("Slug", (_subject, slug) => slug, { kind: "hidden", hint: "its slug, from `sale-event list`" }),
   },
-  confirm: ({ slug }) => `Remove the sale event ${slug}?`,
+  confirm: ({ slug }) => `Remove the sale days ${slug}?`,
   run: async ({ connection, workspace }, { slug }) => {
     const before = await deleteSaleEvent(connection, workspace.shop_key, slug);
     if (before === null) {
-      return { result: { slug, removed: false }, done: `There is no sale event ${slug}.`, audit: null };
+      return { result: { slug, removed: false }, done: `There are no sale days ${slug}.`, audit: null };
     }
     await raiseDataVersion(connection, workspace.shop_key);
     return {
       result: { slug, removed: true },
-      done: `Removed the sale event ${before.label}.`,
+      done: `Removed the sale days ${before.label}.`,
       audit: { detail: { slug }, before },
     };
   },
@@ -149,9 +149,7 @@ async function requireSkus({ connection, workspace }: ActionContext, skus: reado
 
 function requireExpected(expects: "new" | "known" | null, isNew: boolean, slug: string): void {
   if (expects === "new" && !isNew) {
-    throw impossible(
-      `There is already a sale event ${slug}: change that one, or give this one another slug.`,
-    );
+    throw impossible(`There are already sale days ${slug}: change those, or give these another slug.`);
   }
-  if (expects === "known" && isNew) throw impossible(`There is no longer a sale event ${slug}.`);
+  if (expects === "known" && isNew) throw impossible(`There are no longer sale days ${slug}.`);
 }

@@ -16,7 +16,7 @@ const PATH = "/settings/sale-events";
 const TITLE = "Sale days";
 
 /** The form that changes an event. */
-const changeSaleEvent = { ...addSaleEvent, name: "sale_event.change", title: "Save sale event" };
+const changeSaleEvent = { ...addSaleEvent, name: "sale_event.change", title: "Save sale days" };
 
 type Data = {
   /** Newest first. */
@@ -38,7 +38,7 @@ const saleEventSettings = definePage<Data>({
     const { length } = (await load(call)).events;
     return length === 0
       ? "No days of a sale have been entered yet."
-      : `${length} sale ${length === 1 ? "event is" : "events are"} compared with other days.`;
+      : `The days of ${length} ${length === 1 ? "sale is" : "sales are"} compared with other days.`;
   },
   data: load,
   view: (data, call) => ({
@@ -94,14 +94,14 @@ function missingNote({ changed }: Data, call: PageCall): Html | null {
   const slug = slugAsked(call);
   if (slug === null || changed !== null) return null;
   const why = refusal(call, changeSaleEvent.name) ?? refusal(call, removeSaleEvent.name);
-  return html`${why ?? html`<p class="banner warn">There is no sale event ${slug}.</p>`}`;
+  return html`${why ?? html`<p class="banner warn">There are no sale days ${slug}.</p>`}`;
 }
 
 function offeredNote({ offered, events, changed }: Data): Html | null {
   if (offered.length === 0 || changed !== null) return null;
   const what = offered.length === 1 ? offered[0] : `${offered.length} SKUs`;
   return html`<p class="banner">
-    ${what} can be added to a new sale event below${events.length > 0 && ", or to one of these"}.
+    ${what} can be added to new sale days below${events.length > 0 && ", or to some of these"}.
   </p>`;
 }
 

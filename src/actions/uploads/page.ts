@@ -487,7 +487,7 @@ const COUNT_NAMES: readonly (readonly [keyof UploadResult["counts"], string])[] 
   ["products", "Products"],
   ["variants", "Variants"],
   ["return_labels", "Return labels"],
-  ["sale_events", "Sale events"],
+  ["sale_events", "Sale days"],
   ["deleted_rows", "Rows that remove something"],
 ];
 

@@ -1,10 +1,8 @@
 import { evaluateAlerts } from "../../alerts/evaluate-alerts.ts";
 import { quoted } from "../input.ts";
 import { impossible } from "../refusal.ts";
-import type { Queryable } from "../../store/database.ts";
-import { deleteWatched, insertWatched, isInCatalogue, listWatched, listWatchedEntities } from "./queries.ts";
+import { deleteWatched, insertWatched, isInCatalogue, listWatchedEntities } from "./queries.ts";
 import type { WatchedKind } from "../../store/queries/alert-load.ts";
-import type { Workspace } from "../../store/workspace.ts";
 import { defineAction, defineList } from "../action.ts";
 import { oneOf, own } from "../field.ts";
 
@@ -100,14 +98,11 @@ export const removeWatched = defineAction({
 
 export const WATCHLIST_ACTIONS = [addWatched, removeWatched] as const;
 
-/** Whether the workspace watches something, for many things at once. */
+/** Whether the workspace watches something. */
 export type IsWatched = (type: WatchedType, key: string) => boolean;
 
-export async function findWatched(database: Queryable, { shopKey }: Workspace): Promise<IsWatched> {
-  const watched = new Set(
-    (await listWatched(database, shopKey)).map((row) => `${typeOfKind(row.entity_kind)} ${row.entity_key}`),
-  );
-  return (type, key) => watched.has(`${type} ${key}`);
+export function isIn(watched: readonly string[]): IsWatched {
+  return (type, key) => watched.includes(`${kindOfType(type)} ${key}`);
 }
 
 function typeOfKind(kind: WatchedKind): WatchedType {

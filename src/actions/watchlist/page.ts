@@ -14,7 +14,7 @@ import type { Html } from "../../lib/html.ts";
 import { readList } from "../action.ts";
 import { mayDo } from "../right.ts";
 import { addWatched, removeWatched, WATCHED_TEXTS, WATCHED_TYPES, watchedList } from "./actions.ts";
-import type { IsWatched, Watched, WatchedType } from "./actions.ts";
+import type { Watched, WatchedType } from "./actions.ts";
 
 type Found = ApiAnswer<BodyOf<"entities">>;
 type Data = {
@@ -57,7 +57,7 @@ const watchlist = definePage<Data>({
   view: (data, call) => ({
     title: TITLE,
     body: html`<h1>${TITLE}</h1>
-      ${LEAD} ${refusal(call, removeWatched.name)} ${askedPart(data, call)}
+      ${LEAD} ${refusal(call, removeWatched.name)} ${askedPart(call)}
       ${data.watched.length === 0 ? html`<p>Nothing is watched yet.</p>` : list(data.watched, call)}
       ${addPart(data, call)}`,
   }),
@@ -81,12 +81,12 @@ const LEAD = html`<p class="lead">
 </p>`;
 
 /** What a link of another page names, first of all. */
-function askedPart({ watched }: Data, call: PageCall): Html | null {
+function askedPart(call: PageCall): Html | null {
   const asked = askedOf(call);
   if (asked === null || call.refusedForm !== null || !mayDo(call.role, addWatched)) return null;
   const { type, key } = asked;
   const what = `${WATCHED_TEXTS[type]} ${key}`;
-  if (isIn(watched)(type, key)) return html`<p class="banner">${what} is watched already.</p>`;
+  if (call.isWatched(type, key)) return html`<p class="banner">${what} is watched already.</p>`;
   return html`<div class="banner">
     <p><strong>${what}</strong> is not watched yet.</p>
     ${actionForm(call, { path: PATH, button: `Watch ${key}`, kept: { type, key } })}
@@ -97,10 +97,6 @@ function askedOf({ query }: PageCall): Watchable | null {
   const type = WATCHED_TYPES.find((each) => each === query["type"]);
   const key = query["key"] ?? "";
   return type === undefined || key === "" ? null : { type, key };
-}
-
-function isIn(watched: readonly Watched[]): IsWatched {
-  return (type, key) => watched.some((each) => each.type === type && each.key === key);
 }
 
 function list(watched: readonly Watched[], call: PageCall): Html {
@@ -138,14 +134,14 @@ function addPart(data: Data, call: PageCall): Html | null {
     ${formFor(call, addWatched, { path: PATH, values: { type, key } })}`;
 }
 
-function searchPart({ watched, isServed, found }: Data, call: PageCall): Html {
+function searchPart({ isServed, found }: Data, call: PageCall): Html {
   if (!isServed) {
     return html`<p class="note">
       The catalogue cannot be searched while figures are withheld: billing has to be active, and the store's data
       there.
     </p>`;
   }
-  return html`${searchForm(call)} ${found !== null && results(found, isIn(watched), call)}`;
+  return html`${searchForm(call)} ${found !== null && results(found, call)}`;
 }
 
 function searchForm(call: PageCall): Html {
@@ -154,7 +150,7 @@ function searchForm(call: PageCall): Html {
   ]);
 }
 
-function results(found: Found, isWatched: IsWatched, call: PageCall): Html {
+function results(found: Found, call: PageCall): Html {
   const { data, meta } = found.body;
   if (data.length === 0) {
     return html`<p class="banner">Nothing matches “${meta.query}”. A search takes parts of words.</p>`;
@@ -165,7 +161,7 @@ function results(found: Found, isWatched: IsWatched, call: PageCall): Html {
       name: entity.label,
       detail: html`${WATCHED_TEXTS[type]}${entity.type !== "product_group" && entity.subtitle !== null && html` · ${entity.subtitle}`}`,
       actions: [
-        isWatched(type, key)
+        call.isWatched(type, key)
           ? html`<span class="tag">watched</span>`
           : actionForm(call, {
               path: PATH,

@@ -123,7 +123,7 @@ function forOwners(call: PageCall, eraseAfter: Date | null): Html {
 function exportPart(call: PageCall): Html {
   return html`<h2>${exportWorkspace.title}</h2>
     <p>
-      One zip file: orders, returns, refunds, labels, products and sale events as CSV files that another
+      One zip file: orders, returns, refunds, labels, products and sale days as CSV files that another
       installation imports to the same answers; settings, members, audit and alerts as JSON. It holds no secrets:
       no tokens and no credentials of sources.
     </p>

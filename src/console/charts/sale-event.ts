@@ -23,7 +23,7 @@ const BASELINES: Readonly<Record<string, string>> = {
 /** Did the sale do it? The intervals of the sale event and of its baseline on one axis; the difference in words. */
 export function saleEventChart({ answer, exportHref, fewUnits = DEFAULT_FEW_UNITS }: ChartInput): Html {
   const sale = (valueAt(answer, "sale_event") ?? null) as SaleEvent | null;
-  if (sale === null) return nothingToDraw("No sale event is selected.");
+  if (sale === null) return nothingToDraw("No sale days are selected.");
   const baseline = BASELINES[sale.baseline] ?? sale.baseline;
   const sides: Side[] = [
     { name: "Sale", path: "sale_event/event", rate: sale.event, y: "32%" },

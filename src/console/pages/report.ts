@@ -8,7 +8,6 @@ import { saleEventChart } from "../charts/sale-event.ts";
 import { timingChart } from "../charts/timing.ts";
 import { trendChart } from "../charts/trend.ts";
 import { BREAKDOWNS, OPTION_PREFIX, REPORT_SECTIONS } from "../../contract/parameters.ts";
-import type { IsWatched } from "../../actions/watchlist/actions.ts";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
 import { figure } from "../figure.ts";
@@ -86,8 +85,6 @@ type ReportPage = {
   report: Report;
   /** Of a selection: its costliest SKU, which names its product. */
   named: Named | null;
-  /** null = the whole store is shown. */
-  isWatched: IsWatched | null;
   shown: TabData;
 };
 
@@ -114,13 +111,12 @@ export const report = definePage<ReportPage | null>({
     const state = { ...cohortStateOf(call.query), ...pick(call.query, STATE_NAMES), ...months.range };
     const selection = { ...cohortStateOf(call.query), ...months.range };
     const whole = call.read("report", "report", state);
-    const [own, named, isWatched, shown] = await Promise.all([
+    const [own, named, shown] = await Promise.all([
       whole,
       hasSelection(call) ? call.read("named", "return-cost-leaderboard", { ...selection, limit: 1 }) : null,
-      hasSelection(call) ? call.watched() : null,
       readTab(call, selection, { whole, months }),
     ]);
-    return { months, report: own, named, isWatched, shown };
+    return { months, report: own, named, shown };
   },
   view: (data, call) =>
     data === null
@@ -289,7 +285,7 @@ function reportView(data: ReportPage, call: PageCall): View {
     body: html`${bar(call, months, hasSelection(call) ? selection.title : null)}
 <div class="subject">${hasPicture && picture(row?.product_image_url ?? null, "", call.imageSources)}
 <div><h1>${selection.title}</h1>
-<p class="lead">${selection.detail !== null && html`${selection.detail} · `}${vendor !== null && html`only vendor ${figure(own, "meta/vendor", String)} · `}orders of ${monthRange(own)}, returned within ${windowText(own)}${selectionLinks(call, own, data.isWatched)}</p></div></div>
+<p class="lead">${selection.detail !== null && html`${selection.detail} · `}${vendor !== null && html`only vendor ${figure(own, "meta/vendor", String)} · `}orders of ${monthRange(own)}, returned within ${windowText(own)}${selectionLinks(call, own)}</p></div></div>
 ${tabs("Parts of the report", tabLinks(call))}
 ${monthCoverage(own, "summary", (include_incomplete) => call.href(PATH, { ...call.query, include_incomplete }))}
 ${tabPart(data, call)}

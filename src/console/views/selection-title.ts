@@ -2,7 +2,6 @@ import type { ApiAnswer } from "../figure.ts";
 import type { BodyOf, PageCall } from "../page.ts";
 import { mayDo } from "../../actions/right.ts";
 import { addSaleEvent } from "../../actions/sale-events/actions.ts";
-import type { IsWatched } from "../../actions/watchlist/actions.ts";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
 import { watchMark } from "./watch-mark.ts";
@@ -37,17 +36,16 @@ const GROUP_TEXTS = { family: "product family", analytics_category: "category" }
 
 type Report = ApiAnswer<BodyOf<"report">>;
 
-/** What can be done with the selection of a report: watched, and for a SKU or product put into a sale event. */
-export function selectionLinks(call: PageCall, { body }: Report, isWatched: IsWatched | null): Html | null {
+/** What can be done with the selection of a report: watched, and for a SKU or product added to sale days. */
+export function selectionLinks(call: PageCall, { body }: Report): Html | null {
   const selected = selectedOf(body.meta.selector);
-  if (selected === null || isWatched === null) return null;
+  if (selected === null) return null;
   const { type, key } = selected;
-  const mark = watchMark(call, isWatched, selected);
+  const mark = watchMark(call, selected);
   const hasSkus = type === "sku" || type === "product_gid";
   const canAdd = hasSkus && mayDo(call.role, addSaleEvent);
   return html`${mark !== null && html` · ${mark}`}${
-    canAdd &&
-    html` · <a href="${call.href("/settings/sale-events", { [type]: key })}">Add to a sale event</a>`
+    canAdd && html` · <a href="${call.href("/settings/sale-events", { [type]: key })}">Add to sale days</a>`
   }`;
 }
 

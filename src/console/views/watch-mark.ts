@@ -1,6 +1,6 @@
 import { mayDo } from "../../actions/right.ts";
 import { addWatched } from "../../actions/watchlist/actions.ts";
-import type { IsWatched, WatchedType } from "../../actions/watchlist/actions.ts";
+import type { WatchedType } from "../../actions/watchlist/actions.ts";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
 import type { BodyOf, PageCall } from "../page.ts";
@@ -18,8 +18,8 @@ export function watchableOf(selector: ListedSelector): Watchable {
 }
 
 /** Says that something is watched, or leads to where it can be; null = neither, for who may not watch it. */
-export function watchMark(call: PageCall, isWatched: IsWatched, { type, key }: Watchable): Html | null {
-  if (isWatched(type, key)) return html`<span class="tag">watched</span>`;
+export function watchMark(call: PageCall, { type, key }: Watchable): Html | null {
+  if (call.isWatched(type, key)) return html`<span class="tag">watched</span>`;
   if (!mayDo(call.role, addWatched)) return null;
   return html`<a href="${call.href("/settings/watchlist", { type, key })}" aria-label="Watch ${key}">Watch</a>`;
 }

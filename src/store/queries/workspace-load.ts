@@ -31,6 +31,8 @@ export type LoadedWorkspace = {
   isSetupOpen: boolean;
   /** When it is erased; null = not scheduled. */
   eraseAfter: Date | null;
+  /** What its watchlist holds: kind and key. */
+  watched: readonly string[];
 };
 
 type SettingsRow = WorkspaceRow & {
@@ -38,6 +40,7 @@ type SettingsRow = WorkspaceRow & {
   readiness: string;
   is_setup_open: boolean;
   erase_after: Date | null;
+  watched: string[];
 };
 
 const findSettings = queryRow<SettingsRow, [shopKey: number]>(
@@ -45,6 +48,7 @@ const findSettings = queryRow<SettingsRow, [shopKey: number]>(
   `select w.shop_key, w.organization_id, w.shop_id, w.shop_domain, w.currency_code,
                 w.billing_status = 'active' as is_billing_active, ${SERVED_READINESS} as readiness, w.erase_after,
                 w.is_setup_open, w.primary_window_days, w.min_sold_units,
+                array(select e.entity_kind || ' ' || e.entity_key from watchlist_entry e where e.shop_key = $1) as watched,
                 w.visible_card_size, w.data_version, w.data_as_of, coalesce(p.entitlements, '{}') as entitlements,
                 (select coalesce(jsonb_agg(jsonb_build_object(
                           'source', s.source, 'kind', s.kind, 'status', s.status, 'currency_code', s.currency_code,
@@ -55,8 +59,8 @@ const findSettings = queryRow<SettingsRow, [shopKey: number]>(
 );
 
 /**
- * The workspace as the statement's snapshot sees it, and its state; null = it is gone. Primary keys of workspace, plan
- * and data_source.
+ * The workspace as the statement's snapshot sees it, and its state; null = it is gone. Primary keys of workspace, plan,
+ * data_source and watchlist_entry.
  */
 export async function loadWorkspace(
   database: Queryable,
@@ -72,8 +76,9 @@ export async function loadAnyWorkspace(
 ): Promise<LoadedWorkspace | null> {
   const row = await findSettings(database, shopKey);
   if (row === null) return null;
-  const { is_billing_active: isBillingActive, is_setup_open: isSetupOpen, erase_after: eraseAfter } = row;
-  return { workspace: workspaceOf(row), isBillingActive, readiness: row.readiness, isSetupOpen, eraseAfter };
+  const { is_billing_active: isBillingActive, is_setup_open: isSetupOpen, readiness, watched } = row;
+  const workspace = workspaceOf(row);
+  return { workspace, isBillingActive, readiness, isSetupOpen, eraseAfter: row.erase_after, watched };
 }
 
 export function workspaceOf(row: WorkspaceRow): Workspace {
