@@ -4,6 +4,7 @@ import { mkdtemp, readFile, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { DEMO_STORE } from "./demo-store-facts.ts";
 import { writeDemoStore } from "./demo-store.ts";
 import type { DemoStoreSummary } from "./demo-store.ts";
 import { countLines, rateOf, readImportFolder } from "../../tests/support/import-counting.ts";
@@ -34,6 +35,16 @@ const hashesOf = async (name: string) => {
 };
 const shareOf = <Row>(rows: readonly Row[], holds: (row: Row) => boolean) =>
   rows.filter(holds).length / rows.length;
+
+const pence = (amount: string) => Math.round(Number(amount) * 100);
+const lineKey = (row: { order_id: string; line_id: string }) => `${row.order_id}/${row.line_id}`;
+const count = <Row>(rows: readonly Row[], holds: (row: Row) => boolean) => rows.filter(holds).length;
+
+/** Names the first row that breaks a rule, instead of one assertion per row. */
+function everyRow<Row>(rows: readonly Row[], holds: (row: Row) => boolean, rule: string): void {
+  const broken = rows.find((row) => !holds(row));
+  assert.equal(broken, undefined, `${rule}: ${JSON.stringify(broken)}`);
+}
 
 test("the same seed and day give the same bytes, another seed another shop", async () => {
   await writeDemoStore({ folder: join(root, "again"), today: TODAY });
@@ -149,4 +160,116 @@ test("sale events sell more than the days before, and more of it comes back", ()
     assert.ok(during.sold > 1.8 * prior.sold, `${event.slug}: ${during.sold} against ${prior.sold}`);
     assert.ok(during.rate > 1.1 * prior.rate, `${event.slug}: ${during.rate} against ${prior.rate}`);
   }
+});
+
+test("a linked refund names a closed return of the same line and pays for what was accepted", () => {
+  const returns = new Map(folder.returns.map((row) => [`${row.return_id} ${lineKey(row)}`, row]));
+  const linked = folder.refunds.filter((row) => row.return_id !== "");
+  const returnOf = (row: (typeof linked)[number]) => returns.get(`${row.return_id} ${lineKey(row)}`);
+  everyRow(linked, (row) => returnOf(row)?.status === "CLOSED", "its return is closed");
+  everyRow(
+    linked,
+    (row) => [row.units, ""].includes(returnOf(row)?.processed_units ?? "none"),
+    "as many units as were processed",
+  );
+});
+
+test("M2: return requests come in every state, closed ones with a time and sometimes fewer units", () => {
+  const statuses = Map.groupBy(folder.returns, (row) => row.status);
+  assert.deepEqual([...statuses.keys()].toSorted(), ["CANCELED", "CLOSED", "DECLINED", "OPEN", "REQUESTED"]);
+  assert.ok((statuses.get("CLOSED")?.length ?? 0) > 0.85 * folder.returns.length);
+  everyRow(
+    folder.returns,
+    (row) => (row.status === "CLOSED") === (row.closed_at !== ""),
+    "only closed has closed_at",
+  );
+  const isPartial = (row: ReadFolder["returns"][number]) =>
+    row.processed_units !== "" && Number(row.processed_units) < Number(row.units);
+  assert.ok(count(folder.returns, isPartial) > 20);
+  everyRow(folder.returns, (row) => Number(row.processed_units || row.units) > 0, "something was processed");
+  assert.ok(count(folder.returns, (row) => row.reason === "") > 100);
+  assert.ok(new Set(folder.returns.map((row) => row.reason)).size >= 7);
+});
+
+test("refunds come with and without returns and units, before and after fulfilment", () => {
+  const { refunds } = folder;
+  const types = new Set(refunds.map((row) => row.restock_type));
+  assert.deepEqual([...types].toSorted(), ["", "CANCEL", "LEGACY_RESTOCK", "NO_RESTOCK", "RETURN"]);
+  const goodwill = refunds.filter((row) => row.return_id === "" && row.restock_type !== "CANCEL");
+  assert.ok(count(goodwill, (row) => row.units === "0" && pence(row.subtotal) > 0) > 50);
+  assert.ok(count(goodwill, (row) => Number(row.units) > 0) > 50);
+  const refundedReturns = new Set(refunds.map((row) => row.return_id));
+  const settled = folder.returns.filter((row) => row.status === "CLOSED" && row.closed_at < "2026-11-01");
+  assert.ok(
+    count(settled, (row) => !refundedReturns.has(row.return_id)) > 200,
+    "exchanges are never refunded",
+  );
+  const byKey = new Map(folder.order_lines.map((row) => [lineKey(row), row]));
+  const isReduced = (row: ReadFolder["refunds"][number]) =>
+    pence(row.subtotal) < pence(byKey.get(lineKey(row))?.unit_price ?? "") * Number(row.units);
+  assert.ok(count(refunds, isReduced) > 100, "some refunds lack a restocking fee");
+});
+
+test("M1: some lines sell nothing, or lack a SKU or a product", () => {
+  const rows = folder.order_lines;
+  assert.ok(count(rows, (row) => row.test === "true") > 20);
+  assert.ok(count(rows, (row) => row.gift_card === "true") > 100);
+  assert.ok(count(rows, (row) => row.canceled_at !== "") > 200);
+  assert.ok(count(rows, (row) => Number(row.removed_units) > 0) > 100);
+  assert.ok(count(rows, (row) => row.product_id !== "" && row.sku === "" && row.gift_card === "false") > 50);
+  assert.ok(count(rows, (row) => row.product_id === "" && row.sku !== "") > 50);
+  assert.ok(count(rows, (row) => row.product_id === "" && row.sku === "") > 50);
+});
+
+test("M10: labels cover most closed returns, and some are void or belong to nothing", () => {
+  const labels = folder.return_labels;
+  const returns = new Map(folder.returns.map((row) => [row.return_id, row]));
+  const orders = new Set(folder.returns.map((row) => row.order_id));
+  const closed = new Set(folder.returns.filter((row) => row.status === "CLOSED").map((row) => row.return_id));
+  const closedOrders = new Set([...closed].map((id) => returns.get(id)?.order_id));
+  const forClosed = labels.filter((row) =>
+    row.return_id === "" ? closedOrders.has(row.order_id) : closed.has(row.return_id),
+  );
+  const coverage = forClosed.length / closed.size;
+  assert.ok(coverage > 0.65 && coverage < 0.75, String(coverage));
+  everyRow(labels, (row) => row.return_id === "" || returns.has(row.return_id), "a return is known");
+  everyRow(
+    labels,
+    (row) => row.return_id === "" || ["", returns.get(row.return_id)?.order_id].includes(row.order_id),
+    "its order is the return's",
+  );
+  assert.ok(count(labels, (row) => row.order_id === "" && row.return_id !== "") > 100);
+  assert.ok(count(labels, (row) => orders.has(row.order_id) && row.return_id === "") > 100);
+  assert.ok(count(labels, (row) => row.return_id === "" && !orders.has(row.order_id)) > 10);
+  assert.ok(count(labels, (row) => row.voided_at !== "") > 50);
+  everyRow(labels, (row) => row.voided_at === "" || row.voided_at > row.charged_at, "void after the charge");
+  everyRow(
+    labels,
+    (row) => row.currency === DEMO_STORE.currency && pence(row.amount) > 0,
+    "costs money of the shop",
+  );
+});
+
+test("M14: used variants name a new SKU of their product, cost less, and are sold", () => {
+  const bySku = new Map(folder.variants.map((row) => [row.sku, row]));
+  const used = folder.variants.filter((row) => row.condition === "used");
+  assert.ok(used.length >= 10, `${used.length} used variants`);
+  everyRow(used, (row) => row.title.endsWith(" – Used"), "its title says so");
+  everyRow(
+    used,
+    (row) => {
+      const counterpart = bySku.get(row.counterpart_sku);
+      return counterpart?.condition === "new" && counterpart.product_id === row.product_id;
+    },
+    "its counterpart is new",
+  );
+  const priceOf = new Map(folder.order_lines.map((row) => [row.sku, pence(row.unit_price)]));
+  const soldUsed = used.filter((row) => priceOf.has(row.sku) && priceOf.has(row.counterpart_sku));
+  assert.ok(soldUsed.length >= 10, `${soldUsed.length} used variants were sold`);
+  everyRow(
+    soldUsed,
+    (row) => (priceOf.get(row.sku) ?? 0) < (priceOf.get(row.counterpart_sku) ?? 0),
+    "it costs less",
+  );
+  assert.ok(count(folder.variants, (row) => row.unit_cost === "") > 0, "some costs are unknown");
 });
