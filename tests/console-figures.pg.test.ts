@@ -24,8 +24,8 @@ import type { MarkupElement } from "./support/markup.ts";
 /** A page with the API's answers to the requests that its API box lists, by the names of the requests. */
 type AnsweredPage = { page: MarkupElement; answers: ReadonlyMap<string, Map<string, Leaf>> };
 
-/** Asks the API for a path with its query, with a token; returns the bytes as text. */
-type AskApi = (path: string) => Promise<string>;
+/** Asks the API for a path with its query, with a token. */
+type AskApi = (path: string) => Promise<Map<string, Leaf>>;
 
 /** Reads a page, and asks for each request that it lists. */
 async function answerPage(text: string, ask: AskApi): Promise<AnsweredPage> {
@@ -35,7 +35,7 @@ async function answerPage(text: string, ask: AskApi): Promise<AnsweredPage> {
   for (const { attributes } of listed) {
     const name = attributes["data-request"] as string;
     assert.ok(!answers.has(name), `two requests are called ${name}`);
-    answers.set(name, leavesOf(await ask(attributes["data-path"] ?? "")));
+    answers.set(name, await ask(attributes["data-path"] ?? ""));
   }
   return { page, answers };
 }
@@ -151,7 +151,7 @@ const seed = Number(process.env["RETURNS_TEST_SEED"] ?? Date.now() % 1_000_000_0
 const STORES = 10;
 const SHARE = 12;
 
-type Shop = Pick<Tenant, "shopDomain" | "token"> & { cookie: string; asked: Map<string, string> };
+type Shop = Pick<Tenant, "shopDomain" | "token"> & { cookie: string; asked: Map<string, Map<string, Leaf>> };
 
 const started = use(startConsoleDemo);
 let demo: Shop;
@@ -169,15 +169,16 @@ const get = (shop: Shop, path: string) =>
   openPage(started.service, path, { tenant: shop, cookie: shop.cookie });
 
 /** The API's answer, asked once. */
-async function askApi(shop: Shop, path: string): Promise<string> {
+async function askApi(shop: Shop, path: string): Promise<Map<string, Leaf>> {
   const known = shop.asked.get(path);
   if (known !== undefined) return known;
   const headers = { authorization: `Bearer ${shop.token}` };
   const response = await fetch(started.service.address + path, { headers });
   const text = await response.text();
   assert.equal(response.status, 200, `${path}: ${text}`);
-  shop.asked.set(path, text);
-  return text;
+  const leaves = leavesOf(text);
+  shop.asked.set(path, leaves);
+  return leaves;
 }
 
 const AS_OF = /\/(?:meta\/(?:data_as_of|freshness\/.*)|complete_through)$/u;
@@ -214,7 +215,7 @@ function addressOf(path: string, query: Query): string {
 /** What a shop is asked: a selection of each kind, and its sale events. */
 type Material = { months: Query; selections: readonly Query[]; saleEvents: readonly string[] };
 
-/** Every page, in each of its views of a shop. */
+/** Every page, in each of its views of a shop, once. */
 function viewsOf({ months, selections, saleEvents }: Material): string[] {
   const states = [{}, months, { ...months, include_incomplete: "true" }];
   const windows = ["30d", "90d", "lifetime"].map((window) => ({ ...months, window }));
@@ -223,7 +224,7 @@ function viewsOf({ months, selections, saleEvents }: Material): string[] {
   );
   const all = [...states, ...windows, ...ofSelections];
   const pages = PAGES.flatMap(({ path }) => all.map((query) => addressOf(path, query)));
-  return [
+  const views = [
     ...pages,
     ...[{}, ...selections].flatMap((one) => reportViews({ ...months, ...one })),
     ...saleEvents.flatMap((saleEvent) => saleEventViews({ ...months, saleEvent })),
@@ -238,6 +239,7 @@ function viewsOf({ months, selections, saleEvents }: Material): string[] {
     addressOf("/products", { q: "s" }),
     addressOf("/alerts", { category: "report_ready" }),
   ];
+  return [...new Set(views)];
 }
 
 function reportViews(query: Query): string[] {

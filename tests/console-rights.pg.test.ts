@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { randomBytes } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import type pg from "pg";
 import type { FormAction, ActionCall } from "../src/console/action.ts";
 import type { Page, PageFile } from "../src/console/page.ts";
@@ -21,7 +21,6 @@ import { createTenant, insertRows } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
 import { before, use } from "./support/use.ts";
 import { newSecret } from "../src/access/secret.ts";
-import { setRole } from "./support/people.ts";
 
 /** Somebody who asks for pages, as the rights see them. */
 type Asker = {
@@ -36,70 +35,70 @@ type Asker = {
 const HOUR_MS = 3_600_000;
 const STALE_MS = 11 * 60_000;
 
+const REMOVED = "a removed owner";
+
+/** Of the columns of who asks, what differs. */
+type Kind = Omit<Asker, "cookie"> & { role?: Role; shop?: Tenant; user?: Record<string, unknown> };
+
 /** One asker of each kind, none of whom has asked for anything yet. */
 async function createAskers(database: pg.Pool, tenant: Tenant): Promise<Asker[]> {
   const outsider = { standing: "outsider", isFresh: true } as const;
-  const nobody = { standing: "nobody", isFresh: false } as const;
-  const [elsewhere, removed, operator, disabled] = await Promise.all(
-    [1, 2, 3, 4].map(() => createSignedIn(database, true)),
-  );
-  if (elsewhere === undefined || removed === undefined || operator === undefined || disabled === undefined) {
-    throw new Error("nobody was made");
-  }
-  await setRole(database, await createTenant(database), elsewhere, "owner");
-  await setRole(database, tenant, removed, "owner");
-  await database.query("delete from workspace_member where user_id = $1", [removed.userId]);
-  await database.query("update console_user set is_operator = true where user_id = $1", [operator.userId]);
-  await setRole(database, tenant, disabled, "owner");
-  await database.query("update console_user set disabled_at = now() where user_id = $1", [disabled.userId]);
-  const members = await Promise.all(
-    ROLES.flatMap((role) =>
-      [true, false].map(async (isFresh): Promise<Asker> => {
-        const person = await createSignedIn(database, isFresh);
-        await setRole(database, tenant, person, role);
-        return {
-          name: `${role}, ${isFresh ? "fresh" : "stale"}`,
-          cookie: person.cookie,
-          standing: role,
-          isFresh,
-        };
-      }),
+  const nobody = { standing: "nobody", isFresh: true } as const;
+  const kinds: Kind[] = [
+    { name: "a disabled owner", ...nobody, role: "owner", user: { disabled_at: new Date() } },
+    { name: "an owner of another workspace", ...outsider, role: "owner", shop: elsewhere },
+    { name: REMOVED, ...outsider, role: "owner" },
+    { name: "an operator who is no member", ...outsider, user: { is_operator: true } },
+    ...ROLES.flatMap((role) =>
+      [true, false].map((isFresh) => ({
+        name: `${role}, ${isFresh ? "fresh" : "stale"}`,
+        standing: role,
+        isFresh,
+        role,
+      })),
     ),
-  );
-  return [
-    { name: "a stranger", cookie: "", ...nobody },
-    { name: "an unknown session", cookie: `returns=${newSecret().text}`, ...nobody },
-    { name: "a disabled owner", cookie: disabled.cookie, ...nobody },
-    { name: "an owner of another workspace", cookie: elsewhere.cookie, ...outsider },
-    { name: "a removed owner", cookie: removed.cookie, ...outsider },
-    { name: "an operator who is no member", cookie: operator.cookie, ...outsider },
-    ...members,
   ];
-}
-
-async function createSignedIn(
-  database: pg.Pool,
-  isFresh: boolean,
-): Promise<{ userId: string; cookie: string }> {
-  const { rows } = await database.query<{ user_id: string }>(
-    "insert into console_user (name) values ($1) returning user_id",
-    [`asker-${randomBytes(8).toString("hex")}`],
+  const made = kinds.map((kind) => ({ ...kind, userId: randomUUID(), secret: newSecret() }));
+  await insertRows(
+    database,
+    "console_user",
+    made.map(({ userId, user }) => ({
+      user_id: userId,
+      name: `asker-${userId}`,
+      created_at: new Date(),
+      is_operator: false,
+      disabled_at: null,
+      ...user,
+    })),
   );
-  const userId = rows[0]?.user_id ?? "";
-  const { text, hash } = newSecret();
   const now = Date.now();
-  await insertRows(database, "console_session", [
-    {
-      session_hash: `\\x${hash.toString("hex")}`,
+  await insertRows(
+    database,
+    "console_session",
+    made.map(({ userId, secret, isFresh }) => ({
+      session_hash: `\\x${secret.hash.toString("hex")}`,
       user_id: userId,
       created_at: new Date(now - HOUR_MS),
       last_seen_at: new Date(now),
       proved_at: new Date(isFresh ? now : now - STALE_MS),
       idle_until: new Date(now + HOUR_MS),
       ends_at: new Date(now + HOUR_MS),
-    },
-  ]);
-  return { userId, cookie: `returns=${text}` };
+    })),
+  );
+  await insertRows(
+    database,
+    "workspace_member",
+    made.flatMap(({ userId, role, shop = tenant }) =>
+      role === undefined ? [] : [{ shop_key: shop.shopKey, user_id: userId, role }],
+    ),
+  );
+  const removed = made.find(({ name }) => name === REMOVED);
+  await database.query("delete from workspace_member where user_id = $1", [removed?.userId]);
+  return [
+    { name: "a stranger", cookie: "", ...nobody },
+    { name: "an unknown session", cookie: `returns=${newSecret().text}`, ...nobody },
+    ...made.map(({ secret, ...asker }) => ({ ...asker, cookie: `returns=${secret.text}` })),
+  ];
 }
 
 /**
@@ -111,8 +110,10 @@ const service = use(startTestService);
 /** Pages of figures are asked for in the one with a store, everything else in the other. */
 let store: Tenant;
 let tenant: Tenant;
+let elsewhere: Tenant;
 
 before(async () => {
+  elsewhere = await createTenant(service.database);
   store = await createSmallStore(service.database);
   tenant = await createTenant(service.database);
 });

@@ -4,7 +4,6 @@ import type { TestContext } from "node:test";
 import type { Page } from "playwright-core";
 import { useChromium } from "./support/chromium.ts";
 import { signInAs } from "./support/console-person.ts";
-import { axeViolations, openDisclosures } from "./support/page-looks.ts";
 import { service } from "./support/shared-service.ts";
 import { createSmallStore } from "./support/small-store.ts";
 
@@ -75,23 +74,6 @@ test("on a phone the first screen of report, curves and products has a figure, a
     assert.ok(edge !== null && edge.x + edge.width <= PHONE.width, "the column of 90 days");
     await page.setViewportSize({ width: 1366, height: 900 });
     assert.equal(await page.getByRole("button", { name: "Show" }).isVisible(), true);
-  });
-});
-
-test("with every disclosure open no page breaks a rule of axe-core", async (context) => {
-  await withPage(context, { width: 1440, height: 900 }, async (page) => {
-    for (const path of [
-      "",
-      "/report",
-      "/report?reportSection=costs",
-      "/products",
-      "/cohorts",
-      "/sale-events",
-    ]) {
-      await page.goto(home + path);
-      await openDisclosures(page);
-      assert.deepEqual(await axeViolations(page), [], path);
-    }
   });
 });
 

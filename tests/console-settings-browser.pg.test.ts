@@ -93,33 +93,6 @@ test("an invitation is copied, used in another browser, and its member raised an
   });
 });
 
-test("members and the audit work without JavaScript, filters and files of the audit included", async (context) => {
-  await signedIn(context, { javaScriptEnabled: false, acceptDownloads: true }, async (page, place) => {
-    await page.goto(`${place}/settings/members`);
-    await page.getByLabel("Name", { exact: true }).fill("Plain");
-    await page.getByRole("button", { name: "Invite member" }).click();
-    assert.match(
-      (await page.locator("code[data-form=link]").textContent()) ?? "",
-      /\/enter\?link=[\w-]{43}#/u,
-    );
-    await page.getByRole("link", { name: "Back to members" }).click();
-    await page.getByRole("link", { name: "Plain" }).click();
-    await page.getByRole("button", { name: "Cancel invitation" }).click();
-    await page.getByText("The invitation for Plain was canceled. Its link no longer works.").waitFor();
-    await page.goto(`${place}/alerts`);
-    await page.getByRole("link", { name: "Yours" }).click();
-    await page.getByRole("heading", { name: "A token expires in 14 days" }).waitFor();
-    await page.goto(`${place}/settings/audit`);
-    await page.getByLabel("What", { exact: true }).selectOption("member.remove");
-    await page.getByRole("button", { name: "Show", exact: true }).click();
-    await page.getByRole("cell", { name: "removed member" }).first().waitFor();
-    assert.match(page.url(), /action=member\.remove/u);
-    const download = page.waitForEvent("download");
-    await page.getByRole("button", { name: "Download everything shown by this filter as CSV" }).click();
-    assert.equal((await download).suggestedFilename(), `audit_${tenant.shopDomain}.csv`);
-  });
-});
-
 test("a token is made, copied, given to a client, seen in the list and revoked by clicks; a reload makes no second", async (context) => {
   const permissions = ["clipboard-read", "clipboard-write"];
   await signedIn(context, { permissions }, async (page, place) => {
@@ -142,28 +115,6 @@ test("a token is made, copied, given to a client, seen in the list and revoked b
     await page.getByRole("button", { name: "Revoke token" }).click();
     await page.getByText("The token clicked was revoked at").waitFor();
     assert.equal((await service.call("/api/v1/alerts", { token })).status, 401);
-  });
-});
-
-test("tokens and usage work without JavaScript, rotation included", async (context) => {
-  await signedIn(context, { javaScriptEnabled: false }, async (page, place) => {
-    await page.goto(`${place}/settings/tokens/new`);
-    await page.getByLabel("Name").fill("plain");
-    await page.getByLabel("Alerts", { exact: true }).check();
-    await page.getByRole("button", { name: "Create token" }).click();
-    assert.match((await page.locator("code[data-form=token]").textContent()) ?? "", /^rta_live_/u);
-    await page.getByRole("button", { name: "I have stored it" }).click();
-    await page.getByRole("link", { name: "plain" }).click();
-    await page.getByLabel("It works for 1 more hour").check();
-    await page.getByRole("button", { name: "Replace token" }).click();
-    const token = (await page.locator("code[data-form=token]").textContent()) ?? "";
-    assert.equal((await service.call("/api/v1/alerts", { token })).status, 200);
-    await page.getByRole("button", { name: "I have stored it" }).click();
-    await page.getByRole("cell", { name: "being replaced not used since" }).waitFor();
-    await page.goto(`${place}/settings/usage`);
-    assert.equal(await page.locator("main svg[role=img]").count(), 1);
-    await page.getByText("The figures as a table").click();
-    assert.equal(await page.locator(".chart table tbody tr").count(), 30);
   });
 });
 

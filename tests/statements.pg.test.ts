@@ -174,28 +174,6 @@ test("the check finds an insert that selects a parameter as its key", { skip }, 
   assert.equal(await check(`${into} values ($1, $2)`), null);
 });
 
-test("the check finds a statement that forgets its workspace", { skip }, async () => {
-  const check = (text: string): Promise<string | null> =>
-    database.transaction((connection) => problemOf(connection, { name: "forgetful", text }));
-  assert.match((await check("select sku from sku where sku = $1")) ?? "", /sku/u);
-  assert.match((await check("select s.sku from sku s, product p where s.shop_key = $1")) ?? "", /product/u);
-  assert.match((await check("delete from alert where alert_id = $1")) ?? "", /alert/u);
-  assert.match(
-    (await check(
-      "select s.sku from sku s join product p on p.product_gid = s.product_gid where s.shop_key = $1 and p.shop_key = $2",
-    )) ?? "",
-    /\$1, \$2/u,
-  );
-  assert.match(
-    (await check("insert into dirty_cohort (shop_key, cohort_month) values (7, $1)")) ?? "",
-    /insert/u,
-  );
-  assert.equal(
-    await check("select s.sku from sku s join product p using (shop_key) where s.shop_key = $1"),
-    null,
-  );
-});
-
 test("functions of the request path name the workspace at every table they touch", async () => {
   const functions = await ask<{ name: string; body: string; first_argument: string }>(
     `select p.proname as name, p.prosrc as body, p.proargnames[1] as first_argument

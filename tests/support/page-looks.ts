@@ -42,7 +42,7 @@ export async function wrongLooks(page: Page, name: string, widths?: readonly num
 }
 
 /** Opens every disclosure at once, those of one group too. */
-export async function openDisclosures(page: Page): Promise<void> {
+async function openDisclosures(page: Page): Promise<void> {
   await page.evaluate(
     "document.querySelectorAll('details').forEach((each) => { each.removeAttribute('name'); each.open = true; })",
   );
