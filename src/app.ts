@@ -61,7 +61,7 @@ import { checkReadiness } from "./store/migrate.ts";
 export type Service = {
   /** Base address of the API, such as http://127.0.0.1:8080. */
   address: string;
-  /** For a worker in the same process, so that one look shows both. */
+  /** For a worker in the same process, so that one scrape shows both. */
   metrics: Metrics;
   /** Finishes requests in flight, then closes everything it opened. */
   stop(): Promise<void>;
@@ -205,7 +205,7 @@ export async function startInstallationWorker(
     const opened = [database, queueDatabase, pushDatabase, monitoring];
     await Promise.all(opened.map((pool) => pool.close()));
   };
-  // Of its own, so that no look at the metrics keeps the worker waiting; it connects when it is first asked.
+  // Of its own, so that no scrape keeps the worker waiting; it connects when it is first asked.
   const monitoring = open(MONITORING_CONNECTIONS, MONITORING_TIMEOUT_MS);
   const metrics = metricsOfService ?? createMetrics(monitoring, PINNED_APIS);
   metrics.watchPool("sync", database);

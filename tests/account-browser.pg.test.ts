@@ -131,13 +131,13 @@ for (const { width, colorScheme } of LOOKS) {
         await forgetProofs(place.service);
         await page.getByRole("button", { name: "Change name" }).click();
         await examine("/me, refused");
-        await page.goto(`${HOME}/prove?next=%2Fme`);
-        await examine("/prove");
+        await page.goto(`${HOME}/confirm?next=%2Fme`);
+        await examine("/confirm");
         const { secret } = await makeUserLink(local, { name: "Looked at" });
         await page.goto(`${localHome}/enter#${secret}`);
         await page.getByRole("button", { name: "Sign in" }).click();
         await page.waitForURL(`${localHome}/w`);
-        for (const path of ["/prove", "/me"]) {
+        for (const path of ["/confirm", "/me"]) {
           await page.goto(localHome + path);
           await examine(`${path} on this machine`);
         }

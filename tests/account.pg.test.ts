@@ -16,7 +16,14 @@ const WRITES = [
   "/me/sessions/end",
   "/me/sessions/end-others",
 ];
-const POSTS = [...WRITES, "/me/passkeys/options", "/prove", "/prove/options", "/sign-in", "/sign-in/options"];
+const POSTS = [
+  ...WRITES,
+  "/me/passkeys/options",
+  "/confirm",
+  "/confirm/options",
+  "/sign-in",
+  "/sign-in/options",
+];
 
 const get = (path: string, cookie: string): Promise<Response> =>
   fetch(`${service.address}${path}`, { redirect: "manual", headers: { cookie } });
@@ -46,11 +53,11 @@ test("nobody has an account: its pages lead to the sign-in and back, its forms t
   const { secret } = await makeUserLink(service, { name: "Back" });
   const entered = await postForm(service, "/enter", { secret }, { cookie: cookieOf(away) });
   assert.equal(entered.headers.get("location"), "/me");
-  for (const path of [...WRITES, "/prove"]) {
+  for (const path of [...WRITES, "/confirm"]) {
     const posted = await postForm(service, path, { name: "x" });
     assert.deepEqual([posted.status, posted.headers.get("location")], [303, "/sign-in"], path);
   }
-  for (const path of ["/me/passkeys/options", "/prove/options"]) {
+  for (const path of ["/me/passkeys/options", "/confirm/options"]) {
     assert.equal((await postForm(service, path, {})).status, 403, path);
   }
 });
@@ -66,7 +73,7 @@ test("what changes something is a POST from a page of ours", async () => {
     const bare = await fetch(`${service.address}${path}`, { method: "POST", headers: { cookie } });
     assert.equal(bare.status, 403, path);
   }
-  for (const path of POSTS.filter((each) => each !== "/prove" && each !== "/sign-in")) {
+  for (const path of POSTS.filter((each) => each !== "/confirm" && each !== "/sign-in")) {
     const got = await get(path, cookie);
     assert.deepEqual([got.status, got.headers.get("allow")], [405, "POST"], path);
   }
@@ -76,7 +83,7 @@ test("what changes something is a POST from a page of ours", async () => {
 test("without a fresh proof nothing of an account is changed, and the page says where to give one", async () => {
   const cookie = await signInAs(service, { name: "Stale" });
   await forgetProofs();
-  assert.match(await (await get("/me", cookie)).text(), /href="\/prove\?next=%2Fme"/u);
+  assert.match(await (await get("/me", cookie)).text(), /href="\/confirm\?next=%2Fme"/u);
   for (const path of WRITES) {
     const refused = await postForm(service, path, { name: "Changed", id: "x" }, { cookie });
     assert.equal(refused.status, 403, path);
@@ -92,7 +99,7 @@ test("a new link proves on this machine: under a new id, and the old one is dead
   const cookie = await signInAs(service, { name: "Proving" });
   await forgetProofs();
   const { link } = await makeUserLink(service, { name: "Proving" });
-  const proved = await postForm(service, "/prove", { secret: link, next: "/me" }, { cookie });
+  const proved = await postForm(service, "/confirm", { secret: link, next: "/me" }, { cookie });
   assert.deepEqual([proved.status, proved.headers.get("location")], [303, "/me"]);
   const renewed = cookieOf(proved);
   assert.notEqual(renewed, cookie);
@@ -133,7 +140,7 @@ test("a session ends after seven days also when it was proved again", async () =
     ).rows;
   const whole = await ends();
   const { secret } = await makeUserLink(service, { name: "Lasting" });
-  await postForm(service, "/prove", { secret }, { cookie });
+  await postForm(service, "/confirm", { secret }, { cookie });
   assert.deepEqual(await ends(), whole);
 });
 
@@ -150,7 +157,7 @@ test("no proof is a link of somebody else, of a recovery, or one that was used; 
     [used, /has been used already/u],
     ["", /This link is not valid/u],
   ] as const) {
-    const refused = await postForm(service, "/prove", { secret, next: "/me" }, { cookie });
+    const refused = await postForm(service, "/confirm", { secret, next: "/me" }, { cookie });
     assert.equal(refused.status, 403);
     assert.equal(refused.headers.get("set-cookie"), null);
     assert.match(await refused.text(), sentence);
@@ -170,10 +177,10 @@ test("a proof leads on to pages of the console alone", async () => {
     ["/w/../sign-out", "/"],
     ["", "/"],
   ] as const) {
-    const page = await (await get(`/prove?next=${encodeURIComponent(next)}`, cookie)).text();
+    const page = await (await get(`/confirm?next=${encodeURIComponent(next)}`, cookie)).text();
     assert.ok(page.includes(`<a href="${expected}">Go back without confirming</a>`), next);
     const { secret } = await makeUserLink(service, { name: "Led" });
-    const proved = await postForm(service, "/prove", { secret, next }, { cookie });
+    const proved = await postForm(service, "/confirm", { secret, next }, { cookie });
     assert.deepEqual([proved.status, proved.headers.get("location")], [303, expected], next);
     cookie = cookieOf(proved);
   }

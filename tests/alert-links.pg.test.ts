@@ -7,7 +7,7 @@ import { readConfig } from "../src/config.ts";
 import { createStoreTenant, importStore } from "./support/import-store.ts";
 import { createCaller, serviceEnvironment } from "./support/service.ts";
 import { service } from "./support/shared-service.ts";
-import type { Caller } from "./support/service.ts";
+import type { ServiceCaller } from "./support/service.ts";
 import { insertRows } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
 
@@ -74,7 +74,7 @@ async function alertsOf(options: Record<string, string>): Promise<Alert[]> {
   }
 }
 
-async function alertsFrom(call: Caller): Promise<Alert[]> {
+async function alertsFrom(call: ServiceCaller): Promise<Alert[]> {
   const answer = await call("/api/v1/alerts", { token: tenant.token, isUnlimited: true });
   return answer.json().data as unknown as Alert[];
 }

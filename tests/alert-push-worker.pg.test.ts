@@ -6,7 +6,7 @@ import { clearWorkspace } from "../src/store/queries/workspace-erase.ts";
 import { openWorkerSession } from "../src/store/worker-session.ts";
 import { createDeliveries } from "../src/worker/deliveries.ts";
 import { runCommand, startCommand } from "./support/command.ts";
-import type { Outcome, RunningCommand } from "./support/command.ts";
+import type { CommandOutcome, RunningCommand } from "./support/command.ts";
 import { loseWorkspace } from "./support/lost-workspaces.ts";
 import { addTestEndpoint, deliveryEnvironment, notifyTools, writeAlerts } from "./support/push.ts";
 import { startReceiver } from "./support/receiver.ts";
@@ -72,7 +72,7 @@ test("a command's test message is sent by the worker, with the worker's options,
   await addTestEndpoint(service, tenant, { address: receiver.url, name: "tickets" });
   await addTestEndpoint(service, tenant, { address: `${receiver.url}/2`, name: "twice" });
   await addTestEndpoint(service, tenant, { address: `${receiver.url}/3`, name: "twice" });
-  const send = (name: string): Promise<Outcome> =>
+  const send = (name: string): Promise<CommandOutcome> =>
     runCommand(
       ["notify", "test", name, "--workspace", tenant.shopDomain],
       serviceEnvironment(service.databaseUrl),

@@ -20,7 +20,7 @@ import {
 import { isCitus } from "./support/citus.ts";
 import { signInAs } from "./support/console-person.ts";
 import { requestsOf } from "./support/export-move.ts";
-import type { Asked } from "./support/export-move.ts";
+import type { AskedExport } from "./support/export-move.ts";
 import { leastParameters } from "./support/requests.ts";
 import { startOn } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
@@ -79,7 +79,7 @@ async function importDemo(orders: number): Promise<void> {
   }
 }
 
-type Question = Asked & { tenant: Pick<Tenant, "token"> };
+type Question = AskedExport & { tenant: Pick<Tenant, "token"> };
 
 /** Of the demo store a part of every endpoint with each value of each list and several entities; of the others each endpoint once. */
 async function questions(): Promise<Question[]> {

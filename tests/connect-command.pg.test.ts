@@ -10,7 +10,7 @@ import type { ShopifySimulator } from "../tools/simulators/shopify/start.ts";
 import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
 import { putLabelSource } from "../src/store/queries/publish.ts";
 import { runCommand } from "./support/command.ts";
-import type { Outcome } from "./support/command.ts";
+import type { CommandOutcome } from "./support/command.ts";
 import { openControlDatabase } from "./support/control.ts";
 import type { ControlDatabase } from "./support/control.ts";
 import { serviceEnvironment } from "./support/service.ts";
@@ -49,7 +49,7 @@ function run(
   words: readonly string[],
   options: Record<string, string> = {},
   input?: string,
-): Promise<Outcome> {
+): Promise<CommandOutcome> {
   return runCommand(words, { ...serviceEnvironment(control.url), ...options }, input);
 }
 

@@ -10,8 +10,8 @@ import { setPlan } from "../src/actions/plan/actions.ts";
 import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
 import { STATEMENTS } from "../src/store/database.ts";
 import { isCitus } from "./support/citus.ts";
-import { actAs } from "./support/acting-member.ts";
-import type { ActingMember } from "./support/acting-member.ts";
+import { actAs } from "./support/member-session.ts";
+import type { MemberSession } from "./support/member-session.ts";
 import { startTestService } from "./support/service.ts";
 import { createTenant, insertRows } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
@@ -22,7 +22,7 @@ import { before, use } from "./support/use.ts";
 const AUDIT = "/settings/audit";
 
 let tenant: Tenant;
-let owner: ActingMember;
+let owner: MemberSession;
 
 const service = use(startTestService);
 before(async () => {
@@ -55,7 +55,7 @@ const nextOf = (text: string): string | null =>
   /href="[^"]*(\?[^"]*cursor=[^"]*)"/u.exec(text)?.[1]?.replaceAll("&amp;", "&") ?? null;
 
 async function walk(
-  member: ActingMember,
+  member: MemberSession,
   query: string,
 ): Promise<{ pages: number; rows: number; keys: string[] }> {
   let place: string | null = query;

@@ -9,7 +9,7 @@ import {
   SHARED_PARAMETERS,
 } from "../src/contract/parameters.ts";
 import { randomStore } from "./oracle/random-store.ts";
-import type { Store } from "./oracle/store.ts";
+import type { OracleStore } from "./oracle/store.ts";
 import { startConsoleDemo } from "./support/console-demo.ts";
 import type { Leaf } from "./support/json-leaves.ts";
 import { openPage } from "./support/console-page.ts";
@@ -302,7 +302,7 @@ test(`${STORES} random stores: every figure of their pages is the API's, byte fo
   assert.ok(served > STORES * 10, `${served} pages`);
 });
 
-function materialOf({ files }: Store): Material {
+function materialOf({ files }: OracleStore): Material {
   const { products = [], variants = [], sale_events: events = [] } = files;
   const families = products.flatMap(({ family }) => family ?? []);
   const vendors = products.flatMap(({ vendor }) => vendor ?? []);

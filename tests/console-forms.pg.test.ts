@@ -4,8 +4,8 @@ import { readInput } from "../src/actions/field.ts";
 import type { Field, Fields } from "../src/actions/field.ts";
 import { Refusal } from "../src/actions/refusal.ts";
 import { ACTIONS } from "../src/console/registry.ts";
-import { actAs } from "./support/acting-member.ts";
-import type { ActingMember } from "./support/acting-member.ts";
+import { actAs } from "./support/member-session.ts";
+import type { MemberSession } from "./support/member-session.ts";
 import { elementsIn, readMarkup, textsIn } from "./support/markup.ts";
 import type { MarkupElement } from "./support/markup.ts";
 import { unescaped } from "./support/page-figures.ts";
@@ -19,7 +19,7 @@ import { before, use } from "./support/use.ts";
 /** Every form of the settings, by loops over the registry: errors at their fields, and saves over somebody else's. */
 const service = use(startTestService);
 let tenant: Tenant;
-let owner: ActingMember;
+let owner: MemberSession;
 let viewer: Person;
 
 before(async () => {

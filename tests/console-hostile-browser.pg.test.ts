@@ -4,9 +4,9 @@ import type { Page } from "playwright-core";
 import { PAGES } from "../src/console/registry.ts";
 import type { StoreFiles } from "./oracle/store.ts";
 import { useChromium } from "./support/chromium.ts";
-import { actAs } from "./support/acting-member.ts";
+import { actAs } from "./support/member-session.ts";
 import { openPage } from "./support/console-page.ts";
-import type { Reader } from "./support/console-page.ts";
+import type { PageReader } from "./support/console-page.ts";
 import { makeUserLink, signInAs } from "./support/console-person.ts";
 import { createStoreTenant, importStore } from "./support/import-store.ts";
 import { STORE_TEXTS } from "./support/input-corpus.ts";
@@ -184,7 +184,7 @@ const READ = `(markup) => {
 }`;
 
 /** In an order of its own, since lists are in the order of names. */
-async function read(reader: Reader, path: string): Promise<Reading> {
+async function read(reader: PageReader, path: string): Promise<Reading> {
   const { status, text } = await openPage(service, path, reader);
   assert.equal(status, path.endsWith(REFUSED) ? 400 : 200, path);
   const { skeleton, texts } = await parser.evaluate<Reading>(`(${READ})(${JSON.stringify(text)})`);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { actAs, auditOf } from "./support/acting-member.ts";
-import type { ActingMember } from "./support/acting-member.ts";
+import { actAs, auditOf } from "./support/member-session.ts";
+import type { MemberSession } from "./support/member-session.ts";
 import { postForm } from "./support/console-person.ts";
 import { createPerson, setRole } from "./support/people.ts";
 import { startTestService } from "./support/service.ts";
@@ -16,7 +16,7 @@ const NOTICES = "/settings/notices";
 
 const service = use(startTestService);
 let tenant: Tenant;
-let owner: ActingMember;
+let owner: MemberSession;
 
 before(async () => {
   tenant = await createTenant(service.database);
@@ -34,7 +34,7 @@ async function idOf(name: string): Promise<string> {
   return rows[0]?.user_id ?? "";
 }
 
-const statusOf = async (member: ActingMember, path: string): Promise<number> =>
+const statusOf = async (member: MemberSession, path: string): Promise<number> =>
   (await member.get(path)).status;
 
 test("an owner invites somebody, who signs in by the link, sees the pages and is listed", async () => {

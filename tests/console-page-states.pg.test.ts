@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ENTITLEMENTS } from "../src/contract/endpoint.ts";
 import { openPage } from "./support/console-page.ts";
-import type { Reader } from "./support/console-page.ts";
+import type { PageReader } from "./support/console-page.ts";
 import { signInAs } from "./support/console-person.ts";
 import { unescaped } from "./support/page-figures.ts";
 import { service } from "./support/shared-service.ts";
@@ -10,10 +10,10 @@ import { createSmallStore } from "./support/small-store.ts";
 import { changePlan, changeWorkspace, createTenant } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
 
-const open = (path: string, reader: Reader) => openPage(service, path, reader);
+const open = (path: string, reader: PageReader) => openPage(service, path, reader);
 
 /** Somebody who may read a workspace. */
-async function readerOf(tenant: Tenant): Promise<Reader> {
+async function readerOf(tenant: Tenant): Promise<PageReader> {
   const { shopDomain } = tenant;
   return { tenant, cookie: await signInAs(service, { name: `Reader of ${shopDomain}`, shopDomain }) };
 }

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { parse } from "csv-parse/sync";
 import { PAGES as REGISTERED } from "../src/console/registry.ts";
 import { openPage } from "./support/console-page.ts";
-import type { Reader } from "./support/console-page.ts";
+import type { PageReader } from "./support/console-page.ts";
 import { signInAs } from "./support/console-person.ts";
 import { dataFigures, unescaped } from "./support/page-figures.ts";
 import { service } from "./support/shared-service.ts";
@@ -12,7 +12,7 @@ import { createSmallStore } from "./support/small-store.ts";
 const tenant = await createSmallStore(service.database);
 const cookie = await signInAs(service, { name: "Mercer", shopDomain: tenant.shopDomain });
 
-const open = (path: string, reader: Reader = { tenant, cookie }) => openPage(service, path, reader);
+const open = (path: string, reader: PageReader = { tenant, cookie }) => openPage(service, path, reader);
 
 /** The months that roll: the newest twelve that are complete for 30 days on 2026-07-01. */
 const MONTHS = { start_month: "2025-06", end_month: "2026-05" };

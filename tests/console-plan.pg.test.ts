@@ -4,7 +4,7 @@ import { readConfig } from "../src/config.ts";
 import { OPERATOR } from "../src/actions/actor.ts";
 import { diagnose } from "../src/operations/doctor.ts";
 import { workspaceList } from "../src/actions/workspace/workspace.ts";
-import { actAs, auditOf } from "./support/acting-member.ts";
+import { actAs, auditOf } from "./support/member-session.ts";
 import { runCommand } from "./support/command.ts";
 import { TEST_SECRET } from "./support/secret.ts";
 import { serviceEnvironment } from "./support/service.ts";

@@ -121,13 +121,13 @@ before(async () => {
 /** What everybody was answered, by page and form: a snapshot, beside what follows from the table of rights. */
 const answered: Record<string, Record<string, Verdict | number>> = {};
 
-type Verdict = "signed_out" | "not_found" | "forbidden" | "unproved" | "allowed";
+type Verdict = "signed_out" | "not_found" | "forbidden" | "unconfirmed" | "allowed";
 
 function verdictOf({ standing, isFresh }: Pick<Asker, "standing" | "isFresh">, right: Right): Verdict {
   if (standing === "nobody") return "signed_out";
   if (standing === "outsider") return "not_found";
   if (!mayDo(standing, right)) return "forbidden";
-  return right.proof === true && !isFresh ? "unproved" : "allowed";
+  return right.proof === true && !isFresh ? "unconfirmed" : "allowed";
 }
 
 /** An address that a path with `:names` matches. */
@@ -143,14 +143,17 @@ async function verdictOfAnswer(response: Response): Promise<Verdict | number> {
   const text = await response.text();
   const { status } = response;
   if (status === 303 && response.headers.get("location") === "/sign-in") return "signed_out";
-  if (status === 403) return /"\/prove\?next=|"kind":"unproved"/u.test(text) ? "unproved" : "forbidden";
+  if (status === 403)
+    return /"\/confirm\?next=|"kind":"unconfirmed"/u.test(text) ? "unconfirmed" : "forbidden";
   if (status === 405 || status >= 500) return status;
   return status === 404 ? "not_found" : "allowed";
 }
 
 /** What a path names is not there, which only those hear who may see its page. */
 function isMissing(verdict: Verdict | number, expected: Verdict, path: string): boolean {
-  return verdict === "not_found" && (expected === "allowed" || expected === "unproved") && path.includes(":");
+  return (
+    verdict === "not_found" && (expected === "allowed" || expected === "unconfirmed") && path.includes(":")
+  );
 }
 
 const STANDINGS = ["person", ...ROLES, "operator"] as const;
@@ -242,7 +245,7 @@ async function callOf({ path }: FormAction, role: Role, isFresh: boolean): Promi
   const session = { userId: id, sessionHash: Buffer.alloc(32) };
   const actor = { name: `user:${id}`, origin: null, standing: role, isFresh, session };
   const known: Record<string, unknown> = { database, keys, actor, workspace, now: new Date() };
-  const acting = new Proxy(known, {
+  const caller = new Proxy(known, {
     get: (target, name) =>
       name in target ? Reflect.get(target, name) : name === "then" ? undefined : NOTHING,
   });
@@ -255,7 +258,7 @@ async function callOf({ path }: FormAction, role: Role, isFresh: boolean): Promi
     shopDomain: tenant.shopDomain,
     origin: service.address,
     href: (target: string) => target,
-    acting: () => Promise.resolve(acting),
+    caller: () => Promise.resolve(caller),
   } as unknown as ActionCall;
 }
 

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import type { TestContext } from "node:test";
 import type { BrowserContextOptions, Page } from "playwright-core";
 import { useChromium } from "./support/chromium.ts";
-import { actAs } from "./support/acting-member.ts";
+import { actAs } from "./support/member-session.ts";
 import { makeUserLink, signInAs } from "./support/console-person.ts";
 import { wrongLooks } from "./support/page-looks.ts";
 import { sendNotice } from "./support/console-states.ts";

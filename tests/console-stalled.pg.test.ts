@@ -129,7 +129,7 @@ const WAYS: Readonly<Record<string, Way>> = {
         [userId],
       ),
     isAnswered: ({ status, body }) =>
-      status === 403 && !body.includes('"unproved"') && !body.includes("/prove?"),
+      status === 403 && !body.includes('"unconfirmed"') && !body.includes("/confirm?"),
   },
   "no longer fresh": {
     change: ({ userId }) =>
@@ -139,7 +139,7 @@ const WAYS: Readonly<Record<string, Way>> = {
       ),
     // Who may see its page hears first of all that what it names is not there.
     isAnswered: ({ status, body }) =>
-      (status === 403 && /"unproved"|\/prove\?/u.test(body)) || status === 404,
+      (status === 403 && /"unconfirmed"|\/confirm\?/u.test(body)) || status === 404,
   },
 };
 

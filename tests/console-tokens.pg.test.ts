@@ -12,7 +12,7 @@ import { changePlan, createTenant, createTokenOf, insertRows } from "./support/t
 import type { Tenant } from "./support/tenants.ts";
 import { before, use } from "./support/use.ts";
 import { openPage } from "./support/console-page.ts";
-import type { Reader } from "./support/console-page.ts";
+import type { PageReader } from "./support/console-page.ts";
 import type { TestService } from "./support/service.ts";
 
 const TOKENS = "/settings/tokens";
@@ -47,7 +47,7 @@ type TokenPages = {
   make: (name: string) => Promise<{ token: string; tokenId: string }>;
 };
 
-function tokenPages(service: TestService, { tenant, cookie }: Reader): TokenPages {
+function tokenPages(service: TestService, { tenant, cookie }: PageReader): TokenPages {
   const post = (path: string, fields: Fields, address = service.address): Promise<Response> =>
     fetch(`${address}/w/${tenant.shopDomain}${path}`, {
       method: "POST",

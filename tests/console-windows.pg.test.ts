@@ -4,9 +4,9 @@ import fc from "fast-check";
 import { startDemoService } from "./docs-demo.ts";
 import { readGoldenStores } from "./golden/golden.ts";
 import { randomStore } from "./oracle/random-store.ts";
-import type { Store } from "./oracle/store.ts";
-import { actAs, auditOf } from "./support/acting-member.ts";
-import type { ActingMember } from "./support/acting-member.ts";
+import type { OracleStore } from "./oracle/store.ts";
+import { actAs, auditOf } from "./support/member-session.ts";
+import type { MemberSession } from "./support/member-session.ts";
 import { createStoreTenant, importStore } from "./support/import-store.ts";
 import { createSmallStore } from "./support/small-store.ts";
 import { createTenant } from "./support/tenants.ts";
@@ -56,7 +56,7 @@ async function answered(tenant: Tenant, { isUnlimited = false } = {}): Promise<R
 }
 
 async function assertPreviewed(
-  member: ActingMember,
+  member: MemberSession,
   tenant: Tenant,
   wanted: Wanted,
   isUnlimited = false,
@@ -81,7 +81,9 @@ test("the preview is what the API answers after saving, over the demo store", as
   for (const wanted of SOME) await assertPreviewed(member, demo.tenant, wanted);
 });
 
-async function assertStore(store: Omit<Store, "settings"> & { settings: Store["settings"] }): Promise<void> {
+async function assertStore(
+  store: Omit<OracleStore, "settings"> & { settings: OracleStore["settings"] },
+): Promise<void> {
   const { service } = demo;
   const { settings, as_of: asOf, files } = store;
   const tenant = await createStoreTenant(service, settings);

@@ -21,7 +21,7 @@ import { countRowsByTable } from "./support/rows-by-table.ts";
 import { leastParameters } from "./support/requests.ts";
 import { startServerProcess } from "./support/server-process.ts";
 import { startTestService } from "./support/service.ts";
-import type { Caller } from "./support/service.ts";
+import type { ServiceCaller } from "./support/service.ts";
 import { seedSmallStore } from "./support/small-store.ts";
 import { createTenant } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
@@ -45,7 +45,7 @@ const post = (cookie: string, { shopDomain }: Tenant, path: string, fields: Reco
   postForm(service, `/w/${shopDomain}${path}`, fields, { cookie });
 
 /** Every endpoint's status, asked of a server. */
-async function statusesOf(call: Caller, { token }: Tenant): Promise<Record<string, number>> {
+async function statusesOf(call: ServiceCaller, { token }: Tenant): Promise<Record<string, number>> {
   const statuses: Record<string, number> = {};
   for (const endpoint of ENDPOINTS) {
     statuses[endpoint.name] = (
@@ -145,7 +145,7 @@ test("the domain has to be typed, and an owner has to have confirmed their ident
   for (const path of ["/settings/data/erase", "/settings/data/export"]) {
     const stale = await post(cookie, tenant, path, { domain: tenant.shopDomain });
     assert.equal(stale.status, 403, path);
-    assert.match(await stale.text(), /href="\/prove\?next=/u);
+    assert.match(await stale.text(), /href="\/confirm\?next=/u);
   }
   assert.equal(await eraseAfter(tenant), null);
   for (const role of ["admin", "viewer"]) {

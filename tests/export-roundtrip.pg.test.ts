@@ -13,7 +13,7 @@ import { randomStore } from "./oracle/random-store.ts";
 import { requestsFor } from "./oracle/requests.ts";
 import type { StoreFiles } from "./oracle/store.ts";
 import { assertSameAnswers, filesOf, importExport, requestsOf, withExport } from "./support/export-move.ts";
-import type { Asked } from "./support/export-move.ts";
+import type { AskedExport } from "./support/export-move.ts";
 import { createStoreTenant, importStore } from "./support/import-store.ts";
 import { startTestService } from "./support/service.ts";
 import type { Tenant } from "./support/tenants.ts";
@@ -26,7 +26,7 @@ const seed = Number(process.env["RETURNS_TEST_SEED"] ?? Date.now() % 1_000_000_0
 const service = use(startTestService);
 
 /** Moves a workspace, and asks both the same. */
-async function assertMoves(tenant: Tenant, asked: readonly Asked[]): Promise<void> {
+async function assertMoves(tenant: Tenant, asked: readonly AskedExport[]): Promise<void> {
   const { database } = service.installation;
   await withExport(database, tenant.shopDomain, async (folder) => {
     const moved = await importExport(service, folder);

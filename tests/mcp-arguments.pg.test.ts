@@ -4,7 +4,7 @@ import type { Endpoint } from "../src/contract/endpoint.ts";
 import { ENDPOINTS } from "../src/contract/registry.ts";
 import { expectRefused, expectUnknown } from "./support/mcp-refusals.ts";
 import { post, toolCall, toolError, toolText } from "./support/mcp.ts";
-import type { RpcAnswer } from "./support/mcp.ts";
+import type { McpAnswer } from "./support/mcp.ts";
 import { leastParameters, parametersOf } from "./support/requests.ts";
 import { service } from "./support/shared-service.ts";
 import { createSmallStore } from "./support/small-store.ts";
@@ -17,11 +17,11 @@ before(() => {
   logged = service.logs.length;
 });
 
-const call = (tool: string, values: unknown): Promise<RpcAnswer> =>
+const call = (tool: string, values: unknown): Promise<McpAnswer> =>
   post(service.address, toolCall(tool, values), { token: tenant.token });
 
 /** Sends arguments as JSON text, for values that JavaScript would not write so. */
-const callWithText = (tool: string, values: string): Promise<RpcAnswer> =>
+const callWithText = (tool: string, values: string): Promise<McpAnswer> =>
   post(
     service.address,
     `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"${tool}","arguments":${values}}}`,
@@ -64,7 +64,7 @@ describe("values", () => {
     test(`${tool}: numbers are read as JSON means them`, async () => {
       for (const [name, schema] of parametersOf(endpoint)) {
         if (schema.type !== "integer" && schema.type !== "number") continue;
-        const withText = (text: string): Promise<RpcAnswer> => {
+        const withText = (text: string): Promise<McpAnswer> => {
           return callWithText(tool, withMember(least, `"${name}":${text}`));
         };
         const one = await withText("1");
@@ -87,7 +87,7 @@ describe("values", () => {
   }
 
   test("a cost beyond every number of the store lists nothing, one beyond all numbers is refused", async () => {
-    const listed = async (minCost: string): Promise<RpcAnswer> =>
+    const listed = async (minCost: string): Promise<McpAnswer> =>
       callWithText(
         "get_return_cost_leaderboard",
         `{"start_month":"2025-03","end_month":"2026-02","min_cost":${minCost}}`,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { TOOLS } from "../src/contract/tools.ts";
 import { expectError, modernHeaders, modernMeta, post, rpc, toolCall } from "./support/mcp.ts";
-import type { RpcAnswer } from "./support/mcp.ts";
+import type { McpAnswer } from "./support/mcp.ts";
 import { service } from "./support/shared-service.ts";
 import { createSmallStore } from "./support/small-store.ts";
 import { countedRequests, createTenant, createTokenOf } from "./support/tenants.ts";
@@ -24,7 +24,7 @@ const send = (
   body: unknown,
   headers: Record<string, string>,
   token: string = tenant.token,
-): Promise<RpcAnswer> => post(service.address, body, { token, headers });
+): Promise<McpAnswer> => post(service.address, body, { token, headers });
 
 type Change = {
   params?: Record<string, unknown>;

@@ -3,7 +3,7 @@ import { after, before, describe, test } from "node:test";
 import { ENDPOINTS } from "../src/contract/registry.ts";
 import type { Endpoint, ParameterSchema } from "../src/contract/endpoint.ts";
 import { post, rpc, toolCall, toolError, toolText } from "./support/mcp.ts";
-import type { RpcAnswer } from "./support/mcp.ts";
+import type { McpAnswer } from "./support/mcp.ts";
 import { waitOutMidnight } from "./support/midnight.ts";
 import { brokenValues, leastParameters, parametersOf } from "./support/requests.ts";
 import { startTestService } from "./support/service.ts";
@@ -25,7 +25,7 @@ after(() => service.stop());
 
 type Values = Record<string, string | number | boolean>;
 
-const ask = (body: unknown, token = tenant.token): Promise<RpcAnswer> =>
+const ask = (body: unknown, token = tenant.token): Promise<McpAnswer> =>
   post(service.address, body, { token });
 
 const MONTHS = { start_month: "2025-03", end_month: "2026-02" };

@@ -3,13 +3,13 @@ import { describe, test } from "node:test";
 import { createAdmit } from "../src/access/admit.ts";
 import { createMcpRoutes } from "../src/mcp/transport.ts";
 import { MCP_PATH, expectError, post, rpc, toolCall, withServer } from "./support/mcp.ts";
-import type { RpcAnswer } from "./support/mcp.ts";
+import type { McpAnswer } from "./support/mcp.ts";
 import { service } from "./support/shared-service.ts";
 import { changeWorkspace, countedRequests, createTenant, createTokenOf } from "./support/tenants.ts";
 
 const tenant = await createTenant(service.database);
 
-const ask = (body: unknown, headers: Record<string, string> = {}): Promise<RpcAnswer> =>
+const ask = (body: unknown, headers: Record<string, string> = {}): Promise<McpAnswer> =>
   post(service.address, body, { token: tenant.token, headers });
 
 describe("HTTP", () => {

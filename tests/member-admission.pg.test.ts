@@ -54,7 +54,7 @@ const notFound = () => ({ userId: person.userId, role: null });
 const change = (text: string, values: unknown[]) => service.database.query(text, values);
 
 test("a member is admitted with the workspace, the person and the role", async () => {
-  const { workspace, visit, provedAt, ...rest } = await admitted();
+  const { workspace, visit, authenticatedAt, ...rest } = await admitted();
   assert.deepEqual(rest, {
     userId: person.userId,
     userName: person.userName,
@@ -71,7 +71,7 @@ test("a member is admitted with the workspace, the person and the role", async (
     [tenant.shopKey, tenant.shopDomain, "EUR", 1],
   );
   assert.equal(visit.lastShopKey, null);
-  assert.deepEqual(provedAt, visit.lastSeenAt);
+  assert.deepEqual(authenticatedAt, visit.lastSeenAt);
   assert.equal(visit.endsAt.getTime() - visit.lastSeenAt.getTime(), HOUR_MS);
 });
 

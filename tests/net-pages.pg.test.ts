@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { PAGES, SETTINGS } from "../src/console/registry.ts";
-import { actAs } from "./support/acting-member.ts";
+import { actAs } from "./support/member-session.ts";
 import { createPageStates } from "./support/console-states.ts";
 import { matchSnapshot, pageLines, readLines, snapshotsIn, withoutVarying } from "./support/net.ts";
 import { startTestService } from "./support/service.ts";
@@ -45,7 +45,7 @@ const STATES: readonly TenantOptions[] = [
   { billingStatus: "inactive" },
   { dataAsOf: null },
 ];
-const ENTRANCE = ["/", "/sign-in", "/enter", "/w", "/me", "/welcome", "/prove?next=%2Fw"];
+const ENTRANCE = ["/", "/sign-in", "/enter", "/w", "/me", "/welcome", "/confirm?next=%2Fw"];
 
 /** Bad input, a form each, and then what is done, in this order; `:names` stand for the id of what the store has. */
 const FORMS = readLines("forms.txt").map((line) => line.split(" "));
@@ -128,7 +128,7 @@ test("a form that needs a proof, after ten minutes", async () => {
     "update console_session set proved_at = now() - interval '11 min' where user_id = (select user_id from console_user where name = 'Stale')",
   );
   for (const path of ["/settings/tokens/new", "/settings/members"])
-    await send("unproved", cookie, path, "name=Late");
+    await send("unconfirmed", cookie, path, "name=Late");
 });
 
 test("all that is what it was", async (context) => {

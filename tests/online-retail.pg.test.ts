@@ -7,7 +7,7 @@ import type { TestContext } from "node:test";
 import { importFolder } from "../src/sync/connectors/csv/import-folder.ts";
 import { createStoreTenant } from "./support/import-store.ts";
 import { startTestService } from "./support/service.ts";
-import type { Parameters, TestService } from "./support/service.ts";
+import type { QueryParameters, TestService } from "./support/service.ts";
 import type { Tenant } from "./support/tenants.ts";
 
 const folder =
@@ -167,7 +167,7 @@ function sumOf(months: readonly MonthFigures[], name: Exclude<keyof MonthFigures
   return months.reduce((sum, month) => sum + month[name], 0);
 }
 
-async function ask<Data>(endpoint: string, params: Parameters): Promise<Data> {
+async function ask<Data>(endpoint: string, params: QueryParameters): Promise<Data> {
   const answer = await service.call(`/api/v1/${endpoint}`, {
     token: tenant.token,
     params,

@@ -11,7 +11,7 @@ import { post, toolCall } from "./support/mcp.ts";
 import { eventually } from "./support/worker.ts";
 import { startCommand } from "./support/command.ts";
 import { serviceEnvironment, startTestService } from "./support/service.ts";
-import type { Parameters } from "./support/service.ts";
+import type { QueryParameters } from "./support/service.ts";
 import { createTenant, insertRows } from "./support/tenants.ts";
 import { APP_OPTIONS, connectShop, sendWebhook } from "./support/webhooks.ts";
 import { use } from "./support/use.ts";
@@ -59,7 +59,7 @@ test("the metrics count errors by their code, tool calls too, and show how long 
   const tenant = await createTenant(service.database, { dailyQuota: 2 });
   const earlier = await look();
   const months = { start_month: "2026-01", end_month: "2026-03" };
-  const ask = (token: string, params: Parameters = months) =>
+  const ask = (token: string, params: QueryParameters = months) =>
     service.call("/api/v1/summary", { token, params });
   const other = await createTenant(service.database);
   const asked = await Promise.all(

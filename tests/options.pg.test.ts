@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { OrderLineRow, StoreFiles, VariantRow } from "./oracle/store.ts";
+import type { OrderLineRow, StoreFiles, OracleVariant } from "./oracle/store.ts";
 import { createStoreTenant, importStore } from "./support/import-store.ts";
 import { post, toolCall, toolError, toolText } from "./support/mcp.ts";
 import { service } from "./support/shared-service.ts";
@@ -11,7 +11,7 @@ const RANGE = { start_month: "2026-01", end_month: "2026-01" };
 /** A product that sold one unit of each of some options: names and values of variants, in their order. */
 async function storeOf(options: readonly (readonly [name: string, value: string])[]) {
   const tenant = await createStoreTenant(service);
-  const variants: VariantRow[] = options.map(([option1_name, option1_value], index) => ({
+  const variants: OracleVariant[] = options.map(([option1_name, option1_value], index) => ({
     variant_id: `v${String(index).padStart(5, "0")}`,
     product_id: "p1",
     option1_name,

@@ -11,7 +11,7 @@ import { piecesOf, reordered, withAnomalies } from "./oracle/pieces.ts";
 import { randomStore } from "./oracle/random-store.ts";
 import { requestsFor } from "./oracle/requests.ts";
 import type { OracleRequest } from "./oracle/requests.ts";
-import type { Store, StoreFiles } from "./oracle/store.ts";
+import type { OracleStore, StoreFiles } from "./oracle/store.ts";
 import { isCitus } from "./support/citus.ts";
 import { createStoreTenant, importStore, setFullLeaderboards } from "./support/import-store.ts";
 import { service } from "./support/shared-service.ts";
@@ -116,12 +116,12 @@ test("M14: a SKU that only lines name follows the variant of those lines when th
     visible_card_size: 10,
     full_leaderboards: true,
   };
-  const store: Store = { settings, as_of: "2026-06-01T00:00:00Z", files: { ...catalogue, ...lines } };
+  const store: OracleStore = { settings, as_of: "2026-06-01T00:00:00Z", files: { ...catalogue, ...lines } };
   const atOnce = await dumpTables(await ingest(store, [store.files]));
   assert.deepEqual(await dumpTables(await ingest(store, [lines, catalogue])), atOnce);
 });
 
-async function ingest(store: Store, folders: readonly StoreFiles[]): Promise<Tenant> {
+async function ingest(store: OracleStore, folders: readonly StoreFiles[]): Promise<Tenant> {
   const { settings, as_of: asOf } = store;
   const tenant = await createStoreTenant(service, settings);
   await changeWorkspace(service.database, tenant, {
@@ -318,7 +318,7 @@ function sumOf(rows: readonly Units[], name: keyof Units): number {
 }
 
 /** M12: what a plan without full leaderboards sees. */
-async function checkNarrowPlan(tenant: Tenant, store: Store): Promise<void> {
+async function checkNarrowPlan(tenant: Tenant, store: OracleStore): Promise<void> {
   await setFullLeaderboards(service, tenant, false);
   const oracle = createOracle({ ...store, settings: { ...store.settings, full_leaderboards: false } });
   for (const params of [

@@ -131,7 +131,7 @@ test("an answer counts once, and not to another question", async (context) => {
     const again = await postFrom(device, "/sign-in", { credential });
     assert.equal(again.status, 403);
     assert.match(again.text, /That took too long, or was sent twice\./u);
-    const proof = await sign(device, await askToSign(device, "/prove/options"));
+    const proof = await sign(device, await askToSign(device, "/confirm/options"));
     assert.equal((await postFrom(device, "/sign-in", { credential: proof })).status, 403);
     const options = { ...(await askToSign(device)), challenge: "A".repeat(43) };
     assert.equal(

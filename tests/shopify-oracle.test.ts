@@ -13,9 +13,9 @@ import { ledgerOf } from "./oracle/ledger.ts";
 import type {
   OrderLineRow,
   RefundRow,
-  RestockType,
+  OracleRestockType,
   ReturnRow,
-  ReturnStatus,
+  OracleReturnStatus,
   StoreFiles,
 } from "./oracle/store.ts";
 
@@ -96,7 +96,7 @@ function rowsOf(order: Order): StoreFiles {
   return { order_lines: [...lines.values()], returns: [...returns.values()], refunds };
 }
 
-const STATUS_AFTER: Partial<Record<TrueEvent["what"], ReturnStatus>> = {
+const STATUS_AFTER: Partial<Record<TrueEvent["what"], OracleReturnStatus>> = {
   approved: "OPEN",
   reopened: "OPEN",
   declined: "DECLINED",
@@ -110,7 +110,7 @@ function refundRows(event: TrueEvent, { history, shown }: Order): RefundRow[] {
   const isShipped = shown.lines.find(({ id }) => id === line)?.requiresShipping === true;
   const unsent = isShipped && return_id === undefined ? units - sent : 0;
   const unsentMinor = units === 0 ? 0 : Math.round((netMinor * unsent) / units);
-  const row = (id: string, part: number, minor: number, restock_type: RestockType): RefundRow => ({
+  const row = (id: string, part: number, minor: number, restock_type: OracleRestockType): RefundRow => ({
     refund_id: id,
     order_id: history.id,
     line_id: line,

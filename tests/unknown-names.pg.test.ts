@@ -17,7 +17,7 @@ import { ENDPOINTS } from "../src/contract/registry.ts";
 import { TOOLS } from "../src/contract/tools.ts";
 import { expectRefused, expectUnknown } from "./support/mcp-refusals.ts";
 import { post, toolCall, toolError, toolText } from "./support/mcp.ts";
-import type { RpcAnswer } from "./support/mcp.ts";
+import type { McpAnswer } from "./support/mcp.ts";
 import { brokenValues, leastParameters, parametersOf } from "./support/requests.ts";
 import { service } from "./support/shared-service.ts";
 import { createSmallStore } from "./support/small-store.ts";
@@ -169,7 +169,7 @@ describe("a misspelt or misplaced parameter", () => {
   });
 });
 
-const call = (tool: string, values: unknown): Promise<RpcAnswer> =>
+const call = (tool: string, values: unknown): Promise<McpAnswer> =>
   post(service.address, toolCall(tool, values), { token: tenant.token });
 
 for (const endpoint of ENDPOINTS as readonly Endpoint[]) {

@@ -9,7 +9,7 @@ import { billingInactive, entitlementMissing, notReady } from "./refusals.ts";
 
 /** A person who may open the pages of a workspace, and the state in which it is. */
 export type MemberAdmission = LoadedWorkspace &
-  Pick<Member, "userId" | "userName" | "workspaceName" | "role" | "provedAt" | "visit">;
+  Pick<Member, "userId" | "userName" | "workspaceName" | "role" | "authenticatedAt" | "visit">;
 
 /**
  * "signed_out" = nobody is signed in with this session. `role` null = there is no such workspace, or the person is no
@@ -30,9 +30,9 @@ export function createAdmitMember({ database }: { database: Queryable }): AdmitM
     const member = await findMember(database, request, now ?? null);
     if (member === "signed_out" || member.role === null) return member;
     const loaded = await loadWorkspace(database, member);
-    const { userId, userName, workspaceName, role, provedAt, visit } = member;
+    const { userId, userName, workspaceName, role, authenticatedAt, visit } = member;
     if (loaded === null) return { userId, role: null };
-    return { ...loaded, userId, userName, workspaceName, role, provedAt, visit };
+    return { ...loaded, userId, userName, workspaceName, role, authenticatedAt, visit };
   };
 }
 

@@ -9,7 +9,14 @@ import type { MembershipPage, MembershipRow } from "../store/queries/workspace-m
 import { checkSignature, enrolmentOptions, findAnswering, signatureOptions } from "./passkey.ts";
 import type { Enrolment, PasskeyAnswer, PasskeySite } from "./passkey.ts";
 import { hashSecret } from "./secret.ts";
-import { isSeenLongAgo, keepAlive, proveSession, readSession, recordRefusal, signOut } from "./session.ts";
+import {
+  isSeenLongAgo,
+  keepAlive,
+  reauthenticateSession,
+  readSession,
+  recordRefusal,
+  signOut,
+} from "./session.ts";
 import type { Origin, SeenSession } from "./session.ts";
 import { openLink, signInByEnrolment, signInByLink, signInByPasskey, whyClosed } from "./sign-in.ts";
 import type { Browser, SignIn, SignInRefusal } from "./sign-in.ts";
@@ -73,20 +80,20 @@ export function createIdentity(database: Database, now: () => Date, challengeKey
     /** Uses up a link for a passkey and a session. */
     signInByEnrolment: (request: Browser & { secret: string } & Answer): Promise<SignIn> =>
       signInByEnrolment(database, { ...request, challengeKey, now: now() }),
-    /** What the browser needs to sign in with any passkey, or to prove that it is this person. */
+    /** What the browser needs to sign in with any passkey, or to confirm that it is this person. */
     signatureFor: (userId: string | null, site: PasskeySite) => {
       const purpose = userId === null ? "sign_in" : "prove";
       return signatureOptions(database, { purpose, userId, site, challengeKey, now: now() });
     },
     signInByPasskey: (request: Browser & Answer): Promise<SignIn> =>
       signInByPasskey(database, { ...request, challengeKey, now: now() }),
-    /** Whether a person can prove who they are by a passkey, which they have for a host name. */
+    /** Whether a person can confirm their identity by a passkey, which they have for a host name. */
     hasPasskey: async (userId: string, { rpId }: PasskeySite): Promise<boolean> =>
       (await listPasskeys(database, userId)).some((passkey) => passkey.rp_id === rpId),
-    proveByPasskey: (request: Omit<ProofRequest, "now"> & Answer): Promise<Proof> =>
-      proveByPasskey(database, { ...request, challengeKey, now: now() }),
-    proveByLink: (request: Omit<ProofRequest, "now"> & { secret: string }): Promise<Proof> =>
-      proveByLink(database, { ...request, now: now() }),
+    reauthenticateByPasskey: (request: Omit<ProofRequest, "now"> & Answer): Promise<Proof> =>
+      reauthenticateByPasskey(database, { ...request, challengeKey, now: now() }),
+    reauthenticateByLink: (request: Omit<ProofRequest, "now"> & { secret: string }): Promise<Proof> =>
+      reauthenticateByLink(database, { ...request, now: now() }),
     /** What the browser needs to make one more passkey of somebody who is signed in. */
     enrolmentOf: (person: Omit<Enrolment, "now" | "isRecovery" | "challengeKey">) =>
       enrolmentOptions(database, { ...person, isRecovery: false, challengeKey, now: now() }),
@@ -130,7 +137,7 @@ async function readLink(database: Database, name: string, now: Date): Promise<Li
 
 /** A new proof of who somebody is: their session under a new id, or why not. "other": a link for something else. */
 export type Proof =
-  | { outcome: "proved"; session: string }
+  | { outcome: "confirmed"; session: string }
   | { outcome: SignInRefusal | "other" | "signed_out" };
 
 /** Whose session is renewed, and who asks. */
@@ -141,7 +148,10 @@ type ProofRequest = Pick<Browser, "origin" | "recordsRefusals"> & {
 };
 
 /** Proves by a passkey of the person. */
-async function proveByPasskey(database: Database, request: ProofRequest & PasskeyAnswer): Promise<Proof> {
+async function reauthenticateByPasskey(
+  database: Database,
+  request: ProofRequest & PasskeyAnswer,
+): Promise<Proof> {
   const { userId, now } = request;
   const signed = await checkSignature(database, { ...request, purpose: "prove", userId });
   if ("refused" in signed) return refused(database, request, signed.refused);
@@ -151,11 +161,14 @@ async function proveByPasskey(database: Database, request: ProofRequest & Passke
       (await usePasskey(connection, credentialId, counter, now)) ? null : { outcome: "counter" },
     );
   });
-  return proof.outcome === "proved" ? proof : refused(database, request, proof.outcome);
+  return proof.outcome === "confirmed" ? proof : refused(database, request, proof.outcome);
 }
 
 /** Proves by a new link of the same person. Another person's link, and one that would end passkeys, stay unused. */
-async function proveByLink(database: Database, request: ProofRequest & { secret: string }): Promise<Proof> {
+async function reauthenticateByLink(
+  database: Database,
+  request: ProofRequest & { secret: string },
+): Promise<Proof> {
   const { secret, userId, now } = request;
   const link = await openLink(database, secret, now);
   if ("outcome" in link) return refused(database, request, link.outcome);
@@ -166,7 +179,7 @@ async function proveByLink(database: Database, request: ProofRequest & { secret:
       (await useLink(connection, hash, now)) === null ? { outcome: "used" } : null,
     );
   });
-  return proof.outcome === "proved" ? proof : refused(database, request, proof.outcome);
+  return proof.outcome === "confirmed" ? proof : refused(database, request, proof.outcome);
 }
 
 /** Holds the person first, as whoever changes or removes one does; `useUp` says why the proof does not count. */
@@ -180,14 +193,14 @@ async function renew(
   if (person?.disabled_at !== null) return { outcome: "disabled" };
   const refusal = await useUp();
   if (refusal !== null) return refusal;
-  const session = await proveSession(connection, { ...request, way });
-  return session === null ? { outcome: "signed_out" } : { outcome: "proved", session };
+  const session = await reauthenticateSession(connection, { ...request, way });
+  return session === null ? { outcome: "signed_out" } : { outcome: "confirmed", session };
 }
 
 async function refused(
   database: Database,
   request: ProofRequest,
-  outcome: Exclude<Proof["outcome"], "proved">,
+  outcome: Exclude<Proof["outcome"], "confirmed">,
 ): Promise<Proof> {
   if (request.recordsRefusals !== false) await recordRefusal(database, request, `proof: ${outcome}`);
   return { outcome };

@@ -53,7 +53,7 @@ export type Guard = {
   countUsage: CountUsage;
 };
 
-/** Joins an endpoint's contract, the gates and the handler. REST, MCP and the console call nothing else. */
+/** Joins an endpoint's contract, admission and the handler. REST, MCP and the console call nothing else. */
 export function createOperation<E extends Endpoint>(
   endpoint: E,
   handler: Handler<E>,

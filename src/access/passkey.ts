@@ -169,7 +169,7 @@ export async function enrolmentOptions(
   });
 }
 
-/** What the browser needs to sign: with any passkey of this site to sign in, with one of the person to prove. */
+/** What the browser needs to sign: with any passkey of this site to sign in, with one of the person to confirm their identity. */
 export async function signatureOptions(
   database: Queryable,
   { purpose, userId, site, challengeKey: key, now }: SignedFor & Omit<PasskeyAnswer, "credential">,

@@ -1,7 +1,7 @@
 import { ApiError } from "../contract/errors.ts";
 import type { QuotaState } from "../contract/errors.ts";
 
-/** The refusals that both gates give, so that the API and the console say the same for the same cause. */
+/** The refusals of both admissions, so that the API and the console say the same for the same cause. */
 
 export function unauthorized(message: string): ApiError {
   return new ApiError("unauthorized", message);

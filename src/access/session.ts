@@ -27,7 +27,7 @@ export type SignedIn = {
   name: string;
   isOperator: boolean;
   /** When they last confirmed their identity. */
-  provedAt: Date;
+  authenticatedAt: Date;
   /** The workspace they looked at last, which may be gone; null = none yet. */
   lastShopKey: number | null;
 };
@@ -43,8 +43,8 @@ type NewSessionRequest = {
 };
 
 /** Whether a proof is fresh enough for what gives access to others. */
-export function isFreshProof(provedAt: Date, now: Date): boolean {
-  return now.getTime() - provedAt.getTime() <= FRESH_MS;
+export function isFreshProof(authenticatedAt: Date, now: Date): boolean {
+  return now.getTime() - authenticatedAt.getTime() <= FRESH_MS;
 }
 
 /** Makes a session with a new id, which it returns; the browser's old one ends. The person has to be held. */
@@ -66,7 +66,7 @@ export async function beginSession(connection: Connection, request: NewSessionRe
 }
 
 /** Gives a session a new id after a new proof of who its person is; null = it has ended. */
-export async function proveSession(
+export async function reauthenticateSession(
   connection: Connection,
   request: Omit<NewSessionRequest, "oldSessionHash"> & { sessionHash: Buffer },
 ): Promise<string | null> {
@@ -91,7 +91,7 @@ export async function readSession(
     userId: row.user_id,
     name: row.name,
     isOperator: row.is_operator,
-    provedAt: row.proved_at,
+    authenticatedAt: row.proved_at,
     lastShopKey: row.last_shop_key,
   };
 }

@@ -198,7 +198,7 @@ export type ControlTools = {
 };
 
 /** A member who acts on a workspace; `admitted` is what the statements of requests take. */
-export type Acting = ControlTools & {
+export type ConsoleCaller = ControlTools & {
   actor: Actor;
   workspace: DirectoryRow;
   admitted: Workspace;

@@ -1,10 +1,10 @@
 /**
  * An action that is not done, with one clear sentence. `invalid`: what was given is not of the allowed form; `impossible`:
- * it is, but the installation's state does not allow it; `forbidden`: the actor's role does not; `unproved`: the actor has
- * to prove again who they are.
+ * it is, but the installation's state does not allow it; `forbidden`: the actor's role does not; `unconfirmed`: the actor has
+ * to confirm their identity again.
  */
 export class Refusal extends Error {
-  readonly kind: "invalid" | "impossible" | "forbidden" | "unproved";
+  readonly kind: "invalid" | "impossible" | "forbidden" | "unconfirmed";
   /** Of input: a sentence for each field that is wrong, by the field's name. */
   readonly problems: readonly { name: string; sentence: string }[];
 

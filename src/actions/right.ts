@@ -48,7 +48,7 @@ export function mayDo(standing: Actor["standing"], { least }: Pick<Right, "least
   return STANDINGS.indexOf(standing) >= STANDINGS.indexOf(least);
 }
 
-/** Throws a `Refusal` when the actor may not do this: "forbidden" by role, "unproved" without fresh proof. */
+/** Throws a `Refusal` when the actor may not do this: "forbidden" by role, "unconfirmed" without fresh proof. */
 export function requireRight(actor: Actor, right: Right): void {
   const { least, proof = false } = right;
   if (!mayDo(actor.standing, right)) {
@@ -59,7 +59,10 @@ export function requireRight(actor: Actor, right: Right): void {
     throw new Refusal("forbidden", sentence);
   }
   if (proof && !actor.isFresh) {
-    throw new Refusal("unproved", "Confirm your identity: this needs a sign-in within the last ten minutes.");
+    throw new Refusal(
+      "unconfirmed",
+      "Confirm your identity: this needs a sign-in within the last ten minutes.",
+    );
   }
 }
 

@@ -19,7 +19,7 @@ import type { Terminal } from "./terminal.ts";
 type CommandCaller = FaceCaller & InstallationCaller;
 
 /** How a command says what its action takes. */
-type CommandLook<Result> = {
+type CommandShape<Result> = {
   /** The last word of the action's name unless stated otherwise. */
   name?: string;
   /** Fields that stand without a name, in this order. */
@@ -40,9 +40,9 @@ type CommandLook<Result> = {
 /** The command of an action: `./returns token revoke <token-id>`. */
 export function commandOf<Inputs extends Fields, Result>(
   action: Action<Inputs, Result, CommandCaller>,
-  look: CommandLook<Result> = {},
+  shape: CommandShape<Result> = {},
 ): CommandSpec {
-  const { words = [], settings = [], files = {}, examples = [], forWorkspace = true, also, person } = look;
+  const { words = [], settings = [], files = {}, examples = [], forWorkspace = true, also, person } = shape;
   const fields = Object.entries<Field<unknown>>(action.input).filter(([, { only }]) => only !== "form");
   const named = fields.filter(([name]) => ![...words, ...settings].includes(name));
   const flagsOf = (isOptional: boolean) =>
@@ -55,7 +55,7 @@ export function commandOf<Inputs extends Fields, Result>(
         .map(([name, field]) => [optionFlags(name, field), helpOf(field)]),
     );
   return {
-    name: look.name ?? commandName(action.name),
+    name: shape.name ?? commandName(action.name),
     summary: action.about,
     examples,
     ...(action.hasNoWorkspace === true ? {} : { forWorkspace }),
@@ -197,10 +197,10 @@ function readSettings(action: string, settings: readonly string[], typed: unknow
 /** What was typed: words by their place, then settings and commander's options by name, or what a file of theirs holds. */
 async function givenBy(
   inputs: Fields,
-  look: { words: readonly string[]; assigned: ReadonlyMap<string, string>; files: readonly string[] },
+  shape: { words: readonly string[]; assigned: ReadonlyMap<string, string>; files: readonly string[] },
   typed: readonly unknown[],
 ): Promise<Given> {
-  const { words, assigned, files } = look;
+  const { words, assigned, files } = shape;
   const options = typed.at(-1) as Readonly<Record<string, unknown>>;
   const held = new Map(assigned);
   for (const name of files) {

@@ -13,7 +13,7 @@ import {
   rowsIn,
 } from "../../tests/support/backups.ts";
 import { runCommand, startCommand } from "../../tests/support/command.ts";
-import type { Outcome } from "../../tests/support/command.ts";
+import type { CommandOutcome } from "../../tests/support/command.ts";
 import type { TestDatabase } from "../../tests/support/database.ts";
 import { csv, withFolder } from "../../tests/support/import-workspace.ts";
 import { execute } from "../../tests/support/server.ts";
@@ -52,7 +52,7 @@ after(async () => {
   await rm(parent, { recursive: true, force: true });
 });
 
-async function run(words: readonly string[], of = environment): Promise<Outcome> {
+async function run(words: readonly string[], of = environment): Promise<CommandOutcome> {
   const outcome = await runCommand(words, of);
   assert.equal(outcome.code, 0, `${words.join(" ")}: ${outcome.stderr}`);
   return outcome;
@@ -137,7 +137,7 @@ test("--keep adds a backup to a folder of backups, and removes the oldest of the
 test("verify reads all of a backup without a database, and says whether the secret that is set opens it", async () => {
   const folder = join(parent, "verified");
   await run(["backup", folder, "--with-secret"]);
-  const verify = (secret: string): Promise<Outcome> =>
+  const verify = (secret: string): Promise<CommandOutcome> =>
     runCommand(["backup", "verify", folder], { RETURNS_DATA_DIR: "/nowhere", RETURNS_SECRET: secret });
   const right = await verify(TEST_SECRET);
   assert.match(
@@ -188,7 +188,7 @@ async function endWaiting(
   words: readonly string[],
   of: Record<string, string>,
   { url, locking, signal }: { url: string; locking: string; signal: NodeJS.Signals },
-): Promise<Outcome> {
+): Promise<CommandOutcome> {
   const holder = new pg.Client({ connectionString: url });
   await holder.connect();
   try {

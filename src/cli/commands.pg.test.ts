@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, before, test } from "node:test";
 import { runCommand, startCommand } from "../../tests/support/command.ts";
-import type { Outcome } from "../../tests/support/command.ts";
+import type { CommandOutcome } from "../../tests/support/command.ts";
 import { isCitus } from "../../tests/support/citus.ts";
 import { createTestDatabase } from "../../tests/support/database.ts";
 import { execute, urlOfDatabase } from "../../tests/support/server.ts";
@@ -21,7 +21,7 @@ before(async () => {
 after(() => database.drop());
 
 /** Words are separated by single blanks. */
-const run = (line: string): Promise<Outcome> => runCommand(line.split(" "), environment);
+const run = (line: string): Promise<CommandOutcome> => runCommand(line.split(" "), environment);
 
 async function runJson<Document>(line: string): Promise<Document> {
   const { code, stdout, stderr } = await run(`${line} --json`);

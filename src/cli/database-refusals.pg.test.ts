@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { runCommand } from "../../tests/support/command.ts";
-import type { Outcome } from "../../tests/support/command.ts";
+import type { CommandOutcome } from "../../tests/support/command.ts";
 import { createTestDatabase } from "../../tests/support/database.ts";
 import { execute, urlOfDatabase } from "../../tests/support/server.ts";
 import type { TestDatabase } from "../../tests/support/database.ts";
@@ -38,12 +38,12 @@ function narrowUrl(url: string): string {
   return narrow.href;
 }
 
-const importAs = (url: string): Promise<Outcome> =>
+const importAs = (url: string): Promise<CommandOutcome> =>
   withFolder(FILES, (folder) =>
     runCommand(["import", folder, "--workspace", DOMAIN], serviceEnvironment(url)),
   );
 
-function assertRefused({ code, stdout, stderr }: Outcome, sentence: RegExp): void {
+function assertRefused({ code, stdout, stderr }: CommandOutcome, sentence: RegExp): void {
   assert.deepEqual([code, stdout], [1, ""], stderr);
   assert.match(stderr, sentence);
   assert.equal(stderr.trim().split("\n").length, 1);
@@ -82,7 +82,8 @@ test("a user who may not create in the schema, or not even use it, refuses a mig
   const empty = urlOfDatabase(database.url, `${name}_empty`);
   await execute(database.url, `create database ${name}_empty`);
   try {
-    const migrate = (): Promise<Outcome> => runCommand(["migrate"], serviceEnvironment(narrowUrl(empty)));
+    const migrate = (): Promise<CommandOutcome> =>
+      runCommand(["migrate"], serviceEnvironment(narrowUrl(empty)));
     assertRefused(
       await migrate(),
       /^The database user lacks a right \(permission denied for schema public\): .+ create in their schema .+\.\n$/u,

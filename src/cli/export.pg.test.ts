@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { runCommand, startCommand } from "../../tests/support/command.ts";
-import type { Outcome } from "../../tests/support/command.ts";
+import type { CommandOutcome } from "../../tests/support/command.ts";
 import { createTestDatabase } from "../../tests/support/database.ts";
 import { execute } from "../../tests/support/server.ts";
 import type { TestDatabase } from "../../tests/support/database.ts";
@@ -39,7 +39,7 @@ after(async () => {
   await rm(parent, { recursive: true, force: true });
 });
 
-async function run(words: readonly string[], of = environment): Promise<Outcome> {
+async function run(words: readonly string[], of = environment): Promise<CommandOutcome> {
   const outcome = await runCommand(words, of);
   assert.equal(outcome.code, 0, `${words.join(" ")}: ${outcome.stderr}`);
   return outcome;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { runCommand } from "../../tests/support/command.ts";
-import type { Outcome } from "../../tests/support/command.ts";
+import type { CommandOutcome } from "../../tests/support/command.ts";
 import { createTestDatabase } from "../../tests/support/database.ts";
 import type { TestDatabase } from "../../tests/support/database.ts";
 import { csv, withFolder } from "../../tests/support/import-workspace.ts";
@@ -23,8 +23,8 @@ before(async () => {
 });
 after(() => database.drop());
 
-const run = (words: readonly string[]): Promise<Outcome> => runCommand(words, environment);
-const importFiles = (files: FolderFiles, ...options: string[]): Promise<Outcome> =>
+const run = (words: readonly string[]): Promise<CommandOutcome> => runCommand(words, environment);
+const importFiles = (files: FolderFiles, ...options: string[]): Promise<CommandOutcome> =>
   withFolder(files, (folder) => run(["import", folder, "--workspace", DOMAIN, ...options]));
 
 test("old files without --as-of are imported with a warning that names the option, which ends it", async () => {

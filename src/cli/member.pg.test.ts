@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { runCommand } from "../../tests/support/command.ts";
-import type { Outcome } from "../../tests/support/command.ts";
+import type { CommandOutcome } from "../../tests/support/command.ts";
 import { startTestService, serviceEnvironment } from "../../tests/support/service.ts";
 import { createTenant } from "../../tests/support/tenants.ts";
 import type { Tenant } from "../../tests/support/tenants.ts";
@@ -15,7 +15,7 @@ before(async () => {
   tenant = await createTenant(service.database);
 });
 
-const run = (...words: string[]): Promise<Outcome> => runCommand(words, environment);
+const run = (...words: string[]): Promise<CommandOutcome> => runCommand(words, environment);
 
 async function runJson<Document>(...words: string[]): Promise<Document> {
   const { code, stdout, stderr } = await run(...words, "--json");

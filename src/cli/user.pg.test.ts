@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { runCommand } from "../../tests/support/command.ts";
-import type { Outcome } from "../../tests/support/command.ts";
+import type { CommandOutcome } from "../../tests/support/command.ts";
 import { startTestService, serviceEnvironment } from "../../tests/support/service.ts";
 import { createTenant } from "../../tests/support/tenants.ts";
 import { before, use } from "../../tests/support/use.ts";
@@ -12,7 +12,7 @@ before(async () => {
   environment = { ...serviceEnvironment(service.databaseUrl), PORT: new URL(service.address).port };
 });
 
-const link = (words: readonly string[] = [], own: Record<string, string> = {}): Promise<Outcome> =>
+const link = (words: readonly string[] = [], own: Record<string, string> = {}): Promise<CommandOutcome> =>
   runCommand(["user", "link", ...words], { ...environment, ...own });
 
 type Event = { shop_key: number | string; action: string; detail: object; before: object | null };
@@ -109,7 +109,7 @@ test("PUBLIC_URL of https or of this machine is the address of the link, another
   assert.match(plain.stdout, /^http:\/\/localhost:\d+\/enter#/u);
 });
 
-const user = (...words: string[]): Promise<Outcome> => runCommand(["user", ...words], environment);
+const user = (...words: string[]): Promise<CommandOutcome> => runCommand(["user", ...words], environment);
 
 test("--recover makes a link that ends the person's passkeys and sign-ins when it is used", async () => {
   await link(["--name", "Grace", "--recover"]);

@@ -62,7 +62,7 @@ export function formOf<Inputs extends Fields, Result>(
       };
       if (current !== undefined) requireUnchanged(action.input, await current(call), call.form.get(EARLIER));
       try {
-        const caller = { ...(await call.acting()), consoleOrigin: () => call.origin };
+        const caller = { ...(await call.caller()), consoleOrigin: () => call.origin };
         const done = await runAction(action, caller, given);
         return (await follow?.(done, call)) ?? { href: call.href(page?.path ?? ""), done: done.done };
       } catch (error) {
@@ -117,7 +117,7 @@ type AnyAction = Pick<Action, "name" | "title" | "least" | "input">;
 type FormLook = {
   path: string;
   /** "quiet": one of many, such as a row's; "danger": it takes something away. */
-  look?: "quiet" | "danger";
+  variant?: "quiet" | "danger";
   /** The initial value of a field; a field that is `kept` is sent hidden. */
   values?: Readonly<Record<string, string>>;
   kept?: PageParameters;
@@ -137,7 +137,7 @@ type FormLook = {
 export function formFor(call: PageCall, action: AnyAction, form: FormLook): Html | null {
   const why = refusal(call, action.name);
   if (form.isOffered === false || !mayDo(call.role, action)) return why;
-  const { path, look, values = {}, drawn = {}, button = action.title, question = null } = form;
+  const { path, variant, values = {}, drawn = {}, button = action.title, question = null } = form;
   const kept = { ...form.kept, ...(form.current && { [EARLIER]: earlierText(form.current) }) };
   const shown = Object.entries(action.input).map(([name, field]) =>
     name in drawn
@@ -148,7 +148,7 @@ export function formFor(call: PageCall, action: AnyAction, form: FormLook): Html
   );
   return html`${why}${actionForm(
     call,
-    { path, button, kept, question, isAnswered: why !== null, ...(look === undefined ? {} : { look }) },
+    { path, button, kept, question, isAnswered: why !== null, ...(variant === undefined ? {} : { variant }) },
     shown.filter((each) => each !== null && each !== undefined),
   )}`;
 }

@@ -18,7 +18,7 @@ type SentAction = Exchange & {
 };
 
 /** Of a refusal, by its kind. */
-export const STATUS = { invalid: 400, forbidden: 403, unproved: 403, impossible: 409 } as const;
+export const STATUS = { invalid: 400, forbidden: 403, unconfirmed: 403, impossible: 409 } as const;
 
 export async function sendOutcome(sent: SentAction, outcome: FormOutcome): Promise<FastifyReply> {
   const { request, reply, member, action, send, done } = sent;

@@ -20,7 +20,7 @@ export type FormOutcome =
   /** For a script of the console. */
   | { json: unknown };
 
-/** One POST under /w/<shop_domain>; the registry lists them, and one loop performs them. */
+/** One POST under /w/<shop_domain>; the registry lists them, and one router performs them. */
 export type FormAction = {
   /** For logs and metrics, and for the form that sends it. */
   name: string;

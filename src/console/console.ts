@@ -9,11 +9,11 @@ import { renderHtml } from "../lib/html.ts";
 import { assetRoute } from "../http/assets.ts";
 import { CONSOLE_ASSETS } from "./console-assets.ts";
 import { createSessionPages } from "./session-routes.ts";
-import { createActionLoop } from "./action-loop.ts";
+import { createActionRouter } from "./action-router.ts";
 import { formScope } from "./form-scope.ts";
 import { createMemberGuard } from "./member-guard.ts";
 import { operationByName } from "./page-call.ts";
-import { createPageLoop } from "./page-loop.ts";
+import { createPageRouter } from "./page-router.ts";
 import { createPageSender } from "./page-send.ts";
 import type { ConsoleSite } from "./request-rules.ts";
 
@@ -34,7 +34,7 @@ const PART_LIMIT_BYTES = 4_194_304;
 export function createConsole(options: ConsoleOptions): RouteGroup[] {
   const sessions = createSessionPages(options);
   const { done } = sessions;
-  const loop = {
+  const shared = {
     guard: createMemberGuard({ ...options, sessions }),
     tools: {
       operationOf: operationByName(options.operations),
@@ -44,8 +44,8 @@ export function createConsole(options: ConsoleOptions): RouteGroup[] {
     },
     send: createPageSender(done),
   };
-  const servePage = createPageLoop(loop);
-  const actions = createActionLoop({ ...loop, done, sessions });
+  const servePage = createPageRouter(shared);
+  const actions = createActionRouter({ ...shared, done, sessions });
   return [
     {
       path: "/w/*",

@@ -5,7 +5,7 @@ import type { Operation } from "../access/operation.ts";
 import type { RawInput } from "../contract/input.ts";
 import type { AnyEndpoint } from "../contract/registry.ts";
 import { REST_WORDS } from "../contract/errors.ts";
-import type { Acting, ControlTools } from "../actions/action.ts";
+import type { ConsoleCaller, ControlTools } from "../actions/action.ts";
 import type { Actor } from "../actions/actor.ts";
 import { isFreshProof } from "../access/session.ts";
 import { isIn } from "../actions/watchlist/actions.ts";
@@ -43,7 +43,7 @@ export type CallTools = {
 /** Who asks for which page: `raw` is its query as it was sent, `held` what its path holds. */
 type CallRequest = {
   request: { headers: { host?: string | undefined } };
-  member: Omit<MemberAdmission, "userId" | "userName" | "workspaceName" | "provedAt" | "visit">;
+  member: Omit<MemberAdmission, "userId" | "userName" | "workspaceName" | "authenticatedAt" | "visit">;
   actor: Actor;
   raw: RawInput;
   held: Readonly<Record<string, string>>;
@@ -51,14 +51,14 @@ type CallRequest = {
 
 /** Somebody who is signed in as the actor of what the request does. */
 export function actorOf(
-  { userId, provedAt }: { userId: string; provedAt: Date },
+  { userId, authenticatedAt }: { userId: string; authenticatedAt: Date },
   sessionHash: Buffer,
   standing: Actor["standing"],
   { clientAddress }: FastifyRequest,
   now: Date,
 ): Actor {
   const session = { userId, sessionHash };
-  const isFresh = isFreshProof(provedAt, now);
+  const isFresh = isFreshProof(authenticatedAt, now);
   return { name: userName(userId), origin: clientAddress, standing, isFresh, session };
 }
 
@@ -67,12 +67,12 @@ export function openCall(tools: CallTools, { request, member, actor, raw, held }
   const { workspace, role } = member;
   const requests: MadeRequest[] = [];
   const answers: (ApiAnswer | null)[] = [];
-  const load = async (): Promise<Acting> => {
+  const load = async (): Promise<ConsoleCaller> => {
     const row = await requireWorkspace(control.database, workspace.shopDomain);
     return { ...control, actor, workspace: row, admitted: workspace, now: now() };
   };
   // One page asks for it many times.
-  let acting: Promise<Acting> | undefined;
+  let caller: Promise<ConsoleCaller> | undefined;
   const asked = new Map<string, Promise<ApiAnswer>>();
   const ask = async (name: string, endpoint: JsonEndpoint["name"], given: Record<string, string>) => {
     const operation = operationOf(endpoint);
@@ -101,7 +101,7 @@ export function openCall(tools: CallTools, { request, member, actor, raw, held }
     problems: [],
     path: held,
     refusedForm: null,
-    acting: () => (acting ??= load()),
+    caller: () => (caller ??= load()),
     isWatched: isIn(member.watched),
     setup: async () => {
       if (!member.isSetupOpen || !mayDo(role, closeSetup)) return null;

@@ -4,7 +4,7 @@ import type { Static, TSchema } from "typebox";
 import type { Endpoint } from "../contract/endpoint.ts";
 import type { AnyEndpoint } from "../contract/registry.ts";
 import type { Html } from "../lib/html.ts";
-import type { Acting } from "../actions/action.ts";
+import type { ConsoleCaller } from "../actions/action.ts";
 import type { Refusal } from "../actions/refusal.ts";
 import type { IsWatched } from "../actions/watchlist/actions.ts";
 import type { Setup } from "../actions/workspace/setup.ts";
@@ -56,7 +56,7 @@ export type PageCall = {
   /** The form of this page that was refused; null = none was. */
   refusedForm: RefusedForm | null;
   /** What actions work with: the workspace and the member as the actor. */
-  acting: () => Promise<Acting>;
+  caller: () => Promise<ConsoleCaller>;
   isWatched: IsWatched;
   /**
    * What is left to set up, one statement; null = nothing, or the list is hidden, or the member may do none of it: then
@@ -95,7 +95,7 @@ export type PageFile = {
   endpoint: AnyEndpoint["name"];
 };
 
-/** One page under /w/<shop_domain>; the registry lists them, and one loop serves them. */
+/** One page under /w/<shop_domain>; the registry lists them, and one router serves them. */
 export type Page<Data = unknown> = {
   /** For logs and metrics. */
   name: string;

@@ -27,7 +27,7 @@ const callOf = (query: PageCall["query"]): PageCall => ({
   path: {},
   refusedForm: null,
   setup: () => Promise.resolve(null),
-  acting: () => assert.fail("nothing is done"),
+  caller: () => assert.fail("nothing is done"),
   isWatched: () => false,
   href: (path, parameters) => addressOf("a.example", path, parameters),
   read: () => assert.fail("nothing is read"),

@@ -118,20 +118,20 @@ export function sendProblem(
   return reply.code(status).send({ message });
 }
 
-/** An attempt to get in, or to prove who one is. */
+/** An attempt to sign in, or to confirm an identity. */
 type Attempt<Result> = {
   request: FastifyRequest;
   /** Whose failures count, such as an address. */
   key: string;
   now: Date;
-  /** A cheap look, which writes nothing, whether it can succeed. */
+  /** Checks cheaply, without writing, whether it can succeed. */
   canSucceed: () => Promise<boolean>;
   /** Beyond the limit a refusal is not written down, so that nobody fills the table. */
   make: (recordsRefusals: boolean) => Promise<Result>;
   hasFailed: (result: Result) => boolean;
 };
 
-/** So that looks beyond the limit leave the database's connections to others. */
+/** So that checks beyond the limit leave the database's connections to others. */
 const lookInTurn = createPlaces(2);
 
 /**

@@ -18,7 +18,7 @@ const SECRET_FIELD = html`<p class="field">
  * The page that a link opens: one button on this machine; over https it creates a passkey, which signs in. `link`: what is said
  * of it before; null = nothing is known. Without JavaScript, the link is pasted.
  */
-export function entrance(link: LinkState | null, isPublic: boolean): StatePage {
+export function signInState(link: LinkState | null, isPublic: boolean): StatePage {
   const page = isPublic ? ENROL : ENTER;
   if (link === null) return page;
   const {

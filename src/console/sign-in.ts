@@ -6,7 +6,7 @@ import type { SignIn } from "../access/sign-in.ts";
 import type { SessionContext, RouteHandler, Routes, Visitor } from "./session-context.ts";
 import { attempt, passkeySiteOf, secretOf, sendProblem, showState, showOwn } from "./session-context.ts";
 import {
-  entrance,
+  signInState,
   isLinkRefusal,
   refusedSignIn,
   SIGN_IN,
@@ -122,7 +122,7 @@ async function showEntrance(
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const name = new URLSearchParams(request.raw.url?.split("?")[1]).get("link") ?? "";
-  return showState(reply, entrance(await identity.describeLink(name), site.publicOrigin !== null));
+  return showState(reply, signInState(await identity.describeLink(name), site.publicOrigin !== null));
 }
 
 /** An attempt that counts for its address. */
@@ -191,12 +191,12 @@ function createFinish({ identity, site, writeSession, done }: SessionContext, ta
 const MOST_PROOFS_PER_MINUTE = 30;
 const PROVED = "You have confirmed your identity. The confirmation lasts 10 minutes.";
 
-/** Where somebody who is signed in proves again who they are; it leads back to the page that asked for it. */
+/** Where somebody who is signed in confirms their identity; it leads back to the page that asked for it. */
 export function reauthenticateRoutes(context: SessionContext): Routes {
   const answers = createMinuteLimit(MOST_PROOFS_PER_MINUTE);
   const questions = createMinuteLimit(MOST_PROOFS_PER_MINUTE);
   return {
-    "/prove": {
+    "/confirm": {
       get: async (request, reply) => {
         const visitor = await context.signedIn(request);
         const next = new URL(request.raw.url ?? "", "http://localhost").searchParams.get("next") ?? "";
@@ -206,7 +206,7 @@ export function reauthenticateRoutes(context: SessionContext): Routes {
       },
       post: createReauthenticate(context, answers),
     },
-    "/prove/options": {
+    "/confirm/options": {
       post: async (request, reply) => {
         const visitor = await context.signedIn(request);
         const passkeySite = passkeySiteOf(request, context.site);
@@ -226,10 +226,10 @@ function createReauthenticate(context: SessionContext, limit: MinuteLimit): Rout
     if (visitor === null) return context.toSignIn(request, reply);
     const fields = formOf(request);
     const next = fields.get("next") ?? "";
-    const proof = await prove(context, limit, request, visitor);
+    const proof = await confirm(context, limit, request, visitor);
     if (proof === null) return showState(reply, TOO_MANY);
     if (proof.outcome === "signed_out") return context.toSignIn(request, reply);
-    if (proof.outcome !== "proved") {
+    if (proof.outcome !== "confirmed") {
       noteRefusal(request, `proof: ${proof.outcome}`);
       return show(context, { request, reply, visitor, next, problem: whyRefused(proof.outcome) });
     }
@@ -241,7 +241,7 @@ function createReauthenticate(context: SessionContext, limit: MinuteLimit): Rout
 }
 
 /** null = too many of the person's proofs have failed. */
-async function prove(
+async function confirm(
   context: SessionContext,
   limit: MinuteLimit,
   request: FastifyRequest,
@@ -254,7 +254,7 @@ async function prove(
     request,
     key: userId,
     now: context.now(),
-    hasFailed: ({ outcome }: Proof): boolean => outcome !== "proved",
+    hasFailed: ({ outcome }: Proof): boolean => outcome !== "confirmed",
   };
   const passkeySite = passkeySiteOf(request, site);
   if (await takesLink(context, request, userId)) {
@@ -263,7 +263,7 @@ async function prove(
     return attempt(limit, {
       ...asked,
       canSucceed,
-      make: (recordsRefusals) => identity.proveByLink({ ...proof, secret, recordsRefusals }),
+      make: (recordsRefusals) => identity.reauthenticateByLink({ ...proof, secret, recordsRefusals }),
     });
   }
   if (passkeySite === null) return { outcome: "rejected" };
@@ -272,11 +272,11 @@ async function prove(
   return attempt(limit, {
     ...asked,
     canSucceed,
-    make: (recordsRefusals) => identity.proveByPasskey({ ...proof, ...answer, recordsRefusals }),
+    make: (recordsRefusals) => identity.reauthenticateByPasskey({ ...proof, ...answer, recordsRefusals }),
   });
 }
 
-/** A link proves on this machine alone, and only for who has no passkey. */
+/** A link confirms on this machine alone, and only who has no passkey. */
 async function takesLink(
   { identity, site }: SessionContext,
   request: FastifyRequest,
@@ -303,7 +303,7 @@ async function show(
   const goesOn = html`<input type="hidden" name="next" value="${next}" />`;
   const form = (await takesLink(context, request, userId))
     ? linkForm(goesOn)
-    : passkeyForm({ action: "/prove", kind: "get", button: "Confirm with a passkey", fields: goesOn });
+    : passkeyForm({ action: "/confirm", kind: "get", button: "Confirm with a passkey", fields: goesOn });
   const title = "Confirm your identity";
   const body = html`<article class="state">
     <h1>${title}</h1>
@@ -322,7 +322,7 @@ async function show(
 
 function linkForm(goesOn: Html): Html {
   return html`${HOW_TO_GET_A_LINK}
-    <form method="post" action="/prove">
+    <form method="post" action="/confirm">
       ${goesOn}
       <p class="field">
         <label for="secret">Paste the link here instead of opening it</label>

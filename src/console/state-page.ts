@@ -147,12 +147,12 @@ export const ONLY_GET: StatePage = {
 };
 
 /** Actions that give access to others require a recent sign-in; `href` = the page that requires it. */
-export function unproved(sentence: string, href: string): StatePage {
+export function unconfirmed(sentence: string, href: string): StatePage {
   return {
     status: 403,
     title: "Confirm your identity",
     body: html`<h1>Confirm your identity</h1>
       <p>${sentence}</p>
-      <p><a href="/prove?next=${encodeURIComponent(href)}">Confirm</a></p>`,
+      <p><a href="/confirm?next=${encodeURIComponent(href)}">Confirm</a></p>`,
   };
 }

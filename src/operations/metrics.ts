@@ -35,7 +35,7 @@ export type Metrics = HttpMetrics & {
 };
 
 /**
- * `database` is asked at each look; what it does not answer in time is left out. `apis`: until when the sources support the
+ * `database` is asked at each scrape; what it does not answer in time is left out. `apis`: until when the sources support the
  * versions that are asked for.
  */
 export function createMetrics(
@@ -175,8 +175,8 @@ function group<Found>(
 }
 
 /**
- * What each look reads of the database. A group that cannot be read, such as one that asks all nodes of a Citus while one is
- * lost, is left out and named by returns_metrics_unavailable; the others are shown. Looks at the same time are one.
+ * What each scrape reads of the database. A group that cannot be read, such as one that asks all nodes of a Citus while one is
+ * lost, is left out and named by returns_metrics_unavailable; the others are shown. Scrapes at the same time share one.
  */
 function createDatabaseMetrics(database: Queryable, gauge: MakeGauge): () => Promise<void> {
   const up = gauge("returns_database_up", "1 when the database answers, else 0.");
@@ -187,12 +187,12 @@ function createDatabaseMetrics(database: Queryable, gauge: MakeGauge): () => Pro
   );
   // The cheap ones first: what waits for a lost node takes connections.
   const groups = [schema, backup, tasks, queue, syncs, deliveries].map((create) => create(gauge));
-  const look = async (): Promise<void> => {
+  const readAll = async (): Promise<void> => {
     const isUp = await within(LONGEST_READ_MS, answers(database)).catch(() => false);
     const shows = await Promise.all(
       groups.map(async ({ read }) => (isUp ? readInTime(read(database)) : null)),
     );
-    // In one turn of the event loop, so that no look shows half of it.
+    // In one turn of the event loop, so that no scrape shows half of it.
     up.set(isUp ? 1 : 0);
     for (const [index, { name, gauges }] of groups.entries()) {
       for (const shown of gauges) shown.clear();
@@ -202,7 +202,7 @@ function createDatabaseMetrics(database: Queryable, gauge: MakeGauge): () => Pro
     }
   };
   let current: Promise<void> | null = null;
-  return () => (current ??= look().finally(() => (current = null)));
+  return () => (current ??= readAll().finally(() => (current = null)));
 }
 
 function readInTime(reading: Promise<() => void>): Promise<(() => void) | null> {

@@ -19,7 +19,7 @@ export function watchSilence(pool: pg.Pool, longestMs: number): SilenceWatch {
   const askedMs = new Map<pg.PoolClient, number>();
   const asked = (client: pg.PoolClient): void => void askedMs.set(client, performance.now());
   const answered = (client: pg.PoolClient): void => void askedMs.delete(client);
-  const look = (): void => {
+  const check = (): void => {
     const latestMs = performance.now() - longestMs;
     for (const [client, sinceMs] of askedMs) {
       if (sinceMs > latestMs) continue;
@@ -30,7 +30,7 @@ export function watchSilence(pool: pg.Pool, longestMs: number): SilenceWatch {
   if (longestMs === Infinity) return { asked: () => {}, answered: () => {}, stop: () => {} };
   pool.on("acquire", asked);
   pool.on("release", (_error, client) => answered(client));
-  const timer = setInterval(look, CHECK_MS).unref();
+  const timer = setInterval(check, CHECK_MS).unref();
   return { asked, answered, stop: () => clearInterval(timer) };
 }
 

@@ -21,7 +21,7 @@ export type Member = {
   workspaceName: string;
   role: "viewer" | "admin" | "owner";
   /** When they last confirmed their identity. */
-  provedAt: Date;
+  authenticatedAt: Date;
   /** What is noted of the page before: the person's workspace, when they and the session were last seen, and when it ends. */
   visit: { lastShopKey: number | null; personSeenAt: Date | null; lastSeenAt: Date; endsAt: Date };
 };

@@ -64,7 +64,7 @@ type ActivePoll = {
 const MOST_QUEUED = 500;
 /** Workspaces that are checked at a time, beside runs, so that no run that takes long keeps alerts and upkeep waiting. */
 export const WORKSPACE_CHECKS = 2;
-/** Workspaces that are claimed at once: a look takes a fraction of the time between two polls. */
+/** Workspaces that are claimed at once: a check takes a fraction of the time between two polls. */
 const MOST_CLAIMED = 16;
 
 /**
@@ -169,11 +169,11 @@ function beginLooks(state: State): void {
     if (stopping.signal.aborted || session.lost.aborted) return;
     const place = claimed.shift() as SourceKey;
     const key = keyOf(place);
-    const look = pollPlace(options, { place, stop: stopping.signal, show: () => {} }).then(
+    const check = pollPlace(options, { place, stop: stopping.signal, show: () => {} }).then(
       () => void state.failures.delete(key),
       (error: unknown) => backOff(state, place, error),
     );
-    const end = look
+    const end = check
       .then(() => session.release(place))
       .finally(() => {
         checks.delete(key);

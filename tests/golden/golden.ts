@@ -1,7 +1,7 @@
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import assert from "node:assert/strict";
-import type { Parameters, Store, StoreSettings } from "../oracle/store.ts";
+import type { OracleParameters, OracleStore, StoreSettings } from "../oracle/store.ts";
 
 /** A small store with answers computed by hand; the form of the JSON files beside this one. */
 export type GoldenStore = {
@@ -13,13 +13,13 @@ export type GoldenStore = {
   explain: string[];
   workspace: StoreSettings;
   as_of: string;
-  files: Store["files"];
+  files: OracleStore["files"];
   requests: GoldenRequest[];
 };
 
 export type GoldenRequest = {
   path: string;
-  params: Parameters;
+  params: OracleParameters;
   explain?: string;
   /** Whether the plan may see the whole ranking, where that differs from the workspace's. */
   full_leaderboards?: boolean;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { after, beforeEach, test } from "node:test";
 import { loopReturn, startLoopSimulator } from "../../tools/simulators/loop/server.ts";
-import type { LoopReturn, LoopSimulator } from "../../tools/simulators/loop/server.ts";
+import type { SimulatedReturn, LoopSimulator } from "../../tools/simulators/loop/server.ts";
 import { SourceFailed, SourceRefused } from "../../src/sync/connector.ts";
 import { labelConnector, openJson } from "../../src/sync/connectors/shared/label-run.ts";
 import { LOOP, readWindow } from "../../src/sync/connectors/loop/connector.ts";
@@ -114,7 +114,7 @@ test("no return is lost when one that was read is updated before the others are,
   );
   for (const answers of [1, 2, 3, 8, 16, 17, 18, 19, 20]) {
     const { shopKey, simulator } = await open(returns);
-    const first = returns[0] as LoopReturn;
+    const first = returns[0] as SimulatedReturn;
     simulator.control.changeAfter(answers, () =>
       simulator.control.put({ ...first, updatedAt: "2026-06-01T06:05:00.000Z" }),
     );
@@ -170,7 +170,7 @@ test("a next page on another host is not asked, and changed types are a failure;
   assert.deepEqual(await shop.dump(shopKey), dump);
 });
 
-async function open(returns: LoopReturn[]) {
+async function open(returns: SimulatedReturn[]) {
   const shopKey = await shop.open();
   await connectLabels(shop, shopKey, "loop");
   await putOrders(
@@ -188,7 +188,7 @@ function label(trackingNumber: string, rate: number | string | null) {
 }
 
 /** One a day from January on, of orders that are unknown but for five. */
-function manyReturns(count: number): LoopReturn[] {
+function manyReturns(count: number): SimulatedReturn[] {
   return Array.from({ length: count }, (_, index) =>
     loopReturn({
       id: String(index),

@@ -4,7 +4,7 @@ import {
   shipStationLabel as label,
   startShipStationSimulator,
 } from "../../tools/simulators/shipstation/server.ts";
-import type { ShipStationLabel, ShipStationSimulator } from "../../tools/simulators/shipstation/server.ts";
+import type { SimulatedLabel, ShipStationSimulator } from "../../tools/simulators/shipstation/server.ts";
 import { startImportWorkspace } from "../support/import-workspace.ts";
 import { inside } from "../support/inside.ts";
 import {
@@ -89,7 +89,7 @@ test("M10: a voided label is no spend, before it was stored and after", async ()
   assert.equal(await cohortMinor(shopKey), 0);
 });
 
-async function open(orders: number[], labels: ShipStationLabel[]) {
+async function open(orders: number[], labels: SimulatedLabel[]) {
   const shopKey = await shop.open();
   await connectLabels(shop, shopKey, "shipstation");
   await putOrders(
@@ -172,7 +172,7 @@ test("no label is lost when labels are made, scanned and voided while the list i
 test("once a day young labels are read again, wherever they stand in the list", async () => {
   const { shopKey, simulator } = await open([1], manyLabels(150));
   await syncLabels(shop, shopKey, connector, simulator);
-  const hidden = simulator.control.labels()[20] as ShipStationLabel;
+  const hidden = simulator.control.labels()[20] as SimulatedLabel;
   simulator.control.put({ ...hidden, amount: 99 });
   const now = () => new Date("2026-06-02T07:00:00.000Z");
   const soon = await syncLabels(shop, shopKey, connector, simulator);
@@ -261,7 +261,7 @@ test("a refused key is SourceRefused, changed types are SourceFailed, and both l
 });
 
 /** Return labels on distinct days from January on, unmatched but for the first. */
-function manyLabels(count: number): ShipStationLabel[] {
+function manyLabels(count: number): SimulatedLabel[] {
   return Array.from({ length: count }, (_, index) =>
     label({
       labelId: `se-${String(index).padStart(4, "0")}`,
@@ -273,7 +273,7 @@ function manyLabels(count: number): ShipStationLabel[] {
 }
 
 /** Sixty labels, every fourth one charged when it is scanned. */
-function changingLabels(): ShipStationLabel[] {
+function changingLabels(): SimulatedLabel[] {
   return manyLabels(60).map((made, index) => ({
     ...made,
     chargeEvent: index % 4 === 0 ? "on_carrier_acceptance" : "on_creation",

@@ -6,7 +6,7 @@ import type { Figures } from "./figures.ts";
 import type { LedgerLine } from "./ledger.ts";
 import { amountOf, byCodePoint, changeOf, rateOf, wilsonOf } from "./numbers.ts";
 import type { Question } from "./oracle.ts";
-import type { Parameters } from "./store.ts";
+import type { OracleParameters } from "./store.ts";
 import { countedMonths, selectionOf, windowDaysOf } from "./selection.ts";
 
 const ROWS = 20;
@@ -149,16 +149,16 @@ function keysOf({ ledger }: Question, line: LedgerLine): Record<string, string |
 }
 
 /** M14: the first of the selectors that could that takes the lines of the row and no others, whenever they were sold. */
-function selectorOf(question: Question, by: string, key: string): Parameters | null {
+function selectorOf(question: Question, by: string, key: string): OracleParameters | null {
   const { ledger, selected, params } = question;
   const sold = ledger.lines.filter((line) => line.sold > 0);
   const isOfRow = (line: LedgerLine) => selected.holds(line) && keyIn(question, line, by) === key;
   const ownNames = ["sku", "product_gid", "product_group_type", "product_group_key"];
   const own = Object.fromEntries(ownNames.flatMap((name) => (name in params ? [[name, params[name]]] : [])));
   const hasUsed = params["include_used_variants"] === true && ("sku" in own || "product_gid" in own);
-  const asked = { ...own, ...(hasUsed ? { include_used_variants: true } : {}) } as Parameters;
+  const asked = { ...own, ...(hasUsed ? { include_used_variants: true } : {}) } as OracleParameters;
   const ofVendor = params["vendor"] === undefined ? {} : { vendor: params["vendor"] };
-  const keyed: Record<string, Parameters> = {
+  const keyed: Record<string, OracleParameters> = {
     vendor: { ...asked, vendor: key },
     product: { product_gid: key, include_used_variants: true, ...ofVendor },
     sku: { sku: key, ...ofVendor },

@@ -1,5 +1,5 @@
 import { byCodePoint, minorOf } from "./numbers.ts";
-import type { OrderLineRow, ProductRow, VariantRow } from "./store.ts";
+import type { OrderLineRow, OracleProduct, OracleVariant } from "./store.ts";
 
 /** What a line is of: its own word, else its variant's. */
 export type ResolvedLine = {
@@ -16,7 +16,7 @@ export type ResolvedLine = {
   options: readonly (readonly [name: string, value: string])[];
 };
 
-export type Catalogue = {
+export type OracleCatalogue = {
   products: { gid: string; vendor: string | null; family: string | null; analyticsCategory: string | null }[];
   skus: { sku: string; productGid: string | null; used: boolean; vendor: string | null }[];
   variants: Omit<ResolvedLine, "vendor">[];
@@ -25,16 +25,16 @@ export type Catalogue = {
 };
 
 export type CatalogueRows = {
-  products: ProductRow[];
-  variants: VariantRow[];
+  products: OracleProduct[];
+  variants: OracleVariant[];
   orderLines: OrderLineRow[];
   /** M14: the last day on which a line sold units. */
   lastSoldDay: (row: OrderLineRow) => number;
 };
 
 /** Everything any row names: also products and SKUs that only variants or order lines know. */
-export function catalogueOf(rows: CatalogueRows, currencyCode: string): Catalogue {
-  const catalogue: Catalogue = { products: [], skus: [], variants: [], onlyVariants: new Set() };
+export function catalogueOf(rows: CatalogueRows, currencyCode: string): OracleCatalogue {
+  const catalogue: OracleCatalogue = { products: [], skus: [], variants: [], onlyVariants: new Set() };
   for (const product of rows.products) {
     catalogue.products.push({
       gid: gidOf(product.product_id),
@@ -95,7 +95,7 @@ export function catalogueOf(rows: CatalogueRows, currencyCode: string): Catalogu
 
 /** M14: what only lines know is what the line sold last says, of those that say it. */
 function describeFromLines(
-  catalogue: Catalogue,
+  catalogue: OracleCatalogue,
   { orderLines, lastSoldDay }: CatalogueRows,
   addProduct: (gid: string | null) => void,
 ): void {
@@ -130,7 +130,7 @@ function describeFromLines(
 }
 
 /** A line's variant is the one it names, else the one of its SKU. */
-export function resolveLine(catalogue: Catalogue, row: OrderLineRow): ResolvedLine {
+export function resolveLine(catalogue: OracleCatalogue, row: OrderLineRow): ResolvedLine {
   const variant =
     catalogue.variants.find((candidate) => candidate.variantId === row.variant_id) ??
     catalogue.variants.find((candidate) => row.sku !== undefined && candidate.sku === row.sku);
@@ -147,7 +147,7 @@ export function resolveLine(catalogue: Catalogue, row: OrderLineRow): ResolvedLi
   };
 }
 
-function vendorOf({ products }: Catalogue, gid: string | null): string | null {
+function vendorOf({ products }: OracleCatalogue, gid: string | null): string | null {
   return products.find((product) => product.gid === gid)?.vendor ?? null;
 }
 

@@ -1,7 +1,7 @@
 import { mulberry32 } from "../../src/demo/random.ts";
 import { dayOf, dayText } from "./calendar.ts";
 import { USUAL_SETTINGS } from "./store.ts";
-import type { OrderLineRow, Parameters, RefundRow, Store } from "./store.ts";
+import type { OrderLineRow, OracleParameters, RefundRow, OracleStore } from "./store.ts";
 
 const ORDERS = 2000;
 const DAYS = 500;
@@ -11,7 +11,7 @@ const FIRST_DAY = dayOf("2025-01-01");
  * Orders of several units that mostly come back whole: 200 returned ones of Tops and of the store, fewer of Shoes; one product
  * has no category, one SKU is sold as two products.
  */
-export function clusterStore(seed: number): Store {
+export function clusterStore(seed: number): OracleStore {
   const random = mulberry32(seed);
   const upTo = (most: number): number => 1 + Math.floor(random() * most);
   const order_lines: OrderLineRow[] = [];
@@ -69,7 +69,7 @@ const PLACES = [
   ["n1", "SHARED"],
 ] as const;
 
-const SELECTIONS: Parameters[] = [
+const SELECTIONS: OracleParameters[] = [
   {},
   ...["A", "S", "N", "SHARED"].map((sku) => ({ sku })),
   ...["t1", "s1", "n1"].map((id) => ({ product_gid: `gid://import/Product/${id}` })),
@@ -81,7 +81,7 @@ const SELECTIONS: Parameters[] = [
 
 const RANGE = { start_month: "2025-01", end_month: "2026-05" };
 
-export const requestsOfClusters: Parameters[] = [
+export const requestsOfClusters: OracleParameters[] = [
   ...SELECTIONS.map((selection) => ({ ...selection, ...RANGE, window: "90d" })),
   { ...RANGE, sku: "A", reportSection: "curves" },
   ...["vendor", "product", "sku", "family", "analytics_category"].map((breakdownBy) => ({

@@ -4,7 +4,7 @@ import type { LedgerLine } from "./ledger.ts";
 import { wilsonOf } from "./numbers.ts";
 import type { Question } from "./oracle.ts";
 import { selectionOf } from "./selection.ts";
-import type { Parameters } from "./store.ts";
+import type { OracleParameters } from "./store.ts";
 
 const FEWEST = 200;
 
@@ -20,7 +20,7 @@ export function intervalOf(
 export function effectOf(
   question: Question,
   lines: readonly LedgerLine[],
-  named: readonly Parameters[],
+  named: readonly OracleParameters[],
   isWhole: (month: string) => boolean = () => true,
 ): number {
   const sold = lines.reduce((sum, line) => sum + line.sold, 0);
@@ -35,7 +35,7 @@ export function effectOf(
 /** M6: that of the one category of what is named, else of the store, else 0. */
 export function correlationOfRequest(
   question: Question,
-  named: readonly Parameters[] = [question.params],
+  named: readonly OracleParameters[] = [question.params],
 ): number {
   const categories = new Set(named.flatMap((params) => categoriesOf(question, params)));
   const [category] = categories;
@@ -48,7 +48,7 @@ export function correlationOfRequest(
 function squaresOfMonth(
   { ledger }: Question,
   lines: readonly LedgerLine[],
-  named: readonly Parameters[],
+  named: readonly OracleParameters[],
 ): number {
   const parts = [...Map.groupBy(lines, (line) => partOf(line, named)).values()].filter((part) =>
     part.some(({ sold }) => sold > 0),
@@ -65,7 +65,7 @@ function squaresOfMonth(
 }
 
 /** A SKU by what it is sold as, variant by variant, a product and a vendor's products of a group by product and condition; else all in one. */
-function partOf(line: LedgerLine, [first = {}]: readonly Parameters[]): string {
+function partOf(line: LedgerLine, [first = {}]: readonly OracleParameters[]): string {
   const { productGid, used, sku, counterpartSku, vendor, variantId } = line;
   if (first["sku"] !== undefined) {
     return JSON.stringify([
@@ -92,7 +92,7 @@ export function squaresOf(lines: readonly LedgerLine[]): number {
 }
 
 /** The categories of its products; null for none. */
-function categoriesOf({ ledger }: Question, params: Parameters): (string | null)[] {
+function categoriesOf({ ledger }: Question, params: OracleParameters): (string | null)[] {
   const { products } = ledger.catalogue;
   const categoryOf = (gid: string | null): string | null =>
     products.find((product) => product.gid === gid)?.analyticsCategory ?? null;

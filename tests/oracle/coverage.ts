@@ -1,9 +1,9 @@
 import { dayOf, monthBefore, monthOf, monthsFrom } from "./calendar.ts";
 import { countedMonths, isMonthComplete, windowDaysOf } from "./selection.ts";
-import type { Parameters, Store } from "./store.ts";
+import type { OracleParameters, OracleStore } from "./store.ts";
 
 /** M5: which months of the requested range count, which do not, and how far months are complete. */
-export function coveragePart(store: Store, params: Parameters) {
+export function coveragePart(store: OracleStore, params: OracleParameters) {
   const [first, last] = [String(params["start_month"]), String(params["end_month"])];
   const counted = countedMonths(store, params, first, last);
   const windowDays = windowDaysOf(store, params);
@@ -15,14 +15,14 @@ export function coveragePart(store: Store, params: Parameters) {
 }
 
 /** M5: the newest month whose window has closed. */
-export function latestCompleteMonth(store: Store, windowDays: number): string {
+export function latestCompleteMonth(store: OracleStore, windowDays: number): string {
   let month = monthOf(dayOf(store.as_of));
   while (!isMonthComplete(store, month, windowDays)) month = monthBefore(month);
   return month;
 }
 
 /** M5: as many complete months as count, the newest of those before the range; null when none counts. */
-export function comparedMonths(store: Store, params: Parameters): string[] | null {
+export function comparedMonths(store: OracleStore, params: OracleParameters): string[] | null {
   const { months_included: length } = coveragePart(store, params);
   const windowDays = windowDaysOf(store, params);
   const months: string[] = [];

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import type { OrderLineRow, RestockType, ReturnStatus } from "./store.ts";
+import type { OrderLineRow, OracleRestockType, OracleReturnStatus } from "./store.ts";
 
 /** Orders lie in these months, over two turns of the year; a request may ask for one more on either side. */
 export const FIRST_MONTH = "2024-11";
@@ -96,7 +96,15 @@ export const lineDraft = fc.record({
 export const returnDraft = fc.record({
   line: lineIndex,
   number: oneOf(0, 0, 1, 2, 3, 4),
-  status: oneOf<ReturnStatus>("CLOSED", "CLOSED", "CLOSED", "REQUESTED", "OPEN", "DECLINED", "CANCELED"),
+  status: oneOf<OracleReturnStatus>(
+    "CLOSED",
+    "CLOSED",
+    "CLOSED",
+    "REQUESTED",
+    "OPEN",
+    "DECLINED",
+    "CANCELED",
+  ),
   units: fc.integer({ min: 1, max: 4 }),
   processed: maybe(fc.nat({ max: 4 })),
   lag,
@@ -126,7 +134,7 @@ export const refundDraft = fc.record({
   number: fc.nat({ max: 7 }),
   units: fc.nat({ max: 3 }),
   cents: fc.nat({ max: 9_999 }),
-  restock: oneOf<RestockType | undefined>(
+  restock: oneOf<OracleRestockType | undefined>(
     "RETURN",
     "RETURN",
     "NO_RESTOCK",

@@ -1,7 +1,7 @@
 import { mulberry32 } from "../../src/demo/random.ts";
 import { dayOf, dayText } from "./calendar.ts";
 import { USUAL_SETTINGS } from "./store.ts";
-import type { OrderLineRow, Parameters, ReturnRow, Store, VariantRow } from "./store.ts";
+import type { OrderLineRow, OracleParameters, ReturnRow, OracleStore, OracleVariant } from "./store.ts";
 
 const ORDERS = 1200;
 const DAYS = 240;
@@ -57,7 +57,7 @@ const REASONS = [
 ];
 
 /** Products that run small or large in some sizes, on the whole or not at all; orders of several sizes, and exchanges. */
-export function fitStore(seed: number): Store {
+export function fitStore(seed: number): OracleStore {
   const random = mulberry32(seed);
   const upTo = (most: number): number => 1 + Math.floor(random() * most);
   const pick = <Value>(values: readonly Value[]): Value => values[upTo(values.length) - 1] as Value;
@@ -131,7 +131,7 @@ export function fitStore(seed: number): Store {
         { product_id: "n1", title: "N1", vendor: "Best" },
         { product_id: "c1", title: "C1", vendor: "Best" },
       ],
-      variants: VARIANTS.map(([product_id, variant_id, option1_name, option1_value]): VariantRow => ({
+      variants: VARIANTS.map(([product_id, variant_id, option1_name, option1_value]): OracleVariant => ({
         product_id,
         variant_id,
         condition: variant_id.endsWith("u") ? "used" : "new",
@@ -150,11 +150,15 @@ function noonOf(day: number): string {
 
 const EVERYTHING = { start_month: "2025-01", end_month: "2025-12", reportSection: "fit" };
 
-export const requestsOfFit: Parameters[] = ["t1", "t2", "s1", "n1", "c1"].flatMap((id) =>
+export const requestsOfFit: OracleParameters[] = ["t1", "t2", "s1", "n1", "c1"].flatMap((id) =>
   [
     { window: "lifetime" },
     { window: "30d", include_incomplete: true },
     { window: "90d", include_used_variants: true },
     { window: "primary", end_month: "2025-03", vendor: id === "t2" ? "Best" : "Acme" },
-  ].map((asked): Parameters => ({ product_gid: `gid://import/Product/${id}`, ...EVERYTHING, ...asked })),
+  ].map((asked): OracleParameters => ({
+    product_gid: `gid://import/Product/${id}`,
+    ...EVERYTHING,
+    ...asked,
+  })),
 );

@@ -1,7 +1,7 @@
 import { byCodePoint, rateOf } from "./numbers.ts";
 import type { LedgerLine } from "./ledger.ts";
 import type { Question } from "./oracle.ts";
-import type { Store } from "./store.ts";
+import type { OracleStore } from "./store.ts";
 import { countedMonths, windowDaysOf } from "./selection.ts";
 
 /** The groups that M22 names, with every name by which it says that a reason belongs to one. */
@@ -126,7 +126,7 @@ function unitsIn(
 }
 
 /** The group that the workspace has put a reason into, else the one of that name; null = none. */
-function groupOf({ settings }: Store, reason: string): string | null {
+function groupOf({ settings }: OracleStore, reason: string): string | null {
   const found = Object.entries(NAMES).find(([, names]) => names.includes(reason.toLowerCase()));
   return settings.reason_groups?.[reason.toLowerCase()] ?? found?.[0] ?? null;
 }

@@ -6,7 +6,7 @@ import type { Figures } from "./figures.ts";
 import { amountOf, byCodePoint, decimalsOf, nearest, rateOf } from "./numbers.ts";
 import type { Question } from "./oracle.ts";
 import { countedMonths, isKnownVendor, windowDaysOf } from "./selection.ts";
-import type { Catalogue } from "./catalogue.ts";
+import type { OracleCatalogue } from "./catalogue.ts";
 
 type Ranked = Figures & {
   sku: string;
@@ -190,7 +190,7 @@ function figuresBySku(
 /** The SKU's own product; within a selection that does not hold it, the first that it holds. */
 function shownProduct(
   { ledger: { catalogue }, selected }: Question,
-  entry: Catalogue["skus"][number],
+  entry: OracleCatalogue["skus"][number],
   lines: readonly { productGid: string | null }[],
 ): { productGid: string | null; vendor: string | null } {
   const gids = lines.flatMap((line) => (line.productGid === null ? [] : [line.productGid]));

@@ -1,10 +1,10 @@
 import { catalogueOf, resolveLine } from "./catalogue.ts";
-import type { Catalogue, ResolvedLine } from "./catalogue.ts";
+import type { OracleCatalogue, ResolvedLine } from "./catalogue.ts";
 import { dayOf, lagOf, monthOf } from "./calendar.ts";
 import { splitLabels } from "./labels.ts";
 import type { UnmatchedLabel } from "./labels.ts";
 import { byCodePoint, minorOf, nearest } from "./numbers.ts";
-import type { OrderLineRow, RefundRow, ReturnRow, ReturnStatus, Store } from "./store.ts";
+import type { OrderLineRow, RefundRow, ReturnRow, OracleReturnStatus, OracleStore } from "./store.ts";
 
 /** M8: why a unit came back; only the kind tells a stated "refund_only" from none at all. */
 export type Reason = { kind: "stated" | "refund_only" | "unspecified"; reason: string };
@@ -39,19 +39,19 @@ export type LedgerLine = ResolvedLine & {
   booked: { day: number; kind: "edit" | "reversal" | "cancel"; units: number }[];
   /** Of the line's first day: the returned units of all its days. */
   returnedOfLine: number;
-  requests: { returnId: string; status: ReturnStatus; units: number }[];
+  requests: { returnId: string; status: OracleReturnStatus; units: number }[];
   labels: { lagDays: number; minor: number }[];
 };
 
-export type Ledger = {
+export type OracleLedger = {
   lines: LedgerLine[];
-  catalogue: Catalogue;
+  catalogue: OracleCatalogue;
   labelCostsIncluded: boolean;
   unmatchedLabels: UnmatchedLabel[];
 };
 
 /** Books every row of a store, one unit at a time. Rows of the same key replace earlier ones. */
-export function ledgerOf(store: Store): Ledger {
+export function ledgerOf(store: OracleStore): OracleLedger {
   const { files, settings } = store;
   const orderLines = latestRows(files.order_lines, (row) => [row.order_id, row.line_id]);
   const returns = latestRows(files.returns ?? [], (row) => [row.return_id, row.order_id, row.line_id]);

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { assertHolds, readGoldenStores, titleOf } from "../golden/golden.ts";
 import type { GoldenRequest, GoldenStore } from "../golden/golden.ts";
 import { createOracle } from "./oracle.ts";
-import type { Store } from "./store.ts";
+import type { OracleStore } from "./store.ts";
 
 for (const golden of readGoldenStores()) {
   test(`${golden.rules.join(", ")}: the oracle gives the answers computed by hand for ${golden.name}`, () => {
@@ -16,7 +16,7 @@ for (const golden of readGoldenStores()) {
   });
 }
 
-function storeOf({ files, as_of, workspace }: GoldenStore, request: GoldenRequest): Store {
+function storeOf({ files, as_of, workspace }: GoldenStore, request: GoldenRequest): OracleStore {
   const full_leaderboards = request.full_leaderboards ?? workspace.full_leaderboards;
   return { files, as_of, settings: { ...workspace, full_leaderboards } };
 }

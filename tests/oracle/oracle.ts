@@ -3,24 +3,29 @@ import { costLeaderboard, rateLeaderboard } from "./leaderboards.ts";
 import { listEntities } from "./entities.ts";
 import { figuresOf, soldValueOf } from "./figures.ts";
 import { ledgerOf } from "./ledger.ts";
-import type { Ledger } from "./ledger.ts";
+import type { OracleLedger } from "./ledger.ts";
 import { rateOf } from "./numbers.ts";
 import { periodsOf } from "./periods.ts";
 import { report } from "./report.ts";
 import { countedMonths, selectionOf, windowDaysOf } from "./selection.ts";
 import type { Selected } from "./selection.ts";
-import type { Answer, Parameters, Store } from "./store.ts";
+import type { OracleAnswer, OracleParameters, OracleStore } from "./store.ts";
 
-export type Oracle = (path: string, params: Parameters) => Answer;
+export type Oracle = (path: string, params: OracleParameters) => OracleAnswer;
 
 /** What a request asks of: the store, its booked rows, and what the request selects. */
-export type Question = { store: Store; ledger: Ledger; selected: NonNullable<Selected>; params: Parameters };
+export type Question = {
+  store: OracleStore;
+  ledger: OracleLedger;
+  selected: NonNullable<Selected>;
+  params: OracleParameters;
+};
 
 /**
  * A second reading of METRICS.md that shares no code with the service: it loops over the rows as given, unit by unit,
  * and is slow. `data` is the response's, but for texts that no rule is about; `meta` is what must appear in its meta.
  */
-export function createOracle(store: Store): Oracle {
+export function createOracle(store: OracleStore): Oracle {
   const ledger = ledgerOf(store);
   return (path, params) => {
     const answerOf = ANSWERS[path];
@@ -40,7 +45,7 @@ export function createOracle(store: Store): Oracle {
   };
 }
 
-function without(params: Parameters, name: string): Parameters {
+function without(params: OracleParameters, name: string): OracleParameters {
   return Object.fromEntries(Object.entries(params).filter(([other]) => other !== name));
 }
 
@@ -89,6 +94,6 @@ function timeseries(question: Question): Answered {
   return { data: { rows }, meta: { returned: rows.length, ...coveragePart(store, params) } };
 }
 
-function requestedMonths(store: Store, params: Parameters): string[] {
+function requestedMonths(store: OracleStore, params: OracleParameters): string[] {
   return countedMonths(store, params, String(params["start_month"]), String(params["end_month"]));
 }

@@ -6,14 +6,14 @@ import type { Question } from "./oracle.ts";
 import { countedMonths, isDayComplete, isMonthComplete, windowDaysOf } from "./selection.ts";
 
 /** What a row of a series is about: the days that it counts, and how the answer names them. */
-export type Period = {
+export type OraclePeriod = {
   days: ReadonlySet<number>;
   named: { cohort_month: string; period_start?: string };
   isComplete: boolean;
 };
 
 /** M26: walks day by day; a new row begins on a Monday, on the first of a month, or every day. Months are as ever. */
-export function periodsOf({ store, params }: Question): Period[] {
+export function periodsOf({ store, params }: Question): OraclePeriod[] {
   const [first, last] = [String(params["start_month"]), String(params["end_month"])];
   const windowDays = windowDaysOf(store, params);
   if (params["interval"] !== "week" && params["interval"] !== "day") {

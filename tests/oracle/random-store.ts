@@ -22,13 +22,13 @@ import {
   returnRow,
   variantRows,
 } from "./rows.ts";
-import type { Store } from "./store.ts";
+import type { OracleStore } from "./store.ts";
 
 const many = <Draft>(draft: fc.Arbitrary<Draft>, minLength: number): fc.Arbitrary<Draft[]> =>
   fc.array(draft, { minLength, maxLength: 16, size: "max" });
 
 /** A random store; small, so that rules meet. */
-export const randomStore: fc.Arbitrary<Store> = fc
+export const randomStore: fc.Arbitrary<OracleStore> = fc
   .record({
     primary: oneOf(30, 30, 45, 7, 1, 365),
     minSold: fc.integer({ min: 1, max: 4 }),

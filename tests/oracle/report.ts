@@ -12,7 +12,7 @@ import { amountOf, byCodePoint, changeOf, nearest, rateOf, shareOf } from "./num
 import type { Question } from "./oracle.ts";
 import { outcomesPart } from "./outcomes.ts";
 import { intervalOfPeriod, periodsOf } from "./periods.ts";
-import type { Period } from "./periods.ts";
+import type { OraclePeriod } from "./periods.ts";
 import { saleEventParts } from "./sale-event.ts";
 import { countedMonths, windowDaysOf } from "./selection.ts";
 
@@ -123,7 +123,7 @@ function comparisonPart(question: Question, figures: Figures) {
   };
 }
 
-function trendRow(question: Question, { days, named, isComplete }: Period) {
+function trendRow(question: Question, { days, named, isComplete }: OraclePeriod) {
   const { ledger, selected, store, params } = question;
   const windowDays = windowDaysOf(store, params);
   const lines = ledger.lines.filter((line) => selected.holds(line) && days.has(line.orderedDay));

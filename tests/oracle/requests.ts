@@ -1,8 +1,8 @@
 import { BREAKDOWN_ORDERS } from "../../src/contract/parameters.ts";
 import { FIRST_MONTH, LAST_MONTH } from "./drafts.ts";
-import type { Parameters, Store } from "./store.ts";
+import type { OracleParameters, OracleStore } from "./store.ts";
 
-export type OracleRequest = { path: string; params: Parameters };
+export type OracleRequest = { path: string; params: OracleParameters };
 
 const WINDOWS = ["primary", "30d", "90d", "lifetime"];
 const BREAKDOWNS = [
@@ -23,7 +23,7 @@ const RECENT = { start_month: "2025-05", end_month: "2025-09" };
 const EVERYTHING = { start_month: "2024-10", end_month: "2026-02" };
 
 /** Every selection in every window, and for each selection all else that can be asked; the rest varies by seed. */
-export function requestsFor(store: Store, seed: number): OracleRequest[] {
+export function requestsFor(store: OracleStore, seed: number): OracleRequest[] {
   const chosen = <Value>(values: readonly Value[], step: number): Value =>
     values[(seed + step) % values.length] as Value;
   const requests: OracleRequest[] = [];
@@ -120,7 +120,7 @@ export function requestsFor(store: Store, seed: number): OracleRequest[] {
 const VENDORS = ["Acme", "Best", "Ghostly", "Solo", "other", "Nobody"];
 
 /** A vendor alone, and with some of the selectors. */
-function vendorSelections(): Parameters[] {
+function vendorSelections(): OracleParameters[] {
   return VENDORS.flatMap((vendor) => [
     { vendor },
     ...["S1", "S2", "LOOSE", "GHOST"].flatMap((sku) => [
@@ -135,10 +135,10 @@ function vendorSelections(): Parameters[] {
   ]);
 }
 
-function selections(): Parameters[] {
+function selections(): OracleParameters[] {
   const named = [
-    ...SKUS.map((sku): Parameters => ({ sku })),
-    ...PRODUCTS.map((product_gid): Parameters => ({ product_gid })),
+    ...SKUS.map((sku): OracleParameters => ({ sku })),
+    ...PRODUCTS.map((product_gid): OracleParameters => ({ product_gid })),
   ];
   const groups = GROUPS.flatMap((product_group_key) =>
     ["family", "analytics_category"].map((product_group_type) => ({ product_group_type, product_group_key })),
@@ -146,7 +146,7 @@ function selections(): Parameters[] {
   return [{}, ...named, ...named.map((one) => ({ ...one, include_used_variants: true })), ...groups];
 }
 
-function saleEventParameters(store: Store, seed: number): Parameters {
+function saleEventParameters(store: OracleStore, seed: number): OracleParameters {
   const events = store.files.sale_events ?? [];
   const event = events[seed % (events.length + 2)];
   if (event === undefined) return seed % 2 === 0 ? {} : { saleEvent: "never" };

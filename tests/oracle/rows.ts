@@ -11,12 +11,12 @@ import type {
 import { FIRST_MONTH, PRODUCT_IDS } from "./drafts.ts";
 import type {
   OrderLineRow,
-  ProductRow,
+  OracleProduct,
   RefundRow,
   ReturnLabelRow,
   ReturnRow,
-  SaleEventRow,
-  VariantRow,
+  OracleSaleEvent,
+  OracleVariant,
 } from "./store.ts";
 
 /** The day that the drafts count from. */
@@ -45,7 +45,7 @@ function amountOrNone(cents: number | undefined): string | undefined {
   return cents === undefined ? undefined : amountText(cents);
 }
 
-export function productRows(draft: Draft<typeof catalogueDraft>): ProductRow[] {
+export function productRows(draft: Draft<typeof catalogueDraft>): OracleProduct[] {
   const { vendors, families, categories, isDescribed } = draft;
   const rows = PRODUCT_IDS.map((product_id, index) => ({
     product_id,
@@ -70,8 +70,8 @@ const OPTIONS = [
   [null, null],
 ] as const;
 
-export function variantRows({ costs }: Draft<typeof catalogueDraft>): VariantRow[] {
-  const rows: VariantRow[] = [
+export function variantRows({ costs }: Draft<typeof catalogueDraft>): OracleVariant[] {
+  const rows: OracleVariant[] = [
     { variant_id: "v1", product_id: "p1", sku: "S1", condition: "new" },
     { variant_id: "v2", product_id: "p1", sku: "S2" },
     { variant_id: "v3", product_id: "p2", sku: "S3" },
@@ -184,7 +184,7 @@ export function labelRow(draft: Draft<typeof labelDraft>, line: OrderLineRow, in
   };
 }
 
-export function eventRow(draft: Draft<typeof eventDraft>, index: number): SaleEventRow {
+export function eventRow(draft: Draft<typeof eventDraft>, index: number): OracleSaleEvent {
   return {
     slug: `event-${index}`,
     label: `Event ${index}`,

@@ -4,7 +4,7 @@ import { figuresOf } from "./figures.ts";
 import { byCodePoint, changeOf, rateOf, wilsonOf } from "./numbers.ts";
 import type { Question } from "./oracle.ts";
 import { isDayComplete, windowDaysOf } from "./selection.ts";
-import type { SaleEventRow, Store } from "./store.ts";
+import type { OracleSaleEvent, OracleStore } from "./store.ts";
 
 /** M15: the workspace's sale events by slug, the one asked for, and whether there is none of that slug. */
 export function saleEventParts(question: Question) {
@@ -20,7 +20,7 @@ export function saleEventParts(question: Question) {
 }
 
 /** Of rows with the same slug the last one counts. */
-function eventsOf(store: Store): SaleEventRow[] {
+function eventsOf(store: OracleStore): OracleSaleEvent[] {
   return [...new Map((store.files.sale_events ?? []).map((row) => [row.slug, row])).values()];
 }
 
@@ -57,7 +57,7 @@ function saleEventPart(question: Question) {
   };
 }
 
-function daysOf(event: SaleEventRow): number[] {
+function daysOf(event: OracleSaleEvent): number[] {
   return daysFrom(dayOf(event.starts_on), dayOf(event.ends_on));
 }
 
@@ -70,7 +70,7 @@ function daysFrom(first: number, last: number): number[] {
 function baselineDaysOf(
   baseline: string,
   eventDays: readonly number[],
-  events: readonly SaleEventRow[],
+  events: readonly OracleSaleEvent[],
   params: Question["params"],
 ): number[] {
   if (baseline === "matched_prior") return eventDays.map((day) => day - eventDays.length);
@@ -95,7 +95,7 @@ function closedDays({ store, params }: Question, days: readonly number[]): numbe
   return days.filter((day) => params["include_incomplete"] === true || isDayComplete(store, day, windowDays));
 }
 
-function figuresOn(question: Question, event: SaleEventRow, days: readonly number[]) {
+function figuresOn(question: Question, event: OracleSaleEvent, days: readonly number[]) {
   const { store, ledger, selected, params } = question;
   const counted = closedDays(question, days);
   const ownSkus = event.skus?.split(";");

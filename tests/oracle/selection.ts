@@ -1,7 +1,7 @@
 import { lastDayOf, dayOf, monthsFrom } from "./calendar.ts";
-import type { Ledger, LedgerLine } from "./ledger.ts";
+import type { OracleLedger, LedgerLine } from "./ledger.ts";
 import { byCodePoint } from "./numbers.ts";
-import type { Parameters, Store } from "./store.ts";
+import type { OracleParameters, OracleStore } from "./store.ts";
 
 type Countable = Pick<LedgerLine, "sku" | "productGid" | "used" | "counterpartSku" | "vendor">;
 
@@ -14,7 +14,11 @@ export type Selected = {
 } | null;
 
 /** M14: which lines a request takes. A vendor leaves only what is its own; leaderboards filter their rows by it instead. */
-export function selectionOf(ledger: Ledger, params: Parameters, vendorSelects: boolean): Selected {
+export function selectionOf(
+  ledger: OracleLedger,
+  params: OracleParameters,
+  vendorSelects: boolean,
+): Selected {
   const selected = entityOf(ledger, params);
   const { vendor } = params;
   if (selected === null || !vendorSelects || vendor === undefined) return selected;
@@ -23,14 +27,14 @@ export function selectionOf(ledger: Ledger, params: Parameters, vendorSelects: b
 }
 
 /** A product's vendor, or one that a line without a product names. */
-export function isKnownVendor({ catalogue, lines }: Ledger, vendor: unknown): boolean {
+export function isKnownVendor({ catalogue, lines }: OracleLedger, vendor: unknown): boolean {
   return (
     catalogue.products.some((product) => product.vendor === vendor) ||
     lines.some((line) => line.sold > 0 && line.vendor === vendor)
   );
 }
 
-function entityOf(ledger: Ledger, params: Parameters): Selected {
+function entityOf(ledger: OracleLedger, params: OracleParameters): Selected {
   const { catalogue } = ledger;
   const withUsed = params["include_used_variants"] === true;
   const { sku, product_group_type: type, product_group_key: key } = params;
@@ -77,7 +81,7 @@ type Taken = {
 };
 
 /** The SKUs of the lines that count and of what the catalogue lists, within a vendor those that are its own. */
-function skusOf(ledger: Ledger, params: Parameters, { holds, listed }: Taken): string[] {
+function skusOf(ledger: OracleLedger, params: OracleParameters, { holds, listed }: Taken): string[] {
   const { catalogue, lines } = ledger;
   const { vendor } = params;
   const isOfVendor = (entry: Taken["listed"][number]): boolean =>
@@ -95,24 +99,29 @@ function skusOf(ledger: Ledger, params: Parameters, { holds, listed }: Taken): s
 }
 
 /** M4: how many days the requested window has; null for lifetime. */
-export function windowDaysOf(store: Store, params: Parameters): number | null {
+export function windowDaysOf(store: OracleStore, params: OracleParameters): number | null {
   const days = { "30d": 30, "90d": 90, lifetime: null };
   const window = (params["window"] ?? "primary") as keyof typeof days | "primary";
   return window === "primary" ? store.settings.primary_window_days : days[window];
 }
 
 /** M5. */
-export function isMonthComplete(store: Store, month: string, windowDays: number | null): boolean {
+export function isMonthComplete(store: OracleStore, month: string, windowDays: number | null): boolean {
   return isDayComplete(store, lastDayOf(month), windowDays);
 }
 
 /** M5 at day grain, for sale events. */
-export function isDayComplete(store: Store, day: number, windowDays: number | null): boolean {
+export function isDayComplete(store: OracleStore, day: number, windowDays: number | null): boolean {
   return windowDays === null || dayOf(store.as_of) > day + windowDays;
 }
 
 /** The months between that are not left out as incomplete. */
-export function countedMonths(store: Store, params: Parameters, first: string, last: string): string[] {
+export function countedMonths(
+  store: OracleStore,
+  params: OracleParameters,
+  first: string,
+  last: string,
+): string[] {
   const windowDays = windowDaysOf(store, params);
   return monthsFrom(first, last).filter(
     (month) => params["include_incomplete"] === true || isMonthComplete(store, month, windowDays),

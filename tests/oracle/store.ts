@@ -1,15 +1,15 @@
 /** A store as an import folder holds it: one member per file, one object per row, empty cells left out. */
 export type StoreFiles = {
-  products?: ProductRow[];
-  variants?: VariantRow[];
+  products?: OracleProduct[];
+  variants?: OracleVariant[];
   order_lines: OrderLineRow[];
   returns?: ReturnRow[];
   refunds?: RefundRow[];
   return_labels?: ReturnLabelRow[];
-  sale_events?: SaleEventRow[];
+  sale_events?: OracleSaleEvent[];
 };
 
-export type ProductRow = {
+export type OracleProduct = {
   product_id: string;
   title: string;
   vendor?: string;
@@ -17,7 +17,7 @@ export type ProductRow = {
   analytics_category?: string;
 };
 
-export type VariantRow = {
+export type OracleVariant = {
   variant_id: string;
   product_id: string;
   sku?: string;
@@ -52,13 +52,13 @@ export type OrderLineRow = {
   reversals?: string;
 };
 
-export type ReturnStatus = "REQUESTED" | "OPEN" | "CLOSED" | "DECLINED" | "CANCELED";
+export type OracleReturnStatus = "REQUESTED" | "OPEN" | "CLOSED" | "DECLINED" | "CANCELED";
 
 export type ReturnRow = {
   return_id: string;
   order_id: string;
   line_id: string;
-  status: ReturnStatus;
+  status: OracleReturnStatus;
   units: number;
   processed_units?: number;
   closed_at?: string;
@@ -67,7 +67,7 @@ export type ReturnRow = {
   kept_amount?: string;
 };
 
-export type RestockType = "RETURN" | "NO_RESTOCK" | "LEGACY_RESTOCK" | "CANCEL";
+export type OracleRestockType = "RETURN" | "NO_RESTOCK" | "LEGACY_RESTOCK" | "CANCEL";
 
 export type RefundRow = {
   refund_id: string;
@@ -76,7 +76,7 @@ export type RefundRow = {
   refunded_at: string;
   units: number;
   subtotal: string;
-  restock_type?: RestockType;
+  restock_type?: OracleRestockType;
   return_id?: string;
 };
 
@@ -90,7 +90,7 @@ export type ReturnLabelRow = {
   voided_at?: string;
 };
 
-export type SaleEventRow = {
+export type OracleSaleEvent = {
   slug: string;
   label: string;
   starts_on: string;
@@ -117,10 +117,10 @@ export const USUAL_SETTINGS: StoreSettings = {
   full_leaderboards: true,
 };
 
-export type Store = { settings: StoreSettings; as_of: string; files: StoreFiles };
+export type OracleStore = { settings: StoreSettings; as_of: string; files: StoreFiles };
 
 /** Parameters of a request by their names on the wire. */
-export type Parameters = Record<string, string | number | boolean>;
+export type OracleParameters = Record<string, string | number | boolean>;
 
 /** What the oracle answers: the data of the response, and those members of meta that say what was counted. */
-export type Answer = { status: 200; data: unknown; meta: Record<string, unknown> } | { status: 400 };
+export type OracleAnswer = { status: 200; data: unknown; meta: Record<string, unknown> } | { status: 400 };

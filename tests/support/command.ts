@@ -7,12 +7,12 @@ import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { runProgram } from "../../src/cli/program.ts";
 
-export type Outcome = { code: number | null; stdout: string; stderr: string };
+export type CommandOutcome = { code: number | null; stdout: string; stderr: string };
 
 /** A running command; `outcome` resolves when it has ended. */
 export type RunningCommand = {
   child: ChildProcess;
-  outcome: Promise<Outcome>;
+  outcome: Promise<CommandOutcome>;
   /** Resolves with the standard output so far once it matches; rejects when the command ends before. */
   printed(pattern: RegExp): Promise<string>;
 };
@@ -39,7 +39,7 @@ export function startCommand(
   let stderr = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => (stdout += text));
   child.stderr.setEncoding("utf8").on("data", (text: string) => (stderr += text));
-  const outcome = new Promise<Outcome>((resolve, reject) => {
+  const outcome = new Promise<CommandOutcome>((resolve, reject) => {
     child.on("error", reject);
     child.on("close", (code) => resolve({ code, stdout, stderr }));
   });
@@ -90,7 +90,7 @@ export async function runCommand(
   words: readonly string[],
   environment: Record<string, string>,
   input = "",
-): Promise<Outcome> {
+): Promise<CommandOutcome> {
   const isEmbedded = "RETURNS_DATA_DIR" in environment && !("DATABASE_URL" in environment);
   if (isEmbedded || words.some((word) => LASTING.has(word)))
     return startCommand(words, environment, input).outcome;
@@ -106,7 +106,7 @@ export async function runCommand(
 const PRINT_WORDS = `sh -c 'printf "%s\\0" "$RETURNS_TOKEN" "$@"' returns`;
 
 /** Runs a line that begins with ./returns as it is pasted: a shell reads it, with $TOKEN set, and this process does what it says. */
-export async function runPasted(shell: "sh" | "bash", line: string, token: string): Promise<Outcome> {
+export async function runPasted(shell: "sh" | "bash", line: string, token: string): Promise<CommandOutcome> {
   const env = { ...process.env, TOKEN: token };
   const text = line.replace("./returns", () => PRINT_WORDS);
   const { stdout } = await promisify(execFile)(shell, ["-euc", text], { env });

@@ -2,13 +2,13 @@ import type { TestService } from "./service.ts";
 import type { Tenant } from "./tenants.ts";
 
 /** Somebody who reads pages of a workspace. */
-export type Reader = { tenant: Pick<Tenant, "shopDomain">; cookie: string };
+export type PageReader = { tenant: Pick<Tenant, "shopDomain">; cookie: string };
 
 /** Opens a page below /w/<shop_domain>, as a browser does that is signed in; follows no redirect. */
 export async function openPage(
   service: TestService,
   path: string,
-  { tenant, cookie }: Reader,
+  { tenant, cookie }: PageReader,
 ): Promise<{ status: number; text: string }> {
   const response = await fetch(`${service.address}/w/${tenant.shopDomain}${path}`, {
     redirect: "manual",

@@ -4,7 +4,12 @@ import { createTestDatabase, openConnections } from "./database.ts";
 import { openTestPool } from "./service.ts";
 
 /** `shop_key` 0 = the installation. */
-export type AuditEvent = { shop_key: number; actor: string; action: string; detail: Record<string, unknown> };
+export type StoredAuditEvent = {
+  shop_key: number;
+  actor: string;
+  action: string;
+  detail: Record<string, unknown>;
+};
 
 export type ControlDatabase = {
   database: Database;
@@ -12,7 +17,7 @@ export type ControlDatabase = {
   /** For the test's own reading and writing. */
   pool: pg.Pool;
   /** Every recorded action, oldest first. */
-  audit(): Promise<AuditEvent[]>;
+  audit(): Promise<StoredAuditEvent[]>;
   stop(): Promise<void>;
 };
 

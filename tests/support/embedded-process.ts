@@ -4,9 +4,9 @@ import { basename, join } from "node:path";
 import { createInterface } from "node:readline";
 import { findPackage } from "../../src/embedded/cluster.ts";
 
-export type Identity = { uid: number; gid: number };
-export type Line = { started?: boolean; url?: string; error?: string; released?: boolean };
-export type Member = { process: ChildProcess; joined: Line; leave(): Promise<Line> };
+export type ProcessIdentity = { uid: number; gid: number };
+export type ProcessLine = { started?: boolean; url?: string; error?: string; released?: boolean };
+export type ClusterMember = { process: ChildProcess; joined: ProcessLine; leave(): Promise<ProcessLine> };
 
 export const projectFolder = join(import.meta.dirname, "../..");
 
@@ -14,8 +14,8 @@ export const projectFolder = join(import.meta.dirname, "../..");
 export async function joinApart(
   target: string,
   project = projectFolder,
-  identity?: Identity,
-): Promise<Member> {
+  identity?: ProcessIdentity,
+): Promise<ClusterMember> {
   const program = join(project, "tests/support/embedded-member.ts");
   const stdio: ["pipe", "pipe", "inherit"] = ["pipe", "pipe", "inherit"];
   const own = join(project, "node");
@@ -25,7 +25,7 @@ export async function joinApart(
     ...identity,
   });
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
-  const nextLine = async () => JSON.parse((await lines.next()).value ?? '{"error":"ended"}') as Line;
+  const nextLine = async () => JSON.parse((await lines.next()).value ?? '{"error":"ended"}') as ProcessLine;
   const joined = await nextLine();
   return {
     process: child,
@@ -38,7 +38,7 @@ export async function joinApart(
 }
 
 /** What a clone with installed packages looks like. Node.js comes along, as this project may be closed to the owner. */
-export function makeClone(clone: string, owner: Identity): void {
+export function makeClone(clone: string, owner: ProcessIdentity): void {
   for (const part of ["src/embedded", "tests/support", "package.json"]) {
     cpSync(join(projectFolder, part), join(clone, part), { recursive: true });
   }

@@ -82,10 +82,13 @@ export async function importExport(service: TestService, folder: string): Promis
 
 const REQUESTS_AT_ONCE = 2;
 
-export type Asked = { path: string; params: Record<string, string> };
+export type AskedExport = { path: string; params: Record<string, string> };
 
 /** Every endpoint but the feed of alerts, with each value of each list, and with the entities that the store has most of. */
-export async function requestsOf(service: TestService, tenant: Pick<Tenant, "token">): Promise<Asked[]> {
+export async function requestsOf(
+  service: TestService,
+  tenant: Pick<Tenant, "token">,
+): Promise<AskedExport[]> {
   const selectors: Record<string, string>[] = [{}];
   for (const type of ["sku", "product", "product_group"]) {
     const answer = await service.call("/api/v1/entities", {
@@ -112,7 +115,7 @@ export async function requestsOf(service: TestService, tenant: Pick<Tenant, "tok
   );
 }
 
-function variantsOf(endpoint: Endpoint, selector: Record<string, string>): Asked[] {
+function variantsOf(endpoint: Endpoint, selector: Record<string, string>): AskedExport[] {
   const parameters = parametersOf(endpoint);
   const limit = parameters.find(([name]) => name === "limit")?.[1].maximum;
   const widest = {
@@ -132,9 +135,9 @@ function variantsOf(endpoint: Endpoint, selector: Record<string, string>): Asked
 export async function assertSameAnswers(
   service: TestService,
   [one, other]: readonly [Pick<Tenant, "token">, Pick<Tenant, "token">],
-  asked: readonly Asked[],
+  asked: readonly AskedExport[],
 ): Promise<void> {
-  const textsOf = async ({ path, params }: Asked): Promise<string[]> => {
+  const textsOf = async ({ path, params }: AskedExport): Promise<string[]> => {
     const answers = [one, other].map(({ token }) => service.call(path, { token, params, isUnlimited: true }));
     return (await Promise.all(answers)).map(({ text }) => comparable(text));
   };

@@ -18,14 +18,14 @@ export const QUICK = { retryPolicy: { ...RETRY_POLICY, firstDelayMs: 1, timeoutM
 export const SMALL_PAGES = { ...QUICK, pageSize: 10 };
 
 /** A simulated source: where it is, and the key it takes. */
-export type Place = { url: string; apiKey: string };
+export type LabelPlace = { url: string; apiKey: string };
 
 /** Runs a connector once, as the worker does. */
 export async function syncLabels(
   shop: Pick<ImportWorkspace, "database">,
   shopKey: number,
   connector: Connector,
-  place: Place,
+  place: LabelPlace,
   changes: Partial<SyncContext> = {},
 ): Promise<SyncOutcome> {
   return connector.sync({

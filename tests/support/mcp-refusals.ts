@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { TOOLS } from "../../src/contract/tools.ts";
 import { toolError } from "./mcp.ts";
-import type { RpcAnswer } from "./mcp.ts";
+import type { McpAnswer } from "./mcp.ts";
 
 /** Expects a refusal that names a known argument. */
-export function expectRefused(answer: RpcAnswer, parameter: string): void {
+export function expectRefused(answer: McpAnswer, parameter: string): void {
   const { code, message } = toolError(answer);
   assert.equal(code, "invalid_request");
   assert.match(message, new RegExp(`\\b${parameter}\\b`, "u"));
@@ -13,7 +13,7 @@ export function expectRefused(answer: RpcAnswer, parameter: string): void {
 }
 
 /** Expects a refusal for `name`, which is no argument, and nothing else. */
-export function expectUnknown(answer: RpcAnswer, tool: string, name: string): void {
+export function expectUnknown(answer: McpAnswer, tool: string, name: string): void {
   const { code, message } = toolError(answer);
   assert.equal(code, "invalid_request");
   assert.ok(message.startsWith(`${name} is not an argument of ${tool}`), message);

@@ -4,7 +4,7 @@ import { createHttpMetrics } from "../../src/http/metrics.ts";
 import { createServer } from "../../src/http/server.ts";
 import type { ServerOptions } from "../../src/http/server.ts";
 
-export type RpcAnswer = {
+export type McpAnswer = {
   status: number;
   headers: Headers;
   text: string;
@@ -30,7 +30,7 @@ const COMMON_HEADERS = {
 };
 
 /** Posts a body to the MCP endpoint (an object as JSON, text and bytes as they are). */
-export async function post(address: string, body: unknown, options: RpcOptions = {}): Promise<RpcAnswer> {
+export async function post(address: string, body: unknown, options: RpcOptions = {}): Promise<McpAnswer> {
   const response = await fetch(`${address}${MCP_PATH}`, {
     method: "POST",
     headers: {
@@ -49,7 +49,7 @@ export async function post(address: string, body: unknown, options: RpcOptions =
     return { status, headers, text, message: { jsonrpc: "2.0", id: undefined } };
   }
   assert.equal(headers.get("content-type"), "application/json; charset=utf-8");
-  return { status, headers, text, message: JSON.parse(text) as RpcAnswer["message"] };
+  return { status, headers, text, message: JSON.parse(text) as McpAnswer["message"] };
 }
 
 /** A request with the id 1. */
@@ -90,7 +90,7 @@ export function modernHeaders(
 }
 
 /** The one text of a tool's result, whose form is checked. */
-export function toolText({ status, message }: RpcAnswer): { text: string; isError: boolean } {
+export function toolText({ status, message }: McpAnswer): { text: string; isError: boolean } {
   assert.equal(status, 200);
   assert.equal(message.error, undefined, JSON.stringify(message.error));
   assert.deepEqual(Object.keys(message), ["jsonrpc", "id", "result"]);
@@ -102,14 +102,14 @@ export function toolText({ status, message }: RpcAnswer): { text: string; isErro
 }
 
 /** The error body of a tool's result that is one. */
-export function toolError(answer: RpcAnswer): { code: string; message: string } {
+export function toolError(answer: McpAnswer): { code: string; message: string } {
   const { text, isError } = toolText(answer);
   assert.equal(isError, true, text.slice(0, 300));
   return (JSON.parse(text) as { error: { code: string; message: string } }).error;
 }
 
 /** Expects a JSON-RPC error, whose message is a sentence. */
-export function expectError(answer: RpcAnswer, status: number, code: number, id: unknown): void {
+export function expectError(answer: McpAnswer, status: number, code: number, id: unknown): void {
   assert.equal(answer.status, status, answer.text);
   assert.deepEqual(Object.keys(answer.message), ["jsonrpc", "id", "error"]);
   assert.equal(answer.message.jsonrpc, "2.0");

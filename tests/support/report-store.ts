@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createRandom } from "../../src/demo/random.ts";
 import type { ReportData } from "../../src/contract/report.ts";
-import type { ReturnStatus, StoreFiles } from "../oracle/store.ts";
+import type { OracleReturnStatus, StoreFiles } from "../oracle/store.ts";
 import { createStoreTenant, importStore } from "./import-store.ts";
 import type { TestService } from "./service.ts";
 import type { Tenant } from "./tenants.ts";
@@ -20,7 +20,14 @@ const FIRST_DAY = Date.UTC(2024, 0, 1);
 const DAYS = 540;
 const DAY_MS = 86_400_000;
 
-const STATES: readonly ReturnStatus[] = ["REQUESTED", "OPEN", "CLOSED", "CLOSED", "DECLINED", "CANCELED"];
+const STATES: readonly OracleReturnStatus[] = [
+  "REQUESTED",
+  "OPEN",
+  "CLOSED",
+  "CLOSED",
+  "DECLINED",
+  "CANCELED",
+];
 const REASONS = [
   "too_small",
   "TOO_BIG",

@@ -3,11 +3,11 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { join } from "node:path";
 import { createCaller, serviceEnvironment } from "./service.ts";
-import type { Caller } from "./service.ts";
+import type { ServiceCaller } from "./service.ts";
 
 export type ServerProcess = {
   address: string;
-  call: Caller;
+  call: ServiceCaller;
   pid: number;
   isRunning(): boolean;
   signal(name: NodeJS.Signals): void;

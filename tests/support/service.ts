@@ -163,12 +163,14 @@ function checkCsv({ headers, text }: WireAnswer, where: string): void {
   assert.ok(text.endsWith("\r\n"), where);
 }
 
-export type Parameters = Record<string, string | number | boolean> | readonly (readonly [string, string])[];
+export type QueryParameters =
+  | Record<string, string | number | boolean>
+  | readonly (readonly [string, string])[];
 
 export type CallOptions = {
   token?: string;
   /** Parameters by name, in pairs when one repeats, or a query string as it is to be sent. */
-  params?: Parameters | string;
+  params?: QueryParameters | string;
   method?: string;
   headers?: Record<string, string>;
   /** The token's plan has no daily limit. */
@@ -200,11 +202,11 @@ export type TestService = {
   /** Every line the service logged. */
   logs: string[];
   /** Asks the service; fails when the answer breaks the contract in any part. */
-  call: Caller;
+  call: ServiceCaller;
   stop(): Promise<void>;
 };
 
-export type Caller = (path: string, options?: CallOptions) => Promise<CalledAnswer>;
+export type ServiceCaller = (path: string, options?: CallOptions) => Promise<CalledAnswer>;
 
 /** The environment of a server on a test database: it serves by the roles, and commands run as the owner. */
 export function serviceEnvironment(databaseUrl: string): Record<string, string> {
@@ -268,7 +270,7 @@ export function openTestPool(url: string): pg.Pool {
 }
 
 /** A function that asks one server and holds each answer to the contract. */
-export function createCaller(address: string): Caller {
+export function createCaller(address: string): ServiceCaller {
   return async (path, options = {}) => {
     const method = options.method ?? "GET";
     const headers = {
@@ -292,7 +294,7 @@ export function createCaller(address: string): Caller {
   };
 }
 
-function queryOf(params: Parameters | string | undefined): string {
+function queryOf(params: QueryParameters | string | undefined): string {
   if (params === undefined) return "";
   if (typeof params === "string") return `?${params}`;
   const pairs: (readonly [string, unknown])[] = Array.isArray(params) ? params : Object.entries(params);

@@ -9,7 +9,7 @@ import type { Keys } from "../../src/lib/keys.ts";
 import { openDatabase } from "../../src/store/database.ts";
 import type { Database } from "../../src/store/database.ts";
 import { addCountedPlan, loadStore } from "./store.ts";
-import type { LoadedStore, StoreKind, StorePlan } from "./store.ts";
+import type { LoadedStore, StoreKind, BenchStorePlan } from "./store.ts";
 
 /** What the rows of one run share: a database of its own, in a folder that is gone afterwards. */
 export type BenchContext = {
@@ -25,7 +25,7 @@ export type BenchContext = {
   /** The large store, loaded when first asked for. */
   whale(): Promise<LoadedStore>;
   /** Workspaces with typical stores, or with stores of another size. */
-  crowd(size: { workspaces?: number; change?: Partial<StorePlan> }): Promise<LoadedStore>;
+  crowd(size: { workspaces?: number; change?: Partial<BenchStorePlan> }): Promise<LoadedStore>;
 };
 
 export function openBenchDatabase(
@@ -70,7 +70,7 @@ export async function withContext<Result>(
     const { tokenPepper } = keys;
     await addCountedPlan(database);
     const stores = new Map<StoreKind, Promise<LoadedStore>>();
-    const load = (kind: StoreKind, change: Partial<StorePlan> = {}): Promise<LoadedStore> => {
+    const load = (kind: StoreKind, change: Partial<BenchStorePlan> = {}): Promise<LoadedStore> => {
       const loaded = stores.get(kind) ?? loadStore(database, { kind, tokenPepper, change, tell });
       stores.set(kind, loaded);
       return loaded;

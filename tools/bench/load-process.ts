@@ -7,7 +7,7 @@ import { connect } from "node:net";
 import type { Socket } from "node:net";
 import { createHistogram } from "node:perf_hooks";
 import { text } from "node:stream/consumers";
-import type { Load, LoadRequest, Outcome } from "./servers.ts";
+import type { Load, LoadRequest, ExitOutcome } from "./servers.ts";
 
 type Connections = {
   /** Sends a request as soon as a connection is free, in the order of asking; `answered` gets the status, 0 = none came. */
@@ -137,7 +137,7 @@ const outcome =
   load.ratePerSecond === null ? await askFreely(load) : await askPaced(load, load.ratePerSecond);
 console.log(JSON.stringify(outcome));
 
-async function askFreely({ address, requests, connections, seconds }: Load): Promise<Outcome> {
+async function askFreely({ address, requests, connections, seconds }: Load): Promise<ExitOutcome> {
   const texts = textsOf(requests, address);
   const pool = await openPool(address, connections);
   const answers = openTally();
@@ -168,7 +168,7 @@ async function askFreely({ address, requests, connections, seconds }: Load): Pro
 async function askPaced(
   { address, requests, connections, seconds }: Load,
   ratePerSecond: number,
-): Promise<Outcome> {
+): Promise<ExitOutcome> {
   const texts = textsOf(requests, address);
   const pool = await openPool(address, connections);
   const total = Math.round(ratePerSecond * seconds);
@@ -196,7 +196,7 @@ async function askPaced(
 type Tally = {
   add(status: number, startedMs: number): void;
   count(): number;
-  outcome(tookMs: number): Outcome;
+  outcome(tookMs: number): ExitOutcome;
 };
 
 function openTally(): Tally {

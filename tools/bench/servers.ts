@@ -115,23 +115,29 @@ export type Load = {
   ratePerSecond: number | null;
 };
 
-export type Outcome = { perSecond: number; requests: number; failures: number; p50Ms: number; p99Ms: number };
+export type ExitOutcome = {
+  perSecond: number;
+  requests: number;
+  failures: number;
+  p50Ms: number;
+  p99Ms: number;
+};
 
 const LOAD_PROCESS = join(import.meta.dirname, "load-process.ts");
 
 /** Puts a load on a server from a process of its own; throws when a request is not answered with a 200. */
-export async function putLoad(load: Load): Promise<Outcome> {
+export async function putLoad(load: Load): Promise<ExitOutcome> {
   const outcome = await tryLoad(load);
   if (outcome.failures > 0) throw new Error(`${outcome.failures} of ${outcome.requests} requests failed`);
   return outcome;
 }
 
 /** The same, with the requests that failed counted. */
-export async function tryLoad(load: Load): Promise<Outcome> {
+export async function tryLoad(load: Load): Promise<ExitOutcome> {
   const [command, args] = boundCommand("load", [LOAD_PROCESS]);
   const child = spawn(command, args, { stdio: ["pipe", "pipe", "inherit"] });
   child.stdin.end(JSON.stringify(load));
-  return JSON.parse(await text(child.stdout)) as Outcome;
+  return JSON.parse(await text(child.stdout)) as ExitOutcome;
 }
 
 export type Side = { server: MeasuredServer; requests: readonly LoadRequest[] };

@@ -16,7 +16,7 @@ import type { LoadRequest } from "./servers.ts";
 export type StoreKind = "typical" | "whale" | "crowd";
 
 /** What one workspace's store is made of. */
-export type StorePlan = {
+export type BenchStorePlan = {
   lines: number;
   skus: number;
   families: number;
@@ -52,7 +52,7 @@ const TYPICAL = { lines: 60_000, skus: 500, families: 10, categories: 6, vendors
 const WHALE = { lines: 6_000_000, skus: 20_000, families: 40, categories: 20, vendors: 60, seed: 1 };
 
 /** The crowd is made of typical stores. */
-function planOf(kind: StoreKind, change: Partial<StorePlan>): StorePlan {
+function planOf(kind: StoreKind, change: Partial<BenchStorePlan>): BenchStorePlan {
   return { ...(kind === "whale" ? WHALE : TYPICAL), ...change };
 }
 
@@ -64,7 +64,7 @@ type StoreOptions = {
   /** Of the installation that will serve the store. */
   tokenPepper: Buffer;
   /** Another size than the kind's own, another seed. */
-  change?: Partial<StorePlan>;
+  change?: Partial<BenchStorePlan>;
   /** crowd only; 1000 unless told. */
   workspaces?: number;
   tell: (line: string) => void;
@@ -72,7 +72,7 @@ type StoreOptions = {
 
 export type LoadedStore = {
   kind: StoreKind;
-  plan: StorePlan;
+  plan: BenchStorePlan;
   /** The first of a crowd is the original. */
   workspaces: [LoadedWorkspace, ...LoadedWorkspace[]];
   /** The entities with the most lines, which cost a query most. */
@@ -131,7 +131,7 @@ const WRITE_TO_DISK = { name: "bench_write_to_disk", text: "checkpoint" };
 
 async function loadWorkspace(
   connection: Connection,
-  plan: StorePlan,
+  plan: BenchStorePlan,
   domain: string,
   { tokenPepper, tell }: Pick<StoreOptions, "tokenPepper" | "tell">,
 ): Promise<LoadedWorkspace> {
@@ -259,7 +259,7 @@ const SKUS_PER_PRODUCT = 4;
  * documents: a few SKUs sell most, sales grow, a SKU has a return rate of its own (6–31 %), most returns come in the
  * first weeks. All numbers come from hashes of row numbers under the plan's seed.
  */
-async function writeStoreLines(connection: Connection, shopKey: number, plan: StorePlan): Promise<void> {
+async function writeStoreLines(connection: Connection, shopKey: number, plan: BenchStorePlan): Promise<void> {
   const { client } = connection;
   await client.query("set local synchronous_commit = off; set local work_mem = '128MB'");
   await client.query(makeSkus(plan));
@@ -270,7 +270,7 @@ async function writeStoreLines(connection: Connection, shopKey: number, plan: St
   await client.query("drop table bench_sku, bench_line, bench_return");
 }
 
-function makeSkus({ skus, families, categories, vendors, seed }: StorePlan): string {
+function makeSkus({ skus, families, categories, vendors, seed }: BenchStorePlan): string {
   return `create temp table bench_sku as
     select n, product, 'SK' || lpad(n::text, 6, '0') as sku, 'gid://shopify/Product/' || 7000000000000 + product as product_gid,
            (4000000000000 + n)::text as variant_id, 'Product ' || product as product_title,
@@ -286,7 +286,7 @@ function makeSkus({ skus, families, categories, vendors, seed }: StorePlan): str
 }
 
 /** One to three lines an order, in the order of time. */
-function makeLines({ lines, skus, seed }: StorePlan): string {
+function makeLines({ lines, skus, seed }: BenchStorePlan): string {
   const days = `(date '${LAST_MONTH}-01' + interval '1 month')::date - date '${FIRST_MONTH}-01'`;
   return `create temp table bench_line as
     select i, 5000000000000 + o as order_number,
@@ -303,7 +303,7 @@ function makeLines({ lines, skus, seed }: StorePlan): string {
  * One row per line that was returned, or only asked to be. `kind`: refund_only; at_once (closed and refunded on a
  * day); later (refunded days after); unrefunded (closed, an exchange); asked (a request that came to nothing so far).
  */
-function makeReturns({ seed }: StorePlan): string {
+function makeReturns({ seed }: BenchStorePlan): string {
   return `create temp table bench_return as
     select r.*, case when kind in ('at_once', 'refund_only') then returned_on
                      when kind = 'later' then returned_on + 1 + (h2 & 7)::integer end as refunded_on,

@@ -1,9 +1,9 @@
 /** Starts a simulated shop in a process of its own, and label sources beside it: npm run simulate -- --help */
 import { Command, InvalidArgumentError } from "commander";
 import { loopReturn, startLoopSimulator } from "./loop/server.ts";
-import type { LoopReturn } from "./loop/server.ts";
+import type { SimulatedReturn } from "./loop/server.ts";
 import { shipStationLabel, startShipStationSimulator } from "./shipstation/server.ts";
-import type { ShipStationLabel } from "./shipstation/server.ts";
+import type { SimulatedLabel } from "./shipstation/server.ts";
 import { startShopifySimulator } from "./shopify/start.ts";
 import type { ShopifySimulator } from "./shopify/start.ts";
 import { randomOf } from "./shopify/world/random.ts";
@@ -65,7 +65,7 @@ function readOptions(): Options {
 }
 
 /** Labels of the shop's returns that have a tracking number; one in twenty was voided. */
-function shipStationLabels(): ShipStationLabel[] {
+function shipStationLabels(): SimulatedLabel[] {
   return owners.flatMap(({ trackingNumber, orderName, createdAt }, index) => {
     if (trackingNumber === null) return [];
     const random = randomOf(index, 5);
@@ -86,7 +86,7 @@ function shipStationLabels(): ShipStationLabel[] {
 }
 
 /** Loop's view of the returns that have no tracking number at the shop: their label is known by the order. */
-function loopReturns(): LoopReturn[] {
+function loopReturns(): SimulatedReturn[] {
   return owners.flatMap(({ trackingNumber, orderId, orderName, createdAt, status }, index) => {
     if (trackingNumber !== null || status === "REQUESTED" || status === "DECLINED") return [];
     const rate = randomOf(index, 6).between(350, 1290);

@@ -133,7 +133,7 @@ async function show(
   const { person, sessionHash } = visitor;
   const now = context.now();
   const account = await showAccount(context.control.database, { userId: person.userId, sessionHash }, now);
-  const isFresh = isFreshProof(person.provedAt, now);
+  const isFresh = isFreshProof(person.authenticatedAt, now);
   const place: FormPlace = { refusedForm: refusedForm ?? null, problems: [], href: () => PATH };
   const body = html`<h1>Your account</h1>
     ${!isFresh && refusedForm === undefined && TO_CHANGE} ${nameForm(person.name, place)}
@@ -145,7 +145,7 @@ async function show(
 }
 
 const TO_CHANGE = html`<p class="banner">
-  <a href="/prove?next=%2Fme">Confirm your identity</a> to change anything here.
+  <a href="/confirm?next=%2Fme">Confirm your identity</a> to change anything here.
 </p>`;
 
 function nameForm(value: string, place: FormPlace): Html {

@@ -44,17 +44,17 @@ const notificationsPage = definePage<Data>({
   link: TITLE,
   takes: [],
   about: async (call) => {
-    const endpoints = await readList(endpointList, await call.acting());
+    const endpoints = await readList(endpointList, await call.caller());
     const paused = endpoints.filter((endpoint) => endpoint.paused_at !== null).length;
     if (endpoints.length === 0) return "No alert endpoints yet; programs read alerts from the API.";
     return `Alerts are sent to ${endpoints.length} ${endpoints.length === 1 ? "endpoint" : "endpoints"}${paused === 0 ? "" : `, ${paused} of them paused`}.`;
   },
   data: async (call) => {
-    const acting = await call.acting();
-    const endpoints = await readList(endpointList, acting);
-    const { database, workspace, now } = acting;
+    const caller = await call.caller();
+    const endpoints = await readList(endpointList, caller);
+    const { database, workspace, now } = caller;
     const removed = await listRemovedEndpoints(database, workspace.shop_key, undoableSince(now));
-    return { endpoints, removed, hasMail: acting.push.smtp !== null, now };
+    return { endpoints, removed, hasMail: caller.push.smtp !== null, now };
   },
   view: ({ endpoints, removed, hasMail, now }, call) => ({
     title: TITLE,
@@ -69,7 +69,7 @@ const notificationsPage = definePage<Data>({
         ({ endpoint_id: id, name, removed_at: at }) =>
           html`<section>
             <p>${name} was removed on ${isoInstant(at)}. For 24 hours this can be undone.</p>
-            ${actionForm(call, { path: pathOf(restoreEndpoint), button: `${restoreEndpoint.title} of ${name}`, kept: { endpoint: id }, look: "quiet" })}
+            ${actionForm(call, { path: pathOf(restoreEndpoint), button: `${restoreEndpoint.title} of ${name}`, kept: { endpoint: id }, variant: "quiet" })}
           </section>`,
       )}
       <h2>${addEndpoint.title}</h2>
@@ -162,7 +162,7 @@ function part(endpoint: EndpointRow, call: PageCall, now: Date): Html {
     kept: { endpoint: id },
   });
   const button = (action: { name: string }, words: string): Html =>
-    actionForm(call, { ...form(action, words), look: "quiet" });
+    actionForm(call, { ...form(action, words), variant: "quiet" });
   const question = questionOf(call, removeEndpoint, { endpoint: name });
   return html`<section>
     <h2>${name}</h2>
@@ -172,7 +172,7 @@ function part(endpoint: EndpointRow, call: PageCall, now: Date): Html {
       ${pausedAt === null ? button(pauseEndpoint, "Pause") : button(resumeEndpoint, "Resume")}
     </div>
     ${kind === "webhook" && rotateForm(call, endpoint)}
-    ${actionForm(call, { ...form(removeEndpoint, "Remove"), look: "danger", question })}
+    ${actionForm(call, { ...form(removeEndpoint, "Remove"), variant: "danger", question })}
   </section>`;
 }
 

@@ -43,12 +43,12 @@ export const auditPage = definePage<Data>({
   about: async () => "Who changed what, and when.",
   data: async (call) => {
     requireDays(call.query);
-    const acting = await call.acting();
+    const caller = await call.caller();
     const cursor = call.query["cursor"] ?? null;
-    const page = await showAudit(acting, { query: queryOf(call.query), cursor, limit: LIMIT });
-    const list = await readList(memberList, acting);
+    const page = await showAudit(caller, { query: queryOf(call.query), cursor, limit: LIMIT });
+    const list = await readList(memberList, caller);
     const people = list.map(({ user_id: id, name }) => ({ actor: userName(id), name }));
-    return { ...page, people, kept: keptAuditText(acting.retention) };
+    return { ...page, people, kept: keptAuditText(caller.retention) };
   },
   view: (data, call) => ({
     title: TITLE,
@@ -72,8 +72,8 @@ export const auditFiles: readonly FormAction[] = [
     path: `${PATH}/csv`,
     right: readAudit,
     page: auditPage,
-    perform: async ({ form: sent, acting, shopDomain }) => {
-      const pieces = auditCsv(await acting(), queryOf(Object.fromEntries(sent)));
+    perform: async ({ form: sent, caller, shopDomain }) => {
+      const pieces = auditCsv(await caller(), queryOf(Object.fromEntries(sent)));
       const file = { name: `audit_${shopDomain}.csv`, type: "text/csv; charset=utf-8" };
       return { file: { ...file, body: Readable.from(pieces) } };
     },
@@ -167,7 +167,7 @@ function csvForm(call: PageCall): Html {
     ${actionForm(call, {
       path: `${PATH}/csv`,
       button: "Download everything shown by this filter as CSV",
-      look: "quiet",
+      variant: "quiet",
       kept: pick(call.query, FILTERS),
     })}`;
 }

@@ -13,8 +13,8 @@ const PATH = "/settings/notices/digest";
 /** How the caller's digest stands, for `digestPart`; `reason`: why there is none on this installation. */
 export type ShownDigest = { digest: DigestRow | null; reason: string | null };
 
-export async function loadDigest({ acting, origin }: PageCall): Promise<ShownDigest> {
-  const { database, workspace, actor, push } = await acting();
+export async function loadDigest({ caller, origin }: PageCall): Promise<ShownDigest> {
+  const { database, workspace, actor, push } = await caller();
   const digest = await findDigest(database, workspace.shop_key, actor.session?.userId ?? "");
   return { digest, reason: whyNoDigest(push.smtp, origin) };
 }
@@ -43,7 +43,7 @@ export function digestPart({ digest, reason }: ShownDigest, call: PageCall): Htm
           })
         : html`<p class="note">${reason}</p>`
     }
-    ${formFor(call, stopDigest, { path: `${PATH}/stop`, look: "quiet", isOffered: digest !== null })}`;
+    ${formFor(call, stopDigest, { path: `${PATH}/stop`, variant: "quiet", isOffered: digest !== null })}`;
 }
 
 function stateText({

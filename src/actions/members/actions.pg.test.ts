@@ -249,7 +249,7 @@ test("admins act on viewers and admins, owners on everybody", async () => {
   assert.equal(await outcome(act(inviteMember, byAdmin, asOwner)), "forbidden");
   assert.equal(await set(byOwner, viewer, "owner"), "done");
   assert.equal(await set(as(viewer, "viewer"), admin, "viewer"), "forbidden");
-  assert.equal(await set({ ...byOwner, isFresh: false }, admin, "viewer"), "unproved");
+  assert.equal(await set({ ...byOwner, isFresh: false }, admin, "viewer"), "unconfirmed");
   assert.equal(await set(byOwner, admin, "viewer"), "done");
   // Their role of a moment ago counts no more.
   assert.equal(await set(byAdmin, viewer, "viewer"), "forbidden");
@@ -415,7 +415,7 @@ test("the removal of a member is undone within a day by whoever may remove them,
   ] as const) {
     assert.equal(await restore(hours, actor, person, by), "impossible");
   }
-  assert.equal(await restore(0, { ...as(admin, "admin"), isFresh: false }, viewer.userId), "unproved");
+  assert.equal(await restore(0, { ...as(admin, "admin"), isFresh: false }, viewer.userId), "unconfirmed");
   assert.deepEqual(
     await Promise.all([1, 2, 3].map(() => restore(0, as(admin, "admin"), viewer.userId))).then((all) =>
       all.toSorted(),

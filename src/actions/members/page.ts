@@ -41,7 +41,7 @@ const membersPage = definePage<{ list: ListedMember[]; removed: RemovedRow[] }>(
   takes: [],
   about: async (call) => countText(await load(call)),
   data: async (call) => {
-    const { database, workspace, now } = await call.acting();
+    const { database, workspace, now } = await call.caller();
     const removed = await listRemoved(database, workspace.shop_key, undoableSince(now));
     return { list: await load(call), removed };
   },
@@ -121,11 +121,11 @@ export const MEMBER_FORMS = [
 ];
 
 async function load(call: PageCall): Promise<ListedMember[]> {
-  return readList(memberList, await call.acting());
+  return readList(memberList, await call.caller());
 }
 
-async function isSelf({ acting, path }: ActionCall): Promise<boolean> {
-  return (await acting()).actor.name === userName(path["person"] ?? "");
+async function isSelf({ caller, path }: ActionCall): Promise<boolean> {
+  return (await caller()).actor.name === userName(path["person"] ?? "");
 }
 
 function pathOf({ user_id: id }: Pick<ListedMember, "user_id">): string {
@@ -146,7 +146,7 @@ function removedPart(removed: readonly RemovedRow[], call: PageCall): Html {
     ({ user_id: person, name, role, removed_at: at }) =>
       html`<section>
         <p>${name} (${role}) was removed on ${instant(at.toISOString())}. For 24 hours this can be undone.</p>
-        ${mayDo(call.role, role === "owner" ? changeOwners : restoreMember) && actionForm(call, { path, button: `${restoreMember.title} of ${name}`, kept: { person }, look: "quiet" })}
+        ${mayDo(call.role, role === "owner" ? changeOwners : restoreMember) && actionForm(call, { path, button: `${restoreMember.title} of ${name}`, kept: { person }, variant: "quiet" })}
       </section>`,
   )}`;
 }
@@ -197,11 +197,11 @@ function forms(member: ListedMember, call: PageCall): Html {
       link !== null &&
       html`<h2>${link.title}</h2>
         <p>${link.text}</p>
-        ${formFor(call, recoverMember, { path: `${path}/link`, look: "quiet", button: link.button })}`
+        ${formFor(call, recoverMember, { path: `${path}/link`, variant: "quiet", button: link.button })}`
     }
     <h2>${end.button}</h2>
     <p>${end.text}</p>
-    ${formFor(call, removeMember, { path: `${path}/remove`, look: "danger", button: end.button, question: end.question })}`;
+    ${formFor(call, removeMember, { path: `${path}/remove`, variant: "danger", button: end.button, question: end.question })}`;
 }
 
 /** The roles that somebody may give. */

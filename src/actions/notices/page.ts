@@ -54,8 +54,8 @@ export const NOTICE_FORMS = [
   ...digestForms(noticesPage),
 ];
 
-async function noticesOf({ acting }: PageCall): Promise<ShownNotice[]> {
-  return showNotices(await acting());
+async function noticesOf({ caller }: PageCall): Promise<ShownNotice[]> {
+  return showNotices(await caller());
 }
 
 function item({ severity, title, body, link, created_at: at }: ShownNotice, { href }: PageCall): Html {
@@ -76,5 +76,5 @@ function rolePart(call: PageCall): Html {
       After you leave, you see nothing of ${shopDomain} until an admin or an owner invites you again. The last owner
       cannot leave.
     </p>
-    ${formFor(call, leaveWorkspace, { path: `${PATH}/leave`, look: "danger" })}`;
+    ${formFor(call, leaveWorkspace, { path: `${PATH}/leave`, variant: "danger" })}`;
 }

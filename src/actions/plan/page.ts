@@ -65,10 +65,10 @@ export const PLAN_FORMS = [
 ];
 
 async function load(call: PageCall): Promise<Data> {
-  const acting = await call.acting();
-  const { database, workspace } = acting;
+  const caller = await call.caller();
+  const { database, workspace } = caller;
   const [plans, request] = await Promise.all([
-    readList(planList, acting),
+    readList(planList, caller),
     findPlanRequest(database, workspace.shop_key),
   ]);
   return {
@@ -87,7 +87,7 @@ function requestBanner({ request }: Data, call: PageCall): Html | null {
       <strong>${request.plan}</strong> was requested on ${instant(request.asked_at.toISOString())}:
       “${request.reason}” The plan stays as it is until the operator of this service sets another.
     </p>
-    ${formFor(call, cancelPlanRequest, { path: `${PATH}/withdraw`, look: "quiet" })}
+    ${formFor(call, cancelPlanRequest, { path: `${PATH}/withdraw`, variant: "quiet" })}
   </div>`;
 }
 

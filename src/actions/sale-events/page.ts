@@ -70,11 +70,11 @@ function expecting(expects: "new" | "known"): (name: string) => readonly string[
 }
 
 async function load(call: PageCall): Promise<Data> {
-  const acting = await call.acting();
+  const caller = await call.caller();
   const { sku, product_gid: productGid } = call.query;
   const [events, skus] = await Promise.all([
-    readList(saleEventList, acting),
-    productGid === undefined ? [] : skusOfProduct(acting.database, acting.workspace.shop_key, productGid),
+    readList(saleEventList, caller),
+    productGid === undefined ? [] : skusOfProduct(caller.database, caller.workspace.shop_key, productGid),
   ]);
   const slug = slugAsked(call);
   return {
@@ -153,5 +153,5 @@ function changePart(event: SaleEventRow, { offered }: Data, call: PageCall): Htm
     ${changing}
     <p><a href="${call.href(PATH)}">Cancel</a></p>
     <h2>Remove ${label}</h2>
-    ${formFor(call, removeSaleEvent, { path: `${PATH}/remove`, look: "danger", kept: { slug } })}`;
+    ${formFor(call, removeSaleEvent, { path: `${PATH}/remove`, variant: "danger", kept: { slug } })}`;
 }

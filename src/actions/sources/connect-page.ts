@@ -35,7 +35,7 @@ const connectPage = definePage<Data>({
   link: null,
   takes: [],
   data: async (call) => {
-    const { connecting } = await call.acting();
+    const { connecting } = await call.caller();
     const { shown } = await readSource(call);
     return {
       source: sourceOf(call),

@@ -48,11 +48,11 @@ const sourcePage = definePage<SourceData>({
   link: null,
   takes: ["before"],
   data: async (call) => {
-    const acting = await call.acting();
-    const { now, retention } = acting;
+    const caller = await call.caller();
+    const { now, retention } = caller;
     const { shown, hasWorker } = await readSource(call);
     const before = call.query["before"] ?? null;
-    const history = await showSourceRuns(acting, { source: shown.source, before });
+    const history = await showSourceRuns(caller, { source: shown.source, before });
     return { shown, hasWorker, history, kept: keptRunsText(retention), now };
   },
   view: (data, call) => ({ title: data.shown.title, body: body(data, call) }),
@@ -68,7 +68,7 @@ const progressPage = definePage<ProgressData>({
   link: null,
   takes: [],
   data: async (call) => {
-    const { now } = await call.acting();
+    const { now } = await call.caller();
     return { ...(await readSource(call)), now };
   },
   view: ({ shown, hasWorker, now }, call) => {
@@ -107,8 +107,8 @@ export const SOURCE_FORMS = [
 ];
 
 async function loadSources(call: PageCall): Promise<ListData> {
-  const acting = await call.acting();
-  return { ...(await showSources(acting)), now: acting.now };
+  const caller = await call.caller();
+  return { ...(await showSources(caller)), now: caller.now };
 }
 
 function listBody({ sources: all, has_worker: hasWorker, now }: ListData, call: PageCall): Html {
@@ -157,7 +157,7 @@ function part(
 
 /** The connectable source that a path names; any other is no page. Throws an `ApiError`. */
 export async function readSource(call: PageCall): Promise<{ shown: ShownSource; hasWorker: boolean }> {
-  const { sources, has_worker: hasWorker } = await showSources(await call.acting());
+  const { sources, has_worker: hasWorker } = await showSources(await call.caller());
   const shown = sources.find((each) => each.source === call.path["source"] && each.state !== "imported");
   if (shown === undefined) throw new ApiError("not_found", "There is no such source.");
   return { shown, hasWorker };
@@ -219,12 +219,12 @@ function doings(shown: ShownSource, call: PageCall): Html {
               ? actionForm(call, {
                   path: sourcePath(name, "/cancel"),
                   button: cancelBackfill.title,
-                  look: "quiet",
+                  variant: "quiet",
                 })
               : actionForm(call, {
                   ...sync,
                   button: "Resync all data",
-                  look: "quiet",
+                  variant: "quiet",
                   kept: { backfill: "yes" },
                 })
           }
@@ -239,7 +239,7 @@ function disconnectForm({ source: name, title }: ShownSource, call: PageCall): H
     ${refusal(call, action)}
     ${actionForm(
       call,
-      { path: sourcePath(name, "/disconnect"), button: `Disconnect ${title}`, look: "danger" },
+      { path: sourcePath(name, "/disconnect"), button: `Disconnect ${title}`, variant: "danger" },
       [textField(call, action, { name: "typed", label: `Type ${name} to confirm` })],
     )}</section>`;
 }

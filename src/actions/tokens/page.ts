@@ -58,8 +58,8 @@ type TokenData = { token: AttendedToken; usage: UsageSummary; now: Date };
 type ListData = { tokens: AttendedToken[]; now: Date };
 
 async function load(call: PageCall): Promise<ListData> {
-  const acting = await call.acting();
-  return { tokens: await readList(tokenList, acting), now: acting.now };
+  const caller = await call.caller();
+  return { tokens: await readList(tokenList, caller), now: caller.now };
 }
 
 /** Every token of the workspace, those that need somebody first. */
@@ -117,10 +117,10 @@ const tokenPage = definePage<TokenData>({
   link: null,
   takes: [],
   data: async (call) => {
-    const acting = await call.acting();
-    const { database, actor, workspace, now } = acting;
+    const caller = await call.caller();
+    const { database, actor, workspace, now } = caller;
     const tokenId = call.path["token_id"] ?? "";
-    const token = (await readList(tokenList, acting)).find((each) => each.token_id === tokenId);
+    const token = (await readList(tokenList, caller)).find((each) => each.token_id === tokenId);
     if (token === undefined) throw new ApiError("not_found", "There is no such token.");
     return { token, usage: await showTokenUsage(database, actor, workspace, { tokenId, now }), now };
   },
@@ -248,7 +248,7 @@ function revokePart(token: AttendedToken, call: PageCall): Html | null {
   const { label } = revokeToken.input.typed_name;
   const form = formFor(call, revokeToken, {
     path: `${PATH}/${token.token_id}/revoke`,
-    look: "danger",
+    variant: "danger",
     drawn: {
       typed_name: textField(call, revokeToken.name, { name: "typed_name", label, hint: token.name }),
     },

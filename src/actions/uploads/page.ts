@@ -119,8 +119,8 @@ export const UPLOAD_FORMS: readonly FormAction[] = [
     path: `${UPLOAD_PATH}/parts`,
     right: importData,
     page: null,
-    perform: async ({ path, acting }) => ({
-      json: { files: await showParts(await acting(), path["id"] ?? "") },
+    perform: async ({ path, caller }) => ({
+      json: { files: await showParts(await caller(), path["id"] ?? "") },
     }),
   },
   formOf(putPart, { path: `${UPLOAD_PATH}/parts/:file/:part`, page: null, follow: () => ({ json: {} }) }),
@@ -140,8 +140,8 @@ export const UPLOAD_FORMS: readonly FormAction[] = [
     path: `${UPLOAD_PATH}/refused-rows`,
     right: importData,
     page: importPage,
-    perform: async ({ path, acting }) => {
-      const body = Readable.from(await readRefusedRows(await acting(), path["id"] ?? ""), {
+    perform: async ({ path, caller }) => {
+      const body = Readable.from(await readRefusedRows(await caller(), path["id"] ?? ""), {
         objectMode: false,
       });
       return { file: { name: "refused-rows.csv", type: "text/csv; charset=utf-8", body } };
@@ -149,8 +149,8 @@ export const UPLOAD_FORMS: readonly FormAction[] = [
   },
 ];
 
-async function showUploads({ acting }: PageCall): Promise<UploadsView> {
-  const { database, workspace } = await acting();
+async function showUploads({ caller }: PageCall): Promise<UploadsView> {
+  const { database, workspace } = await caller();
   const { shop_key: shopKey } = workspace;
   const rows = await listUploads(database, shopKey, MOST_UPLOADS);
   const open = rows.find(({ status }) => OPEN.has(status));
@@ -162,8 +162,8 @@ async function showUploads({ acting }: PageCall): Promise<UploadsView> {
 }
 
 /** Throws not_found for an upload that the workspace does not have. */
-async function showUpload({ acting, path }: PageCall): Promise<ShownUpload> {
-  const { database, workspace, now } = await acting();
+async function showUpload({ caller, path }: PageCall): Promise<ShownUpload> {
+  const { database, workspace, now } = await caller();
   const { shop_key: shopKey } = workspace;
   const row = await requireUpload(database, shopKey, path["id"] ?? "", findUpload);
   return { ...(await viewOf(database, shopKey, row)), has_worker: await hasWorker(database), now };
@@ -439,7 +439,7 @@ function importButton({ upload_id: id }: UploadView, call: PageCall, rows: numbe
 }
 
 function cancelButton({ upload_id: id }: UploadView, call: PageCall): Html {
-  return actionForm(call, { path: `${PATH}/${id}/cancel`, button: cancelUpload.title, look: "quiet" });
+  return actionForm(call, { path: `${PATH}/${id}/cancel`, button: cancelUpload.title, variant: "quiet" });
 }
 
 /** 1 → "1 row". */

@@ -55,7 +55,7 @@ function requestsToday({ by_day: days }: Usage): number {
 }
 
 async function load(call: PageCall): Promise<Usage> {
-  const { database, actor, workspace, now, retention } = await call.acting();
+  const { database, actor, workspace, now, retention } = await call.caller();
   return showUsage(database, actor, workspace, { now, keepUsageDays: retention.keepUsageDays });
 }
 

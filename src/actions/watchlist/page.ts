@@ -37,19 +37,19 @@ const watchlist = definePage<Data>({
   link: TITLE,
   takes: ["type", "key", "q"],
   about: async (call) => {
-    const { length } = await readList(watchedList, await call.acting());
+    const { length } = await readList(watchedList, await call.caller());
     return length === 0
       ? "Nothing is watched yet."
       : `${length} ${length === 1 ? "entry" : "entries"}: an alert says when a return rate jumps.`;
   },
   data: async (call) => {
-    const acting = await call.acting();
-    const { billing, readiness } = acting.workspace;
+    const caller = await call.caller();
+    const { billing, readiness } = caller.workspace;
     const isServed = billing === "active" && readiness === "ready";
     const q = call.query["q"] ?? "";
     const isSearch = isServed && q.trim() !== "" && mayDo(call.role, addWatched);
     const [watched, found] = await Promise.all([
-      readList(watchedList, acting),
+      readList(watchedList, caller),
       isSearch ? call.read("entities", "entities", { q, limit: MOST_FOUND }) : null,
     ]);
     return { watched, isServed, found };
@@ -111,7 +111,7 @@ function list(watched: readonly Watched[], call: PageCall): Html {
             actionForm(call, {
               path: `${PATH}/remove`,
               button: `Stop watching ${key}`,
-              look: "quiet",
+              variant: "quiet",
               kept: { type, key },
             }),
           ]
@@ -166,7 +166,7 @@ function results(found: Found, call: PageCall): Html {
           : actionForm(call, {
               path: PATH,
               button: `Watch ${entity.label}`,
-              look: "quiet",
+              variant: "quiet",
               kept: { type, key },
             }),
       ],

@@ -25,7 +25,7 @@ import { listWatched } from "../watchlist/queries.ts";
 import { findReasonGroups } from "../../store/queries/fit.ts";
 import type { DirectoryRow } from "../../store/queries/workspace-directory.ts";
 import type { NextRows } from "../../store/query.ts";
-import type { Acting, ActionContext, ActionCaller } from "../action.ts";
+import type { ConsoleCaller, ActionContext, ActionCaller } from "../action.ts";
 import { defineAction, runAction } from "../action.ts";
 import { textInput } from "../field.ts";
 import { makePrivateFolder, writeNewFolder } from "../new-folder.ts";
@@ -107,14 +107,14 @@ export async function exportIntoFolder(
 }
 
 /** Exports a workspace as an archive, over the pool of exports. Throws a `Refusal` while all of its connections are in use. */
-export async function exportFromConsole(acting: Acting): Promise<ExportedArchive> {
-  const { exporting, actor } = acting;
+export async function exportFromConsole(caller: ConsoleCaller): Promise<ExportedArchive> {
+  const { exporting, actor } = caller;
   requireRight(actor, exportWorkspace);
   const { open, idle, most } = exporting.usage();
   if (open - idle >= most) {
     throw impossible("Other workspaces are being exported now. Try again in a few minutes.");
   }
-  return exportAsArchive({ ...acting, reading: exporting });
+  return exportAsArchive({ ...caller, reading: exporting });
 }
 
 /**

@@ -49,15 +49,15 @@ const orderRules = definePage<Data>({
   about: async () =>
     "Exchange orders of other apps, orders at price 0, unpaid ones, channels and tags that are left out.",
   data: async (call) => {
-    const acting = await call.acting();
-    const { database, workspace, now } = acting;
+    const caller = await call.caller();
+    const { database, workspace, now } = caller;
     const { rules: saved, isApplied } = await showRules(database, workspace);
     const given = givenOf(call);
     if (Object.keys(given).length === 0 || !mayDo(call.role, setRules)) {
       return { values: writtenRules(saved), saved: writtenRules(saved), isApplied, preview: undefined };
     }
     const wanted = changedRules(readQuery(given, now), saved);
-    const preview = await inTurn(workspace.shop_key, () => previewRules(acting, wanted)).catch(
+    const preview = await inTurn(workspace.shop_key, () => previewRules(caller, wanted)).catch(
       (error: unknown) => {
         throw error instanceof WorkspaceBusy ? BUSY : error;
       },
@@ -93,8 +93,8 @@ export const RULE_FORMS = [
   formOf(setRules, {
     path: PATH,
     page: orderRules,
-    current: async ({ acting }) => {
-      const { database, workspace } = await acting();
+    current: async ({ caller }) => {
+      const { database, workspace } = await caller();
       return writtenRules((await showRules(database, workspace)).rules);
     },
   }),

@@ -25,14 +25,14 @@ const dataPage = definePage<Data>({
   link: "Name, export and erasure",
   takes: [],
   about: async (call) => {
-    const { workspace } = await call.acting();
+    const { workspace } = await call.caller();
     const { erase_after: eraseAfter } = workspace;
     return eraseAfter === null
       ? "Name the workspace, export everything, or erase it."
       : `The workspace will be erased after ${timeText(eraseAfter)}.`;
   },
   data: async (call) => {
-    const { workspace } = await call.acting();
+    const { workspace } = await call.caller();
     return { eraseAfter: workspace.erase_after, name: await nameOf(call) };
   },
   view: ({ eraseAfter, name }, call) => ({
@@ -49,8 +49,8 @@ const dataPage = definePage<Data>({
 });
 
 /** Its domain, unless it was given a name. */
-async function nameOf({ acting }: PageCall): Promise<string> {
-  const { database, workspace } = await acting();
+async function nameOf({ caller }: PageCall): Promise<string> {
+  const { database, workspace } = await caller();
   return (await findDisplayName(database, workspace.shop_key)) ?? workspace.shop_domain;
 }
 
@@ -62,7 +62,7 @@ export const DATA_FORMS: readonly FormAction[] = [
     path: `${DATA_PATH}/export`,
     right: exportWorkspace,
     page: dataPage,
-    perform: async ({ acting }) => ({ file: await exportFromConsole(await acting()) }),
+    perform: async ({ caller }) => ({ file: await exportFromConsole(await caller()) }),
   },
   formOf(nameWorkspace, {
     path: `${DATA_PATH}/name`,
@@ -145,7 +145,7 @@ function erasePart(call: PageCall): Html {
     </p>
     ${formFor(call, eraseWorkspace, {
       path: `${DATA_PATH}/erase`,
-      look: "danger",
+      variant: "danger",
       drawn: { domain: textField(call, eraseWorkspace.name, { name: "domain", label }) },
     })}`;
 }

@@ -37,7 +37,7 @@ const reasons = definePage<readonly Row[]>({
   takes: [],
   about: async () => "Which reasons mean too small, damaged and the like.",
   data: async (call) => {
-    const { database, workspace, now } = await call.acting();
+    const { database, workspace, now } = await call.caller();
     const { shop_key: shopKey, data_as_of: asOf } = workspace;
     const month = monthOfDay(dayOfInstant((asOf ?? now).getTime())) - (MONTHS - 1);
     const stored = new Map(Object.entries((await findReasonGroups(database, shopKey)) ?? {}));

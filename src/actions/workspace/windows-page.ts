@@ -8,7 +8,7 @@ import { rows } from "../../console/views/blocks.ts";
 import { refusal, textField } from "../../console/views/form.ts";
 import { dataTable } from "../../console/views/table.ts";
 import { invalidParameters } from "../../contract/errors.ts";
-import type { Acting } from "../action.ts";
+import type { ConsoleCaller } from "../action.ts";
 import { Refusal } from "../refusal.ts";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
@@ -53,7 +53,7 @@ type WindowPreview = {
 };
 
 type Data = {
-  workspace: Acting["workspace"];
+  workspace: ConsoleCaller["workspace"];
   today: Today;
   /** null = nothing else is asked for, or there is nothing to show of it. */
   preview: WindowPreview | null;
@@ -69,12 +69,12 @@ const windows = definePage<Data>({
   about: async ({ primaryWindowDays, minSoldUnits }) =>
     `A return counts within ${primaryWindowDays} days of the order. A SKU needs at least ${units(minSoldUnits) as string} sold to be ranked.`,
   data: async (call) => {
-    const acting = await call.acting();
-    const wanted = wantedOf(call, acting.now);
+    const caller = await call.caller();
+    const wanted = wantedOf(call, caller.now);
     return {
-      workspace: acting.workspace,
-      today: await todayOf(call, acting),
-      preview: wanted === null ? null : await previewOf(acting, wanted),
+      workspace: caller.workspace,
+      today: await todayOf(call, caller),
+      preview: wanted === null ? null : await previewOf(caller, wanted),
     };
   },
   view: (data, call) => ({
@@ -132,7 +132,7 @@ const NO_FILTERS = { minSoldUnits: null, minReturnRate: null, vendor: null };
  * complete.
  */
 async function previewOf(
-  { database, actor, admitted }: Acting,
+  { database, actor, admitted }: ConsoleCaller,
   { primary_window_days: windowDays, min_sold_units: minSoldUnits }: WindowSettings,
 ): Promise<WindowPreview | null> {
   requireRight(actor, setWindows);
@@ -171,11 +171,11 @@ async function previewOf(
   });
 }
 
-function isServed({ billing, readiness }: Acting["workspace"]): boolean {
+function isServed({ billing, readiness }: ConsoleCaller["workspace"]): boolean {
   return billing === "active" && readiness === "ready";
 }
 
-async function todayOf(call: PageCall, { workspace }: Acting): Promise<Today> {
+async function todayOf(call: PageCall, { workspace }: ConsoleCaller): Promise<Today> {
   if (!isServed(workspace)) return null;
   const ranking = await call.read("ranking", "return-rate-leaderboard", { period: "year", limit: 1 });
   const { start_month, end_month } = ranking.body.meta;

@@ -180,6 +180,6 @@ function setupList(setup: Setup | null, call: PageCall): Html | null {
           : html`<li><div><a href="${call.href(path)}">${text}</a><small>${why}</small></div></li>`;
       })}
     </ul>
-    ${formFor(call, closeSetup, { path: SETUP_PATH, look: "quiet" })}
+    ${formFor(call, closeSetup, { path: SETUP_PATH, variant: "quiet" })}
   </section>`;
 }

@@ -32,7 +32,7 @@ type ActionForm = {
   path: string;
   button: string;
   /** "quiet": one of many, such as a row's; "danger": it takes something away. */
-  look?: "quiet" | "danger";
+  variant?: "quiet" | "danger";
   /** Sent unseen. */
   kept?: PageParameters;
   /** What a person is asked before the button is in sight; null = nothing. */
@@ -46,7 +46,7 @@ export function refusal({ refusedForm, href }: FormPlace, action: string): Html 
   if (refusedForm?.action !== action) return null;
   const { kind, message } = refusedForm.refusal;
   return html`<p class="banner refused" role="alert" tabindex="-1" autofocus>
-    ${message}${kind === "unproved" && html` <a href="/prove?next=${encodeURIComponent(href(""))}" target="_blank">Confirm, then press the button again</a>.`}
+    ${message}${kind === "unconfirmed" && html` <a href="/confirm?next=${encodeURIComponent(href(""))}" target="_blank">Confirm, then press the button again</a>.`}
   </p>`;
 }
 
@@ -57,12 +57,12 @@ export function filledIn({ refusedForm }: FormPlace, action: string, name: strin
 
 /** A form that asks for nothing more than its button to be pressed, or for `fields`. */
 export function actionForm({ href }: FormPlace, form: ActionForm, fields: readonly Html[] = []): Html {
-  const { path, button, look, kept = {}, question = null, isAnswered = false } = form;
+  const { path, button, variant, kept = {}, question = null, isAnswered = false } = form;
   const shown = html`<form method="post" action="${href(path)}">
     ${Object.entries(kept).map(
       ([name, value]) =>
         value !== undefined && html`<input type="hidden" name="${name}" value="${String(value)}" />`,
-    )}${fields}<button ${look !== undefined && html` class="${look}"`}>${button}</button>
+    )}${fields}<button ${variant !== undefined && html` class="${variant}"`}>${button}</button>
   </form>`;
   if (question === null) return shown;
   return html`<details ${isAnswered && html` open=""`}>

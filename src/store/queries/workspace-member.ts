@@ -140,7 +140,7 @@ export async function findMember(
 ): Promise<Member | NoMember | "signed_out"> {
   const row = await findMemberRow(database, sessionHash, shopDomain, now);
   if (row === null) return "signed_out";
-  const { user_id: userId, user_name: userName, shop_key: shopKey, role, proved_at: provedAt } = row;
+  const { user_id: userId, user_name: userName, shop_key: shopKey, role, proved_at: authenticatedAt } = row;
   if (shopKey === null || role === null) return { userId, role: null };
   const visit = {
     lastShopKey: row.last_shop_key,
@@ -154,7 +154,7 @@ export async function findMember(
     userId,
     userName,
     role,
-    provedAt,
+    authenticatedAt,
     visit,
   } as unknown as Member;
 }

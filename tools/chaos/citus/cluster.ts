@@ -38,7 +38,7 @@ export async function runCommand(name: "stop" | "start", place: Place): Promise<
 }
 
 export type Rows = <Row>(text: string, values?: unknown[]) => Promise<Row[]>;
-export type Cluster = Awaited<ReturnType<typeof makeCluster>>;
+export type CitusCluster = Awaited<ReturnType<typeof makeCluster>>;
 
 const SHARDS = 8;
 const LONGEST_START_SECONDS = 60;

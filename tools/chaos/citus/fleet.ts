@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { serviceEnvironment } from "../../../tests/support/service.ts";
-import type { Store } from "./shops.ts";
+import type { SimulatedStore } from "./shops.ts";
 
 const PROJECT = join(import.meta.dirname, "../../..");
 const PROBE_MS = 200;
@@ -17,7 +17,7 @@ type Member = { name: string; child: ChildProcess; isStopping: boolean; stop(thi
 export type Fleet = ReturnType<typeof startFleet>;
 
 /** Servers behind a balancer that watches /readyz, and workers: real processes of one checkout or of several. */
-export function startFleet(databaseUrl: string, { simulator: { options } }: Store) {
+export function startFleet(databaseUrl: string, { simulator: { options } }: SimulatedStore) {
   const environment = {
     ...serviceEnvironment(databaseUrl),
     LOG_LEVEL: "silent",

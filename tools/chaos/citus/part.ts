@@ -5,12 +5,12 @@ import { eventually } from "../../../tests/support/worker.ts";
 import { findingOf, withDatabase } from "../database.ts";
 import type { Finding } from "../database.ts";
 import { makeCluster } from "./cluster.ts";
-import type { Cluster, Rows } from "./cluster.ts";
+import type { CitusCluster, Rows } from "./cluster.ts";
 import { CAUSES } from "./faults.ts";
 import { startFleet } from "./fleet.ts";
 import type { Fleet } from "./fleet.ts";
 import { connectShop, importVersion, openShop, startStores, syncShop } from "./shops.ts";
-import type { Shop, Store } from "./shops.ts";
+import type { CitusShop, SimulatedStore } from "./shops.ts";
 import { startTraffic } from "./traffic.ts";
 import type { Traffic } from "./traffic.ts";
 
@@ -24,7 +24,7 @@ const SHOPS = 24;
 export async function run(log: (line: string) => void): Promise<Finding[]> {
   const cluster = await makeCluster();
   const { stores, stop } = await startStores(STORES);
-  const fleet = startFleet(cluster.url, stores[0] as Store);
+  const fleet = startFleet(cluster.url, stores[0] as SimulatedStore);
   try {
     log(`filling ${SHOPS} shops`);
     const shops = await fillShops(cluster, fleet, stores);
@@ -43,15 +43,19 @@ export async function run(log: (line: string) => void): Promise<Finding[]> {
   }
 }
 
-type Shops = Pick<Scene, "imported" | "synced"> & { importGroups: Shop[][] };
+type Shops = Pick<Scene, "imported" | "synced"> & { importGroups: CitusShop[][] };
 
 /** One shop of each store is synced, so that every node has some; into the others its exports are imported. */
-async function fillShops(cluster: Cluster, fleet: Fleet, stores: readonly Store[]): Promise<Shops> {
+async function fillShops(
+  cluster: CitusCluster,
+  fleet: Fleet,
+  stores: readonly SimulatedStore[],
+): Promise<Shops> {
   const { database } = cluster;
-  const shops: Shop[] = [];
+  const shops: CitusShop[] = [];
   for (const store of stores) await store.export();
   for (let number = 0; number < SHOPS; number++) {
-    const store = stores[number % stores.length] as Store;
+    const store = stores[number % stores.length] as SimulatedStore;
     shops.push(await openShop(database, store, `shop-${number}.example`));
   }
   const nodes = await cluster.nodesOf(shops.map(({ shopKey }) => shopKey));
@@ -77,8 +81,8 @@ async function fillShops(cluster: Cluster, fleet: Fleet, stores: readonly Store[
 /** A version of its store into each shop, a row of imports for each group. */
 async function importAll(
   database: Database,
-  groups: readonly (readonly Shop[])[],
-  versionOf: (store: Store) => number,
+  groups: readonly (readonly CitusShop[])[],
+  versionOf: (store: SimulatedStore) => number,
   asOf: Date,
 ): Promise<void> {
   await Promise.all(
@@ -91,8 +95,8 @@ async function importAll(
 /** Each shop gets the last state of its store first. */
 async function compareAtTheEnd(
   scene: Scene,
-  stores: readonly Store[],
-  importGroups: readonly (readonly Shop[])[],
+  stores: readonly SimulatedStore[],
+  importGroups: readonly (readonly CitusShop[])[],
 ): Promise<Finding> {
   const { cluster, synced, log } = scene;
   const asOf = new Date();
@@ -106,13 +110,13 @@ async function compareAtTheEnd(
 
 /** A cluster with shops, its servers and workers, and what goes on while faults are caused. */
 export type Scene = {
-  cluster: Cluster;
+  cluster: CitusCluster;
   fleet: Fleet;
   traffic: Traffic;
   /** Shops that folders are imported into. */
-  imported: readonly Shop[];
+  imported: readonly CitusShop[];
   /** Shops that workers sync. */
-  synced: readonly Shop[];
+  synced: readonly CitusShop[];
   log: (line: string) => void;
 };
 
@@ -133,11 +137,11 @@ const OF_RUNS: ReadonlySet<string> = new Set([
 const LONGEST_BACKFILL_SECONDS = 120;
 
 /** The same stores on one plain PostgreSQL: imported by one workspace and synced by another, each once. */
-function compareWithOneServer(scene: Scene, stores: readonly Store[], asOf: Date): Promise<Finding> {
+function compareWithOneServer(scene: Scene, stores: readonly SimulatedStore[], asOf: Date): Promise<Finding> {
   return withDatabase(scene.log, async ({ url, database }) => {
     const pool = openTestPool(url);
     const rows: Rows = async (text, values = []) => (await pool.query(text, values)).rows;
-    const fleet = startFleet(url, stores[0] as Store);
+    const fleet = startFleet(url, stores[0] as SimulatedStore);
     try {
       const tables = (await listTenantTables(database)).filter((table) => !OF_RUNS.has(table));
       await fleet.addWorker();
@@ -170,7 +174,7 @@ function compareWithOneServer(scene: Scene, stores: readonly Store[], asOf: Date
 }
 
 /** Resolves once a shop's runs have ended and none waits. */
-async function untilIdle(rows: Rows, { shopKey }: Shop): Promise<void> {
+async function untilIdle(rows: Rows, { shopKey }: CitusShop): Promise<void> {
   const isIdle = async (): Promise<boolean> => {
     const [open] = await rows<{ requests: number; running: number }>(
       `select (select count(*) from sync_request where shop_key = $1)::integer as requests,
@@ -183,7 +187,7 @@ async function untilIdle(rows: Rows, { shopKey }: Shop): Promise<void> {
 }
 
 function differencesOf(
-  { workspace }: Shop,
+  { workspace }: CitusShop,
   expected: Map<string, string>,
   found: Map<string, string>,
 ): string[] {

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startShopifySimulator } from "../../simulators/shopify/start.ts";
 import type { ShopifySimulator } from "../../simulators/shopify/start.ts";
-import type { Message } from "../../simulators/shopify/webhooks.ts";
+import type { WebhookMessage } from "../../simulators/shopify/webhooks.ts";
 import type { Change } from "../../simulators/shopify/changes.ts";
 import { OPERATOR } from "../../../src/actions/actor.ts";
 import { importIntoWorkspace } from "../../../src/actions/uploads/actions.ts";
@@ -19,17 +19,17 @@ import { openTestKeys } from "../../../tests/support/secret.ts";
 import { makeWorkspace } from "../../../tests/support/workspace.ts";
 
 /** A simulated shop that changes: synced by one workspace, exported for the imports of others. */
-export type Store = {
+export type SimulatedStore = {
   simulator: ShopifySimulator;
   /** Exports of the shop, each after more changes. */
   versions: string[];
   /** Changes the shop; resolves to the webhooks of its new orders. */
-  change(): Promise<Message[]>;
+  change(): Promise<WebhookMessage[]>;
   /** Exports the shop as it is now. */
   export(): Promise<void>;
 };
 
-export type Shop = { workspace: DirectoryRow; shopKey: number; token: string; store: Store };
+export type CitusShop = { workspace: DirectoryRow; shopKey: number; token: string; store: SimulatedStore };
 
 const ORDERS = 120;
 const PRODUCTS = 12;
@@ -39,9 +39,9 @@ const PLAN = "scale";
 
 export async function startStores(
   count: number,
-): Promise<{ stores: Store[]; stop(this: void): Promise<void> }> {
+): Promise<{ stores: SimulatedStore[]; stop(this: void): Promise<void> }> {
   const folder = await mkdtemp(join(tmpdir(), "returns-chaos-stores-"));
-  const stores: Store[] = [];
+  const stores: SimulatedStore[] = [];
   for (let number = 1; number <= count; number++) {
     const simulator = await startShopifySimulator({
       seed: number,
@@ -79,7 +79,7 @@ export async function startStores(
 
 type Placed = { id?: string };
 
-function messageOf(id: string): Message {
+function messageOf(id: string): WebhookMessage {
   const payload = { id: Number(id.slice(id.lastIndexOf("/") + 1)), admin_graphql_api_id: id };
   return { topic: "ORDERS_CREATE", payload };
 }
@@ -104,7 +104,11 @@ async function callerOf(database: Database, workspace: DirectoryRow) {
 }
 
 /** A workspace of its own for a store, with a token of every scope. */
-export async function openShop(database: Database, store: Store, domain: string): Promise<Shop> {
+export async function openShop(
+  database: Database,
+  store: SimulatedStore,
+  domain: string,
+): Promise<CitusShop> {
   const workspace = await makeWorkspace(database, domain, { currency: CURRENCY, plan: PLAN });
   const input = textInput({ name: "chaos", scopes: SCOPES });
   const { secret } = await runAction(createToken, await callerOf(database, workspace), input);
@@ -112,20 +116,20 @@ export async function openShop(database: Database, store: Store, domain: string)
 }
 
 /** Connects a shop to its store, which asks for a backfill. */
-export async function connectShop(database: Database, { workspace, store }: Shop): Promise<void> {
+export async function connectShop(database: Database, { workspace, store }: CitusShop): Promise<void> {
   const { url, token, options } = store.simulator;
   const given = { source: "shopify", shop: options.domain, address: url, "secret-accessToken": token };
   await runAction(connectSource, await callerOf(database, workspace), textInput(given));
 }
 
-export async function syncShop(database: Database, { workspace }: Shop): Promise<void> {
+export async function syncShop(database: Database, { workspace }: CitusShop): Promise<void> {
   await runAction(requestSync, await callerOf(database, workspace), textInput({ source: "shopify" }));
 }
 
 /** Imports one version of its store into a shop. */
 export async function importVersion(
   database: Database,
-  shop: Pick<Shop, "workspace" | "store">,
+  shop: Pick<CitusShop, "workspace" | "store">,
   version: number,
   asOf: Date,
 ): Promise<void> {

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Database } from "../../../src/store/database.ts";
-import type { Message } from "../../simulators/shopify/webhooks.ts";
+import type { WebhookMessage } from "../../simulators/shopify/webhooks.ts";
 import type { Fleet } from "./fleet.ts";
 import { importVersion, syncShop } from "./shops.ts";
-import type { Shop } from "./shops.ts";
+import type { CitusShop } from "./shops.ts";
 
 /** What was tried for a shop, from when to when (ms since 1970). `outcome`: a status (0 = no answer), "done", or what failed. */
 export type Tried = { shopKey: number; startedMs: number; endedMs: number; outcome: string };
@@ -13,10 +13,10 @@ export type Traffic = ReturnType<typeof startTraffic>;
 export type TrafficPlan = {
   database: Database;
   fleet: Fleet;
-  imported: readonly Shop[];
-  synced: readonly Shop[];
+  imported: readonly CitusShop[];
+  synced: readonly CitusShop[];
   /** Imports run in one row for each group, so that a node that is away holds up its own alone. */
-  importGroups: readonly (readonly Shop[])[];
+  importGroups: readonly (readonly CitusShop[])[];
 };
 
 const CLIENTS = 6;
@@ -53,7 +53,7 @@ export function startTraffic(plan: TrafficPlan) {
 async function askOn(plan: TrafficPlan, client: number, asked: Tried[], over: AbortSignal): Promise<void> {
   const shops = [...plan.imported, ...plan.synced];
   for (let turn = client; !over.aborted; turn += CLIENTS) {
-    const shop = shops[turn % shops.length] as Shop;
+    const shop = shops[turn % shops.length] as CitusShop;
     const month = String((turn % 9) + 1).padStart(2, "0");
     const path = turn % 2 === 0 ? "summary" : "leaderboards/return-rate";
     const url = `${plan.fleet.address()}/api/v1/${path}?start_month=2026-01&end_month=2026-${month}`;
@@ -71,12 +71,12 @@ async function askOn(plan: TrafficPlan, client: number, asked: Tried[], over: Ab
 /** The newest export of its store into one shop after another, over and over. */
 async function importOn(
   database: Database,
-  shops: readonly Shop[],
+  shops: readonly CitusShop[],
   imports: Tried[],
   over: AbortSignal,
 ): Promise<void> {
   for (let turn = 0; !over.aborted && shops.length > 0; turn++) {
-    const shop = shops[turn % shops.length] as Shop;
+    const shop = shops[turn % shops.length] as CitusShop;
     const version = shop.store.versions.length - 1;
     imports.push(
       await timed(shop, () =>
@@ -93,7 +93,7 @@ async function importOn(
 /** One store after another changes, tells so by webhooks, and is exported; its workspace is asked to sync. */
 async function changeOn(plan: TrafficPlan, webhooks: Tried[], over: AbortSignal): Promise<void> {
   for (let turn = 0; !over.aborted; turn++) {
-    const shop = plan.synced[turn % plan.synced.length] as Shop;
+    const shop = plan.synced[turn % plan.synced.length] as CitusShop;
     const { store } = shop;
     for (const message of await store.change()) {
       webhooks.push(await timed(shop, () => tell(plan.fleet, shop, message)));
@@ -106,7 +106,7 @@ async function changeOn(plan: TrafficPlan, webhooks: Tried[], over: AbortSignal)
 }
 
 /** Sends a webhook; what is not accepted within five seconds is sent again, as the platform does. */
-async function tell(fleet: Fleet, { store }: Shop, message: Message): Promise<string> {
+async function tell(fleet: Fleet, { store }: CitusShop, message: WebhookMessage): Promise<string> {
   let outcome = "";
   for (let attempt = 1; attempt <= WEBHOOK_ATTEMPTS; attempt++) {
     const uri = `${fleet.address()}/webhooks/shopify`;
@@ -118,7 +118,7 @@ async function tell(fleet: Fleet, { store }: Shop, message: Message): Promise<st
   return outcome;
 }
 
-async function timed({ shopKey }: Shop, attempt: () => Promise<string>): Promise<Tried> {
+async function timed({ shopKey }: CitusShop, attempt: () => Promise<string>): Promise<Tried> {
   const startedMs = Date.now();
   const outcome = await attempt();
   return { shopKey, startedMs, endedMs: Date.now(), outcome };

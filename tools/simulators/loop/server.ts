@@ -6,7 +6,7 @@ export type LoopSimulator = Awaited<ReturnType<typeof startLoopSimulator>>;
 
 /** Loop's list of returns on loopback, over given returns or those of a seed. */
 export async function startLoopSimulator(
-  given: Partial<AccountOptions & { returns: readonly LoopReturn[] }> = {},
+  given: Partial<AccountOptions & { returns: readonly SimulatedReturn[] }> = {},
 ) {
   const options = accountOptions(DEFAULTS, given);
   const returns = new Map(
@@ -23,7 +23,7 @@ export async function startLoopSimulator(
     apiKey: options.apiKey,
     control: {
       /** Adds a return, or replaces the one with its id. */
-      put: (returned: LoopReturn) => void returns.set(returned.id, returned),
+      put: (returned: SimulatedReturn) => void returns.set(returned.id, returned),
       /** Voids all labels of a return. */
       void: (returnId: string, at: string): void => {
         const returned = returns.get(returnId);
@@ -31,7 +31,7 @@ export async function startLoopSimulator(
         const labels = returned.labels.map((label) => ({ ...label, status: "cancelled" }));
         returns.set(returnId, { ...returned, labels, labelStatus: "cancelled", updatedAt: at });
       },
-      returns: (): readonly LoopReturn[] => [...returns.values()],
+      returns: (): readonly SimulatedReturn[] => [...returns.values()],
       ...server.control,
     },
     stop: server.stop,
@@ -43,7 +43,7 @@ const DEFAULTS = { apiKey: "simulated-loop-key", count: 100, requests: 300 };
 const LIST_PATH = "/api/2026-07/warehouse/return/list";
 const MAX_RANGE_MS = 120 * 86_400_000;
 
-function platformOf(returns: ReadonlyMap<string, LoopReturn>, ownUrl: () => string): Platform {
+function platformOf(returns: ReadonlyMap<string, SimulatedReturn>, ownUrl: () => string): Platform {
   const message = (text: string): unknown => ({ message: text });
   return {
     header: "X-Authorization",
@@ -59,7 +59,7 @@ function platformOf(returns: ReadonlyMap<string, LoopReturn>, ownUrl: () => stri
   };
 }
 
-function listPage(returns: ReadonlyMap<string, LoopReturn>, url: URL, ownUrl: string): unknown {
+function listPage(returns: ReadonlyMap<string, SimulatedReturn>, url: URL, ownUrl: string): unknown {
   const asked = (name: string): string => url.searchParams.get(name) ?? "";
   const time = (name: string): number => {
     const moment = Date.parse(asked(name));
@@ -84,7 +84,7 @@ function listPage(returns: ReadonlyMap<string, LoopReturn>, url: URL, ownUrl: st
   return { returns: page, nextPageUrl: isLast ? null : next.href, previousPageUrl: null };
 }
 
-function wireReturn(returned: LoopReturn): unknown {
+function wireReturn(returned: SimulatedReturn): unknown {
   return {
     id: returned.id,
     state: "open",
@@ -109,7 +109,7 @@ function wireReturn(returned: LoopReturn): unknown {
 }
 
 /** One return of a simulated Loop account; times are ISO 8601. */
-export interface LoopReturn {
+export interface SimulatedReturn {
   id: string;
   providerOrderId: string;
   orderName: string;
@@ -133,7 +133,7 @@ interface LoopLabel {
 }
 
 /** A return with what is told of it; the rest is that of an open return without a label. */
-export function loopReturn(told: Partial<LoopReturn> & Pick<LoopReturn, "id">): LoopReturn {
+export function loopReturn(told: Partial<SimulatedReturn> & Pick<SimulatedReturn, "id">): SimulatedReturn {
   const createdAt = told.createdAt ?? "2026-01-10T12:00:00.000Z";
   return {
     providerOrderId: "1",
@@ -152,7 +152,7 @@ export function loopReturn(told: Partial<LoopReturn> & Pick<LoopReturn, "id">): 
 /** Returns of a year, most of them with a label; the same for the same seed. */
 export function generateLoopReturns(
   options: Pick<AccountOptions, "seed" | "count" | "currencyCode" | "now">,
-): LoopReturn[] {
+): SimulatedReturn[] {
   const random = mulberry32(options.seed);
   return momentsOf(options).map((created, index) => {
     const trackingNumber = `94${String(options.seed).padStart(4, "0")}${String(index).padStart(12, "0")}`;

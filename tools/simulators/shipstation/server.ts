@@ -6,20 +6,20 @@ export type ShipStationSimulator = Awaited<ReturnType<typeof startShipStationSim
 
 /** ShipStation's label API V2 on loopback, over given labels or those of a seed. */
 export async function startShipStationSimulator(
-  given: Partial<AccountOptions & { labels: readonly ShipStationLabel[] }> = {},
+  given: Partial<AccountOptions & { labels: readonly SimulatedLabel[] }> = {},
 ) {
   const options = accountOptions(DEFAULTS, given);
   const byId = new Map(
     (given.labels ?? generateShipStationLabels(options)).map((label) => [label.labelId, label]),
   );
   /** Sorting a large account for every page would take longer than all else. */
-  const sorted = new Map<string, ShipStationLabel[]>();
+  const sorted = new Map<string, SimulatedLabel[]>();
   const server = await startLabelServer(platformOf(byId, sorted), options);
-  const put = (label: ShipStationLabel): void => {
+  const put = (label: SimulatedLabel): void => {
     byId.set(label.labelId, label);
     sorted.clear();
   };
-  const change = (labelId: string, changes: Partial<ShipStationLabel>): void => {
+  const change = (labelId: string, changes: Partial<SimulatedLabel>): void => {
     const label = byId.get(labelId);
     if (label === undefined) throw new Error(`There is no label ${labelId}.`);
     put({ ...label, ...changes });
@@ -35,7 +35,7 @@ export async function startShipStationSimulator(
       /** The carrier's first scan. */
       scan: (labelId: string, at: string) =>
         change(labelId, { trackingStatus: "in_transit", scannedAt: at, modifiedAt: at }),
-      labels: (): readonly ShipStationLabel[] => [...byId.values()],
+      labels: (): readonly SimulatedLabel[] => [...byId.values()],
       ...server.control,
     },
     stop: server.stop,
@@ -46,9 +46,9 @@ const DEFAULTS = { apiKey: "simulated-shipstation-key", count: 300, requests: 20
 
 const TRACK_PATH = /^\/v2\/labels\/([^/]+)\/track$/u;
 
-type Labels = Map<string, ShipStationLabel>;
+type Labels = Map<string, SimulatedLabel>;
 
-function platformOf(byId: Labels, sorted: Map<string, ShipStationLabel[]>): Platform {
+function platformOf(byId: Labels, sorted: Map<string, SimulatedLabel[]>): Platform {
   return {
     header: "api-key",
     refusal: errorBody("unauthorized", "The API key is invalid."),
@@ -71,7 +71,7 @@ function errorBody(code: string, message: string): unknown {
   };
 }
 
-function listPage(byId: Labels, sorted: Map<string, ShipStationLabel[]>, url: URL): unknown {
+function listPage(byId: Labels, sorted: Map<string, SimulatedLabel[]>, url: URL): unknown {
   const number = (name: string, fallback: number): number => {
     const value = Number(url.searchParams.get(name) ?? fallback);
     if (!Number.isInteger(value) || value < 1) {
@@ -85,7 +85,7 @@ function listPage(byId: Labels, sorted: Map<string, ShipStationLabel[]>, url: UR
   const key = url.searchParams.get("sort_by") === "modified_at" ? "modifiedAt" : "createdAt";
   const direction = url.searchParams.get("sort_dir") === "asc" ? 1 : -1;
   const asked = [since, key, direction].join();
-  const place = (label: ShipStationLabel): string => `${label[key]} ${label.labelId}`;
+  const place = (label: SimulatedLabel): string => `${label[key]} ${label.labelId}`;
   const found =
     sorted.get(asked) ??
     [...byId.values()]
@@ -101,7 +101,7 @@ function listPage(byId: Labels, sorted: Map<string, ShipStationLabel[]>, url: UR
   };
 }
 
-function wireLabel(label: ShipStationLabel): unknown {
+function wireLabel(label: SimulatedLabel): unknown {
   return {
     label_id: label.labelId,
     status: label.status,
@@ -127,7 +127,7 @@ function wireLabel(label: ShipStationLabel): unknown {
   };
 }
 
-function tracking(label: ShipStationLabel): unknown {
+function tracking(label: SimulatedLabel): unknown {
   const event = (at: string, code: string) => ({ occurred_at: at, status_code: code, city_locality: "" });
   return {
     tracking_number: label.trackingNumber,
@@ -146,7 +146,7 @@ function tracking(label: ShipStationLabel): unknown {
 }
 
 /** One label of a simulated ShipStation account; times are ISO 8601. */
-export interface ShipStationLabel {
+export interface SimulatedLabel {
   labelId: string;
   isReturnLabel: boolean;
   createdAt: string;
@@ -166,8 +166,8 @@ export interface ShipStationLabel {
 
 /** A label with what is told of it; the rest is that of a plain return label, charged on creation. */
 export function shipStationLabel(
-  told: Partial<ShipStationLabel> & Pick<ShipStationLabel, "labelId">,
-): ShipStationLabel {
+  told: Partial<SimulatedLabel> & Pick<SimulatedLabel, "labelId">,
+): SimulatedLabel {
   const createdAt = told.createdAt ?? "2026-01-10T12:00:00.000Z";
   return {
     isReturnLabel: true,
@@ -189,7 +189,7 @@ export function shipStationLabel(
 /** Labels of a year, two thirds of them outbound; the same for the same seed. */
 export function generateShipStationLabels(
   options: Pick<AccountOptions, "seed" | "count" | "currencyCode" | "now">,
-): ShipStationLabel[] {
+): SimulatedLabel[] {
   const random = mulberry32(options.seed);
   return momentsOf(options).map((created, index) => {
     const isScanned = random() < 0.8 && created < Date.parse(options.now) - 3 * 86_400_000;

@@ -16,10 +16,10 @@ import { childNumber, gid, legacyId } from "./world/ids.ts";
 import { hideLedger, refundableUnits, returnableUnits } from "./world/units.ts";
 import { newOrder, variantLine } from "./world/orders.ts";
 import { randomOf } from "./world/random.ts";
-import type { Line, Order, Product, RestockType, Return } from "./world/types.ts";
+import type { WorldLine, WorldOrder, WorldProduct, WorldRestockType, Return } from "./world/types.ts";
 import { findOrder } from "./shop.ts";
 import type { Shop } from "./shop.ts";
-import type { Message } from "./webhooks.ts";
+import type { WebhookMessage } from "./webhooks.ts";
 
 /** A change of the shop, as a test asks for it. Orders are named by number (1 is the first) or by name (#1001). */
 export type Change =
@@ -29,11 +29,11 @@ export type Change =
       processedAt?: string;
       fulfilled?: boolean;
       set?: Partial<
-        Pick<Order, "name" | "tags" | "sourceName" | "payment" | "taxesIncluded" | "returnSales">
+        Pick<WorldOrder, "name" | "tags" | "sourceName" | "payment" | "taxesIncluded" | "returnSales">
       >;
     }
   | { do: "fulfill"; order: number | string; line?: number; units?: number }
-  | { do: "removeUnits"; order: number | string; line: number; units: number; refund?: RestockType }
+  | { do: "removeUnits"; order: number | string; line: number; units: number; refund?: WorldRestockType }
   | ({ do: "addLine"; order: number | string } & Goods)
   | { do: "exchange"; order: number | string; line: number; units: number; for: Goods }
   | { do: "cancelOrder"; order: number | string }
@@ -55,14 +55,14 @@ export type Change =
       order: number | string;
       line: number;
       units: number;
-      restockType?: RestockType;
+      restockType?: WorldRestockType;
       return?: number;
       inLedger?: boolean;
     }
   | {
       do: "changeProduct";
       product: number;
-      set: Partial<Pick<Product, "title" | "vendor" | "productType" | "category" | "tags">>;
+      set: Partial<Pick<WorldProduct, "title" | "vendor" | "productType" | "category" | "tags">>;
     }
   | { do: "deleteProduct"; product: number }
   | { do: "touchOrders"; count: number; seed?: number };
@@ -72,13 +72,13 @@ type Goods = { product: number; position?: number; units: number };
 export class ChangeError extends Error {}
 
 /** Makes one change; returns what the platform would tell its subscribers. */
-export function change(shop: Shop, asked: Change): { result: unknown; messages: Message[] } {
+export function change(shop: Shop, asked: Change): { result: unknown; messages: WebhookMessage[] } {
   const made = make(shop, asked);
   shop.changed();
   return made;
 }
 
-function make(shop: Shop, asked: Change): { result: unknown; messages: Message[] } {
+function make(shop: Shop, asked: Change): { result: unknown; messages: WebhookMessage[] } {
   const at = shop.clock.now();
   switch (asked.do) {
     case "placeOrder":
@@ -139,7 +139,7 @@ function placeOrder(shop: Shop, asked: Extract<Change, { do: "placeOrder" }>) {
   return { result, messages: [orderMessage("ORDERS_CREATE", order), updated(order)] };
 }
 
-function lineOfGoods(shop: Shop, { product: number, position = 1, units }: Goods): Line {
+function lineOfGoods(shop: Shop, { product: number, position = 1, units }: Goods): WorldLine {
   const product = shop.product(number);
   const variant = product?.variants[position - 1];
   if (product === null || variant === undefined)
@@ -164,12 +164,12 @@ function exchange(shop: Shop, asked: Extract<Change, { do: "exchange" }>) {
   return { result, messages: [returnMessage("RETURNS_PROCESS", order, index), updated(order)] };
 }
 
-function requireReturnable(order: Order, line: number, units: number): void {
+function requireReturnable(order: WorldOrder, line: number, units: number): void {
   if (returnableUnits(order, line) < units)
     throw new ChangeError(`line ${line} has fewer than ${units} units left`);
 }
 
-function refund(order: Order, asked: Extract<Change, { do: "refund" }>, at: number) {
+function refund(order: WorldOrder, asked: Extract<Change, { do: "refund" }>, at: number) {
   const { line, units, restockType = "RETURN", inLedger = true } = asked;
   if (refundableUnits(order, line) < units)
     throw new ChangeError(`line ${line} has fewer than ${units} units left`);
@@ -200,7 +200,7 @@ type ReturnChange = Extract<
   }
 >;
 
-function changeReturn(order: Order, asked: ReturnChange, at: number) {
+function changeReturn(order: WorldOrder, asked: ReturnChange, at: number) {
   if (asked.do === "openReturn") {
     const { line, units, reason, approved = true } = asked;
     requireReturnable(order, line, units);
@@ -216,7 +216,7 @@ function changeReturn(order: Order, asked: ReturnChange, at: number) {
 }
 
 function applyToReturn(
-  order: Order,
+  order: WorldOrder,
   request: Return,
   asked: Exclude<ReturnChange, { do: "openReturn" }>,
   at: number,
@@ -270,7 +270,7 @@ function touchOrders(shop: Shop, count: number, seed: number) {
   const random = randomOf(shop.world.seed, 4, seed);
   const at = shop.clock.now();
   const orders = shop.world.orders.filter((order) => order !== null && order.cancelledAt === 0);
-  const messages: Message[] = [];
+  const messages: WebhookMessage[] = [];
   const most = Math.min(count, orders.length);
   for (let touched = 0; touched < most; touched += 1) {
     const [order] = orders.splice(random.between(0, orders.length - 1), 1);
@@ -292,23 +292,23 @@ function touchOrders(shop: Shop, count: number, seed: number) {
   return { result: { touched: most }, messages };
 }
 
-function orderOf(shop: Shop, reference: number | string): Order {
+function orderOf(shop: Shop, reference: number | string): WorldOrder {
   const order = findOrder(shop, reference);
   if (order === null) throw new ChangeError(`no order ${reference}`);
   return order;
 }
 
-function returnOf(order: Order, index: number): Return {
+function returnOf(order: WorldOrder, index: number): Return {
   const request = order.returns[index];
   if (request === undefined) throw new ChangeError(`order ${order.number} has no return ${index}`);
   return request;
 }
 
-function updated(order: Order): Message {
+function updated(order: WorldOrder): WebhookMessage {
   return orderMessage("ORDERS_UPDATED", order);
 }
 
-function orderMessage(topic: string, order: Order): Message {
+function orderMessage(topic: string, order: WorldOrder): WebhookMessage {
   const payload = {
     id: Number(legacyId("Order", order.number)),
     admin_graphql_api_id: gid("Order", order.number),
@@ -318,7 +318,7 @@ function orderMessage(topic: string, order: Order): Message {
   return { topic, payload };
 }
 
-function returnMessage(topic: string, order: Order, index: number): Message {
+function returnMessage(topic: string, order: WorldOrder, index: number): WebhookMessage {
   const number = childNumber(order.number, index);
   const payload = {
     id: Number(legacyId("Return", number)),

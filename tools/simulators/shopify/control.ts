@@ -5,9 +5,9 @@ import type { BulkFault, FaultTarget, RequestFault } from "./faults.ts";
 import type { Simulator } from "./server.ts";
 import { emptyStatistics } from "./shop.ts";
 import { deliver } from "./webhooks.ts";
-import type { Delivery, Message } from "./webhooks.ts";
+import type { SentDelivery, WebhookMessage } from "./webhooks.ts";
 import { childNumber, gid } from "./world/ids.ts";
-import type { Order, World } from "./world/types.ts";
+import type { WorldOrder, World } from "./world/types.ts";
 
 /** The control actions: what each takes and what it answers. */
 export interface ControlActions {
@@ -28,8 +28,14 @@ export interface ControlActions {
   clock: [input: { advanceSeconds?: number; now?: string }, result: { now: string }];
   /** Sends what waits, or the messages given. */
   deliver: [
-    input: { messages?: Message[]; copies?: number; shuffled?: boolean; uri?: string; forged?: boolean },
-    result: Delivery[],
+    input: {
+      messages?: WebhookMessage[];
+      copies?: number;
+      shuffled?: boolean;
+      uri?: string;
+      forged?: boolean;
+    },
+    result: SentDelivery[],
   ];
   "drop-messages": [input: Record<string, never>, result: { dropped: number }];
   statistics: [input: { reset?: boolean }, result: Simulator["statistics"]];
@@ -155,7 +161,7 @@ function nothing(_done: void): null {
   return null;
 }
 
-function described(order: Order): unknown {
+function described(order: WorldOrder): unknown {
   return {
     ...order,
     id: gid("Order", order.number),
@@ -168,7 +174,7 @@ function described(order: Order): unknown {
   };
 }
 
-function fits(order: Order, what: ControlActions["find-order"][0]["with"]): boolean {
+function fits(order: WorldOrder, what: ControlActions["find-order"][0]["with"]): boolean {
   if (what === "returnOpen") return order.returns.some(({ status }) => status === "OPEN");
   if (what === "tip") return order.lines.some(({ kind }) => kind === "tip");
   const plain = order.cancelledAt === 0 && !order.test && order.lines[0]?.kind === "product";

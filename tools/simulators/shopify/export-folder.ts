@@ -10,7 +10,7 @@ import { conditionOf, counterpartOf, hasOwnImage, imageAddress } from "./world/c
 import { childNumber, gid } from "./world/ids.ts";
 import { decimalOf, lineOf, removedUnits, sumOf } from "./world/units.ts";
 import { REASONS } from "./world/types.ts";
-import type { Order, RefundLine, Return, World } from "./world/types.ts";
+import type { WorldOrder, RefundLine, Return, World } from "./world/types.ts";
 
 type Cell = string | number | boolean | null;
 
@@ -47,7 +47,7 @@ const RETURN_COLUMNS =
   "return_id,order_id,line_id,status,units,processed_units,requested_at,closed_at,reason";
 const REFUND_COLUMNS = "refund_id,order_id,line_id,refunded_at,units,subtotal,restock_type,return_id";
 
-function ordersRows(world: World, rowsOf: (order: Order) => Cell[][]): Cell[][] {
+function ordersRows(world: World, rowsOf: (order: WorldOrder) => Cell[][]): Cell[][] {
   return world.orders.flatMap((order) => (order === null ? [] : rowsOf(order)));
 }
 
@@ -83,7 +83,7 @@ function variantRows(world: World, money: (minor: number) => string): Cell[][] {
   );
 }
 
-function lineRow(order: Order, index: number, money: (minor: number) => string): Cell[] {
+function lineRow(order: WorldOrder, index: number, money: (minor: number) => string): Cell[] {
   const line = order.lines[index];
   if (line === undefined) return [];
   const { product, variant } = line;
@@ -109,7 +109,7 @@ function lineRow(order: Order, index: number, money: (minor: number) => string):
 }
 
 /** M20: of the units placed and added, less those removed. An order without its ledger does not say it. */
-function soldMinor(order: Order, index: number): number {
+function soldMinor(order: WorldOrder, index: number): number {
   return sumOf(order.history, ({ what, line, netMinor = 0 }) => {
     if (line !== index) return 0;
     if (what === "placed" || what === "added") return netMinor;
@@ -118,7 +118,7 @@ function soldMinor(order: Order, index: number): number {
 }
 
 /** One row for a line of a return, whatever number of items it has: units add up, the largest item gives the reason. */
-function returnRows(order: Order, request: Return, returnIndex: number): Cell[][] {
+function returnRows(order: WorldOrder, request: Return, returnIndex: number): Cell[][] {
   const lineIndexes = new Set(
     request.items.flatMap(({ lineIndex }) => (lineIndex === null ? [] : [lineIndex])),
   );
@@ -139,7 +139,7 @@ function returnRows(order: Order, request: Return, returnIndex: number): Cell[][
   });
 }
 
-function refundRows(order: Order, money: (minor: number) => string): Cell[][] {
+function refundRows(order: WorldOrder, money: (minor: number) => string): Cell[][] {
   return order.refunds.flatMap((refund, index) =>
     linesAddedUp(refund.ofEdit ? [] : refund.lines).map((line) => [
       gid("Refund", childNumber(order.number, index)),
@@ -155,7 +155,7 @@ function refundRows(order: Order, money: (minor: number) => string): Cell[][] {
 }
 
 /** Units that were not sent yet are canceled, whatever the refund says of the stock. */
-function restockTypeOf(order: Order, { lineIndex, quantity, sent, restockType }: RefundLine): string {
+function restockTypeOf(order: WorldOrder, { lineIndex, quantity, sent, restockType }: RefundLine): string {
   return quantity > 0 && sent === 0 && lineOf(order, lineIndex).requiresShipping ? "CANCEL" : restockType;
 }
 
@@ -175,7 +175,7 @@ function linesAddedUp(lines: RefundLine[]): RefundLine[] {
   return [...byLine.values()];
 }
 
-function lineId(order: Order, index: number): string {
+function lineId(order: WorldOrder, index: number): string {
   return gid("LineItem", childNumber(order.number, index));
 }
 

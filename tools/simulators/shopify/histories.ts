@@ -9,7 +9,7 @@ import type { RequestContext } from "./schema/sources.ts";
 import { readSchema, resolveField, typeNameOf } from "./schema/resolvers.ts";
 import { makeShop } from "./shop.ts";
 import { childNumber, gid } from "./world/ids.ts";
-import type { HistoryEvent, Order } from "./world/types.ts";
+import type { HistoryEvent, WorldOrder } from "./world/types.ts";
 
 /** An event as README.md describes it: ids are those of the API, `at` is ISO 8601. */
 export type TrueEvent = Omit<HistoryEvent, "at" | "line" | "fulfillment" | "return" | "refund"> & {
@@ -65,7 +65,7 @@ function readDocument(schema: GraphQLSchema, query: string): DocumentNode {
   return document;
 }
 
-function historyOf(order: Order): History {
+function historyOf(order: WorldOrder): History {
   const idOf = (type: string, index: number): string => gid(type, childNumber(order.number, index));
   const events = order.history.map(({ at, line, fulfillment, return: request, refund, ...event }) => ({
     ...event,

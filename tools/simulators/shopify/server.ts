@@ -15,7 +15,7 @@ import { readSchema } from "./schema/resolvers.ts";
 import { makeShop, emptyStatistics } from "./shop.ts";
 import { makeTokens } from "./tokens.ts";
 import { deliver, makeSubscriptions } from "./webhooks.ts";
-import type { Message } from "./webhooks.ts";
+import type { WebhookMessage } from "./webhooks.ts";
 
 /** Everything that a request or a control action may touch. */
 export type Simulator = ReturnType<typeof makeSimulator>;
@@ -55,10 +55,10 @@ function makeSimulator(options: ShopifyOptions, baseUrl: () => string) {
   const faults = makeFaults();
   const bucket = makeBucket(options.bucketPoints, options.restorePerSecond);
   /** Messages that wait to be delivered. */
-  const waiting: Message[] = [];
+  const waiting: WebhookMessage[] = [];
   const subscriptions = makeSubscriptions(shop);
   /** What the platform tells its subscribers, now or on demand. */
-  const tell = (messages: Message[]): void => {
+  const tell = (messages: WebhookMessage[]): void => {
     if (!options.deliverAtOnce) waiting.push(...messages);
     else
       void deliver(shop, statistics, subscriptions, messages, { copies: 1, shuffled: false, forged: false });

@@ -1,6 +1,6 @@
 import type { ShopifyOptions } from "./options.ts";
 import type { SortedItems } from "./schema/listing.ts";
-import type { Order, Product } from "./world/types.ts";
+import type { WorldOrder, WorldProduct } from "./world/types.ts";
 import { makeWorld } from "./world/world.ts";
 
 const DAY = 86_400;
@@ -9,7 +9,7 @@ const VISIBLE_DAYS = 60;
 
 export type Shop = ReturnType<typeof makeShop>;
 
-const ORDER_VALUES: Record<string, (order: Order) => number> = {
+const ORDER_VALUES: Record<string, (order: WorldOrder) => number> = {
   PROCESSED_AT: (order) => order.processedAt,
   UPDATED_AT: (order) => order.updatedAt,
   CREATED_AT: (order) => order.createdAt,
@@ -17,7 +17,7 @@ const ORDER_VALUES: Record<string, (order: Order) => number> = {
   ORDER_NUMBER: (order) => order.number,
 };
 
-const PRODUCT_VALUES: Record<string, (product: Product) => number> = {
+const PRODUCT_VALUES: Record<string, (product: WorldProduct) => number> = {
   UPDATED_AT: (product) => product.updatedAt,
   CREATED_AT: (product) => product.createdAt,
   ID: (product) => product.number,
@@ -28,8 +28,8 @@ export function makeShop(options: ShopifyOptions) {
   const now = Math.floor(Date.parse(options.now) / 1000);
   const world = makeWorld({ ...options, now });
   const clock = makeClock(now, options);
-  const orders = new Map<string, { version: number; sorted: SortedItems<Order> }>();
-  const products = new Map<string, { version: number; sorted: SortedItems<Product> }>();
+  const orders = new Map<string, { version: number; sorted: SortedItems<WorldOrder> }>();
+  const products = new Map<string, { version: number; sorted: SortedItems<WorldProduct> }>();
   return {
     world,
     clock,
@@ -39,9 +39,9 @@ export function makeShop(options: ShopifyOptions) {
     sortedOrders: (sortKey: string) => cached(orders, world.version, sortKey, ORDER_VALUES, world.orders),
     sortedProducts: (sortKey: string) =>
       cached(products, world.version, sortKey, PRODUCT_VALUES, world.products),
-    order: (number: number): Order | null => world.orders[number - 1] ?? null,
-    product: (number: number): Product | null => world.products[number - 1] ?? null,
-    sees: (scopes: readonly string[], order: Order): boolean =>
+    order: (number: number): WorldOrder | null => world.orders[number - 1] ?? null,
+    product: (number: number): WorldProduct | null => world.products[number - 1] ?? null,
+    sees: (scopes: readonly string[], order: WorldOrder): boolean =>
       scopes.includes("read_all_orders") || order.createdAt >= clock.now() - VISIBLE_DAYS * DAY,
     /** To be called after every change: indexes are rebuilt, and a clock that stands still moves on a second. */
     changed: (): void => {
@@ -52,7 +52,7 @@ export function makeShop(options: ShopifyOptions) {
 }
 
 /** An order by its number, its gid's number or its name. */
-export function findOrder(shop: Shop, reference: number | string): Order | null {
+export function findOrder(shop: Shop, reference: number | string): WorldOrder | null {
   if (typeof reference === "number") return shop.order(reference);
   return shop.world.orders.find((order) => order !== null && order.name === reference) ?? null;
 }

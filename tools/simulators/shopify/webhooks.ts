@@ -1,10 +1,10 @@
 import { createHmac, randomUUID } from "node:crypto";
-import type { Source } from "./schema/sources.ts";
+import type { ListingSource } from "./schema/sources.ts";
 import type { Shop, Statistics } from "./shop.ts";
 import { gid } from "./world/ids.ts";
 import { randomOf } from "./world/random.ts";
 
-export interface Subscription extends Source {
+export interface Subscription extends ListingSource {
   number: number;
   topic: string;
   uri: string;
@@ -14,12 +14,12 @@ export interface Subscription extends Source {
 export type Subscriptions = ReturnType<typeof makeSubscriptions>;
 
 /** A message that waits for its delivery. */
-export interface Message {
+export interface WebhookMessage {
   topic: string;
   payload: unknown;
 }
 
-export interface Delivery {
+export interface SentDelivery {
   topic: string;
   uri: string;
   webhookId: string;
@@ -91,9 +91,9 @@ export async function deliver(
   shop: Shop,
   statistics: Statistics,
   subscriptions: Subscriptions,
-  messages: Message[],
+  messages: WebhookMessage[],
   options: DeliveryOptions,
-): Promise<Delivery[]> {
+): Promise<SentDelivery[]> {
   const posts = messages.flatMap(({ topic, payload }) => {
     const uris = subscriptions.list([topic]).map(({ uri }) => uri);
     if (options.uri !== undefined && uris.length === 0) uris.push(options.uri);
@@ -107,7 +107,7 @@ export async function deliver(
     const order = new Map(posts.map((post) => [post, random.next()]));
     posts.sort((one, other) => (order.get(one) ?? 0) - (order.get(other) ?? 0));
   }
-  const deliveries: Delivery[] = [];
+  const deliveries: SentDelivery[] = [];
   for (const { topic, payload, uri, webhookId } of posts) {
     const body = JSON.stringify(payload);
     const status = await send(shop, uri, topic, webhookId, body, options.forged);

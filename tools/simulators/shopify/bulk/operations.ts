@@ -7,7 +7,7 @@ import { execute } from "graphql";
 import type { GraphQLSchema } from "graphql";
 import type { BulkFault, Faults } from "../faults.ts";
 import { ACCESS_DENIED, resolveField, typeNameOf } from "../schema/resolvers.ts";
-import type { RequestContext, Source } from "../schema/sources.ts";
+import type { RequestContext, ListingSource } from "../schema/sources.ts";
 import type { Shop, Statistics } from "../shop.ts";
 import { gid } from "../world/ids.ts";
 import { randomOf } from "../world/random.ts";
@@ -15,7 +15,7 @@ import { BulkRuleError, readBulkQuery } from "./rules.ts";
 
 type BulkStatus = "CREATED" | "RUNNING" | "COMPLETED" | "CANCELING" | "CANCELED" | "FAILED" | "EXPIRED";
 
-export interface BulkOperation extends Source {
+export interface BulkOperation extends ListingSource {
   id: string;
   status: BulkStatus;
   errorCode: string | null;

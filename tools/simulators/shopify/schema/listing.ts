@@ -12,7 +12,7 @@ export interface PageArguments {
   reverse?: boolean | null | undefined;
 }
 
-export interface Page {
+export interface ListingPage {
   edges: { node: unknown; cursor: string }[];
   nodes: unknown[];
   pageInfo: {
@@ -30,12 +30,12 @@ const PAGE_LIMIT = 250;
 const DEPTH_LIMIT = 25_000;
 
 /** A page forward; paging backward is not served. */
-export function pageOf(listing: Listing, page: PageArguments): Page {
+export function pageOf(listing: Listing, page: PageArguments): ListingPage {
   const { first = null, last = null, after = null, before = null } = page;
   if (last !== null || before !== null) throw new PageError("The simulator pages forward only");
   if (first === null) throw new PageError("you must provide one of first or last");
   if (first < 0 || first > PAGE_LIMIT) throw new PageError(`first must be between 0 and ${PAGE_LIMIT}`);
-  const edges: Page["edges"] = [];
+  const edges: ListingPage["edges"] = [];
   let hasNextPage = false;
   for (const { item, cursor } of listing.from(after ?? undefined, page.reverse ?? false)) {
     if (edges.length === first) {
@@ -56,7 +56,7 @@ export function pageOf(listing: Listing, page: PageArguments): Page {
   };
 }
 
-export function wholeOf(listing: Listing): Pick<Page, "edges"> {
+export function wholeOf(listing: Listing): Pick<ListingPage, "edges"> {
   return { edges: [...listing.from(undefined, false)].map(({ item, cursor }) => ({ node: item, cursor })) };
 }
 

@@ -2,7 +2,7 @@ import { childNumber, gid } from "../world/ids.ts";
 import { decimalOf, unitsAmounts, sumOf, unsentUnits, returnRefundedUnits } from "../world/units.ts";
 import { REASONS } from "../world/types.ts";
 import type {
-  Order,
+  WorldOrder,
   Fulfillment,
   ExchangeItem,
   ReturnItem,
@@ -28,7 +28,7 @@ import {
 import type {
   MoneySource,
   ResolversByType,
-  Source,
+  ListingSource,
   LineSource,
   OrderSource,
   ReturnSource,
@@ -36,45 +36,45 @@ import type {
 } from "./sources.ts";
 
 /** As the search field and the enum in lower case. */
-export function returnStatusOf(order: Order): string {
+export function returnStatusOf(order: WorldOrder): string {
   const statuses = new Set(order.returns.map(({ status }) => status));
   if (statuses.has("REQUESTED")) return "RETURN_REQUESTED";
   if (statuses.has("OPEN")) return "IN_PROGRESS";
   return statuses.has("CLOSED") ? "RETURNED" : "NO_RETURN";
 }
 
-export function financialStatusOf({ payment, cancelledAt, refunds, lines }: Order): string {
+export function financialStatusOf({ payment, cancelledAt, refunds, lines }: WorldOrder): string {
   if (payment !== "PAID") return payment;
   if (refunds.every(({ ofEdit }) => ofEdit)) return cancelledAt === 0 ? "PAID" : "VOIDED";
   return lines.every(({ currentQuantity }) => currentQuantity === 0) ? "REFUNDED" : "PARTIALLY_REFUNDED";
 }
 
 /** What was agreed at first, after tax. */
-function firstTotalMinor({ agreements }: Order): number {
+function firstTotalMinor({ agreements }: WorldOrder): number {
   return sumOf(agreements, ({ reason, sales }) =>
     reason === "ORDER" ? sumOf(sales, ({ netMinor, taxMinor }) => netMinor + taxMinor) : 0,
   );
 }
 
 /** Of a child of an order. */
-function numberOf({ order, index }: { order: Order; index: number }): number {
+function numberOf({ order, index }: { order: WorldOrder; index: number }): number {
   return childNumber(order.number, index);
 }
 
-interface FulfillmentSource extends Source {
-  order: Order;
+interface FulfillmentSource extends ListingSource {
+  order: WorldOrder;
   index: number;
   fulfillment: Fulfillment;
 }
 
-interface FulfillmentLineSource extends Source {
-  order: Order;
+interface FulfillmentLineSource extends ListingSource {
+  order: WorldOrder;
   number: number;
   lineIndex: number;
   quantity: number;
 }
 
-export function fulfillmentSources(order: Order): FulfillmentSource[] {
+export function fulfillmentSources(order: WorldOrder): FulfillmentSource[] {
   return order.fulfillments.map((fulfillment, index) => ({
     typeName: "Fulfillment",
     order,
@@ -85,7 +85,7 @@ export function fulfillmentSources(order: Order): FulfillmentSource[] {
 
 /** A line of one of the order's fulfilments, by its place in it. */
 function fulfillmentLineSource(
-  order: Order,
+  order: WorldOrder,
   [index, place]: readonly [index: number, place: number],
 ): FulfillmentLineSource {
   const line = order.fulfillments[index]?.lines[place];
@@ -109,21 +109,21 @@ const fulfillmentFields: ResolversByType = {
   }),
 };
 
-interface ReturnItemSource extends Source {
-  order: Order;
+interface ReturnItemSource extends ListingSource {
+  order: WorldOrder;
   returnIndex: number;
   index: number;
   item: ReturnItem;
 }
 
-interface ExchangeSource extends Source {
+interface ExchangeSource extends ListingSource {
   of: ReturnSource;
   index: number;
   item: ExchangeItem;
 }
 
 /** What is expected back together, or one of its parcels, counted through the return. */
-interface ReverseSource extends Source {
+interface ReverseSource extends ListingSource {
   of: ReturnSource;
   index: number;
 }
@@ -231,7 +231,7 @@ const returnFields: ResolversByType = {
   ReverseDelivery: typeFields<ReverseSource>({
     deliverable: (source) => ({ ...source, typeName: "ReverseDeliveryShippingDeliverable" }),
   }),
-  ReturnReasonDefinition: typeFields<Source & { index: number }>({
+  ReturnReasonDefinition: typeFields<ListingSource & { index: number }>({
     id: ({ index }) => gid("ReturnReasonDefinition", index + 1),
     handle: ({ index }) => REASONS[index]?.handle,
   }),
@@ -243,7 +243,7 @@ const returnFields: ResolversByType = {
   }),
 };
 
-interface RefundLineSource extends Source {
+interface RefundLineSource extends ListingSource {
   of: RefundSource;
   index: number;
   line: RefundLine;
@@ -275,14 +275,14 @@ const refundFields: ResolversByType = {
   }),
 };
 
-interface AgreementSource extends Source {
-  order: Order;
+interface AgreementSource extends ListingSource {
+  order: WorldOrder;
   /** Place among the order's agreements. */
   index: number;
   agreement: Agreement;
 }
 
-interface SaleSource extends Source {
+interface SaleSource extends ListingSource {
   of: AgreementSource;
   index: number;
   sale: Sale;
@@ -295,7 +295,7 @@ const TYPES = {
   RETURN: "ReturnAgreement",
 } as const;
 
-function agreementSources(order: Order): AgreementSource[] {
+function agreementSources(order: WorldOrder): AgreementSource[] {
   if (!order.ledgerShown) return [];
   return order.agreements.map((agreement, index) => ({
     typeName: TYPES[agreement.reason],
@@ -384,7 +384,7 @@ export const orderFields: ResolversByType = {
             },
           ],
   }),
-  TaxLine: typeFields<Source & { perMille: number; minor: number }>({
+  TaxLine: typeFields<ListingSource & { perMille: number; minor: number }>({
     title: () => "VAT",
   }),
   MoneyV2: typeFields<MoneySource>({

@@ -1,32 +1,35 @@
 import { hasOwnImage, imageAddress } from "../world/catalogue.ts";
 import { childNumber, gid } from "../world/ids.ts";
-import type { Product, Variant } from "../world/types.ts";
+import type { WorldProduct, WorldVariant } from "../world/types.ts";
 import { listOf } from "./listing.ts";
 import { members, moneyV2, times, typeFields } from "./sources.ts";
-import type { ResolversByType, Source } from "./sources.ts";
+import type { ResolversByType, ListingSource } from "./sources.ts";
 
-export interface ProductSource extends Source {
-  product: Product;
+export interface ProductSource extends ListingSource {
+  product: WorldProduct;
 }
 
 export interface VariantSource extends ProductSource {
-  variant: Variant;
+  variant: WorldVariant;
 }
 
-export function productSource(product: Product): ProductSource {
+export function productSource(product: WorldProduct): ProductSource {
   return { typeName: "Product", product };
 }
 
-export function variantSource(product: Product | null, variant: Variant | null): VariantSource | null {
+export function variantSource(
+  product: WorldProduct | null,
+  variant: WorldVariant | null,
+): VariantSource | null {
   if (product === null || variant === null) return null;
   return { typeName: "ProductVariant", product, variant };
 }
 
 /** Some products carry the family that a shop might choose to report by. */
-function metafieldOf(source: ProductSource, namespace: string | null, key: string): Source | null {
+function metafieldOf(source: ProductSource, namespace: string | null, key: string): ListingSource | null {
   const { number } = source.product;
   if (namespace !== "custom" || key !== "analytics_family" || number % 4 === 0) return null;
-  return { typeName: "Metafield", number, value: `Family ${number % 3}` } as Source;
+  return { typeName: "Metafield", number, value: `Family ${number % 3}` } as ListingSource;
 }
 
 function variantNumber({ product, variant }: VariantSource): number {
@@ -76,12 +79,15 @@ export const productFields: ResolversByType = {
   Image: typeFields<ProductSource | VariantSource>({
     url: (source) => imageAddress(source.product, "variant" in source ? source.variant : null),
   }),
-  SelectedOption: typeFields<Source & { name: string; value: string }>({
+  SelectedOption: typeFields<ListingSource & { name: string; value: string }>({
     name: ({ name }) => name,
     value: ({ value }) => value,
   }),
-  Metafield: typeFields<Source & { number: number; value: string }>({
+  Metafield: typeFields<ListingSource & { number: number; value: string }>({
     value: ({ value }) => value,
   }),
-  Count: typeFields<Source & { count: number }>({ count: ({ count }) => count, precision: () => "EXACT" }),
+  Count: typeFields<ListingSource & { count: number }>({
+    count: ({ count }) => count,
+    precision: () => "EXACT",
+  }),
 };

@@ -7,7 +7,7 @@ import type { Listing } from "./listing.ts";
 import { orderFields } from "./order-fields.ts";
 import { productFields } from "./product-fields.ts";
 import { rootFields } from "./root-fields.ts";
-import type { RequestContext, Resolver, ResolversByType, Source } from "./sources.ts";
+import type { RequestContext, Resolver, ResolversByType, ListingSource } from "./sources.ts";
 
 const RESOLVERS: ResolversByType = { ...orderFields, ...productFields, ...rootFields };
 
@@ -52,7 +52,7 @@ function accessDenied(fieldName: string, scope: string): GraphQLError {
 }
 
 export function typeNameOf(source: unknown): string {
-  return (source as Source).typeName;
+  return (source as ListingSource).typeName;
 }
 
 /** The access scope that an object's type needs. */

@@ -2,7 +2,7 @@ import type { BulkOperation } from "../bulk/operations.ts";
 import type { Subscription } from "../webhooks.ts";
 import { gid, legacyId, parentOf, parseGid } from "../world/ids.ts";
 import { REASONS } from "../world/types.ts";
-import type { Order, Product } from "../world/types.ts";
+import type { WorldOrder, WorldProduct } from "../world/types.ts";
 import { listOf, sortedList } from "./listing.ts";
 import type { Listing } from "./listing.ts";
 import {
@@ -14,11 +14,11 @@ import {
 } from "./order-fields.ts";
 import { productSource, variantSource } from "./product-fields.ts";
 import { typeFields, orderSource, reasonSource, refundSource, returnSource } from "./sources.ts";
-import type { RequestContext, ResolversByType, Source, ReturnSource } from "./sources.ts";
+import type { RequestContext, ResolversByType, ListingSource, ReturnSource } from "./sources.ts";
 
 type ListArguments = { query?: string | null; sortKey: string };
 
-const ORDER_SEARCH: SearchFields<Order> = {
+const ORDER_SEARCH: SearchFields<WorldOrder> = {
   id: ({ number }) => Number(legacyId("Order", number)),
   name: ({ name }) => name,
   created_at: ({ createdAt }) => createdAt,
@@ -29,7 +29,7 @@ const ORDER_SEARCH: SearchFields<Order> = {
   status: ({ cancelledAt, closedAt }) => (cancelledAt > 0 ? "cancelled" : closedAt > 0 ? "closed" : "open"),
 };
 
-const PRODUCT_SEARCH: SearchFields<Product> = {
+const PRODUCT_SEARCH: SearchFields<WorldProduct> = {
   id: ({ number }) => Number(legacyId("Product", number)),
   title: ({ title }) => title,
   vendor: ({ vendor }) => vendor,
@@ -53,7 +53,7 @@ function productsOf(args: ListArguments, { shop }: RequestContext): Listing {
   return mapped(sortedList(shop.sortedProducts(args.sortKey), matches), productSource);
 }
 
-function mapped<Item>(listing: Listing<Item>, map: (item: Item) => Source): Listing {
+function mapped<Item>(listing: Listing<Item>, map: (item: Item) => ListingSource): Listing {
   return {
     *from(after, reverse) {
       for (const { item, cursor } of listing.from(after, reverse)) yield { item: map(item), cursor };
@@ -62,7 +62,7 @@ function mapped<Item>(listing: Listing<Item>, map: (item: Item) => Source): List
 }
 
 /** Any object of the shop by its gid; null when there is none, or none that the app may see. */
-function nodeOf(id: string, context: RequestContext): Source | null {
+function nodeOf(id: string, context: RequestContext): ListingSource | null {
   const parsed = parseGid(id);
   if (parsed === undefined) return null;
   const { type, number } = parsed;
@@ -75,17 +75,17 @@ function nodeOf(id: string, context: RequestContext): Source | null {
   return orderNode(type, number, context);
 }
 
-function productNode(product: Product | null): Source | null {
+function productNode(product: WorldProduct | null): ListingSource | null {
   return product === null ? null : productSource(product);
 }
 
-function variantNode(number: number, { shop }: RequestContext): Source | null {
+function variantNode(number: number, { shop }: RequestContext): ListingSource | null {
   const { parent, index } = parentOf(number);
   const product = shop.product(parent);
   return variantSource(product, product?.variants[index - 1] ?? null);
 }
 
-function orderNode(type: string, number: number, context: RequestContext): Source | null {
+function orderNode(type: string, number: number, context: RequestContext): ListingSource | null {
   if (type === "ReverseFulfillmentOrder") return reverseOrderNode(number, context);
   const { shop, scopes } = context;
   const { parent, index } = type === "Order" ? { parent: number, index: 0 } : parentOf(number);
@@ -98,21 +98,21 @@ function orderNode(type: string, number: number, context: RequestContext): Sourc
   return null;
 }
 
-function reverseOrderNode(number: number, context: RequestContext): Source | null {
+function reverseOrderNode(number: number, context: RequestContext): ListingSource | null {
   const { parent, index } = parentOf(number);
   const request = orderNode("Return", parent, context) as ReturnSource | null;
   return request !== null && index < reverseOrderCount(request) ? reverseOrderSource(request, index) : null;
 }
 
-function only(type: string, id: string, context: RequestContext): Source | null {
+function only(type: string, id: string, context: RequestContext): ListingSource | null {
   const node = nodeOf(id, context);
   return node?.typeName === type ? node : null;
 }
 
-function countOf(listing: Listing): Source {
+function countOf(listing: Listing): ListingSource {
   let count = 0;
   for (const _ of listing.from(undefined, false)) count += 1;
-  return { typeName: "Count", count } as Source;
+  return { typeName: "Count", count } as ListingSource;
 }
 
 export const rootFields: ResolversByType = {
@@ -139,21 +139,21 @@ export const rootFields: ResolversByType = {
     bulkOperationCancel: (_source, { id }, { bulk }) => bulk.cancel(id ?? ""),
     webhookSubscriptionCreate: (_source, args, { subscriptions }) => subscriptions.create(args as never),
   }),
-  Shop: typeFields<Source>({
+  Shop: typeFields<ListingSource>({
     name: () => "Simulated Shop",
     myshopifyDomain: (_source, _args, context) => context.shop.options.domain,
     currencyCode: (_source, _args, context) => context.shop.options.currencyCode,
   }),
-  AppInstallation: typeFields<Source>({
+  AppInstallation: typeFields<ListingSource>({
     accessScopes: (_source, _args, { scopes }) =>
       scopes.map((handle) => ({ typeName: "AccessScope", handle })),
     activeSubscriptions: (_source, _args, context) =>
       context.shop.subscriptionStatus === "ACTIVE" ? [{ typeName: "AppSubscription" }] : [],
   }),
-  AccessScope: typeFields<Source & { handle: string }>({
+  AccessScope: typeFields<ListingSource & { handle: string }>({
     handle: ({ handle }) => handle,
   }),
-  AppSubscription: typeFields<Source>({
+  AppSubscription: typeFields<ListingSource>({
     id: () => gid("AppSubscription", 1),
     status: (_source, _args, context) => context.shop.subscriptionStatus,
   }),

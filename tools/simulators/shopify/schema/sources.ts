@@ -2,7 +2,7 @@
 import type { BulkOperations } from "../bulk/operations.ts";
 import type { Shop } from "../shop.ts";
 import type { Subscriptions } from "../webhooks.ts";
-import type { Line, Order, Refund, Return } from "../world/types.ts";
+import type { WorldLine, WorldOrder, Refund, Return } from "../world/types.ts";
 
 /** What a request may see, beside the shop itself. */
 export interface RequestContext {
@@ -19,7 +19,7 @@ export type Resolver = (source: never, args: never, context: RequestContext) => 
 export type ResolversByType = Record<string, Record<string, Resolver>>;
 
 /** Any object that the schema shows carries the name of its type. */
-export interface Source {
+export interface ListingSource {
   typeName: string;
 }
 
@@ -49,7 +49,7 @@ export function isoTime(seconds: number): string | null {
   return seconds === 0 ? null : `${new Date(seconds * 1000).toISOString().slice(0, 19)}Z`;
 }
 
-export interface MoneySource extends Source {
+export interface MoneySource extends ListingSource {
   minor: number;
 }
 
@@ -61,49 +61,49 @@ export function moneyV2(minor: number): MoneySource {
   return { typeName: "MoneyV2", minor };
 }
 
-export interface OrderSource extends Source {
-  order: Order;
+export interface OrderSource extends ListingSource {
+  order: WorldOrder;
 }
 
-export interface LineSource extends Source {
-  order: Order;
+export interface LineSource extends ListingSource {
+  order: WorldOrder;
   index: number;
-  line: Line;
+  line: WorldLine;
 }
 
-export function orderSource(order: Order): OrderSource {
+export function orderSource(order: WorldOrder): OrderSource {
   return { typeName: "Order", order };
 }
 
-export function lineSource(order: Order, index: number): LineSource {
+export function lineSource(order: WorldOrder, index: number): LineSource {
   const line = order.lines[index];
   if (line === undefined) throw new Error(`order ${order.number} has no line ${index}`);
   return { typeName: "LineItem", order, index, line };
 }
 
-export interface ReturnSource extends Source {
-  order: Order;
+export interface ReturnSource extends ListingSource {
+  order: WorldOrder;
   index: number;
   request: Return;
 }
 
-export function returnSource(order: Order, index: number): ReturnSource {
+export function returnSource(order: WorldOrder, index: number): ReturnSource {
   const request = order.returns[index];
   if (request === undefined) throw new Error(`order ${order.number} has no return ${index}`);
   return { typeName: "Return", order, index, request };
 }
 
-export function reasonSource(index: number): Source & { index: number } {
+export function reasonSource(index: number): ListingSource & { index: number } {
   return { typeName: "ReturnReasonDefinition", index };
 }
 
-export interface RefundSource extends Source {
-  order: Order;
+export interface RefundSource extends ListingSource {
+  order: WorldOrder;
   index: number;
   refund: Refund;
 }
 
-export function refundSource(order: Order, index: number): RefundSource {
+export function refundSource(order: WorldOrder, index: number): RefundSource {
   const refund = order.refunds[index];
   if (refund === undefined) throw new Error(`order ${order.number} has no refund ${index}`);
   return { typeName: "Refund", order, index, refund };

@@ -1,6 +1,6 @@
 import { randomOf } from "./random.ts";
-import type { Random } from "./random.ts";
-import type { Product, Variant } from "./types.ts";
+import type { WorldRandom } from "./random.ts";
+import type { WorldProduct, WorldVariant } from "./types.ts";
 
 const DAY = 86_400;
 
@@ -78,8 +78,8 @@ const VENDORS = ["North & Field", "Lumen Works", "Quay", "Étude"];
 const USED_WORDS = ["Used", "Pre-owned", "Refurbished", "Open box"];
 
 /** The shop's products, the last one a gift card. */
-export function makeCatalogue(seed: number, count: number, now: number): Product[] {
-  const products: Product[] = [];
+export function makeCatalogue(seed: number, count: number, now: number): WorldProduct[] {
+  const products: WorldProduct[] = [];
   for (let number = 1; number <= count; number += 1) {
     const random = randomOf(seed, 1, number);
     products.push(number === count && count > 1 ? giftCard(number, now) : makeProduct(random, number, now));
@@ -87,7 +87,7 @@ export function makeCatalogue(seed: number, count: number, now: number): Product
   return products;
 }
 
-function makeProduct(random: Random, number: number, now: number): Product {
+function makeProduct(random: WorldRandom, number: number, now: number): WorldProduct {
   const kind = random.pick(KINDS);
   const title = `${random.pick(COLOURS)} ${random.pick(kind.names)} ${number}`;
   const used = random.chance(kind.usedShare);
@@ -114,12 +114,12 @@ function makeProduct(random: Random, number: number, now: number): Product {
   };
 }
 
-function makeVariants(random: Random, kind: Kind, number: number, used: boolean): Variant[] {
+function makeVariants(random: WorldRandom, kind: Kind, number: number, used: boolean): WorldVariant[] {
   const [low, high] = kind.priceMinor;
   const priceMinor = random.between(low / 100, high / 100) * 100 - random.pick([0, 1, 5, 50]);
   const costMinor = random.chance(0.85) ? Math.round(priceMinor * (0.3 + random.next() * 0.3)) : null;
   const word = random.pick(USED_WORDS);
-  const variants: Variant[] = [];
+  const variants: WorldVariant[] = [];
   for (const size of kind.sizes) {
     const sku = `${kind.code}-${String(number).padStart(4, "0")}${size === "" ? "" : `-${size}`}`;
     const sized = kind.sizes.length > 1 ? [size] : [];
@@ -146,7 +146,7 @@ function makeVariants(random: Random, kind: Kind, number: number, used: boolean)
   return variants;
 }
 
-function giftCard(number: number, now: number): Product {
+function giftCard(number: number, now: number): WorldProduct {
   const variants = [2500, 5000, 10000].map((priceMinor, index) => ({
     position: index + 1,
     sku: null,
@@ -184,14 +184,14 @@ export function hasOwnImage({ position }: Variant): boolean {
 const USED_VALUES = new Set(["used", "pre-owned", "refurbished", "open box"]);
 
 /** Whether a variant is sold used, by its option named Condition. */
-export function conditionOf(product: Product, variant: Variant): "new" | "used" {
+export function conditionOf(product: WorldProduct, variant: WorldVariant): "new" | "used" {
   const index = product.optionNames.indexOf("Condition");
   const value = variant.optionValues[index]?.toLowerCase();
   return value !== undefined && USED_VALUES.has(value) ? "used" : "new";
 }
 
 /** The new variant with the same other options; undefined when the shop has none. */
-export function counterpartOf(product: Product, variant: Variant): Variant | undefined {
+export function counterpartOf(product: WorldProduct, variant: WorldVariant): WorldVariant | undefined {
   const index = product.optionNames.indexOf("Condition");
   return product.variants.find(
     (other) =>

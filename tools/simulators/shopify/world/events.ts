@@ -16,27 +16,27 @@ import {
 import { REASONS } from "./types.ts";
 import type {
   HistoryEvent,
-  Line,
-  Order,
+  WorldLine,
+  WorldOrder,
   Refund,
   RefundLine,
-  RestockType,
+  WorldRestockType,
   Return,
   ReturnItem,
   Sale,
 } from "./types.ts";
 
-export function touch(order: Order, at: number): void {
+export function touch(order: WorldOrder, at: number): void {
   order.updatedAt = Math.max(order.updatedAt, at);
 }
 
-function tell(order: Order, event: HistoryEvent): void {
+function tell(order: WorldOrder, event: HistoryEvent): void {
   order.history.push(event);
   touch(order, event.at);
 }
 
 /** The order with the lines that it has by now. */
-export function placeLines(order: Order): void {
+export function placeLines(order: WorldOrder): void {
   const at = order.processedAt;
   const sales = order.lines.map((_, lineIndex) => bought(order, lineIndex));
   for (const { lineIndex, quantity, netMinor } of sales) {
@@ -49,21 +49,21 @@ export function placeLines(order: Order): void {
 }
 
 /** Adds a line and tells its sale. */
-function addLine(order: Order, line: Line, at: number, returnIndex?: number): Sale {
+function addLine(order: WorldOrder, line: WorldLine, at: number, returnIndex?: number): Sale {
   order.lines.push({ ...line, addedAt: at });
   const sale = bought(order, order.lines.length - 1);
   tellAdded(order, sale, at, returnIndex);
   return sale;
 }
 
-function tellAdded(order: Order, sale: Sale, at: number, returnIndex?: number): void {
+function tellAdded(order: WorldOrder, sale: Sale, at: number, returnIndex?: number): void {
   const { lineIndex, quantity, netMinor } = sale;
   const of = returnIndex === undefined ? {} : { return: returnIndex };
   tell(order, { what: "added", at, line: lineIndex ?? 0, units: quantity ?? 0, netMinor, ...of });
 }
 
 /** Takes units off a line's current quantity; returns how many of them had been fulfilled. */
-function take(line: Line, units: number, unsentFirst: boolean): number {
+function take(line: WorldLine, units: number, unsentFirst: boolean): number {
   const unsent = unsentUnits(line);
   const sent = unsentFirst ? Math.max(0, units - unsent) : Math.min(units, line.fulfilled - line.sentBack);
   line.currentQuantity -= units;
@@ -73,14 +73,14 @@ function take(line: Line, units: number, unsentFirst: boolean): number {
 
 export type Edit = {
   remove?: { lineIndex: number; units: number }[];
-  add?: Line[];
+  add?: WorldLine[];
   increase?: { lineIndex: number; units: number }[];
   /** Shopify also writes a refund of the removed units, mostly without money. */
-  refund?: { restockType: RestockType; paid: boolean };
+  refund?: { restockType: WorldRestockType; paid: boolean };
 };
 
 /** An order edit; it removes never more units than are left. */
-export function editOrder(order: Order, at: number, edit: Edit): void {
+export function editOrder(order: WorldOrder, at: number, edit: Edit): void {
   const sales: Sale[] = [];
   const removed: RefundLine[] = [];
   for (const { lineIndex, units } of edit.remove ?? []) {
@@ -134,7 +134,7 @@ function grossOf(lines: RefundLine[]): number {
 }
 
 /** Sends units that are not sent yet: all of them, or those named. */
-export function fulfill(order: Order, at: number, asked?: { lineIndex: number; units: number }[]): void {
+export function fulfill(order: WorldOrder, at: number, asked?: { lineIndex: number; units: number }[]): void {
   const wanted = asked ?? order.lines.map((line, lineIndex) => ({ lineIndex, units: unsentUnits(line) }));
   const lines = wanted.flatMap(({ lineIndex, units }) => {
     const line = lineOf(order, lineIndex);
@@ -148,7 +148,7 @@ export function fulfill(order: Order, at: number, asked?: { lineIndex: number; u
 }
 
 /** Takes a fulfilment back, of which nothing came back yet. */
-export function unfulfill(order: Order, index: number, at: number): void {
+export function unfulfill(order: WorldOrder, index: number, at: number): void {
   const fulfillment = order.fulfillments[index];
   if (fulfillment === undefined) return;
   fulfillment.canceled = true;
@@ -157,14 +157,19 @@ export function unfulfill(order: Order, index: number, at: number): void {
   tellSent(order, index, "unfulfilled", at);
 }
 
-function tellSent(order: Order, fulfillment: number, what: "fulfilled" | "unfulfilled", at: number): void {
+function tellSent(
+  order: WorldOrder,
+  fulfillment: number,
+  what: "fulfilled" | "unfulfilled",
+  at: number,
+): void {
   for (const { lineIndex, quantity } of order.fulfillments[fulfillment]?.lines ?? []) {
     tell(order, { what, at, line: lineIndex, units: quantity, fulfillment });
   }
 }
 
 export type RefundRequest = {
-  lines: { lineIndex: number; quantity: number; restockType: RestockType; subtotalMinor?: number }[];
+  lines: { lineIndex: number; quantity: number; restockType: WorldRestockType; subtotalMinor?: number }[];
   at: number;
   processedAt?: number;
   returnIndex?: number | null;
@@ -178,7 +183,7 @@ export type RefundRequest = {
  * Refunds units at the price paid for them; never more than are left of a line. The ledger takes them back in the
  * refund's agreement, unless the return's own agreement did.
  */
-export function addRefund(order: Order, request: RefundRequest): Refund {
+export function addRefund(order: WorldOrder, request: RefundRequest): Refund {
   const { at, processedAt = at, returnIndex = null, adjustmentMinor = 0, shippingMinor = 0 } = request;
   const refund: Refund = { ...newRefund(at), processedAt, returnIndex, adjustmentMinor, shippingMinor };
   const reversed = returnIndex !== null && order.returnSales !== "refund";
@@ -218,7 +223,7 @@ export function addRefund(order: Order, request: RefundRequest): Refund {
 }
 
 function refundLineOf(
-  order: Order,
+  order: WorldOrder,
   asked: RefundRequest["lines"][number],
   reversed: boolean,
 ): RefundLine | undefined {
@@ -238,11 +243,11 @@ function refundLineOf(
 export type AskedItem = Pick<ReturnItem, "lineIndex" | "quantity" | "reason"> & { legacyReason?: boolean };
 
 export function openReturn(
-  order: Order,
+  order: WorldOrder,
   asked: AskedItem[],
   at: number,
   approved: boolean,
-  exchange: Line[] = [],
+  exchange: WorldLine[] = [],
 ): Return {
   const request: Return = {
     createdAt: at,
@@ -267,7 +272,7 @@ export function openReturn(
 }
 
 /** A return's item names one fulfilment: units of several are as many items. */
-function itemsOf(order: Order, asked: AskedItem): ReturnItem[] {
+function itemsOf(order: WorldOrder, asked: AskedItem): ReturnItem[] {
   const { lineIndex, reason, legacyReason = false } = asked;
   const items: ReturnItem[] = [];
   let left = asked.quantity;
@@ -290,7 +295,7 @@ function itemsOf(order: Order, asked: AskedItem): ReturnItem[] {
 }
 
 /** Where returns are sales when they are approved, their units go back and their exchanges are sold then. */
-export function approveReturn(order: Order, index: number, at: number): void {
+export function approveReturn(order: WorldOrder, index: number, at: number): void {
   const request = order.returns[index];
   if (request === undefined) return;
   request.status = "OPEN";
@@ -307,18 +312,18 @@ export function approveReturn(order: Order, index: number, at: number): void {
   agree(order, "RETURN", at, sales, index);
 }
 
-function feeSales(order: Order, index: number): Sale[] {
+function feeSales(order: WorldOrder, index: number): Sale[] {
   const fee = returnFeeMinor(order, index);
   return fee > 0 ? [otherSale("FeeSale", "FEE", "ORDER", fee)] : [];
 }
 
-function reverse(order: Order, lineIndex: number, units: number): Sale {
+function reverse(order: WorldOrder, lineIndex: number, units: number): Sale {
   take(lineOf(order, lineIndex), units, false);
   return takenBack(order, lineIndex, units);
 }
 
 /** Makes lines of what goes out in exchange: all of it, or so many units of each. */
-function exchangeSales(order: Order, index: number, at: number, units?: number[]): Sale[] {
+function exchangeSales(order: WorldOrder, index: number, at: number, units?: number[]): Sale[] {
   return (order.returns[index]?.exchanges ?? []).flatMap((exchange, place) => {
     const left = exchange.wanted.quantity - exchange.processed;
     const quantity = Math.min(left, units?.[place] ?? left);
@@ -332,7 +337,12 @@ function exchangeSales(order: Order, index: number, at: number, units?: number[]
 export type Processing = { items?: number[]; exchanges?: number[] };
 
 /** Confirms units of a return's items and exchanges: all that are left unless told otherwise. */
-export function processReturn(order: Order, index: number, at: number, processing: Processing = {}): void {
+export function processReturn(
+  order: WorldOrder,
+  index: number,
+  at: number,
+  processing: Processing = {},
+): void {
   const request = order.returns[index];
   if (request === undefined) return;
   const sales: Sale[] = [];
@@ -351,7 +361,7 @@ export function processReturn(order: Order, index: number, at: number, processin
   agree(order, "RETURN", at, sales, index);
 }
 
-function setProcessed(order: Order, index: number, place: number, processed: number, at: number): void {
+function setProcessed(order: WorldOrder, index: number, place: number, processed: number, at: number): void {
   const item = order.returns[index]?.items[place];
   if (item === undefined) return;
   const units = processed - item.processed;
@@ -362,7 +372,7 @@ function setProcessed(order: Order, index: number, place: number, processed: num
 }
 
 /** Closes a return. `processed` gives the processed units of each item; left out, those that are, or all if none is. */
-export function closeReturn(order: Order, request: Return, at: number, processed?: number[]): void {
+export function closeReturn(order: WorldOrder, request: Return, at: number, processed?: number[]): void {
   const index = order.returns.indexOf(request);
   if (request.approvedAt === 0) approveReturn(order, index, at);
   request.status = "CLOSED";
@@ -375,13 +385,18 @@ export function closeReturn(order: Order, request: Return, at: number, processed
   tell(order, { what: "closed", at, return: index });
 }
 
-export function endReturn(order: Order, request: Return, at: number, status: "DECLINED" | "CANCELED"): void {
+export function endReturn(
+  order: WorldOrder,
+  request: Return,
+  at: number,
+  status: "DECLINED" | "CANCELED",
+): void {
   request.status = status;
   const what = status === "DECLINED" ? "declined" : "return canceled";
   tell(order, { what, at, return: order.returns.indexOf(request) });
 }
 
-export function reopenReturn(order: Order, request: Return, at: number): void {
+export function reopenReturn(order: WorldOrder, request: Return, at: number): void {
   request.status = "OPEN";
   request.closedAt = 0;
   tell(order, { what: "reopened", at, return: order.returns.indexOf(request) });
@@ -392,10 +407,10 @@ export function reopenReturn(order: Order, request: Return, at: number): void {
  * where the refund is what the ledger waits for. `taken` are lines that were taken in exchange without being the return's.
  */
 export function refundReturn(
-  order: Order,
+  order: WorldOrder,
   index: number,
   at: number,
-  restockType: RestockType,
+  restockType: WorldRestockType,
   taken: number[] = [],
 ): void {
   const request = order.returns[index];
@@ -421,13 +436,13 @@ export function refundReturn(
   if (totalMinor > 0) addRefund(order, { at, lines, returnIndex: index, totalMinor });
 }
 
-function grossPaid(order: Order, lineIndex: number, units: number): number {
+function grossPaid(order: WorldOrder, lineIndex: number, units: number): number {
   const { netMinor, taxMinor } = unitsAmounts(lineOf(order, lineIndex), order.taxesIncluded, units);
   return netMinor + taxMinor;
 }
 
 /** Cancels an order and refunds what is left of it as never sent; without payment there is no money in the refund. */
-export function cancelOrder(order: Order, at: number, restockType: RestockType = "CANCEL"): void {
+export function cancelOrder(order: WorldOrder, at: number, restockType: WorldRestockType = "CANCEL"): void {
   order.cancelledAt = at;
   order.closedAt = at;
   tell(order, { what: "order canceled", at });

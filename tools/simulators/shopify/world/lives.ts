@@ -16,9 +16,9 @@ import {
 } from "./events.ts";
 import { orderName } from "./ids.ts";
 import { lineAmounts, lineOf, liveItems, returnableUnits, sumOf, unsentUnits } from "./units.ts";
-import type { Random } from "./random.ts";
+import type { WorldRandom } from "./random.ts";
 import { REASONS } from "./types.ts";
-import type { Line, Order, RestockType, Return } from "./types.ts";
+import type { WorldLine, WorldOrder, WorldRestockType, Return } from "./types.ts";
 
 const HOUR = 3600;
 const DAY = 24 * HOUR;
@@ -28,7 +28,7 @@ const TILL_EXCHANGES = Date.UTC(2025, 2, 21) / 1000;
 const RETURN_PROCESSING = Date.UTC(2025, 6, 1) / 1000;
 const REASON_DEFINITIONS = Date.UTC(2025, 9, 1) / 1000;
 
-type Scene = { random: Random; order: Order; at: number; newLine: () => Line };
+type Scene = { random: WorldRandom; order: WorldOrder; at: number; newLine: () => WorldLine };
 
 /** Says whether it could be done. */
 type Action = (scene: Scene) => boolean;
@@ -56,7 +56,12 @@ const ACTIONS: readonly (readonly [weight: number, act: Action])[] = [
 const WEIGHT = sumOf(ACTIONS, ([weight]) => weight);
 
 /** Lives an order up to `now`; what happens until then does not depend on `now`. */
-export function liveFully(random: Random, order: Order, now: number, newLine: () => Line): void {
+export function liveFully(
+  random: WorldRandom,
+  order: WorldOrder,
+  now: number,
+  newLine: () => WorldLine,
+): void {
   describe(random, order);
   placeLines(order);
   const scene: Scene = { random, order, at: order.createdAt, newLine };
@@ -77,7 +82,7 @@ export function liveFully(random: Random, order: Order, now: number, newLine: ()
   }
 }
 
-function anAction(random: Random): Action {
+function anAction(random: WorldRandom): Action {
   let left = random.next() * WEIGHT;
   for (const [weight, act] of ACTIONS) {
     left -= weight;
@@ -87,7 +92,7 @@ function anAction(random: Random): Action {
 }
 
 /** Who placed it, how it is paid, and how its shop keeps returns. */
-function describe(random: Random, order: Order): void {
+function describe(random: WorldRandom, order: WorldOrder): void {
   const moved = order.createdAt >= RETURN_PROCESSING;
   order.returnSales = random.pick(
     moved
@@ -110,7 +115,7 @@ function describe(random: Random, order: Order): void {
 }
 
 /** An order that another app made for an exchange, or that replaces a lost or broken parcel for nothing. */
-function makeReplacement(random: Random, order: Order, fate: number): void {
+function makeReplacement(random: WorldRandom, order: WorldOrder, fate: number): void {
   order.shippingMinor = 0;
   order.sourceName = fate < 0.06 ? "1662707" : "shopify_draft_order";
   const original = orderName(random.between(1, order.number));
@@ -129,7 +134,7 @@ function makeReplacement(random: Random, order: Order, fate: number): void {
 }
 
 /** Some units of one of the lines that have any. */
-function someUnits({ random, order }: Scene, unitsOf: (line: Line, index: number) => number) {
+function someUnits({ random, order }: Scene, unitsOf: (line: WorldLine, index: number) => number) {
   const found = order.lines.flatMap((line, lineIndex) => {
     const units = unitsOf(line, lineIndex);
     return units > 0 ? [{ lineIndex, units }] : [];
@@ -147,7 +152,7 @@ function someReturn({ random, order }: Scene, fits: (request: Return, index: num
   return { index, request: order.returns[index] as Return };
 }
 
-function toSend(line: Line): number {
+function toSend(line: WorldLine): number {
   return line.kind === "tip" ? 0 : unsentUnits(line);
 }
 
@@ -182,7 +187,7 @@ function removeByEdit(scene: Scene): boolean {
 
 /** The refund that the platform writes beside an edit's removal: of any restock type, mostly without money. */
 function besideRefund({ random, order }: Scene) {
-  const restockType: RestockType = random.pick(["CANCEL", "NO_RESTOCK", "RETURN"]);
+  const restockType: WorldRestockType = random.pick(["CANCEL", "NO_RESTOCK", "RETURN"]);
   const refund = { restockType, paid: random.chance(0.2) && order.payment === "PAID" };
   return random.chance(0.7) ? { refund } : {};
 }
@@ -208,7 +213,7 @@ function refundUnsent(scene: Scene): boolean {
   if (some === undefined) return false;
   const { lineIndex, units: quantity } = some;
   const { fulfilled, sentBack } = lineOf(order, lineIndex);
-  const types: RestockType[] =
+  const types: WorldRestockType[] =
     fulfilled > sentBack ? ["CANCEL"] : ["CANCEL", "CANCEL", "NO_RESTOCK", "RETURN"];
   addRefund(order, { at, lines: [{ lineIndex, quantity, restockType: random.pick(types) }] });
   return true;
@@ -272,7 +277,7 @@ function askReturn(scene: Scene): boolean {
 }
 
 /** The index of a reason; some give none. */
-export function makeReason(random: Random): number | null {
+export function makeReason(random: WorldRandom): number | null {
   return random.chance(0.08) ? null : Math.floor(random.next() ** 1.5 * REASONS.length);
 }
 
@@ -282,7 +287,7 @@ function asked({ random, at }: Scene, lineIndex: number | null, quantity: number
 }
 
 /** The same goods once more, at the price paid for them: an even exchange. */
-function again(order: Order, { lineIndex, units }: { lineIndex: number; units: number }): Line {
+function again(order: WorldOrder, { lineIndex, units }: { lineIndex: number; units: number }): WorldLine {
   const line = lineOf(order, lineIndex);
   const paid = lineAmounts(line, order.taxesIncluded);
   const total = paid.netMinor + (order.taxesIncluded ? paid.taxMinor : 0);
@@ -338,7 +343,7 @@ function confirm(scene: Scene): boolean {
   return true;
 }
 
-function restock(random: Random): RestockType {
+function restock(random: WorldRandom): WorldRestockType {
   return random.chance(0.8) ? "RETURN" : "NO_RESTOCK";
 }
 

@@ -13,8 +13,8 @@ import type { AskedItem } from "./events.ts";
 import { orderName } from "./ids.ts";
 import { liveFully, makeReason } from "./lives.ts";
 import { randomOf } from "./random.ts";
-import type { Random } from "./random.ts";
-import type { Line, Order, Product, RestockType, Variant, Return } from "./types.ts";
+import type { WorldRandom } from "./random.ts";
+import type { WorldLine, WorldOrder, WorldProduct, WorldRestockType, WorldVariant, Return } from "./types.ts";
 import { hideLedger, lineAmounts, refundableUnits, returnableUnits } from "./units.ts";
 
 const HOUR = 3600;
@@ -27,12 +27,12 @@ type OrderPlan = {
   seed: number;
   orders: number;
   now: number;
-  products: readonly Product[];
+  products: readonly WorldProduct[];
   histories: "plain" | "full";
 };
 
 /** One order with all that happened to it up to `now`. */
-export function makeOrder(plan: OrderPlan, number: number): Order {
+export function makeOrder(plan: OrderPlan, number: number): WorldOrder {
   const random = randomOf(plan.seed, 2, number);
   const start = plan.now - HISTORY_DAYS * DAY;
   const share = (number - 1 + random.next()) / plan.orders;
@@ -57,7 +57,7 @@ export function makeOrder(plan: OrderPlan, number: number): Order {
   return order;
 }
 
-export function newOrder(number: number, processedAt: number, createdAt: number): Order {
+export function newOrder(number: number, processedAt: number, createdAt: number): WorldOrder {
   return {
     number,
     name: orderName(number),
@@ -84,7 +84,7 @@ export function newOrder(number: number, processedAt: number, createdAt: number)
 }
 
 /** A line of one variant, as it is sold now. */
-export function variantLine(product: Product, variant: Variant, quantity: number): Line {
+export function variantLine(product: WorldProduct, variant: WorldVariant, quantity: number): WorldLine {
   return {
     kind: product.giftCard ? "giftCard" : "product",
     product,
@@ -104,7 +104,7 @@ export function variantLine(product: Product, variant: Variant, quantity: number
   };
 }
 
-function makeLine(random: Random, products: readonly Product[]): Line {
+function makeLine(random: WorldRandom, products: readonly WorldProduct[]): WorldLine {
   const quantity = random.pick([1, 1, 1, 1, 1, 1, 2, 2, 3, 5]);
   if (random.chance(0.015)) return customLine(random, quantity);
   const product = pickProduct(random, products);
@@ -122,13 +122,13 @@ function makeLine(random: Random, products: readonly Product[]): Line {
 }
 
 /** Few products sell most. */
-function pickProduct(random: Random, products: readonly Product[]): Product {
+function pickProduct(random: WorldRandom, products: readonly WorldProduct[]): WorldProduct {
   const product = products[Math.floor(random.next() ** 2 * products.length)];
   if (product === undefined) throw new Error("the shop sells nothing");
   return product;
 }
 
-function customLine(random: Random, quantity: number): Line {
+function customLine(random: WorldRandom, quantity: number): WorldLine {
   return {
     kind: "custom",
     product: null,
@@ -148,7 +148,7 @@ function customLine(random: Random, quantity: number): Line {
   };
 }
 
-function tipLine(random: Random): Line {
+function tipLine(random: WorldRandom): WorldLine {
   const line = customLine(random, 1);
   return {
     ...line,
@@ -161,7 +161,7 @@ function tipLine(random: Random): Line {
 }
 
 /** What happens after the order was placed, each only if its day has come. */
-function live(plan: OrderPlan, random: Random, order: Order): void {
+function live(plan: OrderPlan, random: WorldRandom, order: WorldOrder): void {
   const { now } = plan;
   const soon = order.processedAt + random.between(1, 20) * HOUR;
   if (random.chance(0.02)) {
@@ -176,7 +176,7 @@ function live(plan: OrderPlan, random: Random, order: Order): void {
   if (random.chance(0.02)) addMoneyOnlyRefund(random, order, now);
 }
 
-function edit(random: Random, order: Order, at: number, products: readonly Product[]): void {
+function edit(random: WorldRandom, order: WorldOrder, at: number, products: readonly WorldProduct[]): void {
   const lineIndex = random.between(0, order.lines.length - 1);
   const line = order.lines[lineIndex];
   if (line === undefined || line.kind === "tip") return;
@@ -185,7 +185,7 @@ function edit(random: Random, order: Order, at: number, products: readonly Produ
   editOrder(order, at, { remove, add });
 }
 
-function cancelUnits(random: Random, order: Order, at: number): void {
+function cancelUnits(random: WorldRandom, order: WorldOrder, at: number): void {
   const lineIndex = random.between(0, order.lines.length - 1);
   const quantity = random.between(1, Math.max(1, refundableUnits(order, lineIndex)));
   addRefund(order, {
@@ -195,13 +195,13 @@ function cancelUnits(random: Random, order: Order, at: number): void {
   });
 }
 
-function addUnlinkedRefund(random: Random, order: Order, now: number): void {
+function addUnlinkedRefund(random: WorldRandom, order: WorldOrder, now: number): void {
   const processedAt = order.processedAt + random.between(2, 70) * DAY;
   if (processedAt > now) return;
   const imported = order.createdAt > order.processedAt;
   const lineIndex = random.between(0, order.lines.length - 1);
   const left = refundableUnits(order, lineIndex);
-  const restockType: RestockType = imported ? "LEGACY_RESTOCK" : random.pick(["RETURN", "NO_RESTOCK"]);
+  const restockType: WorldRestockType = imported ? "LEGACY_RESTOCK" : random.pick(["RETURN", "NO_RESTOCK"]);
   const split = left >= 2 && random.chance(0.3);
   const quantity = split ? 1 : random.between(1, Math.max(1, left));
   const line = { lineIndex, quantity, restockType };
@@ -213,7 +213,7 @@ function addUnlinkedRefund(random: Random, order: Order, now: number): void {
   hideLedger(order, random.chance(0.1));
 }
 
-function addMoneyOnlyRefund(random: Random, order: Order, now: number): void {
+function addMoneyOnlyRefund(random: WorldRandom, order: WorldOrder, now: number): void {
   const at = Math.max(order.createdAt, order.processedAt + random.between(1, 40) * DAY);
   const line = order.lines[0];
   if (at > now || line === undefined || line.kind !== "product") return;
@@ -230,7 +230,7 @@ function addMoneyOnlyRefund(random: Random, order: Order, now: number): void {
 }
 
 /** The order's returns up to `now`: about one order in five has one, few have two. */
-function addReturns(random: Random, order: Order, now: number): void {
+function addReturns(random: WorldRandom, order: WorldOrder, now: number): void {
   if (order.test && random.chance(0.5)) return;
   const count = random.chance(0.22) ? (random.chance(0.12) ? 2 : 1) : 0;
   let after = order.processedAt;
@@ -244,7 +244,7 @@ function addReturns(random: Random, order: Order, now: number): void {
   }
 }
 
-function makeItems(random: Random, order: Order): AskedItem[] {
+function makeItems(random: WorldRandom, order: WorldOrder): AskedItem[] {
   const items: AskedItem[] = [];
   const first = random.between(0, order.lines.length - 1);
   const indexes = random.chance(0.2) ? [first, (first + 1) % order.lines.length] : [first];
@@ -262,12 +262,12 @@ function makeItems(random: Random, order: Order): AskedItem[] {
   return items;
 }
 
-function makeItem(random: Random, lineIndex: number | null, quantity: number): AskedItem {
+function makeItem(random: WorldRandom, lineIndex: number | null, quantity: number): AskedItem {
   return { lineIndex, quantity, reason: makeReason(random) };
 }
 
 /** From here on each step happens only if its day has come. */
-function processLater(random: Random, order: Order, request: Return, now: number): void {
+function processLater(random: WorldRandom, order: WorldOrder, request: Return, now: number): void {
   if (random.chance(0.6)) {
     request.trackingNumbers.push(`1Z${String(order.number).padStart(8, "0")}${random.between(1000, 9999)}`);
   }
@@ -287,7 +287,7 @@ function processLater(random: Random, order: Order, request: Return, now: number
   if (random.chance(0.05) && again <= now) reopenReturn(order, request, again);
 }
 
-function processedUnits(random: Random, request: Return): number[] {
+function processedUnits(random: WorldRandom, request: Return): number[] {
   return request.items.map(({ quantity }) => {
     const fate = random.next();
     if (fate < 0.88) return quantity;
@@ -295,13 +295,13 @@ function processedUnits(random: Random, request: Return): number[] {
   });
 }
 
-function refundReturn(random: Random, order: Order, request: Return, at: number): void {
+function refundReturn(random: WorldRandom, order: WorldOrder, request: Return, at: number): void {
   const createdAt = Math.max(at, order.createdAt);
   const unitsByLine = new Map<number, number>();
   for (const { lineIndex, quantity } of request.items) {
     if (lineIndex !== null) unitsByLine.set(lineIndex, (unitsByLine.get(lineIndex) ?? 0) + quantity);
   }
-  const restockType: RestockType = random.chance(0.8) ? "RETURN" : "NO_RESTOCK";
+  const restockType: WorldRestockType = random.chance(0.8) ? "RETURN" : "NO_RESTOCK";
   const lines = [...unitsByLine].map(([lineIndex, quantity]) => ({
     lineIndex,
     quantity: random.chance(0.9) ? quantity : random.between(1, quantity),

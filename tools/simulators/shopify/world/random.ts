@@ -1,7 +1,7 @@
 import { mulberry32 } from "../../../../src/demo/random.ts";
 
 /** A stream of numbers that its seeds decide wholly. */
-export interface Random {
+export interface WorldRandom {
   /** From 0 up to, not including, 1. */
   next(): number;
   /** A whole number from `low` to `high`, both included. */
@@ -11,7 +11,7 @@ export interface Random {
 }
 
 /** Mulberry32 over a mix of the seeds: every order has its own stream, so that one does not depend on another. */
-export function randomOf(...seeds: number[]): Random {
+export function randomOf(...seeds: number[]): WorldRandom {
   const next = mulberry32(seeds.reduce((mixed, seed) => mix(mixed ^ mix(seed)), 0x9e3779b9));
   return {
     next,

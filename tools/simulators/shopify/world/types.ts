@@ -10,14 +10,14 @@ export interface World {
   domain: string;
   histories: "plain" | "full";
   /** Index 0 is product 1; a deleted product leaves a hole. */
-  products: (Product | null)[];
+  products: (WorldProduct | null)[];
   /** Index 0 is order 1; a deleted order leaves a hole. */
-  orders: (Order | null)[];
+  orders: (WorldOrder | null)[];
   /** Moves with every change, so that sorted indexes know when they are stale. */
   version: number;
 }
 
-export interface Product {
+export interface WorldProduct {
   number: number;
   title: string;
   handle: string;
@@ -31,10 +31,10 @@ export interface Product {
   createdAt: number;
   updatedAt: number;
   optionNames: string[];
-  variants: Variant[];
+  variants: WorldVariant[];
 }
 
-export interface Variant {
+export interface WorldVariant {
   /** Position from 1; the variant's id is made of the product's number and this. */
   position: number;
   sku: string | null;
@@ -45,10 +45,10 @@ export interface Variant {
 
 type LineKind = "product" | "custom" | "giftCard" | "tip";
 
-export interface Line {
+export interface WorldLine {
   kind: LineKind;
-  product: Product | null;
-  variant: Variant | null;
+  product: WorldProduct | null;
+  variant: WorldVariant | null;
   sku: string | null;
   title: string;
   vendor: string | null;
@@ -127,12 +127,12 @@ export interface ReturnItem {
 
 /** What goes out in exchange: a line of the order once it is processed. */
 export interface ExchangeItem {
-  wanted: Line;
+  wanted: WorldLine;
   processed: number;
   lineIndexes: number[];
 }
 
-export type RestockType = "RETURN" | "NO_RESTOCK" | "LEGACY_RESTOCK" | "CANCEL";
+export type WorldRestockType = "RETURN" | "NO_RESTOCK" | "LEGACY_RESTOCK" | "CANCEL";
 
 export interface Refund {
   createdAt: number;
@@ -157,7 +157,7 @@ export interface RefundLine {
   /** Without tax. */
   subtotalMinor: number;
   taxMinor: number;
-  restockType: RestockType;
+  restockType: WorldRestockType;
 }
 
 type Payment = "PAID" | "PENDING" | "AUTHORIZED" | "PARTIALLY_PAID" | "EXPIRED" | "VOIDED";
@@ -190,11 +190,11 @@ export interface HistoryEvent {
   fulfillment?: number;
   return?: number;
   refund?: number;
-  restockType?: RestockType;
+  restockType?: WorldRestockType;
   reason?: string | null;
 }
 
-export interface Order {
+export interface WorldOrder {
   number: number;
   name: string;
   tags: string[];
@@ -209,7 +209,7 @@ export interface Order {
   taxesIncluded: boolean;
   shippingMinor: number;
   returnSales: ReturnSales;
-  lines: Line[];
+  lines: WorldLine[];
   fulfillments: Fulfillment[];
   returns: Return[];
   refunds: Refund[];

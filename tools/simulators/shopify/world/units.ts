@@ -1,18 +1,18 @@
-import type { Line, Order, ReturnItem, Agreement, Sale } from "./types.ts";
+import type { WorldLine, WorldOrder, ReturnItem, Agreement, Sale } from "./types.ts";
 
-export function lineOf(order: Order, lineIndex: number): Line {
+export function lineOf(order: WorldOrder, lineIndex: number): WorldLine {
   const line = order.lines[lineIndex];
   if (line === undefined) throw new Error(`order ${order.number} has no line ${lineIndex}`);
   return line;
 }
 
 /** Units of a line that are still to be sent. */
-export function unsentUnits({ currentQuantity, fulfilled, sentBack }: Line): number {
+export function unsentUnits({ currentQuantity, fulfilled, sentBack }: WorldLine): number {
   return currentQuantity - (fulfilled - sentBack);
 }
 
 /** Units of a line taken off by order edits. */
-export function removedUnits(order: Order, lineIndex: number): number {
+export function removedUnits(order: WorldOrder, lineIndex: number): number {
   let units = 0;
   for (const { reason, sales } of order.agreements) {
     if (reason !== "ORDER_EDIT") continue;
@@ -24,12 +24,12 @@ export function removedUnits(order: Order, lineIndex: number): number {
 }
 
 /** Units of a line that can still be refunded. */
-export function refundableUnits(order: Order, lineIndex: number): number {
+export function refundableUnits(order: WorldOrder, lineIndex: number): number {
   return order.lines[lineIndex]?.currentQuantity ?? 0;
 }
 
 /** Units of a line that the customer has and that no live return asked for. */
-export function returnableUnits(order: Order, lineIndex: number): number {
+export function returnableUnits(order: WorldOrder, lineIndex: number): number {
   const unlinked = order.refunds.reduce((sum, { returnIndex, ofEdit, lines }) => {
     if (returnIndex !== null || ofEdit) return sum;
     return sum + sumOf(lines, (line) => (line.lineIndex === lineIndex ? line.sent : 0));
@@ -39,14 +39,14 @@ export function returnableUnits(order: Order, lineIndex: number): number {
 }
 
 /** Items of the returns that were neither declined nor canceled. */
-export function liveItems(order: Order): ReturnItem[] {
+export function liveItems(order: WorldOrder): ReturnItem[] {
   return order.returns.flatMap(({ status, items }) =>
     status === "DECLINED" || status === "CANCELED" ? [] : items,
   );
 }
 
 /** Units of a line refunded through one return. */
-export function returnRefundedUnits(order: Order, returnIndex: number, lineIndex: number): number {
+export function returnRefundedUnits(order: WorldOrder, returnIndex: number, lineIndex: number): number {
   return sumOf(order.refunds, (refund) =>
     refund.returnIndex === returnIndex
       ? sumOf(refund.lines, (line) => (line.lineIndex === lineIndex ? line.quantity : 0))
@@ -61,7 +61,7 @@ export function sumOf<Item>(items: readonly Item[], value: (item: Item) => numbe
 type LineAmounts = { netMinor: number; taxMinor: number };
 
 /** What the customer pays for a whole line after discounts, without and of tax. */
-export function lineAmounts(line: Line, taxesIncluded: boolean): LineAmounts {
+export function lineAmounts(line: WorldLine, taxesIncluded: boolean): LineAmounts {
   const paid = Math.max(0, line.unitPriceMinor * line.quantity - line.discountMinor);
   const rate = line.taxPerMille / 1000;
   if (!taxesIncluded) return { netMinor: paid, taxMinor: Math.round(paid * rate) };
@@ -70,7 +70,7 @@ export function lineAmounts(line: Line, taxesIncluded: boolean): LineAmounts {
 }
 
 /** The share of a line's amounts that some of its units carry. */
-export function unitsAmounts(line: Line, taxesIncluded: boolean, units: number): LineAmounts {
+export function unitsAmounts(line: WorldLine, taxesIncluded: boolean, units: number): LineAmounts {
   const { netMinor, taxMinor } = lineAmounts(line, taxesIncluded);
   if (line.quantity === 0) return { netMinor: 0, taxMinor: 0 };
   return {
@@ -95,7 +95,7 @@ export function exponentOf(currencyCode: string): number {
   return EXPONENTS[currencyCode] ?? 2;
 }
 
-const SALE_TYPES: Record<Line["kind"], [type: string, lineType: string]> = {
+const SALE_TYPES: Record<WorldLine["kind"], [type: string, lineType: string]> = {
   product: ["ProductSale", "PRODUCT"],
   custom: ["ProductSale", "PRODUCT"],
   giftCard: ["GiftCardSale", "GIFT_CARD"],
@@ -104,7 +104,7 @@ const SALE_TYPES: Record<Line["kind"], [type: string, lineType: string]> = {
 
 /** An agreement has one sale at least. */
 export function agree(
-  order: Order,
+  order: WorldOrder,
   reason: Agreement["reason"],
   at: number,
   sales: Sale[],
@@ -116,7 +116,7 @@ export function agree(
 }
 
 /** The last units of a line, as they are bought; `unitsBefore` are those that it had until then. */
-export function bought(order: Order, lineIndex: number, unitsBefore = 0): Sale {
+export function bought(order: WorldOrder, lineIndex: number, unitsBefore = 0): Sale {
   const line = lineOf(order, lineIndex);
   const all = lineAmounts(line, order.taxesIncluded);
   const before = lineAmounts({ ...line, quantity: unitsBefore }, order.taxesIncluded);
@@ -127,14 +127,14 @@ export function bought(order: Order, lineIndex: number, unitsBefore = 0): Sale {
 }
 
 /** Units of a line, as they are taken back: at what was paid for them unless told otherwise. */
-export function takenBack(order: Order, lineIndex: number, units: number, amounts?: LineAmounts): Sale {
+export function takenBack(order: WorldOrder, lineIndex: number, units: number, amounts?: LineAmounts): Sale {
   const line = lineOf(order, lineIndex);
   const { netMinor, taxMinor } = amounts ?? unitsAmounts(line, order.taxesIncluded, units);
   return lineSale(line, lineIndex, "RETURN", -units, { netMinor: -netMinor, taxMinor: -taxMinor });
 }
 
 function lineSale(
-  line: Line,
+  line: WorldLine,
   lineIndex: number,
   action: Sale["action"],
   quantity: number,
@@ -151,11 +151,11 @@ export function otherSale(type: string, lineType: string, action: Sale["action"]
 }
 
 /** What the customer pays for sending back; some returns only. */
-export function returnFeeMinor(order: Order, returnIndex: number): number {
+export function returnFeeMinor(order: WorldOrder, returnIndex: number): number {
   return (order.number + returnIndex) % 5 === 0 ? 495 : 0;
 }
 
 /** Some orders are read without their ledger; what edits did to an order shows nowhere else. */
-export function hideLedger(order: Order, hidden: boolean): void {
+export function hideLedger(order: WorldOrder, hidden: boolean): void {
   if (hidden && !order.agreements.some(({ reason }) => reason === "ORDER_EDIT")) order.ledgerShown = false;
 }

@@ -19,7 +19,7 @@ export function supportEndsAt(version: string): Date {
 }
 
 export type ShopifyRetryPolicy = RetryPolicy & {
-  /** Between two looks at bulk operations. */
+  /** Between two polls of bulk operations. */
   pollMs: number;
   /** A bulk operation that has found nothing more for so long is given up. */
   stallMs: number;

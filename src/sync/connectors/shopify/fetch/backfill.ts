@@ -120,7 +120,7 @@ async function startMissing(run: ShopifyRun): Promise<void> {
   }
 }
 
-/** Stores what has completed since the last look; whether anything was. */
+/** Stores what has completed since the last poll; whether anything was. */
 async function storeCompleted(run: ShopifyRun, seen: BulkWatch): Promise<boolean> {
   let stored = false;
   for (const name of unstored(run)) {

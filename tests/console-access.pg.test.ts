@@ -39,7 +39,7 @@ async function send(
   });
 }
 
-const PAGES = ["/", "/enter", "/sign-in", "/w", "/me", "/prove"];
+const PAGES = ["/", "/enter", "/sign-in", "/w", "/me", "/confirm"];
 
 const HEADERS = {
   "content-security-policy":
@@ -213,7 +213,7 @@ test("without a console / leads to the guides, and its other paths are nothing",
   try {
     const home = await fetch(`${without.address}/`, { redirect: "manual" });
     assert.deepEqual([home.status, home.headers.get("location")], [302, "/docs"]);
-    for (const path of ["/enter", "/sign-in", "/w", "/me", "/prove", "/assets/enter.js"]) {
+    for (const path of ["/enter", "/sign-in", "/w", "/me", "/confirm", "/assets/enter.js"]) {
       assert.equal((await fetch(`${without.address}${path}`)).status, 404, path);
     }
     assert.equal((await postForm(without, "/sign-out", {})).status, 404);

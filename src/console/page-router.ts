@@ -8,7 +8,7 @@ import { REST_WORDS } from "../contract/errors.ts";
 import { note } from "../lib/trace.ts";
 import { sendAnswer } from "../http/answer.ts";
 import { parseQueryString } from "../http/query-string.ts";
-import { stateOfError } from "./loop-error.ts";
+import { stateOfError } from "./error-state.ts";
 import type { MemberGuard } from "./member-guard.ts";
 import { actorOf, addressOf, openCall } from "./page-call.ts";
 import type { CallTools } from "./page-call.ts";
@@ -23,10 +23,10 @@ import { BILLING_INACTIVE, erasing, NOT_FOUND, notReady, ONLY_POST } from "./sta
 import type { StatePage } from "./state-page.ts";
 import { waysOn } from "./views/ways-on.ts";
 
-export type LoopOptions = { guard: MemberGuard; tools: CallTools; send: PageSender };
+export type RouterOptions = { guard: MemberGuard; tools: CallTools; send: PageSender };
 
-/** The loop over the pages of the registry: member, page, right, data, view. */
-export function createPageLoop({ guard, tools, send }: LoopOptions) {
+/** Routes a request to its page of the registry: member, page, right, data, view. */
+export function createPageRouter({ guard, tools, send }: RouterOptions) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     let member: MemberAdmission | null = null;
     try {

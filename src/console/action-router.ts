@@ -8,11 +8,11 @@ import { sendOutcome, sendRefusal, sendSentence } from "./action-outcome.ts";
 import type { ActionCall } from "./action.ts";
 import type { DoneCookie } from "./cookies.ts";
 import { formOf } from "./form-scope.ts";
-import { stateOfError } from "./loop-error.ts";
+import { stateOfError } from "./error-state.ts";
 import { createMinuteLimit, MOST_FORMS_PER_MINUTE, TOO_MANY_FORMS } from "./minute-limit.ts";
 import { actorOf, openCall } from "./page-call.ts";
 import type { OpenCall } from "./page-call.ts";
-import type { LoopOptions } from "./page-loop.ts";
+import type { RouterOptions } from "./page-router.ts";
 import { sendState } from "./page-send.ts";
 import { ACTIONS, READABLE } from "./registry.ts";
 import { findByPath } from "./route.ts";
@@ -54,18 +54,18 @@ function tooMany(sentence: string): ApiError {
   return new ApiError("rate_limited", message, { retryAfterSeconds: 1 });
 }
 
-type ActionLoopOptions = LoopOptions & { done: DoneCookie; sessions: Pick<SessionPages, "toSignIn"> };
+type ActionRouterOptions = RouterOptions & { done: DoneCookie; sessions: Pick<SessionPages, "toSignIn"> };
 
 const BYTES_TYPE = /^application\/octet-stream\b/iu;
 const TAKES_FORM = new ApiError("invalid_request", "This accepts a form, not binary data.");
 const TOO_MANY = new ApiError("rate_limited", TOO_MANY_FORMS, { retryAfterSeconds: 60 });
 
 /**
- * The loop over the actions of the registry: member, action, right, use case, outcome. `admit` is for before the body is
+ * Routes a form to its action of the registry: member, action, right, use case, outcome. `admit` is for before the body is
  * read: a stranger's is not, nor are bytes that the member may not send. When it has arrived, the member is admitted again, and
  * what the use case writes holds their rights.
  */
-export function createActionLoop({ guard, tools, send, done, sessions }: ActionLoopOptions) {
+export function createActionRouter({ guard, tools, send, done, sessions }: ActionRouterOptions) {
   const admits = createMinuteLimit(MOST_FORMS_PER_MINUTE);
   const takePlace = createPartPlaces();
 

@@ -28,7 +28,7 @@ import { createSmallStore } from "./support/small-store.ts";
 import { createTenant, insertRows } from "./support/tenants.ts";
 import { makeWorkspace } from "./support/workspace.ts";
 
-/** Servers of a cluster may be connected to any node: each is an entrance to the same database. */
+/** Servers of a cluster may be connected to any node: each answers from the same database. */
 const MONTHS = { start_month: "2025-01", end_month: "2026-05" };
 const ASKED: readonly (readonly [path: string, params: Record<string, string>])[] = [
   ["/api/v1/summary", MONTHS],
@@ -41,14 +41,14 @@ const ASKED: readonly (readonly [path: string, params: Record<string, string>])[
 let testDatabase: TestDatabase | null = null;
 let pool: pg.Pool;
 /** The coordinator, then the nodes. */
-let entrances: string[] = [];
+let nodeUrls: string[] = [];
 
 before(async () => {
   if (!isCitus()) return;
   await waitOutMidnight();
   testDatabase = await createTestDatabase();
   pool = openTestPool(testDatabase.url);
-  entrances = [testDatabase.url, ...(await nodesOf(testDatabase.url))];
+  nodeUrls = [testDatabase.url, ...(await nodesOf(testDatabase.url))];
 });
 after(async () => {
   if (testDatabase === null) return;
@@ -75,9 +75,9 @@ async function withConnections(
 }
 
 const startOnEach = (context: TestContext): Promise<ServerProcess[]> =>
-  Promise.all(entrances.map((url) => startServerProcess(context, url)));
+  Promise.all(nodeUrls.map((url) => startServerProcess(context, url)));
 
-test("every entrance gives the same answers, and together they keep to the quota exactly", async (context) => {
+test("every node gives the same answers, and together they keep to the quota exactly", async (context) => {
   if (!isHere(context)) return;
   const servers = await startOnEach(context);
   const shop = await createSmallStore(pool);
@@ -104,17 +104,17 @@ test("every entrance gives the same answers, and together they keep to the quota
   assert.equal(statuses.filter((status) => status === 429).length, 200);
 });
 
-test("locks of a shop and shop keys come from one place, through whichever entrance", async (context) => {
+test("locks of a shop and shop keys come from one place, through whichever node", async (context) => {
   if (!isHere(context)) return;
   const { shopKey } = await createTenant(pool);
-  await withConnections(entrances, async (coordinator, ...nodes) => {
+  await withConnections(nodeUrls, async (coordinator, ...nodes) => {
     const [node = coordinator] = nodes;
     const created: number[] = [];
     for (const [index, database] of [coordinator, ...nodes, coordinator].entries()) {
-      await makeWorkspace(database, `entrance-${index}.example`);
+      await makeWorkspace(database, `node-${index}.example`);
       const { rows } = await pool.query<{ key: string }>(
         "select shop_key as key from shop_directory where shop_domain = $1",
-        [`entrance-${index}.example`],
+        [`node-${index}.example`],
       );
       created.push(Number(rows[0]?.key));
     }
@@ -156,7 +156,7 @@ async function openAsServer(url: string): Promise<void> {
 
 test("no server starts at a node that may not read the views; a migration gives the right", async (context) => {
   if (!isHere(context)) return;
-  const [coordinator = "", node = ""] = entrances;
+  const [coordinator = "", node = ""] = nodeUrls;
   await openAsServer(node);
   // What a node lacks that joins the cluster later.
   await execute(
@@ -171,16 +171,16 @@ test("no server starts at a node that may not read the views; a migration gives 
 
 test("a worker is refused at a node", async (context) => {
   if (!isHere(context)) return;
-  await withConnections(entrances, async (coordinator, node) => {
+  await withConnections(nodeUrls, async (coordinator, node) => {
     await requireWorkerPlace(coordinator);
     await assert.rejects(requireWorkerPlace(node), /Workers need the coordinator/u);
   });
 });
 
-test("with a node lost, people sign in and see their workspaces on the others, through every entrance left", async (context) => {
+test("with a node lost, people sign in and see their workspaces on the others, through every node left", async (context) => {
   if (!isHere(context)) return;
-  const lost = entrances.at(-1) ?? "";
-  const left = entrances.slice(0, -1);
+  const lost = nodeUrls.at(-1) ?? "";
+  const left = nodeUrls.slice(0, -1);
   const name = new URL(lost).pathname.slice(1);
   const { port } = new URL(lost);
   const { rows } = await pool.query<{ key: string }>(

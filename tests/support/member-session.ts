@@ -7,7 +7,7 @@ import type { Tenant } from "./tenants.ts";
 export type SentForm = { status: number; location: string; text: string; done: string | null };
 
 /** A member at the pages of a workspace, of one server or of another on the same database. */
-export type ActingMember = {
+export type MemberSession = {
   cookie: string;
   get(path: string, address?: string): Promise<{ status: number; text: string }>;
   /** Sends a form; `done` is the sentence that the next page shows. */
@@ -20,7 +20,7 @@ export async function actAs(
   { shopDomain, shopKey }: Pick<Tenant, "shopDomain" | "shopKey">,
   role: "viewer" | "admin" | "owner" = "owner",
   name = `the ${role} of ${shopDomain}`,
-): Promise<ActingMember> {
+): Promise<MemberSession> {
   const { user_id: userId } = await makeUserLink(service, { name, shopDomain });
   const { text: session, hash: sessionHash } = newSecret();
   await createSession(service.database, userId, { sessionHash });

@@ -5,7 +5,7 @@ import { Refusal } from "../actions/refusal.ts";
 import { placeOf } from "./member-guard.ts";
 import { addressOf } from "./page-call.ts";
 import { FILES } from "./registry.ts";
-import { NOT_FOUND, badInput, forbidden, notReady, tooMany, unexpected, unproved } from "./state-page.ts";
+import { NOT_FOUND, badInput, forbidden, notReady, tooMany, unexpected, unconfirmed } from "./state-page.ts";
 import type { StatePage } from "./state-page.ts";
 import { inPageWords } from "./views/field-errors.ts";
 import { waysOn } from "./views/ways-on.ts";
@@ -39,7 +39,7 @@ function notReadyFor(member: MemberAdmission | null): StatePage {
 
 function stateOfRefusal({ kind, message }: Refusal, href: string): StatePage {
   if (kind === "forbidden") return forbidden(message);
-  return kind === "unproved" ? unproved(message, href) : badInput(message, href);
+  return kind === "unconfirmed" ? unconfirmed(message, href) : badInput(message, href);
 }
 
 /** The page itself without its query; a file needs one, so that it leads to the report that it is of. */
