@@ -172,12 +172,12 @@ function giftCard(number: number, now: number): WorldProduct {
 }
 
 /** The picture of a product, or that of one of its variants. It belongs to no shop: nothing is ever fetched from it. */
-export function imageAddress({ number }: Product, variant: Variant | null = null): string {
+export function imageAddress({ number }: WorldProduct, variant: WorldVariant | null = null): string {
   return `https://cdn.shopify.example/files/product-${number}${variant === null ? "" : `-${variant.position}`}.jpg`;
 }
 
 /** Every second variant has a picture of its own. */
-export function hasOwnImage({ position }: Variant): boolean {
+export function hasOwnImage({ position }: WorldVariant): boolean {
   return position % 2 === 0;
 }
 
