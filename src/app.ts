@@ -50,6 +50,7 @@ import type { NodeDatabases } from "./store/node-databases.ts";
 import { readDelivery } from "./sync/connectors/shopify/webhooks/delivery.ts";
 import { receiveWebhook } from "./sync/connectors/shopify/webhooks/receive.ts";
 import type { WebhookOptions } from "./sync/connectors/shopify/webhooks/receive.ts";
+import { createStreams } from "./store/snapshot-stream.ts";
 import { createConnectors, PINNED_APIS } from "./sync/connectors/sources.ts";
 import { openCredentials } from "./sync/credentials.ts";
 import { createDeliveries } from "./worker/deliveries.ts";
@@ -94,7 +95,7 @@ export async function startService(
   const usage = startUsageWriter({ database: databases.ingest, nodeOfWorkspace, log: logger });
   const counters = { metrics, countUsage: usage.count };
   const guard = createGuard(config, keys, { ...databases, nodeOfWorkspace }, counters);
-  const operations = createOperations(config, guard, keys);
+  const operations = createOperations(config, guard, keys, databases.exporting);
   const docs = createDocs(config);
   const server = createServer({
     operations,
@@ -167,6 +168,10 @@ function controlOf(
   return { ...databases, keys, connecting: connectingOf(config), push, retention: config };
 }
 
+/** A snapshot that is read for longer keeps the database from vacuuming. */
+const LONGEST_STREAM_MS = 3_600_000;
+/** How long a reader of a table may take nothing of it. */
+const LONGEST_STALL_MS = 60_000;
 const FIRST_RETRY_MS = 15_000;
 const WORKER_POLL_MS = 1000;
 const WORKER_GRACE_MS = 2000;
@@ -299,7 +304,7 @@ function digestsOf(
     const databases = { admission: database, reading: database, nodes: null, nodeOfWorkspace: null };
     const limited = { ...config, answerMemoryMegabytes: DIGEST_MEMORY_MEGABYTES };
     const guard = createGuard(limited, keys, databases, { metrics, countUsage: () => {} });
-    const operations = createOperations(config, guard, keys);
+    const operations = createOperations(config, guard, keys, database);
     const environment = { control, operations, site: { publicOrigin }, now: () => new Date() };
     return (stop: AbortSignal) => sendDigests({ ...environment, random: Math.random, log }, stop);
   };
@@ -412,9 +417,18 @@ function linkedConsole({ hasConsole, publicUrl }: Config): string | null {
   return hasConsole ? publicUrl : null;
 }
 
-/** Every endpoint of the contract with its handler. */
-export function createOperations(config: Config, guard: Guard, keys: Keys): Operation[] {
-  const handlers = createHandlers(createCursorCodec(keys.cursorKey), linkedConsole(config));
+/** Every endpoint of the contract with its handler; tables are read over `exporting`. */
+export function createOperations(
+  config: Config,
+  guard: Guard,
+  keys: Keys,
+  exporting: DatabasePool,
+): Operation[] {
+  const handlers = createHandlers({
+    cursors: createCursorCodec(keys.cursorKey),
+    consoleAddress: linkedConsole(config),
+    openStream: createStreams(exporting, { longestMs: LONGEST_STREAM_MS, stallMs: LONGEST_STALL_MS }),
+  });
   return ENDPOINTS.map((endpoint: Endpoint) =>
     createOperation(endpoint, handlers[endpoint.name as AnyEndpoint["name"]] as Handler<Endpoint>, guard),
   );

@@ -31,7 +31,9 @@ export const LONGEST_WAIT_MS = 3000;
 export const SERVING_TIMEOUT_MS = 10_000;
 const INGEST_CONNECTIONS = 4;
 const CONSOLE_CONNECTIONS = 4;
-const EXPORT_CONNECTIONS = 2;
+const EXPORT_CONNECTIONS = 4;
+/** Of one fetch of an export: the first one may sort what it reads. */
+const EXPORT_TIMEOUT_MS = 60_000;
 /** For metrics: one connection stays free while the other waits for a node that does not answer. */
 export const MONITORING_CONNECTIONS = 2;
 export const MONITORING_TIMEOUT_MS = 3000;
@@ -225,7 +227,7 @@ export type ServingDatabases = {
   ingest: DatabasePool;
   /** For sessions and settings. */
   console: DatabasePool;
-  /** For exports of whole workspaces. */
+  /** For exports of whole workspaces, and of tables. */
   exporting: DatabasePool;
   /** For metrics, which have to be read above all when the others are used up. */
   monitoring: DatabasePool;
@@ -261,7 +263,11 @@ export async function openServingDatabases(
   const reading = open("reading", "reader", { readOnly: true, ofOneWorkspace: true });
   const ingest = open("ingest", "worker", { maxConnections: INGEST_CONNECTIONS });
   const ofConsole = open("console", "worker", { maxConnections: CONSOLE_CONNECTIONS });
-  const exporting = open("exporting", "reader", { maxConnections: EXPORT_CONNECTIONS, ofOneWorkspace: true });
+  const exporting = open("exporting", "reader", {
+    maxConnections: EXPORT_CONNECTIONS,
+    statementTimeoutMs: EXPORT_TIMEOUT_MS,
+    ofOneWorkspace: true,
+  });
   const monitoring = open("monitoring", "worker", {
     readOnly: true,
     maxConnections: MONITORING_CONNECTIONS,

@@ -24,8 +24,9 @@ const TIMESERIES = timeseries.path;
 const RANKING = returnRateLeaderboard.path;
 const MONTHS = { start_month: "2025-01", end_month: "2026-06" };
 
+/** Tables are streamed and never remembered; their list has no figure. */
 const OF_COHORTS = (ENDPOINTS as readonly Endpoint[]).filter(
-  ({ name }) => name !== "alerts" && name !== "entities",
+  ({ name }) => !["alerts", "entities", "export-tables", "export-table"].includes(name),
 );
 
 const writing = openConnections(service.databaseUrl);

@@ -116,13 +116,13 @@ test("Every example of docs/client.md is a TypeScript program with TypeScript's 
 });
 
 const CONSUMER = `import { createClient, ReturnsApiError } from "returns-analytics-client";
-import type { Alert, ClientOptions, CsvExport, Entity, ErrorCode, Quota, SummaryParameters } from "returns-analytics-client";
+import type { Alert, ClientOptions, FileExport, Entity, ErrorCode, Quota, SummaryParameters } from "returns-analytics-client";
 
 const options: ClientOptions = { baseUrl: "https://returns.example", token: async () => "secret" };
 const client = createClient(options);
 const parameters: SummaryParameters = { start_month: "2026-01", end_month: "2026-02", window: "90d", sku: undefined };
 
-export async function read(signal: AbortSignal): Promise<{ rate: number; entities: Entity[]; file: CsvExport }> {
+export async function read(signal: AbortSignal): Promise<{ rate: number; entities: Entity[]; file: FileExport }> {
   const { data, meta, quota } = await client.summary(parameters, { signal });
   const left: Quota | null = quota;
   const months: string = meta.start_month + (meta.selector.type === "sku" ? meta.selector.primarySku : "");

@@ -6,9 +6,11 @@ import { after, before, test } from "node:test";
 import { parse } from "csv-parse/sync";
 import { Command } from "commander";
 import { addQueryCommands } from "../src/cli/query.ts";
+import { pathNames } from "../src/contract/endpoint.ts";
 import type { Endpoint } from "../src/contract/endpoint.ts";
 import { ENDPOINTS } from "../src/contract/registry.ts";
 import { runCommand } from "./support/command.ts";
+import { USUAL_PATH_VALUES } from "./support/requests.ts";
 import { service } from "./support/shared-service.ts";
 import { createSmallStore } from "./support/small-store.ts";
 import { createTenant } from "./support/tenants.ts";
@@ -41,7 +43,8 @@ async function query(
 
 function monthsOf(endpoint: Endpoint): { words: string[]; params: Record<string, string> } {
   const takesMonths = "start_month" in endpoint.parameters.properties;
-  return { words: takesMonths ? MONTH_WORDS : [], params: takesMonths ? MONTHS : {} };
+  const ofPath = pathNames(endpoint.path).flatMap((name) => [`--${name}`, USUAL_PATH_VALUES[name] ?? ""]);
+  return { words: [...ofPath, ...(takesMonths ? MONTH_WORDS : [])], params: takesMonths ? MONTHS : {} };
 }
 
 for (const endpoint of ENDPOINTS) {

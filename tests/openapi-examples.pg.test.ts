@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, mock, test } from "node:test";
+import { filledPath, pathNames } from "../src/contract/endpoint.ts";
 import { INTERNAL_ERROR_MESSAGE, errorBody } from "../src/contract/errors.ts";
 import { ENDPOINTS } from "../src/contract/registry.ts";
 import { summary } from "../src/contract/summary.ts";
@@ -29,8 +30,12 @@ after(async () => {
 test("the document's examples are what the demo store answers", async () => {
   const endpoints: Record<string, unknown> = {};
   for (const { name, path, example, response } of ENDPOINTS) {
-    const query = new URLSearchParams(example).toString();
-    const { status, text } = await ask(`${path}?${query}`, demo.tenant.token);
+    const values = Object.fromEntries(new URLSearchParams(example));
+    const query = Object.entries(values).filter(([member]) => !pathNames(path).includes(member));
+    const { status, text } = await ask(
+      `${filledPath(path, values)}?${new URLSearchParams(query).toString()}`,
+      demo.tenant.token,
+    );
     assert.equal(status, 200, text);
     endpoints[name] = response === null ? firstLines(text) : shortened(JSON.parse(text));
   }

@@ -1,4 +1,4 @@
-import type { Answer, Endpoint } from "../contract/endpoint.ts";
+import type { Answer, Endpoint, StreamedFile } from "../contract/endpoint.ts";
 import { jsonMembers } from "../contract/wire.ts";
 import { rememberLast } from "../lib/remember-last.ts";
 import { note } from "../lib/trace.ts";
@@ -8,10 +8,11 @@ import type { AnswerText } from "./answer-memory.ts";
 
 type CsvAnswer = Extract<Answer, { kind: "csv" }>;
 
-/** An answer as it is sent: JSON text, or a CSV file, whole or in pieces. */
+/** An answer as it is sent: JSON text, a CSV file, whole or in pieces, or a stream. */
 export type ReadyAnswer =
   | { kind: "json"; text: string }
-  | { kind: "csv"; filename: string; content: string | AsyncIterable<string> };
+  | { kind: "csv"; filename: string; content: string | AsyncIterable<string> }
+  | StreamedFile;
 
 /** An answer, and the workspace in whose snapshot it was made. */
 export type MadeAnswer = { workspace: Workspace; answer: Answer };
@@ -84,6 +85,7 @@ export function createAnswers(options: AnswersOptions): Answers {
   };
   const makeFile = async (request: AnswerRequest): Promise<ReadyAnswer> => {
     const { workspace, answer } = await request.make();
+    if (answer.kind === "stream") return answer;
     const { kind, filename, chunks } = answer as CsvAnswer;
     const key = keyOf(workspace, request);
     const remember = (text: string): void => memory.set(key, { kind, filename, text });

@@ -8,6 +8,7 @@ import type { DatabasePool, Queryable } from "../store/database.ts";
 import { checkReadiness } from "../store/migrate.ts";
 import { giveBackRequests } from "../store/queries/admit.ts";
 import { WorkspaceGone } from "../store/queries/import-stage.ts";
+import { StreamsBusy } from "../store/snapshot-stream.ts";
 import { loadWorkspace } from "../store/queries/workspace-load.ts";
 import type { LoadedWorkspace } from "../store/queries/workspace-load.ts";
 import type { Snapshot, Workspace } from "../store/workspace.ts";
@@ -88,11 +89,11 @@ export function createOperation<E extends Endpoint>(
         onAdmitted(admission.quota, admission.tokenId);
         return answer(admission.workspace, request).catch(async (error: unknown) => {
           if (error instanceof WorkspaceGone) throw unknownToken();
-          if (!(error instanceof WorkspaceBusy)) throw error;
+          if (!isBusy(error)) throw error;
           // It was counted before it waited: only admission knows the data version, and so whether the answer is remembered.
           const quota = await giveBack(admission);
           asked.isCounted = false;
-          throw workspaceBusy(quota);
+          throw workspaceBusy(quota, error);
         });
       }),
     read: async (admission, request) => {
@@ -100,8 +101,7 @@ export function createOperation<E extends Endpoint>(
       return answer(admission.workspace, request).catch(async (error: unknown) => {
         if (error instanceof WorkspaceGone)
           throw new ApiError("not_found", "This workspace has been deleted.");
-        if (error instanceof WorkspaceBusy)
-          throw workspaceBusy(await giveBack({ ...admission, quota: null }));
+        if (isBusy(error)) throw workspaceBusy(await giveBack({ ...admission, quota: null }), error);
         throw error;
       });
     },
@@ -110,7 +110,12 @@ export function createOperation<E extends Endpoint>(
 
 /** Errors that answer the request, rather than fail. */
 function isAnswer(error: unknown): boolean {
-  return error instanceof ApiError || error instanceof WorkspaceBusy || error instanceof WorkspaceGone;
+  return error instanceof ApiError || isBusy(error) || error instanceof WorkspaceGone;
+}
+
+/** Errors of a request that was not begun, and so counts nothing. */
+function isBusy(error: unknown): error is WorkspaceBusy | StreamsBusy {
+  return error instanceof WorkspaceBusy || error instanceof StreamsBusy;
 }
 
 /** Runs `work` on one snapshot of an admitted workspace. */

@@ -1,5 +1,6 @@
 import { ApiError } from "../contract/errors.ts";
 import type { QuotaState } from "../contract/errors.ts";
+import { StreamsBusy } from "../store/snapshot-stream.ts";
 
 /** The refusals of both admissions, so that the API and the console say the same for the same cause. */
 
@@ -31,9 +32,13 @@ const NOT_READY: Readonly<Record<string, string>> = {
 };
 
 const RETRY_BUSY_SECONDS = 1;
+const RETRY_STREAM_SECONDS = 10;
 
-/** The workspace had no turn for the request in time. */
-export function workspaceBusy(quota: QuotaState | null): ApiError {
+/** The workspace had no turn for the request in time, or no place for its stream. */
+export function workspaceBusy(quota: QuotaState | null, error: Error): ApiError {
+  if (error instanceof StreamsBusy) {
+    return new ApiError("rate_limited", error.message, { quota, retryAfterSeconds: RETRY_STREAM_SECONDS });
+  }
   return new ApiError(
     "rate_limited",
     "Too many requests of this workspace are running at once: send fewer in parallel.",

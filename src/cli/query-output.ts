@@ -6,6 +6,7 @@ type Fields = Readonly<Record<string, unknown>>;
 
 /** What machines need and people have no use for. */
 const HIDDEN_COLUMNS: ReadonlySet<string> = new Set([
+  "columns",
   "handle",
   "id",
   "link_label",

@@ -7,6 +7,7 @@ import { impossible, invalid } from "../actions/refusal.ts";
 import { createClient, iteratePages } from "../client/client.ts";
 import type { ReturnsClient } from "../client/client.ts";
 import { ReturnsNetworkError } from "../client/errors.ts";
+import type { FileExport } from "../client/file-export.ts";
 import type { RequestOptions, Result } from "../client/result.ts";
 import { COMMAND_OPTIONS } from "../config.ts";
 import { camelCase, isPaged, listParameters } from "../contract/endpoint.ts";
@@ -59,7 +60,8 @@ function addEndpoint(group: Command, context: CommandContext, endpoint: Endpoint
     .addOption(new Option("--token <->", "- reads the token from standard input"));
   for (const parameter of listParameters(endpoint.parameters)) command.addOption(optionOf(parameter));
   const isReport = endpoint.name === "report";
-  command.option("--csv", isReport ? "print CSV, as export-report does (read:exports)" : "print CSV");
+  if (endpoint.fileTypes === undefined)
+    command.option("--csv", isReport ? "print CSV, as export-report does (read:exports)" : "print CSV");
   if (isPaged(endpoint)) command.option("--all", "follow the cursors to the last page");
   command.action((options: QueryOptions) => query(context, command, endpoint, options));
 }
@@ -85,7 +87,11 @@ async function query(
 ): Promise<void> {
   const terminal = terminalOf(context, command);
   if (terminal.isJson && endpoint.response === null) {
-    throw invalid('export-report answers CSV; the same figures as JSON are "query report --json".');
+    throw invalid(
+      endpoint === exportReport
+        ? 'export-report answers CSV; the same figures as JSON are "query report --json".'
+        : `${endpoint.name} answers a file, not JSON.`,
+    );
   }
   if (terminal.isJson && options.csv === true) throw invalid("Give --json or --csv, not both.");
   const asked = endpointFor(endpoint, options);
@@ -173,12 +179,12 @@ function columnsOf({ response }: Endpoint): string[] {
   return Object.keys(row.properties ?? {});
 }
 
-/** Copies the CSV file to standard output while it arrives. */
-async function copyExport(client: ReturnsClient, { parameters, signal }: Ask): Promise<void> {
-  const given: unknown = parameters;
-  const { stream } = await client.exportReport(given as Parameters<ReturnsClient["exportReport"]>[0], {
-    signal,
-  });
+type FileMethod = (parameters: object, options?: RequestOptions) => Promise<FileExport>;
+
+/** Copies a file to standard output while it arrives. */
+async function copyExport(client: ReturnsClient, { endpoint, parameters, signal }: Ask): Promise<void> {
+  const method = (client as unknown as Record<string, FileMethod>)[camelCase(endpoint.name)] as FileMethod;
+  const { stream } = await method(parameters, { signal });
   for await (const piece of stream) {
     if (!process.stdout.write(piece)) await once(process.stdout, "drain");
   }

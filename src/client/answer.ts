@@ -5,15 +5,16 @@ import type { Quota, Result } from "./result.ts";
 
 /** Reads a JSON answer. Throws `ReturnsNetworkError` when it is none of this API's. */
 export async function readResult(response: Response): Promise<Result<unknown, unknown>> {
-  requireType(response, "application/json");
+  requireType(response, ["application/json"]);
   const body = parsed(await response.text());
   if (!isObject(body) || !("data" in body) || !isObject(body["meta"])) throw unreadable();
   return { data: body["data"], meta: body["meta"], ...readEnvelope(response.headers) };
 }
 
 /** A page of a proxy or another service's answer is not taken for this API's. */
-export function requireType(response: Response, type: string): void {
-  if (response.headers.get("Content-Type")?.startsWith(type) !== true) throw unreadable();
+export function requireType(response: Response, types: readonly string[]): void {
+  const type = response.headers.get("Content-Type") ?? "";
+  if (!types.some((allowed) => type.startsWith(allowed))) throw unreadable();
 }
 
 function unreadable(): ReturnsNetworkError {

@@ -1,7 +1,7 @@
 import { readError, readResult, startDeadline } from "./answer.ts";
 import type { Deadline } from "./answer.ts";
-import { readCsv } from "./csv-export.ts";
-import type { CsvExport } from "./csv-export.ts";
+import { readFile } from "./file-export.ts";
+import type { FileExport } from "./file-export.ts";
 import { ReturnsApiError, ReturnsNetworkError } from "./errors.ts";
 import { ENDPOINTS } from "./endpoints.ts";
 import type { EndpointFacts } from "./endpoints.ts";
@@ -125,8 +125,8 @@ async function request(
   endpoint: EndpointFacts,
   parameters: AnyParameters,
   options: RequestOptions,
-): Promise<Result<unknown, unknown> | CsvExport> {
-  const url = `${connection.baseUrl}${endpoint.path}${queryText(endpoint, parameters)}`;
+): Promise<Result<unknown, unknown> | FileExport> {
+  const url = `${connection.baseUrl}${placeText(endpoint, parameters)}`;
   for (let retriesMade = 0; ; retriesMade++) {
     options.signal?.throwIfAborted();
     const token = await connection.token();
@@ -144,9 +144,9 @@ type Try = { url: string; token: string; options: RequestOptions };
 
 async function tryOnce(
   connection: ServiceConnection,
-  { path, format }: EndpointFacts,
+  { path, fileTypes }: EndpointFacts,
   { url, token, options }: Try,
-): Promise<Result<unknown, unknown> | CsvExport> {
+): Promise<Result<unknown, unknown> | FileExport> {
   const { signal, timeoutMs = connection.timeoutMs, requestId } = options;
   const deadline = startDeadline(timeoutMs, signal);
   const failure = (error: unknown): unknown => failureOf(error, { path, token, timeoutMs, signal, deadline });
@@ -163,7 +163,7 @@ async function tryOnce(
       cache: "no-store",
     });
     if (!response.ok) throw await readError(response, path);
-    if (format === "csv") return readCsv(response, deadline, failure);
+    if (fileTypes !== null) return readFile(response, fileTypes, deadline, failure);
     const result = await readResult(response);
     deadline.end();
     return result;
@@ -173,14 +173,20 @@ async function tryOnce(
   }
 }
 
-/** The query of a URL. A name that the endpoint does not have is a mistake, reported before it costs a request. */
-function queryText({ path, parameters: known }: EndpointFacts, parameters: AnyParameters): string {
+/** The path and query of a URL. A name that the endpoint does not have is a mistake, reported before it costs a request. */
+function placeText({ path, parameters: known }: EndpointFacts, parameters: AnyParameters): string {
   const pairs: string[] = [];
+  let place = path;
   for (const [name, value] of Object.entries(parameters)) {
     if (!known.includes(name)) throw new TypeError(`${path} has no parameter ${name}.`);
-    if (value !== undefined && value !== null) pairs.push(`${name}=${encodeURIComponent(valueText(value))}`);
+    if (value === undefined || value === null) continue;
+    const text = encodeURIComponent(valueText(value));
+    if (place.includes(`{${name}}`)) place = place.replace(`{${name}}`, () => text);
+    else pairs.push(`${name}=${text}`);
   }
-  return pairs.length === 0 ? "" : `?${pairs.join("&")}`;
+  const missing = /\{(\w+)\}/u.exec(place)?.[1];
+  if (missing !== undefined) throw new TypeError(`${path} needs the parameter ${missing}.`);
+  return pairs.length === 0 ? place : `${place}?${pairs.join("&")}`;
 }
 
 /** Numbers in plain decimal, as the service reads them: never 1e-7. */

@@ -1,11 +1,13 @@
-import { camelCase, isPaged } from "../contract/endpoint.ts";
+import { camelCase, fileTypes, isPaged } from "../contract/endpoint.ts";
 import { ERROR_STATUS as STATUS_OF_ERROR } from "../contract/errors.ts";
 import { ENDPOINTS as CONTRACT } from "../contract/registry.ts";
 
 /** What the client knows of an endpoint: schemas stay out of a caller's bundle. */
 export type EndpointFacts = {
+  /** A name in braces is that of a parameter. */
   path: string;
-  format: "json" | "csv";
+  /** Content types of a file; null = JSON. */
+  fileTypes: readonly string[] | null;
   isPaged: boolean;
   parameters: readonly string[];
 };
@@ -16,7 +18,7 @@ export const ENDPOINTS: Readonly<Record<string, EndpointFacts>> = Object.fromEnt
     camelCase(endpoint.name),
     {
       path: endpoint.path,
-      format: endpoint.response === null ? "csv" : "json",
+      fileTypes: fileTypes(endpoint),
       isPaged: isPaged(endpoint),
       parameters: Object.keys(endpoint.parameters.properties),
     },

@@ -1,6 +1,6 @@
 import type { Static, TSchema } from "typebox";
 import type { AnyEndpoint } from "../contract/registry.ts";
-import type { CsvExport } from "./csv-export.ts";
+import type { FileExport } from "./file-export.ts";
 import type { RequestOptions, Result } from "./result.ts";
 
 /** One method for every endpoint, and an iterator for every endpoint that has pages. */
@@ -29,7 +29,7 @@ type Given<P> = { [Name in keyof P as IsOptional<P, Name> extends true ? never :
 type IsOptional<P, Name extends keyof P> = object extends Pick<P, Name> ? true : false;
 
 type AnswerOf<E extends AnyEndpoint> =
-  BodyOf<E> extends { data: infer Data; meta: infer Meta } ? Result<Data, Meta> : CsvExport;
+  BodyOf<E> extends { data: infer Data; meta: infer Meta } ? Result<Data, Meta> : FileExport;
 
 type RowOf<E extends AnyEndpoint> = BodyOf<E> extends { data: (infer Row)[] } ? Row : never;
 

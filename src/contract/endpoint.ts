@@ -10,7 +10,7 @@ export const ENTITLEMENTS: readonly Entitlement[] = ["api_access", "data_export"
 export const TAGS = {
   Alerts: "What changed in the workspace, newest first.",
   Catalogue: "SKUs, products and product groups: the selectors for the rest.",
-  Export: "The report as a file.",
+  Export: "The report and the tables behind it, as files.",
   Leaderboards: "SKUs by return rate and by what their returns cost.",
   MCP: "The same data as tools for AI agents.",
   "Return rates": "Return rates of a selection over order-cohort months.",
@@ -34,6 +34,7 @@ export type Endpoint<
 > = {
   /** The name in every layer: file, handler, query, test, command, client method. */
   name: Name;
+  /** A name in braces is that of a parameter that takes listed values. */
   path: `/api/v1/${string}`;
   scope: Scope;
   entitlements: readonly Entitlement[];
@@ -43,8 +44,10 @@ export type Endpoint<
   parameters: Parameters;
   /** Names that REST takes and ignores, beside the shared parameters: those of an endpoint with the same state. */
   ignores?: readonly string[];
-  /** Schema of the JSON body; null = CSV. */
+  /** Schema of the JSON body; null = a file. */
   response: Response;
+  /** Content types of the file; default: CSV. */
+  fileTypes?: readonly string[];
   /** The query whose answer from the demo store is the document's example. */
   example: string;
   /** null = no tool wraps it. */
@@ -106,6 +109,38 @@ export function listParameters({ properties, required }: TObject): Parameter[] {
   }));
 }
 
+const PATH_NAME = /\{(\w+)\}/gu;
+
+/** The parameters that a path names. */
+export function pathNames(path: string): string[] {
+  return [...path.matchAll(PATH_NAME)].map(([, name]) => name as string);
+}
+
+/** A path with values in place of its names; a name without one stays. */
+export function filledPath(path: string, values: Readonly<Record<string, unknown>>): string {
+  return path.replaceAll(PATH_NAME, (named, name: string) => {
+    const value = values[name];
+    return typeof value === "string" ? value : named;
+  });
+}
+
+/** Every path that an endpoint is served at, with the values that it stands for. */
+export function servedPaths({ path, parameters }: Endpoint): { path: string; values: [string, string][] }[] {
+  let served: [string, string][][] = [[]];
+  for (const name of pathNames(path)) {
+    const allowed = (parameters.properties[name] as ParameterSchema).enum ?? [];
+    served = served.flatMap((values) =>
+      allowed.map((value) => [...values, [name, value]] as [string, string][]),
+    );
+  }
+  return served.map((values) => ({ path: filledPath(path, Object.fromEntries(values)), values }));
+}
+
+/** Content types of an endpoint's file; null = it answers JSON. */
+export function fileTypes(endpoint: Endpoint): readonly string[] | null {
+  return endpoint.response === null ? (endpoint.fileTypes ?? ["text/csv"]) : null;
+}
+
 /** Whether what it takes selects what the figures are about. */
 export function takesSelector({ parameters }: Endpoint): boolean {
   return "sku" in parameters.properties;
@@ -129,10 +164,19 @@ export function camelCase(name: string): string {
 /** What a handler receives: a snapshot of the data, and the input. */
 export type Call<E extends Endpoint, Snapshot> = Snapshot & { input: Input<E> };
 
-/** A JSON answer, its `meta` without what every answer has, or a CSV file in pieces. */
+/** A file that is never held whole; it fails where a part of it is missing. */
+export type StreamedFile = {
+  kind: "stream";
+  filename: string;
+  type: string;
+  content: AsyncIterable<Uint8Array> & { destroy(): unknown };
+};
+
+/** A JSON answer, its `meta` without what every answer has, a CSV file in pieces, or a file that is streamed. */
 export type Answer =
   | { kind: "json"; body: { data: unknown; meta: Record<string, unknown> } }
-  | { kind: "csv"; filename: string; chunks: AsyncIterable<string> };
+  | { kind: "csv"; filename: string; chunks: AsyncIterable<string> }
+  | StreamedFile;
 
 export function jsonAnswer(data: unknown, meta: Record<string, unknown>): Answer {
   return { kind: "json", body: { data, meta } };

@@ -2,6 +2,8 @@ import { alerts } from "./alerts.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { entities } from "./entities.ts";
 import { exportReport } from "./export-report.ts";
+import { exportTable } from "./export-table.ts";
+import { exportTables } from "./export-tables.ts";
 import { report } from "./report.ts";
 import { returnCostLeaderboard } from "./return-cost-leaderboard.ts";
 import { returnRateLeaderboard } from "./return-rate-leaderboard.ts";
@@ -18,6 +20,8 @@ export const ENDPOINTS = [
   returnCostLeaderboard,
   alerts,
   exportReport,
+  exportTables,
+  exportTable,
 ] as const satisfies readonly Endpoint[];
 
 export type AnyEndpoint = (typeof ENDPOINTS)[number];

@@ -1,5 +1,5 @@
 import { nearestName } from "../lib/nearest-name.ts";
-import { takesSelector } from "./endpoint.ts";
+import { pathNames, takesSelector } from "./endpoint.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { ALIASES, SHARED_PARAMETERS } from "./parameters.ts";
 import { ENDPOINTS } from "./registry.ts";
@@ -72,7 +72,10 @@ function listedNames(endpoint: Endpoint, { surface }: Vocabulary): string[] {
     const tool = TOOLS.find(({ name }) => name === endpoint.tool?.name);
     return Object.keys(tool?.inputSchema.properties ?? {});
   }
-  return Object.keys(endpoint.parameters.properties).filter((name) => !ALIASES.has(name));
+  const ofPath = pathNames(endpoint.path);
+  return Object.keys(endpoint.parameters.properties).filter(
+    (name) => !ALIASES.has(name) && !ofPath.includes(name),
+  );
 }
 
 /** A name as a message may show it: whoever made the request chose it. */

@@ -1,4 +1,4 @@
-import { camelCase, listParameters } from "./endpoint.ts";
+import { camelCase, filledPath, listParameters, pathNames } from "./endpoint.ts";
 import type { Endpoint, ParameterSchema } from "./endpoint.ts";
 import { ALIASES } from "./parameters.ts";
 
@@ -17,8 +17,9 @@ export function shellQuoted(text: string): string {
 
 /** Path and query of a request. */
 export function pathText(request: WrittenRequest): string {
-  const values = givenValues(request).map(([name, value]) => [name, String(value)]);
-  return `${request.endpoint.path}${values.length === 0 ? "" : `?${new URLSearchParams(values).toString()}`}`;
+  const { path, query } = placed(request);
+  const values = query.map(([name, value]) => [name, String(value)]);
+  return `${path}${values.length === 0 ? "" : `?${new URLSearchParams(values).toString()}`}`;
 }
 
 /** A request for curl over several lines, with a line for each parameter. The docs' script writes it the same way. */
@@ -45,7 +46,8 @@ export function curlLine(address: string, pathAndQuery: string, token: string): 
 
 /** A request of the contract for curl. */
 export function curlRequestText(address: string, request: WrittenRequest): string {
-  return curlText(address, request.endpoint.path, givenValues(request));
+  const { path, query } = placed(request);
+  return curlText(address, path, query);
 }
 
 /** What `tools/call` takes; null where no tool wraps the endpoint. */
@@ -101,6 +103,16 @@ function givenValues({ endpoint, parameters }: WrittenRequest): [string, Value][
     const value = isGiven(text) && !ALIASES.has(name) ? valueOf(schema, text) : undefined;
     return value === undefined ? [] : [[name, value]];
   });
+}
+
+/** What stands in the path, and what in the query. */
+function placed(request: WrittenRequest): { path: string; query: [string, Value][] } {
+  const { path } = request.endpoint;
+  const given = givenValues(request);
+  return {
+    path: filledPath(path, Object.fromEntries(given)),
+    query: given.filter(([name]) => !pathNames(path).includes(name)),
+  };
 }
 
 function valueOf({ type, enum: values, ...schema }: ParameterSchema, text: string): Value | undefined {

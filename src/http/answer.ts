@@ -7,13 +7,23 @@ import { JSON_TYPE, jsonText, QUOTA_HEADERS, quotaHeaders } from "../contract/wi
 import { noteRefusal } from "./request-log.ts";
 import { logFailure } from "../lib/log-failure.ts";
 
+const CSV_TYPE = "text/csv; charset=utf-8";
+
 /** Sends an endpoint's answer. */
 export function sendAnswer(reply: FastifyReply, answer: ReadyAnswer): FastifyReply {
   if (answer.kind === "json") return reply.type(JSON_TYPE).send(answer.text);
-  const { filename, content } = answer;
+  reply.header("Content-Disposition", `attachment; filename="${answer.filename}"`);
+  if (answer.kind === "stream") {
+    const { type, content } = answer;
+    reply.type(type === "text/csv" ? CSV_TYPE : type);
+    if (reply.request.method !== "HEAD") return reply.send(content);
+    // Nobody reads it, and it would be held until its reader is given up.
+    content.destroy();
+    return reply.send("");
+  }
+  const { content } = answer;
   return reply
-    .type("text/csv; charset=utf-8")
-    .header("Content-Disposition", `attachment; filename="${filename}"`)
+    .type(CSV_TYPE)
     .send(typeof content === "string" ? content : Readable.from(content, { objectMode: false }));
 }
 

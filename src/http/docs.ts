@@ -1,6 +1,7 @@
 import { readFileSync, readdirSync } from "node:fs";
 import { join, posix } from "node:path";
 import type { FastifyInstance, FastifyReply } from "fastify";
+import { filledPath, pathNames } from "../contract/endpoint.ts";
 import { JSON_TYPE } from "../contract/wire.ts";
 import { curlPostText, curlText } from "../contract/written-request.ts";
 import type { Html } from "../lib/html.ts";
@@ -160,7 +161,12 @@ function requestText({ path, method, operation }: Place): string {
   const given = (operation.parameters ?? []).flatMap(({ name, example }) =>
     example === undefined ? [] : [[name, example] as const],
   );
-  return curlText(EXAMPLE_ADDRESS, path, given);
+  const ofPath = pathNames(path);
+  return curlText(
+    EXAMPLE_ADDRESS,
+    filledPath(path, Object.fromEntries(given)),
+    given.filter(([name]) => !ofPath.includes(name)),
+  );
 }
 
 function renderFields(answer: Answer, document: OpenApiDocument): Html | null {

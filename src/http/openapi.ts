@@ -1,5 +1,13 @@
 import examples from "./openapi-examples.json" with { type: "json" };
-import { API_VERSION, camelCase, listParameters, pascalCase, TAGS } from "../contract/endpoint.ts";
+import {
+  API_VERSION,
+  camelCase,
+  fileTypes,
+  listParameters,
+  pascalCase,
+  pathNames,
+  TAGS,
+} from "../contract/endpoint.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
 import { ERROR_STATUS } from "../contract/errors.ts";
 import type { ErrorCode } from "../contract/errors.ts";
@@ -114,14 +122,14 @@ function descriptionOf({ description, parameters, scope, entitlements }: Endpoin
   ].join("\n\n");
 }
 
-function describeParameters({ parameters, example }: Endpoint): JsonMembers[] {
+function describeParameters({ path, parameters, example }: Endpoint): JsonMembers[] {
   const given = new URLSearchParams(example);
   return listParameters(parameters).map(({ name, schema, isRequired }) => {
     const { description, ...rest } = plainSchema(schema as JsonSchema);
     const value = given.get(name);
     return {
       name,
-      in: "query",
+      in: pathNames(path).includes(name) ? "path" : "query",
       required: isRequired,
       description,
       schema: rest,
@@ -137,11 +145,18 @@ function typedExample(schema: JsonSchema, example: string): unknown {
 
 function describeAnswer(endpoint: Endpoint): JsonMembers {
   const example = ANSWERS[endpoint.name];
-  if (endpoint.response === null) {
+  const types = fileTypes(endpoint);
+  if (types !== null) {
+    const contents = types.map((type) => [
+      type,
+      type === "text/csv"
+        ? { schema: { type: "string" }, example }
+        : { schema: { type: "string", contentMediaType: type } },
+    ]);
     return {
-      description: "A CSV file: UTF-8, CRLF, RFC 4180, one figure a row. The example shows its first rows.",
+      description: "The file. CSV is UTF-8 with CRLF (RFC 4180); the example shows its first rows.",
       headers: headerReferences({ hasQuota: true, others: ["Content-Disposition"] }),
-      content: { "text/csv": { schema: { type: "string" }, example } },
+      content: Object.fromEntries(contents),
     };
   }
   const reference = { $ref: `#/components/schemas/${pascalCase(endpoint.name)}Response` };
@@ -210,7 +225,7 @@ const HEADERS: Readonly<Record<string, JsonMembers>> = {
   },
   "Content-Disposition": {
     ...text(
-      "File name with the selection and the months.",
+      "Name of the file; that of a report has the selection and the months.",
       'attachment; filename="returns-report_workspace_2026-01_2026-05.csv"',
     ),
     required: true,

@@ -3,10 +3,10 @@ import type { RawInput } from "../contract/input.ts";
 /**
  * Splits the query of a URL into raw parameters. `+` is a blank. Names given more than once and values that are no
  * percent-encoded UTF-8 are reported, not refused: the endpoint decides whether a name is known. A name that
- * cannot be decoded stands as it was sent.
+ * cannot be decoded stands as it was sent. `given`: what the path says already.
  */
-export function parseQueryString(url: string): RawInput {
-  const values = new Map<string, unknown>();
+export function parseQueryString(url: string, given: readonly [string, string][] = []): RawInput {
+  const values = new Map<string, unknown>(given);
   const refusals = new Map<string, string>();
   const start = url.indexOf("?");
   if (start === -1) return { values, refusals };

@@ -3,6 +3,7 @@ import type { Socket } from "node:net";
 import Fastify, { LogController } from "fastify";
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Operation } from "../access/operation.ts";
+import { servedPaths } from "../contract/endpoint.ts";
 import { errorBody, REST_WORDS } from "../contract/errors.ts";
 import type { QuotaState } from "../contract/errors.ts";
 import { quotaHeaders } from "../contract/wire.ts";
@@ -62,7 +63,9 @@ export function createServer(options: ServerOptions): FastifyInstance {
   });
   addClientAddress(server, options.trustedProxies ?? []);
   const methods = new Map<string, string>([
-    ...options.operations.map(({ endpoint }) => [endpoint.path as string, "GET, HEAD"] as const),
+    ...options.operations.flatMap(({ endpoint }) =>
+      servedPaths(endpoint).map(({ path }) => [path, "GET, HEAD"] as const),
+    ),
     ...options.surfaces.map(({ path, allowedMethods }) => [path, allowedMethods] as const),
   ]);
   const areas = [...methods.keys()].filter((path) => path.endsWith("/*")).map((path) => path.slice(0, -1));
@@ -124,17 +127,19 @@ function endConnectionsWhileClosing(server: FastifyInstance): void {
 }
 
 function registerOperation(server: FastifyInstance, operation: Operation): void {
-  server.get(operation.endpoint.path, async (request, reply) => {
-    const parameters = () => parseQueryString(request.raw.url ?? "");
-    const answer = await operation.perform(
-      { authorization: request.headers.authorization, words: REST_WORDS, parameters },
-      (quota, tokenId) => {
-        request.log = request.log.child({ token_id: tokenId });
-        reply.headers(quotaHeaders(quota));
-      },
-    );
-    return sendAnswer(reply, answer);
-  });
+  for (const { path, values } of servedPaths(operation.endpoint)) {
+    server.get(path, async (request, reply) => {
+      const parameters = () => parseQueryString(request.raw.url ?? "", values);
+      const answer = await operation.perform(
+        { authorization: request.headers.authorization, words: REST_WORDS, parameters },
+        (quota, tokenId) => {
+          request.log = request.log.child({ token_id: tokenId });
+          reply.headers(quotaHeaders(quota));
+        },
+      );
+      return sendAnswer(reply, answer);
+    });
+  }
 }
 
 function setCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {

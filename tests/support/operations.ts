@@ -39,7 +39,7 @@ export async function openOperations(
       countUsage: () => {},
     },
   );
-  const operations = createOperations(config, guard, service.keys);
+  const operations = createOperations(config, guard, service.keys, databases.exporting);
   const operationOf = (endpoint: Endpoint): Operation => {
     const operation = operations.find((one) => one.endpoint === endpoint);
     if (operation === undefined) throw new Error(`no operation of ${endpoint.name}`);

@@ -1,17 +1,23 @@
-import { listParameters } from "../../src/contract/endpoint.ts";
+import { listParameters, pathNames } from "../../src/contract/endpoint.ts";
 import type { Endpoint, ParameterSchema } from "../../src/contract/endpoint.ts";
 
-/** An endpoint's parameters with their schemas, by name. */
+/** The parameters of an endpoint's query with their schemas, by name. */
 export function parametersOf(endpoint: Endpoint): [name: string, schema: ParameterSchema][] {
-  return listParameters(endpoint.parameters).map(({ name, schema }) => [name, schema]);
+  const ofPath = pathNames(endpoint.path);
+  return listParameters(endpoint.parameters)
+    .filter(({ name }) => !ofPath.includes(name))
+    .map(({ name, schema }) => [name, schema]);
 }
 
-/** The least that an endpoint must be given: the months, where it takes them. */
+/** The least that an endpoint must be given in its query: the months, where it takes them. */
 export function leastParameters(endpoint: Endpoint): Record<string, string> {
   return "start_month" in endpoint.parameters.properties
     ? { start_month: "2026-01", end_month: "2026-03" }
     : {};
 }
+
+/** What a test asks for that says nothing of what a path names. */
+export const USUAL_PATH_VALUES: Readonly<Record<string, string>> = { table: "cohorts", format: "csv" };
 
 /** Values that a parameter must refuse, percent-encoded, told from its schema alone. */
 export function brokenValues(schema: ParameterSchema): string[] {

@@ -14,7 +14,10 @@ import { createSeededDatabase, createTestDatabase, roleEnvironment } from "./dat
 import type { Seed, TestDatabase } from "./database.ts";
 import { TEST_SECRET } from "./secret.ts";
 import { ENDPOINTS } from "../../src/contract/registry.ts";
+import { filledPath, pathNames } from "../../src/contract/endpoint.ts";
 import type { Endpoint } from "../../src/contract/endpoint.ts";
+import { TABLES } from "../../src/contract/tables.ts";
+import { USUAL_PATH_VALUES } from "./requests.ts";
 
 /** An answer as it came over the wire. */
 type WireAnswer = { status: number; headers: Headers; text: string };
@@ -82,7 +85,8 @@ function checkAnswer(answer: WireAnswer, expected: AnswerExpectation): void {
   if (expected.method === "HEAD") return assert.equal(answer.text, "", where);
   if (answer.status !== 200) return checkError(answer, where);
   assert.ok(endpoint, `only endpoints of the contract answer 200 (${where})`);
-  return endpoint.response === null ? checkCsv(answer, where) : checkJson(answer, endpoint.path, where);
+  if (endpoint.response !== null) return checkJson(answer, endpoint.path, where);
+  return endpoint.fileTypes === undefined ? checkCsv(answer, where) : checkTable(answer, where);
 }
 
 function checkCommonHeaders(answer: WireAnswer, expected: AnswerExpectation, where: string): void {
@@ -161,6 +165,17 @@ function checkCsv({ headers, text }: WireAnswer, where: string): void {
   );
   assert.ok(text.startsWith("section,cohort_month,key,label,metric,value,unit\r\n"), where);
   assert.ok(text.endsWith("\r\n"), where);
+}
+
+function checkTable({ headers }: WireAnswer, where: string): void {
+  const [, table = "", format] =
+    /^attachment; filename="(\w+)\.(parquet|csv)"$/u.exec(headers.get("content-disposition") ?? "") ?? [];
+  assert.ok(
+    TABLES.some(({ name }) => name === table),
+    where,
+  );
+  const type = format === "csv" ? "text/csv; charset=utf-8" : "application/vnd.apache.parquet";
+  assert.equal(headers.get("content-type"), type, where);
 }
 
 export type QueryParameters =
@@ -277,7 +292,12 @@ export function createCaller(address: string): ServiceCaller {
       ...(options.token === undefined ? {} : { authorization: `Bearer ${options.token}` }),
       ...options.headers,
     };
-    const response = await fetch(`${address}${path}${queryOf(options.params)}`, { method, headers });
+    const { params } = options;
+    const ofPath = pathNames(path);
+    const given = typeof params === "string" ? [] : pairsOf(params ?? {});
+    const place = filledPath(path, { ...USUAL_PATH_VALUES, ...Object.fromEntries(given) });
+    const query = typeof params === "string" ? params : given.filter(([name]) => !ofPath.includes(name));
+    const response = await fetch(`${address}${place}${queryOf(query)}`, { method, headers });
     const text = await response.text();
     const answer = { status: response.status, headers: response.headers, text };
     checkAnswer(answer, {
@@ -294,9 +314,14 @@ export function createCaller(address: string): ServiceCaller {
   };
 }
 
-function queryOf(params: QueryParameters | string | undefined): string {
-  if (params === undefined) return "";
-  if (typeof params === "string") return `?${params}`;
+function pairsOf(params: QueryParameters): (readonly [string, string])[] {
   const pairs: (readonly [string, unknown])[] = Array.isArray(params) ? params : Object.entries(params);
-  return `?${pairs.map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`).join("&")}`;
+  return pairs.map(([name, value]) => [name, String(value)]);
+}
+
+function queryOf(params: QueryParameters | string): string {
+  if (typeof params === "string") return `?${params}`;
+  return `?${pairsOf(params)
+    .map(([name, value]) => `${name}=${encodeURIComponent(value)}`)
+    .join("&")}`;
 }

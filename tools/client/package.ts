@@ -23,7 +23,7 @@ const SETTINGS = {
 const EXPORTS: readonly string[] = ["client.js", "errors.js"];
 const TYPES = [
   'export type * from "./result.js";',
-  'export type * from "./csv-export.js";',
+  'export type * from "./file-export.js";',
   'export type * from "./answers.js";',
   'export type * from "./methods.js";',
   'export type * from "./parameters.js";',

@@ -87,7 +87,7 @@ function methodsText(): string {
   const answers = new Set<string>();
   const methods = ENDPOINTS.map((endpoint) => methodText(endpoint, answers));
   return (
-    `import type { CsvExport } from "./csv-export.ts";\n` +
+    `import type { FileExport } from "./file-export.ts";\n` +
     `import type { RequestOptions, Result } from "./result.ts";\n` +
     `import type { ${[...answers].toSorted().join(", ")} } from "./answers.ts";\n` +
     `import type { ${ENDPOINTS.map(parametersName).toSorted().join(", ")} } from "./parameters.ts";\n\n` +
@@ -106,7 +106,7 @@ function methodText(endpoint: Endpoint, answers: Set<string>): string {
     `${endpoint.summary}. ${endpoint.description}\n` +
       `GET ${endpoint.path}; needs the scope \`${endpoint.scope}\`${entitled}.`,
   );
-  if (endpoint.response === null) return `${doc}${method}: ${given} => Promise<CsvExport>;\n`;
+  if (endpoint.response === null) return `${doc}${method}: ${given} => Promise<FileExport>;\n`;
   const name = pascalCase(endpoint.name);
   const { data } = bodyOf(endpoint);
   const writer = rowNames();
@@ -121,7 +121,7 @@ function methodText(endpoint: Endpoint, answers: Set<string>): string {
 
 function endpointsText(): string {
   return (
-    `export type EndpointFacts = { path: string; format: "json" | "csv"; isPaged: boolean; parameters: readonly string[] };\n\n` +
+    `export type EndpointFacts = { path: string; fileTypes: readonly string[] | null; isPaged: boolean; parameters: readonly string[] };\n\n` +
     `export const ENDPOINTS: Readonly<Record<string, EndpointFacts>> = ${JSON.stringify(FACTS, null, 2)};\n\n` +
     `/** The closed list of error codes, with the HTTP status of each. */\n` +
     `export const ERROR_STATUS = ${JSON.stringify(ERROR_STATUS)} as const;\n\n` +

@@ -96,12 +96,23 @@ function givenParameters(form) {
   return [...new URLSearchParams(new FormData(form))].filter(([, value]) => value !== "");
 }
 
+/** The path with what the form fills in, and the other parameters. */
+function placed(form) {
+  const given = givenParameters(form);
+  const isInPath = ([name]) => form.dataset.path.includes(`{${name}}`);
+  const path = given
+    .filter(isInPath)
+    .reduce((text, [name, value]) => text.replace(`{${name}}`, value), form.dataset.path);
+  return { path, query: given.filter((pair) => !isInPath(pair)) };
+}
+
 function curlText(form) {
   const quoted = (text) => `'${text.replaceAll("'", `'\\''`)}'`;
+  const { path, query } = placed(form);
   return [
-    `curl -sS -G ${quoted(location.origin + form.dataset.path)}`,
+    `curl -sS -G ${quoted(location.origin + path)}`,
     '-H "Authorization: Bearer $TOKEN"',
-    ...givenParameters(form).map(([name, value]) => `--data-urlencode ${quoted(`${name}=${value}`)}`),
+    ...query.map(([name, value]) => `--data-urlencode ${quoted(`${name}=${value}`)}`),
   ].join(" \\\n  ");
 }
 
@@ -120,8 +131,8 @@ async function send(form, panel) {
   button.disabled = true;
   const startedAt = performance.now();
   try {
-    const query = new URLSearchParams(givenParameters(form));
-    const response = await fetch(`${form.dataset.path}?${query}`, {
+    const { path, query } = placed(form);
+    const response = await fetch(`${path}?${new URLSearchParams(query)}`, {
       headers: { authorization: `Bearer ${token.value.trim()}` },
       credentials: "omit",
     });

@@ -2,11 +2,11 @@ import { readEnvelope, requireType } from "./answer.ts";
 import type { Deadline } from "./answer.ts";
 import type { Quota } from "./result.ts";
 
-/** A CSV file while it arrives. Read it once, as a stream or as text; or cancel the stream. */
-export interface CsvExport {
-  /** UTF-8. Fails with `ReturnsNetworkError` when the file breaks off; what came until then is not the whole. */
+/** A file while it arrives. Read it once, as a stream or as text; or cancel the stream. */
+export interface FileExport {
+  /** CSV is UTF-8. Fails with `ReturnsNetworkError` when the file breaks off; what came until then is not the whole. */
   stream: ReadableStream<Uint8Array>;
-  /** The whole file. */
+  /** The whole file, of CSV. */
   text(): Promise<string>;
   /** The service's name for the file; null when the answer does not say. */
   filename: string | null;
@@ -15,12 +15,13 @@ export interface CsvExport {
 }
 
 /** Wraps an answer's body; `failure` says what a broken read means. */
-export function readCsv(
+export function readFile(
   response: Response,
+  types: readonly string[],
   deadline: Deadline,
   failure: (error: unknown) => unknown,
-): CsvExport {
-  requireType(response, "text/csv");
+): FileExport {
+  requireType(response, types);
   deadline.pause();
   const stream = watched(response.body, deadline, failure);
   return {

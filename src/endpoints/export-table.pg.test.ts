@@ -1,0 +1,208 @@
+import assert from "node:assert/strict";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { DuckDBInstance } from "@duckdb/node-api";
+import type { DuckDBConnection } from "@duckdb/node-api";
+import { parse } from "csv-parse/sync";
+import { TABLES } from "../contract/tables.ts";
+import type { ColumnType } from "../contract/tables.ts";
+import { service } from "../../tests/support/shared-service.ts";
+import { createSmallStore } from "../../tests/support/small-store.ts";
+import { createTenant } from "../../tests/support/tenants.ts";
+import type { Tenant } from "../../tests/support/tenants.ts";
+
+let tenant: Tenant;
+let folder: string;
+let duckdb: DuckDBConnection;
+before(async () => {
+  tenant = await createSmallStore(service.database);
+  folder = await mkdtemp(join(tmpdir(), "returns-tables-"));
+  duckdb = await (await DuckDBInstance.create(":memory:")).connect();
+});
+after(async () => {
+  duckdb.closeSync();
+  await rm(folder, { recursive: true });
+});
+
+async function fetchFile(file: string, token = tenant.token): Promise<Uint8Array> {
+  const response = await fetch(`${service.address}/api/v1/export/tables/${file}`, {
+    headers: { authorization: `Bearer ${token}` },
+  });
+  assert.equal(response.status, 200);
+  return new Uint8Array(await response.arrayBuffer());
+}
+
+/** A table as DuckDB reads it from Parquet. */
+async function readTable(query: string): Promise<{ types: string[]; rows: Record<string, unknown>[] }> {
+  const [name = "", range = ""] = query.split("?");
+  const file = join(folder, `${name}.parquet`);
+  await writeFile(file, await fetchFile(`${name}.parquet?${range}`));
+  const reader = await duckdb.runAndReadAll(`from '${file}'`);
+  return {
+    types: reader.columnTypes().map(String),
+    rows: reader.getRowObjectsJson(),
+  };
+}
+
+const DUCKDB_TYPES: Readonly<Record<ColumnType, string>> = {
+  text: "VARCHAR",
+  integer: "BIGINT",
+  boolean: "BOOLEAN",
+  date: "DATE",
+  timestamp: "TIMESTAMP WITH TIME ZONE",
+  money: "DECIMAL(18,2)",
+};
+
+for (const { name, columns } of TABLES) {
+  test(`${name}: DuckDB reads every column in its type, and CSV and the list say the same`, async () => {
+    const { types, rows } = await readTable(name);
+    assert.deepEqual(
+      types,
+      columns.map(({ type }) => DUCKDB_TYPES[type]),
+    );
+    assert.ok(rows.length > 0);
+    const csv = Buffer.from(await fetchFile(`${name}.csv`)).toString();
+    const lines = parse(csv, { columns: true }) as unknown as Record<string, string>[];
+    const cellOf = (value: unknown, type: ColumnType): string => {
+      if (typeof value === "string") return type === "timestamp" ? new Date(value).toISOString() : value;
+      return value === null ? "" : JSON.stringify(value);
+    };
+    const cells = rows.map((row) =>
+      Object.fromEntries(columns.map((column) => [column.name, cellOf(row[column.name], column.type)])),
+    );
+    assert.deepEqual(lines, cells);
+
+    const { data, meta } = (
+      await service.call("/api/v1/export/tables", { token: tenant.token })
+    ).json() as unknown as {
+      data: {
+        name: string;
+        rows: number;
+        start_month: string | null;
+        end_month: string | null;
+        columns: unknown;
+      }[];
+      meta: { currency_code: string; data_version: number };
+    };
+    const listed = data.find((table) => table.name === name);
+    assert.deepEqual([listed?.rows, listed?.columns], [rows.length, columns]);
+    assert.ok(meta.data_version >= 0 && meta.currency_code === "EUR");
+
+    const { month } = TABLES.find((table) => table.name === name) ?? { month: null };
+    const months = month === null ? [] : rows.map((row) => String(row[month]).slice(0, 7)).toSorted();
+    assert.deepEqual([listed?.start_month, listed?.end_month], [months.at(0) ?? null, months.at(-1) ?? null]);
+    const some = months[Math.floor(months.length / 2)];
+    if (some === undefined) return;
+    const part = await readTable(`${name}?start_month=${some}&end_month=${some}`);
+    assert.deepEqual(
+      part.rows,
+      rows.filter((row) => String(row[month as string]).startsWith(some)),
+    );
+  });
+}
+
+const TEXT_BYTES = 2000;
+const ALERTS = 20_000;
+
+test("a third stream of a workspace is refused with 429 and not counted; another workspace has its own", async () => {
+  const spent = await createTenant(service.database, { dailyQuota: 5 });
+  const locking = await service.database.connect();
+  try {
+    for (const place of [1, 2])
+      await locking.query("select pg_advisory_lock(hashtextextended('table stream ' || $1::text, $2))", [
+        place,
+        spent.shopKey,
+      ]);
+    for (let tries = 0; tries < 6; tries += 1) {
+      const refused = await service.call("/api/v1/export/tables/{table}.{format}", { token: spent.token });
+      assert.deepEqual([refused.status, refused.headers.get("retry-after")], [429, "10"]);
+      assert.match(refused.message(), /^Two tables of this workspace are being read already/u);
+      assert.equal(refused.headers.get("x-ratelimit-remaining"), "5");
+    }
+    assert.ok((await fetchFile("alerts.csv")).length > 0);
+  } finally {
+    await locking.query("select pg_advisory_unlock_all()");
+    locking.release();
+  }
+  for (let used = 1; used <= 6; used += 1) {
+    const answer = await service.call("/api/v1/export/tables/{table}.{format}", { token: spent.token });
+    assert.equal(answer.status, used <= 5 ? 200 : 429);
+  }
+});
+
+test("names that are none of the tables lead nowhere, and are not counted", async () => {
+  for (const name of [
+    "../tables/../../alerts.csv",
+    "..%2falerts.csv",
+    "workspace.csv",
+    "api_token.parquet",
+    "cohorts.json",
+    "cohorts",
+    "cohorts.csv/x",
+    "Cohorts.csv",
+    "cohorts.csv%00.parquet",
+    "{table}.{format}",
+  ]) {
+    const response = await fetch(`${service.address}/api/v1/export/tables/${name}`, {
+      headers: { authorization: `Bearer ${tenant.token}` },
+    });
+    assert.equal(response.status, 404, name);
+    assert.equal(response.headers.get("x-ratelimit-remaining"), null);
+  }
+});
+
+test("HEAD answers the headers of a table and leaves no stream behind", async () => {
+  for (let tries = 0; tries < 4; tries += 1) {
+    const { status, headers } = await service.call("/api/v1/export/tables/{table}.{format}", {
+      token: tenant.token,
+      method: "HEAD",
+    });
+    assert.deepEqual([status, headers.get("content-type")], [200, "text/csv; charset=utf-8"]);
+  }
+});
+
+test("a database that goes away, or a client that does, ends the answer before its end and frees its place", async () => {
+  const large = await createTenant(service.database, {});
+  await service.database.query(
+    `insert into alert (shop_key, alert_id, event_key, category, severity, title, body, created_at)
+     select $1, 'a' || n, 'a' || n, 'report_ready', 'info', 'A report', repeat(md5(n::text), $2::integer / 32), '2026-01-05'
+       from generate_series(1, $3::integer) n`,
+    [large.shopKey, TEXT_BYTES, ALERTS],
+  );
+  const begin = async (format: string) => {
+    const leaving = new AbortController();
+    const response = await fetch(`${service.address}/api/v1/export/tables/alerts.${format}`, {
+      headers: { authorization: `Bearer ${large.token}`, "accept-encoding": "identity" },
+      signal: leaving.signal,
+    });
+    assert.equal(response.status, 200);
+    return { response, leaving };
+  };
+  for (const format of ["csv", "parquet"]) {
+    const { response } = await begin(format);
+    await service.database.query(
+      "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'returns-exporting' and state <> 'idle'",
+    );
+    await assert.rejects(response.arrayBuffer(), format);
+  }
+  for (let tries = 0; tries < 5; tries += 1) {
+    const { leaving } = await begin("csv");
+    leaving.abort();
+    await waitForFree();
+  }
+  const { response } = await begin("csv");
+  assert.ok((await response.arrayBuffer()).byteLength > ALERTS * TEXT_BYTES);
+});
+
+async function waitForFree(): Promise<void> {
+  for (let tries = 0; tries < 200; tries += 1) {
+    const { rows } = await service.database.query<{ busy: number }>(
+      "select count(*)::integer as busy from pg_stat_activity where application_name = 'returns-exporting' and state <> 'idle'",
+    );
+    if (rows[0]?.busy === 0) return;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  assert.fail("a stream is still open");
+}

@@ -1,0 +1,95 @@
+import { ByteWriter, ParquetWriter } from "hyparquet-writer";
+import type { ColumnType, TableColumn } from "../contract/tables.ts";
+import { dayFromText } from "../lib/month.ts";
+import type { TableRow } from "../store/queries/tables.ts";
+
+/** Writes rows, which arrive in portions, as the bytes of a file; `exponent`: decimals of the currency. */
+export type WriteTable = (
+  columns: readonly TableColumn[],
+  exponent: number,
+  portions: AsyncIterable<readonly TableRow[]>,
+) => AsyncIterable<Uint8Array>;
+
+type SchemaElement = ConstructorParameters<typeof ParquetWriter>[0]["schema"][number];
+
+/** A group is held in memory, and encoded without a pause for other requests. */
+const ROWS_PER_GROUP = 10_000;
+
+/** Most digits of an amount in 64 bits. */
+const MONEY_DIGITS = 18;
+
+/** Rows as Parquet: a group of rows at a time, and the index of the groups at the end, without which no part can be read. */
+export const parquetFile: WriteTable = async function* parquetFile(columns, exponent, portions) {
+  const writer = new ByteWriter();
+  const schema = [
+    { name: "table", num_children: columns.length },
+    ...columns.map((column) => ({ ...FORMS[column.type].schema(exponent), name: column.name })),
+  ].map((element, index): SchemaElement =>
+    index === 0 ? element : { ...element, repetition_type: "OPTIONAL" },
+  );
+  const parquet = new ParquetWriter({ writer, schema, createdBy: "Returns Analytics API" });
+  /** What has been written since the last time. */
+  const take = (): Uint8Array => {
+    const bytes = writer.getBytes().slice();
+    writer.index = 0;
+    return bytes;
+  };
+  const write = (group: readonly TableRow[]): void => {
+    const columnData = columns.map(({ name, type }) => ({
+      name,
+      data: group.map((row) => {
+        const value = row[name] ?? null;
+        return value === null ? null : FORMS[type].value(value as never);
+      }),
+      offsetIndex: false,
+    }));
+    void parquet.write({ columnData, rowGroupSize: ROWS_PER_GROUP });
+  };
+  let group: TableRow[] = [];
+  for await (const rows of portions) {
+    group.push(...rows);
+    if (group.length < ROWS_PER_GROUP) continue;
+    write(group);
+    group = [];
+    yield take();
+  }
+  if (group.length > 0) write(group);
+  void parquet.finish();
+  yield take();
+};
+
+type Form = { schema: (exponent: number) => Omit<SchemaElement, "name">; value: (value: never) => unknown };
+
+const same = (value: unknown): unknown => value;
+
+const FORMS: Readonly<Record<ColumnType, Form>> = {
+  text: {
+    schema: () => ({ type: "BYTE_ARRAY", converted_type: "UTF8", logical_type: { type: "STRING" } }),
+    value: same,
+  },
+  integer: { schema: () => ({ type: "INT64" }), value: (value: number) => BigInt(value) },
+  boolean: { schema: () => ({ type: "BOOLEAN" }), value: same },
+  date: {
+    schema: () => ({ type: "INT32", converted_type: "DATE", logical_type: { type: "DATE" } }),
+    value: (value: string) => dayFromText(value),
+  },
+  timestamp: {
+    schema: () => ({
+      type: "INT64",
+      converted_type: "TIMESTAMP_MILLIS",
+      logical_type: { type: "TIMESTAMP", isAdjustedToUTC: true, unit: "MILLIS" },
+    }),
+    value: same,
+  },
+  // A bigint is taken for minor units, so that no amount passes through a fraction.
+  money: {
+    schema: (exponent) => ({
+      type: "INT64",
+      converted_type: "DECIMAL",
+      logical_type: { type: "DECIMAL", precision: MONEY_DIGITS, scale: exponent },
+      precision: MONEY_DIGITS,
+      scale: exponent,
+    }),
+    value: (value: number) => BigInt(value),
+  },
+};
