@@ -4,7 +4,6 @@ import { test } from "node:test";
 import type { TestContext } from "node:test";
 import { parse } from "csv-parse/sync";
 import type { Locator, Page } from "playwright-core";
-import { PAGES } from "../src/console/registry.ts";
 import { useChromium } from "./support/chromium.ts";
 import { startConsoleDemo } from "./support/console-demo.ts";
 import type { ConsoleDemo } from "./support/console-demo.ts";
@@ -69,27 +68,6 @@ const menu = (page: Page, name: string) => page.locator(".menu > summary", { has
 const go = (page: Page, name: string) =>
   page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name, exact: true }).click();
 
-test("without JavaScript: from the overview to why the bad batch came back, in one click", async (context) => {
-  await signedIn(context, { javaScriptEnabled: false }, async (page) => {
-    const { sku, title, cohortMonth } = started.demo.store.badBatch;
-    assert.equal(await heading(page), "Overview");
-    const card = page.locator(".card", { hasText: sku });
-    assert.match(await card.innerText(), new RegExp(`^${title} `, "u"));
-    const watched = card.getByText("watched", { exact: true });
-    assert.equal(await watched.count(), 1);
-    await started.service.database.query("delete from watchlist_entry where entity_key = $1", [sku]);
-    await page.reload();
-    assert.equal(await watched.count(), 0);
-    await card.getByRole("link", { name: "See why" }).click();
-    assert.equal(await heading(page), title);
-    assert.equal(parameters(page)["sku"], sku);
-    assert.equal(parameters(page)["start_month"], cohortMonth);
-    const reasons = page.locator("#report-reasons");
-    assert.match(await reasons.locator(".chart-title").innerText(), /“Defective” is the reason given most/u);
-    assert.equal(await reasons.locator("tbody th").first().innerText(), "Defective");
-  });
-});
-
 test("without JavaScript: months, filters, cohorts, a leaderboard and a file", async (context) => {
   await signedIn(context, { javaScriptEnabled: false }, async (page) => {
     await go(page, "Report");
@@ -133,36 +111,6 @@ test("without JavaScript: months, filters, cohorts, a leaderboard and a file", a
     const name = await costliest.innerText();
     await costliest.click();
     assert.equal(await heading(page), name);
-  });
-});
-
-const TOTALS = [
-  "sold_units",
-  "returned_units",
-  "return_rate",
-  "refunded_amount",
-  "return_label_cost",
-  "returns_cost",
-];
-
-test("without JavaScript: the file has the page's totals, and signing out ends the session", async (context) => {
-  await signedIn(context, { javaScriptEnabled: false }, async (page) => {
-    await go(page, "Report");
-    const link = page.getByRole("link", { name: "All figures, for programs (CSV)" }).first();
-    const [download] = await Promise.all([page.waitForEvent("download"), link.click()]);
-    const text = await readFile(await download.path(), "utf8");
-    const rows = parse<Record<string, string>>(text, { columns: true });
-    const valueOf = (metric: string): string | undefined =>
-      rows.find((row) => row["section"] === "summary" && row["metric"] === metric)?.["value"];
-    for (const metric of TOTALS) {
-      const value = await exact(page, `report/summary/${metric}`);
-      assert.ok(value !== null && value !== "null", metric);
-      assert.equal(valueOf(metric), value, metric);
-    }
-    await page.getByRole("button", { name: "Sign out" }).click();
-    await page.waitForURL(`${home}/sign-in`);
-    await page.goto(home + place);
-    assert.equal(page.url(), `${home}/sign-in`);
   });
 });
 
@@ -395,18 +343,3 @@ test("the first screen answers: problem and figures before any scrolling", async
 });
 
 const oneLine = (text: string): string => text.replaceAll(/\s+/gu, " ").trim();
-
-test("with JavaScript: no page says anything to the console, asks another host or breaks its policy", async (context) => {
-  await signedIn(context, { javaScriptEnabled: true }, async (page) => {
-    const reports: string[] = [];
-    await page.exposeFunction("reportViolation", (text: string) => reports.push(text));
-    await page.addInitScript(
-      "addEventListener('securitypolicyviolation', (event) => reportViolation(event.violatedDirective + ' ' + event.blockedURI))",
-    );
-    for (const { path } of PAGES) {
-      const answer = await page.goto(`${home}${place}${path}`);
-      assert.equal(answer?.status(), 200, path);
-    }
-    assert.deepEqual(reports, []);
-  });
-});

@@ -5,14 +5,8 @@ import { actAs, auditOf } from "./support/member-session.ts";
 import { cookieOf, postForm } from "./support/console-person.ts";
 import { startServerProcess } from "./support/server-process.ts";
 import { service } from "./support/shared-service.ts";
-import { OPERATOR } from "../src/actions/actor.ts";
-import { runAction } from "../src/actions/action.ts";
-import { textInput } from "../src/actions/field.ts";
-import { setWorkspace } from "../src/actions/workspace/settings.ts";
-import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
 import { createSmallStore } from "./support/small-store.ts";
 import { createTenant, createTokenOf } from "./support/tenants.ts";
-import type { Tenant } from "./support/tenants.ts";
 
 /** What is changed in the console of one server counts for the next request and page at another one. */
 
@@ -20,14 +14,6 @@ const second = await startServerProcess({ after }, service.databaseUrl);
 
 const ALERTS = "/api/v1/alerts";
 const TOKEN = /rta_live_[0-9A-Za-z]{65}/gu;
-const MONTHS = { start_month: "2025-06", end_month: "2026-05" };
-
-async function setPlan({ shopDomain }: Tenant, plan: string): Promise<void> {
-  const { database } = service.installation;
-  const workspace = await requireWorkspace(database, shopDomain);
-  const caller = { database, keys: service.keys, workspace, actor: OPERATOR, now: new Date() };
-  await runAction(setWorkspace, caller, textInput({ plan }));
-}
 
 test("a token that is revoked, or rotated without overlap", async () => {
   const tenant = await createTenant(service.database);
@@ -84,32 +70,6 @@ test("the form of a token that is sent to both makes one token", async () => {
   assert.equal(page.match(TOKEN), null);
 });
 
-test("a plan that is set", async () => {
-  const tenant = await createSmallStore(service.database);
-  const { token } = tenant;
-  const owner = await actAs(service, tenant);
-  const months = new URLSearchParams(MONTHS).toString();
-  const answered = async (): Promise<number[]> => {
-    const file = await second.call("/api/v1/export/report.csv", { token, params: MONTHS });
-    return [file.status, (await owner.get(`/export/report.csv?${months}`, second.address)).status];
-  };
-  const ask = () => second.call(ALERTS, { token });
-  assert.deepEqual([(await ask()).status, ...(await answered())], [200, 200, 200]);
-  await setPlan(tenant, "starter");
-  const refused = await ask();
-  assert.deepEqual(
-    [refused.status, refused.message()],
-    [403, "The workspace's plan does not include api_access."],
-  );
-  await setPlan(tenant, "growth");
-  const again = await ask();
-  assert.deepEqual([again.status, again.headers.get("x-ratelimit-limit")], [200, "1000"]);
-  assert.deepEqual(await answered(), [403, 403]);
-  await setPlan(tenant, "scale");
-  assert.deepEqual(await answered(), [200, 200]);
-  assert.match((await owner.get("/settings/plan", second.address)).text, /25,000 a day/u);
-});
-
 test("a return window that is saved", async () => {
   const tenant = await createSmallStore(service.database);
   const owner = await actAs(service, tenant);
@@ -136,47 +96,4 @@ test("a return window that is saved", async () => {
       before: { primary_window_days: 30, min_sold_units: 20 },
     },
   ]);
-});
-
-test("what is watched", async () => {
-  const tenant = await createSmallStore(service.database);
-  const owner = await actAs(service, tenant);
-  const path = "/settings/watchlist";
-  const detail = { type: "sku", key: "SHIRT-M" };
-  const report = async (): Promise<string> =>
-    (await owner.get(`/report?sku=SHIRT-M&${new URLSearchParams(MONTHS).toString()}`, second.address)).text;
-  assert.match(await report(), />Watch<\/a>/u);
-  await owner.post(path, detail);
-  assert.match(await report(), /<span class="tag">watched<\/span>/u);
-  assert.match((await owner.post(path, detail)).done ?? "", /already on the watchlist/u);
-  await owner.post(`${path}/remove`, detail);
-  assert.match(await report(), />Watch<\/a>/u);
-  assert.deepEqual(await auditOf(service, tenant), [
-    { action: "watch.add", detail, before: null },
-    { action: "watch.remove", detail, before: null },
-  ]);
-});
-
-test("a sale event that is added and removed", async () => {
-  const tenant = await createSmallStore(service.database);
-  const owner = await actAs(service, tenant);
-  const path = "/settings/sale-events";
-  const slugs = async (): Promise<string[]> => {
-    const params = { ...MONTHS, reportSection: "refunds" };
-    const answer = await second.call("/api/v1/report", { token: tenant.token, params });
-    return (answer.json().data["sale_events"] as { slug: string }[]).map(({ slug }) => slug);
-  };
-  const earlier = await slugs();
-  await owner.post(path, {
-    label: "Spring <b>",
-    starts_on: "2026-04-01",
-    ends_on: "2026-04-10",
-    skus: "SHIRT-M",
-  });
-  assert.deepEqual((await slugs()).toSorted(), [...earlier, "spring-b"].toSorted());
-  const page = await owner.get("/sale-events", second.address);
-  assert.match(page.text, /Spring &lt;b&gt;/u);
-  assert.match(page.text, /\/settings\/sale-events">Add or change sale days<\/a>/u);
-  await owner.post(`${path}/remove`, { slug: "spring-b" });
-  assert.deepEqual(await slugs(), earlier);
 });
