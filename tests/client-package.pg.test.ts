@@ -3,7 +3,7 @@ import { execFile } from "node:child_process";
 import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { after, test } from "node:test";
 import { promisify } from "node:util";
 import { service } from "./support/shared-service.ts";
 import { createSmallStore } from "./support/small-store.ts";
@@ -11,22 +11,18 @@ import { createSmallStore } from "./support/small-store.ts";
 const root = join(import.meta.dirname, "..");
 const run = promisify(execFile);
 
-let token: string;
 /** A program's folder, with the package installed from its tarball. */
-let folder: string;
-before(async () => {
-  const tenant = await createSmallStore(service.database);
-  token = tenant.token;
-  folder = mkdtempSync(join(tmpdir(), "returns-client-"));
-  const built = join(folder, "built");
-  await run(process.execPath, [join(root, "tools/client/package.ts"), built]);
-  const cache = ["--cache", join(folder, "cache")];
-  await run("npm", ["pack", "--pack-destination", folder, ...cache], { cwd: built });
-  const tarball = readdirSync(folder).find((name) => name.endsWith(".tgz")) ?? "";
-  writeFileSync(join(folder, "package.json"), JSON.stringify({ name: "program", type: "module" }));
-  const install = ["install", "--offline", "--no-audit", "--no-fund", ...cache, `./${tarball}`];
-  await run("npm", install, { cwd: folder });
-});
+const tenant = await createSmallStore(service.database);
+const token = tenant.token;
+const folder = mkdtempSync(join(tmpdir(), "returns-client-"));
+const built = join(folder, "built");
+await run(process.execPath, [join(root, "tools/client/package.ts"), built]);
+const cache = ["--cache", join(folder, "cache")];
+await run("npm", ["pack", "--pack-destination", folder, ...cache], { cwd: built });
+const tarball = readdirSync(folder).find((name) => name.endsWith(".tgz")) ?? "";
+writeFileSync(join(folder, "package.json"), JSON.stringify({ name: "program", type: "module" }));
+const install = ["install", "--offline", "--no-audit", "--no-fund", ...cache, `./${tarball}`];
+await run("npm", install, { cwd: folder });
 after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { after, test } from "node:test";
 import { parse } from "csv-parse/sync";
 import { Command } from "commander";
 import { addQueryCommands } from "../src/cli/query.ts";
@@ -20,13 +20,9 @@ type Ended = { code: number | null; out: string; error: string };
 const MONTHS = { start_month: "2025-03", end_month: "2025-05" };
 const MONTH_WORDS = ["--start-month", "2025-03", "--end-month", "2025-05"];
 
-let token: string;
-let folder: string;
-before(async () => {
-  const tenant = await createSmallStore(service.database);
-  token = tenant.token;
-  folder = mkdtempSync(join(tmpdir(), "returns-query-"));
-});
+const tenant = await createSmallStore(service.database);
+const token = tenant.token;
+const folder = mkdtempSync(join(tmpdir(), "returns-query-"));
 after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 import { createClient, iteratePages } from "../src/client/client.ts";
 import type { ReturnsClient } from "../src/client/client.ts";
 import { ReturnsApiError } from "../src/client/errors.ts";
@@ -8,38 +8,29 @@ import type { EndpointFacts } from "../src/client/endpoints.ts";
 import { pathNames } from "../src/contract/endpoint.ts";
 import { USUAL_PATH_VALUES } from "./support/requests.ts";
 import { waitOutMidnight } from "./support/midnight.ts";
-import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
+import { service } from "./support/shared-service.ts";
 import { createSmallStore } from "./support/small-store.ts";
 import { AMPLE_QUOTA, createTenant, createTokenOf, insertRows } from "./support/tenants.ts";
-import type { Tenant } from "./support/tenants.ts";
 
 const MONTHS = { start_month: "2025-03", end_month: "2026-02" };
 const ALERT_COUNT = 7;
 
-let service: TestService;
-let tenant: Tenant;
-let client: ReturnsClient;
-before(async () => {
-  await waitOutMidnight();
-  service = await startTestService();
-  tenant = await createSmallStore(service.database);
-  await insertRows(
-    service.database,
-    "alert",
-    Array.from({ length: ALERT_COUNT }, (_, index) => ({
-      shop_key: tenant.shopKey,
-      alert_id: `added-${index}`,
-      event_key: `added-${index}`,
-      category: "report_ready",
-      severity: "info",
-      title: `Report ${index}`,
-      created_at: `2026-06-0${index + 1}T00:00:00Z`,
-    })),
-  );
-  client = clientOf(tenant.token);
-});
-after(async () => service.stop());
+const tenant = await createSmallStore(service.database);
+await insertRows(
+  service.database,
+  "alert",
+  Array.from({ length: ALERT_COUNT }, (_, index) => ({
+    shop_key: tenant.shopKey,
+    alert_id: `added-${index}`,
+    event_key: `added-${index}`,
+    category: "report_ready",
+    severity: "info",
+    title: `Report ${index}`,
+    created_at: `2026-06-0${index + 1}T00:00:00Z`,
+  })),
+);
+const client = clientOf(tenant.token);
+before(waitOutMidnight);
 
 function clientOf(token: string): ReturnsClient {
   return createClient({ baseUrl: service.address, token, maxRetries: 0 });

@@ -1,15 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { listNextPolls } from "../src/store/queries/run-queue.ts";
-import { startTestService } from "./support/service.ts";
+import { service } from "./support/shared-service.ts";
 import { auditOf, newShop, putConnected, SOURCES, wordsOf } from "./support/source-pages.ts";
 import { insertRows } from "./support/tenants.ts";
 import { rowsOf } from "./support/webhooks.ts";
-import { use } from "./support/use.ts";
 
 /** The pages of sources: how each is, what may be done with it, its history and its progress. */
-
-const service = use(startTestService);
 
 test("the page of sources says how each is, and what repairs it", async () => {
   const states = [

@@ -1,28 +1,20 @@
 import assert from "node:assert/strict";
-import { before, test } from "node:test";
+import { test } from "node:test";
 import { ALL_PATHS, ALL_VIEWS, getPage } from "./support/console-pages.ts";
 import { signInAs } from "./support/console-person.ts";
 import { CANARY, copyAsForeign } from "./support/foreign-tenant.ts";
 import { service } from "./support/shared-service.ts";
 import { createSmallStore } from "./support/small-store.ts";
 import { createTenant } from "./support/tenants.ts";
-import type { Tenant } from "./support/tenants.ts";
 
 /** Pages show the workspace of their address alone, and only to its members. */
 
-let tenant: Tenant;
-let foreign: Tenant;
-let ofTenant: string;
-let ofForeign: string;
-
-before(async () => {
-  tenant = await createSmallStore(service.database);
-  const model = await createSmallStore(service.database);
-  foreign = await createTenant(service.database);
-  await copyAsForeign(service.database, model.shopKey, foreign.shopKey);
-  ofTenant = await signInAs(service, { name: "Member", shopDomain: tenant.shopDomain });
-  ofForeign = await signInAs(service, { name: "Stranger", shopDomain: foreign.shopDomain });
-});
+const tenant = await createSmallStore(service.database);
+const model = await createSmallStore(service.database);
+const foreign = await createTenant(service.database);
+await copyAsForeign(service.database, model.shopKey, foreign.shopKey);
+const ofTenant = await signInAs(service, { name: "Member", shopDomain: tenant.shopDomain });
+const ofForeign = await signInAs(service, { name: "Stranger", shopDomain: foreign.shopDomain });
 
 test("a foreign workspace and a missing one give the same bytes and headers, whatever the page", async () => {
   for (const path of [...ALL_PATHS, "/nothing"]) {

@@ -7,13 +7,10 @@ import { ENTITLEMENTS, SCOPES } from "../src/contract/endpoint.ts";
 import { ENDPOINTS } from "../src/contract/registry.ts";
 import { mcpCommandLine, mcpConfigText } from "../src/contract/written-request.ts";
 import { signInAs } from "./support/console-person.ts";
-import { startTestService } from "./support/service.ts";
+import { service } from "./support/shared-service.ts";
 import { changePlan, createTenant, createTokenOf, insertRows } from "./support/tenants.ts";
-import type { Tenant } from "./support/tenants.ts";
-import { before, use } from "./support/use.ts";
 import { openPage } from "./support/console-page.ts";
 import type { PageReader } from "./support/console-page.ts";
-import type { TestService } from "./support/service.ts";
 
 const TOKENS = "/settings/tokens";
 const TOKEN = /rta_live_[0-9A-Za-z]{65}/gu;
@@ -47,7 +44,7 @@ type TokenPages = {
   make: (name: string) => Promise<{ token: string; tokenId: string }>;
 };
 
-function tokenPages(service: TestService, { tenant, cookie }: PageReader): TokenPages {
+function tokenPages({ tenant, cookie }: PageReader): TokenPages {
   const post = (path: string, fields: Fields, address = service.address): Promise<Response> =>
     fetch(`${address}/w/${tenant.shopDomain}${path}`, {
       method: "POST",
@@ -71,16 +68,10 @@ function tokenPages(service: TestService, { tenant, cookie }: PageReader): Token
 }
 
 /** How a token is made and listed, in forms and markup without a browser. */
-const service = use(startTestService);
-let tenant: Tenant;
-let cookie: string;
-let pages: TokenPages;
 
-before(async () => {
-  tenant = await createTenant(service.database);
-  cookie = await signInAs(service, { name: "Owner <b>", shopDomain: tenant.shopDomain });
-  pages = tokenPages(service, { tenant, cookie });
-});
+const tenant = await createTenant(service.database);
+const cookie = await signInAs(service, { name: "Owner <b>", shopDomain: tenant.shopDomain });
+const pages = tokenPages({ tenant, cookie });
 
 async function tokenRows(name: string): Promise<{ scopes: string[]; days: number | null; maker: string }[]> {
   const { rows } = await service.database.query<{ scopes: string[]; days: number | null; maker: string }>(

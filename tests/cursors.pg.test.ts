@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
-import { before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { service } from "./support/shared-service.ts";
 import { createTenant, insertRows } from "./support/tenants.ts";
-import type { Tenant } from "./support/tenants.ts";
 
 const ENTITIES = "/api/v1/entities";
 const ALERTS = "/api/v1/alerts";
@@ -25,17 +24,12 @@ const LABELS = [
   "9",
 ];
 
-let tenant: Tenant;
-let other: Tenant;
-
-before(async () => {
-  tenant = await createTenant(service.database);
-  other = await createTenant(service.database);
-  for (const { shopKey } of [tenant, other]) {
-    await insertRows(service.database, "entity", entityRows(shopKey));
-    await insertRows(service.database, "alert", alertRows(shopKey));
-  }
-});
+const tenant = await createTenant(service.database);
+const other = await createTenant(service.database);
+for (const { shopKey } of [tenant, other]) {
+  await insertRows(service.database, "entity", entityRows(shopKey));
+  await insertRows(service.database, "alert", alertRows(shopKey));
+}
 
 type EntityRow = {
   shop_key: number;

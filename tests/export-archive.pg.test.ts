@@ -6,39 +6,31 @@ import type { TestContext } from "node:test";
 import { isCitus } from "./support/citus.ts";
 import { postForm, signInAs } from "./support/console-person.ts";
 import { startServerProcess } from "./support/server-process.ts";
-import { startTestService } from "./support/service.ts";
+import { service } from "./support/shared-service.ts";
 import { seedSmallStore } from "./support/small-store.ts";
 import { createTenant, insertRows } from "./support/tenants.ts";
-import type { Tenant } from "./support/tenants.ts";
 import { eventually } from "./support/worker.ts";
 import { readZip } from "./support/zip.ts";
-import { before, use } from "./support/use.ts";
 
 /** Export everything, as the console streams it. */
 
 const PATH = "/settings/data/export";
 const ORDERS = 12_000;
 
-let tenant: Tenant;
-let cookie: string;
-
-const service = use(startTestService);
-before(async () => {
-  tenant = await createTenant(service.database);
-  await seedSmallStore(service.database, tenant.shopKey);
-  await service.database.query("update order_document set document = '{\"lines\": []}' where shop_key = $1", [
-    tenant.shopKey,
-  ]);
-  // More than buffers on the way hold, and nothing that is the smaller for being compressed.
-  await service.database.query(
-    `insert into order_document (shop_key, order_id, document)
-     select $1::bigint, 'big ' || n, jsonb_build_object('orderedAt', '2025-01-05T10:00:00.000Z', 'lines', jsonb_build_array(
-              jsonb_build_object('lineId', 'l1', 'title', (select string_agg(md5(n::text || k), '') from generate_series(1, 30) k))))
-       from generate_series(1, ${ORDERS}) n`,
-    [tenant.shopKey],
-  );
-  cookie = await signInAs(service, { name: 'Owner "of" <b>', shopDomain: tenant.shopDomain });
-});
+const tenant = await createTenant(service.database);
+await seedSmallStore(service.database, tenant.shopKey);
+await service.database.query("update order_document set document = '{\"lines\": []}' where shop_key = $1", [
+  tenant.shopKey,
+]);
+// More than buffers on the way hold, and nothing that is the smaller for being compressed.
+await service.database.query(
+  `insert into order_document (shop_key, order_id, document)
+   select $1::bigint, 'big ' || n, jsonb_build_object('orderedAt', '2025-01-05T10:00:00.000Z', 'lines', jsonb_build_array(
+            jsonb_build_object('lineId', 'l1', 'title', (select string_agg(md5(n::text || k), '') from generate_series(1, 30) k))))
+     from generate_series(1, ${ORDERS}) n`,
+  [tenant.shopKey],
+);
+const cookie = await signInAs(service, { name: 'Owner "of" <b>', shopDomain: tenant.shopDomain });
 
 const exportPath = (): string => `/w/${tenant.shopDomain}${PATH}`;
 const post = (): Promise<Response> => postForm(service, exportPath(), {}, { cookie });

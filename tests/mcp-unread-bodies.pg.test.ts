@@ -5,7 +5,7 @@ import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { join } from "node:path";
-import { after, before, beforeEach, describe, test } from "node:test";
+import { after, beforeEach, describe, test } from "node:test";
 import { createAdmit } from "../src/access/admit.ts";
 import { createMcpRoutes } from "../src/mcp/transport.ts";
 import type { Flood, FloodPlan } from "./support/body-flood.ts";
@@ -13,22 +13,18 @@ import { MCP_PATH, expectError, post, rpc, toolCall, withServer } from "./suppor
 import { openRaw } from "./support/raw-http.ts";
 import { service } from "./support/shared-service.ts";
 import { countedRequests, createTenant } from "./support/tenants.ts";
-import type { Tenant } from "./support/tenants.ts";
 
 const LIMIT_BYTES = 65_536;
 /** What a connection may have read of a body that nobody wants: a few buffers. */
 const MOST_READ_BYTES = 4 * LIMIT_BYTES;
 
-let tenant: Tenant;
 /** The server's side of each connection that brought a request. */
 const accepted = new Set<Socket>();
 const noteRequest = (event: unknown): void =>
   void accepted.add((event as { request: IncomingMessage }).request.socket);
 
-before(async () => {
-  subscribe("http.server.request.start", noteRequest);
-  tenant = await createTenant(service.database);
-});
+subscribe("http.server.request.start", noteRequest);
+const tenant = await createTenant(service.database);
 after(async () => {
   unsubscribe("http.server.request.start", noteRequest);
 });

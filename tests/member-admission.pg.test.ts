@@ -1,42 +1,34 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
-import { after, before, test } from "node:test";
+import { after, test } from "node:test";
 import { createAdmitMember } from "../src/access/admit-member.ts";
-import type { AdmitMember, MemberAdmission } from "../src/access/admit-member.ts";
+import type { MemberAdmission } from "../src/access/admit-member.ts";
 import { STATEMENTS } from "../src/store/database.ts";
-import type { Database, Statement } from "../src/store/database.ts";
+import type { Statement } from "../src/store/database.ts";
 import { openConnections } from "./support/database.ts";
 import { createPerson, createSession, removeMember, setRole } from "./support/people.ts";
-import type { Person } from "./support/people.ts";
 import { service } from "./support/shared-service.ts";
 import { changePlan, changeWorkspace, createTenant } from "./support/tenants.ts";
-import type { Tenant } from "./support/tenants.ts";
 
 /** The second guard: session, person, member, workspace, read for every page. */
 
 const HOUR_MS = 3_600_000;
 
-let connections: Database;
 let asked: Statement[];
-let admitMember: AdmitMember;
-let tenant: Tenant;
-let person: Person;
 
-before(async () => {
-  connections = openConnections(service.databaseUrl);
-  admitMember = createAdmitMember({
-    database: {
-      rows: (statement, values) => {
-        asked.push(statement);
-        return connections.rows(statement, values);
-      },
+const connections = openConnections(service.databaseUrl);
+const admitMember = createAdmitMember({
+  database: {
+    rows: (statement, values) => {
+      asked.push(statement);
+      return connections.rows(statement, values);
     },
-  });
-  tenant = await createTenant(service.database);
-  person = await createPerson(service.database);
-  asked = [];
-  await setRole(service.database, tenant, person, "viewer");
+  },
 });
+const tenant = await createTenant(service.database);
+const person = await createPerson(service.database);
+asked = [];
+await setRole(service.database, tenant, person, "viewer");
 after(async () => {
   await connections.close();
 });

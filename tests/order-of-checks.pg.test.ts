@@ -7,7 +7,7 @@ import { INTERNAL_ERROR_MESSAGE } from "../src/contract/errors.ts";
 import { isCitus, listServers } from "./support/citus.ts";
 import { execute, urlOfDatabase } from "./support/server.ts";
 import { leastParameters } from "./support/requests.ts";
-import { startTestService } from "./support/service.ts";
+import { service } from "./support/shared-service.ts";
 import { createSmallStore } from "./support/small-store.ts";
 import { withoutTable } from "./support/table-away.ts";
 import {
@@ -17,18 +17,11 @@ import {
   createTenant,
   createTokenOf,
 } from "./support/tenants.ts";
-import type { Tenant } from "./support/tenants.ts";
-import { before, use } from "./support/use.ts";
 
 const SUMMARY = "/api/v1/summary";
 const MONTHS = { start_month: "2026-01", end_month: "2026-03" };
 
-const service = use(startTestService);
-let tenant: Tenant;
-
-before(async () => {
-  tenant = await createSmallStore(service.database);
-});
+const tenant = await createSmallStore(service.database);
 
 /** A token whose last digit, a part of the checksum, is another one. */
 function withBrokenChecksum(token: string): string {

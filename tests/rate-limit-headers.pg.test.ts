@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { before, test } from "node:test";
+import { test } from "node:test";
 import type { Operation } from "../src/access/operation.ts";
 import { filledPath, SCOPES } from "../src/contract/endpoint.ts";
 import { ApiError } from "../src/contract/errors.ts";
@@ -12,18 +12,13 @@ import { service } from "./support/shared-service.ts";
 import { createSmallStore } from "./support/small-store.ts";
 import { withoutTable } from "./support/table-away.ts";
 import { changePlan, changeWorkspace, createTenant, createTokenOf } from "./support/tenants.ts";
-import type { Tenant } from "./support/tenants.ts";
 
 /** The specification: the headers stand on 200, 400, 409, 429 and 500 of a finite plan, never on 401 and 403. */
 
 const QUOTA = 100;
 
-let tenant: Tenant;
-
-before(async () => {
-  await waitOutMidnight();
-  tenant = await createSmallStore(service.database, { dailyQuota: QUOTA });
-});
+await waitOutMidnight();
+const tenant = await createSmallStore(service.database, { dailyQuota: QUOTA });
 
 /** The status, and how many of the three headers there are; the URL is sent as it is. */
 async function ask(url: string, token: string | null, method = "GET"): Promise<[number, number, number]> {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { takesSelector } from "../src/contract/endpoint.ts";
 import type { Endpoint } from "../src/contract/endpoint.ts";
 import { ENDPOINTS } from "../src/contract/registry.ts";
@@ -14,14 +14,9 @@ import {
   createTenant,
   createTokenOf,
 } from "./support/tenants.ts";
-import type { Tenant } from "./support/tenants.ts";
 
-let tenant: Tenant;
-
-before(async () => {
-  await waitOutMidnight();
-  tenant = await createSmallStore(service.database);
-});
+await waitOutMidnight();
+const tenant = await createSmallStore(service.database);
 
 /** Asks with these parameters and expects a 400 whose message names `parameter`. */
 async function expectRefused(path: string, params: string, parameter: string): Promise<void> {

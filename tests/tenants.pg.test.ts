@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { before, test } from "node:test";
+import { test } from "node:test";
 import type { Endpoint } from "../src/contract/endpoint.ts";
 import { filledPath, pathNames, servedPaths, takesSelector } from "../src/contract/endpoint.ts";
 import { ENDPOINTS } from "../src/contract/registry.ts";
@@ -26,21 +26,16 @@ const MAKE_OTHER = [
 ];
 
 const asked = ENDPOINTS.flatMap(askedOf);
-let own: Tenant;
-let foreign: Tenant;
-let textsAlone: string[];
 
-before(async () => {
-  own = await createSmallStore(service.database);
-  await service.database.query(MAKE_FEWER, [own.shopKey]);
-  textsAlone = (await askAll(own)).map((answer) => answer.text);
-  const model = await createSmallStore(service.database);
-  for (const statement of MAKE_OTHER) await service.database.query(statement, [model.shopKey]);
-  foreign = await createTenant(service.database, { currencyCode: FOREIGN_CURRENCY });
-  await copyAsForeign(service.database, model.shopKey, foreign.shopKey);
-  // Nothing remembered from when the workspace was alone.
-  await service.database.query("update workspace set data_version = data_version + 1");
-});
+const own = await createSmallStore(service.database);
+await service.database.query(MAKE_FEWER, [own.shopKey]);
+const textsAlone = (await askAll(own)).map((answer) => answer.text);
+const model = await createSmallStore(service.database);
+for (const statement of MAKE_OTHER) await service.database.query(statement, [model.shopKey]);
+const foreign = await createTenant(service.database, { currencyCode: FOREIGN_CURRENCY });
+await copyAsForeign(service.database, model.shopKey, foreign.shopKey);
+// Nothing remembered from when the workspace was alone.
+await service.database.query("update workspace set data_version = data_version + 1");
 
 /** Every endpoint with each selector, each value of each list, and everything it can be asked for at once. */
 function askedOf(endpoint: Endpoint): Asked[] {

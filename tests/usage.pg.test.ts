@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { before, test } from "node:test";
+import { test } from "node:test";
 import { OPERATOR } from "../src/actions/actor.ts";
 import { showUsage } from "../src/actions/usage/usage.ts";
 import type { Usage } from "../src/actions/usage/usage.ts";
@@ -22,9 +22,7 @@ import { eventually } from "./support/worker.ts";
 
 /** What requests asked for and how they ended, from the request to the page's figures. */
 
-before(async () => {
-  await waitOutMidnight();
-});
+await waitOutMidnight();
 
 const ALERTS = "/api/v1/alerts";
 

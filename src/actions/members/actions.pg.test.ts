@@ -3,7 +3,7 @@ import { beforeEach, test } from "node:test";
 import { createPerson, createSession, setRole } from "../../../tests/support/people.ts";
 import type { Person } from "../../../tests/support/people.ts";
 import { openTestKeys } from "../../../tests/support/secret.ts";
-import { startTestService } from "../../../tests/support/service.ts";
+import { service } from "../../../tests/support/shared-service.ts";
 import { createTenant } from "../../../tests/support/tenants.ts";
 import type { Tenant } from "../../../tests/support/tenants.ts";
 import type { Role } from "../../contract/role.ts";
@@ -12,13 +12,11 @@ import type { Actor } from "../actor.ts";
 import { Refusal } from "../refusal.ts";
 import { requireWorkspace } from "../workspace/workspace.ts";
 import { createIdentity } from "../../access/identity.ts";
-import type { Database } from "../../store/database.ts";
 import type { DirectoryRow } from "../../store/queries/workspace-directory.ts";
 import { readList, runAction } from "../action.ts";
 import type { Action, LinkCaller, ShownSecret } from "../action.ts";
 import { textInput } from "../field.ts";
 import type { Fields } from "../field.ts";
-import type { Keys } from "../../lib/keys.ts";
 import { grantOperator, linkUser } from "../people/actions.ts";
 import {
   addMember,
@@ -31,24 +29,18 @@ import {
   setMemberRole,
 } from "./actions.ts";
 import { forgetRemovedMembers } from "../../store/queries/old-rows.ts";
-import { before, use } from "../../../tests/support/use.ts";
 
 const NOW = new Date();
 const ORIGIN = "http://localhost:8080";
 
-const service = use(startTestService);
-let database: Database;
-let keys: Keys;
 let tenant: Tenant;
 let workspace: DirectoryRow;
 let owner: Person;
 let admin: Person;
 let viewer: Person;
 
-before(async () => {
-  ({ database } = service.installation);
-  keys = await openTestKeys(database);
-});
+const { database } = service.installation;
+const keys = await openTestKeys(database);
 beforeEach(async () => {
   tenant = await createTenant(service.database);
   workspace = await requireWorkspace(database, tenant.shopDomain);

@@ -2,15 +2,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createPerson, setRole } from "../../../tests/support/people.ts";
 import type { Person } from "../../../tests/support/people.ts";
-import { startTestService } from "../../../tests/support/service.ts";
+import { service } from "../../../tests/support/shared-service.ts";
 import { createTenant } from "../../../tests/support/tenants.ts";
-import type { Tenant } from "../../../tests/support/tenants.ts";
 import { userName } from "../../lib/user-name.ts";
 import { notifyPeople } from "../../store/queries/notice.ts";
 import { listNotices } from "./queries.ts";
 import type { Notice } from "../../store/queries/notice.ts";
 import { membersOfRole } from "./notices.ts";
-import { before, use } from "../../../tests/support/use.ts";
 
 const NOTICE: Notice = {
   event: "token:1:14",
@@ -22,23 +20,15 @@ const NOTICE: Notice = {
   linkLabel: "Tokens",
 };
 
-let tenant: Tenant;
-let owner: Person;
-let admin: Person;
-let viewer: Person;
-
-const service = use(startTestService);
-before(async () => {
-  tenant = await createTenant(service.database);
-  [owner, admin, viewer] = (await Promise.all([1, 2, 3].map(() => createPerson(service.database)))) as [
-    Person,
-    Person,
-    Person,
-  ];
-  await setRole(service.database, tenant, owner, "owner");
-  await setRole(service.database, tenant, admin, "admin");
-  await setRole(service.database, tenant, viewer, "viewer");
-});
+const tenant = await createTenant(service.database);
+const [owner, admin, viewer] = (await Promise.all([1, 2, 3].map(() => createPerson(service.database)))) as [
+  Person,
+  Person,
+  Person,
+];
+await setRole(service.database, tenant, owner, "owner");
+await setRole(service.database, tenant, admin, "admin");
+await setRole(service.database, tenant, viewer, "viewer");
 
 const noticesOf = ({ userId }: Person) =>
   listNotices(service.installation.database, tenant.shopKey, userName(userId), 10);
