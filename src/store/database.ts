@@ -11,13 +11,11 @@ type Canceling = { end(): Promise<void> };
  * Cancels the running statement of a client when the signal aborts; otherwise the server would run it to its end and hold
  * its transaction's locks. Throws the signal's reason when it has already aborted.
  */
-async function cancelOnAbort(pool: pg.Pool, client: pg.PoolClient, signal: AbortSignal): Promise<Canceling> {
-  // Behind a pooler, the number that a client has of its connection is the pooler's.
-  const { rows } = await client.query<{ pid: number }>("select pg_backend_pid() as pid");
+function cancelOnAbort(pool: pg.Pool, backendId: number, signal: AbortSignal): Canceling {
   signal.throwIfAborted();
   let canceled: Promise<void> | undefined;
   const cancel = (): void => {
-    canceled = cancelStatement(pool, rows[0]?.pid ?? 0);
+    canceled = cancelStatement(pool, backendId);
   };
   signal.addEventListener("abort", cancel, { once: true });
   return {
@@ -227,8 +225,15 @@ async function runTransaction<Result>(
     return ask().finally(() => watch.answered(client));
   };
   try {
-    await watched(() => client.query(begin));
-    if (signal !== undefined) canceling = await watched(() => cancelOnAbort(pool, client, signal));
+    if (signal === undefined) {
+      await watched(() => client.query(begin));
+    } else {
+      // Behind a pooler, the number that a client has of its connection is the pooler's.
+      const text = `${begin}; select pg_backend_pid() as pid`;
+      const begun: unknown = await watched(() => client.query(text));
+      const { rows } = (begun as pg.QueryResult<{ pid: number }>[]).at(-1) ?? { rows: [] };
+      canceling = cancelOnAbort(pool, rows[0]?.pid ?? 0, signal);
+    }
     const result = await work({
       client,
       rows: (statement, values) => {

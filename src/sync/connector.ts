@@ -68,6 +68,8 @@ export type SyncContext = {
   currencyCode: string;
   kind: SyncKind;
   settings: Record<string, unknown>;
+  /** As the last run left it, in the connector's own format; null before the first one. */
+  cursor: unknown;
   credentials: Credentials;
   /** Aborted when the worker stops: the connector throws the signal's reason at the next safe point. */
   signal: AbortSignal;

@@ -1,7 +1,6 @@
 import { randomUUIDv7 } from "node:crypto";
 import type { Connection } from "../store/database.ts";
 import { insertAlerts } from "../store/queries/alert-write.ts";
-import { setReadiness } from "../store/queries/data-source.ts";
 import { publishImport, putLabelSource, putStoreSource, raiseDataVersion } from "../store/queries/publish.ts";
 
 type StoreRun = {
@@ -24,8 +23,7 @@ export async function publishStoreRun(connection: Connection, run: StoreRun): Pr
   const { shopKey, source, asOf, isChanged, backfilledOrders } = run;
   // The source before its workspace, as whoever disconnects it: the other way round, the two could block each other.
   const isConnected = await putStoreSource(connection, shopKey, source, asOf);
-  const dataVersion = await publishImport(connection, shopKey, asOf, isChanged);
-  if (isConnected) await setReadiness(connection, shopKey, ["reconnecting"], "ready");
+  const dataVersion = await publishImport(connection, shopKey, asOf, isChanged, isConnected);
   if (!isChanged || backfilledOrders === null) return;
   await announce(connection, {
     shopKey,

@@ -105,6 +105,7 @@ async function attempt(
       currencyCode: connection.shop_currency_code,
       kind: request.kind,
       settings: connection.settings,
+      cursor: connection.cursor,
       credentials: openCredentials(shopKey, source),
       signal,
       now,

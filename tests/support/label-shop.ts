@@ -1,5 +1,5 @@
 import type { OrderDocument } from "../../src/metrics/order.ts";
-import { putConnection } from "../../src/store/queries/data-source.ts";
+import { findConnection, putConnection } from "../../src/store/queries/data-source.ts";
 import { createStage, lockWorkspace } from "../../src/store/queries/import-stage.ts";
 import { applyStage } from "../../src/sync/apply.ts";
 import { readStored } from "../../src/sync/stored-document.ts";
@@ -28,9 +28,11 @@ export async function syncLabels(
   place: LabelPlace,
   changes: Partial<SyncContext> = {},
 ): Promise<SyncOutcome> {
+  const connection = await findConnection(shop.database, shopKey, connector.source);
   return connector.sync({
     database: shop.database,
     shopKey,
+    cursor: connection?.cursor ?? null,
     currencyCode: "EUR",
     kind: "incremental",
     settings: { url: place.url },

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { startShopifySimulator } from "../../tools/simulators/shopify/start.ts";
 import type { ShopifySimulator } from "../../tools/simulators/shopify/start.ts";
 import type { ShopifyOptions } from "../../tools/simulators/shopify/options.ts";
-import { putConnection } from "../../src/store/queries/data-source.ts";
+import { findConnection, putConnection } from "../../src/store/queries/data-source.ts";
 import { importFolder } from "../../src/sync/connectors/csv/import-folder.ts";
 import { createShopifyConnector } from "../../src/sync/connectors/shopify/connector.ts";
 import type { ShopifyRetryPolicy } from "../../src/sync/connectors/shopify/api/client.ts";
@@ -135,9 +135,11 @@ async function syncOnce(place: Place, kind: SyncKind, options: Required<SyncOpti
     clientSecret,
     retryPolicy,
   });
+  const connection = await findConnection(shop.database, shopKey, connector.source);
   return connector.sync({
     database: shop.database,
     shopKey,
+    cursor: connection?.cursor ?? null,
     currencyCode: currency,
     kind,
     settings: options.settings,

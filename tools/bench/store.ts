@@ -197,11 +197,12 @@ async function addWorkspace(
 async function openWorkspace(connection: Connection, shopKey: number): Promise<void> {
   await putStoreSource(connection, shopKey, "csv", AS_OF);
   await putLabelSource(connection, shopKey, "csv_labels", AS_OF, CURRENCY);
-  await publishImport(connection, shopKey, AS_OF, true);
+  await publishImport(connection, shopKey, AS_OF, true, true);
 }
 
 /** The catalogue and the prepared answers, from which all requests are answered: copies have no facts. */
-const COPIED = "product variant sku entity cohort listing sku_quarter group_day unmatched_label".split(" ");
+const COPIED =
+  "product variant sku entity cohort listing sku_quarter group_day unmatched_label".split(" ");
 const WORKSPACES_PER_TRANSACTION = 20;
 
 /** Copies a loaded workspace into `count` new ones, each with a token of its own. */

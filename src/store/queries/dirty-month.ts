@@ -1,17 +1,24 @@
 import type { Connection } from "../database.ts";
-import { command, queryAny, queryColumn } from "../query.ts";
+import { command, queryAny, queryColumn, requireValue } from "../query.ts";
 
-/**
- * First days of the months to roll up, YYYY-MM-DD, oldest first: also those without sums over orders or money of days, which
- * an earlier version has rolled up beside this one.
- */
-export const listDirtyMonths = queryColumn<string, [shopKey: number], Connection>(
-  "list_dirty_months",
-  `select cohort_month from dirty_cohort where shop_key = $1
+/** Also those without sums over orders or money of days, which an earlier version has rolled up beside this one. */
+const DIRTY_MONTHS = `select cohort_month from dirty_cohort where shop_key = $1
          union
          select cohort_month from cohort where shop_key = $1 and entity_kind = 'workspace'
-          and (orders is null or has_day_money is null)
-         order by cohort_month`,
+          and (orders is null or has_day_money is null)`;
+
+/** First days of the months to roll up, YYYY-MM-DD, oldest first. */
+export const listDirtyMonths = queryColumn<string, [shopKey: number], Connection>(
+  "list_dirty_months",
+  `${DIRTY_MONTHS} order by cohort_month`,
+);
+
+/** Whether a run has anything to apply: what its source has sent, or months that wait since a migration. Primary keys. */
+export const hasWork = requireValue<boolean, [shopKey: number, source: string], Connection>(
+  "has_work",
+  `select exists (select from sync_record r where r.shop_key = $1 and r.source = $2)
+             or exists (${DIRTY_MONTHS}) as has_work
+           from workspace w where w.shop_key = $1`,
 );
 
 /** Marks months (first days) to be rolled up. Primary key of dirty_cohort. */

@@ -85,11 +85,22 @@ export const listUnnamedLabels = queryColumn<string, [shopKey: number, source: s
 );
 
 /** When a stored label was charged and, if it was, voided. */
-export type StoredLabel = { label_id: string; charged_at: Date; voided_at: Date | null };
+export type StoredMoments = { label_id: string; charged_at: Date; voided_at: Date | null };
+
+/** A label as its source stated it. */
+export type StoredLabel = StoredMoments & {
+  source_order_id: string | null;
+  source_return_id: string | null;
+  source_order_name: string | null;
+  tracking_number: string | null;
+  amount_minor: number;
+  currency_code: string;
+};
 
 const listLabels = query<StoredLabel, [shopKey: number, source: string, labelIds: readonly string[]]>(
   "find_stored_labels",
-  `select l.label_id, l.charged_at, l.voided_at
+  `select l.label_id, l.source_order_id, l.source_return_id, l.source_order_name, l.tracking_number, l.charged_at,
+                l.amount_minor, l.currency_code, l.voided_at
            from return_label l
           where l.shop_key = $1 and l.source = $2 and l.label_id = any($3)`,
 );

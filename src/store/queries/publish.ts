@@ -86,18 +86,19 @@ export const putLabelSource = command<
 
 /**
  * M5: sets the as-of and returns the data version, raised when facts or the as-of changed: either changes answers. A
- * workspace that waited for its first data is ready.
+ * workspace that waited for its first data is ready, and so is one that waited for its store, which is `isConnected`.
  */
 export const publishImport = requireValue<
   number,
-  [shopKey: number, asOf: Date, isChanged: boolean],
+  [shopKey: number, asOf: Date, isChanged: boolean, isConnected: boolean],
   Connection
 >(
   "publish_import",
   `update workspace
             set data_as_of = $2,
                 data_version = data_version + case when $3 or data_as_of is distinct from $2 then 1 else 0 end,
-                readiness = case when readiness in ('installing', 'backfilling') then 'ready' else readiness end
+                readiness = case when readiness in ('installing', 'backfilling') or $4 and readiness = 'reconnecting'
+                                 then 'ready' else readiness end
           where shop_key = $1
           returning data_version`,
 );

@@ -1,4 +1,4 @@
-import { command, query, queryAny, requireRow, requireValue } from "../query.ts";
+import { command, query, requireRow, requireValue } from "../query.ts";
 
 /** A record that has to be fetched again. `requested_at` is text, to the microsecond. */
 export type PendingRecord = { record_id: string; requested_at: string };
@@ -69,12 +69,6 @@ export const SYNC_RECORD_COLUMNS = "sync_record (shop_key, source, part, record_
 export const clearRecords = command<[shopKey: number, source: string]>(
   "clear_sync_records",
   "delete from sync_record r where r.shop_key = $1 and r.source = $2",
-);
-
-/** Whether a source has fetched anything that is not applied. Primary key. */
-export const hasRecords = queryAny<[shopKey: number, source: string]>(
-  "has_sync_records",
-  "select 1 as found from sync_record r where r.shop_key = $1 and r.source = $2 limit 1",
 );
 
 /** How many different records of some parts were fetched; one that came twice counts once. Primary key. */

@@ -179,7 +179,7 @@ async function publish(run: FolderRun, isChanged: boolean): Promise<number> {
   }
   if (bringsOrders(files)) {
     await putStoreSource(connection, shopKey, STORE_SOURCE, asOf);
-    return publishImport(connection, shopKey, asOf, isChanged);
+    return publishImport(connection, shopKey, asOf, isChanged, false);
   }
   return isChanged ? raiseDataVersion(connection, shopKey) : requireDataVersion(connection, shopKey);
 }

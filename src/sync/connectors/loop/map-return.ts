@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { StoredLabel } from "../../../store/queries/label-record.ts";
+import type { StoredMoments } from "../../../store/queries/label-record.ts";
 import { UnreadableAnswer } from "../shared/foreign.ts";
 import type { SourceLabel, SourceRecord } from "../shared/label-run.ts";
 import { minorOf } from "../shared/money.ts";
@@ -19,7 +19,7 @@ export function labelIdsOf(returned: LoopReturn): string[] {
  * A return of Loop with its labels. M10: a label is charged when it was made, which is when the return was made unless
  * the label says otherwise; one without a price is not charged (yet). A void keeps the moment it was first seen with.
  */
-export function mapReturn(returned: LoopReturn, stored: ReadonlyMap<string, StoredLabel>): SourceRecord {
+export function mapReturn(returned: LoopReturn, stored: ReadonlyMap<string, StoredMoments>): SourceRecord {
   const createdAt = timeOf(returned.created_at);
   const updatedAt = timeOf(returned.updated_at || returned.created_at);
   const orderId = textOf(returned.provider_order_id);

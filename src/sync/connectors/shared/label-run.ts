@@ -2,6 +2,7 @@ import { currencyExponent, decimalText } from "../../../metrics/money.ts";
 import type { Connection } from "../../../store/database.ts";
 import { findConnection, setCursor } from "../../../store/queries/data-source.ts";
 import { planForRun } from "../../../store/many-rows.ts";
+import { hasWork } from "../../../store/queries/dirty-month.ts";
 import { lockWorkspaceForRun } from "../../../store/queries/import-stage.ts";
 import {
   countLabels,
@@ -133,18 +134,20 @@ async function runLabelSync<Cursor, Position extends LabelPosition>(
 ): Promise<SyncOutcome> {
   const { database, shopKey, signal } = context;
   const { source } = reader;
-  const before = await findConnection(database, shopKey, source);
-  const cursor = (before?.cursor ?? null) as Cursor | null;
+  const cursor = context.cursor as Cursor | null;
   const start = await findStart(context, reader, cursor);
   let position = start.position;
   for (let isLast = start.isLast; !isLast;) {
     signal.throwIfAborted();
     const page = await reader.readPage(position, cursor, context);
     ({ position, isLast } = page);
-    await database.transaction(async (connection) => {
-      await insertRecords(connection, shopKey, source, page.records);
-      await putProgress(connection, shopKey, source, { ...start, position, isLast });
-    }, signal);
+    // Of a last page without records nothing is left to continue.
+    if (!isLast || page.records.length > 0) {
+      await database.transaction(async (connection) => {
+        await insertRecords(connection, shopKey, source, page.records);
+        await putProgress(connection, shopKey, source, { ...start, position, isLast });
+      }, signal);
+    }
     context.progress({ stage: "labels", done: page.done, total: page.total });
   }
   const next = reader.cursorOf(position, cursor, context);
@@ -191,17 +194,9 @@ async function applyRecords(
   const { source, asOf } = end;
   await lockWorkspaceForRun(connection, shopKey);
   const before = await findConnection(connection, shopKey, source);
-  await planForRun(connection);
-  const gone = await listUnnamedLabels(connection, shopKey, source);
-  const { changes, labels } = await applyStage({
-    connection,
-    shopKey,
-    currencyCode,
-    hasCatalogue: false,
-    labels: { source, gone, next: await openRecordLabels(connection, shopKey, source) },
-    orders: null,
-    onProgress: (stage, done) => context.progress({ stage, done, total: null }),
-  });
+  const { changes, labels } = (await hasWork(connection, shopKey, source))
+    ? await applyLabels(connection, context, source)
+    : NOTHING;
   const totals = await countLabels(connection, shopKey, source, currencyCode);
   // Whether the source is usable is part of every answer, labels or not.
   const isFirst = (before?.last_synced_at ?? null) === null;
@@ -211,6 +206,23 @@ async function applyRecords(
   await setCursor(connection, shopKey, source, end.cursor);
   await clearRecords(connection, shopKey, source);
   return { ...totals, read: labels.read, changed: changes, isChanged };
+}
+
+const NOTHING = { changes: 0, labels: { read: 0 } };
+
+async function applyLabels(connection: Connection, context: SyncContext, source: string) {
+  const { shopKey, currencyCode } = context;
+  await planForRun(connection);
+  const gone = await listUnnamedLabels(connection, shopKey, source);
+  return applyStage({
+    connection,
+    shopKey,
+    currencyCode,
+    hasCatalogue: false,
+    labels: { source, gone, next: await openRecordLabels(connection, shopKey, source) },
+    orders: null,
+    onProgress: (stage, done) => context.progress({ stage, done, total: null }),
+  });
 }
 
 /** labels: read by this run; changed_labels: new, different or gone; the others: of all that the source has stored. */

@@ -1,4 +1,6 @@
+import { isDeepStrictEqual } from "node:util";
 import { findLabels } from "../../../store/queries/label-record.ts";
+import type { StoredLabel } from "../../../store/queries/label-record.ts";
 import type { SyncContext } from "../../connector.ts";
 import type { LabelPage, LabelSource, SourceRecord } from "../shared/label-run.ts";
 import { openShipStation, TITLE } from "./client.ts";
@@ -82,13 +84,12 @@ async function readPage(
   context: SyncContext,
 ): Promise<LabelPage<Position>> {
   const { labels, total, isLast } = await client.listLabels(position.since, position.page);
-  const records = await readRecords(client, labels, context);
   const entries = labels.map(headEntry);
   const done = position.done + labels.length;
   const settling =
     position.scope === "new" && cursor !== null ? settle(position, entries, cursor.head) : UNSETTLED;
   return {
-    records,
+    records: await readRecords(client, labels, context, position),
     position: {
       ...position,
       ...settling,
@@ -106,6 +107,7 @@ async function readRecords(
   client: ShipStationClient,
   labels: readonly ShipStationLabel[],
   { database, shopKey }: SyncContext,
+  { scope, page }: Position,
 ): Promise<SourceRecord[]> {
   const ids = labels.map((label) => label.label_id);
   const stored = await findLabels(database, shopKey, SOURCE, ids);
@@ -114,5 +116,23 @@ async function readRecords(
     const record = await mapLabel(label, stored, (labelId) => client.track(labelId));
     if (record !== null) records.push(record);
   }
-  return records;
+  // Most runs find the first page as it is stored. A further one may list again what this run has staged.
+  return scope === "new" && page === 1
+    ? records.filter((record) => !isStored(record, stored.get(record.recordId)))
+    : records;
+}
+
+function isStored({ labels: [label] }: SourceRecord, stored: StoredLabel | undefined): boolean {
+  if (label === undefined || stored === undefined) return label === stored;
+  return isDeepStrictEqual(label, {
+    labelId: stored.label_id,
+    orderId: stored.source_order_id,
+    returnId: stored.source_return_id,
+    orderName: stored.source_order_name,
+    trackingNumber: stored.tracking_number,
+    chargedAt: stored.charged_at.toISOString(),
+    amountMinor: stored.amount_minor,
+    currencyCode: stored.currency_code,
+    voidedAt: stored.voided_at?.toISOString() ?? null,
+  });
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { StoredLabel } from "../../../store/queries/label-record.ts";
+import type { StoredMoments } from "../../../store/queries/label-record.ts";
 import { SourceFailed } from "../../connector.ts";
 import { readLabel, readTracking } from "./client.ts";
 import { mapLabel } from "./map-label.ts";
@@ -97,7 +97,7 @@ const LABEL = {
   shipment_cost: { currency: "usd", amount: 4.35 },
 };
 
-type Circumstances = { asked?: string[]; stored?: StoredLabel; tracking?: object };
+type Circumstances = { asked?: string[]; stored?: StoredMoments; tracking?: object };
 
 async function read(change: object, { asked = [], stored, tracking }: Circumstances = {}) {
   const label = readLabel({ ...LABEL, ...change });

@@ -1,4 +1,4 @@
-import type { StoredLabel } from "../../../store/queries/label-record.ts";
+import type { StoredMoments } from "../../../store/queries/label-record.ts";
 import { UnreadableAnswer } from "../shared/foreign.ts";
 import type { SourceLabel, SourceRecord } from "../shared/label-run.ts";
 import { minorOf } from "../shared/money.ts";
@@ -18,7 +18,7 @@ const SCANS = new Set(["AC", "IT", "SP", "AT", "DE"]);
  */
 export async function mapLabel(
   listed: ShipStationLabel,
-  stored: ReadonlyMap<string, StoredLabel>,
+  stored: ReadonlyMap<string, StoredMoments>,
   track: Track,
 ): Promise<SourceRecord | null> {
   if (listed.is_return_label !== true) return null;
@@ -55,7 +55,7 @@ function hasCost({ status, test_label: isTest }: ShipStationLabel): boolean {
 
 async function findChargedAt(
   label: PricedLabel,
-  known: StoredLabel | null,
+  known: StoredMoments | null,
   track: Track,
 ): Promise<string | null> {
   const createdAt = timeOf(label.created_at);

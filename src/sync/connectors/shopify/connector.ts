@@ -1,10 +1,10 @@
 import { monthOfDate, monthToText } from "../../../lib/month.ts";
 import type { Connection } from "../../../store/database.ts";
-import { findConnection, setCursor } from "../../../store/queries/data-source.ts";
-import { listDirtyMonths } from "../../../store/queries/dirty-month.ts";
+import { setCursor } from "../../../store/queries/data-source.ts";
+import { hasWork } from "../../../store/queries/dirty-month.ts";
 import { createStage, lockWorkspaceForRun } from "../../../store/queries/import-stage.ts";
 import { addGoneOrders } from "../../../store/queries/shopify-record.ts";
-import { clearRecords, hasRecords } from "../../../store/queries/sync-record.ts";
+import { clearRecords } from "../../../store/queries/sync-record.ts";
 import { requestRun } from "../../../store/queries/sync-request.ts";
 import { analyzeData, analyzeRecords } from "../../../store/queries/statistics.ts";
 import { applyStage, MANY_ROWS } from "../../apply.ts";
@@ -110,9 +110,7 @@ async function sync(options: ShopifyConnectorOptions, context: SyncContext): Pro
   });
   const access = await checkShop(client, currencyCode);
   await settleWebhooks(database, { shopKey, source: SHOPIFY }, client);
-  const connection = await findConnection(database, shopKey, SHOPIFY);
-  const cursor = readCursor(connection?.cursor);
-  const run: ShopifyRun = { ...context, client, shop, access, cursor };
+  const run: ShopifyRun = { ...context, client, shop, access, cursor: readCursor(context.cursor) };
   const { counts, anomalies, warnings, isChanged } = await fetchAndApply(run);
   if (access.hasAllOrders && run.cursor.limit !== null) await askForBackfill(run);
   const notes = [...limitNotes(run.cursor.limit, access), ...notesOf(anomalies, warnings)];
@@ -144,8 +142,11 @@ async function listOnce(run: ShopifyRun, watermark: string): Promise<void> {
   const listedAt = run.now();
   const earlier = run.cursor.listedAt;
   if (earlier !== null && listedAt.getTime() - Date.parse(earlier) < FRESH_LIST_MS) return;
-  await listChanges(run, watermark);
-  await step(run, async () => ({ ...run.cursor, listedAt: listedAt.toISOString() }));
+  const listed = await listChanges(run, watermark);
+  const cursor = { ...run.cursor, listedAt: listedAt.toISOString() };
+  // Nothing of an empty list is left to continue.
+  if (listed === 0) run.cursor = cursor;
+  else await step(run, async () => cursor);
 }
 
 /** What a run has applied. */
@@ -178,9 +179,8 @@ async function applyFetched(run: ShopifyRun, asOf: Date): Promise<Applied> {
   const applied = await run.database.transaction(async (connection) => {
     const { shopKey, currencyCode } = run;
     await lockWorkspaceForRun(connection, shopKey);
-    // Most polls find nothing: they state the as-of, and make no table for it. Months may wait since a migration.
-    const isNothing = backfill === null && !(await hasRecords(connection, shopKey, SHOPIFY));
-    if (isNothing && (await listDirtyMonths(connection, shopKey)).length === 0) {
+    // Most polls find nothing: they state the as-of, and make no table for it.
+    if (backfill === null && !(await hasWork(connection, shopKey, SHOPIFY))) {
       const found = { shopKey, source: SHOPIFY, asOf, isChanged: false, backfilledOrders: null };
       await publishStoreRun(connection, found);
       await setCursor(connection, shopKey, SHOPIFY, cursor);

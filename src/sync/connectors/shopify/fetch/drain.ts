@@ -25,6 +25,7 @@ export async function drainPending(
 ): Promise<void> {
   const { database, shopKey } = run;
   const { pending, last } = await countPending(database, shopKey, SHOPIFY, kind);
+  if (pending === 0) return;
   const fetchAfter = async (after: string): Promise<Portion> => {
     run.signal.throwIfAborted();
     const asked = await listPending(database, shopKey, SHOPIFY, kind, { after, last, limit: portion() });

@@ -133,16 +133,13 @@ type Listing = {
   filter: string | null;
 };
 
-/** Requests every order and product that changed since a moment. */
-export async function listChanges(run: ShopifyRun, since: string): Promise<void> {
+/** Requests every order and product that changed since a moment; returns how many it found. */
+export async function listChanges(run: ShopifyRun, since: string): Promise<number> {
   const from = new Date(Date.parse(since) - OVERLAP_MS).toISOString();
   const { changedOrders, changedProducts } = DOCUMENTS;
-  await listRecords(run, { document: changedOrders, field: "orders", kind: "order", filter: null }, from);
-  await listRecords(
-    run,
-    { document: changedProducts, field: "products", kind: "product", filter: null },
-    from,
-  );
+  const orders = { document: changedOrders, field: "orders", kind: "order", filter: null } as const;
+  const products = { document: changedProducts, field: "products", kind: "product", filter: null } as const;
+  return (await listRecords(run, orders, from)) + (await listRecords(run, products, from));
 }
 
 /**
@@ -155,8 +152,8 @@ export async function listOpenReturns(run: ShopifyRun): Promise<void> {
   await askForOpenReturns(run.database, run.shopKey, SHOPIFY, "order");
 }
 
-/** `since` null = from the first. */
-async function listRecords(run: ShopifyRun, listing: Listing, since: string | null): Promise<void> {
+/** `since` null = from the first. Returns how many records it found. */
+async function listRecords(run: ShopifyRun, listing: Listing, since: string | null): Promise<number> {
   const { document, field, kind } = listing;
   let from = since;
   let listed = 0;
@@ -166,7 +163,7 @@ async function listRecords(run: ShopifyRun, listing: Listing, since: string | nu
     run.signal.throwIfAborted();
     const { page } = await run.client.query(document, { query: queryOf(listing, from), after });
     const ids = page.nodes.map((node) => node.id);
-    await addPending(run.database, run.shopKey, SHOPIFY, kind, ids);
+    if (ids.length > 0) await addPending(run.database, run.shopKey, SHOPIFY, kind, ids);
     listed += ids.length;
     listedFrom += ids.length;
     run.progress({ stage: `changed ${field}`, done: listed, total: null });
@@ -176,7 +173,7 @@ async function listRecords(run: ShopifyRun, listing: Listing, since: string | nu
     if (after !== null && listedFrom >= MAX_LISTED && lastAt !== from) {
       [from, after, listedFrom] = [lastAt, null, 0];
     } else if (after === null) {
-      return;
+      return listed;
     }
   }
 }

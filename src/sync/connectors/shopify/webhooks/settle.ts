@@ -41,7 +41,8 @@ async function settle(
   kind: string,
   ask: (records: readonly PendingRecord[]) => Promise<(connection: Connection) => Promise<void>>,
 ): Promise<void> {
-  const { last } = await countPending(database, shopKey, source, kind);
+  const { pending, last } = await countPending(database, shopKey, source, kind);
+  if (pending === 0) return;
   for (let after = ""; ;) {
     const records = await listPending(database, shopKey, source, kind, { after, last, limit: MOST_NODES });
     if (records.length === 0) return;
