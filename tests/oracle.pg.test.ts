@@ -354,6 +354,7 @@ const TABLES = [
   "cohort",
   "listing",
   "sku_quarter",
+  "sku_year",
   "group_day",
   "unmatched_label",
   "dirty_cohort",

@@ -108,6 +108,7 @@ test("the nightly run finds a return that has ended since, of which no webhook c
 /** What is no sum by lag day, and sums over orders and the days that they are of, on which units came back: no label is among them. */
 const OF_ORDERS: ReadonlySet<string> = new Set([
   "has_day_money",
+  "year_months",
   "orders",
   "squared_sold_units",
   "order_lag_days",

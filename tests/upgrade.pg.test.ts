@@ -32,6 +32,7 @@ const COMPARED = [
   "cohort",
   "listing",
   "sku_quarter",
+  "sku_year",
   "group_day",
   "unmatched_label",
 ];

@@ -104,6 +104,7 @@ const TABLES: Readonly<Record<string, Line>> = {
   shop_directory: [WRITE, NONE, READ],
   sku: [WRITE, NONE, READ],
   sku_quarter: [WRITE, NONE, READ],
+  sku_year: [WRITE, NONE, READ],
   sync_record: [WRITE, NONE, NONE],
   sync_request: [WRITE, NONE, NONE],
   sync_run: [WRITE, NONE, NONE],

@@ -1,11 +1,17 @@
 import { isDeepStrictEqual } from "node:util";
-import { monthOfDate, monthToText } from "../lib/month.ts";
+import { dayFromText, monthOfDate, monthToDate, monthToText } from "../lib/month.ts";
+import { latestCompleteMonth } from "../metrics/completeness.ts";
 import { projectOrder } from "../metrics/classify.ts";
 import type { OrderDocument } from "../metrics/order.ts";
 import type { Connection, Database } from "../store/database.ts";
 import { planAsUsual, planForManyRows, planForRun } from "../store/many-rows.ts";
 import { replaceCohorts, replaceGroupDays } from "../store/queries/cohort-rollup.ts";
-import { clearDirtyMonths, listDirtyMonths, markMonths } from "../store/queries/dirty-month.ts";
+import {
+  clearDirtyMonths,
+  listCohortMonths,
+  listDirtyMonths,
+  markMonths,
+} from "../store/queries/dirty-month.ts";
 import { resolveLinesAgain } from "../store/queries/facts.ts";
 import { dropUnusableImages, lockWorkspace } from "../store/queries/import-stage.ts";
 import { refreshAllUnmatched } from "../store/queries/label-write.ts";
@@ -13,6 +19,7 @@ import { putListings, removeUnsoldListings } from "../store/queries/listing.ts";
 import { followOrderRules } from "../store/queries/order-rules.ts";
 import { findCurrency, raiseDataVersion } from "../store/queries/publish.ts";
 import { quarterOf, replaceSkuQuarter } from "../store/queries/sku-quarter.ts";
+import { listYears, loadYearState, removeOtherYears, replaceSkuYear } from "../store/queries/sku-year.ts";
 import { deriveCatalogue, putCatalogue } from "./catalogue.ts";
 import { addPlaces, newChangedKeys } from "./changed-keys.ts";
 import { mergeOrders } from "./document-merge.ts";
@@ -123,8 +130,22 @@ async function rollUp(connection: Connection, shopKey: number, months: readonly 
     }
     await replaceSkuQuarter(connection, shopKey, quarter);
   }
+  await rollUpYears(connection, shopKey);
   await removeUnsoldListings(connection, shopKey);
   await planAsUsual(connection);
+}
+
+/** Years end with the newest month that is complete in the primary window on the day of the newest order, as rankings do (M12). */
+async function rollUpYears(connection: Connection, shopKey: number): Promise<void> {
+  const { newest_day: newestDay, primary_days: primaryDays } = await loadYearState(connection, shopKey);
+  const months = (await listCohortMonths(connection, shopKey)).map(monthOfDate);
+  const newest = latestCompleteMonth(primaryDays, newestDay === null ? null : dayFromText(newestDay)) ?? 0;
+  const wanted = new Set(months.map((month) => month + ((((newest - month) % 12) + 12) % 12)));
+  const known = new Set(await listYears(connection, shopKey, primaryDays));
+  for (const lastMonth of wanted) {
+    if (!known.has(lastMonth)) await replaceSkuYear(connection, shopKey, { lastMonth, primaryDays });
+  }
+  await removeOtherYears(connection, shopKey, [...wanted].map(monthToDate));
 }
 
 /**

@@ -44,6 +44,7 @@ const TABLES = [
   "cohort",
   "listing",
   "sku_quarter",
+  "sku_year",
   "group_day",
   "unmatched_label",
   "sale_event",

@@ -103,6 +103,7 @@ const DATA_TABLES = [
   "cohort",
   "group_day",
   "sku_quarter",
+  "sku_year",
   "listing",
   "sale_event",
   "dirty_cohort",

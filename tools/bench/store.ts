@@ -202,7 +202,7 @@ async function openWorkspace(connection: Connection, shopKey: number): Promise<v
 
 /** The catalogue and the prepared answers, from which all requests are answered: copies have no facts. */
 const COPIED =
-  "product variant sku entity cohort listing sku_quarter group_day unmatched_label".split(" ");
+  "product variant sku entity cohort listing sku_quarter sku_year group_day unmatched_label".split(" ");
 const WORKSPACES_PER_TRANSACTION = 20;
 
 /** Copies a loaded workspace into `count` new ones, each with a token of its own. */

@@ -24,14 +24,14 @@ export const putListings = command<[shopKey: number, months: readonly string[]],
 );
 
 /**
- * Removes the listings that have no quarter left. Reads the workspace's listings and quarters. The statistics may not
- * include rows of this transaction, so call it while the planner is restricted to hash joins.
+ * Removes the listings that have no year left: every month that sold something is in one. Reads the workspace's listings and years.
+ * The statistics may not include rows of this transaction, so call it while the planner is restricted to hash joins.
  */
 export const removeUnsoldListings = command<[shopKey: number], Connection>(
   "remove_unsold_listings",
   `delete from listing l
           where l.shop_key = $1
             and not exists (
-              select from sku_quarter q
-               where q.shop_key = $1 and q.sku = l.sku and q.listing_id = l.listing_id)`,
+              select from sku_year y
+               where y.shop_key = $1 and y.sku = l.sku and y.listing_id = l.listing_id)`,
 );

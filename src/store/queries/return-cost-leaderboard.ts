@@ -9,7 +9,7 @@ import { rankingStatements } from "./ranking.ts";
 import type { Ranking } from "./ranking.ts";
 import { selectionValues } from "./selection.ts";
 import type { Selection } from "./selection.ts";
-import { quartersAndMonths } from "./sku-quarter.ts";
+import { findBlocks } from "./sku-year.ts";
 
 /** One SKU's figures over the range in one observation window, money in minor units; `product_gid` is the one to show. */
 type CostSkuRow = Omit<CohortMonthRow, "cohort_month"> & {
@@ -51,6 +51,7 @@ const RANKED = [
 const statementOf = rankingStatements<CostAnswer>("return_costs", {
   columns: RANKED,
   vendor: "$9",
+  parameters: 15,
   steps: (narrowing) => `costly as materialized (
     select r.*, r.refund_minor + case when $10 then r.label_minor else 0 end as cost_minor from ranked r
   ), eligible as materialized (
@@ -81,7 +82,7 @@ const statementOf = rankingStatements<CostAnswer>("return_costs", {
 });
 
 /**
- * One row: the SKUs that cost most, by cost ↓, sku ↑, with all their figures. Statements of sku-quarter.ts, then
+ * One row: the SKUs that cost most, by cost ↓, sku ↑, with all their figures. Statements of sku-year.ts and sku-quarter.ts, then
  * cohort's primary key, that of sku and statements of excess-cost.ts for the SKUs returned.
  */
 export async function loadReturnCosts(
@@ -89,13 +90,14 @@ export async function loadReturnCosts(
   workspace: Workspace,
   range: CostRange,
 ): Promise<CostAnswer> {
-  const blocks = quartersAndMonths(range.startMonth, range.endMonth);
-  return statementOf(range.selection, range.vendor !== null)(
+  const windowDays = daysOrAll(range.windowDays);
+  const blocks = await findBlocks(database, workspace.shopKey, range, windowDays);
+  return statementOf(range.selection, range.vendor !== null, blocks)(
     database,
     ...selectionValues(workspace.shopKey, range.selection),
     blocks.quarters,
     blocks.months,
-    daysOrAll(range.windowDays),
+    windowDays,
     range.vendor,
     range.labelCostsIncluded,
     range.minCostMinor,

@@ -17,7 +17,7 @@ const CURVES: ReadonlySet<string> = new Set([
 ]);
 
 /** More days than any return takes: the whole curve. */
-const ALL_DAYS = 2_147_483_647;
+export const ALL_DAYS = 2_147_483_647;
 
 /** The days of a window as statements take them; null = lifetime. */
 export function daysOrAll(windowDays: number | null): number {

@@ -7,7 +7,7 @@ import type { Ranking } from "./ranking.ts";
 import { columnsInside, placeInside } from "./return-curve.ts";
 import { selectionValues } from "./selection.ts";
 import type { Selection } from "./selection.ts";
-import { quartersAndMonths } from "./sku-quarter.ts";
+import { findBlocks } from "./sku-year.ts";
 
 /** One SKU's units over the ranked months, in the primary window; `product_gid` is the product to show. */
 type RankedSkuRow = {
@@ -42,6 +42,7 @@ const VALUES = ["sold_minor", "valued_sold_units", "refund_minor"];
 const statementOf = rankingStatements<Ranking<RankedSkuRow>>("return_rates", {
   columns: ["sold_units", "returned_units", ...VALUES],
   vendor: "$12",
+  parameters: 17,
   steps: (narrowing) => `eligible as materialized (
     select r.*,
            ($10::bigint is null or r.sold_units >= $10) and ($11::numeric is null or r.returned_units::bigint >= $11 * greatest(r.sold_units::bigint, 1))
@@ -76,7 +77,7 @@ const statementOf = rankingStatements<Ranking<RankedSkuRow>>("return_rates", {
 /**
  * One row: the SKUs of M12's ranking that may be seen and pass the filters. A rate is ranked as a quotient in double
  * precision: two different rates of units below 2^26 are different quotients, and beyond that none changes places with a
- * lower one. Statements of sku-quarter.ts and excess-cost.ts; primary key of sku, and of cohort for the SKUs returned.
+ * lower one. Statements of sku-year.ts, sku-quarter.ts and excess-cost.ts; primary key of sku, and of cohort for the SKUs returned.
  */
 export async function loadReturnRates(
   database: Queryable,
@@ -84,11 +85,10 @@ export async function loadReturnRates(
   range: RankedRange,
 ): Promise<Ranking<RankedSkuRow>> {
   const { selection, months, filters } = range;
-  const blocks =
-    months === null ? { quarters: [], months: [] } : quartersAndMonths(months.startMonth, months.endMonth);
+  const blocks = await findBlocks(database, workspace.shopKey, months, range.windowDays);
   // Where other vendors' SKUs take part in the ranking, all are read.
   const isVendorAlone = range.cardSize === null && filters.vendor !== null;
-  return statementOf(selection, isVendorAlone)(
+  return statementOf(selection, isVendorAlone, blocks)(
     database,
     ...selectionValues(workspace.shopKey, selection),
     blocks.quarters,

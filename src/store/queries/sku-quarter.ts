@@ -80,12 +80,19 @@ export const EVERY_LISTING: Narrowing = () => "";
 export const CANDIDATES_ALONE: Narrowing = (sku, listing) =>
   `and (${sku}, ${listing}) in (select k.sku, k.listing_id from candidate k)`;
 
+/** The parameters with years to add and months to subtract. */
+export type OtherBlocks = Record<"years" | "lessMonths", string>;
+
 /**
- * `part`: `columns` of listings over quarters $6 and months $7 inside $8 days. Ranges of the primary keys of sku_quarter
- * and cohort, or look-ups in them where few SKUs are left.
+ * `part`: `columns` of listings over quarters $6 and months $7 inside $8 days, and over those of `others`. Ranges of the primary
+ * keys of sku_quarter, cohort and sku_year, or look-ups in them where few SKUs are left.
  */
-export function listingParts(columns: readonly string[], narrowing: Narrowing): string {
-  return partsOf("part", columns, narrowing, { quarters: "$6", months: "$7" });
+export function listingParts(
+  columns: readonly string[],
+  narrowing: Narrowing,
+  others: OtherBlocks | null = null,
+): string {
+  return partsOf("part", columns, narrowing, { quarters: "$6", months: "$7" }, others);
 }
 
 /** The same under another name, over other quarters and months. */
@@ -94,16 +101,31 @@ export function partsOf(
   columns: readonly string[],
   narrowing: Narrowing,
   { quarters, months }: Record<"quarters" | "months", string>,
+  others: OtherBlocks | null = null,
 ): string {
-  return `${name} as (
-    select q.sku, q.listing_id, ${columnsInside("q", columns)}
-      from sku_quarter q cross join lateral ${placeInside("q", "$8")}
-     where q.shop_key = $1 and q.quarter = any(${quarters}::date[]) ${narrowing("q.sku", "q.listing_id")}
-    union all
-    select c.entity_key, c.listing_id, ${columnsInside("c", columns)}
+  const inside = (row: string, sku: string): string =>
+    `select ${row}.${sku} as sku, ${row}.listing_id, ${columnsInside(row, columns)}`;
+  const ofMonths = (parameter: string): string => `${inside("c", "entity_key")}
       from cohort c cross join lateral ${placeInside("c", "$8")}
-     where c.shop_key = $1 and c.entity_kind = 'sku' and c.cohort_month = any(${months}::date[])
-       ${narrowing("c.entity_key", "c.listing_id")}
+     where c.shop_key = $1 and c.entity_kind = 'sku' and c.cohort_month = any(${parameter}::date[])
+       ${narrowing("c.entity_key", "c.listing_id")}`;
+  const parts = [
+    `${inside("q", "sku")}
+      from sku_quarter q cross join lateral ${placeInside("q", "$8")}
+     where q.shop_key = $1 and q.quarter = any(${quarters}::date[]) ${narrowing("q.sku", "q.listing_id")}`,
+    ofMonths(months),
+  ];
+  if (others !== null) {
+    // One by one: of any number of years the planner would rather read the whole table.
+    parts.push(`select m.* from unnest(${others.years}::date[]) k (last_month) cross join lateral (
+      ${inside("y", "sku")}
+        from sku_year y cross join lateral ${placeInside("y", "$8")}
+       where y.shop_key = $1 and y.last_month = k.last_month ${narrowing("y.sku", "y.listing_id")} offset 0) m`);
+    parts.push(`select l.sku, l.listing_id, ${columns.map((column) => `-l.${column}`).join(", ")}
+      from (${ofMonths(others.lessMonths)}) l`);
+  }
+  return `${name} as (
+    ${parts.join("\n    union all\n    ")}
   )`;
 }
 

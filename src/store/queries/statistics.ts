@@ -18,6 +18,7 @@ export const FACT_TABLES = [
   "cohort",
   "listing",
   "sku_quarter",
+  "sku_year",
   "group_day",
   "unmatched_label",
 ] as const;

@@ -30,6 +30,7 @@ const CLEARED_TABLES = [
   "sale_event",
   "sku",
   "sku_quarter",
+  "sku_year",
   "sync_record",
   "sync_request",
   "sync_run",
