@@ -7,8 +7,8 @@ import type { Selection } from "../src/store/queries/selection.ts";
 import { ALL_DAYS } from "../src/store/queries/return-curve.ts";
 import { findBlocks, listYears } from "../src/store/queries/sku-year.ts";
 import type { Workspace } from "../src/store/workspace.ts";
-import { csv, startImportShop } from "./support/import-shop.ts";
-import type { FolderFiles } from "./support/import-shop.ts";
+import { csv, startImportWorkspace } from "./support/import-workspace.ts";
+import type { FolderFiles } from "./support/import-workspace.ts";
 import { use } from "./support/use.ts";
 
 const FIRST = knownMonth("2023-02");
@@ -23,7 +23,7 @@ const SELECTIONS: readonly Selection[] = [
   { ...WHOLE, kind: "sku", key: "S3", includeUsed: true },
 ];
 
-const shop = use(startImportShop);
+const shop = use(startImportWorkspace);
 
 /** Orders of 40 months whose SKUs come and go, in two products and conditions, with returns, refunds and labels. */
 function storeOf(seed: number): FolderFiles {

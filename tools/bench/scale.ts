@@ -247,7 +247,9 @@ async function sync(scale: Scale): Promise<BenchRow[]> {
 }
 
 /** Processor seconds of this process, and of each of the database's by its id. */
-async function used({ sql }: Scale): Promise<{ worker: number; database: Map<number, number>; dead: number }> {
+async function used({
+  sql,
+}: Scale): Promise<{ worker: number; database: Map<number, number>; dead: number }> {
   const { user, system } = process.cpuUsage();
   const backends = await sql<{ pid: number }>(
     "select pid from pg_stat_activity where datname = current_database() and application_name = 'returns-control'",
