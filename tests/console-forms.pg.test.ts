@@ -1,33 +1,22 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readInput } from "../src/actions/field.ts";
-import type { Field, Fields } from "../src/actions/field.ts";
-import { Refusal } from "../src/actions/refusal.ts";
+import type { Fields } from "../src/actions/field.ts";
 import { ACTIONS } from "../src/console/registry.ts";
 import { actAs } from "./support/member-session.ts";
-import type { MemberSession } from "./support/member-session.ts";
 import { elementsIn, readMarkup, textsIn } from "./support/markup.ts";
 import type { MarkupElement } from "./support/markup.ts";
 import { unescaped } from "./support/page-figures.ts";
 import { createPerson, setRole } from "./support/people.ts";
-import type { Person } from "./support/people.ts";
-import { startTestService } from "./support/service.ts";
+import { service } from "./support/shared-service.ts";
 import { createSmallStore } from "./support/small-store.ts";
-import type { Tenant } from "./support/tenants.ts";
-import { before, use } from "./support/use.ts";
+import { wrongFor } from "./support/wrong-values.ts";
 
 /** Every form of the settings, by loops over the registry: errors at their fields, and saves over somebody else's. */
-const service = use(startTestService);
-let tenant: Tenant;
-let owner: MemberSession;
-let viewer: Person;
 
-before(async () => {
-  tenant = await createSmallStore(service.database);
-  owner = await actAs(service, tenant);
-  viewer = await createPerson(service.database);
-  await setRole(service.database, tenant, viewer, "viewer");
-});
+const tenant = await createSmallStore(service.database);
+const owner = await actAs(service, tenant);
+const viewer = await createPerson(service.database);
+await setRole(service.database, tenant, viewer, "viewer");
 
 const filled = (path: string): string =>
   path
@@ -36,22 +25,6 @@ const filled = (path: string): string =>
     .replace(":source", "shipstation")
     .replace(":slug", "summer")
     .replaceAll(/:\w+/gu, "00000000-0000-4000-8000-000000000000");
-
-/** What no field of a kind takes; a field that takes all of them has nothing to refuse. */
-const WRONG = ["no such \u0007 value", "", "x".repeat(5000)];
-
-function wrongFor(name: string, field: Field<unknown>): { value: string; sentence: string } | null {
-  for (const value of WRONG) {
-    const given = { texts: () => [value], subject: () => field.label, isForm: true } as const;
-    try {
-      readInput({ [name]: field }, given, new Date());
-    } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      return { value, sentence: error.message };
-    }
-  }
-  return null;
-}
 
 /** The form that is sent to a path, with its controls by name. */
 function formOn(text: string, path: string): MarkupElement | undefined {
@@ -80,7 +53,9 @@ test("every refused field of every form says why at itself, in words of the page
             .map(({ attributes }) => attributes["name"]),
     );
     const wrong = Object.entries(input).flatMap(([name, field]) => {
-      const found = names.has(name) ? wrongFor(name, field) : null;
+      const found = names.has(name)
+        ? wrongFor(name, field, { subject: () => field.label, isForm: true })
+        : null;
       return found === null ? [] : [{ name, ...found }];
     });
     if (wrong.length === 0) continue;
@@ -94,7 +69,7 @@ test("every refused field of every form says why at itself, in words of the page
     const answer = await owner.post(path, sent);
     assert.equal(answer.status, 400, `${form.name}: ${answer.text.slice(0, 200)}`);
     const page = readMarkup(answer.text);
-    for (const { name, sentence } of wrong) {
+    for (const { name, value, sentence } of wrong) {
       const where = `${form.name}, ${name}`;
       assert.doesNotMatch(sentence, /[a-z]_[a-z]|--/u, where);
       const again = formOn(answer.text, address) ?? assert.fail(`${where}: the form is gone`);
@@ -102,6 +77,11 @@ test("every refused field of every form says why at itself, in words of the page
       const group = elementsIn(again).find(
         (each) => each.name === "fieldset" && elementsIn(each).some((one) => one.attributes["name"] === name),
       );
+      const kept = unescaped(
+        (control?.name === "textarea" ? textsIn(control).join("") : control?.attributes["value"]) ?? "",
+      );
+      const isTyped = ["text", "number", "date", undefined].includes(control?.attributes["type"]);
+      if (isTyped && control?.name !== "select") assert.equal(kept.trim(), value.trim(), where);
       const described = control?.attributes["aria-describedby"] ?? group?.attributes["aria-describedby"];
       const isInvalid =
         control?.attributes["aria-invalid"] === "true" || group?.attributes["aria-invalid"] === "true";

@@ -1,0 +1,23 @@
+import { readInput } from "../../src/actions/field.ts";
+import type { Field, Given } from "../../src/actions/field.ts";
+import { Refusal } from "../../src/actions/refusal.ts";
+
+/** What no field of a kind takes. */
+const WRONG = ["no such \u0007 value", "", "x".repeat(5000)];
+
+/** What a field refuses, and in which sentence a face says so; null = it takes any text. */
+export function wrongFor(
+  name: string,
+  field: Field<unknown>,
+  face: Pick<Given, "subject" | "isForm">,
+): { value: string; sentence: string } | null {
+  for (const value of WRONG) {
+    try {
+      readInput({ [name]: field }, { ...face, texts: () => [value] }, new Date());
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      return { value, sentence: error.message };
+    }
+  }
+  return null;
+}
