@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -57,6 +57,34 @@ for (const endpoint of ENDPOINTS) {
     assert.deepEqual(JSON.parse(out), JSON.parse(answer.text));
   });
 }
+
+test("export downloads tables under their names, and leaves nothing of one that is refused", async () => {
+  const target = join(folder, "tables");
+  const words = [
+    "export",
+    target,
+    "--table",
+    "cohorts",
+    "alerts",
+    "--format",
+    "csv",
+    "--start-month",
+    "2026-01",
+  ];
+  const settings = { RETURNS_URL: service.address, RETURNS_TOKEN: token };
+  const { code, stderr } = await runCommand(words, settings);
+  assert.equal(code, 0, stderr);
+  for (const table of ["cohorts", "alerts"]) {
+    const params = { table, start_month: "2026-01" };
+    const { text } = await service.call("/api/v1/export/tables/{table}.{format}", { token, params });
+    assert.equal(readFileSync(join(target, `${table}.csv`), "utf8"), text);
+  }
+  const { token: narrow } = await createTenant(service.database, { entitlements: ["api_access"] });
+  const refused = await runCommand(["export", join(folder, "none")], { ...settings, RETURNS_TOKEN: narrow });
+  assert.equal(refused.code, 1);
+  assert.match(refused.stderr, /does not include data_export/u);
+  assert.deepEqual(readdirSync(join(folder, "none")), []);
+});
 
 test("Every parameter of the contract is an option in kebab case", () => {
   const program = new Command();

@@ -49,6 +49,7 @@ export const COMMANDS: Readonly<Record<string, AddCommand>> = {
   demo: async (program, context) => (await import("./demo.ts")).addDemoCommand(program, context),
   doctor: added(async () => (await import("./doctor.ts")).DOCTOR),
   query: async (program, context) => (await import("./query.ts")).addQueryCommands(program, context),
+  export: async (program, context) => (await import("./export.ts")).addExportCommand(program, context),
   completion: async (program) => (await import("./completion.ts")).addCompletionCommand(program),
 };
 

@@ -48,16 +48,9 @@ export function addQueryCommands(program: Command, context: CommandContext): voi
 }
 
 function addEndpoint(group: Command, context: CommandContext, endpoint: Endpoint): void {
-  const command = group
-    .command(endpoint.name)
-    .description(`${endpoint.summary} (${endpoint.scope}).`)
-    .option(
-      "--url <address>",
-      `address of the service (default: ${COMMAND_OPTIONS.url.name} or ${COMMAND_OPTIONS.url.fallback})`,
-    )
-    .option("--allow-plain-http", "send the token unencrypted to another machine")
-    .option("--token-file <file>", `file that holds the token (default: ${COMMAND_OPTIONS.token.name})`)
-    .addOption(new Option("--token <->", "- reads the token from standard input"));
+  const command = withConnection(
+    group.command(endpoint.name).description(`${endpoint.summary} (${endpoint.scope}).`),
+  );
   for (const parameter of listParameters(endpoint.parameters)) command.addOption(optionOf(parameter));
   const isReport = endpoint.name === "report";
   if (endpoint.fileTypes === undefined)
@@ -66,7 +59,19 @@ function addEndpoint(group: Command, context: CommandContext, endpoint: Endpoint
   command.action((options: QueryOptions) => query(context, command, endpoint, options));
 }
 
-function optionOf({ name, schema, isRequired }: Parameter): Option {
+/** The options of every command that sends requests to a running service. */
+export function withConnection(command: Command): Command {
+  return command
+    .option(
+      "--url <address>",
+      `address of the service (default: ${COMMAND_OPTIONS.url.name} or ${COMMAND_OPTIONS.url.fallback})`,
+    )
+    .option("--allow-plain-http", "send the token unencrypted to another machine")
+    .option("--token-file <file>", `file that holds the token (default: ${COMMAND_OPTIONS.token.name})`)
+    .addOption(new Option("--token <->", "- reads the token from standard input"));
+}
+
+export function optionOf({ name, schema, isRequired }: Parameter): Option {
   const { type, enum: values, description = "", default: fallback } = schema;
   const kind = type === "integer" || type === "number" ? "number" : "text";
   const isFlag = type === "boolean";
@@ -234,7 +239,7 @@ function statusLine({ meta, quota }: Answer): string {
 }
 
 /** Where to ask, and as whom. */
-type ConnectionOptions = {
+export type ConnectionOptions = {
   url?: string;
   token?: string;
   tokenFile?: string;
@@ -242,7 +247,10 @@ type ConnectionOptions = {
 };
 
 /** A client as the options and the environment say. Throws a `Refusal`. */
-async function connect(options: ConnectionOptions, { environment }: CommandContext): Promise<ReturnsClient> {
+export async function connect(
+  options: ConnectionOptions,
+  { environment }: CommandContext,
+): Promise<ReturnsClient> {
   const baseUrl = options.url ?? (environment[COMMAND_OPTIONS.url.name] || COMMAND_OPTIONS.url.fallback);
   const token = await readToken(options, environment);
   try {
@@ -258,7 +266,7 @@ async function connect(options: ConnectionOptions, { environment }: CommandConte
 }
 
 /** What a request without an answer means to a person at a terminal; anything else as it is. */
-function queryFailure(error: unknown): unknown {
+export function queryFailure(error: unknown): unknown {
   if (!(error instanceof ReturnsNetworkError)) return error;
   if (error.reason === "unreadable_answer")
     return impossible("What answers at this address is not a Returns Analytics API: check --url.");

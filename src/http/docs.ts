@@ -497,6 +497,7 @@ const FILES: readonly (readonly [slug: string, file: string])[] = [
   ["pages", "docs/guides/pages.md"],
   ["errors", "docs/guides/errors.md"],
   ["export", "docs/guides/export.md"],
+  ["warehouse", "docs/guides/warehouse.md"],
   ["moving", "docs/guides/moving.md"],
   ["alerts", "docs/guides/alerts.md"],
   ["early-warning", "docs/early-warning.md"],
