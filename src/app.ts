@@ -301,7 +301,8 @@ function digestsOf(
   const open = async () => {
     // Imported here, because it takes memory that a worker without mail need not have.
     const { sendDigests } = await import("./actions/digest/send.ts");
-    const databases = { admission: database, reading: database, nodes: null, nodeOfWorkspace: null };
+    const own = { admission: database, reading: database, nodes: null, readingNodes: null };
+    const databases = { ...own, nodeOfWorkspace: null };
     const limited = { ...config, answerMemoryMegabytes: DIGEST_MEMORY_MEGABYTES };
     const guard = createGuard(limited, keys, databases, { metrics, countUsage: () => {} });
     const operations = createOperations(config, guard, keys, database);
@@ -367,11 +368,12 @@ function createPlatformRoutes(
   ];
 }
 
-/** `nodes` and `nodeOfWorkspace`: where Citus spreads the workspaces over nodes. */
+/** `nodes`, `readingNodes` and `nodeOfWorkspace`: where Citus spreads the workspaces over nodes. */
 type RequestDatabases = {
   admission: Database;
   reading: DatabasePool;
   nodes: NodeDatabases | null;
+  readingNodes: NodeDatabases | null;
   nodeOfWorkspace: NodeOfWorkspace | null;
 };
 
@@ -385,7 +387,7 @@ export function createGuard(
   databases: RequestDatabases,
   { metrics, countUsage }: RequestCounters,
 ): Guard {
-  const { admission, reading, nodes, nodeOfWorkspace } = databases;
+  const { admission, reading, nodes, readingNodes, nodeOfWorkspace } = databases;
   return {
     admit: createAdmit({
       database: admission,
@@ -401,7 +403,11 @@ export function createGuard(
       memoryBytes: config.answerMemoryMegabytes * 1_048_576,
       baseMeta,
     }),
-    openSnapshot: createSnapshots(reading),
+    openSnapshot: createSnapshots(reading, async (shopKey) =>
+      nodeOfWorkspace === null || readingNodes === null
+        ? reading
+        : readingNodes.of(await nodeOfWorkspace(shopKey)),
+    ),
     workspaceQueue: createWorkspaceQueue({
       places: config.maxConnections,
       mostPerWorkspace: config.requestsPerWorkspace,

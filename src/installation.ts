@@ -231,8 +231,9 @@ export type ServingDatabases = {
   exporting: DatabasePool;
   /** For metrics, which have to be read above all when the others are used up. */
   monitoring: DatabasePool;
-  /** For admission, where Citus spreads the workspaces over nodes. */
+  /** For admission, and for reading, where Citus spreads the workspaces over nodes. */
   nodes: NodeDatabases | null;
+  readingNodes: NodeDatabases | null;
   close(): Promise<void>;
 };
 
@@ -260,7 +261,8 @@ export async function openServingDatabases(
       ...options,
     });
   const admission = open("admission", "admission", { statementTimeoutMs: LONGEST_WAIT_MS });
-  const reading = open("reading", "reader", { readOnly: true, ofOneWorkspace: true });
+  const ofRequests = { readOnly: true, ofOneWorkspace: true };
+  const reading = open("reading", "reader", ofRequests);
   const ingest = open("ingest", "worker", { maxConnections: INGEST_CONNECTIONS });
   const ofConsole = open("console", "worker", { maxConnections: CONSOLE_CONNECTIONS });
   const exporting = open("exporting", "reader", {
@@ -279,11 +281,22 @@ export async function openServingDatabases(
       maxConnections: NODE_CONNECTIONS,
       statementTimeoutMs: LONGEST_WAIT_MS,
     });
-  const nodes = (await isDistributed(installation.database))
-    ? openNodeDatabases({ coordinator: admission, url: installation.roleUrls.admission, open: openNode })
+  const isSpread = await isDistributed(installation.database);
+  const { roleUrls } = installation;
+  const nodes = isSpread
+    ? openNodeDatabases({ coordinator: admission, url: roleUrls.admission, open: openNode })
+    : null;
+  const readingNodes = isSpread
+    ? openNodeDatabases({
+        coordinator: reading,
+        url: roleUrls.reader,
+        open: (url) => open("reading", "reader", { ...ofRequests, url }),
+        isFit: async (node) => (await findsViewsFirst(node)) && readsViews(node),
+      })
     : null;
   const close = async (): Promise<void> => {
     await nodes?.close();
+    await readingNodes?.close();
     const opened = [admission, reading, ingest, ofConsole, exporting, monitoring];
     await Promise.all(opened.map((database) => database.close()));
   };
@@ -295,7 +308,17 @@ export async function openServingDatabases(
     await close();
     throw error;
   });
-  return { admission, reading, ingest, console: ofConsole, exporting, monitoring, nodes, close };
+  return {
+    admission,
+    reading,
+    ingest,
+    console: ofConsole,
+    exporting,
+    monitoring,
+    nodes,
+    readingNodes,
+    close,
+  };
 }
 
 const WORKER_ALONE =

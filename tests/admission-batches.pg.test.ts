@@ -6,7 +6,7 @@ import { createAdmissionQueue } from "../src/access/admission-queue.ts";
 import type { AdmissionQueue } from "../src/access/admission-queue.ts";
 import { createToken, parseToken } from "../src/access/token.ts";
 import type { ParsedToken } from "../src/access/token.ts";
-import type { Database, Queryable } from "../src/store/database.ts";
+import type { DatabasePool, Queryable } from "../src/store/database.ts";
 import { createTestDatabase, openConnections } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
 import { waitOutMidnight } from "./support/midnight.ts";
@@ -43,9 +43,9 @@ type ServingGuard = { admit: Admit; close(this: void): Promise<void> };
 
 /** The same as servers open it: on a Citus a check goes straight to the shop's node, which cancels one that takes too long. */
 async function openServingGuard(
-  coordinator: Queryable,
+  coordinator: DatabasePool,
   url: string,
-  open: (url: string) => Database,
+  open: (url: string) => DatabasePool,
 ): Promise<ServingGuard> {
   if (!isCitus()) return { admit: openGuard(coordinator).admit, close: async () => {} };
   const nodes = openNodeDatabases({ coordinator, url, open, retryMs: 100 });
@@ -77,9 +77,9 @@ const UNCOUNTED: Need = { scope: null, entitlements: ["api_access"], counted: fa
 const STATEMENT_TIMEOUT_MS = 2000;
 let testDatabase: TestDatabase;
 let database: pg.Pool;
-let admission: Database;
+let admission: DatabasePool;
 
-const openAdmission = (url: string): Database =>
+const openAdmission = (url: string): DatabasePool =>
   openConnections(url, {
     maxConnections: 8,
     statementTimeoutMs: STATEMENT_TIMEOUT_MS,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { actAs, auditOf } from "./support/member-session.ts";
 import { service } from "./support/shared-service.ts";
-import { createTenant } from "./support/tenants.ts";
+import { createTenant, insertRows } from "./support/tenants.ts";
 
 /** The name of a workspace, the way to another one, and two tabs that save the same settings. */
 
@@ -87,18 +87,29 @@ test("a person of many workspaces searches them and turns pages, and meets nobod
   const many = await actAs(service, await createTenant(service.database), "viewer", "Many");
   const mine = Array.from({ length: 60 }, (_, n) => `many-${String(n).padStart(2, "0")}.example`);
   const prefix = tenant.shopDomain;
+  const { rows: made } = await service.database.query<{ shop_key: string; shop_domain: string }>(
+    `insert into shop_directory (shop_domain, display_name)
+     select $1 || '.' || d, case when n = 33 then 'Käthe 100% "Lamps"' end
+       from unnest($2::text[]) with ordinality u (d, n) returning shop_key, shop_domain`,
+    [prefix, mine],
+  );
+  await insertRows(
+    service.database,
+    "workspace",
+    made.map(({ shop_key, shop_domain }) => ({
+      shop_key,
+      organization_id: shop_domain,
+      shop_id: shop_domain,
+      shop_domain,
+      currency_code: "EUR",
+      plan_key: `plan-${tenant.shopKey}`,
+    })),
+  );
   await service.database.query(
-    `with directory as (
-       insert into shop_directory (shop_domain, display_name)
-       select $1 || '.' || d, case when n = 33 then 'Käthe 100% "Lamps"' end
-         from unnest($2::text[]) with ordinality u (d, n) returning shop_key, shop_domain
-     ), made as (
-       insert into workspace (shop_key, organization_id, shop_id, shop_domain, currency_code, plan_key)
-       select d.shop_key, shop_domain, shop_domain, shop_domain, 'EUR', $3 from directory d returning shop_key
-     )
-     insert into workspace_member (shop_key, user_id, role, created_at)
-     select shop_key, (select user_id from console_user where name = 'Many'), 'viewer', now() from made`,
-    [prefix, mine, `plan-${tenant.shopKey}`],
+    `insert into workspace_member (shop_key, user_id, role, created_at)
+     select d.shop_key, (select user_id from console_user where name = 'Many'), 'viewer', now()
+       from shop_directory d where d.shop_key = any($1)`,
+    [made.map(({ shop_key }) => shop_key)],
   );
   const list = async (query: string) => {
     const page = (await open(`/w${query}`, many.cookie)).replaceAll("&amp;", "&");

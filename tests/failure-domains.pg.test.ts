@@ -10,6 +10,7 @@ import { pollPlace } from "../src/worker/poll.ts";
 import { keepInstallation } from "../src/worker/tasks.ts";
 import { checkWorkspace } from "../src/worker/upkeep.ts";
 import { recordStatements } from "./support/asked-statements.ts";
+import { isCitus } from "./support/citus.ts";
 import { loseWorkspace } from "./support/lost-workspaces.ts";
 import { startTestService } from "./support/service.ts";
 import { createTenant } from "./support/tenants.ts";
@@ -80,10 +81,11 @@ test("webhooks of others are taken while a shop is out of reach, and its own aft
 });
 
 test("the clock starts the runs of others meanwhile, says once which is away, and loses nothing", async () => {
-  const { lost, others, find } = await loseWorkspace(service.database, await connectedWorkspaces());
+  const shopKeys = await connectedWorkspaces();
+  await makeDue({ url: url() }, "labels");
+  const { lost, others, find } = await loseWorkspace(service.database, shopKeys);
   const isAway = (line: string): boolean => line.includes("could not be polled");
   try {
-    await makeDue({ url: url() }, "labels");
     await withWorker(options(), async () => {
       for (const shopKey of others) await eventually(() => succeeded(shopKey), `the run of ${shopKey}`, 60);
       // Tried again and again by then: the wait has grown beyond the first.
@@ -128,7 +130,8 @@ test("upkeep keeps others in order, says once which is away, and comes back to i
           )
         ).rows.length === shopKeys.length;
       await eventually(triedAgain, "the wait grows for those that are away", 60);
-      assert.equal(await leftOf(lost), lost.length);
+      // On a Citus they are out of the test's reach, too.
+      if (!isCitus()) assert.equal(await leftOf(lost), lost.length);
       const failures = logs.filter(
         (line) => line.includes("could not be polled") && line.includes('"source":"shop"'),
       );

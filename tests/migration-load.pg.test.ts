@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { TestContext } from "node:test";
 import type pg from "pg";
 import { knownMigrations, migrate } from "../src/store/migrate.ts";
+import { isCitus } from "./support/citus.ts";
 import { createTestDatabase } from "./support/database.ts";
 import { copyMigrations, MIGRATIONS } from "./support/migration-folder.ts";
 import { openTestPool } from "./support/service.ts";
@@ -77,7 +78,10 @@ function keepDoing(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<unkno
   };
 }
 
-test("a migration under readers and writers makes none of them fail, and ends", async (context) => {
+/** Citus ends the youngest transaction of a deadlock between nodes, a request's rather than the migration. */
+const skip = isCitus() && "a Citus may cancel a writer in place of a migration (docs/scaling.md)";
+
+test("a migration under readers and writers makes none of them fail, and ends", { skip }, async (context) => {
   const { url, pool } = await openFilled(context);
   const folder = migrationsOf(context, { "9001_altered": CHANGES, "9002_outside": OUTSIDE });
   const shop = (): number => 1 + Math.floor(Math.random() * SHOPS);
@@ -130,21 +134,27 @@ test("a migration that meets its tables in another order gives way to who holds 
   }
 });
 
-test("what was cut off outside of transactions is run again, and an unfinished index is built again", async (context) => {
-  const { url, pool } = await openFilled(context);
-  const altered = { "9001_altered": CHANGES };
-  const failing = `-- Outside of transactions.
+const lacksUnique = isCitus() && "a Citus has no unique index without shop_key";
+
+test(
+  "what was cut off outside of transactions is run again, and an unfinished index is built again",
+  { skip: lacksUnique },
+  async (context) => {
+    const { url, pool } = await openFilled(context);
+    const altered = { "9001_altered": CHANGES };
+    const failing = `-- Outside of transactions.
 create unique index concurrently workspace_by_currency on workspace (currency_code);`;
-  await assert.rejects(
-    migrate({ url, folder: migrationsOf(context, { ...altered, "9002_outside": failing }) }),
-    {
-      code: "23505",
-    },
-  );
-  const repaired = failing.replace("unique ", "");
-  await migrate({ url, folder: migrationsOf(context, { ...altered, "9002_outside": repaired }) });
-  const { rows } = await pool.query(
-    "select indisvalid, indisunique from pg_index where indexrelid = 'workspace_by_currency'::regclass",
-  );
-  assert.deepEqual(rows, [{ indisvalid: true, indisunique: false }]);
-});
+    await assert.rejects(
+      migrate({ url, folder: migrationsOf(context, { ...altered, "9002_outside": failing }) }),
+      {
+        code: "23505",
+      },
+    );
+    const repaired = failing.replace("unique ", "");
+    await migrate({ url, folder: migrationsOf(context, { ...altered, "9002_outside": repaired }) });
+    const { rows } = await pool.query(
+      "select indisvalid, indisunique from pg_index where indexrelid = 'workspace_by_currency'::regclass",
+    );
+    assert.deepEqual(rows, [{ indisvalid: true, indisunique: false }]);
+  },
+);

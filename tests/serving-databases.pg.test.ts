@@ -49,6 +49,7 @@ test("Citus plans a request's statements with their values; it has no nodes befo
     "create function create_distributed_table(t regclass, c text) returns void return null",
   );
   await execute(testDatabase.url, "create table pg_dist_partition (logicalrelid regclass)");
+  await execute(testDatabase.url, "create table pg_dist_local_group as select 0 as groupid");
   await withServingDatabases(async ({ reading, nodes }) => {
     assert.deepEqual(await settingsOf(reading), { ...READING, plan_cache_mode: "auto" });
     assert.equal(nodes, null);

@@ -219,7 +219,7 @@ test("the usage of others is written while a shop is out of reach, and its own a
   assert.equal(await writtenOf(others), others.length);
   assert.deepEqual(
     warnings.map((detail) => ({ ...detail, err: null })),
-    warnings.map(() => ({ err: null, shops: lost.length, dropped_requests: 0 })),
+    warnings.map(() => ({ err: null, workspaces: lost.length, dropped_requests: 0 })),
   );
 });
 

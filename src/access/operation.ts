@@ -124,19 +124,48 @@ type OpenSnapshot = <Result>(
   work: (snapshot: Snapshot) => Promise<Result>,
 ) => Promise<Result>;
 
+/** Thrown where a node does not show the workspace as admission saw it. */
+const OTHER_STATE = new Error("the node has another state of the workspace than admission");
+const CANCELED = "57014";
+
 /**
  * Reads a request's settings and facts from one snapshot of the database, so that no answer pairs the facts of one data
  * version with the settings of another. The snapshot is never older than the admission. Throws `WorkspaceGone`, or an
  * `ApiError` when the workspace is not ready in it.
+ *
+ * `databaseOf`: the workspace's node, or `database`. A node that a failover or a removal has left behind may still answer: its
+ * answer counts only where it has the state that admission saw, and `database` answers in its place, as it does where a node fails.
  */
-export function createSnapshots(database: Pick<DatabasePool, "snapshot">): OpenSnapshot {
-  return (admitted, work) =>
-    database.snapshot(admitted.shopKey, async (connection) => {
+export function createSnapshots(
+  database: SnapshotDatabase,
+  databaseOf: (shopKey: number) => Promise<SnapshotDatabase> = () => Promise.resolve(database),
+): OpenSnapshot {
+  const open = <Result>(
+    opened: SnapshotDatabase,
+    admitted: Workspace,
+    work: (snapshot: Snapshot) => Promise<Result>,
+  ): Promise<Result> =>
+    opened.snapshot(admitted.shopKey, async (connection) => {
       const found = await loadWorkspace(connection, admitted);
+      if (opened !== database && !isSameState(found, admitted)) throw OTHER_STATE;
       if (found === null) throw new WorkspaceGone();
       if (found.readiness !== "ready") throw notReady(found.readiness, null);
       return work({ database: connection, workspace: found.workspace });
     });
+  return async (admitted, work) => {
+    const own = await databaseOf(admitted.shopKey);
+    if (own === database) return open(database, admitted, work);
+    return open(own, admitted, work).catch((error: unknown) => {
+      if (isAnswer(error) || (error as { code?: unknown }).code === CANCELED) throw error;
+      return open(database, admitted, work);
+    });
+  };
+}
+
+type SnapshotDatabase = Pick<DatabasePool, "snapshot">;
+
+function isSameState(found: LoadedWorkspace | null, admitted: Workspace): boolean {
+  return found?.readiness === "ready" && JSON.stringify(found.workspace) === JSON.stringify(admitted);
 }
 
 /**

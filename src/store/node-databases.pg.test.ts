@@ -5,7 +5,7 @@ import { isCitus } from "../../tests/support/citus.ts";
 import { createTestDatabase, openConnections } from "../../tests/support/database.ts";
 import type { TestDatabase } from "../../tests/support/database.ts";
 import { execute } from "../../tests/support/server.ts";
-import type { Database, Queryable } from "./database.ts";
+import type { DatabasePool, Queryable } from "./database.ts";
 import { openNodeDatabases } from "./node-databases.ts";
 import type { NodeDatabases } from "./node-databases.ts";
 
@@ -16,7 +16,7 @@ const STRANGER = 2;
 const RETRY_MS = 100;
 
 let testDatabase: TestDatabase;
-let coordinator: Database;
+let coordinator: DatabasePool;
 let nodes: NodeDatabases;
 before(async () => {
   testDatabase = await createTestDatabase();
@@ -74,6 +74,18 @@ test("a node whose connection is lost is left to the coordinator, then tried aga
   assert.equal(nodes.of(NODE), coordinator);
   await untilDirect();
   assert.equal(await nameOf(nodes.of(NODE)), "test-node");
+});
+
+test("a snapshot leaves the node when its connection is lost, not when its work throws", async () => {
+  await untilDirect();
+  const refusal = new Error("refused");
+  const refusing = nodes.of(NODE).snapshot(1, () => Promise.reject(refusal));
+  await assert.rejects(refusing, refusal);
+  assert.notEqual(nodes.of(NODE), coordinator);
+  const text = "select pg_terminate_backend(pg_backend_pid())";
+  const losing = nodes.of(NODE).snapshot(1, (own) => own.rows({ name: "end_connection", text }, []));
+  await assert.rejects(losing);
+  assert.equal(nodes.of(NODE), coordinator);
 });
 
 test("a node that the catalogue does not name stays with the coordinator", async () => {

@@ -1,24 +1,28 @@
 import { findNodePlace, isOnNode } from "./queries/distribute.ts";
-import type { Database, Queryable } from "./database.ts";
+import type { DatabasePool, Queryable } from "./database.ts";
+
+type Pool = Pick<DatabasePool, "rows" | "snapshot">;
 
 /** Connections straight to the nodes of a Citus cluster, for statements that one node answers whole. */
 export type NodeDatabases = {
   /** The node's own connections; the coordinator's until the node has answered, and for a while after it failed. */
-  of(this: void, node: number): Queryable;
+  of(this: void, node: number): Pool;
   close(): Promise<void>;
 };
 
 type NodeDatabasesOptions = {
   /** Where the service connects: it passes on what is for another node. */
-  coordinator: Queryable;
+  coordinator: Pool;
   /** The address of the coordinator; the nodes have its user, password and database. */
   url: string;
-  open: (url: string) => Database;
+  open: (url: string) => DatabasePool;
+  /** Whether connections to a node do what they are for; all that lead to it by default. */
+  isFit?: (database: Queryable) => Promise<boolean>;
   /** 60000 by default. */
   retryMs?: number;
 };
 
-type Node = { database: Database | null; isTrying: boolean; triedMs: number };
+type Node = { database: DatabasePool | null; isTrying: boolean; triedMs: number };
 
 const RETRY_MS = 60_000;
 
@@ -32,11 +36,11 @@ export function openNodeDatabases(options: NodeDatabasesOptions): NodeDatabases 
   const nodes = new Map<number, Node>();
   const closing = new Set<Promise<void>>();
   let isClosed = false;
-  const close = (database: Database): void => {
+  const close = (database: DatabasePool): void => {
     const closed = database.close().finally(() => closing.delete(closed));
     closing.add(closed);
   };
-  const leave = (node: Node, database: Database): void => {
+  const leave = (node: Node, database: DatabasePool): void => {
     if (node.database !== database) return;
     node.database = null;
     node.triedMs = performance.now();
@@ -62,12 +66,27 @@ export function openNodeDatabases(options: NodeDatabasesOptions): NodeDatabases 
       const node = nodeOf(key);
       const { database } = node;
       if (database === null) return coordinator;
+      const leaving = (error: unknown): never => {
+        leave(node, database);
+        throw error;
+      };
       return {
-        rows: <Row>(...asked: Parameters<Queryable["rows"]>) =>
-          database.rows<Row>(...asked).catch((error: unknown) => {
-            leave(node, database);
+        rows: <Row>(...asked: Parameters<Queryable["rows"]>) => database.rows<Row>(...asked).catch(leaving),
+        snapshot: async (shopKey, work) => {
+          let hasBegun = false;
+          const watched = (connection: Queryable) => {
+            hasBegun = true;
+            return work({
+              rows: <Row>(...asked: Parameters<Queryable["rows"]>) =>
+                connection.rows<Row>(...asked).catch(leaving),
+            });
+          };
+          // What the work itself throws says nothing of the node.
+          return database.snapshot(shopKey, watched).catch((error: unknown) => {
+            if (!hasBegun) leave(node, database);
             throw error;
-          }),
+          });
+        },
       };
     },
     close: async () => {
@@ -79,12 +98,15 @@ export function openNodeDatabases(options: NodeDatabasesOptions): NodeDatabases 
 }
 
 /** Throws unless the address that the catalogue names leads to that node. */
-async function openNode({ coordinator, url, open }: NodeDatabasesOptions, key: number): Promise<Database> {
+async function openNode(options: NodeDatabasesOptions, key: number): Promise<DatabasePool> {
+  const { coordinator, url, open, isFit } = options;
   const { host, port } = await findNodePlace(coordinator, key);
   const database = open(urlOfNode(url, host, port));
   try {
-    if (await isOnNode(database, key)) return database;
-    throw new Error(`${host}:${port} is another database than that of node ${key}`);
+    if ((await isOnNode(database, key)) && (await (isFit?.(database) ?? true))) return database;
+    throw new Error(
+      `${host}:${port} is another database than that of node ${key}, or nobody may read there yet`,
+    );
   } catch (error) {
     await database.close();
     throw error;

@@ -5,7 +5,7 @@ import { rootFingerprint } from "../../src/lib/keys.ts";
 import { distributeInstallation } from "../../src/store/distribute.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import { openDatabase } from "../../src/store/database.ts";
-import type { Database, DatabaseOptions } from "../../src/store/database.ts";
+import type { DatabaseOptions, DatabasePool } from "../../src/store/database.ts";
 import { groupOf, ROLES } from "../../src/store/role-rights.ts";
 import type { DatabaseRole } from "../../src/store/role-rights.ts";
 import { createLogins, loginUrl } from "../../src/store/roles.ts";
@@ -131,7 +131,7 @@ export async function createSeededDatabase<Known>(
 }
 
 /** Connections as the service opens them: one that may write and wait, unless told otherwise. */
-export function openConnections(url: string, options: Partial<DatabaseOptions> = {}): Database {
+export function openConnections(url: string, options: Partial<DatabaseOptions> = {}): DatabasePool {
   return openDatabase({
     url,
     maxConnections: 1,

@@ -22,9 +22,11 @@ const ONE_LOGIN = { DATABASE_READER_URL: "", DATABASE_ADMISSION_URL: "", DATABAS
 /** A database under measurement: one server, or the coordinator of a cluster and then its nodes. */
 type Side = { url: string; servers: readonly string[]; requests: readonly LoadRequest[] };
 type Round = { perSecond: number; microseconds: number[] };
+/** Answers from the response cache, and those that the database answers. */
+const KINDS = { remembered: {}, uncached: { ANSWER_MEMORY_MB: "0" } };
 
 /**
- * Remembered answers of many shops from a Citus cluster (BENCH_CITUS_URL: its coordinator) and from one server
+ * Remembered and uncached answers of many shops from a Citus cluster (BENCH_CITUS_URL: its coordinator) and from one server
  * (BENCH_SERVER_URL; the embedded one without it), in turn: the processor time of all processes of PostgreSQL for each
  * request. All servers have to run on this machine, where /proc shows them.
  */
@@ -39,7 +41,16 @@ export async function measureCluster(context: BenchContext): Promise<BenchRow[]>
     const ones =
       serverUrl === undefined ? [context.installation.databaseUrl] : await makeDatabases([serverUrl], made);
     const one = await fillDatabase(context, ones, false);
-    return await measureInTurn(context, one, cluster);
+    const rows: BenchRow[] = [];
+    for (const [kind, environment] of Object.entries(KINDS)) {
+      rows.push(
+        ...(await measureInTurn(
+          { ...context, environment: { ...context.environment, ...environment } },
+          { kind, one, cluster },
+        )),
+      );
+    }
+    return rows;
   } finally {
     for (const url of made.toReversed()) {
       await execute(urlOfDatabase(url, "postgres"), `drop database if exists ${DATABASE_NAME} with (force)`);
@@ -80,7 +91,10 @@ async function fillDatabase(
   }
 }
 
-async function measureInTurn(context: BenchContext, one: Side, cluster: Side): Promise<BenchRow[]> {
+async function measureInTurn(
+  context: BenchContext,
+  { kind, one, cluster }: { kind: string; one: Side; cluster: Side },
+): Promise<BenchRow[]> {
   const services: MeasuredServer[] = [];
   const start = async ({ url }: Side): Promise<MeasuredServer> => {
     // As one login: the databases of other servers have no roles.
@@ -103,7 +117,7 @@ async function measureInTurn(context: BenchContext, one: Side, cluster: Side): P
         );
       }
     }
-    return rowsOf(sides[0].rounds, sides[1].rounds);
+    return rowsOf(kind, sides[0].rounds, sides[1].rounds);
   } finally {
     for (const service of services) await service.stop();
   }
@@ -154,7 +168,7 @@ function secondsWhileRunning(pid: number): number {
   }
 }
 
-function rowsOf(one: readonly Round[], cluster: readonly Round[]): BenchRow[] {
+function rowsOf(kind: string, one: readonly Round[], cluster: readonly Round[]): BenchRow[] {
   const total = ({ microseconds }: Round): number => microseconds.reduce((sum, value) => sum + value, 0);
   const shown = (values: readonly number[], digits = 0): string => shownSpread(spreadOf(values), digits);
   const ratio = (valueOf: (round: Round) => number): string =>
@@ -164,7 +178,7 @@ function rowsOf(one: readonly Round[], cluster: readonly Round[]): BenchRow[] {
     );
   return [
     {
-      name: `processor time of PostgreSQL for a remembered answer, ${WORKSPACES} workspaces on a Citus; ${SPREAD}`,
+      name: `processor time of PostgreSQL for a summary, ${kind}, ${WORKSPACES} workspaces on a Citus; ${SPREAD}`,
       value: `${shown(cluster.map(total))} µs`,
       floor: `${shown(one.map(total))} µs with one server`,
       ratio: ratio(total),

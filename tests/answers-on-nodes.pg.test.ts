@@ -1,0 +1,157 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { createAdmit } from "../src/access/admit.ts";
+import { createSnapshots } from "../src/access/operation.ts";
+import { notReady } from "../src/access/refusals.ts";
+import { createWorkspaceNodes } from "../src/access/workspace-nodes.ts";
+import type { DatabasePool, Queryable } from "../src/store/database.ts";
+import type { Workspace } from "../src/store/workspace.ts";
+import { isCitus } from "./support/citus.ts";
+import { asRole, openConnections } from "./support/database.ts";
+import { startServerProcess } from "./support/server-process.ts";
+import { service } from "./support/shared-service.ts";
+import { createSmallStore } from "./support/small-store.ts";
+import type { Tenant } from "./support/tenants.ts";
+import { eventually } from "./support/worker.ts";
+
+/** Uncached answers of a Citus come straight from the workspace's node, and are those that the coordinator would give. */
+
+const READING = { maxConnections: 4, readOnly: true, ofOneWorkspace: true, hasCitus: isCitus() };
+const SUMMARY = "/api/v1/summary?start_month=2025-01&end_month=2026-06";
+
+let tenant: Tenant;
+let reading: DatabasePool;
+let admitted: Workspace;
+
+before(async () => {
+  tenant = await createSmallStore(service.database);
+  reading = openConnections(asRole(service.databaseUrl, "reader"), READING);
+  const admit = createAdmit({
+    database: service.installation.database,
+    pepper: service.keys.tokenPepper,
+    nodeOfWorkspace: isCitus() ? createWorkspaceNodes(service.installation.database) : null,
+  });
+  const need = { scope: null, entitlements: [], counted: false };
+  admitted = (await admit(`Bearer ${tenant.token}`, need)).workspace;
+});
+after(() => reading.close());
+
+/** A node that answers as the database does, but for what `change` makes of the workspace it finds. */
+function nodeWith(change: (row: object | undefined) => object | undefined): Pick<DatabasePool, "snapshot"> {
+  const rows =
+    (connection: Queryable): Queryable["rows"] =>
+    async (statement, values) => {
+      const found = await connection.rows<never>(statement, values);
+      if (statement.name !== "load_workspace") return found;
+      return [change(found[0])].filter((row) => row !== undefined) as never[];
+    };
+  return {
+    snapshot: (shopKey, work) => reading.snapshot(shopKey, (connection) => work({ rows: rows(connection) })),
+  };
+}
+
+/** Who answers: a node's connection is not the database's own. */
+async function answerOf(
+  node: Pick<DatabasePool, "snapshot">,
+  work: () => unknown = () => "answer",
+): Promise<{ opened: string[]; answer: unknown }> {
+  const opened: string[] = [];
+  const watched = (name: string, database: Pick<DatabasePool, "snapshot">): typeof database => ({
+    snapshot: (...asked) => {
+      opened.push(name);
+      return database.snapshot(...asked);
+    },
+  });
+  const openSnapshot = createSnapshots(watched("coordinator", reading), () =>
+    Promise.resolve(watched("node", node)),
+  );
+  const answer = await openSnapshot(admitted, async () => work()).catch((error: unknown) => error);
+  return { opened, answer };
+}
+
+const failing = (code: string): Pick<DatabasePool, "snapshot"> => ({
+  snapshot: () => Promise.reject(Object.assign(new Error("refused"), { code })),
+});
+
+test("a node that has what admission saw answers, and any other leaves it to the coordinator", async () => {
+  const same = await answerOf(nodeWith((row) => row));
+  assert.deepEqual(same, { opened: ["node"], answer: "answer" });
+  const behind = [
+    nodeWith((row) => ({ ...row, data_version: admitted.dataVersion - 1 })),
+    nodeWith((row) => ({ ...row, primary_window_days: 999 })),
+    nodeWith((row) => ({ ...row, readiness: "empty" })),
+    nodeWith(() => undefined),
+    failing("42P01"),
+    failing("57P01"),
+  ];
+  for (const node of behind) {
+    assert.deepEqual(await answerOf(node), { opened: ["node", "coordinator"], answer: "answer" });
+  }
+});
+
+test("a refusal and a statement that took too long are not asked for again", async () => {
+  const refusal = notReady("empty", null);
+  const refused = await answerOf(
+    nodeWith((row) => row),
+    () => {
+      throw refusal;
+    },
+  );
+  assert.deepEqual(refused, { opened: ["node"], answer: refusal });
+  const { opened } = await answerOf(failing("57014"));
+  assert.deepEqual(opened, ["node"]);
+});
+
+test(
+  "while a workspace's shards move, every uncached answer is the same",
+  { skip: !isCitus() && "needs a Citus: RETURNS_TEST_CITUS=1 (CONTRIBUTING.md)" },
+  async (context) => {
+    const environment = { ANSWER_MEMORY_MB: "0", REQUESTS_PER_SHOP: "4" };
+    const server = await startServerProcess(context, service.databaseUrl, environment);
+    const { database } = service;
+    const ask = async (): Promise<unknown> => {
+      const headers = { authorization: `Bearer ${tenant.token}` };
+      const answer = await fetch(`${server.address}${SUMMARY}`, { headers });
+      return { status: answer.status, data: ((await answer.json()) as { data: unknown }).data };
+    };
+    const { rows: nodes } = await database.query<{ host: string; port: number }>(
+      `select n.nodename as host, n.nodeport as port from pg_dist_node n
+        where n.shouldhaveshards order by n.groupid = (select p.groupid from pg_dist_placement p
+          where p.shardid = get_shard_id_for_distribution_column('workspace', $1::bigint)), n.groupid`,
+      [tenant.shopKey],
+    );
+    const [other, own] = [nodes[0], nodes.at(-1)];
+    const move = (from = own, to = other): Promise<unknown> =>
+      database.query(
+        `select citus_move_shard_placement(get_shard_id_for_distribution_column('workspace', $1::bigint),
+                                           $2, $3, $4, $5)`,
+        [tenant.shopKey, from?.host, from?.port, to?.host, to?.port],
+      );
+    const expected = await ask();
+    assert.equal((expected as { status: number }).status, 200);
+    const url = new URL(service.databaseUrl);
+    Object.assign(url, { host: `${own?.host}:${own?.port}` });
+    const node = openConnections(url.href);
+    const text =
+      "select from pg_stat_activity where application_name = 'returns-reading' and datname = current_database()";
+    await eventually(async () => {
+      assert.deepEqual(await ask(), expected);
+      return (await node.rows({ name: "readers", text }, [])).length > 0;
+    }, "answers come from the node");
+    await node.close();
+    const moving = { isOver: false };
+    const answers: unknown[] = [];
+    const asking = Array.from({ length: 3 }, async () => {
+      while (!moving.isOver) answers.push(await ask());
+    });
+    try {
+      await move();
+      await move(other, own);
+    } finally {
+      moving.isOver = true;
+      await Promise.all(asking);
+    }
+    assert.ok(answers.length > 10, String(answers.length));
+    for (const answer of answers) assert.deepEqual(answer, expected);
+  },
+);
