@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { before, test } from "node:test";
 import pino from "pino";
 import { evaluateAlerts } from "../src/alerts/evaluate-alerts.ts";
 import { startService } from "../src/app.ts";
@@ -9,6 +9,7 @@ import { createCaller, serviceEnvironment } from "./support/service.ts";
 import { service } from "./support/shared-service.ts";
 import type { ServiceCaller } from "./support/service.ts";
 import { insertRows } from "./support/tenants.ts";
+import type { Tenant } from "./support/tenants.ts";
 
 type Alert = {
   category: string;
@@ -21,43 +22,46 @@ const PUBLIC_URL = "https://returns.example";
 const MONTHS = ["2025-11", "2025-12", "2026-01", "2026-02", "2026-03", "2026-04", "2026-05"];
 const SKU = "Lamp & shade #1";
 
-const tenant = await createStoreTenant(service);
-await importStore(service, tenant, {
-  currencyCode: "EUR",
-  asOf: "2026-07-01T00:00:00Z",
-  files: {
-    order_lines: MONTHS.map((month) => ({
-      order_id: month,
-      line_id: "1",
-      ordered_at: `${month}-03T10:00:00Z`,
-      sku: SKU,
-      units: 100,
-    })),
-    refunds: MONTHS.map((month) => ({
-      refund_id: month,
-      order_id: month,
-      line_id: "1",
-      refunded_at: `${month}-20T10:00:00Z`,
-      units: month === "2026-05" ? 40 : 5,
-      subtotal: "1.00",
-    })),
-  },
+let tenant: Tenant;
+before(async () => {
+  tenant = await createStoreTenant(service);
+  await importStore(service, tenant, {
+    currencyCode: "EUR",
+    asOf: "2026-07-01T00:00:00Z",
+    files: {
+      order_lines: MONTHS.map((month) => ({
+        order_id: month,
+        line_id: "1",
+        ordered_at: `${month}-03T10:00:00Z`,
+        sku: SKU,
+        units: 100,
+      })),
+      refunds: MONTHS.map((month) => ({
+        refund_id: month,
+        order_id: month,
+        line_id: "1",
+        refunded_at: `${month}-20T10:00:00Z`,
+        units: month === "2026-05" ? 40 : 5,
+        subtotal: "1.00",
+      })),
+    },
+  });
+  const now = new Date("2026-07-01T06:00:00Z");
+  await evaluateAlerts({ database: service.installation.database, shopKey: tenant.shopKey, now });
+  await insertRows(service.database, "alert", [
+    {
+      shop_key: tenant.shopKey,
+      alert_id: "kept",
+      event_key: "kept",
+      category: "return_rate_watchlist",
+      severity: "info",
+      title: "An alert with a link of its own",
+      link_url: "https://elsewhere.example/",
+      link_label: "Elsewhere",
+      created_at: now,
+    },
+  ]);
 });
-const now = new Date("2026-07-01T06:00:00Z");
-await evaluateAlerts({ database: service.installation.database, shopKey: tenant.shopKey, now });
-await insertRows(service.database, "alert", [
-  {
-    shop_key: tenant.shopKey,
-    alert_id: "kept",
-    event_key: "kept",
-    category: "return_rate_watchlist",
-    severity: "info",
-    title: "An alert with a link of its own",
-    link_url: "https://elsewhere.example/",
-    link_label: "Elsewhere",
-    created_at: now,
-  },
-]);
 
 /** The alerts as a server with these options tells them. */
 async function alertsOf(options: Record<string, string>): Promise<Alert[]> {

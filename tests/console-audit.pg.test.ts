@@ -12,16 +12,23 @@ import { STATEMENTS } from "../src/store/database.ts";
 import { isCitus } from "./support/citus.ts";
 import { actAs } from "./support/member-session.ts";
 import type { MemberSession } from "./support/member-session.ts";
-import { service } from "./support/shared-service.ts";
+import { startTestService } from "./support/service.ts";
 import { createTenant, insertRows } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
+import { before, use } from "./support/use.ts";
 
 /** The page of the audit: who, what, before and after, filters, pages, CSV. */
 
 const AUDIT = "/settings/audit";
 
-const tenant = await createTenant(service.database);
-const owner = await actAs(service, tenant, "owner", "Olga <i>");
+let tenant: Tenant;
+let owner: MemberSession;
+
+const service = use(startTestService);
+before(async () => {
+  tenant = await createTenant(service.database);
+  owner = await actAs(service, tenant, "owner", "Olga <i>");
+});
 
 const EVENTS = 130;
 const DAY_MS = 86_400_000;

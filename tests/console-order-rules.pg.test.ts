@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { before, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { setRules } from "../src/actions/workspace/order-rules.ts";
 import { applyRules } from "../src/sync/apply.ts";
@@ -10,29 +10,36 @@ import { createStoreTenant, importStore } from "./support/import-store.ts";
 import { countLockWaits } from "./support/locks.ts";
 import { serviceEnvironment } from "./support/service.ts";
 import { service } from "./support/shared-service.ts";
+import type { Tenant } from "./support/tenants.ts";
 import { eventually } from "./support/worker.ts";
 
 /** Which orders count, as the page and the command have it: shown before it is saved, for admins, in the audit. */
 
-const tenant = await createStoreTenant(service);
-const orders = ["o1", "o2", "o3"].map((id) => ({
-  order_id: id,
-  line_id: "l1",
-  ordered_at: "2026-01-05T10:00:00Z",
-  sku: "HAT",
-  units: 4,
-}));
-await importStore(service, tenant, {
-  currencyCode: "EUR",
-  asOf: "2026-06-01T00:00:00Z",
-  files: { order_lines: orders },
+let tenant: Tenant;
+
+before(async () => {
+  tenant = await createStoreTenant(service);
+  const orders = ["o1", "o2", "o3"].map((id) => ({
+    order_id: id,
+    line_id: "l1",
+    ordered_at: "2026-01-05T10:00:00Z",
+    sku: "HAT",
+    units: 4,
+  }));
+  await importStore(service, tenant, {
+    currencyCode: "EUR",
+    asOf: "2026-06-01T00:00:00Z",
+    files: { order_lines: orders },
+  });
+  await service.database.query(
+    `update order_document set document = document || '{"tags":["wholesale"],"free":true}'
+      where shop_key = $1 and order_id = 'o3'`,
+    [tenant.shopKey],
+  );
+  await service.installation.database.transaction((connection) =>
+    rebuildWorkspace(connection, tenant.shopKey),
+  );
 });
-await service.database.query(
-  `update order_document set document = document || '{"tags":["wholesale"],"free":true}'
-    where shop_key = $1 and order_id = 'o3'`,
-  [tenant.shopKey],
-);
-await service.installation.database.transaction((connection) => rebuildWorkspace(connection, tenant.shopKey));
 
 const PATH = "/settings/orders";
 const DEFAULTS: Record<string, string> = {

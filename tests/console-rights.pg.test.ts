@@ -15,10 +15,11 @@ import type { Right } from "../src/actions/right.ts";
 import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
 import { MONTHS } from "./support/console-pages.ts";
 import { matchSnapshot } from "./support/net.ts";
-import { service } from "./support/shared-service.ts";
+import { startTestService } from "./support/service.ts";
 import { createSmallStore } from "./support/small-store.ts";
 import { createTenant, insertRows } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
+import { before, use } from "./support/use.ts";
 import { newSecret } from "../src/access/secret.ts";
 
 /** Somebody who asks for pages, as the rights see them. */
@@ -105,11 +106,17 @@ async function createAskers(database: pg.Pool, tenant: Tenant): Promise<Asker[]>
  * table of rights alone, so that whatever is registered is covered.
  */
 
+const service = use(startTestService);
 /** Pages of figures are asked for in the one with a store, everything else in the other. */
+let store: Tenant;
+let tenant: Tenant;
+let elsewhere: Tenant;
 
-const elsewhere = await createTenant(service.database);
-const store = await createSmallStore(service.database);
-const tenant = await createTenant(service.database);
+before(async () => {
+  elsewhere = await createTenant(service.database);
+  store = await createSmallStore(service.database);
+  tenant = await createTenant(service.database);
+});
 
 /** What everybody was answered, by page and form: a snapshot, beside what follows from the table of rights. */
 const answered: Record<string, Record<string, Verdict | number>> = {};

@@ -2,58 +2,64 @@ import assert from "node:assert/strict";
 import { mkdtemp, readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { test } from "node:test";
+import { before, test } from "node:test";
 import type { ReportFit } from "../src/contract/report-fit.ts";
 import type { OrderLineRow, ReturnRow } from "./oracle/store.ts";
 import { actAs, auditOf } from "./support/member-session.ts";
+import type { MemberSession } from "./support/member-session.ts";
 import { runCommand } from "./support/command.ts";
 import { createStoreTenant, importStore } from "./support/import-store.ts";
 import { serviceEnvironment } from "./support/service.ts";
 import { service } from "./support/shared-service.ts";
+import type { Tenant } from "./support/tenants.ts";
 
 /** M22: which group each reason belongs to, as the page and the command have it, and that a report follows. */
 
 const PATH = "/settings/reasons";
 const SIZES = ["S", "M", "L"];
+let tenant: Tenant;
+let admin: MemberSession;
 
 /** 30 orders of each size; of M 20 come back too tight, of each size one for a reason that no phrase has. */
-const tenant = await createStoreTenant(service);
-const order_lines: OrderLineRow[] = [];
-const returns: ReturnRow[] = [];
-for (const size of SIZES) {
-  for (let index = 0; index < 30; index += 1) {
-    const order_id = `${size}${index}`;
-    order_lines.push({
-      order_id,
-      line_id: "1",
-      ordered_at: "2026-01-05T12:00:00Z",
-      variant_id: size,
-      units: 1,
-    });
-    const reason = index === 29 ? "__proto__" : size === "M" && index < 20 ? "Viel ZU ENG!" : null;
-    if (reason === null) continue;
-    const return_id = `r-${order_id}`;
-    returns.push({
-      return_id,
-      order_id,
-      line_id: "1",
-      status: "CLOSED",
-      units: 1,
-      closed_at: "2026-01-09T00:00:00Z",
-      reason,
-    });
+before(async () => {
+  tenant = await createStoreTenant(service);
+  const order_lines: OrderLineRow[] = [];
+  const returns: ReturnRow[] = [];
+  for (const size of SIZES) {
+    for (let index = 0; index < 30; index += 1) {
+      const order_id = `${size}${index}`;
+      order_lines.push({
+        order_id,
+        line_id: "1",
+        ordered_at: "2026-01-05T12:00:00Z",
+        variant_id: size,
+        units: 1,
+      });
+      const reason = index === 29 ? "__proto__" : size === "M" && index < 20 ? "Viel ZU ENG!" : null;
+      if (reason === null) continue;
+      const return_id = `r-${order_id}`;
+      returns.push({
+        return_id,
+        order_id,
+        line_id: "1",
+        status: "CLOSED",
+        units: 1,
+        closed_at: "2026-01-09T00:00:00Z",
+        reason,
+      });
+    }
   }
-}
-const products = [{ product_id: "p1", title: "Coat" }];
-const variants = SIZES.map((size) => ({
-  variant_id: size,
-  product_id: "p1",
-  option1_name: "Size",
-  option1_value: size,
-}));
-const files = { products, variants, order_lines, returns };
-await importStore(service, tenant, { currencyCode: "EUR", asOf: "2026-06-01T00:00:00Z", files });
-const admin = await actAs(service, tenant, "admin");
+  const products = [{ product_id: "p1", title: "Coat" }];
+  const variants = SIZES.map((size) => ({
+    variant_id: size,
+    product_id: "p1",
+    option1_name: "Size",
+    option1_value: size,
+  }));
+  const files = { products, variants, order_lines, returns };
+  await importStore(service, tenant, { currencyCode: "EUR", asOf: "2026-06-01T00:00:00Z", files });
+  admin = await actAs(service, tenant, "admin");
+});
 
 async function fit(): Promise<ReportFit> {
   const params = {

@@ -1,42 +1,47 @@
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 import { service } from "../../tests/support/shared-service.ts";
 import { createTenant, insertRows } from "../../tests/support/tenants.ts";
+import type { Tenant } from "../../tests/support/tenants.ts";
 import { fold } from "../lib/fold.ts";
 
-const tenant = await createTenant(service.database);
-const products = [
-  ["gid 1", "Crème Brûlée Tee", "Ångström"],
-  ["gid 2", "Tee Shirt", "Nordwind"],
-  ["gid 3", "50% Wool_Hat", "Nordwind"],
-] as const;
-const skus = [
-  ["TEE", "gid 2"],
-  ["TEE-10", "gid 2"],
-  ["A-TEE", "gid 1"],
-  ["HAT", "gid 3"],
-] as const;
-const productOf = (gid: string) => products.find((product) => product[0] === gid);
-await insertRows(service.database, "entity", [
-  ...skus.map(([sku, gid]) => {
-    const [, title = "", vendor = ""] = productOf(gid) ?? [];
-    return {
-      ...row(1, sku, sku, [sku, title, vendor]),
-      sku,
+let tenant: Tenant;
+
+before(async () => {
+  tenant = await createTenant(service.database);
+  const products = [
+    ["gid 1", "Crème Brûlée Tee", "Ångström"],
+    ["gid 2", "Tee Shirt", "Nordwind"],
+    ["gid 3", "50% Wool_Hat", "Nordwind"],
+  ] as const;
+  const skus = [
+    ["TEE", "gid 2"],
+    ["TEE-10", "gid 2"],
+    ["A-TEE", "gid 1"],
+    ["HAT", "gid 3"],
+  ] as const;
+  const productOf = (gid: string) => products.find((product) => product[0] === gid);
+  await insertRows(service.database, "entity", [
+    ...skus.map(([sku, gid]) => {
+      const [, title = "", vendor = ""] = productOf(gid) ?? [];
+      return {
+        ...row(1, sku, sku, [sku, title, vendor]),
+        sku,
+        product_gid: gid,
+        product_title: title,
+        vendor,
+      };
+    }),
+    ...products.map(([gid, title, vendor]) => ({
+      ...row(2, title, gid, [title, vendor]),
+      sku: null,
       product_gid: gid,
       product_title: title,
       vendor,
-    };
-  }),
-  ...products.map(([gid, title, vendor]) => ({
-    ...row(2, title, gid, [title, vendor]),
-    sku: null,
-    product_gid: gid,
-    product_title: title,
-    vendor,
-  })),
-  { ...row(3, "Tops", "Tops", ["Tops"]), product_group_type: "family", vendor: null },
-]);
+    })),
+    { ...row(3, "Tops", "Tops", ["Tops"]), product_group_type: "family", vendor: null },
+  ]);
+});
 
 function row(rank: number, label: string, key: string, searched: readonly string[]) {
   return {
