@@ -1,11 +1,12 @@
 /**
- * Replays stores day by day: npm run backtest [-- fit | [liability] <import folder>…]
+ * Replays stores day by day: npm run backtest [-- fit | [liability] <import folder>…] [--seed <first>]
  * Prints when early warnings (M17) would have been given, beside M16's day,  how good outlooks (M18) and liabilities (M21) would have been, and which misfits (M22)
- * would have been told.
+ * would have been told. Made-up stores of M21 and M22 are drawn from `--seed` (1) and the numbers after it.
  */
 import { OPERATOR } from "../../src/actions/actor.ts";
 import { existsSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
+import { parseArgs } from "node:util";
 import { withContext } from "../bench/context.ts";
 import type { BenchContext } from "../bench/context.ts";
 import { writeDemoFolder } from "../../src/demo/demo-workspace.ts";
@@ -45,7 +46,13 @@ const FIT_STORES = 40;
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
 const tell = (line: string): void => void process.stderr.write(`${line}\n`);
 
-const asked = process.argv.slice(2);
+const { values, positionals: asked } = parseArgs({
+  allowPositionals: true,
+  options: { seed: { type: "string", default: "1" } },
+});
+const firstSeed = Number(values.seed);
+if (!Number.isSafeInteger(firstSeed) || firstSeed < 1)
+  throw new RangeError(`--seed is a whole number from 1, not "${values.seed}"`);
 const isLiabilityAlone = asked[0] === "liability";
 const isFitAlone = asked[0] === "fit";
 const folders = isLiabilityAlone || isFitAlone ? asked.slice(1) : asked;
@@ -67,8 +74,8 @@ await withContext({ whaleLines: 0, tell }, async (context) => {
 /** M22 of made-up stores: planted misfits should be found, and at most one product-month in 1,000 be told one that is none. */
 function printFit(): void {
   tell("Looking for misfits in made-up stores.");
-  const score = scoreFit(Array.from({ length: FIT_STORES }, (_, place) => makeFitStore(place + 1)));
-  print(`## ${FIT_STORES} made-up stores: which sizes run small or large (M22)\n`);
+  const score = scoreFit(Array.from({ length: FIT_STORES }, (_, place) => makeFitStore(firstSeed + place)));
+  print(`## ${FIT_STORES} made-up stores from seed ${firstSeed}: which sizes run small or large (M22)\n`);
   print(`- Products that fit: ${score.fittingMonths} product-months, ${score.invented} with a sentence.`);
   print(
     `- Sizes that fit of products that do not: ${score.fittingSizes} size-months, ${score.inventedSizes} named.\n`,
@@ -84,8 +91,10 @@ function printFit(): void {
 /** M21 of made-up stores: 75 to 85 % should be held, and errors be half of "as last month". */
 function scoreMoneyStores(): void {
   tell("Replaying month ends of made-up stores.");
-  print(`## ${MONEY_STORES} made-up stores: refunds still to come at month ends (M21)\n`);
-  printLiability(Array.from({ length: MONEY_STORES }, (_, place) => makeMoneyStore(place + 1)));
+  print(
+    `## ${MONEY_STORES} made-up stores from seed ${firstSeed}: refunds still to come at month ends (M21)\n`,
+  );
+  printLiability(Array.from({ length: MONEY_STORES }, (_, place) => makeMoneyStore(firstSeed + place)));
 }
 
 function printLiability(stores: readonly (readonly StoreLine[])[]): void {
