@@ -5,8 +5,11 @@ import { problemCards, verdictOf } from "./problems.ts";
 
 type Cards = typeof problemCards;
 
-/** The card of a lamp whose returns beyond the usual rate have cost so much; null = it has no usual rate. */
-function card(excess: number | null, cost: number): string {
+/**
+ * The lines of the card of a lamp whose returns beyond the usual rate have cost so much; null = it has no usual rate.
+ * `sentence`: what is said of its fit.
+ */
+function card(excess: number | null, cost: number, sentence: string | null = null): string[] {
   const facts = { kind: "month", cohort_month: "2026-09", return_rate: 0.7, baseline_rate: 0.1 };
   const body = (data: object, meta: object = {}) => ({ data, meta });
   const row = { key: "lamp", label: "Lamp", selector: {}, excess_return_cost: excess, top_reason: null };
@@ -23,20 +26,28 @@ function card(excess: number | null, cost: number): string {
         { selector: { type: "sku", primarySku: "LAMP" }, start_month: "2026-09", end_month: "2026-09" },
       ),
     },
+    fit: { name: "problem_1_fit", body: body({ fit: { sentence } }) },
   };
   const call = { currencyCode: "GBP", imageSources: [], role: "viewer", href: (path: string) => path };
   const [problems, alerts] = [[problem], { name: "alerts", body: body([{ metadata: facts }]) }];
   const shown = problemCards(...([problems, alerts, call] as unknown as Parameters<Cards>));
-  const [, line = ""] = /<p>(Since.*?)<\/p>/su.exec(renderHtml(shown)) ?? [];
-  return line.replaceAll(/<[^>]*>/gu, "");
+  return [...renderHtml(shown).matchAll(/<p>(.*?)<\/p>/gsu)].map(([, line = ""]) =>
+    line.replaceAll(/<[^>]*>/gu, "").replaceAll(/\s+/gu, " "),
+  );
 }
 
 test("a card says what the excess has cost, and nothing where it cost nothing", () => {
   const late = "too early to say whether it gets better";
-  assert.equal(card(5659, 6000), `Since Sep 2026 · £5,659.00 beyond usual so far · ${late}`);
-  assert.equal(card(null, 6000), `Since Sep 2026 · £6,000.00 so far · ${late}`);
-  assert.equal(card(0, 6000), `Since Sep 2026 · ${late}`);
-  assert.equal(card(null, 0), `Since Sep 2026 · ${late}`);
+  assert.equal(card(5659, 6000)[1], `Since Sep 2026 · £5,659.00 beyond usual so far · ${late}`);
+  assert.equal(card(null, 6000)[1], `Since Sep 2026 · £6,000.00 so far · ${late}`);
+  assert.equal(card(0, 6000)[1], `Since Sep 2026 · ${late}`);
+  assert.equal(card(null, 0)[1], `Since Sep 2026 · ${late}`);
+});
+
+test("M22: a card says how its product fits, and nothing without evidence", () => {
+  const what = "70.0 % of Sep 2026 came back, usually 10.0 %.";
+  assert.equal(card(0, 0)[0]?.trim(), what);
+  assert.equal(card(0, 0, "Runs small in M.")[0]?.replaceAll("  ", " "), `${what} Runs small in M.`);
 });
 
 test("whether it gets better is told by the interval of the outlook", () => {

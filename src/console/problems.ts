@@ -19,6 +19,8 @@ export type Problem = Candidate & {
   /** Since the month of its first alert: its product, or its group itself, is the first row of the breakdown. */
   named: Report;
   report: Report;
+  /** How its product fits since (M22); null = it is a group. */
+  fit: Report | null;
 };
 
 /** Where in the alerts an entity's are: the spike of a complete month before an early warning. */
@@ -55,9 +57,15 @@ export async function readProblems(
   const shown = [...byProduct.values()].map(([first]) => first).slice(0, SHOWN) as (typeof named)[number][];
   return Promise.all(
     shown.map(async (each) => {
-      const parameters = { ...each.selector, ...monthsSince(each, year) };
+      const months = monthsSince(each, year);
       const name = each.named.name.replace("_product", "");
-      return { ...each, report: await call.read(name, "report", parameters) };
+      const product = each.selector["product_group_type"] === undefined ? rowOf(each)?.key : undefined;
+      const fitOf = { product_gid: product ?? "", ...months, reportSection: "fit" };
+      const [report, fit] = await Promise.all([
+        call.read(name, "report", { ...each.selector, ...months }),
+        product === undefined ? null : call.read(`${name}_fit`, "report", fitOf),
+      ]);
+      return { ...each, report, fit };
     }),
   );
 }
@@ -152,7 +160,7 @@ export function problemParts(problem: Problem, alerts: Alerts, call: PageCall) {
     imageUrl: row?.product_image_url ?? null,
     href: call.href("/report", { ...view, reportSection: "reasons" }),
     byWeek: isRecent ? `${call.href("/report", { ...view, interval: "week" })}#trend` : null,
-    what: html`${whatPart(problem, alerts)} ${reasonPart(problem)}`,
+    what: html`${whatPart(problem, alerts)} ${reasonPart(problem)}${fitPart(problem)}`,
     course: html`${sincePart(problem, alerts)}${costPart(problem, call)} · ${outlookPart(problem, alerts)}`,
   };
 }
@@ -197,6 +205,12 @@ function reasonPart(problem: Problem): Html | null {
   const path = "breakdown/rows/0/top_reason";
   return html`${figure(problem.named, `${path}/label`, String)}
   (${figure(problem.named, `${path}/share`, percent)}).`;
+}
+
+/** M22: which sizes run small or large; null without evidence. */
+function fitPart({ fit }: Problem): Html | null {
+  if ((fit?.body.data.fit?.sentence ?? null) === null) return null;
+  return html` <strong>${figure(fit as Report, "fit/sentence", String)}</strong>`;
 }
 
 function sincePart({ warning, report }: Problem, alerts: Alerts): Html {

@@ -38,7 +38,7 @@ for (const { today, seed } of [
   test(`M12, M16: on ${today} with seed ${seed} the bad batch is a spike and tops the month's ranking`, async (context) => {
     const folder = await mkdtemp(join(tmpdir(), "demo-batch-"));
     context.after(() => rm(folder, { recursive: true }));
-    const { badBatch } = await writeDemoStore({ folder, today, seed });
+    const { badBatch, smallCut } = await writeDemoStore({ folder, today, seed });
     const lines = countLines(await readImportFolder(folder));
     const inMonth = (month: string) => lines.filter((line) => line.orderedOn.startsWith(month));
     const mainSku = (month: string) => inMonth(month).filter((line) => line.sku === badBatch.sku);
@@ -75,5 +75,10 @@ for (const { today, seed } of [
       .slice(0, 7);
     assert.ok(reasonShare(product(badBatch.cohortMonth), "defective") > 0.6);
     assert.ok(reasonShare(product(nextMonth), "defective") > 0.6);
+
+    const cut = (month: string) => inMonth(month).filter((line) => line.productId === smallCut.productId);
+    const cutBefore = rateOf(sixMonthsBefore(badBatch.cohortMonth).flatMap(cut), within(30));
+    assert.ok(rateOf(cut(badBatch.cohortMonth), within(30)).rate > 1.8 * cutBefore.rate, "it runs small");
+    assert.ok(reasonShare(cut(badBatch.cohortMonth), "too_small") > 0.5);
   });
 }

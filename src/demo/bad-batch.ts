@@ -39,6 +39,33 @@ export function isInBadBatch(batch: BadBatch, variant: Variant, day: number): bo
   return variant === batch.variant && day >= batch.firstDay && day <= batch.lastDay;
 }
 
+/** A product whose newest cut runs small: from a day on, its middle sizes come back as too small besides. */
+export interface SmallCut {
+  product: Product;
+  firstDay: number;
+}
+
+/** Share of the lines of the cut that come back as too small, beyond what comes back anyway. */
+export const SMALL_CUT_RATE = 0.3;
+
+/** Of the best-selling product of clothes that seldom come back, so that the change shows. */
+export function planSmallCut(products: readonly Product[], todayDay: number): SmallCut {
+  const [product] = products
+    .filter(({ family, launchedAfter }) => family === "T-Shirts" && launchedAfter === 0)
+    .toSorted((one, other) => other.share - one.share);
+  if (product === undefined) throw new RangeError("no T-shirts are sold");
+  return { product, firstDay: newestCompleteMonth(todayDay) };
+}
+
+export function isOfSmallCut({ product, firstDay }: SmallCut, variant: Variant, day: number): boolean {
+  return (
+    day >= firstDay &&
+    variant.condition === "new" &&
+    variant.fit === "middle" &&
+    product.variants.includes(variant)
+  );
+}
+
 /** First day of the newest cohort month that is complete for the primary window (M5). */
 function newestCompleteMonth(todayDay: number): number {
   let monthStart = firstOfMonth(todayDay);

@@ -245,6 +245,8 @@ export interface DemoStoreSummary {
   saleEvents: { slug: string; label: string; startsOn: string; endsOn: string }[];
   /** The product with a spike, its main SKU, and the newest month complete for the primary window, YYYY-MM. */
   badBatch: { productId: string; title: string; sku: string; cohortMonth: string };
+  /** The product whose middle sizes run small since the first of that month. */
+  smallCut: { productId: string; title: string };
 }
 
 const DEFAULT_SEED = 20;
@@ -303,14 +305,15 @@ async function writeOrders(
 /** Each stage has its own stream of random numbers, so that changing one leaves the others alone. */
 function afterSalesWriter(plan: StorePlan, writer: ImportFolderWriter): (order: Order) => void {
   const endAt = plan.todayDay * DAY_MS;
-  const randomForReturns = createRandom(plan.seed, "returns");
+  const random = createRandom(plan.seed, "returns");
+  const randomForCut = createRandom(plan.seed, "small cut");
   const randomForRefunds = createRandom(plan.seed, "refunds");
   const randomForLabels = createRandom(plan.seed, "labels");
   const nextReturnId = numbering("R", 1001);
   const nextRefundId = numbering("F", 1001);
   const nextLabelId = numbering("L", 1001);
   return (order) => {
-    const returns = simulateReturns(order, endAt, nextReturnId, randomForReturns);
+    const returns = simulateReturns(order, endAt, nextReturnId, { random, randomForCut });
     for (const returnCase of returns) {
       for (const returned of returnCase.lines) writer.add("returns", returnRow(order, returnCase, returned));
     }
@@ -334,7 +337,7 @@ function summarize(
   orders: number,
   writer: ImportFolderWriter,
 ): DemoStoreSummary {
-  const { batch } = plan;
+  const { batch, smallCut } = plan;
   return {
     folder,
     firstDay: dayToText(plan.firstDay),
@@ -358,6 +361,7 @@ function summarize(
       sku: batch.variant.sku,
       cohortMonth: batch.cohortMonth,
     },
+    smallCut: { productId: smallCut.product.productId, title: smallCut.product.title },
   };
 }
 

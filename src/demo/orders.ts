@@ -1,4 +1,4 @@
-import { BATCH_DEFECT_RATE, isInBadBatch } from "./bad-batch.ts";
+import { BATCH_DEFECT_RATE, isInBadBatch, isOfSmallCut, SMALL_CUT_RATE } from "./bad-batch.ts";
 import { DAY_MS, HOUR_MS, seasonDemand } from "./calendar.ts";
 import type { Product, ProductKind, Variant } from "./catalogue.ts";
 import { weightedDraw } from "./random.ts";
@@ -40,6 +40,7 @@ interface OrderedItem {
   /** Units returned per unit sold, over the lifetime, as it was sold on that day. */
   returnRate: number;
   fromBadBatch: boolean;
+  ofSmallCut: boolean;
 }
 
 /** What a shopper may choose from on one day, and how likely. */
@@ -128,6 +129,7 @@ function simulateLine(plan: StorePlan, offer: DayOffer, lineId: string, random: 
       variant,
       returnRate: variant.returnRate * (sale?.returnFactor ?? 1),
       fromBadBatch: isInBadBatch(plan.batch, variant, offer.day),
+      ofSmallCut: isOfSmallCut(plan.smallCut, variant, offer.day),
     },
   };
 }
@@ -262,23 +264,32 @@ const drawOutcome = weightedDraw(
   (outcome) => OUTCOME_WEIGHTS[outcome],
 );
 
-/** Simulates the return requests of an order up to endAt; later ones are left out. */
+/**
+ * Simulates the return requests of an order up to endAt; later ones are left out. What the small cut adds has random numbers
+ * of its own: without it the rest comes back as it does with it.
+ */
 export function simulateReturns(
   order: Order,
   endAt: number,
   nextReturnId: () => string,
-  random: Random,
+  { random, randomForCut }: { random: Random; randomForCut: Random },
 ): ReturnCase[] {
   const wishes = order.lines.flatMap((line) => wishToReturn(order, line, random) ?? []);
-  return groupIntoParcels(wishes, random).flatMap((lines) => {
+  const kept = order.lines.filter((line) => wishes.every((wish) => wish.line !== line));
+  const tooSmall = kept.flatMap((line) => wishOfSmallCut(order, line, randomForCut) ?? []);
+  const caseOf = (lines: ReturnedLine[], from: Random): ReturnCase[] => {
     const fromBadBatch = lines.some(({ item }) => item.fromBadBatch);
-    const timing = fromBadBatch ? fastTiming(order.orderedAt, random) : usualTiming(order.orderedAt, random);
-    const outcome = fromBadBatch ? "CLOSED" : drawOutcome(random);
+    const timing = fromBadBatch ? fastTiming(order.orderedAt, from) : usualTiming(order.orderedAt, from);
+    const outcome = fromBadBatch ? "CLOSED" : drawOutcome(from);
     const exchange =
-      !fromBadBatch && lines.every(({ item }) => item.product.kind !== "home") && random.chance(0.1);
+      !fromBadBatch && lines.every(({ item }) => item.product.kind !== "home") && from.chance(0.1);
     if (timing.requestedAt >= endAt) return [];
     return [{ returnId: nextReturnId(), ...stateAt(endAt, outcome, timing), exchange, lines }];
-  });
+  };
+  return [
+    ...groupIntoParcels(wishes, random).flatMap((lines) => caseOf(lines, random)),
+    ...(tooSmall.length === 0 ? [] : caseOf(tooSmall, randomForCut)),
+  ];
 }
 
 function wishToReturn(order: Order, line: OrderLine, random: Random): ReturnedLine | null {
@@ -287,6 +298,25 @@ function wishToReturn(order: Order, line: OrderLine, random: Random): ReturnedLi
   if (item === null || sold === 0) return null;
   const defective = item.fromBadBatch && random.chance(BATCH_DEFECT_RATE);
   if (!defective && !random.chance(Math.min(0.8, item.returnRate / CLOSED_SHARE))) return null;
+  return returnedLine(
+    line,
+    { item, sold, reason: () => (defective ? "defective" : drawReason(item, random)) },
+    random,
+  );
+}
+
+function wishOfSmallCut(order: Order, line: OrderLine, random: Random): ReturnedLine | null {
+  const sold = soldUnits(order, line);
+  const { item } = line;
+  if (item === null || sold === 0 || !item.ofSmallCut || !random.chance(SMALL_CUT_RATE)) return null;
+  return returnedLine(line, { item, sold, reason: () => "too_small" }, random);
+}
+
+function returnedLine(
+  line: OrderLine,
+  { item, sold, reason }: { item: OrderedItem; sold: number; reason: () => string },
+  random: Random,
+): ReturnedLine {
   const units = sold === 1 || random.chance(0.7) ? sold : random.integer(1, sold - 1);
   return {
     line,
@@ -294,7 +324,7 @@ function wishToReturn(order: Order, line: OrderLine, random: Random): ReturnedLi
     units,
     acceptedUnits: units > 1 && random.chance(0.2) ? units - 1 : units,
     processedReported: random.chance(0.9),
-    reason: defective ? "defective" : drawReason(item, random),
+    reason: reason(),
   };
 }
 

@@ -1,5 +1,5 @@
-import { planBadBatch } from "./bad-batch.ts";
-import type { BadBatch } from "./bad-batch.ts";
+import { planBadBatch, planSmallCut } from "./bad-batch.ts";
+import type { BadBatch, SmallCut } from "./bad-batch.ts";
 import { firstOfMonth, storeDemand } from "./calendar.ts";
 import { buildCatalogue } from "./catalogue.ts";
 import type { Catalogue } from "./catalogue.ts";
@@ -17,6 +17,7 @@ export interface StorePlan {
   catalogue: Catalogue;
   events: readonly DemoSaleEvent[];
   batch: BadBatch;
+  smallCut: SmallCut;
   /** Orders of each day, beginning with firstDay. */
   ordersByDay: readonly number[];
 }
@@ -37,7 +38,8 @@ export function planStore({ todayDay, seed, months, orders, breadth }: StoreSize
   const events = chooseSaleEvents(catalogue.products, todayDay);
   const plan = { seed, firstDay: firstOfMonth(todayDay, -months), todayDay, catalogue, events };
   const batch = planBadBatch(catalogue.batchProduct, todayDay);
-  return { ...plan, batch, ordersByDay: spreadOrders(plan, orders) };
+  const smallCut = planSmallCut(catalogue.products, todayDay);
+  return { ...plan, batch, smallCut, ordersByDay: spreadOrders(plan, orders) };
 }
 
 type Life = Pick<StorePlan, "seed" | "firstDay" | "todayDay" | "events">;
