@@ -26,8 +26,8 @@ async function storeOf(options: readonly (readonly [name: string, value: string]
   }));
   const files: StoreFiles = { variants, order_lines };
   await importStore(service, tenant, { currencyCode: "EUR", asOf: "2026-06-01T00:00:00Z", files });
-  const ask = async (breakdownBy: string) => {
-    const query = new URLSearchParams({ ...RANGE, reportSection: "breakdown", breakdownBy });
+  const ask = async (breakdownBy: string, order: Record<string, string> = {}) => {
+    const query = new URLSearchParams({ ...RANGE, reportSection: "breakdown", breakdownBy, ...order });
     const answer = await fetch(`${service.address}/api/v1/report?${query.toString()}`, {
       headers: { authorization: `Bearer ${tenant.token}` },
     });
@@ -65,6 +65,12 @@ test("M22: an option divides a selection by its values, without case, sizes as t
       ["", "No value", 1],
       ["other", "Everything else", 0],
     ],
+  );
+  const ordered = await ask("option:größe", { breakdownOrder: "returned_units" });
+  assert.deepEqual(
+    ordered.rows.map(({ key }) => key),
+    ["einheitsgröße", "eu 38.5", "m", "xl", "", "other"],
+    "nothing came back: by key",
   );
 });
 

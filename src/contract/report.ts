@@ -342,8 +342,8 @@ const breakdown = closed(
   },
   {
     description:
-      "The 20 largest by breakdownOrder, then returns_cost, returned units and key (of an option by sold units, shown in the order of " +
-      "sizes, and a row for what has no value), and a last row other (selector null) for the " +
+      "The 20 largest by breakdownOrder, then returns_cost, returned units and key (of an option without one by sold units, shown in the order of " +
+      "sizes, and always with a row for what has no value), and a last row other (selector null) for the " +
       "rest and for what has no key: together they are the selection. A selector takes the row's lines and no others; " +
       "null where none does. The last row has neither excess, change (against the months of comparison) nor reason. Rows of products " +
       "and SKUs have the product's title and picture.",

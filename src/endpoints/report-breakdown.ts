@@ -28,7 +28,8 @@ import { presentSoldValue } from "./sold-value.ts";
 type BreakdownRequest = {
   /** As `breakdownBy` names it; an option that the workspace has. */
   by: string;
-  order: BreakdownOrder;
+  /** null = none was asked for. */
+  order: BreakdownOrder | null;
   selection: Selection;
   /** null = lifetime. */
   windowDays: number | null;
@@ -60,12 +61,12 @@ export async function requestBreakdown(
     comparedMonths: compared === null ? [] : monthsBetween(compared.startMonth, compared.endMonth),
     usualMonths,
     labelCostsIncluded: labelCostsIncluded(workspace),
-    order: option === null ? order : "sold_units",
+    order: order ?? (option === null ? "returns_cost" : "sold_units"),
     minSoldUnits: workspace.minSoldUnits,
     withDetails: true,
     rows: option === null ? ROWS : ROWS + 1,
   });
-  const rows = option === null ? answer.rows : inOrderOfSizes(answer.rows);
+  const rows = option === null ? answer.rows : ofOption(answer.rows, order);
   const selectors = rows.map((row) => selectorOf(by, row, selection));
   const rowOrders = await loadOrders(
     database,
@@ -119,10 +120,12 @@ export async function requestBreakdown(
   };
 }
 
-/** M22: sizes as they grow, then other values by sold units, then what has no value. */
-function inOrderOfSizes(rows: readonly BreakdownRow[]): BreakdownRow[] {
+/** M22: as asked for, else sizes as they grow and then other values by sold units; last what has no value. */
+function ofOption(rows: readonly BreakdownRow[], order: BreakdownOrder | null): BreakdownRow[] {
   return rows.toSorted(
-    (left, right) => Number(left.key === "") - Number(right.key === "") || compareSizes(left.key, right.key),
+    (left, right) =>
+      Number(left.key === "") - Number(right.key === "") ||
+      (order === null ? compareSizes(left.key, right.key) : 0),
   );
 }
 

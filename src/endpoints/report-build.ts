@@ -132,7 +132,7 @@ export async function buildReport(
   const range = requestRange(workspace, input);
   const before = comparedRange(range);
   const figures = await loadFigures(database, workspace, { input, range, selection, section, before });
-  requireFound(selection, figures);
+  await requireFound({ database, workspace }, selection, figures);
   const rangeMonths = monthsBetween(range.startMonth, range.endMonth);
   const [orders = INDEPENDENT_UNITS] = await loadOrders(database, workspace, [[selection]], rangeMonths);
   const outlooks = await loadOutlooks(database, workspace, { range, selection });
@@ -150,7 +150,7 @@ export async function buildReport(
       : await requestBreakdown(database, workspace, {
           by: breakdownBy,
           selection,
-          order: input.breakdownOrder ?? "returns_cost",
+          order: input.breakdownOrder ?? null,
           windowDays: range.windowDays,
           countedMonths: countedMonths(range),
           compared: before,

@@ -24,7 +24,8 @@ export function breakdownPart(question: Question) {
   const keyOf = (line: LedgerLine): string | null => keyIn(question, line, by);
   const costOf = ({ figures }: Group): number => costMinor(question, figures);
   const isOption = by.startsWith("option:");
-  const order = isOption ? "sold_units" : String(params["breakdownOrder"] ?? "returns_cost");
+  const isInOrderOfSizes = isOption && params["breakdownOrder"] === undefined;
+  const order = isInOrderOfSizes ? "sold_units" : String(params["breakdownOrder"] ?? "returns_cost");
   const range = {
     counted: months,
     usual: usualMonths(question, String(params["start_month"]), windowDays),
@@ -76,7 +77,8 @@ export function breakdownPart(question: Question) {
   const ownEffect = effectOf(question, lines, [params]);
   const names = ledger.catalogue.variants.flatMap(({ options }) => options.map(([name]) => name));
   const spelled = names.find((name) => `option:${name}`.toLowerCase() === by.toLowerCase());
-  if (isOption) groups.sort((left, right) => SIZES.indexOf(left.key) - SIZES.indexOf(right.key));
+  if (isInOrderOfSizes) groups.sort((left, right) => SIZES.indexOf(left.key) - SIZES.indexOf(right.key));
+  if (isOption) groups.sort((left, right) => Number(left.key === "") - Number(right.key === ""));
   return {
     breakdown_by: isOption ? `option:${spelled}` : by,
     rows: [
