@@ -22,6 +22,7 @@ import type { Endpoint } from "./contract/endpoint.ts";
 import { ENDPOINTS } from "./contract/registry.ts";
 import type { AnyEndpoint } from "./contract/registry.ts";
 import { createCursorCodec } from "./endpoints/cursor.ts";
+import { newestMonth } from "./endpoints/cohort-months.ts";
 import { createHandlers } from "./endpoints/handlers.ts";
 import { baseMeta } from "./endpoints/meta.ts";
 import { createConnectRoutes, createWebhookRoute } from "./http/webhooks.ts";
@@ -415,6 +416,7 @@ export function createGuard(
     }),
     giveBack: createGiveBack(admission),
     countUsage,
+    newestMonth,
   };
 }
 

@@ -37,6 +37,72 @@ function withMember(values: Record<string, string>, member: string): string {
 const MONTHS = { start_month: "2025-03", end_month: "2026-02" };
 const TOOL_ENDPOINTS = (ENDPOINTS as readonly Endpoint[]).filter((endpoint) => endpoint.tool !== null);
 
+type Rows = { data: Record<string, unknown>[] | { rows: Record<string, unknown>[] } };
+
+/** What the specification requires of a row; all else is optional in it. */
+const REQUIRED: Readonly<Record<string, readonly string[]>> = {
+  "return-rate-leaderboard": ["sku", "sold_units", "returned_units", "return_rate"],
+  "return-cost-leaderboard": [
+    "sku",
+    "total_cost_amount",
+    "total_refunded_amount",
+    "total_return_label_cost",
+    "sold_units",
+    "returned_units",
+    "return_rate",
+  ],
+  alerts: ["id", "category", "severity", "title", "created_at"],
+};
+
+describe("fields", () => {
+  const takers = TOOL_ENDPOINTS.filter(({ parameters }) => "fields" in parameters.properties);
+  const rowsOf = ({ data }: Rows) => ("rows" in data ? data.rows : data);
+
+  test("leaderboards and alerts take it, and nothing else does", () => {
+    assert.deepEqual(takers.map(({ name }) => name).toSorted(), Object.keys(REQUIRED).toSorted());
+  });
+
+  for (const endpoint of takers) {
+    const tool = String(endpoint.tool?.name);
+    const least = leastParameters(endpoint);
+    const ask = async (
+      fields: Record<string, string>,
+    ): Promise<[text: string, rows: Record<string, unknown>[]]> => {
+      const params = { ...least, ...fields };
+      const answer = await service.call(endpoint.path, { token: tenant.token, params });
+      assert.equal(toolText(await call(tool, params)).text, answer.text);
+      return [answer.text, rowsOf(answer.json())];
+    };
+
+    test(`${tool}: required leaves of a row what the specification requires, and all is the default`, async () => {
+      const [plain, full] = await ask({});
+      assert.equal((await ask({ fields: "all" }))[0], plain);
+      const [, rows] = await ask({ fields: "required" });
+      assert.ok(rows.length > 0 && rows.length === full.length);
+      const names = REQUIRED[endpoint.name] ?? [];
+      assert.deepEqual(
+        rows,
+        full.map((row) => Object.fromEntries(names.map((name) => [name, row[name]]))),
+      );
+    });
+
+    test(`${tool}: other fields are refused with the two that there are`, async () => {
+      for (const fields of [
+        "sku",
+        "Required",
+        "required,all",
+        "__proto__",
+        "*",
+        "required ",
+        "x".repeat(9999),
+      ]) {
+        const refused = await call(tool, { ...least, fields });
+        assert.equal(toolError(refused).message, "fields must be one of all, required.");
+      }
+    });
+  }
+});
+
 describe("values", () => {
   for (const endpoint of TOOL_ENDPOINTS) {
     const tool = String(endpoint.tool?.name);

@@ -52,13 +52,15 @@ export type Guard = {
   workspaceQueue: WorkspaceQueue;
   giveBack: GiveBack;
   countUsage: CountUsage;
+  /** M5: the newest complete month of a window, for a request that lacks its months; null = there is none. */
+  newestMonth: (workspace: Workspace, window: unknown) => string | null;
 };
 
 /** Joins an endpoint's contract, admission and the handler. REST, MCP and the console call nothing else. */
 export function createOperation<E extends Endpoint>(
   endpoint: E,
   handler: Handler<E>,
-  { admit, answers, openSnapshot, workspaceQueue, giveBack, countUsage }: Guard,
+  { admit, answers, openSnapshot, workspaceQueue, giveBack, countUsage, newestMonth }: Guard,
 ): Operation {
   const readers = {
     rest: compileRequest(endpoint, REST_WORDS),
@@ -67,7 +69,9 @@ export function createOperation<E extends Endpoint>(
   const need = { scope: endpoint.scope, entitlements: endpoint.entitlements, counted: true };
   const span = { name: "answer", attributes: { "returns.endpoint": endpoint.name }, expects: isAnswer };
   const answer = async (workspace: Workspace, { words, parameters }: MemberRequest): Promise<ReadyAnswer> => {
-    const input = readers[words.surface](parameters()) as Input<E>;
+    const input = readers[words.surface](parameters(), (window) =>
+      newestMonth(workspace, window),
+    ) as Input<E>;
     const make = () =>
       openSnapshot(workspace, async (snapshot) => ({
         workspace: snapshot.workspace,

@@ -11,7 +11,7 @@ export function alertView({
   metadata,
 }: {
   category: string;
-  metadata: Metadata | null;
+  metadata?: Metadata | null;
 }): AlertView | null {
   if (category === "connection_stale" || category === "backfill_completed")
     return { path: "", parameters: {} };

@@ -1,8 +1,8 @@
 import Type from "typebox";
 import { defineEndpoint } from "./endpoint.ts";
 import { body, pageEcho } from "./meta.ts";
-import { cursorParameter, limitParameter } from "./parameters.ts";
-import { closed, orNull, text } from "./schema.ts";
+import { cursorParameter, fieldsParameter, limitParameter } from "./parameters.ts";
+import { closed, orNull, spare, text } from "./schema.ts";
 
 const alert = closed(
   {
@@ -12,16 +12,18 @@ const alert = closed(
     ),
     severity: Type.Enum(["info", "warning", "critical"], { description: "How much it matters." }),
     title: text("One line."),
-    body: orNull(text("A few sentences.")),
-    link_url: orNull(text("Where to look further.")),
-    link_label: orNull(text("What the link is called.")),
-    metadata: orNull(
-      Type.Record(Type.String(), Type.Unknown(), {
-        description:
-          "Facts of the alert, by its category; for a watchlist alert the selector, the month and its figures. Alerts of one " +
-          "problem have the same episode_id and started_on; state is open, or ended in the alert that ends it (kind ended).",
-      }),
-    ),
+    ...spare({
+      body: orNull(text("A few sentences.")),
+      link_url: orNull(text("Where to look further.")),
+      link_label: orNull(text("What the link is called.")),
+      metadata: orNull(
+        Type.Record(Type.String(), Type.Unknown(), {
+          description:
+            "Facts of the alert, by its category; for a watchlist alert the selector, the month and its figures. Alerts of one " +
+            "problem have the same episode_id and started_on; state is open, or ended in the alert that ends it (kind ended).",
+        }),
+      ),
+    }),
     created_at: Type.String({ format: "date-time", description: "When it was written." }),
   },
   { component: "Alert" },
@@ -58,6 +60,7 @@ export const alerts = defineEndpoint({
     ),
     ...limitParameter(100, 50),
     ...cursorParameter,
+    ...fieldsParameter,
   }),
   response: body(Type.Array(alert), {
     since: orNull(Type.String({ format: "date-time", description: "The requested floor." })),
@@ -73,7 +76,7 @@ export const alerts = defineEndpoint({
       "Returns the workspace's alerts, newest first: early warnings and spikes of return rates and their end, finished imports, stale connections, ready reports.",
       "Is anything going wrong right now? state open: metadata.kind early_warning (recent orders) or month; the body says how many, why, and which report to request.",
       "Use it to see what changed; to look into one, take the selector in its metadata to get_report or get_timeseries.",
-      "since is an inclusive floor on created_at (with Z or an offset). Default limit 50 (1 to 100); older ones follow meta.next_cursor.",
+      "since is an inclusive floor on created_at (with Z or an offset). Default limit 50 (1 to 100); older ones follow meta.next_cursor. fields required: titles without bodies and metadata.",
       'Example: {"since": "2026-06-01T00:00:00Z", "state": "open"}',
     ],
   },

@@ -15,7 +15,10 @@ import { compileUnknownNames } from "./unknown-names.ts";
 export type RawInput = { values: ReadonlyMap<string, unknown>; refusals: ReadonlyMap<string, string> };
 
 /** Reads raw parameters (strings of a query, or JSON values of a tool call) into a validated input. */
-export type InputReader = (raw: RawInput) => Record<string, unknown>;
+export type InputReader = (raw: RawInput, newestMonth?: NewestMonth) => Record<string, unknown>;
+
+/** The newest complete month of a window, YYYY-MM, for a request that lacks its months; null = there is none. */
+export type NewestMonth = (window: unknown) => string | null;
 
 /** A sentence for each bad field, by its name, in the order in which they are reported. */
 type Problems = Map<string, string>;
@@ -42,9 +45,9 @@ type ParameterReader = {
 export function compileRequest(endpoint: Endpoint, words: Vocabulary): InputReader {
   const findUnknown = compileUnknownNames(endpoint, words);
   const readInput = compileInput(endpoint.parameters, words);
-  return (raw) => {
+  return (raw, newestMonth) => {
     const unknown = findUnknown(raw.values.keys());
-    return readInput(raw.values, raw.refusals, unknown);
+    return readInput(raw.values, raw.refusals, unknown, newestMonth);
   };
 }
 
@@ -57,6 +60,7 @@ export function compileInput(schema: TObject, words: Vocabulary = REST_WORDS) {
     values: ReadonlyMap<string, unknown>,
     refusals: ReadonlyMap<string, string> = NO_REFUSALS,
     unknown: readonly string[] = [],
+    newestMonth: NewestMonth = () => null,
   ): Record<string, unknown> => {
     const input: Record<string, unknown> = {};
     const problems: Problems = new Map();
@@ -64,7 +68,13 @@ export function compileInput(schema: TObject, words: Vocabulary = REST_WORDS) {
     if (hasSelector) noteRefusal(problems, refusals, "selector");
     for (const parameter of parameters) {
       if (noteRefusal(problems, refusals, parameter.name)) continue;
-      const value = readParameter(parameter, values.get(parameter.name), { problems, normalized });
+      const given = values.get(parameter.name);
+      const value = isGiven(given) ? parameter.read(given, { problems, normalized }) : parameter.fallback;
+      if (parameter.isRequired && !isGiven(given)) {
+        const month = newestMonth(values.get("window"));
+        const example = month === null ? ", such as 2026-01." : `; the newest complete month is ${month}.`;
+        problems.set(parameter.name, `${parameter.name} is required: a month written YYYY-MM${example}`);
+      }
       if (value !== undefined) input[parameter.name] = value;
     }
     if (hasSelector) checkSelector(input, problems);
@@ -129,16 +139,9 @@ function compileParameter({ name, isRequired, ...parameter }: Parameter, words: 
   return { name, read, fallback: schema.default, isRequired, lookedUp: schema["x-looked-up"] };
 }
 
-function readParameter(parameter: ParameterReader, value: unknown, notes: Notes): unknown {
-  // An empty value counts as not given.
-  if (value !== undefined && value !== null && value !== "") return parameter.read(value, notes);
-  if (parameter.isRequired) {
-    notes.problems.set(
-      parameter.name,
-      `${parameter.name} is required: a month written YYYY-MM, such as 2026-01.`,
-    );
-  }
-  return parameter.fallback;
+/** An empty value counts as not given. */
+function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null && value !== "";
 }
 
 /** Returns the decoded value, or undefined when the value is not of the schema. */

@@ -121,6 +121,16 @@ export const SHARED_PARAMETERS: readonly string[] = Object.keys({
 /** Compatibility names that endpoints still take; nothing suggests or lists them, because one name is enough. */
 export const ALIASES: ReadonlySet<string> = new Set(["store_product_gid", "shopify_product_gid"]);
 
+/** Of endpoints whose rows have members that a reader can do without. */
+export const fieldsParameter = {
+  fields: Type.Optional(
+    Type.Enum(["all", "required"], {
+      default: "all",
+      description: "Members of a row: all, or only those that every row must have, for short answers.",
+    }),
+  ),
+};
+
 /** `limit` from 1 to `maximum`. */
 export const limitParameter = (maximum: number, defaultLimit: number) => ({
   limit: Type.Optional(
@@ -208,10 +218,9 @@ export const breakdownParameter = {
   ),
   breakdownOrder: Type.Optional(
     Type.Enum([...BREAKDOWN_ORDERS], {
-      default: "returns_cost",
       description:
         "How a breakdown is ordered: its 20 largest rows are listed. By rate and change, rows below the workspace's " +
-        "min_sold_units come last.",
+        "min_sold_units come last. returns_cost, unless one is given; of an option then the 20 that sold most, in the order of sizes.",
       "x-normalized": true,
     }),
   ),

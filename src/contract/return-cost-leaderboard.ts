@@ -14,6 +14,7 @@ import {
 } from "./meta.ts";
 import {
   COHORT_LINE,
+  fieldsParameter,
   limitParameter,
   monthParameters,
   selectorParameters,
@@ -21,7 +22,7 @@ import {
   vendorParameter,
   windowParameters,
 } from "./parameters.ts";
-import { closed, orNull } from "./schema.ts";
+import { closed, orNull, spare } from "./schema.ts";
 
 const amounts = {
   total_cost_amount: Type.Number(),
@@ -34,16 +35,18 @@ const row = closed(
   {
     sku: Type.String(),
     ...amounts,
-    refunded_units: units,
-    estimated_margin_impact: orNull(
-      Type.Number({
-        description:
-          "Returns cost less the unit cost of the units that went back to stock; null when no unit cost is known.",
-      }),
-    ),
-    cogs_coverage: Type.Integer({ minimum: 0, maximum: 100 }),
-    ...leaderboardProduct,
-    excess_return_cost: excessReturnCost,
+    ...spare({
+      refunded_units: units,
+      estimated_margin_impact: orNull(
+        Type.Number({
+          description:
+            "Returns cost less the unit cost of the units that went back to stock; null when no unit cost is known.",
+        }),
+      ),
+      cogs_coverage: Type.Integer({ minimum: 0, maximum: 100 }),
+      ...leaderboardProduct,
+      excess_return_cost: excessReturnCost,
+    }),
   },
   { component: "ReturnCostLeaderboardRow" },
 );
@@ -77,6 +80,7 @@ export const returnCostLeaderboard = defineEndpoint({
       Type.Number({ minimum: 0, description: "Lowest returns cost to list, in the shop's currency." }),
     ),
     ...vendorParameter,
+    ...fieldsParameter,
   }),
   response: body(data, {
     ...cohortEcho,
@@ -98,7 +102,7 @@ export const returnCostLeaderboard = defineEndpoint({
     lines: [
       "Returns SKUs by highest returns cost (refunds without tax, plus return labels where known) over a range of months.",
       "Use it for where returns cost most; for the highest rates use get_return_rate_leaderboard, for cost per month get_report.",
-      "Amounts are in data.currency_code. Default: limit 10 (1 to 100); a row takes some 600 bytes.",
+      "Amounts are in data.currency_code. Default: limit 10 (1 to 100); a row takes some 600 bytes, with fields required 180.",
       "A selector narrows it to its SKUs; take it from list_entities.",
       COHORT_LINE,
       'Example: {"start_month": "2026-01", "end_month": "2026-06", "limit": 10}',

@@ -13,11 +13,21 @@ import {
   units,
   vendorKnown,
 } from "./meta.ts";
-import { limitParameter, selectorParameters, usedVariantsParameter, vendorParameter } from "./parameters.ts";
-import { closed, count, orNull } from "./schema.ts";
+import {
+  fieldsParameter,
+  limitParameter,
+  selectorParameters,
+  usedVariantsParameter,
+  vendorParameter,
+} from "./parameters.ts";
+import { closed, count, orNull, spare } from "./schema.ts";
 
 const row = closed(
-  { sku: Type.String(), ...figures, ...leaderboardProduct, excess_return_cost: excessReturnCost },
+  {
+    sku: Type.String(),
+    ...figures,
+    ...spare({ ...leaderboardProduct, excess_return_cost: excessReturnCost }),
+  },
   { component: "ReturnRateLeaderboardRow" },
 );
 
@@ -60,6 +70,7 @@ export const returnRateLeaderboard = defineEndpoint({
       }),
     ),
     ...vendorParameter,
+    ...fieldsParameter,
   }),
   response: body(data, {
     selector: selectorEcho,
@@ -88,7 +99,7 @@ export const returnRateLeaderboard = defineEndpoint({
       "Returns SKUs by highest return rate over the latest complete month or year, in the workspace's primary window.",
       "Use it to find problem SKUs: month shows a sudden one such as a bad batch, year the lasting ones. For cost use get_return_cost_leaderboard.",
       "SKUs with few sales are left out (data.min_sold_units). Default: period year, limit 10 (1 to 500); the plan may show fewer.",
-      "A row takes some 450 bytes. Months are order cohorts in UTC; months_included 0: no month is complete yet. A selector narrows it to its SKUs; take it from list_entities.",
+      "A row takes some 450 bytes, with fields required 80. Months are order cohorts in UTC; months_included 0: no month is complete yet. A selector narrows it to its SKUs; take it from list_entities.",
       'Example: {"period": "month", "limit": 10, "min_return_rate": 0.2}',
     ],
   },

@@ -13,6 +13,11 @@ export function closed<Properties extends TProperties>(properties: Properties, w
   return Type.Object(properties, { ...membersOf(words), additionalProperties: false });
 }
 
+/** Members that a row may lack: `fields=required` leaves them out. */
+export function spare<Properties extends TProperties>(properties: Properties) {
+  return Type.Partial(Type.Object(properties)).properties;
+}
+
 export function oneOf<Variants extends TSchema[]>(variants: [...Variants], words: Words = {}) {
   return Type.Union(variants, membersOf(words));
 }

@@ -1,5 +1,11 @@
-import { knownMonth, monthOfDate, monthToText, monthsBetween } from "../lib/month.ts";
-import { comparedMonths, isComplete, isExcluded, monthCoverage } from "../metrics/completeness.ts";
+import { FIRST_MONTH, knownMonth, monthOfDate, monthToText, monthsBetween } from "../lib/month.ts";
+import {
+  comparedMonths,
+  isComplete,
+  isExcluded,
+  latestCompleteMonth,
+  monthCoverage,
+} from "../metrics/completeness.ts";
 import type { MonthRange } from "../metrics/completeness.ts";
 import { rate } from "../metrics/rate.ts";
 import { sumTotals } from "../metrics/totals.ts";
@@ -77,6 +83,14 @@ export function coverageOf(range: CohortRange) {
     excluded_months: excludedMonths.map(monthToText),
     complete_through: completeThrough === null ? null : monthToText(completeThrough),
   };
+}
+
+/** M5: the newest complete month of a window, of the primary one unless it is one; null = none is complete, or all are. */
+export function newestMonth({ primaryWindowDays, asOfDay }: Workspace, window: unknown): string | null {
+  const isOther = window === "30d" || window === "90d" || window === "lifetime";
+  const days = windowDays(isOther ? window : "primary", primaryWindowDays);
+  const month = days === null ? null : latestCompleteMonth(days, asOfDay);
+  return month === null || month < FIRST_MONTH ? null : monthToText(month);
 }
 
 /** The complete months before, as many as count in the range; null when there are none to compare with (M5). */

@@ -1,5 +1,10 @@
+import type { TArray, TObject } from "typebox";
+import { alerts as alertsContract } from "../contract/alerts.ts";
+import { jsonAnswer } from "../contract/endpoint.ts";
 import type { Answer } from "../contract/endpoint.ts";
 import type { AnyEndpoint } from "../contract/registry.ts";
+import { returnCostLeaderboard as costContract } from "../contract/return-cost-leaderboard.ts";
+import { returnRateLeaderboard as rateContract } from "../contract/return-rate-leaderboard.ts";
 import type { OpenStream } from "../store/snapshot-stream.ts";
 import { alerts } from "./alerts.ts";
 import type { EndpointCall } from "./call.ts";
@@ -30,11 +35,31 @@ export function createHandlers({ cursors, consoleAddress, openStream }: HandlerT
     summary,
     report,
     timeseries,
-    "return-rate-leaderboard": returnRateLeaderboard,
-    "return-cost-leaderboard": returnCostLeaderboard,
-    alerts: (call) => alerts({ cursors, consoleAddress }, call),
+    "return-rate-leaderboard": withFields(rateContract.response, returnRateLeaderboard),
+    "return-cost-leaderboard": withFields(costContract.response, returnCostLeaderboard),
+    alerts: withFields(alertsContract.response, (call) => alerts({ cursors, consoleAddress }, call)),
     "export-report": exportReport,
     "export-tables": exportTables,
     "export-table": (call) => exportTable(openStream, call),
+  };
+}
+
+type Row = Readonly<Record<string, unknown>>;
+
+/** With `fields=required`, rows (`data`, or its `rows`) have only what the answer's schema requires of each. */
+function withFields<Call extends { input: { fields?: "all" | "required" } }>(
+  { properties: { data } }: { properties: { data: TArray<TObject> | TObject<{ rows: TArray<TObject> }> } },
+  handler: (call: Call) => Promise<Answer>,
+): (call: Call) => Promise<Answer> {
+  const row = "items" in data ? data.items : data.properties.rows.items;
+  const names = Object.keys(row.properties).filter((name) => row.required?.includes(name));
+  const reduced = (rows: readonly Row[]) =>
+    rows.map((full) => Object.fromEntries(names.map((name) => [name, full[name]])));
+  return async (call) => {
+    const answer = await handler(call);
+    if (call.input.fields !== "required" || answer.kind !== "json") return answer;
+    const given = answer.body.data as readonly Row[] | { rows: readonly Row[] };
+    const fewer = "rows" in given ? { ...given, rows: reduced(given.rows) } : reduced(given);
+    return jsonAnswer(fewer, answer.body.meta);
   };
 }

@@ -1,6 +1,6 @@
 import { invalidRequest } from "../contract/errors.ts";
 import { BREAKDOWNS, OPTION_PREFIX } from "../contract/parameters.ts";
-import { nearestName } from "../lib/nearest-name.ts";
+import { nearestName, SHOWN_NAME } from "../lib/nearest-name.ts";
 import type { Queryable } from "../store/database.ts";
 import { findOptionName, listOptionNames } from "../store/queries/options.ts";
 import type { BreakdownBy } from "../store/queries/report-breakdown.ts";
@@ -41,8 +41,6 @@ function optionOf(breakdownBy: string | undefined): string | null {
 }
 
 const MOST_NAMED = 10;
-/** Strangers name options: what is shown to a model is short, and reads as a name. */
-const SHOWN_NAME = /^[\p{L}\p{N}][\p{L}\p{N} ._-]{0,39}$/u;
 
 function unknownOption(name: string, all: readonly string[]) {
   const names = all.filter((each) => SHOWN_NAME.test(each));

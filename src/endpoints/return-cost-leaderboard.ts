@@ -35,7 +35,7 @@ export async function returnCostLeaderboard(call: EndpointCall<typeof contract>)
     usualMonths: usualMonths(range.startMonth, range.windowDays, range.asOfDay),
     ...rules,
   });
-  requireFound(selection, loaded);
+  await requireFound({ database, workspace }, selection, loaded);
 
   const productOf = await leaderboardProducts(database, workspace, loaded.rows);
   return jsonAnswer(

@@ -35,7 +35,7 @@ export async function returnRateLeaderboard(call: EndpointCall<typeof contract>)
     cardSize,
     limit,
   });
-  requireFound(selection, loaded);
+  await requireFound({ database, workspace }, selection, loaded);
 
   const exponent = currencyExponent(workspace.currencyCode);
   const productOf = await leaderboardProducts(database, workspace, loaded.rows);

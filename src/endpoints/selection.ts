@@ -2,7 +2,10 @@ import { entities } from "../contract/entities.ts";
 import { invalidRequest } from "../contract/errors.ts";
 import { readSelector } from "../contract/selector.ts";
 import type { Selector, SelectorInput } from "../contract/selector.ts";
+import { nearestName, SHOWN_NAME } from "../lib/nearest-name.ts";
 import type { Found, Selection } from "../store/queries/selection.ts";
+import { listVendors } from "../store/queries/vendors.ts";
+import type { Snapshot } from "../store/workspace.ts";
 
 /** `vendor` leaves only what is that vendor's; null = any. On leaderboards it is a filter of rows instead (M12, M13). */
 export function requestSelection(
@@ -35,8 +38,15 @@ const SELECTOR_PARAMETER = {
   analytics_category: "product_group_key",
 };
 
-/** Throws when the workspace never had the entity or vendor; the message does not reveal whether another one has it. */
-export function requireFound(selector: Selector, { found, vendor_found: vendorFound }: Found): void {
+/**
+ * Throws when the workspace never had the entity or vendor; the message does not reveal whether another one has it. The
+ * nearest vendor is one of its own.
+ */
+export async function requireFound(
+  { database, workspace }: Snapshot,
+  selector: Selector & { vendor: string | null },
+  { found, vendor_found: vendorFound }: Found,
+): Promise<void> {
   if (!found) {
     const name = SELECTOR_PARAMETER[selector.kind];
     throw invalidRequest(
@@ -45,8 +55,15 @@ export function requireFound(selector: Selector, { found, vendor_found: vendorFo
     );
   }
   if (!vendorFound) {
+    const names = await listVendors(database, workspace);
+    const nearest = nearestName(
+      selector.vendor ?? "",
+      names.filter((name) => SHOWN_NAME.test(name)),
+    );
+    const meant = nearest === null ? "." : `; did you mean ${nearest}?`;
     throw invalidRequest(
-      (words) => `vendor matches nothing in this workspace; take vendors from ${words.nameOf(entities)}.`,
+      (words) =>
+        `vendor matches nothing in this workspace; take vendors from ${words.nameOf(entities)}${meant}`,
       "vendor",
     );
   }

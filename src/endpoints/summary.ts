@@ -15,7 +15,7 @@ export async function summary(call: EndpointCall<typeof contract>): Promise<Answ
   const selection = requestSelection(input, input.vendor ?? null);
   const range = requestRange(workspace, input);
   const loaded = await loadCohort(database, workspace, { selection, ...range });
-  requireFound(selection, loaded);
+  await requireFound({ database, workspace }, selection, loaded);
 
   const totals = sumTotals(cohortMonths(range, loaded.months).map((month) => month.totals));
   return jsonAnswer(

@@ -15,7 +15,7 @@ export async function timeseries(call: EndpointCall<typeof contract>): Promise<A
   const selection = requestSelection(input, input.vendor ?? null);
   const range = requestRange(workspace, input);
   const loaded = await loadCohort(database, workspace, { selection, ...range });
-  requireFound(selection, loaded);
+  await requireFound({ database, workspace }, selection, loaded);
 
   const { interval = "month" } = input;
   const periods: readonly (CohortMonth | PeriodFigures)[] =

@@ -1,6 +1,9 @@
 const LONGEST_NAME = 64;
 const SHORTEST_PART = 3;
 
+/** Strangers name vendors and options: what is shown to a model is short, and reads as a name. */
+export const SHOWN_NAME = /^[\p{L}\p{N}][\p{L}\p{N} .&'_-]{0,39}$/u;
+
 /**
  * The candidate that a misspelt name most likely stands for, or null: one that differs by a letter or two (case and
  * separators do not count), else one that begins with the name or the other way round, else one that holds the other.
