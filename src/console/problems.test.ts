@@ -28,7 +28,13 @@ function card(excess: number | null, cost: number, sentence: string | null = nul
     },
     fit: { name: "problem_1_fit", body: body({ fit: { sentence } }) },
   };
-  const call = { currencyCode: "GBP", imageSources: [], role: "viewer", href: (path: string) => path };
+  const call = {
+    currencyCode: "GBP",
+    imageSources: [],
+    role: "viewer",
+    href: (path: string) => path,
+    isWatched: () => false,
+  };
   const [problems, alerts] = [[problem], { name: "alerts", body: body([{ metadata: facts }]) }];
   const shown = problemCards(...([problems, alerts, call] as unknown as Parameters<Cards>));
   return [...renderHtml(shown).matchAll(/<p>(.*?)<\/p>/gsu)].map(([, line = ""]) =>
