@@ -11,7 +11,7 @@ import { createWorkspaceQueue } from "./access/workspace-queue.ts";
 import { startUsageWriter } from "./access/usage-count.ts";
 import type { CountUsage } from "./access/usage-count.ts";
 import type { ControlTools } from "./actions/action.ts";
-import { publicConsole } from "./actions/console-address.ts";
+import { oauthIssuer, publicConsole } from "./actions/console-address.ts";
 import { requireWorkerPlace } from "./actions/installation/schema.ts";
 import { openKeys } from "./actions/installation/secrets.ts";
 import { connectingOf } from "./actions/sources/connect.ts";
@@ -106,6 +106,7 @@ export async function startService(
         admit: guard.admit,
         allowedOrigins: config.mcpAllowedOrigins,
         publicOrigin: publicConsole(config.publicUrl),
+        issuer: config.hasConsole ? oauthIssuer(config.publicUrl) : null,
         onToolError: metrics.countToolError,
       }),
       ...docs.surfaces,

@@ -124,7 +124,7 @@ const OPTIONS = {
     "PUBLIC_URL",
     rootAddress,
     null,
-    "`https://…` where shops and browsers reach this service: webhooks, connecting by approval, and the console.",
+    "`https://…` where shops and browsers reach this service: webhooks, connecting by approval, the console, and the sign-in of MCP clients, which also takes `http://localhost:…` here.",
   ),
   trustedProxies: option(
     "TRUSTED_PROXIES",

@@ -124,7 +124,7 @@ test("the archive has all files under fixed names, and holds no secret", async (
   );
   assert.deepEqual(
     (settings["tokens"] as { name: string }[]).map(({ name }) => name),
-    ["reporting"],
+    ["reporting", "an app"],
   );
   const members = JSON.parse(String(files["members.json"])) as { name: string; role: string }[];
   assert.ok(members.some(({ name, role }) => name === 'Owner "of" <b>' && role === "owner"));

@@ -20,7 +20,11 @@ type NewToken = { token: string; tokenId: string; secretHash: Buffer };
 /** Makes a token of 256 random bits for a workspace. */
 export function createToken(shopKey: number, pepper: Buffer): NewToken {
   const random = toBase62(randomNumber(8) % 62n ** BigInt(TOKEN_ID_RANDOM_DIGITS), TOKEN_ID_RANDOM_DIGITS);
-  const tokenId = shopKeyDigits(shopKey) + random;
+  return renewToken(shopKeyDigits(shopKey) + random, pepper);
+}
+
+/** Another secret of a token id: the token before it ends with its hash. */
+export function renewToken(tokenId: string, pepper: Buffer): NewToken {
   const secret = toBase62(randomNumber(32), SECRET_DIGITS);
   const body = PREFIX + tokenId + secret;
   return { token: body + checksum(body), tokenId, secretHash: hashSecret(secret, pepper) };

@@ -19,3 +19,12 @@ export function consoleAddress(publicUrl: string | null, port: number | string):
 export function publicConsole(publicUrl: string | null): string | null {
   return publicUrl?.startsWith("https:") === true ? publicUrl : null;
 }
+
+/**
+ * Where MCP clients sign in by OAuth, which needs an address that does not change: an https `publicUrl`, or one of this machine.
+ * null = they use tokens alone.
+ */
+export function oauthIssuer(publicUrl: string | null): string | null {
+  if (publicUrl === null) return null;
+  return publicConsole(publicUrl) ?? (isLoopbackHost(new URL(publicUrl).hostname) ? publicUrl : null);
+}

@@ -1,5 +1,6 @@
 import { ACCOUNT_ACTIONS } from "./account/actions.ts";
 import { ENDPOINT_ACTIONS, endpointList } from "./alert-endpoints/actions.ts";
+import { connectApp } from "./apps/actions.ts";
 import { DIGEST_ACTIONS } from "./digest/actions.ts";
 import { INSTALLATION_ACTIONS } from "./installation/actions.ts";
 import { changeOwners, MEMBER_ACTIONS, memberList } from "./members/actions.ts";
@@ -43,6 +44,7 @@ export const LISTS: readonly NamedRight[] = [
 /** Everything that changes something. */
 export const ACTIONS: readonly NamedRight[] = [
   ...TOKEN_ACTIONS,
+  connectApp,
   ...MEMBER_ACTIONS,
   ...USER_ACTIONS,
   ...ENDPOINT_ACTIONS,

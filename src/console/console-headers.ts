@@ -1,14 +1,20 @@
 import type { ConsoleSite } from "./request-rules.ts";
 
-/** What a page may load, and from where; `imageSources` are origins of images besides this service. */
-export function contentSecurityPolicy(imageSources: readonly string[] = []): string {
+/**
+ * What a page may load, and from where; `imageSources` are origins of images besides this service, `formTargets` what answers
+ * to its forms may lead to.
+ */
+export function contentSecurityPolicy(
+  imageSources: readonly string[] = [],
+  formTargets: readonly string[] = [],
+): string {
   return [
     "default-src 'none'",
     "script-src 'self'",
     "style-src 'self'",
     ["img-src 'self'", ...imageSources].join(" "),
     "connect-src 'self'",
-    "form-action 'self'",
+    ["form-action 'self'", ...formTargets].join(" "),
     "base-uri 'none'",
     "frame-ancestors 'none'",
     "require-trusted-types-for 'script'",

@@ -14,6 +14,7 @@ import { formScope } from "./form-scope.ts";
 import { createMemberGuard } from "./member-guard.ts";
 import { operationByName } from "./page-call.ts";
 import { createPageRouter } from "./page-router.ts";
+import { createOauthRoutes } from "./oauth-routes.ts";
 import { createPageSender } from "./page-send.ts";
 import type { ConsoleSite } from "./request-rules.ts";
 
@@ -59,6 +60,7 @@ export function createConsole(options: ConsoleOptions): RouteGroup[] {
       },
     },
     ...sessions.surfaces,
+    ...createOauthRoutes(options),
     ...CONSOLE_ASSETS.all.map(assetRoute),
     pictureRoute(),
   ];

@@ -1,9 +1,10 @@
+import { OAUTH_PATHS } from "../access/oauth.ts";
 import { createCookie } from "../http/cookie.ts";
 
 /** Pages of the console beside those of workspaces. */
-const OWN_PAGES: ReadonlySet<string> = new Set(["/me"]);
+const OWN_PAGES: ReadonlySet<string> = new Set(["/me", OAUTH_PATHS.authorize]);
 /** As long as a cookie may keep: a browser drops one of more than 4096 bytes, and base64 makes four of three. */
-const LONGEST_TARGET = 2048;
+export const LONGEST_TARGET = 2048;
 
 /**
  * Whether a text is path and query of a page of the console, so that a redirect to it stays here: visible ASCII without a

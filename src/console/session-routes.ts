@@ -1,4 +1,5 @@
 import { accountRoutes } from "../actions/account/page.ts";
+import { consentRoutes } from "../actions/apps/page.ts";
 import { digestRoutes } from "../actions/digest/link-page.ts";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { hashSecret } from "../access/secret.ts";
@@ -63,6 +64,7 @@ export function createSessionPages(options: SessionOptions): SessionPages {
     ...signInRoutes(context, target),
     ...reauthenticateRoutes(context),
     ...accountRoutes(context),
+    ...consentRoutes(context),
     ...digestRoutes(context),
     ...welcomeRoutes(context),
     "/sign-out": {

@@ -60,6 +60,11 @@ export function digestKeyOf({ sealingKey }: Keys): Buffer {
   return derive(sealingKey, "links of the weekly digest");
 }
 
+/** For the ids of OAuth clients. */
+export function clientKeyOf({ sealingKey }: Keys): Buffer {
+  return derive(sealingKey, "ids of OAuth clients");
+}
+
 function derive(secret: string | Buffer, purpose: string): Buffer {
   return Buffer.from(hkdfSync("sha256", secret, "returns-analytics", purpose, KEY_BYTES));
 }

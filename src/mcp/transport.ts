@@ -3,6 +3,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Admit } from "../access/admit.ts";
 import type { Operation } from "../access/operation.ts";
+import { RESOURCE_METADATA_PATH } from "../access/oauth.ts";
 import { ApiError, INTERNAL_ERROR_MESSAGE } from "../contract/errors.ts";
 import type { ErrorCode, QuotaState } from "../contract/errors.ts";
 import { INSTRUCTIONS } from "../contract/tools.ts";
@@ -211,6 +212,8 @@ type McpOptions = {
   allowedOrigins: readonly string[];
   /** Where the service is reached over https; null = only under this machine's own names are its pages known. */
   publicOrigin: string | null;
+  /** Where clients sign in by themselves; null = they need a token. */
+  issuer?: string | null;
   /** Hears of each tool call that is answered with an error, which HTTP does not show. */
   onToolError?: (code: ErrorCode) => void;
   /** How long a body may take to arrive; 10 s by default. */
@@ -279,6 +282,14 @@ export function createMcpRoutes(options: McpOptions) {
           await admit(request, reply);
           admitted.add(request);
         });
+        const { issuer = null } = options;
+        if (issuer !== null) {
+          const challenge = `Bearer resource_metadata="${issuer}${RESOURCE_METADATA_PATH}${PATH}"`;
+          scope.addHook("onSend", (_request, reply, _payload, done) => {
+            if (reply.statusCode === 401) reply.header("WWW-Authenticate", challenge);
+            done();
+          });
+        }
         scope.setErrorHandler((error, request, reply) =>
           sendRpc(reply, failureAnswer(error, request, reply, null)),
         );

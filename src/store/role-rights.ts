@@ -82,6 +82,7 @@ const TABLES: Readonly<Record<string, Line>> = {
   installation_secret: [WRITE, NONE, NONE],
   label_share: [WRITE, NONE, READ],
   listing: [WRITE, NONE, READ],
+  oauth_grant: [WRITE, NONE, NONE],
   order_document: [WRITE, NONE, READ],
   order_line: [WRITE, NONE, READ],
   order_reference: [WRITE, NONE, NONE],

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Connection, Database } from "../store/database.ts";
 import {
+  deleteEndedGrants,
   deleteEndedSessions,
   deleteExpiredChallenges,
   deleteExpiredLinks,
@@ -25,6 +26,8 @@ import type { Retention } from "../lib/retention.ts";
 const DAY_MS = 24 * 3_600_000;
 /** Of one table and workspace in one upkeep, so that a workspace with millions of rows holds up no other: the next one goes on. */
 const MOST_DELETIONS = 100;
+/** For so long somebody may still wonder why an app has no access. */
+const KEEP_ENDED_GRANTS_DAYS = 30;
 const SCHEDULED_RUNS: readonly SyncKind[] = ["backfill", "incremental", "open_returns"];
 
 /** Deletes what has become too old of a workspace, in portions; a crash leaves the rest to the next upkeep. */
@@ -49,6 +52,7 @@ export async function deleteOldOfWorkspace(
     await repeat(() => deleteOldUsage(database, shopKey, usageBefore));
   }
   await deleteRemovedEndpoints(database, shopKey, undoneBefore(now));
+  await deleteEndedGrants(database, shopKey, daysBefore(now, KEEP_ENDED_GRANTS_DAYS));
   await deleteOldAudit(database, shopKey, keepAuditDays, now);
 }
 

@@ -2,7 +2,7 @@ import type pg from "pg";
 import { listCohortMonths } from "../../src/store/queries/dirty-month.ts";
 import { rebuildCohorts } from "../../src/sync/apply.ts";
 import { openConnections } from "./database.ts";
-import { createTenant, insertRows } from "./tenants.ts";
+import { createTenant, createTokenOf, insertRows } from "./tenants.ts";
 import type { Tenant, TenantOptions } from "./tenants.ts";
 
 /** What the small store sells, when, and what comes back of it. */
@@ -144,6 +144,7 @@ export async function seedSmallStore(database: pg.Pool, shopKey: number): Promis
   await rollUp(database, shopKey);
   await insertTables(database, shopKey, controlRows());
   await insertMember(database, shopKey);
+  await insertApp(database, shopKey);
 }
 
 /** A person of the workspace's own. */
@@ -161,6 +162,26 @@ async function insertMember(database: pg.Pool, shopKey: number): Promise<void> {
       },
     ],
     removed_member: [{ user_id: person.user_id, role: "viewer", removed_at: "2026-07-01T05:00:00Z" }],
+  });
+}
+
+/** An app that a member let in, and that has never exchanged its code: no list shows it. */
+async function insertApp(database: pg.Pool, shopKey: number): Promise<void> {
+  const at = "2026-07-01T05:00:00Z";
+  const { tokenId } = await createTokenOf(database, shopKey, { expiresAt: at });
+  await database.query("update api_token set name = 'an app' where token_id = $1", [tokenId]);
+  const hash = `\\x${"00".repeat(32)}`;
+  await insertTables(database, shopKey, {
+    oauth_grant: [
+      {
+        token_id: tokenId,
+        client_hash: hash,
+        redirect_uri: "https://chat.example/callback",
+        code_hash: hash,
+        code_challenge: "a".repeat(43),
+        code_expires_at: at,
+      },
+    ],
   });
 }
 

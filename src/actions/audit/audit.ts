@@ -45,6 +45,7 @@ const STORED_NAME = /^[a-z][a-z0-9_.:-]{0,99}$/u;
 /** Who is gone; the audit keeps what they did. */
 const REMOVED = "removed member";
 const NAMES: Readonly<Record<string, string>> = {
+  app: "Connected app",
   operator: "Operator",
   merchant: "Merchant",
   shopify: "Shopify",

@@ -21,13 +21,15 @@ import type { WorkspaceMemberRow } from "../../store/queries/workspace-member.ts
 import { findDisplayName } from "../workspace/queries.ts";
 import { defineAction, defineList, ShownSecret } from "../action.ts";
 import type { ActionContext, Done, LinkCaller, WorkspaceCaller } from "../action.ts";
+import { connectApp } from "../apps/actions.ts";
+import { endGrants } from "../apps/queries.ts";
 import { recordAction } from "../audit/record.ts";
 import { oneOf, own } from "../field.ts";
 import { quoted } from "../input.ts";
 import { membersOfRole } from "../notices/notices.ts";
 import { readPersonName, requireOwnName } from "../people/person-name.ts";
 import { impossible, Refusal, undoableSince } from "../refusal.ts";
-import { requireRight } from "../right.ts";
+import { mayDo, requireRight } from "../right.ts";
 import type { Right } from "../right.ts";
 
 /** What a role allows besides what those before it do. */
@@ -307,6 +309,7 @@ async function changeRole(
   if (!result.changed) return { result, done, audit: null };
   keepAnOwner(context, member);
   await updateRole(connection, workspace.shop_key, id, given);
+  if (!mayDo(given, connectApp)) await endGrants(connection, workspace.shop_key, id);
   return { result, done, audit: { detail: { user_id: id, role: given }, before: { role: before } } };
 }
 
@@ -349,6 +352,7 @@ async function endMembership(
 ): Promise<void> {
   await lockPerson(connection, id);
   await deleteMember(connection, workspace.shop_key, id);
+  await endGrants(connection, workspace.shop_key, id);
   await deleteNotices(connection, workspace.shop_key, userName(id));
   await deleteForeignPerson(connection, id);
 }
@@ -365,6 +369,7 @@ async function suspendMembership(
   await lockPerson(connection, id);
   await insertRemoved(connection, shopKey, id, { role: held, now });
   await deleteMember(connection, shopKey, id);
+  await endGrants(connection, shopKey, id);
   await deleteNotices(connection, shopKey, userName(id));
   if (isOperator || isElsewhere) return;
   await deleteSessions(connection, id);

@@ -11,9 +11,10 @@ import {
 } from "./queries.ts";
 import type { PersonRow } from "../../store/queries/console-user.ts";
 import type { ListedPerson } from "./queries.ts";
-import { listWorkspacesWithoutMember, putOwner } from "../members/queries.ts";
+import { listShopKeysOf, listWorkspacesWithoutMember, putOwner } from "../members/queries.ts";
 import { defineAction, defineList, ShownSecret } from "../action.ts";
 import type { ActionCaller, ActionContext, Detail, Done, LinkCaller } from "../action.ts";
+import { endGrants } from "../apps/queries.ts";
 import { recordAction } from "../audit/record.ts";
 import { flag, optional, own } from "../field.ts";
 import { quoted } from "../input.ts";
@@ -174,6 +175,8 @@ export const disableUser = defineAction({
       }
       await setDisabled(connection, found.user_id, now);
       await deleteSessions(connection, found.user_id);
+      for (const shopKey of await listShopKeysOf(connection, found.user_id))
+        await endGrants(connection, shopKey, found.user_id);
       return { since: { is_disabled: true }, before: { is_disabled: false } };
     }),
 });

@@ -18,6 +18,7 @@ import type { TokenRow } from "./queries.ts";
 import { defineAction, defineList, ShownSecret } from "../action.ts";
 import type { ActionContext, Done } from "../action.ts";
 import { expiry, lifetime, optional, own, requestKey, someOf, text, typedName } from "../field.ts";
+import { isOfApp } from "../apps/queries.ts";
 import { attend, sortByAttention, statusOf } from "./attention.ts";
 import type { AttendedToken } from "./attention.ts";
 
@@ -209,7 +210,8 @@ type TokenToInsert = {
   requestKey: string | null;
 };
 
-async function insertNewToken(context: ActionContext, token: TokenToInsert): Promise<IssuedToken> {
+/** A token of the workspace, on a plan that lets it in. */
+export async function insertNewToken(context: ActionContext, token: TokenToInsert): Promise<IssuedToken> {
   const { connection, actor, workspace, keys } = context;
   const { shop_key: shopKey } = workspace;
   await requireApiAccess(context);
@@ -248,6 +250,9 @@ async function requireRotatable(
   token: TokenRow,
 ): Promise<void> {
   const { token_id: id } = token;
+  if ((await isOfApp(connection, workspace.shop_key, id)) === true) {
+    throw impossible(`The token ${id} is that of a connected app, which renews it by itself.`);
+  }
   const status = statusOf(token, now);
   if (status !== "active") throw impossible(`The token ${id} is ${status}: create a new one instead.`);
   const replacement = await findReplacement(connection, workspace.shop_key, id);

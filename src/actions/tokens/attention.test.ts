@@ -20,6 +20,7 @@ const token = (name: string, change: Partial<UsedTokenRow> = {}): UsedTokenRow =
   replaced_by: null,
   replaced_at: null,
   requests: 0,
+  app_redirect_uri: null,
   ...change,
 });
 

@@ -58,7 +58,7 @@ function attentionOf(
   now: Date,
 ): AttendedToken["attention"] {
   const { expires_at: expiresAt, last_used_at: lastUsedAt, created_at: createdAt } = token;
-  if (status === "revoked" || token.replaced_by !== null) return null;
+  if (status === "revoked" || token.replaced_by !== null || token.app_redirect_uri !== null) return null;
   const daysLeft = expiresAt === null ? Infinity : (expiresAt.getTime() - now.getTime()) / DAY_MS;
   if (status === "expired") return daysLeft > -EXPIRED_DAYS ? "expired" : null;
   if (daysLeft <= EXPIRING_DAYS) return "expiring";

@@ -18,6 +18,7 @@ import type { Html } from "../../lib/html.ts";
 import { relativeTime } from "../../lib/relative-time.ts";
 import { readList } from "../action.ts";
 import type { Done } from "../action.ts";
+import { receiverOf } from "../apps/actions.ts";
 import { endpointTable, groupTable, refusalTable } from "../usage/page.ts";
 import { showTokenUsage } from "../usage/usage.ts";
 import type { UsageSummary } from "../usage/usage.ts";
@@ -221,7 +222,7 @@ function expiryFields(call: PageCall): Html {
 
 /** Where the form is no longer shown: why the last one was refused. */
 function rotatePart(token: AttendedToken, call: PageCall): Html | null {
-  const isOffered = token.status === "active" && token.replaced_by === null;
+  const isOffered = token.status === "active" && token.replaced_by === null && !isApp(token);
   const form = formFor(call, rotateToken, {
     path: `${PATH}/${token.token_id}/rotate`,
     kept: { request_key: requestKey(call, rotateToken.name) },
@@ -263,7 +264,7 @@ function revokePart(token: AttendedToken, call: PageCall): Html | null {
 function details(token: AttendedToken, call: PageCall, now: Date): Html {
   const linkTo = (id: string): Html =>
     html`<a href="${call.href(`${PATH}/${id}`)}"><code>${tokenPrefix(id)}</code></a>`;
-  const { replaces, replaced_by: replacedBy, is_used_since_replaced: isUsed } = token;
+  const { replaces, replaced_by: replacedBy, is_used_since_replaced: isUsed, app_redirect_uri: app } = token;
   const use = isUsed === true ? "still used since then" : "not used since then";
   return facts([
     { name: "Starts with", value: html`<code>${tokenPrefix(token.token_id)}</code>` },
@@ -271,6 +272,9 @@ function details(token: AttendedToken, call: PageCall, now: Date): Html {
     { name: "Expires", value: expiryText(token, now) },
     { name: "Last used", value: lastUsedText(token, now), note: "up to 15 minutes old" },
     { name: "Can read", value: scopeList(token.scopes) },
+    ...(app === null
+      ? []
+      : [{ name: "Connected app", value: receiverOf(app), note: "its name is its own claim" }]),
     { name: "Created by", value: makerOf(token), note: isoInstant(token.created_at) },
     ...(token.revoked_at === null ? [] : [{ name: "Revoked", value: isoInstant(token.revoked_at) }]),
     ...(replaces === null ? [] : [{ name: "Replaces", value: linkTo(replaces) }]),
@@ -286,7 +290,8 @@ function aboutText(all: readonly AttendedToken[]): string {
 }
 
 function list(all: readonly AttendedToken[], call: PageCall, now: Date): Html {
-  const [live, over] = [all.filter((token) => !token.is_over), all.filter((token) => token.is_over)];
+  const [running, over] = [all.filter((token) => !token.is_over), all.filter((token) => token.is_over)];
+  const [live, apps] = [running.filter((token) => !isApp(token)), running.filter(isApp)];
   return html`${
     live.length === 0
       ? html`<p>There are no active tokens.</p>`
@@ -295,6 +300,11 @@ function list(all: readonly AttendedToken[], call: PageCall, now: Date): Html {
             “Last used” is up to 15 minutes old. Requests cover ${RECENT_DAYS} days, including refused ones, and
             are up to 10 seconds behind.
           </p>`
+  }
+  ${
+    apps.length > 0 &&
+    html`${table("Connected apps", apps, call, now)}
+      <p class="shown">A member let these apps in by signing in. Each expires unless it is used within 30 days.</p>`
   }
   ${
     over.length > 0 &&
@@ -367,6 +377,10 @@ function issuedView(
 /** The endpoints that a scope opens. */
 function endpointsOf(scope: string): Endpoint[] {
   return (ENDPOINTS as readonly Endpoint[]).filter((endpoint) => endpoint.scope === scope);
+}
+
+function isApp({ app_redirect_uri: uri }: AttendedToken): boolean {
+  return uri !== null;
 }
 
 /** Scopes in words; one that this version does not know stands as it is. */

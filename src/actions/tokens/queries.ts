@@ -94,20 +94,26 @@ export type UsedTokenRow = TokenRow & {
   replaced_at: Date | null;
   /** Of all outcomes, from `fromDay` on. */
   requests: number;
+  /** Of a connected app, where its codes go; null = the token was created by hand. */
+  app_redirect_uri: string | null;
 };
 
-/** Every token of the workspace, oldest first: ranges of the primary keys of api_token and usage_detail, each read once. */
+/**
+ * Every token of the workspace, oldest first: ranges of the primary keys of api_token, oauth_grant and usage_detail, each read
+ * once. That of an app expires with its refresh token, and is listed once the app has it.
+ */
 export const listUsedTokens = query<UsedTokenRow, [shopKey: number, fromDay: string]>(
   "list_used_tokens",
-  `select t.token_id, t.name, t.scopes, t.created_by, t.created_at, t.expires_at, t.revoked_at, t.last_used_at, t.replaces,
+  `select t.token_id, t.name, t.scopes, t.created_by, t.created_at, coalesce(g.refresh_expires_at, t.expires_at) as expires_at, t.revoked_at, t.last_used_at, t.replaces,
                 p.name as maker_name, n.token_id as replaced_by, n.created_at as replaced_at,
-                coalesce(u.requests, 0) as requests
+                coalesce(u.requests, 0) as requests, g.redirect_uri as app_redirect_uri
            from api_token t
+           left join oauth_grant g on g.shop_key = $1 and g.token_id = t.token_id
            left join api_token n on n.shop_key = $1 and n.replaces = t.token_id
            left join console_user p on t.created_by = 'user:' || p.user_id
            left join (select d.token_id, sum(d.requests) as requests
                         from usage_detail d where d.shop_key = $1 and d.day >= $2
                        group by d.token_id) u on u.token_id = t.token_id
-          where t.shop_key = $1
+          where t.shop_key = $1 and (g.token_id is null or g.code_used_at is not null)
           order by t.created_at, t.token_id`,
 );

@@ -76,6 +76,7 @@ export const listEndingTokens = query<EndingTokenRow, [shopKey: number, from: Da
   `select t.token_id, t.name, t.created_at, t.expires_at
            from api_token t
           where t.shop_key = $1 and t.expires_at > $2 and t.expires_at <= $3 and t.revoked_at is null
+            and not exists (select 1 from oauth_grant g where g.shop_key = $1 and g.token_id = t.token_id)
             and not exists (select from api_token n where n.shop_key = $1 and n.replaces = t.token_id)
           order by t.expires_at, t.token_id`,
 );

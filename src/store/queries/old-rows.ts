@@ -11,6 +11,17 @@ export const deleteRemovedEndpoints = command<[shopKey: number, before: Date]>(
 );
 
 /**
+ * Deletes the tokens of apps whose access ended before, or whose code was never exchanged: ranges of the primary keys. Their
+ * grants go with them.
+ */
+export const deleteEndedGrants = command<[shopKey: number, before: Date]>(
+  "delete_ended_grants",
+  `delete from api_token t using oauth_grant g
+    where t.shop_key = $1 and g.shop_key = $1 and g.token_id = t.token_id
+      and coalesce(t.revoked_at, g.refresh_expires_at, g.code_expires_at) < $2`,
+);
+
+/**
  * Forgets who was removed from a workspace before, and the people themselves who have no other and are no operators:
  * removed_member_age, and look-ups by person.
  */

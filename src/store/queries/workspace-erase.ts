@@ -58,6 +58,7 @@ const KEPT_BY_CLEARING = [
   "api_token",
   "audit_event",
   "daily_usage",
+  "oauth_grant",
   "plan_request",
   "redacted_order",
   "shop_directory",

@@ -1,0 +1,192 @@
+import { createHash, createHmac, timingSafeEqual } from "node:crypto";
+import { SCOPES } from "../contract/endpoint.ts";
+import { mcpAddress } from "../contract/written-request.ts";
+import { isLoopbackHost } from "../lib/networks.ts";
+import { hashOf, newSecret } from "./secret.ts";
+import { hashSecret } from "./token.ts";
+
+/** A program that asks people for access, as it describes itself: nothing of it is verified. */
+export type OauthClient = { name: string; redirectUris: readonly string[] };
+
+/** An error of RFC 6749 or 7591, with a sentence for the client's developer. */
+export type OauthRefusal = { error: string; error_description: string };
+
+export const OAUTH_PATHS = {
+  authorize: "/oauth/authorize",
+  token: "/oauth/token",
+  register: "/oauth/register",
+  revoke: "/oauth/revoke",
+} as const;
+
+export const RESOURCE_METADATA_PATH = "/.well-known/oauth-protected-resource";
+
+const LONGEST_NAME = 60;
+const MOST_REDIRECTS = 5;
+const LONGEST_REDIRECT = 255;
+/** Of name and addresses together, as they are in the id: a browser keeps the whole request in a cookie while it signs in. */
+const LONGEST_DESCRIPTION_BYTES = 800;
+/** A host that can stand in a Content-Security-Policy: URLs allow `;` in theirs. */
+const HOST = /^[a-z\d](?:[a-z\d.-]*[a-z\d])?$/u;
+/** Of installed apps: named after a domain (RFC 8252), or one of those that are not. Others may start any program. */
+const APP_SCHEME = /^(?:cursor|vscode|vscode-insiders|windsurf|[a-z][a-z\d-]*(?:\.[a-z\d-]+)+):$/u;
+
+/** Whether codes may be sent to an address: https, http on the person's own machine, or an installed app's scheme. */
+export function isRedirect(text: string): boolean {
+  if (text.length > LONGEST_REDIRECT || !/^[!-~]+$/u.test(text) || text.includes("#")) return false;
+  const url = URL.parse(text);
+  if (url === null || url.username !== "" || url.password !== "") return false;
+  if (url.protocol === "https:") return HOST.test(url.hostname);
+  if (url.protocol === "http:") return isLoopbackHost(url.hostname);
+  return APP_SCHEME.test(url.protocol);
+}
+
+/** Reads the metadata that a client registers (RFC 7591). What it asks for besides is answered, not followed. */
+export function readRegistration(body: unknown): OauthClient | OauthRefusal {
+  const { client_name: given = "An app", redirect_uris: redirects } = (body ?? {}) as Record<string, unknown>;
+  if (typeof given !== "string" || given.length > 4 * LONGEST_NAME) {
+    return refused(
+      "invalid_client_metadata",
+      `client_name must be text of up to ${LONGEST_NAME} characters.`,
+    );
+  }
+  if (!Array.isArray(redirects) || redirects.length === 0 || redirects.length > MOST_REDIRECTS) {
+    return refused(
+      "invalid_redirect_uri",
+      `redirect_uris must be a list of 1 to ${MOST_REDIRECTS} addresses.`,
+    );
+  }
+  if (!redirects.every((each): each is string => typeof each === "string" && isRedirect(each))) {
+    return refused(
+      "invalid_redirect_uri",
+      "Each of redirect_uris must be https, http on this machine itself (127.0.0.1 or localhost), or an installed app's own scheme, of up to 255 characters and without # and user name.",
+    );
+  }
+  // Neither line breaks nor what turns the direction of text; it is shown as the app's own claim.
+  const name = given
+    .toWellFormed()
+    .replaceAll(/[\p{C}\p{Z}]+/gu, " ")
+    .trim()
+    .slice(0, LONGEST_NAME)
+    .toWellFormed();
+  const client = { name: name === "" ? "An app" : name, redirectUris: [...new Set(redirects)] };
+  if (describe(client).length <= LONGEST_DESCRIPTION_BYTES) return client;
+  return refused("invalid_client_metadata", "client_name and redirect_uris are too long together.");
+}
+
+/**
+ * The id of a client: what it registered, signed. So registering stores nothing, however often it is done, and the same client
+ * has the same id (RFC 7591, appendix A.5.2).
+ */
+export function clientIdOf(client: OauthClient, key: Buffer): string {
+  const text = describe(client).toString("base64url");
+  return `${text}.${sign(text, key).toString("base64url")}`;
+}
+
+/** The client of an id; null = this installation gave out no such id. */
+export function readClientId(clientId: string, key: Buffer): OauthClient | null {
+  const [, text = "", signature = ""] = /^([\w-]{1,1100})\.([\w-]{43})$/u.exec(clientId) ?? [];
+  const given = Buffer.from(signature, "base64url");
+  const expected = sign(text, key);
+  if (given.length !== expected.length || !timingSafeEqual(given, expected)) return null;
+  const [name = "", ...redirectUris] = JSON.parse(Buffer.from(text, "base64url").toString()) as string[];
+  return { name, redirectUris };
+}
+
+/** Whether a client registered an address; on a person's own machine the port is the one that was free (RFC 8252). */
+export function hasRedirect({ redirectUris }: OauthClient, asked: string): boolean {
+  if (redirectUris.includes(asked)) return true;
+  if (!asked.startsWith("http://") || !isRedirect(asked)) return false;
+  return redirectUris.some((each) => each.startsWith("http://") && withoutPort(each) === withoutPort(asked));
+}
+
+/** Whether a verifier is that of a challenge, by S256 alone (RFC 7636). */
+export function isVerifier(verifier: string, challenge: string): boolean {
+  if (!/^[\w.~-]{43,128}$/u.test(verifier)) return false;
+  return createHash("sha256").update(verifier).digest("base64url") === challenge;
+}
+
+/** A secret that names its grant: the token id, whose shop key leads to its rows. */
+export type GrantSecret = { tokenId: string; family: string; secret: string };
+
+const CODE = /^rta_code_(?<tokenId>[0-9A-Za-z]{16})(?<family>)(?<secret>[\w-]{43})$/u;
+const REFRESH = /^rta_refresh_(?<tokenId>[0-9A-Za-z]{16})(?<family>[\w-]{43})(?<secret>[\w-]{43})$/u;
+
+/** An authorization code; null = the text is none. */
+export function readCode(text: string): GrantSecret | null {
+  return (CODE.exec(text)?.groups as GrantSecret | undefined) ?? null;
+}
+
+/** A refresh token; null = the text is none. */
+export function readRefreshToken(text: string): GrantSecret | null {
+  return (REFRESH.exec(text)?.groups as GrantSecret | undefined) ?? null;
+}
+
+export function newCode(tokenId: string, pepper: Buffer): { code: string; codeHash: Buffer } {
+  const secret = newSecret().text;
+  return { code: `rta_code_${tokenId}${secret}`, codeHash: hashSecret(secret, pepper) };
+}
+
+/** The next refresh token of a grant; `family`: of the one before, null = it is the first. */
+export function newRefreshToken(tokenId: string, family: string | null, pepper: Buffer) {
+  const shared = family ?? newSecret().text;
+  const secret = newSecret().text;
+  return {
+    refreshToken: `rta_refresh_${tokenId}${shared}${secret}`,
+    familyHash: hashSecret(shared, pepper),
+    refreshHash: hashSecret(secret, pepper),
+  };
+}
+
+export function clientHashOf(clientId: string): Buffer {
+  return hashOf(clientId);
+}
+
+/** Where MCP clients learn who lets them in (RFC 9728); `issuer`: this service, such as https://returns.example. */
+export function resourceMetadata(issuer: string) {
+  return {
+    resource: mcpAddress(issuer),
+    authorization_servers: [issuer],
+    scopes_supported: SCOPES,
+    bearer_methods_supported: ["header"],
+    resource_name: "Returns Analytics",
+    resource_documentation: `${issuer}/docs/mcp`,
+  };
+}
+
+/** How they are let in (RFC 8414). */
+export function serverMetadata(issuer: string) {
+  return {
+    issuer,
+    authorization_endpoint: issuer + OAUTH_PATHS.authorize,
+    token_endpoint: issuer + OAUTH_PATHS.token,
+    registration_endpoint: issuer + OAUTH_PATHS.register,
+    revocation_endpoint: issuer + OAUTH_PATHS.revoke,
+    scopes_supported: SCOPES,
+    response_types_supported: ["code"],
+    response_modes_supported: ["query"],
+    grant_types_supported: ["authorization_code", "refresh_token"],
+    token_endpoint_auth_methods_supported: ["none"],
+    revocation_endpoint_auth_methods_supported: ["none"],
+    code_challenge_methods_supported: ["S256"],
+    authorization_response_iss_parameter_supported: true,
+    service_documentation: `${issuer}/docs/mcp`,
+  };
+}
+
+export function refused(error: string, sentence: string): OauthRefusal {
+  return { error, error_description: sentence };
+}
+
+function describe({ name, redirectUris }: OauthClient): Buffer {
+  return Buffer.from(JSON.stringify([name, ...redirectUris]));
+}
+
+function sign(text: string, key: Buffer): Buffer {
+  return createHmac("sha256", key).update(text).digest();
+}
+
+function withoutPort(address: string): string {
+  const url = new URL(address);
+  url.port = "";
+  return url.href;
+}

@@ -1,0 +1,286 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { clientHashOf, hasRedirect, OAUTH_PATHS, readClientId } from "../../access/oauth.ts";
+import type { Membership } from "../../access/identity.ts";
+import { isFreshProof } from "../../access/session.ts";
+import { STATUS } from "../../console/action-outcome.ts";
+import { contentSecurityPolicy } from "../../console/console-headers.ts";
+import { LONGEST_TARGET } from "../../console/cookies.ts";
+import { formOf } from "../../console/form-scope.ts";
+import { createMinuteLimit, MOST_FORMS_PER_MINUTE, TOO_MANY_FORMS } from "../../console/minute-limit.ts";
+import { actorOf } from "../../console/page-call.ts";
+import { showOwn, showState } from "../../console/session-context.ts";
+import type { Routes, SessionContext, Visitor } from "../../console/session-context.ts";
+import { decodeSegment } from "../../console/route.ts";
+import { tooMany } from "../../console/state-page.ts";
+import type { StatePage } from "../../console/state-page.ts";
+import { facts } from "../../console/views/blocks.ts";
+import { boxes, problemOf, refusal, textField } from "../../console/views/form.ts";
+import type { FormPlace } from "../../console/views/form.ts";
+import { SCOPES } from "../../contract/endpoint.ts";
+import type { Scope } from "../../contract/endpoint.ts";
+import { mcpAddress } from "../../contract/written-request.ts";
+import { html } from "../../lib/html.ts";
+import type { Html } from "../../lib/html.ts";
+import { clientKeyOf } from "../../lib/keys.ts";
+import { isLoopbackHost } from "../../lib/networks.ts";
+import { findMember } from "../../store/queries/workspace-member.ts";
+import { runAction } from "../action.ts";
+import { oauthIssuer } from "../console-address.ts";
+import { textInput } from "../field.ts";
+import { invalid, Refusal } from "../refusal.ts";
+import { mayDo, SenderGone } from "../right.ts";
+import { SCOPE_WORDS } from "../tokens/actions.ts";
+import { requireWorkspace } from "../workspace/workspace.ts";
+import { connectApp, receiverOf } from "./actions.ts";
+import type { AppRequest } from "./actions.ts";
+
+const PATH = OAUTH_PATHS.authorize;
+const TOO_MANY = tooMany(TOO_MANY_FORMS, 60);
+
+/** A request that may be put to a person; `query`: its parameters. */
+type Asked = AppRequest & { query: string; state: string | null; scopes: readonly Scope[] };
+
+/** Where an app asks a person for access, and they allow or deny it. */
+export function consentRoutes(context: SessionContext): Routes {
+  const { control, now } = context;
+  const issuer = oauthIssuer(control.connecting.publicUrl);
+  if (issuer === null) return {};
+  const key = clientKeyOf(control.keys);
+  const admits = createMinuteLimit(MOST_FORMS_PER_MINUTE);
+  return {
+    [PATH]: {
+      get: async (request, reply) => {
+        const asked = readRequest((request.raw.url ?? "").split("?").slice(1).join("?"), { issuer, key });
+        if ("problem" in asked) return showState(reply, notAsked(asked.problem));
+        const visitor = await context.signedIn(request);
+        if (visitor === null) return context.toSignIn(request, reply);
+        if (!isFreshProof(visitor.person.authenticatedAt, now()))
+          return reply.redirect(confirmationOf(asked), 303);
+        return show(context, { request, reply, visitor, asked });
+      },
+      post: async (request, reply) => {
+        const form = formOf(request);
+        const asked = readRequest(form.get("request") ?? "", { issuer, key });
+        if ("problem" in asked) return showState(reply, notAsked(asked.problem));
+        const visitor = await context.signedIn(request);
+        if (visitor === null) return reply.redirect(`${PATH}?${asked.query}`, 303);
+        if (!admits(visitor.person.userId, now())) return showState(reply, TOO_MANY);
+        if (form.get("decision") !== "allow") return lead(reply, asked, { error: "access_denied" }, issuer);
+        try {
+          const code = await consent(context, { request, visitor, asked });
+          return await lead(reply, asked, { code }, issuer);
+        } catch (error) {
+          if (error instanceof SenderGone) return reply.redirect(`${PATH}?${asked.query}`, 303);
+          if (!(error instanceof Refusal)) throw error;
+          if (error.kind === "unconfirmed") return reply.redirect(confirmationOf(asked), 303);
+          return show(context, { request, reply, visitor, asked, error });
+        }
+      },
+    },
+  };
+}
+
+type OwnServer = { issuer: string; key: Buffer };
+
+/**
+ * Reads a request. What is wrong with it is said on a page: anybody can register an address, so that sending a browser there
+ * before its person has decided would lead them anywhere in this service's name (RFC 9700, 4.11).
+ */
+function readRequest(query: string, { issuer, key }: OwnServer): Asked | { problem: string } {
+  if (query.length > LONGEST_TARGET - PATH.length - 1) return { problem: "Its request is too long." };
+  const given = new URLSearchParams(query);
+  const twice = [...given.keys()].find((name) => given.getAll(name).length > 1);
+  if (twice !== undefined) return { problem: `Its request names ${twice} twice.` };
+  const clientId = given.get("client_id") ?? "";
+  const client = readClientId(clientId, key);
+  if (client === null) return { problem: "It is not registered here (client_id)." };
+  const redirectUri = given.get("redirect_uri") ?? "";
+  if (!hasRedirect(client, redirectUri)) {
+    return { problem: "It did not register the address that it wants to be answered at (redirect_uri)." };
+  }
+  if (given.get("response_type") !== "code") return { problem: "It must ask for a code (response_type)." };
+  const codeChallenge = given.get("code_challenge") ?? "";
+  if (given.get("code_challenge_method") !== "S256" || !/^[\w-]{43}$/u.test(codeChallenge)) {
+    return { problem: "It must protect the code by PKCE with S256 (code_challenge)." };
+  }
+  if ((given.get("resource") ?? mcpAddress(issuer)) !== mcpAddress(issuer)) {
+    return { problem: `It asks for another service than ${mcpAddress(issuer)} (resource).` };
+  }
+  const named = (given.get("scope") ?? "").split(" ");
+  const known = SCOPES.filter((scope) => named.includes(scope));
+  return {
+    // Encoded anew: it stands in addresses.
+    query: given.toString(),
+    clientHash: clientHashOf(clientId),
+    name: client.name,
+    redirectUri,
+    codeChallenge,
+    state: given.get("state"),
+    // Some clients ask for scopes of OpenID alone: the person chooses.
+    scopes: known.length === 0 ? SCOPES : known,
+  };
+}
+
+function notAsked(problem: string): StatePage {
+  return {
+    status: 400,
+    title: "This app cannot connect",
+    body: html`<h1>This app cannot connect</h1>
+      <p role="alert">${problem} Add the connection in the app again; if that does not help, tell its maker.</p>
+      <p><a href="/docs/mcp">How apps connect</a></p>`,
+  };
+}
+
+function confirmationOf({ query }: Asked): string {
+  return `/confirm?next=${encodeURIComponent(`${PATH}?${query}`)}`;
+}
+
+/** Leads the browser to the app's own address, now that its person has decided. */
+function lead(
+  reply: FastifyReply,
+  { redirectUri, state }: Asked,
+  answer: Readonly<Record<string, string>>,
+  issuer: string,
+): FastifyReply {
+  const target = new URL(redirectUri);
+  for (const [name, value] of Object.entries({ ...answer, iss: issuer }))
+    target.searchParams.set(name, value);
+  if (state !== null) target.searchParams.set("state", state);
+  return reply.redirect(target.href, 303);
+}
+
+type Consent = { request: FastifyRequest; visitor: Visitor; asked: Asked };
+
+/** Runs the action in the workspace that was chosen; returns the code. */
+async function consent(context: SessionContext, { request, visitor, asked }: Consent): Promise<string> {
+  const { control } = context;
+  const now = context.now();
+  const { sessionHash } = visitor;
+  const form = formOf(request);
+  const shopDomain = decodeSegment(encodeURIComponent((form.get("workspace") ?? "").toWellFormed()));
+  const member = await findMember(control.database, { sessionHash, shopDomain }, null);
+  if (member === "signed_out") throw new SenderGone("signed_out");
+  if (member.role === null)
+    throw invalid("Workspace: choose one of those that you are a member of.", "workspace");
+  const actor = actorOf(member, sessionHash, member.role, request, now);
+  const workspace = await requireWorkspace(control.database, shopDomain);
+  const caller = { ...control, actor, workspace, now, app: asked };
+  const scopes = form.getAll("scopes").filter((scope) => asked.scopes.some((each) => each === scope));
+  const { secret } = await runAction(connectApp, caller, { ...textInput({ scopes }), isForm: true });
+  return secret?.reveal() ?? "";
+}
+
+type Shown = Consent & { reply: FastifyReply; error?: Refusal };
+
+async function show(
+  context: SessionContext,
+  { request, reply, visitor, asked, error }: Shown,
+): Promise<FastifyReply> {
+  const { userId, name: userName } = visitor.person;
+  const { workspaces, isMore } = await context.identity.workspacesOf(userId, { search: "", after: "" });
+  const allowed = workspaces.filter(({ role }) => mayDo(role, connectApp));
+  const values = formOf(request);
+  const refusedForm = error === undefined ? null : { action: connectApp.name, values, refusal: error };
+  const place: FormPlace = { refusedForm, problems: [], href: () => `${PATH}?${asked.query}` };
+  const { name } = asked;
+  // A browser lets a form lead to its own service alone, unless the page says where else.
+  reply.header("Content-Security-Policy", contentSecurityPolicy([], [formTargetOf(asked)]));
+  const mayAllow = allowed.length > 0 || isMore;
+  const body = html`<article class="state">
+    <h1>Connect “${name}”?</h1>
+    ${refusal(place, connectApp.name)}
+    <p>
+      An app that calls itself “${name}” asks to read data. This service has not checked who made it: go on only if you
+      have just started this yourself.
+    </p>
+    ${facts([
+      {
+        name: "The answer goes to",
+        value: html`<strong>${receiverOf(asked.redirectUri)}</strong>`,
+        note: placeNote(asked),
+      },
+      { name: "You are signed in as", value: userName },
+    ])}
+    <form method="post" action="${PATH}">
+      <input type="hidden" name="request" value="${asked.query}" />
+      ${mayAllow ? html`${workspaceField(place, allowed, isMore)} ${scopeField(place, asked)} ${TERMS}` : whomToAsk(workspaces)}
+      <p class="actions">
+        ${mayAllow && html`<button name="decision" value="allow">${connectApp.title}</button>`}
+        <button class="quiet" name="decision" value="deny">${mayAllow ? "Deny" : "Go back to the app"}</button>
+      </p>
+    </form>
+  </article>`;
+  const status = error === undefined ? 200 : STATUS[error.kind];
+  return showOwn(context, request, reply, {
+    status,
+    title: `Connect ${name}`,
+    body,
+    userName,
+    refused: error?.message,
+  });
+}
+
+const TERMS = html`<p>
+  It can change nothing. Its requests count towards the workspace's daily quota. Owners and admins see it under Settings,
+  Tokens, and can end its access there at any time; it also ends after 30 days without use, or when you are no longer an
+  owner or admin.
+</p>`;
+
+function placeNote({ redirectUri }: Asked): string | null {
+  const { protocol, hostname } = new URL(redirectUri);
+  if (isLoopbackHost(hostname)) return "a program on your own computer";
+  return protocol === "https:" ? null : "a program installed on your device";
+}
+
+function formTargetOf({ redirectUri }: Asked): string {
+  const { protocol, hostname, origin } = new URL(redirectUri);
+  // Neither a scheme's own addresses nor IPv6 has a host that the policy can name.
+  return /^https?:$/u.test(protocol) && !hostname.startsWith("[") ? origin : protocol;
+}
+
+/** Nothing is chosen for a person with several. */
+function workspaceField(place: FormPlace, allowed: readonly Membership[], isMore: boolean): Html {
+  const label = "Workspace";
+  const hint = "The domain of one that you are an owner or admin of.";
+  const field = { name: "workspace", label, hint };
+  if (isMore) return textField(place, connectApp.name, field);
+  const [only] = allowed;
+  const chosen = allowed.length === 1 ? only?.shop_domain : place.refusedForm?.values.get("workspace");
+  return boxes(
+    place,
+    connectApp.name,
+    { name: "workspace", legend: label, isOne: true },
+    allowed.map(
+      ({ shop_domain: domain, display_name: name }) =>
+        html`<label class="check"
+          ><input type="radio" name="workspace" value="${domain}" required="" ${domain === chosen && html` checked=""`} /> ${name}
+          ${name !== domain && html`<small>${domain}</small>`}</label
+        >`,
+    ),
+  );
+}
+
+function scopeField(place: FormPlace, { scopes }: Asked): Html {
+  const ticked = place.refusedForm?.values.getAll("scopes") ?? scopes;
+  const isWrong = problemOf(place, connectApp.name, "scopes") !== null;
+  return boxes(
+    place,
+    connectApp.name,
+    { name: "scopes", legend: connectApp.input.scopes.label },
+    scopes.map(
+      (scope) =>
+        html`<label class="check"
+          ><input type="checkbox" name="scopes" value="${scope}" ${ticked.includes(scope) && html` checked=""`}${isWrong && html` aria-invalid="true"`} /> ${SCOPE_WORDS[scope]}</label
+        >`,
+    ),
+  );
+}
+
+function whomToAsk(workspaces: readonly Membership[]): Html {
+  if (workspaces.length === 0)
+    return html`<p>You are not a member of a workspace, so there is nothing to connect it to.</p>`;
+  return html`<p>Only an owner or admin can connect an app. You are a viewer: ask an owner or admin of the workspace to connect it.</p>
+    <ul>
+      ${workspaces.map(({ display_name: name, shop_domain: domain }) => html`<li>${name} ${name !== domain && html`<small>${domain}</small>`}</li>`)}
+    </ul>`;
+}

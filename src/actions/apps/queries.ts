@@ -1,0 +1,110 @@
+import { command, queryRow, queryValue } from "../../store/query.ts";
+import type { Connection } from "../../store/database.ts";
+import type { Member } from "../../store/workspace.ts";
+
+type NewGrant = {
+  tokenId: string;
+  clientHash: Buffer;
+  redirectUri: string;
+  codeHash: Buffer;
+  codeChallenge: string;
+  codeExpiresAt: Date;
+};
+
+/** Keeps what somebody has consented to, beside its row of api_token. */
+export const insertGrant = command<[shopKey: number, grant: NewGrant]>(
+  "insert_oauth_grant",
+  `insert into oauth_grant (shop_key, token_id, client_hash, redirect_uri, code_hash, code_challenge, code_expires_at)
+   values ($1, $2, $3, $4, $5, $6, $7)`,
+  (shopKey, grant) => [
+    shopKey,
+    grant.tokenId,
+    grant.clientHash,
+    grant.redirectUri,
+    grant.codeHash,
+    grant.codeChallenge,
+    grant.codeExpiresAt,
+  ],
+);
+
+/** A grant with its token; `created_by`: who consented, as the audit names them. */
+export type GrantRow = {
+  client_hash: Buffer;
+  redirect_uri: string;
+  code_hash: Buffer;
+  code_challenge: string;
+  code_expires_at: Date;
+  code_used_at: Date | null;
+  /** null = the code was not exchanged yet, as the two after it. */
+  family_hash: Buffer | null;
+  refresh_hash: Buffer | null;
+  refresh_expires_at: Date | null;
+  secret_hash: Buffer;
+  scopes: string[];
+  created_by: string;
+  revoked_at: Date | null;
+};
+
+/** A grant with its token, by their primary keys. */
+export const findGrant = queryRow<GrantRow, [shopKey: number, tokenId: string]>(
+  "find_oauth_grant",
+  `select g.client_hash, g.redirect_uri, g.code_hash, g.code_challenge, g.code_expires_at, g.code_used_at, g.family_hash,
+          g.refresh_hash, g.refresh_expires_at, t.secret_hash, t.scopes, t.created_by, t.revoked_at
+     from oauth_grant g join api_token t on t.shop_key = $1 and t.token_id = g.token_id
+    where g.shop_key = $1 and g.token_id = $2`,
+);
+
+type NewSecrets = { familyHash: Buffer; refreshHash: Buffer; refreshExpiresAt: Date; now: Date };
+
+/** The secrets of a grant from now on: its code and its earlier refresh tokens are used. Primary key. */
+export const renewGrant = command<[shopKey: number, tokenId: string, secrets: NewSecrets]>(
+  "renew_oauth_grant",
+  `update oauth_grant
+      set code_used_at = coalesce(code_used_at, $3), family_hash = $4, refresh_hash = $5, refresh_expires_at = $6
+    where shop_key = $1 and token_id = $2`,
+  (shopKey, tokenId, secrets) => [
+    shopKey,
+    tokenId,
+    secrets.now,
+    secrets.familyHash,
+    secrets.refreshHash,
+    secrets.refreshExpiresAt,
+  ],
+);
+
+/** Gives a token another secret, until `expiresAt`. Primary key. */
+export const renewAccess = command<
+  [shopKey: number, tokenId: string, access: { secretHash: Buffer; expiresAt: Date }]
+>(
+  "renew_oauth_access",
+  "update api_token set secret_hash = $3, expires_at = $4 where shop_key = $1 and token_id = $2",
+  (shopKey, tokenId, access) => [shopKey, tokenId, access.secretHash, access.expiresAt],
+);
+
+/** The role of a member who may sign in, which nobody takes from them until the transaction ends; null = there is none. */
+export const holdGranter = queryValue<Member["role"], [shopKey: number, userId: string], Connection>(
+  "hold_granter",
+  `select m.role from workspace_member m join console_user u on u.user_id = m.user_id
+    where m.shop_key = $1 and m.user_id = $2 and u.disabled_at is null for share of m`,
+);
+
+/** Whether a token is that of an app. Primary key. */
+export const isOfApp = queryValue<boolean, [shopKey: number, tokenId: string]>(
+  "is_of_app",
+  "select true as is_of_app from oauth_grant where shop_key = $1 and token_id = $2",
+);
+
+/** Ends the access of every app that a person let in to a workspace: ranges of the primary keys. */
+export const endGrants = command<[shopKey: number, userId: string]>(
+  "end_oauth_grants",
+  `update api_token t set revoked_at = now()
+    where t.shop_key = $1 and t.created_by = 'user:' || $2 and t.revoked_at is null
+      and exists (select 1 from oauth_grant g where g.shop_key = $1 and g.token_id = t.token_id)`,
+);
+
+/** Whether the plan of a workspace lets programs in. Primary keys. */
+export const hasApiAccess = queryValue<boolean, [shopKey: number]>(
+  "has_api_access",
+  `select 'api_access' = any (p.entitlements) as has_api_access
+     from workspace w join plan p on p.plan_key = w.plan_key where w.shop_key = $1`,
+);

@@ -1,0 +1,203 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import {
+  clientIdOf,
+  OAUTH_PATHS,
+  readClientId,
+  readRegistration,
+  refused,
+  RESOURCE_METADATA_PATH,
+  resourceMetadata,
+  serverMetadata,
+} from "../access/oauth.ts";
+import type { OauthRefusal } from "../access/oauth.ts";
+import type { ControlTools } from "../actions/action.ts";
+import { endGrant, exchangeCode, refreshGrant } from "../actions/apps/grants.ts";
+import type { GrantCaller } from "../actions/apps/grants.ts";
+import { oauthIssuer } from "../actions/console-address.ts";
+import { mcpAddress } from "../contract/written-request.ts";
+import { clientKeyOf as addressKeyOf } from "../http/client-address.ts";
+import { noteRefusal } from "../http/request-log.ts";
+import type { RouteGroup } from "../http/server.ts";
+import { clientKeyOf } from "../lib/keys.ts";
+import { createMinuteLimit } from "./minute-limit.ts";
+
+const BODY_LIMIT_BYTES = 8192;
+/** Registrations store nothing; what they cost is their signature. A hosted assistant registers for many people. */
+const MOST_REGISTRATIONS = { ofAddress: 30, ofAll: 300 };
+/** Exchanges that failed, and revocations, of one address. */
+const MOST_FAILURES = 300;
+/** No cookie counts here, so that pages of any origin may ask. */
+const SHARED = {
+  "Access-Control-Allow-Origin": "*",
+  "Access-Control-Allow-Methods": "GET, POST",
+  "Access-Control-Allow-Headers": "Authorization, Content-Type, MCP-Protocol-Version",
+};
+const TOO_MANY = refused("temporarily_unavailable", "Too many requests: try again in a minute.");
+
+type OauthOptions = { control: ControlTools; now: () => Date };
+type Answer = { status: number; body: object | null };
+type Ask = (request: FastifyRequest) => Answer | Promise<Answer>;
+
+/** What MCP clients ask before and after a person's consent; [] where there is no address for that. */
+export function createOauthRoutes({ control, now }: OauthOptions): RouteGroup[] {
+  const issuer = oauthIssuer(control.connecting.publicUrl);
+  if (issuer === null) return [];
+  const key = clientKeyOf(control.keys);
+  const metadata = (path: string, body: object): RouteGroup =>
+    route(path, "GET", () => ({ status: 200, body }));
+  return [
+    metadata(RESOURCE_METADATA_PATH, resourceMetadata(issuer)),
+    metadata(RESOURCE_METADATA_PATH + new URL(mcpAddress(issuer)).pathname, resourceMetadata(issuer)),
+    metadata("/.well-known/oauth-authorization-server", serverMetadata(issuer)),
+    route(OAUTH_PATHS.register, "POST", createRegister(key, now)),
+    route(OAUTH_PATHS.token, "POST", createToken({ control, now, key, resource: mcpAddress(issuer) })),
+    route(OAUTH_PATHS.revoke, "POST", createRevoke({ control, now, key })),
+  ];
+}
+
+const NO_FORM = refused(
+  "invalid_request",
+  "The body must be a form (application/x-www-form-urlencoded) that names each field once.",
+);
+const UNKNOWN_CLIENT = refused("invalid_client", "client_id is not that of a registered client.");
+
+/** RFC 7591: no client has a secret, and each gets what this service offers, whatever it asked for. */
+function createRegister(key: Buffer, now: () => Date): Ask {
+  const ofAddress = createMinuteLimit(MOST_REGISTRATIONS.ofAddress);
+  const ofAll = createMinuteLimit(MOST_REGISTRATIONS.ofAll);
+  return (request) => {
+    const at = now();
+    if (!ofAddress(addressKeyOf(request.clientAddress), at) || !ofAll("", at))
+      return { status: 429, body: TOO_MANY };
+    const client = readRegistration(jsonOf(request.body));
+    if ("error" in client) return failed(client);
+    return {
+      status: 201,
+      body: {
+        client_id: clientIdOf(client, key),
+        client_id_issued_at: Math.floor(at.getTime() / 1000),
+        client_name: client.name,
+        redirect_uris: client.redirectUris,
+        grant_types: ["authorization_code", "refresh_token"],
+        response_types: ["code"],
+        token_endpoint_auth_method: "none",
+      },
+    };
+  };
+}
+
+/** RFC 7009. */
+function createRevoke({ control, now, key }: OauthOptions & { key: Buffer }): Ask {
+  const admits = createMinuteLimit(MOST_FAILURES);
+  return async (request) => {
+    if (!admits(addressKeyOf(request.clientAddress), now())) return { status: 429, body: TOO_MANY };
+    const form = formOf(request);
+    if (form === null) return failed(NO_FORM);
+    const clientId = form.get("client_id") ?? "";
+    if (readClientId(clientId, key) === null) return failed(UNKNOWN_CLIENT);
+    const caller = { ...control, now: now(), clientId, address: request.clientAddress };
+    const refusal = await endGrant(caller, form.get("token") ?? "");
+    return refusal === null ? { status: 200, body: null } : failed(refusal);
+  };
+}
+
+type TokenOptions = OauthOptions & { key: Buffer; resource: string };
+
+/** RFC 6749, section 3.2. A grant is good for one client and one resource. */
+function createToken({ control, now, key, resource }: TokenOptions): Ask {
+  const failures = createMinuteLimit(MOST_FAILURES);
+  return async (request) => {
+    const address = addressKeyOf(request.clientAddress);
+    if (!failures(address, now())) return { status: 429, body: TOO_MANY };
+    const form = formOf(request);
+    if (form === null) return failed(NO_FORM);
+    const clientId = form.get("client_id") ?? "";
+    if (readClientId(clientId, key) === null) return failed(UNKNOWN_CLIENT);
+    if ((form.get("resource") ?? resource) !== resource) {
+      return failed(refused("invalid_target", `resource must be ${resource}.`));
+    }
+    const caller = { ...control, now: now(), clientId, address: request.clientAddress };
+    const answer = await issue(caller, form);
+    if ("error" in answer) {
+      noteRefusal(request, answer.error_description);
+      return failed(answer);
+    }
+    failures.giveBack(address);
+    return { status: 200, body: answer };
+  };
+}
+
+function issue(caller: GrantCaller, form: URLSearchParams) {
+  const field = (name: string): string => form.get(name) ?? "";
+  switch (field("grant_type")) {
+    case "authorization_code":
+      return exchangeCode(caller, {
+        code: field("code"),
+        redirectUri: field("redirect_uri"),
+        verifier: field("code_verifier"),
+      });
+    case "refresh_token":
+      return refreshGrant(caller, field("refresh_token"));
+    default:
+      return refused("unsupported_grant_type", "grant_type must be authorization_code or refresh_token.");
+  }
+}
+
+function failed(body: OauthRefusal): Answer {
+  return { status: body.error === "temporarily_unavailable" ? 503 : 400, body };
+}
+
+/** The fields of a form; null = it is none, or names one twice (RFC 6749, section 3.2). */
+function formOf({ body, headers }: FastifyRequest): URLSearchParams | null {
+  if (
+    typeof body !== "string" ||
+    !/^application\/x-www-form-urlencoded\b/iu.test(headers["content-type"] ?? "")
+  )
+    return null;
+  const form = new URLSearchParams(body);
+  return [...form.keys()].length === new Set(form.keys()).size ? form : null;
+}
+
+/** null = it is no JSON. */
+function jsonOf(body: unknown): unknown {
+  try {
+    return JSON.parse(String(body));
+  } catch {
+    return null;
+  }
+}
+
+/** A route with bodies of its own: short, and read as text. */
+function route(path: string, method: "GET" | "POST", ask: Ask): RouteGroup {
+  return {
+    path,
+    allowedMethods: method === "GET" ? "GET, HEAD, OPTIONS" : "POST, OPTIONS",
+    register: (server: FastifyInstance): void => {
+      void server.register(async (scope) => {
+        scope.removeAllContentTypeParsers();
+        for (const type of ["application/json", "application/x-www-form-urlencoded"]) {
+          const limits = { parseAs: "string", bodyLimit: BODY_LIMIT_BYTES } as const;
+          scope.addContentTypeParser(type, limits, (_request, body, done) => done(null, body));
+        }
+        scope.addHook("onRequest", (_request, reply, done) => {
+          reply.headers(SHARED);
+          done();
+        });
+        scope.options(path, (_request, reply) => reply.code(204).send());
+        scope.route({
+          method,
+          url: path,
+          handler: async (request, reply) => send(reply, await ask(request)),
+        });
+      });
+    },
+  };
+}
+
+function send(reply: FastifyReply, { status, body }: Answer): FastifyReply {
+  if (status === 429 || status === 503) reply.header("Retry-After", "60");
+  reply.code(status);
+  return body === null
+    ? reply.send()
+    : reply.type("application/json; charset=utf-8").send(JSON.stringify(body));
+}

@@ -1,0 +1,178 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import type { TestContext } from "node:test";
+import type { Page } from "playwright-core";
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import { Client as FirstClient } from "@modelcontextprotocol/sdk/client/index.js";
+import { StreamableHTTPClientTransport as FirstTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { projectRoot } from "../scripts/lint/tool.ts";
+import { makeUserLink } from "./support/console-person.ts";
+import { useChromium } from "./support/chromium.ts";
+import { MCP_PATH } from "./support/mcp.ts";
+import { freePort, startOauthService } from "./support/mcp-oauth.ts";
+import { axeViolations, wrongLooks } from "./support/page-looks.ts";
+import { createTenant } from "./support/tenants.ts";
+import type { Tenant } from "./support/tenants.ts";
+import { eventually } from "./support/worker.ts";
+
+let service: Awaited<ReturnType<typeof startOauthService>>;
+let tenants: readonly [Tenant, Tenant];
+const chromium = useChromium(async () => {
+  service = await startOauthService();
+  await makeUserLink(service, { name: "Operator" });
+  tenants = [await createTenant(service.database), await createTenant(service.database)];
+  return () => service.stop();
+});
+
+/** Where an app hears of the person's decision. */
+async function openCallback(
+  context: TestContext,
+): Promise<{ url: string; answer: Promise<URLSearchParams> }> {
+  const { promise, resolve } = Promise.withResolvers<URLSearchParams>();
+  const server = createServer((request, response) => {
+    resolve(new URL(request.url ?? "", "http://localhost").searchParams);
+    response.setHeader("content-type", "text/html").end("<title>Back in the app</title>");
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  context.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${port}/callback`, answer: promise };
+}
+
+/** What an SDK's transport keeps of its sign-in; `asked`: the page that it sends its person to. */
+function createProvider(redirectUrl: string) {
+  const kept: { client?: never; tokens?: never; verifier?: string; asked?: URL } = {};
+  return {
+    kept,
+    redirectUrl,
+    clientMetadata: {
+      client_name: "Notebook",
+      redirect_uris: [redirectUrl],
+      token_endpoint_auth_method: "client_secret_post",
+    },
+    state: () => "state of the app",
+    clientInformation: () => kept.client,
+    saveClientInformation: (client: unknown) => void (kept.client = client as never),
+    tokens: () => kept.tokens,
+    saveTokens: (tokens: unknown) => void (kept.tokens = tokens as never),
+    redirectToAuthorization: (url: URL) => void (kept.asked = url),
+    saveCodeVerifier: (verifier: string) => void (kept.verifier = verifier),
+    codeVerifier: () => kept.verifier ?? "",
+  };
+}
+
+/** A person without a session opens an app's page, signs in by a link, and is led to the question. */
+async function signIn(page: Page, asked: string, name: string): Promise<void> {
+  await page.goto(asked);
+  assert.equal(new URL(page.url()).pathname, "/sign-in");
+  for (const { shopDomain } of tenants) await makeUserLink(service, { name, shopDomain });
+  const { link } = await makeUserLink(service, { name });
+  await page.goto(link);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.waitForURL(/\/oauth\/authorize\?/u);
+}
+
+async function allow(page: Page, { shopDomain }: Tenant): Promise<void> {
+  await page.getByLabel(shopDomain).check();
+  await page.getByRole("button", { name: "Allow access" }).click();
+}
+
+const mcp = (): URL => new URL(`${service.issuer}${MCP_PATH}`);
+
+for (const [sdk, makeClient, makeTransport] of [
+  [
+    "2.x",
+    () => new Client({ name: "app", version: "1" }),
+    (options: never) => new StreamableHTTPClientTransport(mcp(), options),
+  ],
+  [
+    "1.x",
+    () => new FirstClient({ name: "app", version: "1" }),
+    (options: never) => new FirstTransport(mcp(), options),
+  ],
+] as const) {
+  test(`the official SDK ${sdk} connects: sign-in, consent, use, refresh, and its end in the console`, async (context: TestContext) => {
+    await chromium.withPage(context, {}, async (page) => {
+      const callback = await openCallback(context);
+      const provider = createProvider(callback.url);
+      const open = () => makeTransport({ authProvider: provider } as never);
+      const first = open();
+      await assert.rejects(makeClient().connect(first), /Unauthorized/u);
+      await signIn(page, String(provider.kept.asked), `Owner by SDK ${sdk}`);
+      assert.deepEqual(await axeViolations(page), []);
+      assert.deepEqual(await wrongLooks(page, "consent"), []);
+      if (process.env["KEEP_PICTURES"] !== undefined)
+        await page.screenshot({ path: join(process.env["KEEP_PICTURES"], "consent.png"), fullPage: true });
+      await allow(page, tenants[1]);
+      const answer = await callback.answer;
+      assert.equal(answer.get("state"), "state of the app");
+      assert.equal(answer.get("iss"), service.issuer);
+      await first.finishAuth(answer.get("code") ?? "", answer.get("iss") ?? "");
+      const client = makeClient();
+      await client.connect(open());
+      assert.ok((await client.listTools()).tools.length >= 7);
+      const used = async () => client.callTool({ name: "list_entities", arguments: {} });
+      assert.notEqual((await used()).isError, true);
+      await service.database.query("update api_token set expires_at = now() where name = 'Notebook'");
+      assert.notEqual((await used()).isError, true, "refreshed by itself");
+
+      await page.goto(`${service.issuer}/w/${tenants[1].shopDomain}/settings/tokens`);
+      if (process.env["KEEP_PICTURES"] !== undefined)
+        await page.screenshot({ path: join(process.env["KEEP_PICTURES"], "tokens.png"), fullPage: true });
+      await page.getByRole("link", { name: "Notebook" }).first().click();
+      await page.getByLabel("Type its name to confirm").fill("Notebook");
+      await page.getByRole("button", { name: "Revoke token" }).click();
+      await page.getByText("was revoked at").waitFor();
+      await assert.rejects(used());
+    });
+  });
+}
+
+test("mcp-remote connects by its own sign-in", async (context) => {
+  // Its own last page closes its window, and has no icon.
+  await chromium.withPage(context, { expected: /^Scripts may close|404/u }, async (page) => {
+    const folder = mkdtempSync(join(tmpdir(), "returns-remote-"));
+    const port = await freePort();
+    const transport = new StdioClientTransport({
+      command: process.execPath,
+      args: [
+        join(projectRoot, "node_modules/mcp-remote/dist/proxy.js"),
+        mcp().href,
+        String(port),
+        "--allow-http",
+      ],
+      env: { PATH: "/nowhere", HOME: folder, MCP_REMOTE_CONFIG_DIR: folder },
+      stderr: "pipe",
+    });
+    let said = "";
+    transport.stderr?.on("data", (text) => (said += String(text)));
+    const client = new Client({ name: "app", version: "1" });
+    try {
+      const connected = client.connect(transport);
+      connected.catch(() => {});
+      const asked = await eventually(
+        async () => /http\S+\/oauth\/authorize\?\S+/u.exec(said)?.[0] ?? null,
+        "mcp-remote asks",
+        20,
+      );
+      await signIn(page, asked, "Owner by mcp-remote");
+      await allow(page, tenants[0]);
+      await connected;
+      assert.ok((await client.listTools()).tools.length >= 7, said);
+    } finally {
+      await client.close();
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+});

@@ -1,0 +1,553 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { runAction } from "../src/actions/action.ts";
+import { OPERATOR } from "../src/actions/actor.ts";
+import { textInput } from "../src/actions/field.ts";
+import { removeMember, setMemberRole } from "../src/actions/members/actions.ts";
+import { disableUser } from "../src/actions/people/actions.ts";
+import { readList } from "../src/actions/action.ts";
+import { revokeToken, rotateToken, tokenList } from "../src/actions/tokens/actions.ts";
+import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
+import { parseToken } from "../src/access/token.ts";
+import { SCOPES } from "../src/contract/endpoint.ts";
+import { MCP_PATH, post, rpc, toolCall } from "./support/mcp.ts";
+import { App, CALLBACK, createApp, createMember, register, startOauthService } from "./support/mcp-oauth.ts";
+import type { Member, TokenAnswer } from "./support/mcp-oauth.ts";
+import { openPage } from "./support/console-page.ts";
+import { changePlan, countedRequests, createTenant } from "./support/tenants.ts";
+import type { Tenant } from "./support/tenants.ts";
+import { before, use } from "./support/use.ts";
+import { deleteOldOfWorkspace } from "../src/worker/retention.ts";
+import { DEFAULT_RETENTION } from "./support/worker.ts";
+
+const service = use(startOauthService);
+let tenant: Tenant;
+let owner: Member;
+let app: App;
+
+before(async () => {
+  tenant = await createTenant(service.database);
+  owner = await createMember(service, [tenant]);
+  app = await createApp(service.issuer);
+});
+
+const connect = async (member = owner, at = tenant): Promise<TokenAnswer> => {
+  const tokens = await app.exchange(await app.consent(member.cookie, at));
+  assert.equal(tokens.status, 200, JSON.stringify(tokens));
+  return tokens;
+};
+
+/** Sets columns of the grant that a code, refresh or access token names. */
+const age = (secret: string, change: string): Promise<unknown> =>
+  service.database.query(`update oauth_grant set ${change} where token_id = $1`, [
+    /^rta_(?:code|refresh|live)_(.{16})/u.exec(secret)?.[1] ?? "",
+  ]);
+
+/** Runs an action of the workspace as its operator does. */
+const caller = async (at = tenant) => {
+  const { database } = service.installation;
+  const workspace = await requireWorkspace(database, at.shopDomain);
+  const consoleOrigin = (): string => service.issuer;
+  return { database, keys: service.keys, actor: OPERATOR, now: new Date(), workspace, consoleOrigin };
+};
+
+const ends = async (tokens: TokenAnswer): Promise<void> => {
+  assert.equal(await app.call(tokens.access_token), 401);
+  assert.equal((await app.refresh(tokens.refresh_token)).error, "invalid_grant");
+};
+
+test("a client finds its way from the 401 of the MCP address to the server that lets it in", async () => {
+  const refused = await post(service.address, rpc("tools/list"));
+  const metadata = `${service.issuer}/.well-known/oauth-protected-resource`;
+  assert.equal(refused.status, 401);
+  assert.equal(refused.headers.get("www-authenticate"), `Bearer resource_metadata="${metadata}${MCP_PATH}"`);
+  const rest = await service.call("/api/v1/summary");
+  assert.equal(rest.headers.get("www-authenticate"), "Bearer", "other addresses answer as before");
+  const [whole, below] = await Promise.all(
+    ["", MCP_PATH].map(
+      async (path) => (await fetch(metadata + path)).json() as Promise<Record<string, unknown>>,
+    ),
+  );
+  assert.deepEqual(whole, below);
+  assert.deepEqual(
+    [whole?.["resource"], whole?.["authorization_servers"], whole?.["scopes_supported"]],
+    [`${service.issuer}${MCP_PATH}`, [service.issuer], SCOPES],
+  );
+  const server = await fetch(`${service.issuer}/.well-known/oauth-authorization-server`);
+  assert.equal(server.headers.get("access-control-allow-origin"), "*");
+  const told = (await server.json()) as Record<string, unknown>;
+  assert.deepEqual(
+    [told["issuer"], told["code_challenge_methods_supported"], told["token_endpoint_auth_methods_supported"]],
+    [service.issuer, ["S256"], ["none"]],
+  );
+  const preflight = await fetch(`${service.issuer}/oauth/token`, { method: "OPTIONS" });
+  assert.deepEqual([preflight.status, preflight.headers.get("access-control-allow-origin")], [204, "*"]);
+});
+
+describe("a grant", () => {
+  test("is a token of the service: its scopes, its quota, its place in the list and in the audit", async () => {
+    const one = await createTenant(service.database);
+    const person = await createMember(service, [one], "admin");
+    const tokens = await connect(person, one);
+    assert.deepEqual(
+      [tokens.token_type, tokens.expires_in, tokens.scope],
+      ["Bearer", 3600, "read:dashboard read:alerts"],
+    );
+    const tokenId = parseToken(tokens.access_token)?.tokenId;
+    assert.ok(tokenId, "the format is that of every token");
+    assert.equal(await countedRequests(service.database, one), 0);
+    const call = await post(service.address, toolCall("get_summary", {}), { token: tokens.access_token });
+    assert.equal(call.status, 200);
+    assert.equal(await countedRequests(service.database, one), 1);
+    const report = await post(service.address, toolCall("get_report", {}), { token: tokens.access_token });
+    assert.match(report.text, /lacks the scope read:reports/u);
+
+    const row = (await readList(tokenList, await caller(one))).find(({ token_id: id }) => id === tokenId);
+    assert.deepEqual([row?.name, row?.status, row?.attention], ["Notebook", "active", null]);
+    assert.ok(row?.last_used_at, "last used");
+    assert.equal(Math.round(((row?.expires_at?.getTime() ?? 0) - Date.now()) / 86_400_000), 30);
+    const { text } = await openPage(service, "/settings/tokens", { tenant: one, cookie: person.cookie });
+    assert.match(text, /<span>Connected apps<\/span>[^]*Notebook/u);
+    const { rows } = await service.database.query<{ action: string; detail: object }>(
+      "select action, detail from audit_event where shop_key = $1",
+      [one.shopKey],
+    );
+    assert.deepEqual(rows, [
+      {
+        action: "app.connect",
+        detail: {
+          token_id: tokenId,
+          name: "Notebook",
+          scopes: ["read:dashboard", "read:alerts"],
+          leads_to: "127.0.0.1:49152",
+        },
+      },
+    ]);
+  });
+
+  test("holds no secret in the database or the log", async () => {
+    const code = await app.consent(owner.cookie, tenant);
+    const first = await app.exchange(code);
+    const second = await app.refresh(first.refresh_token);
+    const { rows } = await service.database.query(
+      "select t::text as token, g::text as granted from api_token t left join oauth_grant g using (shop_key, token_id)",
+    );
+    const { rows: audit } = await service.database.query("select a::text from audit_event a");
+    const kept = JSON.stringify([rows, audit, service.logs]);
+    for (const { access_token: access, refresh_token: refresh } of [first, second]) {
+      for (const secret of [access.slice(25, 60), refresh.slice(28, 71), refresh.slice(71), code.slice(25)])
+        assert.ok(!kept.includes(secret), secret);
+    }
+  });
+
+  test("gives the workspace and the scopes that the person chose, and no others", async () => {
+    const [first, second, foreign] = [
+      tenant,
+      await createTenant(service.database),
+      await createTenant(service.database),
+    ] as const;
+    const person = await createMember(service, [first, second]);
+    const page = await app.ask(app.query(), person.cookie);
+    assert.doesNotMatch(page.text, /name="workspace"[^>]*checked/u, "nothing is chosen for them");
+    const unchosen = await app.decide(person.cookie, {});
+    assert.equal(unchosen.status, 400);
+    assert.match(unchosen.text, /Workspace: choose one/u);
+    const other = await app.decide(person.cookie, { workspace: foreign.shopDomain });
+    assert.equal(other.status, 400, "no member of it");
+    assert.equal((await app.decide(person.cookie, { workspace: "a\0b" })).status, 400);
+    const more = await app.decide(person.cookie, {
+      workspace: second.shopDomain,
+      scopes: ["read:alerts", "read:exports"],
+    });
+    const tokens = await app.exchange(new URL(more.location).searchParams.get("code") ?? "");
+    assert.equal(tokens.scope, "read:alerts", "a scope that was not asked for is not given");
+    assert.equal(parseToken(tokens.access_token)?.shopKey, second.shopKey);
+    const none = await app.decide(person.cookie, { workspace: second.shopDomain, scopes: [] });
+    assert.equal(none.status, 400);
+  });
+
+  test("ends its access token with each refresh, which rotates", async () => {
+    const first = await connect();
+    const second = await app.refresh(first.refresh_token);
+    assert.equal(await app.call(first.access_token), 401);
+    assert.equal(await app.call(second.access_token), 200);
+    assert.equal(second.scope, first.scope);
+    assert.equal(parseToken(second.access_token)?.tokenId, parseToken(first.access_token)?.tokenId);
+  });
+
+  test("ends when a refresh token is used again, for whoever has the newer one", async () => {
+    const first = await connect();
+    const second = await app.refresh(first.refresh_token);
+    assert.equal((await app.refresh(first.refresh_token)).error, "invalid_grant");
+    await ends(second);
+    const { rows } = await service.database.query<{ actor: string }>(
+      "select actor from audit_event where action = 'token.revoke' and detail ->> 'token_id' = $1",
+      [parseToken(first.access_token)?.tokenId],
+    );
+    assert.deepEqual(rows, [{ actor: "app" }]);
+  });
+
+  test("gives one of two refreshes at once, and then ends", async () => {
+    const { refresh_token: token } = await connect();
+    const answers = await Promise.all([app.refresh(token), app.refresh(token)]);
+    assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200, 400]));
+    await ends(answers.find(({ status }) => status === 200) as TokenAnswer);
+  });
+
+  test("ends when its code is used again", async () => {
+    const code = await app.consent(owner.cookie, tenant);
+    const tokens = await app.exchange(code);
+    assert.equal((await app.exchange(code)).error, "invalid_grant");
+    await ends(tokens);
+  });
+
+  test("is not ended by somebody who knows its id alone", async () => {
+    const tokens = await connect();
+    const tokenId = parseToken(tokens.access_token)?.tokenId;
+    const guess = `rta_refresh_${tokenId}${"a".repeat(86)}`;
+    assert.equal((await app.refresh(guess)).error, "invalid_grant");
+    assert.equal((await app.exchange(`rta_code_${tokenId}${"a".repeat(43)}`)).error, "invalid_grant");
+    assert.equal(await app.call(tokens.access_token), 200);
+  });
+
+  test("ends by the action, form or command alike, and is not replaced by hand", async () => {
+    const tokens = await connect();
+    const given = textInput({ token_id: parseToken(tokens.access_token)?.tokenId ?? "" });
+    await assert.rejects(runAction(rotateToken, await caller(), given), /of a connected app/u);
+    await runAction(revokeToken, await caller(), given);
+    await ends(tokens);
+  });
+
+  for (const [what, end] of [
+    [
+      "the membership",
+      async (person: string) => runAction(removeMember, await caller(), textInput({ person })),
+    ],
+    [
+      "the role",
+      async (person: string) =>
+        runAction(setMemberRole, await caller(), textInput({ person, role: "viewer" })),
+    ],
+    ["the person", async (person: string) => runAction(disableUser, await caller(), textInput({ person }))],
+  ] as const) {
+    test(`ends with ${what}, at once`, async () => {
+      const person = await createMember(service, [tenant], "admin");
+      const tokens = await connect(person);
+      const other = await connect();
+      const code = await app.consent(person.cookie, tenant);
+      await end(person.userId);
+      await ends(tokens);
+      assert.equal((await app.exchange(code)).error, "invalid_grant", "a code that was consented to before");
+      assert.equal(await app.call(other.access_token), 200, "another member's app");
+      assert.equal(await app.call(tenant.token), 200, "a token of the workspace");
+    });
+  }
+
+  test("leaves nothing 30 days after its end, as a code that was never exchanged does", async () => {
+    const one = await createTenant(service.database);
+    const person = await createMember(service, [one]);
+    const tokens = await connect(person, one);
+    await app.consent(person.cookie, one);
+    const rows = async (): Promise<number> =>
+      (await service.database.query("select from api_token where shop_key = $1", [one.shopKey])).rows.length;
+    const keep = (days: number): Promise<void> =>
+      deleteOldOfWorkspace(
+        service.installation.database,
+        one.shopKey,
+        DEFAULT_RETENTION,
+        new Date(Date.now() + days * 86_400_000),
+      );
+    await keep(29);
+    assert.equal(await rows(), 3);
+    assert.equal(
+      (await readList(tokenList, await caller(one))).length,
+      2,
+      "no list shows what was not exchanged",
+    );
+    await keep(31);
+    assert.equal(await rows(), 2);
+    await app.post("/oauth/revoke", { token: tokens.access_token });
+    await keep(31);
+    assert.equal(await rows(), 1, "the token that was created by hand");
+  });
+
+  test("ends with the plan's api_access", async () => {
+    const one = await createTenant(service.database);
+    const person = await createMember(service, [one]);
+    const tokens = await connect(person, one);
+    await changePlan(service.database, one, { entitlements: ["data_export"] });
+    assert.equal(await app.call(tokens.access_token), 403);
+    assert.equal((await app.refresh(tokens.refresh_token)).error, "invalid_grant");
+    const late = await app.decide(person.cookie, { workspace: one.shopDomain });
+    assert.equal(late.status, 409);
+    assert.match(late.text, /does not include api_access/u);
+  });
+
+  test("ends by revocation of either token, by its own client alone (RFC 7009)", async () => {
+    for (const kind of ["access_token", "refresh_token"] as const) {
+      const tokens = await connect();
+      const other = await createApp(service.issuer, "Other");
+      assert.equal((await other.post("/oauth/revoke", { token: tokens[kind] })).status, 200);
+      assert.equal(await app.call(tokens.access_token), 200);
+      assert.equal((await app.post("/oauth/revoke", { token: tokens[kind] })).status, 200);
+      await ends(tokens);
+    }
+    assert.equal((await app.post("/oauth/revoke", { token: tenant.token })).status, 200);
+    assert.equal(await app.call(tenant.token), 200, "no app's");
+    assert.equal((await app.post("/oauth/revoke", { token: "nonsense" })).status, 200);
+  });
+});
+
+describe("an exchange is refused", () => {
+  for (const [what, change] of [
+    ["a wrong verifier", { code_verifier: "a".repeat(43) }],
+    ["no verifier", { code_verifier: "" }],
+    ["another redirect address", { redirect_uri: "http://127.0.0.1:49153/callback" }],
+    ["another client", { client_id: "of somebody else" }],
+    ["another resource", { resource: "https://other.example/mcp" }],
+    ["another grant type", { grant_type: "password" }],
+    ["no code", { code: "" }],
+  ] as const) {
+    test(`with ${what}, and the code stays good`, async () => {
+      const code = await app.consent(owner.cookie, tenant);
+      const { status, error } = await app.exchange(code, change);
+      assert.equal(status, 400);
+      assert.ok(error);
+      assert.equal((await app.exchange(code)).status, 200);
+    });
+  }
+
+  test("by a client to which the code was not given", async () => {
+    const other = new App(service.issuer, (await createApp(service.issuer, "Other")).clientId);
+    const code = await app.consent(owner.cookie, tenant);
+    const answer = await other.exchange(code, { code_verifier: app.verifier });
+    assert.equal(answer.error, "invalid_grant");
+    const { refresh_token: token } = await app.exchange(code);
+    assert.equal((await other.refresh(token)).error, "invalid_grant");
+    assert.equal((await app.refresh(token)).status, 200);
+  });
+
+  test("once a code, an access token or a refresh token has expired", async () => {
+    const code = await app.consent(owner.cookie, tenant);
+    await age(code, "code_expires_at = now()");
+    assert.equal((await app.exchange(code)).error, "invalid_grant");
+    const tokens = await connect();
+    await service.database.query("update api_token set expires_at = now() where token_id = $1", [
+      parseToken(tokens.access_token)?.tokenId,
+    ]);
+    assert.equal(await app.call(tokens.access_token), 401);
+    const next = await app.refresh(tokens.refresh_token);
+    assert.equal(await app.call(next.access_token), 200);
+    await age(next.refresh_token, "refresh_expires_at = now()");
+    assert.equal((await app.refresh(next.refresh_token)).error, "invalid_grant");
+  });
+
+  test("while the workspace moves, and nothing is used up", async () => {
+    const one = await createTenant(service.database);
+    const tokens = await connect(await createMember(service, [one]), one);
+    await service.database.query("update workspace set moving_to = 'elsewhere' where shop_key = $1", [
+      one.shopKey,
+    ]);
+    assert.equal((await app.refresh(tokens.refresh_token)).status, 503);
+    assert.equal((await app.post("/oauth/revoke", { token: tokens.access_token })).status, 503);
+    await service.database.query("update workspace set moving_to = null where shop_key = $1", [one.shopKey]);
+    assert.equal((await app.refresh(tokens.refresh_token)).status, 200);
+  });
+
+  test("in any form but the one of the specification", async () => {
+    for (const [type, body] of [
+      ["application/json", JSON.stringify({ grant_type: "refresh_token" })],
+      ["application/x-www-form-urlencoded", "grant_type=refresh_token&grant_type=authorization_code"],
+    ] as const) {
+      const response = await fetch(`${service.issuer}/oauth/token`, {
+        method: "POST",
+        headers: { "content-type": type },
+        body,
+      });
+      assert.equal(((await response.json()) as TokenAnswer).error, "invalid_request");
+    }
+    assert.equal((await fetch(`${service.issuer}/oauth/token`)).status, 405);
+  });
+});
+
+describe("consent", () => {
+  test("is asked of nobody by a request that is wrong, and the browser is led nowhere", async () => {
+    for (const [change, sentence] of [
+      [{ client_id: "unknown" }, /client_id/u],
+      [{ client_id: `${app.clientId.slice(0, -1)}${app.clientId.endsWith("A") ? "B" : "A"}` }, /client_id/u],
+      [{ redirect_uri: "https://evil.example/callback" }, /redirect_uri/u],
+      [{ redirect_uri: `${CALLBACK}/more` }, /redirect_uri/u],
+      [{ redirect_uri: "http://127.0.0.1.evil.example:49152/callback" }, /redirect_uri/u],
+      [{ redirect_uri: null }, /redirect_uri/u],
+      [{ response_type: "token" }, /response_type/u],
+      [{ code_challenge: null }, /PKCE/u],
+      [{ code_challenge_method: "plain" }, /PKCE/u],
+      [{ code_challenge_method: null }, /PKCE/u],
+      [{ resource: "https://other.example/mcp" }, /resource/u],
+      [{ resource: service.issuer }, /resource/u],
+      [{ state: "x".repeat(3000) }, /too long/u],
+    ] as const) {
+      for (const cookie of ["", owner.cookie]) {
+        const { status, location, text } = await app.ask(app.query(change), cookie);
+        assert.deepEqual([status, location], [400, null], JSON.stringify(change));
+        assert.match(text, sentence);
+      }
+      const sent = await app.decide(owner.cookie, {
+        request: app.query(change),
+        workspace: tenant.shopDomain,
+      });
+      assert.deepEqual([sent.status, sent.location], [400, ""], JSON.stringify(change));
+    }
+    const twice = await app.ask(`${app.query()}&redirect_uri=${encodeURIComponent("https://evil.example/")}`);
+    assert.deepEqual([twice.status, twice.location], [400, null]);
+  });
+
+  test("takes any port of the person's own machine (RFC 8252)", async () => {
+    const moved = app.query({ redirect_uri: "http://127.0.0.1:50000/callback" });
+    assert.equal((await app.ask(moved, owner.cookie)).status, 200);
+  });
+
+  test("needs somebody who is signed in, and has just been; both lead back to it", async () => {
+    const { status, location, headers } = await app.ask(app.query());
+    assert.deepEqual([status, location], [303, "/sign-in"]);
+    const kept = headers.get("set-cookie")?.split(";")[0]?.split("=")[1] ?? "";
+    assert.equal(Buffer.from(kept, "base64url").toString(), `/oauth/authorize?${app.query()}`);
+    const stale = await createMember(service, [tenant]);
+    await service.database.query(
+      "update console_session set proved_at = now() - interval '11 minutes' where user_id = $1",
+      [stale.userId],
+    );
+    const proof = `/confirm?next=${encodeURIComponent(`/oauth/authorize?${app.query()}`)}`;
+    assert.equal((await app.ask(app.query(), stale.cookie)).location, proof);
+    const sent = await app.decide(stale.cookie, { workspace: tenant.shopDomain });
+    assert.deepEqual([sent.status, sent.location], [303, proof]);
+    const gone = await app.decide("", { workspace: tenant.shopDomain });
+    assert.equal(gone.location, `/oauth/authorize?${app.query()}`);
+  });
+
+  test("is not a viewer's, who is told whom to ask and can go back", async () => {
+    const viewer = await createMember(service, [tenant], "viewer");
+    const { status, text } = await app.ask(app.query(), viewer.cookie);
+    assert.equal(status, 200);
+    assert.match(text, /You are a viewer: ask an owner or admin/u);
+    assert.doesNotMatch(text, /value="allow"/u);
+    const sent = await app.decide(viewer.cookie, { workspace: tenant.shopDomain });
+    assert.equal(sent.status, 403);
+    assert.equal(sent.location, "");
+  });
+
+  test("is denied by leading back without a code", async () => {
+    const { status, location } = await app.decide(owner.cookie, { decision: "deny" });
+    const { origin, searchParams } = new URL(location);
+    assert.deepEqual([status, origin], [303, new URL(CALLBACK).origin]);
+    assert.deepEqual(Object.fromEntries(searchParams), {
+      error: "access_denied",
+      iss: service.issuer,
+      state: "of the app",
+    });
+  });
+
+  test("is not given by another site's form, and stands in no frame", async () => {
+    for (const headers of [{ origin: "https://evil.example" }, { origin: "null" }, {}]) {
+      const { status, location } = await app.decide(owner.cookie, { workspace: tenant.shopDomain }, headers);
+      assert.deepEqual([status, location], [403, ""]);
+    }
+    const { headers } = await app.ask(app.query(), owner.cookie);
+    const policy = headers.get("content-security-policy") ?? "";
+    assert.match(policy, /frame-ancestors 'none'/u);
+    assert.match(policy, /form-action 'self' http:\/\/127\.0\.0\.1:49152;/u);
+  });
+
+  test("shows the app's name as the text that it is", async () => {
+    const hostile = await createApp(
+      service.issuer,
+      `<script>alert(1)</script>"'\u202e\n\u0000${"x".repeat(100)}`,
+    );
+    const { text } = await hostile.ask(hostile.query(), owner.cookie);
+    assert.doesNotMatch(text, /<script>alert|\u202e|x{60}/u);
+    assert.match(text, /calls itself “&lt;script&gt;/u);
+    await hostile.consent(owner.cookie, tenant);
+  });
+});
+
+describe("registration", () => {
+  const redirects = (...list: unknown[]) => ({ client_name: "App", redirect_uris: list });
+
+  test("stores nothing: the same client has the same id, whatever it asks for besides", async () => {
+    const metadata = { client_name: "Notebook", redirect_uris: [CALLBACK] };
+    const { body } = await register(service.issuer, {
+      ...metadata,
+      token_endpoint_auth_method: "client_secret_post",
+      grant_types: ["password"],
+      scope: "everything",
+    });
+    assert.equal(body["client_id"], app.clientId);
+    assert.equal(body["token_endpoint_auth_method"], "none");
+    assert.equal(body["client_secret"], undefined);
+  });
+
+  test("takes https, this machine and the schemes of apps, and nothing that a browser runs or leads elsewhere", async () => {
+    const good = [
+      "https://chat.example/callback?kept=1",
+      "http://localhost:3000/callback",
+      "http://[::1]/callback",
+      "cursor://app/callback",
+      "com.example.app:/callback",
+    ];
+    for (const uri of good) assert.equal((await register(service.issuer, redirects(uri))).status, 201, uri);
+    const bad = [
+      "javascript:alert(1)",
+      "data:text/html,x",
+      "vbscript:x",
+      "file:///etc/passwd",
+      "blob:https://a.example/1",
+      "http://evil.example/callback",
+      "http://localhost.evil.example/",
+      "https://user:password@a.example/",
+      "https://a.example/#fragment",
+      "https://a;script-src *.example/",
+      "https://a;b.example/",
+      "//a.example/callback",
+      "callback",
+      "ms-settings:display",
+      `https://a.example/${"x".repeat(255)}`,
+      "https://a.example/\n",
+      "",
+      7,
+      null,
+    ];
+    for (const uri of bad) {
+      const { status, body } = await register(service.issuer, redirects(CALLBACK, uri));
+      assert.deepEqual([status, body["error"]], [400, "invalid_redirect_uri"], String(uri));
+    }
+  });
+
+  test("refuses bodies of any other form", async () => {
+    const bodies = ["", "{", "null", "[]", "7", { redirect_uris: [] }, { redirect_uris: CALLBACK }];
+    for (const body of bodies)
+      assert.equal((await register(service.issuer, body)).status, 400, JSON.stringify(body));
+    const name = { ...redirects(CALLBACK), client_name: { toString: "x" } };
+    assert.equal((await register(service.issuer, name)).body["error"], "invalid_client_metadata");
+    const huge = await register(service.issuer, JSON.stringify({ client_name: "x".repeat(2_000_000) }));
+    assert.equal(huge.status, 413);
+  });
+});
+
+test("registrations without end from one address are refused, cost no row, and keep nobody else out", async () => {
+  const rows = async (): Promise<unknown> => {
+    const tables = ["api_token", "oauth_grant", "audit_event", "identity_event", "console_challenge"];
+    const counts = tables.map((table) => `(select count(*) from ${table}) as ${table}`).join(", ");
+    return (await service.database.query(`select ${counts}`)).rows;
+  };
+  const earlier = await rows();
+  const statuses = new Map<number, number>();
+  for (let number = 0; number < 500; number++) {
+    const metadata = { client_name: `App ${number}`, redirect_uris: [CALLBACK] };
+    const { status } = await register(service.issuer, metadata, "192.0.2.1");
+    statuses.set(status, (statuses.get(status) ?? 0) + 1);
+  }
+  assert.deepEqual(new Set(statuses.keys()), new Set([201, 429]));
+  assert.ok((statuses.get(201) ?? 0) <= 60, `${statuses.get(201)} within at most two minutes`);
+  assert.deepEqual(await rows(), earlier);
+  assert.equal((await register(service.issuer, { redirect_uris: [CALLBACK] })).status, 201);
+});

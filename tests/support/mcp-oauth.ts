@@ -1,0 +1,190 @@
+import assert from "node:assert/strict";
+import { createHash, randomBytes } from "node:crypto";
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+import { newSecret } from "../../src/access/secret.ts";
+import { createSession, setRole } from "./people.ts";
+import { startTestService } from "./service.ts";
+import type { TestService } from "./service.ts";
+import { MCP_PATH, post, rpc } from "./mcp.ts";
+import type { Tenant } from "./tenants.ts";
+
+/** A service at an address of this machine that was known before it started. */
+export async function startOauthService(): Promise<TestService & { issuer: string }> {
+  const port = await freePort();
+  const issuer = `http://localhost:${port}`;
+  return {
+    ...(await startTestService({ PORT: String(port), PUBLIC_URL: issuer, TRUSTED_PROXIES: "127.0.0.1,::1" })),
+    issuer,
+  };
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((closed) => server.close(closed));
+  return port;
+}
+
+export type Member = { userId: string; cookie: string };
+
+/** Somebody who has just signed in, and is a member of workspaces. */
+export async function createMember(
+  { database }: TestService,
+  tenants: readonly Tenant[],
+  role: "viewer" | "admin" | "owner" = "owner",
+): Promise<Member> {
+  const name = `member-${randomBytes(4).toString("hex")}`;
+  const { rows } = await database.query<{ user_id: string }>(
+    "insert into console_user (name) values ($1) returning user_id",
+    [name],
+  );
+  const userId = rows[0]?.user_id ?? "";
+  for (const tenant of tenants) await setRole(database, tenant, { userId }, role);
+  const { text, hash } = newSecret();
+  await createSession(database, userId, { sessionHash: hash });
+  return { userId, cookie: `returns=${text}` };
+}
+
+export const CALLBACK = "http://127.0.0.1:49152/callback";
+
+/** An app that a test drives by hand. */
+export class App {
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly verifier = randomBytes(32).toString("base64url");
+
+  constructor(issuer: string, clientId: string) {
+    this.issuer = issuer;
+    this.clientId = clientId;
+  }
+
+  /** Its request for consent, with what a test changes; null leaves a parameter out. */
+  query(change: Record<string, string | null> = {}): string {
+    const all: Record<string, string | null> = {
+      response_type: "code",
+      client_id: this.clientId,
+      redirect_uri: CALLBACK,
+      code_challenge: createHash("sha256").update(this.verifier).digest("base64url"),
+      code_challenge_method: "S256",
+      state: "of the app",
+      scope: "read:dashboard read:alerts",
+      resource: `${this.issuer}${MCP_PATH}`,
+      ...change,
+    };
+    const given = Object.entries(all).filter((pair): pair is [string, string] => pair[1] !== null);
+    return new URLSearchParams(given).toString();
+  }
+
+  /** The page of its request. */
+  async ask(
+    query: string,
+    cookie = "",
+  ): Promise<{ status: number; location: string | null; headers: Headers; text: string }> {
+    const response = await fetch(`${this.issuer}/oauth/authorize?${query}`, {
+      redirect: "manual",
+      headers: { cookie },
+    });
+    const { status, headers } = response;
+    return { status, location: headers.get("location"), headers, text: await response.text() };
+  }
+
+  /** What the button of that page sends. */
+  async decide(
+    cookie: string,
+    fields: Record<string, string | readonly string[]>,
+    headers: Record<string, string> = { origin: this.issuer },
+  ): Promise<{ status: number; location: string; text: string }> {
+    const body = new URLSearchParams();
+    const all = {
+      request: this.query(),
+      decision: "allow",
+      scopes: ["read:dashboard", "read:alerts"],
+      ...fields,
+    };
+    for (const [name, value] of Object.entries(all))
+      for (const each of [value].flat()) body.append(name, each);
+    const response = await fetch(`${this.issuer}/oauth/authorize`, {
+      method: "POST",
+      redirect: "manual",
+      headers: { cookie, ...headers },
+      body,
+    });
+    return {
+      status: response.status,
+      location: response.headers.get("location") ?? "",
+      text: await response.text(),
+    };
+  }
+
+  /** A person's consent; returns the code. */
+  async consent(cookie: string, tenant: Tenant): Promise<string> {
+    const { status, location, text } = await this.decide(cookie, { workspace: tenant.shopDomain });
+    assert.equal(status, 303, text);
+    const code = new URL(location).searchParams.get("code");
+    assert.ok(code, location);
+    return code;
+  }
+
+  exchange(code: string, change: Record<string, string> = {}): Promise<TokenAnswer> {
+    return this.post("/oauth/token", {
+      grant_type: "authorization_code",
+      code,
+      redirect_uri: CALLBACK,
+      code_verifier: this.verifier,
+      ...change,
+    });
+  }
+
+  refresh(refreshToken: string, change: Record<string, string> = {}): Promise<TokenAnswer> {
+    return this.post("/oauth/token", { grant_type: "refresh_token", refresh_token: refreshToken, ...change });
+  }
+
+  async post(path: string, fields: Record<string, string>): Promise<TokenAnswer> {
+    const response = await fetch(this.issuer + path, {
+      method: "POST",
+      body: new URLSearchParams({ client_id: this.clientId, ...fields }),
+    });
+    const text = await response.text();
+    return { status: response.status, ...(text === "" ? {} : (JSON.parse(text) as object)) } as TokenAnswer;
+  }
+
+  /** The status of an MCP request with a token. */
+  async call(token: string): Promise<number> {
+    return (await post(this.issuer, rpc("tools/list"), { token })).status;
+  }
+}
+
+export type TokenAnswer = {
+  status: number;
+  error?: string;
+  error_description?: string;
+  access_token: string;
+  refresh_token: string;
+  scope: string;
+  expires_in: number;
+  token_type: string;
+};
+
+let asked = 0;
+
+/** Registers metadata as they are, from an address of its own unless told otherwise. */
+export async function register(
+  issuer: string,
+  body: unknown,
+  from = `10.0.${Math.floor((asked += 1) / 250)}.${asked % 250}`,
+): Promise<{ status: number; body: Record<string, unknown> }> {
+  const response = await fetch(`${issuer}/oauth/register`, {
+    method: "POST",
+    headers: { "content-type": "application/json", "x-forwarded-for": from },
+    body: typeof body === "string" ? body : JSON.stringify(body),
+  });
+  return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+}
+
+export async function createApp(issuer: string, name = "Notebook"): Promise<App> {
+  const { status, body } = await register(issuer, { client_name: name, redirect_uris: [CALLBACK] });
+  assert.equal(status, 201, JSON.stringify(body));
+  return new App(issuer, String(body["client_id"]));
+}
