@@ -7,13 +7,14 @@ import { isCitus } from "./support/citus.ts";
 import { openConnections } from "./support/database.ts";
 import { leastParameters } from "./support/requests.ts";
 import { ENDPOINTS } from "../src/contract/registry.ts";
-import { service } from "./support/shared-service.ts";
+import { startTestService } from "./support/service.ts";
 import type { CalledAnswer } from "./support/service.ts";
 import { createTenant, insertRows } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
-import { before } from "./support/use.ts";
+import { before, use } from "./support/use.ts";
 
 const skip = isCitus() && "a Citus plans a search with its values";
+const service = use(startTestService);
 
 type Named = readonly [
   type: "sku" | "product" | "product_group",
