@@ -341,6 +341,7 @@ const NOT_SHOWN: readonly (readonly [path: RegExp, why: string])[] = [
   [/^breakdown\/rows\/\d+\/sold_amount_coverage$/u, "below 95 % the share refunded says so"],
   [/^breakdown\/rows\/\d+\/monthly_return_rates/u, "a drawing on the page of products; its report has them"],
   [/^fit\/sizes\/\d+\/(?:size|low_evidence)$/u, "the label, and in words"],
+  [/^fit\/sizes\/\d+\/(?:late|wrong_item)_units$/u, "reasons that nobody gave are no columns"],
   [/^outcomes\/rows\/\d+\/outcome$|^bridge\/steps\/\d+\/step$/u, "names, in words"],
   [/^trend\/\d+\/outlook\/\w+$/u, "the chart's own request, trend, has more months, and these"],
   [/^return_curves\/\d+\/observed_days$/u, "open ages say so"],
@@ -356,10 +357,13 @@ const HEAT_ONLY = /^return_curves\/\d+\/ages\/\d+\/(?:returned_units|return_rate
 
 function isNotShown(path: string, { value }: Leaf): boolean {
   // Open months, sale events and months before that are not there, the open end of the last days, and ages no month has.
-  const isNothing = value === null && /(?:outlook|^sale_event|^comparison|to_day|^fit)$/u.test(path);
+  const isNothing =
+    value === null && /(?:outlook|^sale_event|^comparison|to_day|^fit|^fit\/sentence)$/u.test(path);
+  // The rest, where every SKU of the product is listed.
+  const isNoRest = !value && path.startsWith("breakdown/rows/12/");
   const isNoMonth =
     (value === null || value === 0) && /^pooled_return_curve\/\d+\/(?!return_rate$)/u.test(path);
-  return isNothing || isNoMonth || NOT_SHOWN.some(([pattern]) => pattern.test(path));
+  return isNothing || isNoRest || isNoMonth || NOT_SHOWN.some(([pattern]) => pattern.test(path));
 }
 
 /** A product of the demo store whose variants have sizes. */

@@ -336,9 +336,44 @@ test("the first screen answers: problem and figures before any scrolling", async
       }
     }
     await page.setViewportSize({ width: 1440, height: 900 });
+    const sku = encodeURIComponent(started.demo.store.badBatch.sku);
+    for (const width of [1366, 1440, 1920]) {
+      await page.setViewportSize({ width, height: 900 });
+      await page.goto(`${home}${place}/report?sku=${sku}`);
+      const bar = (await page.locator(".bar-form").boundingBox()) ?? assert.fail();
+      assert.ok(bar.height < 60, `the bar is one line at ${width} pixels: ${bar.height}`);
+    }
+    await page.setViewportSize({ width: 1024, height: 768 });
+    await page.goto(`${home}${place}/products`);
+    const hidden =
+      "document.querySelector('#products').scrollWidth - document.querySelector('#products').clientWidth";
+    assert.equal(await page.evaluate(hidden), 0);
+    await page.setViewportSize({ width: 1440, height: 900 });
     await page.goto(home + place);
     const plot = await page.locator("#trend-trend .chart-plot > svg").boundingBox();
     assert.ok(plot !== null && plot.y + 100 <= 900, `the chart begins at ${plot?.y}`);
+  });
+});
+
+test("the card of a cell shows by pointer and by keyboard, and Escape hides it until either goes on", async (context) => {
+  await signedIn(context, { javaScriptEnabled: true }, async (page) => {
+    await page.goto(`${home}${place}/cohorts`);
+    const cell = (column: number) => page.locator(".heat tbody tr:nth-child(3) td").nth(column);
+    const shown = (column: number) =>
+      page.evaluate(
+        `getComputedStyle(document.querySelectorAll(".heat tbody tr:nth-child(3) td")[${column}].querySelector(".peek")).opacity === "1"`,
+      );
+    await cell(0).hover();
+    assert.equal(await shown(0), true);
+    await page.keyboard.press("Escape");
+    assert.equal(await shown(0), false);
+    await cell(1).hover();
+    assert.equal(await shown(1), true);
+    await cell(1).locator("input").focus();
+    await page.keyboard.press("Escape");
+    assert.equal(await shown(1), false);
+    await page.keyboard.press("ArrowRight");
+    assert.equal(await shown(2), true);
   });
 });
 

@@ -77,10 +77,12 @@ test("a SKU is shown with its variant's picture, the new one's before the used o
   });
   type Row = { sku?: string; key?: string; product_image_url: string; product_image_alt_text?: string };
   const ask = async (path: string, params: string): Promise<Record<string, string>> => {
-    const { data } = (await service.call(path, { params, token: shop.token })).json() as unknown as {
-      data: Row[] | { breakdown: { rows: Row[] } };
+    const { data } = (
+      await service.call(path, { params, token: shop.token, isUnlimited: true })
+    ).json() as unknown as {
+      data: Row[] | { rows: Row[] } | { breakdown: { rows: Row[] } };
     };
-    const rows = Array.isArray(data) ? data : data.breakdown.rows;
+    const rows = Array.isArray(data) ? data : "rows" in data ? data.rows : data.breakdown.rows;
     return Object.fromEntries(
       rows.map((row) => [
         row.sku ?? row.key ?? "",

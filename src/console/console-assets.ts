@@ -6,7 +6,7 @@ const PLACE = { folder: join(import.meta.dirname, "assets"), under: "/assets" };
 
 const STYLE_FILES = ["tokens.css", "console.css", "forms.css", "pages.css", "charts.css", "print.css"];
 /** Of the pages of workspaces, joined into one module, so that a first visit needs one request less: no name twice. */
-const PAGE_SCRIPT_FILES = ["bar.js", "readout.js", "copy.js", "progress.js", "upload.js", "keep.js"];
+const PAGE_SCRIPT_FILES = ["bar.js", "readout.js", "progress.js", "upload.js", "keep.js"];
 
 /** Of the sign-in pages and the account page. */
 const ENTER_SCRIPT_FILES = ["enter.js", "passkey.js"];

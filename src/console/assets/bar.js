@@ -1,5 +1,5 @@
 // @ts-check
-// Without this script, menus of the bar close by their own button, and links are copied by the browser's own menu.
+// Without this script, menus of the bar close by their own button, links are copied by the browser's own menu, code by hand.
 
 const COPIED_MS = 1500;
 const menus = /** @type {HTMLDetailsElement[]} */ ([...document.querySelectorAll("details.menu")]);
@@ -23,24 +23,35 @@ document.addEventListener("keydown", (event) => {
   search.focus();
 });
 
+// Escape hides the card of a cell until the pointer or the focus goes on.
+for (const type of ["keydown", "pointerover"])
+  document.addEventListener(type, (event) =>
+    document.body.classList.toggle("calm", event instanceof KeyboardEvent && event.key === "Escape"),
+  );
+
 if (navigator.clipboard !== undefined) {
-  for (const link of document.querySelectorAll("a.copy-link")) {
-    if (!(link instanceof HTMLAnchorElement)) continue;
-    link.addEventListener("click", (event) => {
-      event.preventDefault();
-      void copyAddress(link);
-    });
+  for (const copier of document.querySelectorAll("a.copy-link, button.copy")) {
+    if (copier instanceof HTMLElement) prepare(copier, copier.textContent);
   }
 }
 
-/** @param {HTMLAnchorElement} link */
-async function copyAddress(link) {
-  const text = link.textContent;
-  try {
-    await navigator.clipboard.writeText(link.href);
-    link.textContent = "Copied";
-  } catch {
-    link.textContent = "Not copied";
-  }
-  setTimeout(() => (link.textContent = text), COPIED_MS);
+/**
+ * @param {HTMLElement} copier - a link, or a button beside the code that it copies
+ * @param {string} name
+ */
+function prepare(copier, name) {
+  copier.hidden = false;
+  copier.addEventListener("click", (event) => {
+    event.preventDefault();
+    const code = copier.parentElement?.querySelector("code")?.textContent ?? "";
+    /** @param {string} text */
+    const tell = (text) => {
+      copier.textContent = text;
+      setTimeout(() => (copier.textContent = name), COPIED_MS);
+    };
+    navigator.clipboard.writeText(copier instanceof HTMLAnchorElement ? copier.href : code).then(
+      () => tell("Copied"),
+      () => tell("Not copied"),
+    );
+  });
 }

@@ -303,7 +303,7 @@ function headOf(row: Row, kind: Kind | "part", call: PageCall): Html {
   const detail = name === label ? null : label;
   const more = call.href(PATH, { ...call.query, open: isOpen ? undefined : key });
   return html`<span class="ranked ${kind === "part" ? "part" : ""}"
-    >${kind !== "vendor" && kind !== "analytics_category" && kind !== "part" && picture(image, "", call.imageSources)}<span
+    >${kind !== "vendor" && kind !== "analytics_category" && picture(image, "", call.imageSources)}<span
       ><a class="name" href="${href}">${kind === "part" ? label : name}</a
       >${detail !== null && kind !== "part" && html` <span class="detail">${detail}</span>`}${
         kind === "product" &&

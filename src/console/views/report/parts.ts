@@ -222,16 +222,18 @@ export function breakdownPart(report: Report, call: PageCall, exportHref: string
   const amount = money(call.currencyCode);
   const title = breakdownTitle(breakdown.breakdown_by);
   const { vendor: _vendor, include_used_variants: _used, ...range } = stateWithoutSelector(call.query);
-  const rows = breakdown.rows.map(({ label, selector, top_reason: reason }, index) => {
+  const rows = breakdown.rows.flatMap(({ label, selector, sold_units: sold, top_reason: reason }, index) => {
     const path = `breakdown/rows/${index}`;
-    return [
+    // The rest, where everything is listed.
+    if (selector === null && sold === 0) return [];
+    const cells = [
       selector === null
         ? html`${label}`
         : html`<a href="${call.href("/report", { ...range, ...selector })}">${label}</a>`,
       figure(report, `${path}/sold_units`, count),
       figure(report, `${path}/returned_units`, count),
-      rateFigure(report, path),
-      intervalFigure(report, `${path}/return_rate_interval`),
+      html`<strong>${rateFigure(report, path)}</strong>
+        <small>${intervalFigure(report, `${path}/return_rate_interval`)}</small>`,
       figure(report, `${path}/refunded_amount`, amount),
       figure(report, `${path}/return_label_cost`, amount),
       figure(report, `${path}/returns_cost`, amount),
@@ -241,14 +243,15 @@ export function breakdownPart(report: Report, call: PageCall, exportHref: string
       figure(report, `${path}/return_rate_change`, points, "nothing to compare"),
       reason === null
         ? figure(report, `${path}/top_reason`, String, "no main one")
-        : html`${figure(report, `${path}/top_reason/label`, String)}, ${figure(report, `${path}/top_reason/share`, percent)}`,
+        : html`${figure(report, `${path}/top_reason/label`, String)}
+            <small>${figure(report, `${path}/top_reason/share`, percent)}</small>`,
     ];
+    return [cells];
   });
   const columns = [
     "Units sold",
     "Units returned",
     "Return rate",
-    "95 % interval",
     "Refunds",
     "Labels",
     "Returns cost",

@@ -35,7 +35,7 @@ export function sizesPart(answer: Report, call: PageCall, exportHref: string | n
     <figure class="chart" id="fit-sizes">
       <figcaption>
         <p class="chart-title" id="fit-sizes-title">
-          ${figure(answer, "fit/sentence", String, "no size clearly runs small or large")}
+          ${fit.sentence === null ? "No size clearly runs small or large" : figure(answer, "fit/sentence", String)}
         </p>
         <p class="chart-summary">
           Returned units by ${figure(answer, "fit/option", String)} and reason. Of the returns of other products,
@@ -50,8 +50,14 @@ export function sizesPart(answer: Report, call: PageCall, exportHref: string | n
             >${SHADES.map((shade) => html`<span class="heat-${shade}"></span>`)}</span
           ><span>rarer → more frequent among the size’s returns than among all of the product’s</span>
         </li>
+        ${
+          sizes.some((size) => size.low_evidence) &&
+          html`<li>
+            <span class="heat-key" aria-hidden="true"><span class="hatched"></span></span
+            ><span>few returns: fewer than 20 orders gave a reason, so the shares can change much</span>
+          </li>`
+        }
       </ul>
-      ${sizes.some((size) => size.low_evidence) && html`<p class="chart-note">Few returns: fewer than 20 orders gave a reason, so the size is not shaded, and its share can change much.</p>`}
       ${exportLink(exportHref, "fit-sizes")}
     </figure>
     <p>
@@ -70,9 +76,10 @@ export function sizesPart(answer: Report, call: PageCall, exportHref: string | n
 
 function matrix(answer: Report, sizes: Fit["sizes"]): Html {
   const returned = sizes.reduce((sum, { returned_units: each }) => sum + each, 0);
-  const shades = GROUPS.map(([name]) => {
+  // A reason that nobody gave is no column.
+  const groups = GROUPS.flatMap(([name, words]) => {
     const usual = sizes.reduce((sum, size) => sum + size[name], 0) / Math.max(1, returned);
-    return usual > 0 ? scaleQuantize(SHADES).domain([0, DARKEST * usual]) : null;
+    return usual > 0 ? [{ name, words, shade: scaleQuantize(SHADES).domain([0, DARKEST * usual]) }] : [];
   });
   const columns = [
     "Size",
@@ -80,12 +87,10 @@ function matrix(answer: Report, sizes: Fit["sizes"]): Html {
     "Units sold",
     "Units returned",
     "Return rate",
-    ...GROUPS.map(([, words]) => words),
+    ...groups.map(({ words }) => words),
     "Returns with a reason",
-    "Of them too small",
-    "Likely range",
-    "Of them too large",
-    "Likely range",
+    "Of them too small, likely",
+    "Of them too large, likely",
   ];
   return html`<table class="heat" aria-labelledby="fit-sizes-title">
     <thead>
@@ -96,25 +101,25 @@ function matrix(answer: Report, sizes: Fit["sizes"]): Html {
     <tbody>
       ${sizes.map((size, index) => {
         const path = `fit/sizes/${index}`;
-        const ofReturns = (name: string): Html =>
-          html`<td>${figure(answer, name, percent, "not a size")}</td>`;
         return html`<tr>
           <th scope="row">${figure(answer, `${path}/label`, String)}</th>
           <td>${figure(answer, `${path}/fit`, (fit: string) => `runs ${fit}`, size.low_evidence ? "few returns" : "not clear")}</td>
           <td>${figure(answer, `${path}/sold_units`, count)}</td>
           <td>${figure(answer, `${path}/returned_units`, count)}</td>
           <td>${rateFigure(answer, path)}</td>
-          ${GROUPS.map(([name], place) => {
-            const shade = size.low_evidence
-              ? null
-              : shades[place]?.(size[name] / Math.max(1, size.returned_units));
-            return html`<td class="${shade === null || shade === undefined ? "" : `heat-${shade}`}">${figure(answer, `${path}/${name}`, count)}</td>`;
+          ${groups.map(({ name, shade }) => {
+            const look = size.low_evidence
+              ? "hatched"
+              : `heat-${shade(size[name] / Math.max(1, size.returned_units))}`;
+            return html`<td class="${look}">${figure(answer, `${path}/${name}`, count)}</td>`;
           })}
           <td>${figure(answer, `${path}/returns_with_reason`, count)}</td>
           ${(["too_small", "too_large"] as const).map(
             (kind) =>
-              html`${ofReturns(size[kind] === null ? `${path}/${kind}` : `${path}/${kind}/share`)}
-                <td>${intervalFigure(answer, `${path}/${kind}`, "not a size")}</td>`,
+              html`<td>
+                ${size[kind] !== null && figure(answer, `${path}/${kind}/share`, percent)}
+                <span class="under">${intervalFigure(answer, `${path}/${kind}`, "not a size")}</span>
+              </td>`,
           )}
         </tr>`;
       })}
