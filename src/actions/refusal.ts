@@ -40,3 +40,6 @@ const UNDO_MS = 24 * 3_600_000;
 export function undoableSince(now: Date): Date {
   return new Date(now.getTime() - UNDO_MS);
 }
+
+/** The HTTP status of a refusal, by its kind. */
+export const STATUS_OF_REFUSAL = { invalid: 400, forbidden: 403, unconfirmed: 403, impossible: 409 } as const;

@@ -9,12 +9,11 @@ import { renderHtml } from "../lib/html.ts";
 import { assetRoute } from "../http/assets.ts";
 import { CONSOLE_ASSETS } from "./console-assets.ts";
 import { createSessionPages } from "./session-routes.ts";
-import { createActionRouter } from "./action-router.ts";
 import { formScope } from "./form-scope.ts";
 import { createMemberGuard } from "./member-guard.ts";
 import { operationByName } from "./page-call.ts";
-import { createPageRouter } from "./page-router.ts";
 import { createOauthRoutes } from "./oauth-routes.ts";
+import { createActionRouter, createPageRouter } from "./router.ts";
 import { createPageSender } from "./page-send.ts";
 import type { ConsoleSite } from "./request-rules.ts";
 

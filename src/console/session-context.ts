@@ -4,14 +4,13 @@ import type { Identity } from "../access/identity.ts";
 import type { PasskeySite } from "../access/passkey.ts";
 import type { SignedIn } from "../access/session.ts";
 import { noteRefusal } from "../http/request-log.ts";
-import { renderHtml } from "../lib/html.ts";
 import { createPlaces } from "../lib/places.ts";
 import { CONSOLE_ASSETS } from "./console-assets.ts";
 import type { DoneCookie } from "./cookies.ts";
 import { formOf } from "./form-scope.ts";
 import { layout } from "./layout.ts";
 import type { ConsoleSite } from "./request-rules.ts";
-import { stateMarkup } from "./send.ts";
+import { sendHtml, stateMarkup } from "./send.ts";
 import type { StatePage } from "./state-page.ts";
 import type { MinuteLimit } from "./minute-limit.ts";
 
@@ -58,7 +57,7 @@ export function showState(
   userName: string | null = null,
 ): FastifyReply {
   const frame = { scripts: [CONSOLE_ASSETS.enterScript], userName, workspace: null };
-  return sendMarkup(reply, state.status, renderHtml(stateMarkup(reply, state, frame)));
+  return sendHtml(reply, state.status, stateMarkup(reply, state, frame));
 }
 
 /** Sends a page of the account, with the sentence about the last action; the log says why a form was `refused`. */
@@ -84,11 +83,7 @@ export function showOwn(
     above: null,
     below: null,
   };
-  return sendMarkup(reply, status, renderHtml(layout({ ...frame, title, body, done: sentence })));
-}
-
-function sendMarkup(reply: FastifyReply, status: number, text: string): FastifyReply {
-  return reply.code(status).type("text/html; charset=utf-8").send(text);
+  return sendHtml(reply, status, layout({ ...frame, title, body, done: sentence }));
 }
 
 /** Where passkeys of this request's page belong; null = browsers have none there, as under an IP address. */

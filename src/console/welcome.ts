@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { runAction } from "../actions/action.ts";
 import { textInput } from "../actions/field.ts";
-import { Refusal } from "../actions/refusal.ts";
+import { Refusal, STATUS_OF_REFUSAL } from "../actions/refusal.ts";
 import { SenderGone } from "../actions/right.ts";
 import { IMPORTS_PATH, sourcePath } from "../actions/sources/paths.ts";
 import { createWorkspace, currencyOptions } from "../actions/workspace/actions.ts";
@@ -11,7 +11,6 @@ import type { Membership, Memberships } from "../access/identity.ts";
 import type { SignedIn } from "../access/session.ts";
 import type { Html } from "../lib/html.ts";
 import { html } from "../lib/html.ts";
-import { STATUS } from "./action-outcome.ts";
 import { formOf } from "./form-scope.ts";
 import { createMinuteLimit, MOST_FORMS_PER_MINUTE, TOO_MANY_FORMS } from "./minute-limit.ts";
 import { actorOf, addressOf } from "./page-call.ts";
@@ -144,7 +143,7 @@ async function create(
     noteRefusal(request, error.message);
     if (error.kind === "forbidden") return sendState({ request, reply }, forbidden(error.message), null);
     const refusedForm = { action: createWorkspace.name, values: form, refusal: error };
-    return show(context, { ...asked, status: STATUS[error.kind], refusedForm });
+    return show(context, { ...asked, status: STATUS_OF_REFUSAL[error.kind], refusedForm });
   }
 }
 

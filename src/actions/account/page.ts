@@ -1,6 +1,5 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { isFreshProof } from "../../access/session.ts";
-import { STATUS } from "../../console/action-outcome.ts";
 import { formOf } from "../../console/form-scope.ts";
 import { instant } from "../../console/format.ts";
 import { createMinuteLimit, MOST_FORMS_PER_MINUTE, TOO_MANY_FORMS } from "../../console/minute-limit.ts";
@@ -19,7 +18,7 @@ import { runAction } from "../action.ts";
 import type { Action } from "../action.ts";
 import { textInput } from "../field.ts";
 import type { Field, Fields } from "../field.ts";
-import { Refusal } from "../refusal.ts";
+import { Refusal, STATUS_OF_REFUSAL } from "../refusal.ts";
 import { requireRight, SenderGone } from "../right.ts";
 import {
   addPasskey,
@@ -117,7 +116,7 @@ function createOptions(context: SessionContext): RouteHandler {
       requireRight(callerOf(context, request, visitor).actor, addPasskey);
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      return sendProblem(request, reply, STATUS[error.kind], error.message);
+      return sendProblem(request, reply, STATUS_OF_REFUSAL[error.kind], error.message);
     }
     const { userId, name } = visitor.person;
     return reply.send(await context.identity.enrolmentOf({ userId, name, site }));
@@ -138,7 +137,7 @@ async function show(
   const body = html`<h1>Your account</h1>
     ${!isFresh && refusedForm === undefined && TO_CHANGE} ${nameForm(person.name, place)}
     ${passkeys(account, place, { isPublic: context.site.publicOrigin !== null, host: passkeySiteOf(request, context.site) === null ? (request.headers.host ?? "") : null })} ${sessions(account, place)}`;
-  const status = refusedForm === undefined ? 200 : STATUS[refusedForm.refusal.kind];
+  const status = refusedForm === undefined ? 200 : STATUS_OF_REFUSAL[refusedForm.refusal.kind];
   const { name: userName } = person;
   const refused = refusedForm?.refusal.message;
   return showOwn(context, request, reply, { status, title: "Your account", body, userName, refused });

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { clientHashOf, hasRedirect, OAUTH_PATHS, readClientId } from "../../access/oauth.ts";
 import type { Membership } from "../../access/identity.ts";
 import { isFreshProof } from "../../access/session.ts";
-import { STATUS } from "../../console/action-outcome.ts";
+import { STATUS_OF_REFUSAL } from "../refusal.ts";
 import { contentSecurityPolicy } from "../../console/console-headers.ts";
 import { LONGEST_TARGET } from "../../console/cookies.ts";
 import { formOf } from "../../console/form-scope.ts";
@@ -210,7 +210,7 @@ async function show(
       </p>
     </form>
   </article>`;
-  const status = error === undefined ? 200 : STATUS[error.kind];
+  const status = error === undefined ? 200 : STATUS_OF_REFUSAL[error.kind];
   return showOwn(context, request, reply, {
     status,
     title: `Connect ${name}`,

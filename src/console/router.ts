@@ -1,0 +1,314 @@
+import { requireRight, SenderGone } from "../actions/right.ts";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { DATA_PATH } from "../actions/workspace/page.ts";
+import { ApiError, REST_WORDS } from "../contract/errors.ts";
+import type { MemberAdmission } from "../access/admit-member.ts";
+import type { RawInput } from "../contract/input.ts";
+import { note } from "../lib/trace.ts";
+import { sendAnswer } from "../http/answer.ts";
+import { parseQueryString } from "../http/query-string.ts";
+import { placeOf } from "./member-guard.ts";
+import type { MemberGuard } from "./member-guard.ts";
+import { actorOf, addressOf, openCall } from "./page-call.ts";
+import type { CallTools, OpenCall } from "./page-call.ts";
+import { sendState } from "./page-send.ts";
+import type { PageSender, Exchange } from "./page-send.ts";
+import type { Page, PageFile } from "./page.ts";
+import { ACTIONS, MOVED, READABLE, SETTINGS, FILES } from "./registry.ts";
+import { SEARCH_PATH } from "./pages/products.ts";
+import { findByPath } from "./route.ts";
+import { CHOICE_NAMES, pick } from "./selection.ts";
+import {
+  BILLING_INACTIVE,
+  erasing,
+  NOT_FOUND,
+  notReady,
+  ONLY_POST,
+  ONLY_GET,
+  badInput,
+  forbidden,
+  tooMany,
+  unexpected,
+  unconfirmed,
+} from "./state-page.ts";
+import type { StatePage } from "./state-page.ts";
+import { waysOn } from "./views/ways-on.ts";
+import { Refusal, STATUS_OF_REFUSAL } from "../actions/refusal.ts";
+import type { FormAction, FormOutcome } from "./action.ts";
+import type { DoneCookie } from "./cookies.ts";
+import { formOf } from "./form-scope.ts";
+import { createMinuteLimit, MOST_FORMS_PER_MINUTE, TOO_MANY_FORMS } from "./minute-limit.ts";
+import type { SessionPages } from "./session-routes.ts";
+import { noteRefusal } from "../http/request-log.ts";
+import { inPageWords } from "./views/field-errors.ts";
+import { logFailure } from "../lib/log-failure.ts";
+
+type RouterOptions = { guard: MemberGuard; tools: CallTools; send: PageSender };
+
+/** Routes a request to its page of the registry: member, page, right, data, view. */
+export function createPageRouter({ guard, tools, send }: RouterOptions) {
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    let member: MemberAdmission | null = null;
+    try {
+      const admitted = await guard.admit(request, reply);
+      if ("answered" in admitted) return await admitted.answered;
+      member = admitted.member;
+      const moved = MOVED.get(admitted.path);
+      if (moved !== undefined) return await reply.redirect(movedTo(member, moved, request));
+      const found = findByPath(READABLE, admitted.path);
+      if (found === null)
+        return await sendState({ request, reply }, missing(request, reply, admitted.path), member);
+      const { place: page, held } = found;
+      request.log = request.log.child({ page: page.name });
+      note({ "returns.page": page.name });
+      const actor = actorOf(member, admitted.sessionHash, member.role, request, tools.now());
+      const state = stateOf(member, page);
+      if (state !== null) return await sendState({ request, reply }, state, member);
+      requireRight(actor, page.right);
+      if ("view" in page) {
+        const raw = withoutTracking(parseQueryString(request.raw.url ?? ""));
+        const table = raw.values.get(TABLE_NAME);
+        raw.values.delete(TABLE_NAME);
+        if (typeof table === "string" && !member.workspace.entitlements.includes("data_export"))
+          throw new ApiError("forbidden", "Your plan does not include downloads as CSV.");
+        return await send.page(
+          { request, reply },
+          page,
+          member,
+          openCall(tools, { request, member, actor, raw, held }),
+          typeof table === "string" ? table : null,
+        );
+      }
+      const parameters = () => parseQueryString(request.raw.url ?? "");
+      const answer = await tools.operationOf(page.endpoint).read(member, { words: REST_WORDS, parameters });
+      return await sendAnswer(reply, answer);
+    } catch (error) {
+      return sendState({ request, reply }, stateOfError(error, request, member), member);
+    }
+  };
+}
+
+/** In the address of a page: the id of the table that is asked for as a file. */
+const TABLE_NAME = "csv";
+
+/** What mail programs and advertisers add to links. Any other name that a page does not take is refused. */
+const TRACKING = /^(?:utm_\w*|gclid|fbclid)$/u;
+
+function withoutTracking({ values, refusals }: RawInput) {
+  return { values: new Map([...values].filter(([name]) => !TRACKING.test(name))), refusals };
+}
+
+/** The page of today that shows what an address of an earlier version showed; what it has no name for is left out. */
+function movedTo(
+  { workspace }: MemberAdmission,
+  view: Readonly<Record<string, string>>,
+  { raw }: FastifyRequest,
+): string {
+  const values = Object.fromEntries(parseQueryString(raw.url ?? "").values);
+  const kept = pick(values as Record<string, string>, [...CHOICE_NAMES, "vendor"]);
+  return addressOf(workspace.shopDomain, SEARCH_PATH, { ...kept, ...view });
+}
+
+/** An action is no page, and a page takes no form. */
+function missing(request: FastifyRequest, reply: FastifyReply, path: string): StatePage {
+  const isPost = request.method === "POST";
+  if (findByPath<{ path: string }>(isPost ? READABLE : ACTIONS, path) === null) return NOT_FOUND;
+  reply.header("Allow", isPost ? "GET, HEAD" : "POST");
+  return isPost ? ONLY_GET : ONLY_POST;
+}
+
+/**
+ * Why a member does not see a page of their own workspace whatever their role; null = they do. Settings are shown in any
+ * state. Of a file the operation says whether the workspace is ready: it asks for what the plan includes first, as the API
+ * does.
+ */
+function stateOf(member: MemberAdmission, page: Page | PageFile): StatePage | null {
+  if (SETTINGS.some((each) => each === page)) return null;
+  if (!member.isBillingActive) return BILLING_INACTIVE;
+  if (member.eraseAfter !== null) return erasing(addressOf(member.workspace.shopDomain, DATA_PATH));
+  return member.readiness === "ready" || !("view" in page)
+    ? null
+    : notReady(member.readiness, waysOn(member));
+}
+
+/** Each holds some 16 MB while it is taken in: its bytes, and a copy on the way to the database. */
+const MOST_PARTS_AT_ONCE = 12;
+/** The page sends one after the other. */
+const MOST_OF_A_WORKSPACE = 2;
+
+/**
+ * Places of this process for bodies of bytes, asked for before a body is read and free once its request has ended. Throws
+ * when all are taken, or those of the workspace.
+ */
+function createPartPlaces(): (shopKey: number, reply: FastifyReply) => void {
+  const takenByWorkspace = new Map<number, number>();
+  let taken = 0;
+  const change = (shopKey: number, by: 1 | -1): void => {
+    const ofWorkspace = (takenByWorkspace.get(shopKey) ?? 0) + by;
+    if (ofWorkspace === 0) takenByWorkspace.delete(shopKey);
+    else takenByWorkspace.set(shopKey, ofWorkspace);
+    taken += by;
+  };
+  return (shopKey, reply) => {
+    // Its sender was looked up meanwhile, and nothing would give the place back.
+    if (reply.raw.closed) return;
+    if ((takenByWorkspace.get(shopKey) ?? 0) >= MOST_OF_A_WORKSPACE)
+      throw partRefused(`${MOST_OF_A_WORKSPACE} parts of uploads to this workspace are being received.`);
+    if (taken >= MOST_PARTS_AT_ONCE)
+      throw partRefused(`${MOST_PARTS_AT_ONCE} parts of uploads are being received.`);
+    change(shopKey, 1);
+    reply.raw.once("close", () => change(shopKey, -1));
+  };
+}
+
+function partRefused(sentence: string): ApiError {
+  const message = `${sentence} Send this one again in a second.`;
+  return new ApiError("rate_limited", message, { retryAfterSeconds: 1 });
+}
+
+type ActionRouterOptions = RouterOptions & { done: DoneCookie; sessions: Pick<SessionPages, "toSignIn"> };
+
+const BYTES_TYPE = /^application\/octet-stream\b/iu;
+const TAKES_FORM = new ApiError("invalid_request", "This accepts a form, not binary data.");
+const TOO_MANY = new ApiError("rate_limited", TOO_MANY_FORMS, { retryAfterSeconds: 60 });
+
+/**
+ * Routes a form to its action of the registry: member, action, right, use case, outcome. `admit` is for before the body is
+ * read: a stranger's is not, nor are bytes that the member may not send. When it has arrived, the member is admitted again, and
+ * what the use case writes holds their rights.
+ */
+export function createActionRouter({ guard, tools, send, done, sessions }: ActionRouterOptions) {
+  const admits = createMinuteLimit(MOST_FORMS_PER_MINUTE);
+  const takePlace = createPartPlaces();
+
+  async function admit(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> {
+    try {
+      const result = await guard.admit(request, reply);
+      if ("answered" in result) return await result.answered;
+      const { member, path, sessionHash } = result;
+      if (BYTES_TYPE.test(request.headers["content-type"] ?? "")) {
+        const action = findByPath(ACTIONS, path)?.place;
+        if (action?.takes !== "bytes") throw TAKES_FORM;
+        requireRight(actorOf(member, sessionHash, member.role, request, tools.now()), action.right);
+        takePlace(member.workspace.shopKey, reply);
+      }
+      return undefined;
+    } catch (error) {
+      if (error instanceof Refusal) return sendSentence({ request, reply }, error);
+      return sendState({ request, reply }, stateOfError(error, request, null), null);
+    }
+  }
+
+  async function perform(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+    let member: MemberAdmission | null = null;
+    try {
+      const admitted = await guard.again(request, reply);
+      if ("answered" in admitted) return await admitted.answered;
+      const { sessionHash, path } = admitted;
+      ({ member } = admitted);
+      const found = findByPath(ACTIONS, path);
+      if (found === null) return await sendState({ request, reply }, missing(request, reply, path), member);
+      const { place: action, held } = found;
+      request.log = request.log.child({ action: action.name });
+      if (action.takes !== "bytes" && !admits(member.userId, tools.now())) throw TOO_MANY;
+      const actor = actorOf(member, sessionHash, member.role, request, tools.now());
+      const raw = parseQueryString(request.raw.url ?? "");
+      const sent = {
+        request,
+        reply,
+        member,
+        action,
+        send,
+        done,
+        call: openCall(tools, { request, member, actor, raw, held }),
+      };
+      try {
+        requireRight(actor, action.right);
+        const bytes = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
+        return await sendOutcome(sent, await action.perform({ ...sent.call, form: formOf(request), bytes }));
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error;
+        return await sendRefusal(sent, error);
+      }
+    } catch (error) {
+      if (error instanceof SenderGone) {
+        if (error.reason === "signed_out") return sessions.toSignIn(request, reply);
+        return sendState({ request, reply }, NOT_FOUND, null);
+      }
+      return sendState({ request, reply }, stateOfError(error, request, member), member);
+    }
+  }
+
+  return { admit, perform };
+}
+
+/** An action that was asked for, and what answers it. */
+type SentAction = Exchange & {
+  member: MemberAdmission;
+  action: FormAction;
+  call: OpenCall;
+  send: PageSender;
+  done: DoneCookie;
+};
+
+async function sendOutcome(sent: SentAction, outcome: FormOutcome): Promise<FastifyReply> {
+  const { request, reply, member, action, send, done } = sent;
+  if ("done" in outcome) {
+    return reply.header("Set-Cookie", done.write(outcome.done)).redirect(outcome.href, 303);
+  }
+  if ("json" in outcome) return reply.send(outcome.json);
+  if ("view" in outcome) {
+    return send.view({ request, reply }, action.page, member, { status: 200, ...outcome.view });
+  }
+  const { name, type, body } = outcome.file;
+  return reply.type(type).header("Content-Disposition", `attachment; filename="${name}"`).send(body);
+}
+
+/** The refusal of what a script asked for. */
+function sendSentence({ request, reply }: Exchange, { kind, message }: Refusal): FastifyReply {
+  noteRefusal(request, message);
+  return reply.code(STATUS_OF_REFUSAL[kind]).send({ error: { kind, message } });
+}
+
+/** Shows the page of the form again, with what was filled in; a script gets the sentence alone. */
+async function sendRefusal(sent: SentAction, refusal: Refusal): Promise<FastifyReply> {
+  const { request, reply, member, action, call, send } = sent;
+  const { page } = action;
+  if (page === null) return sendSentence(sent, refusal);
+  noteRefusal(request, refusal.message);
+  if (refusal.kind === "forbidden") throw refusal;
+  const status = STATUS_OF_REFUSAL[refusal.kind];
+  const again = { ...call, refusedForm: { action: action.name, values: formOf(request), refusal } };
+  const view = page.view(await page.data(again), again);
+  return send.view({ request, reply }, page, member, { status, ...view });
+}
+
+/** The page that says what went wrong with a request. */
+function stateOfError(error: unknown, request: FastifyRequest, member: MemberAdmission | null): StatePage {
+  if (error instanceof Refusal) return stateOfRefusal(error, freshHref(request));
+  if (error instanceof ApiError) {
+    if (error.code === "invalid_request")
+      return badInput(
+        error.problems.map(({ sentence }) => inPageWords(sentence)).join(" "),
+        freshHref(request),
+      );
+    if (error.code === "forbidden") return forbidden(inPageWords(error.message));
+    if (error.code === "rate_limited") return tooMany(error.message, error.retryAfterSeconds ?? 1);
+    if (error.code === "not_found") return NOT_FOUND;
+    if (error.code === "not_ready")
+      return member === null ? notReady("") : notReady(member.readiness, waysOn(member));
+  }
+  logFailure(request.log, error, request.routeOptions.url);
+  return unexpected(error, request.id);
+}
+
+function stateOfRefusal({ kind, message }: Refusal, href: string): StatePage {
+  if (kind === "forbidden") return forbidden(message);
+  return kind === "unconfirmed" ? unconfirmed(message, href) : badInput(message, href);
+}
+
+/** The page itself without its query; a file needs one, so that it leads to the report that it is of. */
+function freshHref(request: FastifyRequest): string {
+  const { shopDomain, path } = placeOf(request);
+  return addressOf(shopDomain, FILES.some((file) => file.path === path) ? "/report" : path);
+}
