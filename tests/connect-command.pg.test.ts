@@ -126,7 +126,7 @@ test("what was not understood ends with 2, and a token is never taken from the c
   const file = tokenFile(simulator.token);
   await refuses(
     shopify("lamps.example", ...file, "--shop", "shop.example"),
-    /^The shop must be its name/u,
+    /^The shop must be its domain/u,
     wrong,
   );
   await refuses(shopify("lamps.example", ...file, "--family-metafield", "x"), /familyMetafield/u, wrong);
@@ -259,9 +259,9 @@ test("connections shows every source, and disconnect deletes the credentials of 
   const outcome = await run(words);
   assert.equal(
     outcome.stdout,
-    "shopify is disconnected: its credentials are deleted; no data had been read.\n",
+    "shopify is disconnected: its credentials are deleted; it had delivered no data.\n",
   );
-  assert.equal((await run(words)).stdout, "shopify is not connected; no data had been read.\n");
+  assert.equal((await run(words)).stdout, "shopify is not connected; it had delivered no data.\n");
   const row = (await list()).at(-1);
   assert.deepEqual([row?.["source"], row?.["status"]], ["shopify", "disconnected"]);
   assert.ok(!(await connections()).some(({ source }) => source === "shopify"));

@@ -52,7 +52,7 @@ test("what a source refuses is said in its words beside the form, which keeps al
     [{ "secret-accessToken": WRONG_TOKEN }, 409, /Shopify rejected this access token for/u],
     [{ address: "http://127.0.0.1:9" }, 409, /did not answer in 3 tries, the last one: no connection\./u],
     [{ shop: "else.myshopify.com" }, 409, /is the shop simulated-shop\.myshopify\.com, not else\./u],
-    [{ shop: shop.token }, 400, /The shop must be its name at Shopify, such as/u],
+    [{ shop: shop.token }, 400, /The shop must be its domain at Shopify, such as/u],
     [{ address: "https://evil.example" }, 400, /The address must be a shop's/u],
     [
       { "secret-accessToken": "two words" },

@@ -72,7 +72,7 @@ const FOCUS_ORDER: Readonly<Record<string, readonly string[]>> = {
     "input Month",
     "summary The figures as a table",
     "link Download this table as CSV",
-    "div The costliest, and the rest: together they are the whole selection",
+    "div The costliest and the rest; together they are the whole selection",
     "link Crème Jacket",
     "link Plain Shirt",
     "link Hat",

@@ -89,7 +89,7 @@ test("the page of an invitation says who invites, to what and as what, and once 
       /returns-done=([^;]+)/u.exec(entered.headers.get("set-cookie") ?? "")?.[1] ?? "",
       "base64url",
     ).toString(),
-    /You are signed in\. Passkeys do not work under an IP address: open the console as http:\/\/localhost/u,
+    /You are signed in\. Passkeys do not work on an IP address: open the console as http:\/\/localhost/u,
   );
   const used = await look(ivy.page);
   assert.equal(used.status, 403);

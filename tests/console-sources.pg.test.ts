@@ -14,7 +14,7 @@ test("the page of sources says how each is, and what repairs it", async () => {
       "status = 'ok', last_synced_at = '2026-07-01T06:00:00Z'",
       /its last run succeeded .* 1 Jul 2026, 06:00 UTC/u,
     ],
-    ["status = null", /its first run has not ended yet/u],
+    ["status = null", /its first sync has not finished yet/u],
     [
       "status = 'failed', last_error = 'It <b>answered 503.'",
       /It <b>answered 503\. It is retried automatically/u,

@@ -5,7 +5,8 @@ import type { CommandSession, CommandSpec } from "./command.ts";
 
 export const USAGE: CommandSpec = {
   name: "usage",
-  summary: "Show a workspace's use of the API: today, by day, token, endpoint and surface, with refusals.",
+  summary:
+    "Show a workspace's use of the API: today, and by day, token, endpoint and interface, with refusals.",
   forWorkspace: true,
   options: { "--days <number>": "how many UTC days, today included, up to KEEP_USAGE_DAYS (default: 30)" },
   examples: ["./returns usage --workspace shop.example --days 7"],

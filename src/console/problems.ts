@@ -135,7 +135,7 @@ function excessUnits(facts: Facts, isEarly: boolean): number {
 /** The problems as cards: what, since when, why, what it costs so far, and whether it gets better. */
 export function problemCards(problems: readonly Problem[], alerts: Alerts, call: PageCall): Html {
   if (problems.length === 0)
-    return html`<p class="calm">No problem now: nothing comes back more than it usually does.</p>`;
+    return html`<p class="calm">No problems: nothing comes back more often than usual.</p>`;
   return html`<section class="problems" aria-labelledby="problems">
     <h2 id="problems" class="unseen">Problems</h2>
     <ol class="cards" role="list" tabindex="0" aria-labelledby="problems">

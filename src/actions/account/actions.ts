@@ -42,7 +42,7 @@ export type MySession = { id: string; createdAt: Date; lastSeenAt: Date; isThis:
 export type MyAccount = { passkeys: MyPasskey[]; sessions: MySession[] };
 
 export const NO_PASSKEYS_HERE =
-  "Passkeys do not work under an IP address: open the console as http://localhost instead.";
+  "Passkeys do not work on an IP address: open the console as http://localhost instead.";
 
 /** In place of the id of a session: all but this browser's. */
 export const OTHERS = "others";

@@ -313,7 +313,7 @@ export const removeEndpoint = defineAction({
     await queuePush(connection, workspace.shop_key, endpointId, now);
     return {
       result: { endpoint_id: endpointId, name, changed: true },
-      done: `${name} is removed. Nothing more is sent to it. Undo that within 24 hours (${endpointId}).`,
+      done: `${name} is removed. Nothing more is sent to it. You can undo this for 24 hours (${endpointId}).`,
       audit: auditOf(found),
     };
   },
@@ -324,7 +324,7 @@ export const restoreEndpoint = defineAction({
   name: "notify.restore",
   title: "Undo removal",
   about: "Undo the removal of an endpoint, within 24 hours: it receives what it missed, in order.",
-  past: "Undid the removal of an alert endpoint",
+  past: "Restored an alert endpoint",
   least: "admin",
   input: { endpoint: { ...endpoint, hint: "its id, as the removal printed it" } },
   run: async ({ connection, workspace, now }, { endpoint: given }) => {

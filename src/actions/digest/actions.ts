@@ -19,7 +19,7 @@ const ASKING_PAUSE_MS = 60_000;
 
 /** Why this installation sends no digest; null = it does. */
 export function whyNoDigest(smtp: unknown, origin: string): string | null {
-  if (smtp === null) return "This service sends no mail: its operator has to set SMTP_URL.";
+  if (smtp === null) return "This service cannot send e-mail: its operator has to set SMTP_URL.";
   if (origin.startsWith("https:")) return null;
   return "This service sends no digest: its links need a console at an https address, PUBLIC_URL.";
 }

@@ -45,7 +45,7 @@ export function digestMail(shown: OverviewData, name: string, call: PageCall, st
   };
 }
 
-const CALM = "No problem now: nothing comes back more than it usually does.";
+const CALM = "No problems: nothing comes back more often than usual.";
 
 type Parts = {
   title: string;

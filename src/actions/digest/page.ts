@@ -30,8 +30,8 @@ export function digestPart({ digest, reason }: ShownDigest, call: PageCall): Htm
   });
   return html`<h2>Weekly digest</h2>
     <p>
-      The overview by mail, once a week: the problems, the key figures and the last twelve months. It is off until you turn
-      it on, for you alone. None is sent while billing is inactive, or while the figures of the workspace are not shown.
+      The overview by e-mail, once a week: problems, key figures and the last twelve months. It is off until you turn
+      it on, for you alone. None is sent while billing is inactive or the workspace’s figures are withheld.
     </p>
     ${digest !== null && html`<p>${stateText(digest)}</p>`}
     ${

@@ -119,7 +119,7 @@ export const inviteMember = defineAction({
   holdsMembers: true,
   input: {
     name: own("Name", (subject, name) => readPersonName(subject, name), {
-      hint: "As the list of members and the audit show it, up to 100 characters.",
+      hint: "Shown in the list of members and the audit log. Up to 100 characters.",
     }),
     role,
   },
@@ -227,7 +227,7 @@ export const removeMember = defineAction({
       result: { user_id: id, name, was_invited: wasInvited },
       done: wasInvited
         ? `The invitation for ${name} was canceled. Its link no longer works.`
-        : `${name} was removed from ${context.workspace.shop_domain}. Undo that within 24 hours (${id}).`,
+        : `${name} was removed from ${context.workspace.shop_domain}. You can undo this for 24 hours (${id}).`,
       audit: { detail: { user_id: id }, before: { role: member.role } },
     };
   },

@@ -181,7 +181,7 @@ function invitePart(call: PageCall): Html | null {
   if (form === null) return null;
   return html`<h2>${inviteMember.title}</h2>
     <p>
-      You get a link to pass on yourself: this service sends no message. The link is shown once and works once,
+      You get a link to forward; this service sends no message. The link is shown once and works once,
       within 72 hours.
     </p>
     ${form}`;
@@ -276,7 +276,7 @@ function linkView(
       <p class="note">
         ${
           isInvitation
-            ? "Nothing was sent. If the link gets lost, create another one on the member’s page; this one then stops working."
+            ? "No message was sent. If the link is lost, create another one on the member’s page; this one then stops working."
             : "All sessions of this member have ended. Their passkeys are removed when the link is used."
         }
       </p>

@@ -93,7 +93,11 @@ export const removeSaleEvent = defineAction({
   run: async ({ connection, workspace }, { slug }) => {
     const before = await deleteSaleEvent(connection, workspace.shop_key, slug);
     if (before === null) {
-      return { result: { slug, removed: false }, done: `There are no sale days ${slug}.`, audit: null };
+      return {
+        result: { slug, removed: false },
+        done: `There are no sale days ${quoted(slug)}.`,
+        audit: null,
+      };
     }
     await raiseDataVersion(connection, workspace.shop_key);
     return {
@@ -149,7 +153,7 @@ async function requireSkus({ connection, workspace }: ActionContext, skus: reado
 
 function requireExpected(expects: "new" | "known" | null, isNew: boolean, slug: string): void {
   if (expects === "new" && !isNew) {
-    throw impossible(`There are already sale days ${slug}: change those, or give these another slug.`);
+    throw impossible(`Sale days ${quoted(slug)} exist already: change those, or give these another slug.`);
   }
-  if (expects === "known" && isNew) throw impossible(`There are no longer sale days ${slug}.`);
+  if (expects === "known" && isNew) throw impossible(`Sale days ${quoted(slug)} no longer exist.`);
 }

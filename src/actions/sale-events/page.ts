@@ -37,7 +37,7 @@ const saleEventSettings = definePage<Data>({
   about: async (call) => {
     const { length } = (await load(call)).events;
     return length === 0
-      ? "No days of a sale have been entered yet."
+      ? "No sale days have been added yet."
       : `The days of ${length} ${length === 1 ? "sale is" : "sales are"} compared with other days.`;
   },
   data: load,
@@ -94,7 +94,7 @@ function missingNote({ changed }: Data, call: PageCall): Html | null {
   const slug = slugAsked(call);
   if (slug === null || changed !== null) return null;
   const why = refusal(call, changeSaleEvent.name) ?? refusal(call, removeSaleEvent.name);
-  return html`${why ?? html`<p class="banner warn">There are no sale days ${slug}.</p>`}`;
+  return html`${why ?? html`<p class="banner warn">There are no sale days “${slug}”.</p>`}`;
 }
 
 function offeredNote({ offered, events, changed }: Data): Html | null {

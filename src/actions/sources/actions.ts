@@ -132,7 +132,7 @@ export const disconnectSource = defineAction({
       await dropRequests(connection, shopKey, name, null);
     }
     const stays =
-      syncedAt === null ? "no data had been read." : `data read until ${syncedAt.toISOString()} stays.`;
+      syncedAt === null ? "it had delivered no data." : `data read until ${syncedAt.toISOString()} stays.`;
     return {
       result: { source: name, workspace: domain, was_connected: wasConnected, last_synced_at: syncedAt },
       done: wasConnected

@@ -78,7 +78,7 @@ function body(data: Data, call: PageCall): Html {
   return html`<p><a href="${call.href(SOURCES_PATH)}">All sources</a></p>
     <h1>${shown.state === "new" ? `Connect ${title}` : `Connect ${title} again`}</h1>
     <p class="lead">
-      ${kind === "store" ? "Orders, returns, refunds and products are read. Nothing in the shop is changed; the shop only reports its changes, by webhooks." : "The costs of return labels are read. Nothing is changed there."}
+      ${kind === "store" ? "Orders, returns, refunds and products are read. Nothing in the shop is changed; the shop only reports its changes, by webhooks." : "The costs of return labels are read. Nothing is changed at the source."}
     </p>
     ${source.address === null && byApproval(data, call)} ${withKey(data, call)}`;
 }

@@ -179,7 +179,7 @@ export function placeOf(
 ): { shop: string | null; url: string } {
   if (source.address === null && shop !== null && !isShopHost(shop)) {
     const given = actor.session === null ? `, not ${quoted(shop)}` : "";
-    throw invalid(`The shop must be its name at Shopify, such as my-store.myshopify.com${given}.`, "shop");
+    throw invalid(`The shop must be its domain at Shopify, such as my-store.myshopify.com${given}.`, "shop");
   }
   if (address !== null && actor.session !== null && !mayNameAddress(connecting)) {
     throw invalid("The address cannot be chosen here: leave it out.", "address");

@@ -235,7 +235,7 @@ function doings(shown: ShownSource, call: PageCall): Html {
 function disconnectForm({ source: name, title }: ShownSource, call: PageCall): Html {
   const { name: action } = disconnectSource;
   return html`<section><h2>Disconnect ${title}</h2>
-    <p>Its key is deleted and nothing new is read. The data that was read stays, with its date.</p>
+    <p>Its key is deleted, and nothing new is read. The data read so far stays, with its date.</p>
     ${refusal(call, action)}
     ${actionForm(
       call,
@@ -377,7 +377,7 @@ function readText(run: Run): string {
 
 const STATES: Readonly<Record<ShownSource["state"], string>> = {
   new: "Not connected",
-  waiting: "Connected; its first run has not ended yet",
+  waiting: "Connected; its first sync has not finished yet",
   reading: "Being read now",
   current: "Connected; its last run succeeded",
   failed: "Its last run failed; it will be retried",

@@ -44,7 +44,7 @@ const EXPIRIES = [
   ["90d", "90 days"],
   ["365d", "365 days"],
   ["date", "on a day of your choice"],
-  ["never", html`never <small class="tag">works until somebody revokes it</small>`],
+  ["never", html`never <small class="tag">works until it is revoked</small>`],
 ] as const;
 
 /** What the form offers as an overlap, in its order. */
@@ -135,7 +135,7 @@ const tokenPage = definePage<TokenData>({
         usage.by_endpoint.length === 0
           ? html`<p>No requests in the last 30 days.</p>`
           : html`${endpointTable(usage.by_endpoint)}
-            ${groupTable("By surface", "Surface", usage.by_surface)} ${refusalTable(usage.refusals)}
+            ${groupTable("By interface", "Interface", usage.by_surface)} ${refusalTable(usage.refusals)}
             <p class="shown">These counts are up to 10 seconds behind.</p>`
       }
       ${rotatePart(token, call)} ${revokePart(token, call)}`,

@@ -228,7 +228,7 @@ async function* partsOf(database: Database, shopKey: number, uploadId: string): 
 }
 
 const WORDS: Readonly<Record<UploadView["status"], string>> = {
-  sending: "Being sent",
+  sending: "Uploading",
   waiting: "Queued for import",
   importing: "Being imported",
   refused: "Refused",
@@ -240,7 +240,7 @@ const WORDS: Readonly<Record<UploadView["status"], string>> = {
 /** How things stand, in one line. */
 function aboutUploads({ open, ended }: UploadsView): string {
   const upload = open ?? ended[0];
-  if (upload === undefined) return "No folder was sent yet";
+  if (upload === undefined) return "Nothing has been uploaded yet";
   return `${WORDS[upload.status]}: the upload of ${instant(upload.created_at.toISOString()) as string}`;
 }
 
@@ -344,7 +344,7 @@ function lastDay(): Html {
     <label for="upload-last-day">Last day that the files cover, in UTC</label>
     <input id="upload-last-day" name="last_day" type="date" aria-describedby="upload-last-day-hint" />
     <small id="upload-last-day-hint"
-      >Leave it empty when the files go up to now. Anything after that day counts as not known yet.</small
+      >Leave it empty if the files are up to date. Everything after that day counts as not known yet.</small
     >
   </p>`;
 }

@@ -106,7 +106,7 @@ function details(
   const names = new Map(tokens.map(({ key, name }) => [key, name]));
   return html`<h2>Where they came from</h2>
     ${groupTable("By token", "Token", tokens, ({ key }) => tokenCell(key, names.get(key) ?? null, call))}
-    ${endpointTable(endpoints)} ${groupTable("By surface", "Surface", surfaces)}
+    ${endpointTable(endpoints)} ${groupTable("By interface", "Interface", surfaces)}
     <h2>Refused requests</h2>
     ${refusalTable(refusals) ?? html`<p>No request was refused.</p>`}`;
 }

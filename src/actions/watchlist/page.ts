@@ -137,7 +137,7 @@ function addPart(data: Data, call: PageCall): Html | null {
 function searchPart({ isServed, found }: Data, call: PageCall): Html {
   if (!isServed) {
     return html`<p class="note">
-      The catalogue cannot be searched while figures are withheld: billing has to be active, and the store's data
+      The catalogue cannot be searched while figures are withheld: billing must be active, and the store's data
       there.
     </p>`;
   }

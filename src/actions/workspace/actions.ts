@@ -148,7 +148,7 @@ export const keepWorkspace = defineAction({
     return decided(context, "workspace.keep", {
       result: { shop_domain: domain, erase_after: null },
       before: workspace.erase_after,
-      done: `${domain} is kept: everything is served as before.`,
+      done: `The erasure is canceled: ${domain} is served as before.`,
     });
   },
 });

@@ -47,7 +47,7 @@ const orderRules = definePage<Data>({
   link: TITLE,
   takes: RULE_NAMES,
   about: async () =>
-    "Exchange orders of other apps, orders at price 0, unpaid ones, channels and tags that are left out.",
+    "Exchange orders of other apps, free and unpaid orders, and the channels and tags that are left out.",
   data: async (call) => {
     const caller = await call.caller();
     const { database, workspace, now } = caller;
@@ -144,8 +144,8 @@ function listed(values: Record<string, string>): Html {
 
 const LEFT_OUT_WORDS: Readonly<Record<LeftOut, string>> = {
   exchange: "Exchange orders of other apps, left out",
-  free_drafts: "Draft orders at price 0, left out",
-  free_orders: "Other orders at price 0, left out",
+  free_drafts: "Free draft orders, left out",
+  free_orders: "Other free orders, left out",
   unpaid: "Orders not paid in full, left out",
   voided: "Orders whose payment was voided, left out",
   channel: "Orders of channels, left out",

@@ -30,19 +30,19 @@ const COUNTS = [
 
 /** The rules as forms and commands name them; those that are not given stay as they are. */
 const RULES = {
-  exchange_names: texts("Names of exchange orders of other apps", {
-    hint: "How their names begin, separated by commas: Loop's begin with EXC-. Such orders are left out.",
+  exchange_names: texts("Name prefixes of exchange orders from other apps", {
+    hint: "Separated by commas; Loop uses EXC-. Orders whose names begin with one are left out.",
   }),
-  exchange_tags: texts("Tags of exchange orders of other apps", {
-    hint: "Separated by commas: Narvar's have narvar_exchange_order. Such orders are left out.",
+  exchange_tags: texts("Tags of exchange orders from other apps", {
+    hint: "Separated by commas; Narvar uses narvar_exchange_order. Orders that have one are left out.",
   }),
   free_drafts: omittable(
-    oneOf("Draft orders at price 0", COUNTS, {
+    oneOf("Free draft orders", COUNTS, {
       hint: "Such as samples and gifts that the shop’s staff created.",
     }),
   ),
   free_orders: omittable(
-    oneOf("Other orders at price 0", COUNTS, { hint: "Such as replacements that an app placed." }),
+    oneOf("Other free orders", COUNTS, { hint: "Such as replacements that an app placed." }),
   ),
   unpaid: omittable(
     oneOf("Orders that are not paid in full", COUNTS, {

@@ -139,8 +139,8 @@ function erasePart(call: PageCall): Html {
   const label = `Type ${call.shopDomain} to confirm`;
   return html`<h2>${eraseWorkspace.title}</h2>
     <p>
-      Serving stops at once: the API, agents, these pages and all syncs. For ${ERASE_DAYS} days an owner can cancel
-      the erasure, and everything is as it was. After that all data, tokens, connections, members and the audit are
+      The API, agents, these pages and all syncs stop at once. For ${ERASE_DAYS} days an owner can cancel
+      the erasure, and everything works as before. After that all data, tokens, connections, members and the audit are
       permanently erased.
     </p>
     ${formFor(call, eraseWorkspace, {

@@ -35,7 +35,7 @@ const reasons = definePage<readonly Row[]>({
   right: readSettings,
   link: TITLE,
   takes: [],
-  about: async () => "Which reasons mean too small, damaged and the like.",
+  about: async () => "Which return reasons mean “too small”, “damaged” and so on.",
   data: async (call) => {
     const { database, workspace, now } = await call.caller();
     const { shop_key: shopKey, data_as_of: asOf } = workspace;

@@ -62,7 +62,9 @@ export const nameWorkspace = defineAction({
           if (name.length <= LONGEST_NAME) return name;
           throw invalid(`${subject} must be text of up to ${LONGEST_NAME} characters.`);
         },
-        { hint: `Up to ${LONGEST_NAME} characters, as pages and invitations show it. Empty: the domain.` },
+        {
+          hint: `Up to ${LONGEST_NAME} characters, shown on pages and in invitations. Leave it empty to use the domain.`,
+        },
       ),
     ),
   },

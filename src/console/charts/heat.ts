@@ -114,7 +114,7 @@ function peek(answer: ApiAnswer, curve: Curve, index: number): Html {
   const soldPath = curve.month === null ? `${path}/sold_units` : `${curve.path}/sold_units`;
   const back =
     (age?.return_rate ?? null) === null
-      ? html`nothing to say yet of ${figure(answer, soldPath, units)}`
+      ? html`no rate yet from ${figure(answer, soldPath, units)}`
       : html`${figure(answer, `${path}/returned_units`, count)} of ${figure(answer, soldPath, units)} came back,
         ${figure(answer, `${path}/return_rate`, percent)}, likely
         ${intervalFigure(answer, `${path}/return_rate_interval`, "not known")}`;

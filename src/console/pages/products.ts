@@ -229,7 +229,7 @@ function rankingTable({ ranking, opened, kind }: Ranked, call: PageCall): Html {
     html``,
   ];
   const name = KINDS.find(([each]) => each === kind)?.[1] ?? TITLE;
-  const caption = "The first 20, and the rest: together they are everything that was sold";
+  const caption = "The first 20 and the rest; together they are everything sold";
   return dataTable(caption, columns(name, call), cells, total, file(call));
 }
 

@@ -141,8 +141,8 @@ function eventList(data: Exclude<Events, null>, call: PageCall): Html {
     eventRow(data, call, { place, answer: data.compared[index] as Report, highest }),
   );
   return html`<p class="lead">
-      Did a sale bring more returns? What was ordered in it, against what was ordered on other days. Where the
-      intervals of the two rates do not overlap, the difference is clear; where they overlap, it is not.
+      Did a sale bring more returns? Orders of its days are compared with those of other days. The difference is clear
+      where the intervals of the two rates do not overlap.
     </p>
     ${
       rows.length > 0 &&

@@ -19,11 +19,11 @@ export function apiBox(requests: readonly MadeRequest[], address: string): Html 
   return html`<details class="api-box">
     <summary>Get this from the API</summary>
     <p>
-      A program of yours can ask this service for the figures of this page: copy a request, and keep an access
+      To get the figures of this page from a program, copy a request and put an access
       token of this workspace in the variable <code>TOKEN</code>.
     </p>
     <p>
-      ${costText(requests.length)} Looking at this page costs none. <a href="/docs">Guides</a> ·
+      ${costText(requests.length)} Viewing this page uses none. <a href="/docs">Guides</a> ·
       <a href="/docs/reference">Reference</a>
     </p>
     ${requests.map((request) => requestPart(request, address))}

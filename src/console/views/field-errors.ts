@@ -24,7 +24,7 @@ const LABELS: Readonly<Record<string, string>> = {
  */
 export function inPageWords(sentence: string): string {
   const [first = ""] = sentence.split(" ", 1);
-  if (sentence.endsWith(" data_export.")) return sentence.replace("data_export", "the download as CSV");
+  if (sentence.endsWith(" data_export.")) return sentence.replace("data_export", "downloads as CSV");
   const label = LABELS[first];
   if (label === undefined || / is not a parameter | given once only/u.test(sentence)) return sentence;
   return `${label}${sentence.slice(first.length)}`

@@ -56,14 +56,14 @@ export function bridgePart(report: Report, exportHref: string | null): Html | nu
     ...steps.slice(place).map(({ cells }) => cells),
   ];
   return html`<section id="bridge">
-    <h2>Why does the store itself say something else?</h2>
+    <h2>Why does the store’s own report differ?</h2>
     <p>
       Shopify and other tools count what was taken back in a calendar month. Here a return belongs to the month in which
       it was <a href="/docs/numbers">sold</a>, here ${monthRange(report)}. Each step below leads from one number to the
       other; the CSV file has the SKUs and months behind each step.
     </p>
     ${dataTable(
-      "From the store’s own count to this report, in units",
+      "From the store’s own figures to this report, in units",
       [{ text: "Step" }, { text: "Units", isNumber: true }],
       rows,
       total(
@@ -90,7 +90,7 @@ function ratePart(report: Report, exportHref: string | null): Html {
   return html`<section id="rate-change">${start}
     <p>Compared with orders of ${figure(report, from, month)} to ${figure(report, to, month)}:</p>
     ${dataTable(
-      "The change of the return rate in its parts",
+      "What changed the return rate",
       [{ text: "Part" }, { text: "Change", isNumber: true }],
       [
         row(

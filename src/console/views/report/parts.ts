@@ -48,7 +48,7 @@ export function lifecyclePart(report: Report, exportHref: string | null): Html {
   const labels = report.body.data.label_costs_included ? none : "label costs are not included";
   return html`<section id="lifecycle">
     <h2>Return requests</h2>
-    <p>Where requests to return stand today, however long ago the order was.</p>
+    <p>Return requests by where they stand today, whatever the age of the order.</p>
     ${facts(
       [
         {
@@ -175,7 +175,7 @@ export function outcomesPart(report: Report, call: PageCall, exportHref: string 
   return html`<section id="outcomes">
     <h2>How returns ended</h2>
     ${dataTable(
-      "What came back, by how it ended as far as is known today",
+      "Returned units by outcome, as far as it is known today",
       [{ text: "Outcome" }, ...columns.map((text) => ({ text, isNumber: true }))],
       rows,
       null,
@@ -263,7 +263,7 @@ export function breakdownPart(report: Report, call: PageCall, exportHref: string
   return html`<section id="breakdown">
     <h2>By ${title === "SKU" ? title : title.toLowerCase()}</h2>
     ${dataTable(
-      `The costliest, and the rest: together they are the whole selection`,
+      `The costliest and the rest; together they are the whole selection`,
       [{ text: title }, ...columns.map((text) => ({ text, isNumber: true })), { text: "Main reason" }],
       rows,
       null,

@@ -33,7 +33,7 @@ export const SETTING_OPTIONS = [
   {
     setting: "familyTagPrefix",
     flags: "--family-tag-prefix <prefix>",
-    description: "or the beginning of a tag that does (default: their type)",
+    description: "or the prefix of a tag that does (default: their type)",
     label: "Beginning of the family's tag",
     isList: false,
   },
