@@ -144,14 +144,10 @@ function consoleOrigin({ config, installation }: CommandSession): string {
 }
 
 /** The command of a list: `./returns token list`. */
-export function listCommand<Row extends object>(
-  list: List<Row>,
-  examples: readonly string[] = [],
-): CommandSpec {
+export function listCommand<Row extends object>(list: List<Row>): CommandSpec {
   return {
     name: "list",
     summary: list.about,
-    examples,
     ...(list.hasNoWorkspace === true ? {} : { forWorkspace: true }),
     run: async (session) =>
       session.terminal.printTable(await readList(list, callerOf(session)), list.columns),

@@ -197,7 +197,7 @@ function attributesOf(markup: string): Attributes {
   );
 }
 
-export type DocsLink = { href: string; text: string; children?: readonly DocsLink[] };
+export type DocsLink = { href: string; text: string };
 export type NavigationGroup = { title: string; links: readonly DocsLink[] };
 
 export type DocsPage = {
@@ -284,9 +284,7 @@ function topLink(href: string, text: string, isCurrent: boolean): Html {
 }
 
 function navigation({ navigation: groups, path }: DocsPage): Html[] {
-  const link = ({ href, text, children = [] }: DocsLink): Html => {
-    const inner = children.length > 0 && html`<ul>${children.map(link)}</ul>`;
-    return html`<li><a href="${href}"${href === path && html` aria-current="page"`}>${text}</a>${inner}</li>`;
-  };
+  const link = ({ href, text }: DocsLink): Html =>
+    html`<li><a href="${href}"${href === path && html` aria-current="page"`}>${text}</a></li>`;
   return groups.map(({ title, links }) => html`<p>${title}</p><ul>${links.map(link)}</ul>`);
 }
