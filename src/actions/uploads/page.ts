@@ -228,7 +228,7 @@ async function* partsOf(database: Database, shopKey: number, uploadId: string): 
 }
 
 const WORDS: Readonly<Record<UploadView["status"], string>> = {
-  sending: "Uploading",
+  sending: "Receiving files",
   waiting: "Queued for import",
   importing: "Being imported",
   refused: "Refused",
