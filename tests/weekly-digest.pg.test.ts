@@ -128,7 +128,7 @@ async function subscribe(person: Person, more: Parameters<typeof ask>[1] = {}): 
 const stateOf = async ({ userId }: Person) =>
   (
     await demo.service.database.query<{ due_at: Date | null; last_problem: string | null; failures: number }>(
-      "select due_at, last_problem, failures from weekly_digest where user_id = $1",
+      "select due_at, last_problem, failures from weekly_digest where user_id = $1 and address <> ''",
       [userId],
     )
   ).rows[0];
@@ -204,6 +204,7 @@ test("a digest is sent once a week however many workers look, with the overview'
   assert.match(stopped.text, /is off\. Nothing more of it is sent to you\./u);
   assert.match((await press(stop)).text, /is already off/u);
   assert.match((await press(confirm)).text, /no longer of use/u);
+  await assert.rejects(ask(viewer), /wait a minute/u, "no second mail right after a stop");
   await send(new Date(at.getTime() + WEEK_MS));
   assert.equal(mail.mails.length, 0);
   const audit = await auditOf(demo.service, shop);
@@ -212,6 +213,7 @@ test("a digest is sent once a week however many workers look, with the overview'
     ["digest.set", "digest.confirm", "digest.stop"],
   );
   assert.ok(!demo.service.logs.some((line) => /digest\?link=/u.test(line)), "no link is in a log");
+  await demo.service.database.query("delete from weekly_digest");
 });
 
 test("a link is good for its own purpose, member and workspace alone, and for nobody removed", async () => {

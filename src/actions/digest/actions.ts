@@ -9,7 +9,7 @@ import { own } from "../field.ts";
 import { impossible, invalid } from "../refusal.ts";
 import { digestAddress } from "./link.ts";
 import { askingMail } from "./mail.ts";
-import { deleteDigest, findDigest, putDigest } from "./queries.ts";
+import { endDigests, findDigest, putDigest } from "./queries.ts";
 
 export const TIME_ZONES: readonly string[] = ["UTC", ...Intl.supportedValuesOf("timeZone")];
 export const SENT_AT = "Mondays at 07:00";
@@ -102,7 +102,7 @@ export const confirmDigest = defineAction({
   run: async ({ connection, workspace, actor, now }, { asked }) => {
     const userId = personOf(actor);
     const found = await findDigest(connection, workspace.shop_key, userId);
-    if (found?.asked_at.getTime() !== asked)
+    if (found?.asked_at.getTime() !== asked || found.address === "")
       throw impossible(
         "This link is no longer of use: the digest was changed since. Its page in the settings says how it is.",
       );
@@ -129,7 +129,7 @@ export const stopDigest = defineAction({
   takesMoving: true,
   input: {},
   run: async ({ connection, workspace, actor }) => {
-    const changed = await deleteDigest(connection, workspace.shop_key, personOf(actor));
+    const changed = await endDigests(connection, workspace.shop_key, personOf(actor));
     const name = (await findDisplayName(connection, workspace.shop_key)) ?? workspace.shop_domain;
     return {
       result: { changed },

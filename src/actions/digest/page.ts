@@ -16,7 +16,7 @@ export type ShownDigest = { digest: DigestRow | null; reason: string | null };
 export async function loadDigest({ caller, origin }: PageCall): Promise<ShownDigest> {
   const { database, workspace, actor, push } = await caller();
   const digest = await findDigest(database, workspace.shop_key, actor.session?.userId ?? "");
-  return { digest, reason: whyNoDigest(push.smtp, origin) };
+  return { digest: digest?.address === "" ? null : digest, reason: whyNoDigest(push.smtp, origin) };
 }
 
 /** The part of a page that turns the weekly digest on and off. */

@@ -2,6 +2,7 @@ import type { Member } from "../../store/workspace.ts";
 import { command, queryAny, queryRow } from "../../store/query.ts";
 
 export type DigestRow = {
+  /** "" = it is off. */
   address: string;
   time_zone: string;
   asked_at: Date;
@@ -36,10 +37,11 @@ export const putDigest = command<[shopKey: number, userId: string, digest: NewDi
   ],
 );
 
-/** false = it was off already. By primary key. */
-export const deleteDigest = queryAny<[shopKey: number, userId: string]>(
-  "delete_digest",
-  "delete from weekly_digest where shop_key = $1 and user_id = $2 returning 1 as gone",
+/** Forgets the address, and keeps when one was last asked; false = it was off already. By primary key. */
+export const endDigests = queryAny<[shopKey: number, userId: string]>(
+  "end_digests",
+  `update weekly_digest set address = '', due_at = null
+    where shop_key = $1 and user_id = $2 and address <> '' returning 1 as gone`,
 );
 
 export type DueDigest = {

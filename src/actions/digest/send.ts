@@ -84,7 +84,7 @@ async function sendOne(environment: DigestEnvironment, due: DueDigest): Promise<
       held: {},
     },
   );
-  const shown = await readOverview(call);
+  const shown = await readOverview(call, true);
   if (shown === null) return withheld("No month is complete yet.");
   const stop = digestAddress(digestKeyOf(control.keys), site.publicOrigin, {
     purpose: "stop",

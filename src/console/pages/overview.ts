@@ -95,8 +95,8 @@ export const overview = definePage<PageData>({
 
 export const SETUP_FORMS = [formOf(closeSetup, { path: SETUP_PATH, page: overview })];
 
-/** null = no month is complete yet. */
-export async function readOverview(call: PageCall): Promise<OverviewData | null> {
+/** null = no month is complete yet. A mail leaves out what is still to come. */
+export async function readOverview(call: PageCall, isMail = false): Promise<OverviewData | null> {
   const [months, year] = await Promise.all([monthsOf(call), readNewest(call)]);
   const { range } = months;
   if (range === null) return null;
@@ -104,7 +104,7 @@ export async function readOverview(call: PageCall): Promise<OverviewData | null>
   const own = call.read("report", "report", state);
   const [report, liability, trend, before, [alerts, problems]] = await Promise.all([
     own,
-    readLiability(call, state, year),
+    isMail ? null : readLiability(call, state, year),
     readTrend(call, state, year),
     own.then((answer) => readBefore(call, state, answer)),
     readAlerts(call, year),
