@@ -31,20 +31,27 @@ const chromium = useChromium(async () => {
   return () => service.stop();
 });
 
-/** Where an app hears of the person's decision. */
+/** Where an app hears of the person's decision; it leads on to a page of another origin, as many do. */
 async function openCallback(
   context: TestContext,
 ): Promise<{ url: string; answer: Promise<URLSearchParams> }> {
   const { promise, resolve } = Promise.withResolvers<URLSearchParams>();
-  const server = createServer((request, response) => {
-    resolve(new URL(request.url ?? "", "http://localhost").searchParams);
+  const end = createServer((_request, response) => {
     response.setHeader("content-type", "text/html").end("<title>Back in the app</title>");
   });
+  const server = createServer((request, response) => {
+    resolve(new URL(request.url ?? "", "http://localhost").searchParams);
+    response.writeHead(302, { location: `http://127.0.0.1:${(end.address() as AddressInfo).port}/` }).end();
+  });
+  end.listen(0, "127.0.0.1");
+  await once(end, "listening");
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   context.after(() => {
-    server.closeAllConnections();
-    server.close();
+    for (const each of [server, end]) {
+      each.closeAllConnections();
+      each.close();
+    }
   });
   const { port } = server.address() as AddressInfo;
   return { url: `http://127.0.0.1:${port}/callback`, answer: promise };
@@ -118,6 +125,7 @@ for (const [sdk, makeClient, makeTransport] of [
       const answer = await callback.answer;
       assert.equal(answer.get("state"), "state of the app");
       assert.equal(answer.get("iss"), service.issuer);
+      await page.waitForFunction(`document.title === "Back in the app"`);
       await first.finishAuth(answer.get("code") ?? "", answer.get("iss") ?? "");
       const client = makeClient();
       await client.connect(open());
@@ -140,8 +148,8 @@ for (const [sdk, makeClient, makeTransport] of [
 }
 
 test("mcp-remote connects by its own sign-in", async (context) => {
-  // Its own last page closes its window, and has no icon.
-  await chromium.withPage(context, { expected: /^Scripts may close|404/u }, async (page) => {
+  // Its own last page closes its window and has no icon; its server may have ended by then.
+  await chromium.withPage(context, { expected: /^Scripts may close|404|REFUSED/u }, async (page) => {
     const folder = mkdtempSync(join(tmpdir(), "returns-remote-"));
     const port = await freePort();
     const transport = new StdioClientTransport({

@@ -27,8 +27,9 @@ const LONGEST_REDIRECT = 255;
 const LONGEST_DESCRIPTION_BYTES = 800;
 /** A host that can stand in a Content-Security-Policy: URLs allow `;` in theirs. */
 const HOST = /^[a-z\d](?:[a-z\d.-]*[a-z\d])?$/u;
-/** Of installed apps: named after a domain (RFC 8252), or one of those that are not. Others may start any program. */
-const APP_SCHEME = /^(?:cursor|vscode|vscode-insiders|windsurf|[a-z][a-z\d-]*(?:\.[a-z\d-]+)+):$/u;
+/** Schemes of installed apps that are not named after a domain (RFC 8252). Others may start any program. */
+export const APP_SCHEMES: readonly string[] = ["cursor:", "vscode:", "vscode-insiders:", "windsurf:"];
+const DOMAIN_SCHEME = /^[a-z][a-z\d-]*(?:\.[a-z\d-]+)+:$/u;
 
 /** Whether codes may be sent to an address: https, http on the person's own machine, or an installed app's scheme. */
 export function isRedirect(text: string): boolean {
@@ -37,7 +38,7 @@ export function isRedirect(text: string): boolean {
   if (url === null || url.username !== "" || url.password !== "") return false;
   if (url.protocol === "https:") return HOST.test(url.hostname);
   if (url.protocol === "http:") return isLoopbackHost(url.hostname);
-  return APP_SCHEME.test(url.protocol);
+  return APP_SCHEMES.includes(url.protocol) || DOMAIN_SCHEME.test(url.protocol);
 }
 
 /** Reads the metadata that a client registers (RFC 7591). What it asks for besides is answered, not followed. */

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { clientHashOf, hasRedirect, OAUTH_PATHS, readClientId } from "../../access/oauth.ts";
+import { APP_SCHEMES, clientHashOf, hasRedirect, OAUTH_PATHS, readClientId } from "../../access/oauth.ts";
 import type { Membership } from "../../access/identity.ts";
 import { isFreshProof } from "../../access/session.ts";
 import { contentSecurityPolicy } from "../../console/console-headers.ts";
@@ -182,8 +182,10 @@ async function show(
   const refusedForm = error === undefined ? null : { action: connectApp.name, values, refusal: error };
   const place: FormPlace = { refusedForm, problems: [], href: () => `${PATH}?${asked.query}` };
   const { name } = asked;
-  // A browser lets a form lead to its own service alone, unless the page says where else.
-  reply.header("Content-Security-Policy", contentSecurityPolicy([], [formTargetOf(asked)]));
+  // Chromium holds the policy against every redirect that follows the form, and an app's own address may lead on: to another
+  // host of its maker, or to a program.
+  const formTargets = new Set(["https:", "http:", ...APP_SCHEMES, new URL(asked.redirectUri).protocol]);
+  reply.header("Content-Security-Policy", contentSecurityPolicy([], [...formTargets]));
   const mayAllow = allowed.length > 0 || isMore;
   const body = html`<article class="state">
     <h1>Connect “${name}”?</h1>
@@ -229,12 +231,6 @@ function placeNote({ redirectUri }: Asked): string | null {
   const { protocol, hostname } = new URL(redirectUri);
   if (isLoopbackHost(hostname)) return "a program on your own computer";
   return protocol === "https:" ? null : "a program installed on your device";
-}
-
-function formTargetOf({ redirectUri }: Asked): string {
-  const { protocol, hostname, origin } = new URL(redirectUri);
-  // Neither a scheme's own addresses nor IPv6 has a host that the policy can name.
-  return /^https?:$/u.test(protocol) && !hostname.startsWith("[") ? origin : protocol;
 }
 
 /** Nothing is chosen for a person with several. */
