@@ -350,6 +350,8 @@ describe("an exchange is refused", () => {
     ]);
     assert.equal((await app.refresh(tokens.refresh_token)).status, 503);
     assert.equal((await app.post("/oauth/revoke", { token: tokens.access_token })).status, 503);
+    const guess = `rta_refresh_${one.tokenId}${"a".repeat(86)}`;
+    assert.equal((await app.post("/oauth/revoke", { token: guess })).status, 200, "a guess learns nothing");
     await service.database.query("update workspace set moving_to = null where shop_key = $1", [one.shopKey]);
     assert.equal((await app.refresh(tokens.refresh_token)).status, 200);
   });
@@ -400,6 +402,8 @@ describe("consent", () => {
     }
     const twice = await app.ask(`${app.query()}&redirect_uri=${encodeURIComponent("https://evil.example/")}`);
     assert.deepEqual([twice.status, twice.location], [400, null]);
+    const grown = await app.ask(`${app.query({ state: null })}&state=${"~".repeat(700)}`, owner.cookie);
+    assert.equal(grown.status, 400, "said before a person consents: encoded anew, it would not fit");
   });
 
   test("takes any port of the person's own machine (RFC 8252)", async () => {

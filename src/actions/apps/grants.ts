@@ -75,11 +75,14 @@ export async function endGrant(caller: GrantCaller, token: string): Promise<Oaut
   const tokenId = access?.tokenId ?? refresh?.tokenId;
   const shopKey = tokenId === undefined ? null : shopKeyOfTokenId(tokenId);
   if (tokenId === undefined || shopKey === null) return null;
+  // Whoever guesses holds no row, and does not learn which workspaces move.
+  const found = await findGrant(caller.database, shopKey, tokenId);
+  if (found === null || !isOfClient(found, caller)) return null;
   return caller.database.transaction(async (connection) => {
     if ((await holdWhetherMoving(connection, shopKey)) === true) return MOVING;
     const held = await lockToken(connection, shopKey, tokenId);
     const grant = await findGrant(connection, shopKey, tokenId);
-    if (held === null || grant === null || !isOfClient(grant, caller)) return null;
+    if (held === null || grant === null) return null;
     const isHash = hashesOf(caller);
     const isOwn =
       access === null

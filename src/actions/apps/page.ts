@@ -86,8 +86,11 @@ type OwnServer = { issuer: string; key: Buffer };
  * before its person has decided would lead them anywhere in this service's name (RFC 9700, 4.11).
  */
 function readRequest(query: string, { issuer, key }: OwnServer): Asked | { problem: string } {
-  if (query.length > LONGEST_TARGET - PATH.length - 1) return { problem: "Its request is too long." };
   const given = new URLSearchParams(query);
+  // Encoded anew it stands in addresses, such as that of the page where a person confirms their identity.
+  const encoded = given.toString();
+  if (Math.max(query.length, encoded.length) > LONGEST_TARGET - PATH.length - 1)
+    return { problem: "Its request is too long." };
   const twice = [...given.keys()].find((name) => given.getAll(name).length > 1);
   if (twice !== undefined) return { problem: `Its request names ${twice} twice.` };
   const clientId = given.get("client_id") ?? "";
@@ -108,8 +111,7 @@ function readRequest(query: string, { issuer, key }: OwnServer): Asked | { probl
   const named = (given.get("scope") ?? "").split(" ");
   const known = SCOPES.filter((scope) => named.includes(scope));
   return {
-    // Encoded anew: it stands in addresses.
-    query: given.toString(),
+    query: encoded,
     clientHash: clientHashOf(clientId),
     name: client.name,
     redirectUri,
