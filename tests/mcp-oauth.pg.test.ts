@@ -210,6 +210,22 @@ describe("a grant", () => {
     assert.equal(await app.call(tokens.access_token), 200);
   });
 
+  test("can be ended in the console whatever its app calls itself", async () => {
+    const cut = await createApp(service.issuer, `${"x".repeat(59)} tail`);
+    const blank = await createApp(service.issuer, "\u3164\u2800\u180e");
+    const quoted = await createApp(service.issuer, "Claude” (checked) “");
+    const names = ["x".repeat(59), "An app", "Claude (checked)"];
+    for (const [index, named] of [cut, blank, quoted].entries()) {
+      const tokens = await named.exchange(await named.consent(owner.cookie, tenant));
+      const id = parseToken(tokens.access_token)?.tokenId ?? "";
+      const row = (await readList(tokenList, await caller())).find((each) => each.token_id === id);
+      assert.equal(row?.name, names[index]);
+      const typed = textInput({ token_id: id, typed_name: names[index] ?? "" });
+      await runAction(revokeToken, await caller(), { ...typed, isForm: true });
+      assert.equal(await app.call(tokens.access_token), 401);
+    }
+  });
+
   test("ends by the action, form or command alike, and is not replaced by hand", async () => {
     const tokens = await connect();
     const given = textInput({ token_id: parseToken(tokens.access_token)?.tokenId ?? "" });

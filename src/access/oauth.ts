@@ -62,13 +62,15 @@ export function readRegistration(body: unknown): OauthClient | OauthRefusal {
       "Each of redirect_uris must be https, http on this machine itself (127.0.0.1 or localhost), or an installed app's own scheme, of up to 255 characters and without # and user name.",
     );
   }
-  // Neither line breaks nor what turns the direction of text; it is shown as the app's own claim.
+  // Neither line breaks, what is invisible or turns the direction of text, nor the quotation marks that pages put it in: it is
+  // shown as the app's own claim. Trimmed after the cut, since people type it to confirm the end of its access.
   const name = given
     .toWellFormed()
-    .replaceAll(/[\p{C}\p{Z}]+/gu, " ")
+    .replaceAll(/[\p{C}\p{Z}\p{DI}\u2800“”]+/gu, " ")
     .trim()
     .slice(0, LONGEST_NAME)
-    .toWellFormed();
+    .toWellFormed()
+    .trim();
   const client = { name: name === "" ? "An app" : name, redirectUris: [...new Set(redirects)] };
   if (describe(client).length <= LONGEST_DESCRIPTION_BYTES) return client;
   return refused("invalid_client_metadata", "client_name and redirect_uris are too long together.");
