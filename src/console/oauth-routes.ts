@@ -22,8 +22,11 @@ import { clientKeyOf } from "../lib/keys.ts";
 import { createMinuteLimit } from "./minute-limit.ts";
 
 const BODY_LIMIT_BYTES = 8192;
-/** Registrations store nothing; what they cost is their signature. A hosted assistant registers for many people. */
-const MOST_REGISTRATIONS = { ofAddress: 30, ofAll: 300 };
+/**
+ * Registrations store nothing; what they cost is their signature. A hosted assistant registers for many people. A few addresses
+ * cannot use up what all have.
+ */
+const MOST_REGISTRATIONS = { ofAddress: 30, ofAll: 6000 };
 /** Exchanges that failed, and revocations, of one address. */
 const MOST_FAILURES = 300;
 /** No cookie counts here, so that pages of any origin may ask. */
