@@ -110,13 +110,18 @@ async function answersOf({ call }: TestService, asked: readonly Question[]): Pro
   return texts;
 }
 
-/** Freshness depends on the moment, and a cursor is sealed again each time. */
+/** Freshness depends on the moment, a cursor is sealed again each time, and a restore raises data versions. */
 function comparable(text: string): string {
   if (!text.startsWith("{")) return text;
   const { data, meta } = JSON.parse(text) as { data: unknown; meta?: Record<string, unknown> };
   return JSON.stringify({
     data,
-    meta: { ...meta, freshness: null, next_cursor: typeof meta?.["next_cursor"] },
+    meta: {
+      ...meta,
+      freshness: null,
+      next_cursor: typeof meta?.["next_cursor"],
+      data_version: typeof meta?.["data_version"],
+    },
   });
 }
 

@@ -145,7 +145,7 @@ describe("a change bites on the very next page, as it does for the API", () => {
     assert.equal(await apiStatus(exportReport), 403);
     await expectAll(403, FILE_PATHS);
     await expectAll(200, PAGE_PATHS);
-    assert.match((await get(FILE_PATHS[0] ?? "")).text, /does not include the download as CSV\./u);
+    assert.match((await get(FILE_PATHS[0] ?? "")).text, /does not include downloads as CSV\./u);
     await changeWorkspace(service.database, tenant, { readiness: "installing" });
     assert.equal(await apiStatus(exportReport), 403);
     await expectAll(403, FILE_PATHS);

@@ -236,7 +236,7 @@ for (const javaScriptEnabled of [false, true]) {
       await look("a page of figures meanwhile");
       await page.getByRole("link", { name: "When, and how to cancel it" }).click();
       await page.getByRole("button", { name: "Keep this workspace" }).click();
-      await page.getByRole("status").getByText("everything is served as before").waitFor();
+      await page.getByRole("status").getByText("is served as before").waitFor();
       await page.getByRole("button", ERASE).waitFor();
       assert.deepEqual(found, []);
     });

@@ -73,7 +73,7 @@ test("M16: an import, a new entry of the watchlist and a rebuild raise what is d
   assert.deepEqual(await keysOf(workspace), watched);
 });
 
-test("M16: the bad batch of the demo store raises one alert, and nothing else so grave a one", async () => {
+test("M16: the bad batch of the demo store and a size of its small cut raise one alert each, and nothing else so grave a one", async () => {
   const dataFolder = await mkdtemp(join(tmpdir(), "returns-alerts-"));
   try {
     const { domain, store } = await makeDemo({
@@ -88,9 +88,19 @@ test("M16: the bad batch of the demo store raises one alert, and nothing else so
     });
     const workspace = await requireWorkspace(control.database, domain);
     const { sku, cohortMonth } = store.badBatch;
+    const { title } = store.smallCut;
     const spikes = (await alertsOf(workspace)).filter((alert) => alert.event_key.startsWith("spike:"));
-    const [gravest, ...others] = spikes.filter((alert) => alert.severity === "critical");
+    const [gravest, ofCut, ...others] = spikes.filter((alert) => alert.severity === "critical");
     assert.deepEqual([gravest?.event_key, others], [`spike:sku:${sku}:${cohortMonth}`, []]);
+    const cutSkus = await control.database.rows<{ sku: string }>(
+      {
+        name: "test_cut",
+        text: `select v.sku from variant v join product p using (shop_key, product_gid)
+                where v.shop_key = $1 and p.title = $2`,
+      },
+      [workspace.shop_key, title],
+    );
+    assert.ok(cutSkus.some((cut) => ofCut?.event_key === `spike:sku:${cut.sku}:${cohortMonth}`));
     assert.match(
       gravest?.title ?? "",
       new RegExp(`^Return rate of ${sku} jumped to \\d+(\\.\\d)? % in `, "u"),

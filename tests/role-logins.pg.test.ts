@@ -179,7 +179,7 @@ test("doctor says that rights or views are missing, also by the worker's login",
     return [ok, message];
   };
   const problem =
-    'Rights of database roles or views of one shop are not those of this version: run "./returns migrate" as the owner.';
+    'Rights of database roles or views of one workspace are not those of this version: run "./returns migrate" as the owner.';
   for (const change of ["revoke select on cohort from returns_reader", "drop view one_shop.cohort"]) {
     await execute(testDatabase.url, change);
     for (const url of [testDatabase.url, asRole(testDatabase.url, "worker")])

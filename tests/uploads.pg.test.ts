@@ -176,7 +176,7 @@ test("of many who begin at once one does; a second one begins when the first is 
   const answers = await Promise.all(Array.from({ length: 8 }, () => client.start([["returns.csv", 5]])));
   const statuses = answers.map(({ status }) => status).toSorted((one, other) => one - other);
   assert.deepEqual(statuses, [200, 409, 409, 409, 409, 409, 409, 409]);
-  assert.match(await pageText(), /An upload that .* began on .* is under way: being sent/u);
+  assert.match(await pageText(), /An upload that .* began on .* is under way: receiving files/u);
   const id = await idOf(answers.find(({ status }) => status === 200) as Response);
   await expectOk(client.part(id, "returns.csv", 0, Buffer.from("abcde")));
   const canceled = await client.cancel(id);

@@ -59,6 +59,7 @@ test("breakdown rows keep months and window, say themselves what they select, an
   const rows = [
     { key: "x", label: "Lamp", selector: { sku: "X", vendor: "A" }, ...SOLD, ...AMOUNTS },
     { key: "b", label: "Brand", selector: { vendor: "B" }, ...SOLD, ...AMOUNTS },
+    { key: "c", label: "Chair", selector: { sku: "C" }, ...NOTHING, ...AMOUNTS },
     { key: "other", label: "Everything else", selector: null, ...NOTHING, ...AMOUNTS },
   ];
   const body = { data: { breakdown: { breakdown_by: "sku", rows } }, meta: {} };
@@ -70,6 +71,7 @@ test("breakdown rows keep months and window, say themselves what they select, an
   assert.deepEqual(reportLink(markup, "Brand"), { ...range, vendor: "B" });
   assert.match(markup, /data-from="report\/breakdown\/rows\/2\/return_rate">– <small>nothing was sold/u);
   assert.equal(markup.match(/rows\/2\/return_rate_interval/gu)?.length, 1);
+  assert.doesNotMatch(markup, /Everything else/u, "no row for nothing");
 });
 
 test("the rate tile has no rate where nothing was sold, and says so once", () => {
