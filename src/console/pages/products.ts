@@ -288,7 +288,7 @@ function changeCell(answer: Report, path: string, change: number | null): Html {
   const value = figure(answer, `${path}/return_rate_change`, points, "nothing before");
   if (change === null) return value;
   const tenths = tenthsOfPoint(change);
-  const [sign, word] = tenths > 0 ? ["▲", "more"] : tenths < 0 ? ["▼", "less"] : ["＝", "the same"];
+  const [sign, word] = tenths > 0 ? ["▲", "more"] : tenths < 0 ? ["▼", "less"] : ["=", "the same"];
   return html`<span class="delta"><span aria-hidden="true">${sign}</span> ${value} <small>${word}</small></span>`;
 }
 

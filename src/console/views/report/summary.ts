@@ -179,7 +179,7 @@ function changeOf(answers: TileAnswers, call: PageCall, measure: Measure): Html 
   >`;
 }
 
-const CHANGES = { up: ["▲", "more"], down: ["▼", "less"], same: ["＝", "the same"] } as const;
+const CHANGES = { up: ["▲", "more"], down: ["▼", "less"], same: ["=", "the same"] } as const;
 
 /** Whether the report's own comparison is with these months. */
 function isComparison({ report, before }: TileAnswers): boolean {
