@@ -6,7 +6,7 @@ import { importFolder } from "../src/sync/connectors/csv/import-folder.ts";
 import { rebuildWorkspace } from "../src/sync/rebuild.ts";
 import { redactOrders } from "../src/store/queries/order-document.ts";
 import { filesOf, withExport } from "./support/export-move.ts";
-import { csv } from "./support/import-workspace.ts";
+import { csv, ROLLUP_TABLES } from "./support/import-workspace.ts";
 import type { ImportWorkspace } from "./support/import-workspace.ts";
 import { startShopifySync } from "./support/shopify-sync.ts";
 
@@ -23,12 +23,7 @@ const TABLES = [
   "return_event",
   "return_request",
   "label_share",
-  "cohort",
-  "listing",
-  "sku_quarter",
-  "sku_year",
-  "group_day",
-  "unmatched_label",
+  ...ROLLUP_TABLES,
   "sale_event",
 ];
 

@@ -16,6 +16,7 @@ import { isCitus } from "./support/citus.ts";
 import { createStoreTenant, importStore, setFullLeaderboards } from "./support/import-store.ts";
 import { service } from "./support/shared-service.ts";
 import { changeWorkspace } from "./support/tenants.ts";
+import { ROLLUP_TABLES } from "./support/import-workspace.ts";
 import type { Tenant } from "./support/tenants.ts";
 
 // A failure prints its seed; with that seed the same stores come back. More runs take as long as they take.
@@ -351,12 +352,7 @@ const TABLES = [
   "return_label",
   "label_share",
   "sale_event",
-  "cohort",
-  "listing",
-  "sku_quarter",
-  "sku_year",
-  "group_day",
-  "unmatched_label",
+  ...ROLLUP_TABLES,
   "dirty_cohort",
 ];
 

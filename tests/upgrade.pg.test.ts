@@ -6,7 +6,7 @@ import { createEmptyDatabase } from "./support/backups.ts";
 import { execute } from "./support/server.ts";
 import { openConnections } from "./support/database.ts";
 import type { Database } from "../src/store/database.ts";
-import { csv, startImportWorkspace } from "./support/import-workspace.ts";
+import { csv, ROLLUP_TABLES, startImportWorkspace } from "./support/import-workspace.ts";
 import { use } from "./support/use.ts";
 
 /** Databases of these levels come to the same rows as a new import. */
@@ -24,18 +24,7 @@ const KEPT = [
   "label_share",
   "sale_event",
 ];
-const COMPARED = [
-  "order_line",
-  "return_event",
-  "booking_difference",
-  "return_label",
-  "cohort",
-  "listing",
-  "sku_quarter",
-  "sku_year",
-  "group_day",
-  "unmatched_label",
-];
+const COMPARED = ["order_line", "return_event", "booking_difference", "return_label", ...ROLLUP_TABLES];
 
 const MARK_ALL_MONTHS = `insert into dirty_cohort (shop_key, cohort_month)
   select distinct shop_key, cohort_month from order_line where shop_key = $1 on conflict do nothing`;

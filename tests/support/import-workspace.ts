@@ -27,6 +27,9 @@ export const AS_OF = "2026-06-01T00:00:00Z";
 /** The moment at which folders are imported. */
 export const NOW = "2026-07-01T00:00:00Z";
 
+/** What is computed from facts. */
+export const ROLLUP_TABLES = ["cohort", "listing", "sku_quarter", "sku_year", "group_day", "unmatched_label"];
+
 const TABLES = [
   "product",
   "variant",
@@ -41,12 +44,7 @@ const TABLES = [
   "return_request",
   "label_share",
   "dirty_cohort",
-  "cohort",
-  "listing",
-  "sku_quarter",
-  "sku_year",
-  "group_day",
-  "unmatched_label",
+  ...ROLLUP_TABLES,
   "sale_event",
 ];
 
