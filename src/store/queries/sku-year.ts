@@ -19,9 +19,9 @@ export const loadYearState = requireRow<
            from workspace w where w.shop_key = $1`,
 );
 
-/** Of the workspace's row `c` of a month. */
-const IS_MONTH_OF_YEAR = (lastMonth: string): string =>
-  `c.entity_kind = 'workspace' and c.cohort_month <= ${lastMonth} and c.cohort_month > ${lastMonth} - interval '1 year'`;
+/** Whether a row of cohort is the workspace's, of a month of the year that ends with `lastMonth`. */
+const isMonthOfYear = (row: string, lastMonth: string): string =>
+  `${row}.entity_kind = 'workspace' and ${row}.cohort_month <= ${lastMonth} and ${row}.cohort_month > ${lastMonth} - interval '1 year'`;
 
 type YearRow = { last_month: string; lag_days: number[] };
 
@@ -40,7 +40,7 @@ const listYearRows = query<YearRow, [shopKey: number]>(
          select y.last_month, (select s.lag_days from sku_year s where s.shop_key = $1 and s.last_month = y.last_month order by s.sku limit 1)
            from year y
           where (select count(c.year_months) = count(*) and min(c.year_months) = count(*) and max(c.year_months) = count(*)
-                   from cohort c where c.shop_key = $1 and ${IS_MONTH_OF_YEAR("y.last_month")})`,
+                   from cohort c where c.shop_key = $1 and ${isMonthOfYear("c", "y.last_month")})`,
 );
 
 /** Last months of the years that hold a window. */
@@ -106,9 +106,8 @@ const replaceYear = inOrder<
   command(
     "note_months_of_year",
     `update cohort n set year_months = y.months
-           from (select count(*)::integer as months from cohort c where c.shop_key = $1 and ${IS_MONTH_OF_YEAR("$2::date")}) y
-          where n.shop_key = $1 and n.entity_kind = 'workspace' and n.cohort_month <= $2
-            and n.cohort_month > $2::date - interval '1 year'`,
+           from (select count(*)::integer as months from cohort c where c.shop_key = $1 and ${isMonthOfYear("c", "$2::date")}) y
+          where n.shop_key = $1 and ${isMonthOfYear("n", "$2::date")}`,
     (shopKey, lastMonth) => [shopKey, lastMonth],
   ),
 );
