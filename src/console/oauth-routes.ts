@@ -15,10 +15,10 @@ import { endGrant, exchangeCode, refreshGrant } from "../actions/apps/grants.ts"
 import type { GrantCaller } from "../actions/apps/grants.ts";
 import { oauthIssuer } from "../actions/console-address.ts";
 import { mcpAddress } from "../contract/written-request.ts";
-import { clientKeyOf as addressKeyOf } from "../http/client-address.ts";
+import { clientKeyOf } from "../http/client-address.ts";
 import { noteRefusal } from "../http/request-log.ts";
 import type { RouteGroup } from "../http/server.ts";
-import { clientKeyOf } from "../lib/keys.ts";
+import { appKeyOf } from "../lib/keys.ts";
 import { createMinuteLimit } from "./minute-limit.ts";
 
 const BODY_LIMIT_BYTES = 8192;
@@ -45,7 +45,7 @@ type Ask = (request: FastifyRequest) => Answer | Promise<Answer>;
 export function createOauthRoutes({ control, now }: OauthOptions): RouteGroup[] {
   const issuer = oauthIssuer(control.connecting.publicUrl);
   if (issuer === null) return [];
-  const key = clientKeyOf(control.keys);
+  const key = appKeyOf(control.keys);
   const metadata = (path: string, body: object): RouteGroup =>
     route(path, "GET", () => ({ status: 200, body }));
   return [
@@ -70,7 +70,7 @@ function createRegister(key: Buffer, now: () => Date): Ask {
   const ofAll = createMinuteLimit(MOST_REGISTRATIONS.ofAll);
   return (request) => {
     const at = now();
-    if (!ofAddress(addressKeyOf(request.clientAddress), at) || !ofAll("", at))
+    if (!ofAddress(clientKeyOf(request.clientAddress), at) || !ofAll("", at))
       return { status: 429, body: TOO_MANY };
     const client = readRegistration(jsonOf(request.body));
     if ("error" in client) return failed(client);
@@ -93,7 +93,7 @@ function createRegister(key: Buffer, now: () => Date): Ask {
 function createRevoke({ control, now, key }: OauthOptions & { key: Buffer }): Ask {
   const admits = createMinuteLimit(MOST_FAILURES);
   return async (request) => {
-    if (!admits(addressKeyOf(request.clientAddress), now())) return { status: 429, body: TOO_MANY };
+    if (!admits(clientKeyOf(request.clientAddress), now())) return { status: 429, body: TOO_MANY };
     const form = formOf(request);
     if (form === null) return failed(NO_FORM);
     const clientId = form.get("client_id") ?? "";
@@ -110,7 +110,7 @@ type TokenOptions = OauthOptions & { key: Buffer; resource: string };
 function createToken({ control, now, key, resource }: TokenOptions): Ask {
   const failures = createMinuteLimit(MOST_FAILURES);
   return async (request) => {
-    const address = addressKeyOf(request.clientAddress);
+    const address = clientKeyOf(request.clientAddress);
     if (!failures(address, now())) return { status: 429, body: TOO_MANY };
     const form = formOf(request);
     if (form === null) return failed(NO_FORM);

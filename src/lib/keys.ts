@@ -61,7 +61,7 @@ export function digestKeyOf({ sealingKey }: Keys): Buffer {
 }
 
 /** For the ids of OAuth clients. */
-export function clientKeyOf({ sealingKey }: Keys): Buffer {
+export function appKeyOf({ sealingKey }: Keys): Buffer {
   return derive(sealingKey, "ids of OAuth clients");
 }
 

@@ -20,7 +20,7 @@ import type { Scope } from "../../contract/endpoint.ts";
 import { mcpAddress } from "../../contract/written-request.ts";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
-import { clientKeyOf } from "../../lib/keys.ts";
+import { appKeyOf } from "../../lib/keys.ts";
 import { isLoopbackHost } from "../../lib/networks.ts";
 import { findMember } from "../../store/queries/workspace-member.ts";
 import { runAction } from "../action.ts";
@@ -44,7 +44,7 @@ export function consentRoutes(context: SessionContext): Routes {
   const { control, now } = context;
   const issuer = oauthIssuer(control.connecting.publicUrl);
   if (issuer === null) return {};
-  const key = clientKeyOf(control.keys);
+  const key = appKeyOf(control.keys);
   const admits = createMinuteLimit(MOST_FORMS_PER_MINUTE);
   return {
     [PATH]: {
@@ -82,12 +82,12 @@ export function consentRoutes(context: SessionContext): Routes {
 type OwnServer = { issuer: string; key: Buffer };
 
 /**
- * Reads a request. What is wrong with it is said on a page: anybody can register an address, so that sending a browser there
+ * Reads a request. A page says what is wrong with it: anybody can register an address, so that sending a browser there
  * before its person has decided would lead them anywhere in this service's name (RFC 9700, 4.11).
  */
 function readRequest(query: string, { issuer, key }: OwnServer): Asked | { problem: string } {
   const given = new URLSearchParams(query);
-  // Encoded anew it stands in addresses, such as that of the page where a person confirms their identity.
+  // Re-encoded, because it becomes part of addresses, such as that of the page where a person confirms their identity.
   const encoded = given.toString();
   if (Math.max(query.length, encoded.length) > LONGEST_TARGET - PATH.length - 1)
     return { problem: "Its request is too long." };
