@@ -419,7 +419,7 @@ describe("consent", () => {
     const twice = await app.ask(`${app.query()}&redirect_uri=${encodeURIComponent("https://evil.example/")}`);
     assert.deepEqual([twice.status, twice.location], [400, null]);
     const grown = await app.ask(`${app.query({ state: null })}&state=${"~".repeat(700)}`, owner.cookie);
-    assert.equal(grown.status, 400, "said before a person consents: encoded anew, it would not fit");
+    assert.equal(grown.status, 400, "refused before a person consents: re-encoded, it would be too long");
   });
 
   test("takes any port of the person's own machine (RFC 8252)", async () => {

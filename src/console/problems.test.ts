@@ -7,7 +7,7 @@ type Cards = typeof problemCards;
 
 /**
  * The lines of the card of a lamp whose returns beyond the usual rate have cost so much; null = it has no usual rate.
- * `sentence`: what is said of its fit.
+ * `sentence`: the verdict on its fit.
  */
 function card(excess: number | null, cost: number, sentence: string | null = null): string[] {
   const facts = { kind: "month", cohort_month: "2026-09", return_rate: 0.7, baseline_rate: 0.1 };

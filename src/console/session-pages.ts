@@ -15,8 +15,8 @@ const SECRET_FIELD = html`<p class="field">
 </p>`;
 
 /**
- * The page that a link opens: one button on this machine; over https it creates a passkey, which signs in. `link`: what is said
- * of it before; null = nothing is known. Without JavaScript, the link is pasted.
+ * The page that a link opens: one button on this machine; over https it creates a passkey, which signs in. `link`: what the
+ * page says of it; null = nothing is known. Without JavaScript, the link is pasted.
  */
 export function signInState(link: LinkState | null, isPublic: boolean): StatePage {
   const page = isPublic ? ENROL : ENTER;

@@ -276,7 +276,7 @@ async function confirm(
   });
 }
 
-/** A link confirms on this machine alone, and only who has no passkey. */
+/** A link confirms an identity only on this machine, and only of a person without passkeys. */
 async function takesLink(
   { identity, site }: SessionContext,
   request: FastifyRequest,

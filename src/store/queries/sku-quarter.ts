@@ -116,7 +116,7 @@ export function partsOf(
     ofMonths(months),
   ];
   if (others !== null) {
-    // One by one: of any number of years the planner would rather read the whole table.
+    // One lookup per year: for an array of unknown length the planner would scan the whole table.
     parts.push(`select m.* from unnest(${others.years}::date[]) k (last_month) cross join lateral (
       ${inside("y", "sku")}
         from sku_year y cross join lateral ${placeInside("y", "$8")}
