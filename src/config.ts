@@ -97,7 +97,7 @@ const OPTIONS = {
     "DATABASE_CONNECTIONS",
     integer(1, 500),
     10,
-    "Connections per pool. A server has two pools, and up to 12 more connections: 4 for webhooks, 4 for the console, 2 for exports and 2 for metrics.",
+    "Connections per pool. A server has two pools, and up to 14 more connections: 4 for webhooks, 4 for the console, 4 for exports and 2 for metrics.",
   ),
   requestsPerWorkspace: option(
     "REQUESTS_PER_SHOP",
