@@ -16,6 +16,7 @@ import { requireWorkerPlace } from "./actions/installation/schema.ts";
 import { openKeys } from "./actions/installation/secrets.ts";
 import { connectingOf } from "./actions/sources/connect.ts";
 import { beginInstallation, finishInstallation } from "./actions/sources/install.ts";
+import { requirePlansOf } from "./actions/plan/actions.ts";
 import { pushOptions } from "./alerts/delivery/send.ts";
 import type { Config } from "./config.ts";
 import type { Endpoint } from "./contract/endpoint.ts";
@@ -222,6 +223,7 @@ export async function startInstallationWorker(
   try {
     await requireRoles(config, installation, { worker: queueDatabase });
     await requireWorkerPlace(queueDatabase);
+    await requirePlansOf(queueDatabase, config.shopifyPlans);
     if (metricsOfService === null) operators = await listenForOperators(config, forOperators, logger);
     const worker = await startWorker({
       ...workerOptions(config, keys, { database, queueDatabase }, logger),

@@ -13,6 +13,7 @@ import {
   numberRange,
   oneOf,
   onOrOff,
+  plansByName,
   origins,
   ratio,
   rootAddress,
@@ -148,6 +149,12 @@ const OPTIONS = {
     null,
     "The same app's secret; it signs webhooks too.",
     { hasFile: true },
+  ),
+  shopifyPlans: option(
+    "SHOPIFY_PLANS",
+    plansByName,
+    [],
+    "The plan that each subscription of the app stands for, such as `Growth monthly=growth,Scale=scale`. Without it a subscription sets billing alone: docs/connect.md.",
   ),
   pushNetworks: option(
     "PUSH_NETWORKS",

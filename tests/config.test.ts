@@ -71,6 +71,14 @@ describe("the options", () => {
     const app = { SHOPIFY_CLIENT_ID: "app-id", SHOPIFY_CLIENT_SECRET_FILE: file };
     const { shopifyClientId, shopifyClientSecret } = readConfig(app);
     assert.deepEqual([shopifyClientId, shopifyClientSecret], ["app-id", "app-secret"]);
+    const { shopifyPlans } = readConfig({ SHOPIFY_PLANS: "Growth = 2 = growth, Scale=scale" });
+    assert.deepEqual(shopifyPlans, [
+      ["Growth = 2", "growth"],
+      ["Scale", "scale"],
+    ]);
+    for (const wrong of ["growth", "=growth", "Growth=", "Growth=Big plan", "A=a,A=b", "A=a,"]) {
+      assert.match(problemsOf({ SHOPIFY_PLANS: wrong }).join(), /^SHOPIFY_PLANS must list names/u, wrong);
+    }
     assert.deepEqual(problemsOf({ SHOPIFY_CLIENT_ID: "app-id" }), [
       "SHOPIFY_CLIENT_ID needs SHOPIFY_CLIENT_SECRET.",
     ]);

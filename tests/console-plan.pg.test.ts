@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { readConfig } from "../src/config.ts";
 import { OPERATOR } from "../src/actions/actor.ts";
 import { diagnose } from "../src/operations/doctor.ts";
+import { requirePlansOf } from "../src/actions/plan/actions.ts";
 import { workspaceList } from "../src/actions/workspace/workspace.ts";
 import { actAs, auditOf } from "./support/member-session.ts";
 import { runCommand } from "./support/command.ts";
@@ -110,6 +111,7 @@ test("operators see what is asked for, and the plan that they set ends it", asyn
     secret: TEST_SECRET,
     operationsAddress: null,
     retention: readConfig({}),
+    hasPlans: false,
   };
   const diagnosed = (await diagnose(patient)).workspaces.first.find(
     (each) => each.shop_domain === tenant.shopDomain,
@@ -142,4 +144,33 @@ test("a plan that is gone, and billing that is inactive, are said on a page that
   const { status, text } = await (await actAs(service, tenant)).get(PATH);
   assert.equal(status, 200);
   assert.match(text, /The plan gone no longer exists/u);
+});
+
+test("a subscription is named with what it sets, and every page says when billing ends", async () => {
+  const tenant = await onPlan("growth");
+  const set = (change: string, value: unknown) =>
+    service.database.query(`update workspace set ${change} where shop_key = $1`, [tenant.shopKey, value]);
+  const bought = { id: "1", name: "Growth <monthly>", plan: "growth", paid_until: null, is_active: true };
+  await set("purchase = $2", JSON.stringify(bought));
+  const owner = await actAs(service, tenant);
+  const { text } = await owner.get(PATH);
+  assert.match(text, /Growth &lt;monthly&gt;/u);
+  assert.match(text, /Billed by Shopify\. It includes the plan growth\./u);
+  assert.match(text, /The plan follows the shop(?:'|&#39;)s subscription;/u);
+  assert.doesNotMatch(text, /Billing ends on/u);
+  await set("billing_ends_at = $2", "2099-12-03T10:00:00Z");
+  for (const path of ["", PATH, "/report"]) {
+    const page = (await owner.get(path)).text;
+    assert.match(page, /Billing ends on 2099-12-03 10:00 UTC: from then on API requests are refused/u, path);
+  }
+});
+
+test("a plan of SHOPIFY_PLANS must exist before a worker starts", async () => {
+  const { database } = service.installation;
+  await requirePlansOf(database, []);
+  await requirePlansOf(database, [["Growth monthly", "growth"]]);
+  await assert.rejects(requirePlansOf(database, [["Gold", "gold"]]), {
+    message:
+      'SHOPIFY_PLANS names the plan gold, which does not exist: create it with "./returns plan set gold".',
+  });
 });

@@ -136,6 +136,7 @@ async function alertsOfDoctor({ installation, address }: TestService): Promise<s
     secret: TEST_SECRET,
     operationsAddress: address,
     retention: readConfig({}),
+    hasPlans: false,
   });
   return checks.flatMap(({ alert }) => (alert === null ? [] : [alert]));
 }

@@ -16,6 +16,8 @@ import { approvedTokens } from "./support/shopify-approval.ts";
 import { APP, APP_OPTIONS } from "./support/webhooks.ts";
 import { makeWorkspace } from "./support/workspace.ts";
 import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
+import { DEFAULT_RETENTION } from "./support/worker.ts";
+import { checkWorkspace } from "../src/worker/upkeep.ts";
 import { before, use } from "./support/use.ts";
 
 const DOMAIN = "lamps.example";
@@ -76,6 +78,7 @@ const deliver = async (messages?: { topic: string; payload: unknown }[]): Promis
 };
 
 const READINESS = "select readiness as value from workspace where shop_key = $1";
+const PURCHASE = "select purchase ->> 'is_active' as value from workspace where shop_key = $1";
 const BILLING = "select billing_status as value from workspace where shop_key = $1";
 const ASKED = "select count(*)::integer as value from sync_request where shop_key = $1";
 const PENDING = "select count(*)::integer as value from pending_record where shop_key = $1";
@@ -121,15 +124,24 @@ test("a return that a webhook names without its order leads to the order", async
 });
 
 test("billing follows the subscription as it is, not as the last delivery says", async () => {
-  await simulator.control("billing", { status: null });
+  await simulator.control("billing", { status: "ACTIVE", currentPeriodEnd: "2026-07-01T00:00:00Z" });
   await deliver();
-  await until(BILLING, "inactive");
-  await simulator.control("billing", { status: "ACTIVE" });
+  await until(PURCHASE, "true");
+  await simulator.control("billing", { status: "CANCELLED" });
   await simulator.control("drop-messages", {});
-  const old = { admin_graphql_api_id: "gid://shopify/AppSubscription/1", status: "CANCELLED" };
+  const old = { admin_graphql_api_id: "gid://shopify/AppSubscription/1", status: "ACTIVE" };
   await deliver([{ topic: "APP_SUBSCRIPTIONS_UPDATE", payload: { app_subscription: old } }]);
+  await until(PURCHASE, "false");
+  assert.equal(await valueOf(BILLING), "active");
+  await service.database.query("update workspace set billing_ends_at = now() where shop_key = $1", [shopKey]);
+  const { database } = service.installation;
+  const log = { info: () => {}, warn: () => {}, error: () => {} };
+  const upkeep = { database, now: () => new Date(), log, retention: DEFAULT_RETENTION };
+  await checkWorkspace(upkeep, shopKey);
+  assert.equal(await valueOf(BILLING), "inactive");
+  await simulator.control("billing", { status: "ACTIVE" });
+  await deliver();
   await until(BILLING, "active");
-  await until(PENDING, 0);
 });
 
 test("a revoked token is reported in one sentence, and connecting again misses nothing", async () => {

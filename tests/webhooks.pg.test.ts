@@ -261,12 +261,12 @@ describe("the app's installation", () => {
     const subscription = { admin_graphql_api_id: "gid://shopify/AppSubscription/9", status: "CANCELLED" };
     const payload = { app_subscription: subscription };
     await sendWebhook(service, { topic: "app_subscriptions/update", shop, payload });
-    assert.deepEqual(await pendingOf(shopKey), ["subscription gid://shopify/AppSubscription/9"]);
+    assert.deepEqual(await pendingOf(shopKey), []);
     assert.deepEqual(await requestsOf(shopKey), ["refresh 1 webhook"]);
     assert.equal((await stateOf(shopKey))?.["billing_status"], "active");
   });
 
-  test("without a connection nothing is believed: subscription and deletions wait for the next one", async () => {
+  test("without a connection nothing is believed: deletions wait for the next one", async () => {
     const { shop, shopKey } = await connectedShop();
     const uninstalled = { topic: "app/uninstalled", shop, payload: { id: 1, myshopify_domain: shop } };
     await sendWebhook(service, uninstalled);
@@ -276,10 +276,7 @@ describe("the app's installation", () => {
     await sendWebhook(service, { topic: "orders/updated", shop, payload: ORDER });
     await sendWebhook(service, { topic: "orders/delete", shop, payload: { id: 1001 } });
     assert.equal((await stateOf(shopKey))?.["billing_status"], "active");
-    assert.deepEqual(await pendingOf(shopKey), [
-      "deleted_order gid://shopify/Order/1001",
-      "subscription gid://shopify/AppSubscription/9",
-    ]);
+    assert.deepEqual(await pendingOf(shopKey), ["deleted_order gid://shopify/Order/1001"]);
     assert.deepEqual(await requestsOf(shopKey), []);
   });
 

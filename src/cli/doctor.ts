@@ -19,6 +19,7 @@ export const DOCTOR: CommandSpec = {
       secret,
       operationsAddress: operationsAddressOf(config),
       retention: config,
+      hasPlans: config.shopifyPlans.length > 0,
     });
     terminal.print(diagnosis, textOf(diagnosis, terminal.style));
     if (!diagnosis.ok) process.exitCode = 1;

@@ -1,10 +1,12 @@
 import { mayDo } from "../actions/right.ts";
 import type { FastifyReply, FastifyRequest } from "fastify";
+import { billingBanner, PLAN_PATH } from "../actions/plan/page.ts";
 import { DATA_PATH, erasureBanner } from "../actions/workspace/page.ts";
 import type { MemberAdmission } from "../access/admit-member.ts";
 import { ApiError } from "../contract/errors.ts";
 import { parseQueryString } from "../http/query-string.ts";
 import { html, renderHtml } from "../lib/html.ts";
+import type { Html } from "../lib/html.ts";
 import { CONSOLE_ASSETS } from "./console-assets.ts";
 import { contentSecurityPolicy } from "./console-headers.ts";
 import type { DoneCookie } from "./cookies.ts";
@@ -54,7 +56,7 @@ export function createPageSender(done: DoneCookie): PageSender {
       workspace: workspaceOf(member, page, exchange.request),
       isRunning: shown.isRunning,
       done: sentence,
-      above: erasureBanner(member.eraseAfter, addressOf(member.workspace.shopDomain, DATA_PATH)),
+      above: bannerOf(member),
       body: shown.body,
       below: null,
     };
@@ -153,4 +155,11 @@ function placeOf(path: string, current: Page | null): NavigationLink["current"] 
   const isList =
     path.startsWith(`${SETTINGS_OVERVIEW.path}/`) && current?.path.startsWith(`${path}/`) === true;
   return isList ? "true" : null;
+}
+
+/** What ends soon. */
+function bannerOf({ eraseAfter, billingEndsAt, isBillingActive, workspace }: MemberAdmission): Html | null {
+  const at = (path: string): string => addressOf(workspace.shopDomain, path);
+  if (eraseAfter !== null) return erasureBanner(eraseAfter, at(DATA_PATH));
+  return isBillingActive ? billingBanner(billingEndsAt, at(PLAN_PATH)) : null;
 }

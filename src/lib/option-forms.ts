@@ -68,6 +68,19 @@ export const origins: Form<readonly string[]> = {
   },
 };
 
+/** Names with the key of a plan each. A name may hold anything but commas. */
+export const plansByName: Form<readonly (readonly [name: string, plan: string])[]> = {
+  rule: "list names of subscriptions with plans, such as Growth monthly=growth,Scale=scale, each name once",
+  read: (list) => {
+    const pairs = list.split(",").map((pair) => {
+      const end = pair.lastIndexOf("=");
+      return [pair.slice(0, Math.max(0, end)).trim(), pair.slice(end + 1).trim()] as const;
+    });
+    const isValid = pairs.every(([name, plan]) => name !== "" && /^[a-z0-9][a-z0-9_-]*$/u.test(plan));
+    return isValid && new Map(pairs).size === pairs.length ? pairs : undefined;
+  },
+};
+
 export const networks: Form<readonly Network[]> = {
   rule: "list networks such as 10.0.0.0/8,fd00::/8",
   read: (list) => readNetworks(list, false),

@@ -56,6 +56,8 @@ type Patient = SecretPlace & {
   /** Of the service's port for operators; null = none is set. */
   operationsAddress: string | null;
   retention: Retention;
+  /** Whether names of subscriptions stand for plans here. */
+  hasPlans: boolean;
 };
 
 const UNFINISHED =
@@ -99,7 +101,7 @@ export async function diagnose(patient: Patient): Promise<Diagnosis> {
     checks.push({ name: "secret", alert: null, ...(await describeSecret(patient)) });
     const now = new Date();
     const counts = await countInstallation(database);
-    const rows = await workspaceHealth(database, MOST_DESCRIBED);
+    const rows = await workspaceHealth(database, MOST_DESCRIBED, patient.hasPlans);
     workspaces = {
       total: counts.workspaces,
       with_problems: rows[0]?.with_problems ?? 0,
@@ -388,6 +390,10 @@ function problemsOfWorkspace(row: WorkspaceHealthRow): string[] {
   const problems: string[] = [];
   if (row.billing !== "active") problems.push("billing is inactive: every request is refused");
   if (!row.is_plan_known) problems.push(`the plan ${row.plan} does not exist: every request is refused`);
+  if (row.unknown_subscription !== null)
+    problems.push(
+      `SHOPIFY_PLANS has no plan for the subscription ${row.unknown_subscription}: the plan stays ${row.plan}`,
+    );
   if (row.readiness !== "ready")
     problems.push(`${row.readiness}: requests are answered with not_ready ${remedyOf(row)}`);
   if (row.daily_quota !== null && row.requests_today >= row.daily_quota) {

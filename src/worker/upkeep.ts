@@ -1,3 +1,4 @@
+import { endOrTellBilling } from "../alerts/billing-end.ts";
 import { evaluateAlerts } from "../alerts/evaluate-alerts.ts";
 import { writeTokenNotices } from "../alerts/token-notice.ts";
 import type { Database } from "../store/database.ts";
@@ -50,6 +51,7 @@ export async function keepInOrder(
   await deleteOldOfWorkspace(database, shopKey, retention, now());
   await endUploads(database, shopKey, now());
   await writeTokenNotices(database, shopKey, now());
+  await endOrTellBilling(database, shopKey, now());
 }
 
 /** Adds what directory and queue lack of a workspace after a crash between its own rows and theirs. */

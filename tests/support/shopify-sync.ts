@@ -10,6 +10,8 @@ import { importFolder } from "../../src/sync/connectors/csv/import-folder.ts";
 import { createShopifyConnector } from "../../src/sync/connectors/shopify/connector.ts";
 import type { ShopifyRetryPolicy } from "../../src/sync/connectors/shopify/api/client.ts";
 import type { Credentials, Secrets, SyncOutcome, SyncProgress } from "../../src/sync/connector.ts";
+import { NO_PLANS } from "../../src/sync/purchase.ts";
+import type { PlansByName } from "../../src/sync/purchase.ts";
 import type { SyncKind } from "../../src/store/queries/sync-request.ts";
 import { startImportWorkspace } from "./import-workspace.ts";
 import type { ImportWorkspace } from "./import-workspace.ts";
@@ -25,6 +27,8 @@ export type ShopifyWorkspace = {
 export type SyncOptions = {
   signal?: AbortSignal;
   settings?: Record<string, unknown>;
+  /** The plan that each name of a subscription stands for. */
+  plans?: PlansByName;
   onProgress?: (progress: SyncProgress) => void;
 };
 
@@ -80,11 +84,12 @@ export async function startShopifySync(
       return {
         shopKey,
         cohorts: cohortsOf(shopKey),
-        sync: (kind, { signal, settings, onProgress } = {}) =>
+        sync: (kind, { signal, settings, onProgress, plans = NO_PLANS } = {}) =>
           syncOnce({ simulator, shop, shopKey, credentials, currency, retryPolicy }, kind, {
             signal: signal ?? new AbortController().signal,
             settings: { url: simulator.url, ...settings },
             onProgress: onProgress ?? (() => {}),
+            plans,
           }),
       };
     },
@@ -133,6 +138,7 @@ async function syncOnce(place: Place, kind: SyncKind, options: Required<SyncOpti
   const connector = createShopifyConnector({
     clientId,
     clientSecret,
+    plans: options.plans,
     retryPolicy,
   });
   const connection = await findConnection(shop.database, shopKey, connector.source);

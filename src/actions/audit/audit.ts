@@ -234,6 +234,8 @@ function readCursor(cursor: string): AuditPosition {
 /** Events that are no action of ours: of the store platform, of sign-ins, of a worker. */
 const WORDS = {
   "source.uninstalled": "Uninstalled the app in the shop",
+  "plan.purchase": "Changed the subscription",
+  "billing.end": "Ended billing",
   "audit.delete": "Deleted old audit entries",
   "demo.clear": "Emptied the demo store",
   "user.recover": "Used a recovery link",

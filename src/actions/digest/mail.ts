@@ -1,3 +1,4 @@
+import { billingEndText } from "../../alerts/billing-end.ts";
 import { figure } from "../../console/figure.ts";
 import { instant, month, percent } from "../../console/format.ts";
 import type { OverviewData } from "../../console/pages/overview.ts";
@@ -19,12 +20,17 @@ const SHOWN_MONTHS = 12;
  * The overview of a workspace as a mail, in HTML and in plain text, from the same parts: its problems, its figures and its months.
  * Bars are cells of tables, styles stand at their elements, and nothing is loaded from anywhere.
  */
-export function digestMail(shown: OverviewData, name: string, call: PageCall, stopAddress: string): Mail {
+export function digestMail(
+  shown: OverviewData,
+  { name, billingEndsAt }: { name: string; billingEndsAt: Date | null },
+  call: PageCall,
+  stopAddress: string,
+): Mail {
   const at = (path: string): string => `${call.origin}${path}`;
   const { report, problems, alerts } = shown;
   const parts = {
     title: `Weekly digest of ${name}`,
-    asOf: html`Orders of ${monthRange(report)}, as of ${figure(report, "meta/data_as_of", instant)}. A unit counts
+    asOf: html`${billingEndsAt !== null && `${billingEndText(billingEndsAt)} `}Orders of ${monthRange(report)}, as of ${figure(report, "meta/data_as_of", instant)}. A unit counts
       as returned when it came back within ${windowText(report)}.`,
     cards: problems.map((problem) => {
       const { href, ...card } = problemParts(problem, alerts, call);

@@ -98,7 +98,7 @@ async function sendOne(environment: DigestEnvironment, due: DueDigest): Promise<
       messageId: `digest-${week}-${userId}-${shopKey}`,
       to: due.address,
       unsubscribe: stop,
-      ...digestMail(shown, reader.workspace_name, call, stop),
+      ...digestMail(shown, { name: reader.workspace_name, billingEndsAt: loaded.billingEndsAt }, call, stop),
     },
     smtp,
   );

@@ -139,6 +139,20 @@ export async function requirePlan(database: Queryable, planKey: string): Promise
   throw impossible(`There is no plan ${quoted(planKey)}; "plan list" shows the existing ones.`);
 }
 
+/** Throws a `Refusal` when a plan of SHOPIFY_PLANS does not exist. */
+export async function requirePlansOf(
+  database: Queryable,
+  plans: readonly (readonly [name: string, plan: string])[],
+): Promise<void> {
+  if (plans.length === 0) return;
+  const known = new Set((await listPlans(database)).map(({ plan }) => plan));
+  const missing = plans.map(([, plan]) => plan).find((plan) => !known.has(plan));
+  if (missing === undefined) return;
+  throw impossible(
+    `SHOPIFY_PLANS names the plan ${missing}, which does not exist: create it with "./returns plan set ${missing}".`,
+  );
+}
+
 function detailOf({ plan, reason }: PlanRequestRow) {
   return { plan, reason };
 }

@@ -1,3 +1,4 @@
+import { billingEndText } from "../../alerts/billing-end.ts";
 import { formFor, formOf } from "../../console/action-form.ts";
 import { count, instant } from "../../console/format.ts";
 import { definePage } from "../../console/page.ts";
@@ -8,13 +9,15 @@ import { dataTable } from "../../console/views/table.ts";
 import type { Entitlement } from "../../contract/endpoint.ts";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
+import { findPurchase } from "../../store/queries/purchase.ts";
+import type { Purchase } from "../../store/queries/purchase.ts";
 import { findPlanRequest } from "./queries.ts";
 import type { PlanRequestRow, PlanRow } from "./queries.ts";
 import { readList } from "../action.ts";
 import { mayDo } from "../right.ts";
 import { cancelPlanRequest, planList, requestPlan } from "./actions.ts";
 
-const PATH = "/settings/plan";
+export const PLAN_PATH = "/settings/plan";
 const TITLE = "Plan";
 
 const ENTITLEMENT_TEXTS: Readonly<Record<Entitlement, string>> = {
@@ -30,12 +33,13 @@ type Data = {
   others: readonly PlanRow[];
   cardSize: number;
   request: PlanRequestRow | null;
+  purchase: Purchase | null;
 };
 
 /** What the workspace may do, what other plans would add, and how its owner asks for one. */
 const plan = definePage<Data>({
   name: "plan",
-  path: PATH,
+  path: PLAN_PATH,
   right: planList,
   link: TITLE,
   takes: [],
@@ -50,8 +54,9 @@ const plan = definePage<Data>({
     title: TITLE,
     body: html`<h1>${TITLE}</h1>
       <p class="lead">
-        What this workspace may do, and how many API requests a day it may make. Viewing pages does not count. The
-        operator of this service sets the plan; a change applies from the next request.
+        What this workspace may do, and how many API requests a day it may make. Viewing pages does not count.
+        ${data.purchase === null ? "The operator of this service sets the plan" : "The plan follows the shop's subscription"};
+        a change applies from the next request.
       </p>
       ${requestBanner(data, call)} ${ownPart(data)} ${othersPart(data)} ${requestPart(data, call)}`,
   }),
@@ -60,16 +65,17 @@ const plan = definePage<Data>({
 export const PLAN_PAGES = [plan] as const;
 
 export const PLAN_FORMS = [
-  formOf(requestPlan, { path: PATH, page: plan }),
-  formOf(cancelPlanRequest, { path: `${PATH}/withdraw`, page: plan }),
+  formOf(requestPlan, { path: PLAN_PATH, page: plan }),
+  formOf(cancelPlanRequest, { path: `${PLAN_PATH}/withdraw`, page: plan }),
 ];
 
 async function load(call: PageCall): Promise<Data> {
   const caller = await call.caller();
   const { database, workspace } = caller;
-  const [plans, request] = await Promise.all([
+  const [plans, request, purchase] = await Promise.all([
     readList(planList, caller),
     findPlanRequest(database, workspace.shop_key),
+    findPurchase(database, workspace.shop_key),
   ]);
   return {
     planKey: workspace.plan,
@@ -77,7 +83,14 @@ async function load(call: PageCall): Promise<Data> {
     others: plans.filter((each) => each.plan !== workspace.plan),
     cardSize: workspace.visible_card_size,
     request,
+    purchase,
   };
+}
+
+/** Above every page while billing is going to end. */
+export function billingBanner(endsAt: Date | null, planHref: string): Html | null {
+  if (endsAt === null) return null;
+  return html`<p class="banner warn">${billingEndText(endsAt)} <a href="${planHref}">Plan</a></p>`;
 }
 
 function requestBanner({ request }: Data, call: PageCall): Html | null {
@@ -87,11 +100,11 @@ function requestBanner({ request }: Data, call: PageCall): Html | null {
       <strong>${request.plan}</strong> was requested on ${instant(request.asked_at.toISOString())}:
       “${request.reason}” The plan stays as it is until the operator of this service sets another.
     </p>
-    ${formFor(call, cancelPlanRequest, { path: `${PATH}/withdraw`, variant: "quiet" })}
+    ${formFor(call, cancelPlanRequest, { path: `${PLAN_PATH}/withdraw`, variant: "quiet" })}
   </div>`;
 }
 
-function ownPart({ planKey, own, cardSize }: Data): Html {
+function ownPart({ planKey, own, cardSize, purchase }: Data): Html {
   if (own === undefined) {
     return html`<p class="banner warn">
       The plan ${planKey} no longer exists, so every API request is refused. The operator of this service can
@@ -100,6 +113,9 @@ function ownPart({ planKey, own, cardSize }: Data): Html {
   }
   return rows([
     { name: "Plan", value: own.plan },
+    ...(purchase === null
+      ? []
+      : [{ name: "Subscription", value: purchase.name, note: subscriptionNote(purchase) }]),
     { name: "API requests", value: quotaText(own.daily_quota) },
     {
       name: "Includes",
@@ -108,6 +124,11 @@ function ownPart({ planKey, own, cardSize }: Data): Html {
       </ul>`,
     },
   ]);
+}
+
+function subscriptionNote({ plan: mapped, is_active: isActive }: Purchase): string {
+  if (!isActive) return "It is no longer active in Shopify.";
+  return `Billed by Shopify. ${mapped === null ? "It sets billing, not the plan." : `It includes the plan ${mapped}.`}`;
 }
 
 /** What a plan includes, in words; `cardSize` rows of a ranking are in any. */
@@ -166,7 +187,7 @@ function requestPart({ others, request }: Data, call: PageCall): Html {
   }
   if (others.length === 0) return html`<p class="note">This installation has no other plan.</p>`;
   const form = formFor(call, requestPlan, {
-    path: PATH,
+    path: PLAN_PATH,
     values: { reason: request?.reason ?? "" },
     drawn: {
       plan: selectField(call, requestPlan.name, {

@@ -50,28 +50,33 @@ export type WorkspaceHealthRow = {
   requested_plan: string | null;
   plan_request_reason: string | null;
   has_store: boolean;
+  /** The name of an active subscription that stands for no plan, where any does; null = there is none. */
+  unknown_subscription: string | null;
   /** Workspaces that have a problem. */
   with_problems: number;
 };
 
 /** The first workspaces with a problem or a request for a plan, by domain: a scan of all workspaces. */
-export const workspaceHealth = query<WorkspaceHealthRow, [most: number]>(
+export const workspaceHealth = query<WorkspaceHealthRow, [most: number, hasPlans: boolean]>(
   "workspace_health",
   `with known as (
            select w.shop_key, w.shop_domain, ${SERVED_READINESS} as readiness, w.billing_status as billing, w.plan_key as plan,
                   p.daily_quota, p.plan_key is not null as is_plan_known,
                   coalesce((select u.requests from daily_usage u
                              where u.shop_key = w.shop_key and u.day = (now() at time zone 'UTC')::date), 0) as requests_today,
-                  r.plan_key as requested_plan, r.reason as plan_request_reason
+                  r.plan_key as requested_plan, r.reason as plan_request_reason,
+                  case when $2 and w.purchase @> '{"plan": null, "is_active": true}'
+                       then w.purchase ->> 'name' end as unknown_subscription
              from workspace w
              left join plan p on p.plan_key = w.plan_key
              ${WITH_REQUEST}),
         judged as (
            select k.*, k.billing <> 'active' or not k.is_plan_known or k.readiness <> 'ready'
+                         or k.unknown_subscription is not null
                          or coalesce(k.requests_today >= k.daily_quota, false) as has_problem
              from known k)
          select j.shop_domain, j.readiness, j.billing, j.plan, j.daily_quota, j.is_plan_known, j.requests_today,
-                j.requested_plan, j.plan_request_reason,
+                j.requested_plan, j.plan_request_reason, j.unknown_subscription,
                 exists (select from data_source s where s.shop_key = j.shop_key and s.kind = 'store') as has_store,
                 count(*) filter (where j.has_problem) over () as with_problems
            from judged j where j.has_problem or j.requested_plan is not null
@@ -109,6 +114,7 @@ export const updateWorkspace = command<[shopKey: number, change: Partial<Workspa
   "update_workspace",
   `update workspace
             set plan_key = coalesce($2, plan_key), billing_status = coalesce($3, billing_status),
+                billing_ends_at = case when $3 is null then billing_ends_at end,
                 readiness = coalesce($4, readiness), min_sold_units = coalesce($5, min_sold_units),
                 visible_card_size = coalesce($6, visible_card_size)
           where shop_key = $1`,

@@ -26,6 +26,8 @@ type WorkspaceRow = Pick<
 export type LoadedWorkspace = {
   workspace: Workspace;
   isBillingActive: boolean;
+  /** When that ends; null = it does not. */
+  billingEndsAt: Date | null;
   /** "erasing" while it is scheduled for erasure. */
   readiness: string;
   isSetupOpen: boolean;
@@ -37,6 +39,7 @@ export type LoadedWorkspace = {
 
 type SettingsRow = WorkspaceRow & {
   is_billing_active: boolean;
+  billing_ends_at: Date | null;
   readiness: string;
   is_setup_open: boolean;
   erase_after: Date | null;
@@ -46,7 +49,7 @@ type SettingsRow = WorkspaceRow & {
 const findSettings = queryRow<SettingsRow, [shopKey: number]>(
   "load_workspace",
   `select w.shop_key, w.organization_id, w.shop_id, w.shop_domain, w.currency_code,
-                w.billing_status = 'active' as is_billing_active, ${SERVED_READINESS} as readiness, w.erase_after,
+                w.billing_status = 'active' as is_billing_active, w.billing_ends_at, ${SERVED_READINESS} as readiness, w.erase_after,
                 w.is_setup_open, w.primary_window_days, w.min_sold_units,
                 array(select e.entity_kind || ' ' || e.entity_key from watchlist_entry e where e.shop_key = $1) as watched,
                 w.visible_card_size, w.data_version, w.data_as_of, coalesce(p.entitlements, '{}') as entitlements,
@@ -78,7 +81,8 @@ export async function loadAnyWorkspace(
   if (row === null) return null;
   const { is_billing_active: isBillingActive, is_setup_open: isSetupOpen, readiness, watched } = row;
   const workspace = workspaceOf(row);
-  return { workspace, isBillingActive, readiness, isSetupOpen, eraseAfter: row.erase_after, watched };
+  const { billing_ends_at: billingEndsAt, erase_after: eraseAfter } = row;
+  return { workspace, isBillingActive, billingEndsAt, readiness, isSetupOpen, eraseAfter, watched };
 }
 
 export function workspaceOf(row: WorkspaceRow): Workspace {

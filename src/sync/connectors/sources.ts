@@ -19,7 +19,9 @@ export const SOURCES: readonly Source[] = [SHOPIFY_SOURCE, ...LABEL_CONNECTORS];
 export function createConnectors(app: {
   shopifyClientId: string | null;
   shopifyClientSecret: string | null;
+  shopifyPlans: readonly (readonly [name: string, plan: string])[];
 }): Connector[] {
   const { shopifyClientId: clientId, shopifyClientSecret: clientSecret } = app;
-  return [createShopifyConnector({ clientId, clientSecret }), ...LABEL_CONNECTORS];
+  const plans = new Map(app.shopifyPlans);
+  return [createShopifyConnector({ clientId, clientSecret, plans }), ...LABEL_CONNECTORS];
 }

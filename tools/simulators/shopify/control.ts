@@ -4,6 +4,7 @@ import { exportFolder } from "./export-folder.ts";
 import type { BulkFault, FaultTarget, RequestFault } from "./faults.ts";
 import type { Simulator } from "./server.ts";
 import { emptyStatistics } from "./shop.ts";
+import type { AppSubscription } from "./shop.ts";
 import { deliver } from "./webhooks.ts";
 import type { SentDelivery, WebhookMessage } from "./webhooks.ts";
 import { childNumber, gid } from "./world/ids.ts";
@@ -21,8 +22,8 @@ export interface ControlActions {
   "expire-access-tokens": [input: Record<string, never>, result: null];
   "revoke-tokens": [input: Record<string, never>, result: null];
   "set-scopes": [input: { scopes: string[] }, result: null];
-  /** Changes what the shop pays for the app; null ends it. */
-  billing: [input: { status: string | null }, result: null];
+  /** Changes what the shop pays for the app, by default a subscription that was canceled. */
+  billing: [input: Partial<Omit<AppSubscription, "typeName">>, result: null];
   "expire-bulk-results": [input: Record<string, never>, result: null];
   /** Moves the simulator's time ahead, or to a time. */
   clock: [input: { advanceSeconds?: number; now?: string }, result: { now: string }];
@@ -93,13 +94,15 @@ const HANDLERS: Handlers = {
   "expire-access-tokens": ({ tokens }) => nothing(tokens.expireAccess()),
   "revoke-tokens": ({ tokens }) => nothing(tokens.revokeAll()),
   "set-scopes": ({ tokens }, { scopes }) => nothing(tokens.setScopes(scopes)),
-  billing: ({ shop, tell }, { status }) => {
-    shop.subscriptionStatus = status;
+  billing: ({ shop, tell }, given) => {
+    const usual = { number: 1, name: "Growth", status: "CANCELLED", currentPeriodEnd: null, trialDays: 0 };
+    const subscription = { typeName: "AppSubscription", ...usual, ...given };
+    shop.subscription = subscription;
     const payload = {
       app_subscription: {
-        admin_graphql_api_id: gid("AppSubscription", 1),
-        name: "Returns analytics",
-        status: status ?? "CANCELLED",
+        admin_graphql_api_id: gid("AppSubscription", subscription.number),
+        name: subscription.name,
+        status: subscription.status,
         admin_graphql_api_shop_id: gid("Shop", 1),
         updated_at: new Date(shop.clock.now() * 1000).toISOString(),
       },

@@ -1,11 +1,21 @@
 import type { ShopifyOptions } from "./options.ts";
 import type { SortedItems } from "./schema/listing.ts";
+import type { ListingSource } from "./schema/sources.ts";
 import type { WorldOrder, WorldProduct } from "./world/types.ts";
 import { makeWorld } from "./world/world.ts";
 
 const DAY = 86_400;
 /** Without read_all_orders an app sees the orders of these days only. */
 const VISIBLE_DAYS = 60;
+
+/** `number` is its id's; `currentPeriodEnd` is null once it is not active. */
+export interface AppSubscription extends ListingSource {
+  number: number;
+  name: string;
+  status: string;
+  currentPeriodEnd: string | null;
+  trialDays: number;
+}
 
 export type Shop = ReturnType<typeof makeShop>;
 
@@ -34,8 +44,8 @@ export function makeShop(options: ShopifyOptions) {
     world,
     clock,
     options,
-    /** Of the app's subscription; null when there is none. */
-    subscriptionStatus: "ACTIVE" as string | null,
+    /** What the shop pays for the app; null when it never did. */
+    subscription: null as AppSubscription | null,
     sortedOrders: (sortKey: string) => cached(orders, world.version, sortKey, ORDER_VALUES, world.orders),
     sortedProducts: (sortKey: string) =>
       cached(products, world.version, sortKey, PRODUCT_VALUES, world.products),

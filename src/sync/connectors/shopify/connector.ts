@@ -16,6 +16,8 @@ import type { SourceOrder, SourceOrders } from "../../document-merge.ts";
 import { WARNING_TEXTS } from "../../project.ts";
 import type { WarningCounts } from "../../project.ts";
 import { publishStoreRun } from "../../publish.ts";
+import { followPurchase, NO_PLANS } from "../../purchase.ts";
+import type { PlansByName } from "../../purchase.ts";
 import { readStored } from "../../stored-document.ts";
 import { openClient, SHOPIFY_RETRY_POLICY } from "./api/client.ts";
 import type { ShopifyClient, ShopifyRetryPolicy } from "./api/client.ts";
@@ -43,6 +45,8 @@ import type { ShopifyRun } from "./settings.ts";
 import { registerWebhooks, settleWebhooks } from "./webhooks/settle.ts";
 
 type ShopifyConnectorOptions = Pick<TokenOptions, "clientId" | "clientSecret"> & {
+  /** Left out: no name of a subscription stands for a plan. */
+  plans?: PlansByName;
   /** Replaces parts of the usual one. */
   retryPolicy?: Partial<ShopifyRetryPolicy>;
 };
@@ -100,7 +104,7 @@ export function createShopifyConnector(options: ShopifyConnectorOptions): Connec
 
 async function sync(options: ShopifyConnectorOptions, context: SyncContext): Promise<SyncOutcome> {
   const { credentials, database, shopKey, signal, currencyCode } = context;
-  const { retryPolicy, ...app } = options;
+  const { retryPolicy, plans = NO_PLANS, ...app } = options;
   const shop = readSettings(context.settings);
   const client = openClient({
     url: shop.url,
@@ -109,6 +113,8 @@ async function sync(options: ShopifyConnectorOptions, context: SyncContext): Pro
     retryPolicy: { ...SHOPIFY_RETRY_POLICY, ...retryPolicy },
   });
   const access = await checkShop(client, currencyCode);
+  const { subscription } = access;
+  await followPurchase(database, { shopKey, source: SHOPIFY, subscription, plans, now: context.now() });
   await settleWebhooks(database, { shopKey, source: SHOPIFY }, client);
   const run: ShopifyRun = { ...context, client, shop, access, cursor: readCursor(context.cursor) };
   const { counts, anomalies, warnings, isChanged } = await fetchAndApply(run);

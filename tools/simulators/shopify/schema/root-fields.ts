@@ -1,4 +1,5 @@
 import type { BulkOperation } from "../bulk/operations.ts";
+import type { AppSubscription } from "../shop.ts";
 import type { Subscription } from "../webhooks.ts";
 import { gid, legacyId, parentOf, parseGid } from "../world/ids.ts";
 import { REASONS } from "../world/types.ts";
@@ -147,15 +148,18 @@ export const rootFields: ResolversByType = {
   AppInstallation: typeFields<ListingSource>({
     accessScopes: (_source, _args, { scopes }) =>
       scopes.map((handle) => ({ typeName: "AccessScope", handle })),
-    activeSubscriptions: (_source, _args, context) =>
-      context.shop.subscriptionStatus === "ACTIVE" ? [{ typeName: "AppSubscription" }] : [],
+    activeSubscriptions: (_source, _args, { shop: { subscription } }) =>
+      subscription?.status === "ACTIVE" ? [subscription] : [],
   }),
   AccessScope: typeFields<ListingSource & { handle: string }>({
     handle: ({ handle }) => handle,
   }),
-  AppSubscription: typeFields<ListingSource>({
-    id: () => gid("AppSubscription", 1),
-    status: (_source, _args, context) => context.shop.subscriptionStatus,
+  AppSubscription: typeFields<AppSubscription>({
+    id: ({ number }) => gid("AppSubscription", number),
+    name: ({ name }) => name,
+    status: ({ status }) => status,
+    currentPeriodEnd: ({ currentPeriodEnd }) => currentPeriodEnd,
+    trialDays: ({ trialDays }) => trialDays,
   }),
   BulkOperation: typeFields<BulkOperation>({
     ...Object.fromEntries(

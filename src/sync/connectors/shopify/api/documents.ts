@@ -150,11 +150,9 @@ export const DOCUMENTS = {
     shop: object("Shop", { myshopifyDomain: Text, currencyCode: Text }),
     currentAppInstallation: object("AppInstallation", {
       accessScopes: Type.Array(object("AccessScope", { handle: Text })),
-    }),
-  }),
-  subscription: document("Subscription", "", {
-    currentAppInstallation: object("AppInstallation", {
-      activeSubscriptions: Type.Array(object("AppSubscription", { id: Text, status: Text })),
+      activeSubscriptions: Type.Array(
+        object("AppSubscription", { id: Text, name: Text, status: Text, currentPeriodEnd: nullable(Time) }),
+      ),
     }),
   }),
   webhookList: document("WebhookList", "($after: String)", {

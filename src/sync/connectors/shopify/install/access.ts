@@ -1,4 +1,5 @@
 import { SourceFailed, SourceRefused } from "../../../connector.ts";
+import type { Subscription } from "../../../purchase.ts";
 import { CHECK_POLICY } from "../../shared/http.ts";
 import { openClient, SHOPIFY_RETRY_POLICY } from "../api/client.ts";
 import type { ShopifyClient } from "../api/client.ts";
@@ -12,6 +13,8 @@ type ShopAccess = {
   missingScopes: string[];
   /** Whether orders older than 60 days are shown. */
   hasAllOrders: boolean;
+  /** null = the shop pays for none of the app's now. */
+  subscription: Subscription | null;
 };
 
 /** What a run may see. */
@@ -41,16 +44,22 @@ export function openTokenClient(url: string, token: string, signal: AbortSignal)
   });
 }
 
-/** Asks the platform about a token. Throws `SourceRefused` when it is not taken, `SourceFailed` for anything else. */
+/**
+ * Asks the platform about a token, and what its shop pays for. Only ACTIVE pays, which a trial is too: ACCEPTED, PENDING,
+ * DECLINED, EXPIRED, FROZEN and CANCELLED do not. Throws `SourceRefused` when it is not taken, `SourceFailed` for anything else.
+ */
 export async function readShopAccess(client: ShopifyClient): Promise<ShopAccess> {
   const { shop, currentAppInstallation: installation } = await client.query(DOCUMENTS.shop, {});
   // The platform lists the writing scope, and sometimes that one alone.
   const scopes = new Set(installation.accessScopes.map(({ handle }) => handle.replace(/^write_/u, "read_")));
+  const paid = installation.activeSubscriptions.find(({ status }) => status === "ACTIVE");
   return {
     shop: shop.myshopifyDomain.toLowerCase(),
     currencyCode: shop.currencyCode,
     missingScopes: NEEDED_SCOPES.filter((scope) => !scopes.has(scope)),
     hasAllOrders: scopes.has(ALL_ORDERS_SCOPE),
+    subscription:
+      paid === undefined ? null : { id: paid.id, name: paid.name, paid_until: paid.currentPeriodEnd ?? null },
   };
 }
 

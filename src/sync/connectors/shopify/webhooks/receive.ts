@@ -17,6 +17,7 @@ import { eraseWorkspace } from "../../../../store/queries/workspace-erase.ts";
 import { lockMembers } from "../../../../store/queries/workspace-member.ts";
 import { SourceRefused } from "../../../connector.ts";
 import { openCredentials, unsealSecrets } from "../../../credentials.ts";
+import { applyPurchase, NO_PLANS } from "../../../purchase.ts";
 import { loadRules } from "../../../order-rules.ts";
 import { openClient, SHOPIFY_RETRY_POLICY } from "../api/client.ts";
 import { isShopHost } from "../api/hosts.ts";
@@ -137,6 +138,9 @@ async function uninstall(connection: Connection, shopKey: number, webhookId: str
   await setSourceStatus(connection, shopKey, SHOPIFY, "disconnected", reason);
   await setReadiness(connection, shopKey, READY_STATES, "reconnecting");
   await dropRequests(connection, shopKey, SHOPIFY, null);
+  // The platform ends the subscription with the installation.
+  const ended = { source: SHOPIFY, subscription: null, plans: NO_PLANS, now: new Date() };
+  await applyPurchase(connection, { shopKey, ...ended });
   await insertAuditEvent(connection, shopKey, {
     actor: SHOPIFY,
     action: "source.uninstalled",

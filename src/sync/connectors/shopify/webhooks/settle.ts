@@ -1,4 +1,4 @@
-import type { Connection, Database } from "../../../../store/database.ts";
+import type { Database } from "../../../../store/database.ts";
 import {
   addPending,
   countPending,
@@ -6,12 +6,11 @@ import {
   removePending,
 } from "../../../../store/queries/sync-record.ts";
 import type { PendingRecord } from "../../../../store/queries/sync-record.ts";
-import { updateWorkspace } from "../../../../store/queries/workspace-directory.ts";
 import { SourceFailed } from "../../../connector.ts";
 import type { ShopifyClient } from "../api/client.ts";
 import { DOCUMENTS } from "../api/documents.ts";
 import { allPages, openNodeReader } from "../api/nodes.ts";
-import { RETURN, SUBSCRIPTION } from "./topics.ts";
+import { RETURN } from "./topics.ts";
 
 type Place = { shopKey: number; source: string };
 
@@ -19,38 +18,25 @@ type Place = { shopKey: number; source: string };
 const MOST_NODES = 250;
 
 /**
- * Asks the platform for what webhook payloads leave out: the orders of changed returns, which are fetched again, and the
- * workspace's billing after a subscription changed. What arrives meanwhile waits for the next call. Without pending records
- * nothing is asked. Throws as the client does; nothing is lost then.
+ * Asks the platform for what webhook payloads leave out: the orders of changed returns, which are fetched again. What
+ * arrives meanwhile waits for the next call. Without pending records nothing is asked. Throws as the client does; nothing is
+ * lost then.
  */
-export async function settleWebhooks(database: Database, place: Place, client: ShopifyClient): Promise<void> {
-  await settle(database, place, RETURN, async (returns) => {
-    const orderIds = await readOrdersOf(client, returns);
-    return (connection) => addPending(connection, place.shopKey, place.source, "order", orderIds);
-  });
-  await settle(database, place, SUBSCRIPTION, async () => {
-    const billingStatus = await readBilling(client);
-    return (connection) => updateWorkspace(connection, place.shopKey, { billingStatus });
-  });
-}
-
-/** Batch by batch: `ask` is given records and returns what to write together with their removal. */
-async function settle(
+export async function settleWebhooks(
   database: Database,
   { shopKey, source }: Place,
-  kind: string,
-  ask: (records: readonly PendingRecord[]) => Promise<(connection: Connection) => Promise<void>>,
+  client: ShopifyClient,
 ): Promise<void> {
-  const { pending, last } = await countPending(database, shopKey, source, kind);
+  const { pending, last } = await countPending(database, shopKey, source, RETURN);
   if (pending === 0) return;
   for (let after = ""; ;) {
-    const records = await listPending(database, shopKey, source, kind, { after, last, limit: MOST_NODES });
-    if (records.length === 0) return;
-    after = records.at(-1)?.record_id ?? "";
-    const write = await ask(records);
+    const returns = await listPending(database, shopKey, source, RETURN, { after, last, limit: MOST_NODES });
+    if (returns.length === 0) return;
+    after = returns.at(-1)?.record_id ?? "";
+    const orderIds = await readOrdersOf(client, returns);
     await database.transaction(async (connection) => {
-      await write(connection);
-      await removePending(connection, shopKey, source, kind, records);
+      await addPending(connection, shopKey, source, "order", orderIds);
+      await removePending(connection, shopKey, source, RETURN, returns);
     });
   }
 }
@@ -60,17 +46,6 @@ async function readOrdersOf(client: ShopifyClient, returns: readonly PendingReco
   const reader = openNodeReader(client, DOCUMENTS.returnOrders, MOST_NODES);
   const nodes = await reader.read(returns.map((row) => row.record_id));
   return nodes.flatMap((node) => (node === null ? [] : [node.order.id]));
-}
-
-/**
- * Where the shop's subscription stands now. Deliveries come in any order, and a changed plan ends one subscription and
- * begins another: no single delivery has the current state, so it is requested. Only ACTIVE pays: ACCEPTED, PENDING,
- * DECLINED, EXPIRED, FROZEN and CANCELLED do not.
- */
-async function readBilling(client: ShopifyClient): Promise<"active" | "inactive"> {
-  const { currentAppInstallation: installation } = await client.query(DOCUMENTS.subscription, {});
-  const isPaid = installation.activeSubscriptions.some(({ status }) => status === "ACTIVE");
-  return isPaid ? "active" : "inactive";
 }
 
 type Subscription = { topic: string; includeFields: readonly string[] };

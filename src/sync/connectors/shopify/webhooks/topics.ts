@@ -21,11 +21,8 @@ export const RETURN = "return";
 /** Of an order that was deleted: the platform's not knowing it means that it is gone, whatever else hides orders. */
 export const DELETED_ORDER = "deleted_order";
 
-/** The kind of pending record that a change of the app's subscription leaves. */
-export const SUBSCRIPTION = "subscription";
-
 /** What a connection that is made later would not find out by itself. */
-export const LASTING_KINDS: ReadonlySet<string> = new Set([DELETED_ORDER, SUBSCRIPTION]);
+export const LASTING_KINDS: ReadonlySet<string> = new Set([DELETED_ORDER]);
 
 /** A record's number, as the platform writes it in most payloads. */
 const id = Type.Union([
@@ -103,11 +100,11 @@ const TOPICS: Readonly<Record<string, Topic>> = {
     () => ({ act: "uninstall" }),
     true,
   ),
-  // Its status is asked for rather than believed: whose subscription it is, the payload does not tell.
-  "app_subscriptions/update": topic(
-    Type.Object({ app_subscription: changed("AppSubscription") }),
-    ({ app_subscription: subscription }) => refresh(SUBSCRIPTION, subscription.admin_graphql_api_id),
-  ),
+  // Each run asks what the shop pays for. The payload is not believed: whose subscription it is, it does not tell.
+  "app_subscriptions/update": topic(Type.Object({ app_subscription: changed("AppSubscription") }), () => ({
+    act: "refresh",
+    records: [],
+  })),
   "customers/data_request": topic(
     Type.Object({
       ...shop,

@@ -1,0 +1,94 @@
+import { isDeepStrictEqual } from "node:util";
+import type { Connection, Database } from "../store/database.ts";
+import { insertAuditEvent } from "../store/queries/audit.ts";
+import { findPurchase, lockBilling, updateBilling } from "../store/queries/purchase.ts";
+import type { BillingRow, Purchase } from "../store/queries/purchase.ts";
+
+/** A subscription that a merchant pays for now, in a trial too. */
+export type Subscription = Pick<Purchase, "id" | "name" | "paid_until">;
+
+/** Names of subscriptions at a platform with the plans that they stand for. */
+export type PlansByName = ReadonlyMap<string, string>;
+
+export const NO_PLANS: PlansByName = new Map();
+
+type Found = {
+  shopKey: number;
+  source: string;
+  /** null = the platform shows none that is active. */
+  subscription: Subscription | null;
+  plans: PlansByName;
+  now: Date;
+};
+
+/** Owners and admins are told so long before billing ends (alerts/billing-end.ts). */
+const NOTICE_MS = 7 * 24 * 3_600_000;
+
+/** Has billing and plan of a workspace follow its subscription, in a transaction of its own where something changes. */
+export async function followPurchase(database: Database, found: Found): Promise<void> {
+  const known = await findPurchase(database, found.shopKey);
+  if (isDeepStrictEqual(known, purchaseNow(known, found))) return;
+  await database.transaction((connection) => applyPurchase(connection, found));
+}
+
+/** The same in the transaction of the caller. */
+export async function applyPurchase(connection: Connection, found: Found): Promise<void> {
+  const { shopKey, source } = found;
+  const before = await lockBilling(connection, shopKey);
+  if (before === null) return;
+  const after = billingAfter(before, found);
+  await updateBilling(connection, shopKey, after);
+  const [earlier, detail] = [auditOf(before), auditOf(after)];
+  if (after.purchase === null || isDeepStrictEqual(earlier, detail)) return;
+  await insertAuditEvent(connection, shopKey, {
+    actor: source,
+    action: "plan.purchase",
+    detail,
+    before: earlier,
+  });
+}
+
+/**
+ * What a subscription that was found changes, told the time. A workspace that never had one is billed in another way, and
+ * nothing changes. Only a change of the subscription or of its plan counts: what an operator sets by hand stays until the
+ * next one. One that ends keeps billing active until what was paid for ends, and at least as long as the notice takes.
+ */
+export function billingAfter(before: BillingRow, found: Found): BillingRow {
+  const known = before.purchase;
+  const purchase = purchaseNow(known, found);
+  const after = { ...before, purchase };
+  if (purchase === null) return after;
+  if (purchase.plan !== null && (purchase.plan !== known?.plan || isOther(purchase, known))) {
+    after.plan = purchase.plan;
+  }
+  if (purchase.is_active && isOther(purchase, known))
+    return { ...after, billing: "active", billing_ends_at: null };
+  if (!purchase.is_active && known?.is_active === true && before.billing === "active") {
+    const paidUntilMs = Date.parse(purchase.paid_until ?? "") || 0;
+    const endsAt = new Date(Math.max(paidUntilMs, found.now.getTime() + NOTICE_MS));
+    return { ...after, billing_ends_at: endsAt };
+  }
+  return after;
+}
+
+function purchaseNow(known: Purchase | null, { subscription, plans }: Found): Purchase | null {
+  if (subscription === null) return known === null ? null : { ...known, is_active: false };
+  return { ...subscription, plan: plans.get(subscription.name) ?? null, is_active: true };
+}
+
+/** Whether it was bought, or resumed, since it was last seen. */
+function isOther(purchase: Purchase, known: Purchase | null): boolean {
+  return purchase.is_active && (known?.is_active !== true || known.id !== purchase.id);
+}
+
+/** The end of a period moves every month, and is no event. */
+function auditOf({ plan, billing, purchase, billing_ends_at: endsAt }: BillingRow) {
+  return {
+    subscription: purchase?.name ?? null,
+    subscription_active: purchase?.is_active ?? null,
+    mapped_plan: purchase?.plan ?? null,
+    plan,
+    billing,
+    billing_ends_at: endsAt?.toISOString() ?? null,
+  };
+}
