@@ -55,6 +55,7 @@ test("a member is admitted with the workspace, the person and the role", async (
     isBillingActive: true,
     readiness: "ready",
     isSetupOpen: false,
+    billingEndsAt: null,
     eraseAfter: null,
     watched: [],
   });
