@@ -14,9 +14,15 @@ import { openNodeDatabases } from "./store/node-databases.ts";
 import type { NodeDatabases } from "./store/node-databases.ts";
 import { hasCitus } from "./store/queries/distribute.ts";
 import { appliedMigrations } from "./store/queries/installation.ts";
-import { findExcessRight, findLogin, findMissingRight, mayCall } from "./store/queries/roles.ts";
+import {
+  findExcessRight,
+  findLogin,
+  findMissingRight,
+  mayCall,
+  findsViewsFirst,
+  readsViews,
+} from "./store/queries/roles.ts";
 import type { LoginRow, RightValues } from "./store/queries/roles.ts";
-import { findsViewsFirst, readsViews } from "./store/queries/workspace-views.ts";
 import { findShopKeyRange } from "./store/queries/workspace-directory.ts";
 import { FUNCTIONS, groupOf, ROLES, TABLE_RIGHTS, TABLES_WITH_RIGHTS } from "./store/role-rights.ts";
 import type { DatabaseRole } from "./store/role-rights.ts";

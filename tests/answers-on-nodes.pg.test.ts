@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { createAdmit } from "../src/access/admit.ts";
 import { createSnapshots } from "../src/access/operation.ts";
-import { notReady } from "../src/access/refusals.ts";
+import { notReady } from "../src/access/admit-member.ts";
 import { createWorkspaceNodes } from "../src/access/workspace-nodes.ts";
 import type { DatabasePool, Queryable } from "../src/store/database.ts";
 import type { Workspace } from "../src/store/workspace.ts";

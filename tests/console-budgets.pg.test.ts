@@ -5,7 +5,7 @@ import type { AddressInfo, Socket } from "node:net";
 import { after, before, test } from "node:test";
 import { gzipSync } from "node:zlib";
 import type { Browser } from "playwright-core";
-import { CONSOLE_ASSETS } from "../src/console/console-assets.ts";
+import { CONSOLE_ASSETS } from "../src/console/layout.ts";
 import { PAGES } from "../src/console/registry.ts";
 import { REPORT_SECTIONS } from "../src/contract/parameters.ts";
 import { startDemoService } from "./docs-demo.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { randomUUID } from "node:crypto";
 import type pg from "pg";
-import type { FormAction, ActionCall } from "../src/console/action.ts";
+import type { FormAction, ActionCall } from "../src/console/action-form.ts";
 import type { Page, PageFile } from "../src/console/page.ts";
 import { ACTIONS, FILES, PAGES, SETTINGS } from "../src/console/registry.ts";
 import { matchPath } from "../src/console/route.ts";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { evaluateAlerts } from "../src/alerts/evaluate-alerts.ts";
 import { dayFromText, dayToText } from "../src/lib/month.ts";
-import { readMigration } from "../src/store/migration-files.ts";
+import { readMigration } from "../src/store/migrate.ts";
 import { assertHolds } from "./golden/golden.ts";
 import type { StoreFiles } from "./oracle/store.ts";
 import { createStoreTenant, importStore } from "./support/import-store.ts";

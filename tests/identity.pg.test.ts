@@ -9,7 +9,7 @@ import type { ChallengeRequest } from "../src/access/passkey.ts";
 import { hashSecret } from "../src/access/secret.ts";
 import type { SignIn } from "../src/access/sign-in.ts";
 import type { Database } from "../src/store/database.ts";
-import type { LinkPurpose } from "../src/store/queries/console-session.ts";
+import type { LinkPurpose } from "../src/store/queries/console-user.ts";
 import { findPeople } from "../src/actions/people/queries.ts";
 import { openControlDatabase } from "./support/control.ts";
 import { openConnections } from "./support/database.ts";

@@ -5,7 +5,7 @@ import { loadReturnCosts } from "../src/store/queries/return-cost-leaderboard.ts
 import { loadReturnRates } from "../src/store/queries/return-rate-leaderboard.ts";
 import type { Selection } from "../src/store/queries/selection.ts";
 import { ALL_DAYS } from "../src/store/queries/return-curve.ts";
-import { findBlocks, listYears } from "../src/store/queries/sku-year.ts";
+import { findBlocks, listYears } from "../src/store/queries/sku-rollup.ts";
 import type { Workspace } from "../src/store/workspace.ts";
 import { csv, startImportWorkspace } from "./support/import-workspace.ts";
 import type { FolderFiles } from "./support/import-workspace.ts";

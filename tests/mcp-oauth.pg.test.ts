@@ -17,7 +17,7 @@ import { openPage } from "./support/console-page.ts";
 import { changePlan, countedRequests, createTenant } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
 import { before, use } from "./support/use.ts";
-import { deleteOldOfWorkspace } from "../src/worker/retention.ts";
+import { deleteOldOfWorkspace } from "../src/worker/upkeep.ts";
 import { DEFAULT_RETENTION } from "./support/worker.ts";
 
 const service = use(startOauthService);

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, test } from "node:test";
 import { runAction } from "../src/actions/action.ts";
-import { nextMonday, setDigest } from "../src/actions/digest/actions.ts";
-import { digestAddress } from "../src/actions/digest/link.ts";
+import { nextMonday, setDigest, digestAddress } from "../src/actions/digest/actions.ts";
 import { sendDigests } from "../src/actions/digest/send.ts";
 import type { DigestEnvironment } from "../src/actions/digest/send.ts";
 import { textInput } from "../src/actions/field.ts";

@@ -1,11 +1,13 @@
 import type { Endpoint } from "../contract/endpoint.ts";
+import { ApiError } from "../contract/errors.ts";
+import type { QuotaState } from "../contract/errors.ts";
 import type { Queryable } from "../store/database.ts";
-import { findMember } from "../store/queries/workspace-member.ts";
-import type { NoMember, SessionRequest } from "../store/queries/workspace-member.ts";
 import { loadWorkspace } from "../store/queries/workspace-load.ts";
 import type { LoadedWorkspace } from "../store/queries/workspace-load.ts";
+import { findMember } from "../store/queries/workspace-member.ts";
+import type { NoMember, SessionRequest } from "../store/queries/workspace-member.ts";
+import { StreamsBusy } from "../store/snapshot-stream.ts";
 import type { Member } from "../store/workspace.ts";
-import { billingInactive, entitlementMissing, notReady } from "./refusals.ts";
 
 /** A person who may open the pages of a workspace, and the state in which it is. */
 export type MemberAdmission = LoadedWorkspace &
@@ -48,4 +50,48 @@ export function checkMember(admission: LoadedWorkspace, { entitlements }: Endpoi
   );
   if (missing !== undefined) throw entitlementMissing(missing);
   if (readiness !== "ready") throw notReady(readiness, null);
+}
+
+// The refusals of both admissions, so that the API and the console say the same for the same cause.
+
+export function unauthorized(message: string): ApiError {
+  return new ApiError("unauthorized", message);
+}
+
+export function unknownToken(): ApiError {
+  return unauthorized("The API token is not known.");
+}
+
+export function billingInactive(): ApiError {
+  return new ApiError("forbidden", "Billing of this workspace is not active.");
+}
+
+export function entitlementMissing(entitlement: string): ApiError {
+  return new ApiError("forbidden", `The workspace's plan does not include ${entitlement}.`);
+}
+
+export function notReady(readiness: string, quota: QuotaState | null): ApiError {
+  const reason = NOT_READY[readiness] ?? "; try again after the next sync.";
+  return new ApiError("not_ready", `The workspace is not ready (${readiness})${reason}`, { quota });
+}
+
+const NOT_READY: Readonly<Record<string, string>> = {
+  reconnecting: ": the store refuses access until its owner connects it again.",
+  erasing: ": it is going to be erased unless its owner cancels that.",
+  moving: ": it is moving to another server; try again in a few minutes.",
+};
+
+const RETRY_BUSY_SECONDS = 1;
+const RETRY_STREAM_SECONDS = 10;
+
+/** The workspace had no turn for the request in time, or no place for its stream. */
+export function workspaceBusy(quota: QuotaState | null, error: Error): ApiError {
+  if (error instanceof StreamsBusy) {
+    return new ApiError("rate_limited", error.message, { quota, retryAfterSeconds: RETRY_STREAM_SECONDS });
+  }
+  return new ApiError(
+    "rate_limited",
+    "Too many requests of this workspace are running at once: send fewer in parallel.",
+    { quota, retryAfterSeconds: RETRY_BUSY_SECONDS },
+  );
 }

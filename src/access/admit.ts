@@ -8,7 +8,7 @@ import { workspaceOf } from "../store/queries/workspace-load.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { createAdmissionQueue } from "./admission-queue.ts";
 import type { AdmissionResult } from "./admission-queue.ts";
-import { billingInactive, entitlementMissing, notReady, unauthorized, unknownToken } from "./refusals.ts";
+import { billingInactive, entitlementMissing, notReady, unauthorized, unknownToken } from "./admit-member.ts";
 import type { NodeOfWorkspace } from "./workspace-nodes.ts";
 import { parseToken } from "./token.ts";
 import type { CountedCaller } from "./usage-count.ts";

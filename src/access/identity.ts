@@ -1,9 +1,16 @@
 import type { PublicKeyCredentialCreationOptionsJSON } from "@simplewebauthn/server";
 import type { Connection, Database } from "../store/database.ts";
-import { listPasskeys, usePasskey } from "../store/queries/console-passkey.ts";
-import { describeLink, useLink } from "../store/queries/console-session.ts";
-import type { DescribedLink } from "../store/queries/console-session.ts";
-import { isNewcomer, loadPerson, lockPerson, noteSeen } from "../store/queries/console-user.ts";
+import {
+  listPasskeys,
+  usePasskey,
+  describeLink,
+  useLink,
+  isNewcomer,
+  loadPerson,
+  lockPerson,
+  noteSeen,
+} from "../store/queries/console-user.ts";
+import type { DescribedLink } from "../store/queries/console-user.ts";
 import { listHomes, listMemberships } from "../store/queries/workspace-member.ts";
 import type { MembershipPage, MembershipRow } from "../store/queries/workspace-member.ts";
 import { checkSignature, enrolmentOptions, findAnswering, signatureOptions } from "./passkey.ts";

@@ -1,8 +1,6 @@
 import type { Connection } from "../store/database.ts";
-import { insertLink } from "../store/queries/console-session.ts";
-import type { LinkPurpose } from "../store/queries/console-session.ts";
-import { findFirstOperator, insertPerson } from "../store/queries/console-user.ts";
-import type { PersonRow } from "../store/queries/console-user.ts";
+import { insertLink, findFirstOperator, insertPerson } from "../store/queries/console-user.ts";
+import type { LinkPurpose, PersonRow } from "../store/queries/console-user.ts";
 import { newSecret } from "./secret.ts";
 
 const MINUTE_MS = 60_000;

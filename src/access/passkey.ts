@@ -7,8 +7,8 @@ import type {
 } from "@simplewebauthn/server";
 import { createPlaces } from "../lib/places.ts";
 import type { Queryable } from "../store/database.ts";
-import type { ChallengePurpose, ListedPasskey, NewPasskey } from "../store/queries/console-passkey.ts";
-import { putUsedChallenge, findPasskey, listPasskeys } from "../store/queries/console-passkey.ts";
+import type { ChallengePurpose, ListedPasskey, NewPasskey } from "../store/queries/console-user.ts";
+import { putUsedChallenge, findPasskey, listPasskeys } from "../store/queries/console-user.ts";
 import { hashOf } from "./secret.ts";
 
 /** As long as the browser waits for the person, and a little more. */

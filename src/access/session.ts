@@ -8,7 +8,7 @@ import {
   insertSession,
   renewSession,
   touchSession,
-} from "../store/queries/console-session.ts";
+} from "../store/queries/console-user.ts";
 import { newSecret } from "./secret.ts";
 
 const IDLE_MS = 12 * 3_600_000;

@@ -1,8 +1,14 @@
 import type { Connection, Database, Queryable } from "../store/database.ts";
-import { deletePasskeys, insertPasskey, usePasskey } from "../store/queries/console-passkey.ts";
-import { deleteSessions, describeLink, useLink } from "../store/queries/console-session.ts";
-import type { DescribedLink, LinkRow } from "../store/queries/console-session.ts";
-import { lockPerson } from "../store/queries/console-user.ts";
+import {
+  deletePasskeys,
+  insertPasskey,
+  usePasskey,
+  deleteSessions,
+  describeLink,
+  useLink,
+  lockPerson,
+} from "../store/queries/console-user.ts";
+import type { DescribedLink, LinkRow } from "../store/queries/console-user.ts";
 import { checkEnrolment, checkSignature } from "./passkey.ts";
 import type { PasskeyAnswer, PasskeyRefusal } from "./passkey.ts";
 import { hashSecret } from "./secret.ts";

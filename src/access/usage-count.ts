@@ -1,7 +1,7 @@
 import { ApiError } from "../contract/errors.ts";
 import type { ErrorCode, Vocabulary } from "../contract/errors.ts";
 import type { Database } from "../store/database.ts";
-import { addUsage } from "../store/queries/usage.ts";
+import { addUsage } from "../store/queries/admit.ts";
 import type { NodeOfWorkspace } from "./workspace-nodes.ts";
 
 /** Whose request it is; `day` is the UTC day that its admission counted it on. */

@@ -10,15 +10,22 @@ import {
   loadWatchedEntities,
   loadListingLines,
   loadWarningDetails,
-} from "../store/queries/alert-load.ts";
-import type { AlertSettingsRow, MonthUnitsRow, ListingLinesRow } from "../store/queries/alert-load.ts";
-import { insertAlerts } from "../store/queries/alert-write.ts";
+  listOpenEpisodes,
+  insertAlerts,
+  markWarned,
+  listWarningEpisodes,
+  putWarningEpisodes,
+} from "../store/queries/alerts.ts";
+import type {
+  AlertSettingsRow,
+  MonthUnitsRow,
+  ListingLinesRow,
+  OpenEpisodeRow,
+  WarningEpisodeRow,
+} from "../store/queries/alerts.ts";
 import { lockWorkspace } from "../store/queries/import-stage.ts";
-import { listOpenEpisodes } from "../store/queries/alerts.ts";
-import type { OpenEpisodeRow } from "../store/queries/alerts.ts";
 import { loadOrderSums } from "../store/queries/order-sums.ts";
 import type { OrderSumsRow } from "../store/queries/order-sums.ts";
-import { markWarned, listWarningEpisodes, putWarningEpisodes } from "../store/queries/warning-episode.ts";
 import type { AlertDraft } from "../store/queries/publish.ts";
 import { alertsOfEnded } from "./episodes.ts";
 import { reportAlerts } from "./report-alert.ts";
@@ -31,7 +38,6 @@ import { areLabelCostsIncluded } from "../metrics/label.ts";
 import type { WarningEpisode } from "../metrics/warning-episode.ts";
 import { announceWarnings, isOpen, newEpisodeId } from "../metrics/warning-episode.ts";
 import { planAsUsual, planForManyRows } from "../store/many-rows.ts";
-import type { WarningEpisodeRow } from "../store/queries/warning-episode.ts";
 import type { WarningDetails } from "./early-warning-alert.ts";
 import { earlyWarningAlert } from "./early-warning-alert.ts";
 

@@ -7,13 +7,12 @@ import type { RouteGroup } from "../http/server.ts";
 import type { Identity } from "../access/identity.ts";
 import { renderHtml } from "../lib/html.ts";
 import { assetRoute } from "../http/assets.ts";
-import { CONSOLE_ASSETS } from "./console-assets.ts";
+import { CONSOLE_ASSETS } from "./layout.ts";
 import { createSessionPages } from "./session-routes.ts";
 import { formScope } from "./form-scope.ts";
-import { createMemberGuard } from "./member-guard.ts";
+import { createMemberGuard, createActionRouter, createPageRouter } from "./router.ts";
 import { operationByName } from "./page-call.ts";
 import { createOauthRoutes } from "./oauth-routes.ts";
-import { createActionRouter, createPageRouter } from "./router.ts";
 import { createPageSender } from "./page-send.ts";
 import type { ConsoleSite } from "./request-rules.ts";
 

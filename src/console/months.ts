@@ -1,5 +1,9 @@
+import { html } from "../lib/html.ts";
+import type { Html } from "../lib/html.ts";
 import { FIRST_MONTH, knownMonth, monthFromText, monthOfDate, monthToText } from "../lib/month.ts";
+import { figure, valueAt } from "./figure.ts";
 import type { ApiAnswer } from "./figure.ts";
+import { month } from "./format.ts";
 import type { BodyOf, PageCall, PageParameters } from "./page.ts";
 
 /** The parameters of a range of cohort months. */
@@ -176,8 +180,8 @@ export async function readLiability(
 export async function readUsual(call: PageCall, state: State, trend: Report): Promise<Report | null> {
   const newest = trend.body.data.trend?.findLast(({ is_complete: isComplete }) => isComplete === true);
   if (newest === undefined || newest.sold_units === 0) return null;
-  const month = monthOfDate(newest.cohort_month);
-  const [start_month, end_month] = [month - 12, month - 1].map((each) => monthToText(each));
+  const last = monthOfDate(newest.cohort_month);
+  const [start_month, end_month] = [last - 12, last - 1].map((each) => monthToText(each));
   return call.read("usual", "report", { ...state, start_month, end_month, reportSection: "costs" });
 }
 
@@ -187,4 +191,11 @@ function yearBefore({ start_month, end_month }: State, completeThrough: string |
   return from < FIRST_MONTH || to < from
     ? null
     : { start_month: monthToText(from), end_month: monthToText(to) };
+}
+
+/** The months of an answer: "Oct 2025 to Sep 2026", or the one. */
+export function monthRange(answer: ApiAnswer): Html {
+  const end = figure(answer, "meta/end_month", month);
+  const isOne = valueAt(answer, "meta/start_month") === valueAt(answer, "meta/end_month");
+  return isOne ? end : html`${figure(answer, "meta/start_month", month)} to ${end}`;
 }

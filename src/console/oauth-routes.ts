@@ -11,8 +11,8 @@ import {
 } from "../access/oauth.ts";
 import type { OauthRefusal } from "../access/oauth.ts";
 import type { ControlTools } from "../actions/action.ts";
-import { endGrant, exchangeCode, refreshGrant } from "../actions/apps/grants.ts";
-import type { GrantCaller } from "../actions/apps/grants.ts";
+import { endGrant, exchangeCode, refreshGrant } from "../actions/apps/actions.ts";
+import type { GrantCaller } from "../actions/apps/actions.ts";
 import { oauthIssuer } from "../actions/console-address.ts";
 import { mcpAddress } from "../contract/written-request.ts";
 import { clientKeyOf } from "../http/client-address.ts";

@@ -7,11 +7,10 @@ import { ApiError } from "../contract/errors.ts";
 import { parseQueryString } from "../http/query-string.ts";
 import { html, renderHtml } from "../lib/html.ts";
 import type { Html } from "../lib/html.ts";
-import { CONSOLE_ASSETS } from "./console-assets.ts";
-import { contentSecurityPolicy } from "./console-headers.ts";
-import type { DoneCookie } from "./cookies.ts";
-import { layout } from "./layout.ts";
+import { CONSOLE_ASSETS, layout } from "./layout.ts";
 import type { Frame, NavigationLink } from "./layout.ts";
+import { contentSecurityPolicy } from "./request-rules.ts";
+import type { DoneCookie } from "./cookies.ts";
 import { addressOf } from "./page-call.ts";
 import type { OpenCall } from "./page-call.ts";
 import { createNameCheck } from "./page-names.ts";
@@ -25,7 +24,7 @@ import type { StatePage } from "./state-page.ts";
 import { tableCsv } from "./views/csv-link.ts";
 import { apiBox } from "./views/api-box.ts";
 import { asOf, printedFooter } from "./views/as-of.ts";
-import { inPageWords } from "./views/field-errors.ts";
+import { inPageWords } from "./views/form.ts";
 
 export type Exchange = { request: FastifyRequest; reply: FastifyReply };
 /** What is shown of a page, and in which status. */

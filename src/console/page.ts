@@ -7,7 +7,7 @@ import type { Html } from "../lib/html.ts";
 import type { ConsoleCaller } from "../actions/action.ts";
 import type { Refusal } from "../actions/refusal.ts";
 import type { IsWatched } from "../actions/watchlist/actions.ts";
-import type { Setup } from "../actions/workspace/setup.ts";
+import type { Setup } from "../actions/workspace/workspace.ts";
 import type { Role } from "../contract/role.ts";
 import type { ApiAnswer } from "./figure.ts";
 

@@ -8,8 +8,8 @@ import { knownMonth } from "../lib/month.ts";
 import type { BodyOf, PageCall } from "./page.ts";
 import type { Alerts } from "./views/alert.ts";
 import { picture } from "./views/picture.ts";
-import { watchableOf, watchMark } from "./views/watch-mark.ts";
-import type { ListedSelector } from "./views/watch-mark.ts";
+import { watchableOf, watchMark } from "./views/selection-title.ts";
+import type { ListedSelector } from "./views/selection-title.ts";
 
 type Report = ApiAnswer<BodyOf<"report">>;
 type Year = ApiAnswer<BodyOf<"return-rate-leaderboard">>;

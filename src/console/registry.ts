@@ -16,7 +16,7 @@ import { REASON_FORMS, REASON_PAGES } from "../actions/workspace/reasons-page.ts
 import { DATA_FORMS, DATA_PAGES, settingsOverview } from "../actions/workspace/page.ts";
 import type { SettingsGroup } from "../actions/workspace/page.ts";
 import { WINDOW_FORMS, WINDOW_PAGES } from "../actions/workspace/windows-page.ts";
-import type { FormAction } from "./action.ts";
+import type { FormAction } from "./action-form.ts";
 import type { Page, PageFile } from "./page.ts";
 import { alerts } from "./pages/alerts.ts";
 import { cohorts } from "./pages/cohorts.ts";

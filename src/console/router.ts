@@ -1,23 +1,30 @@
-import { requireRight, SenderGone } from "../actions/right.ts";
 import type { FastifyReply, FastifyRequest } from "fastify";
+import type { MemberAdmission } from "../access/admit-member.ts";
+import { Refusal, STATUS_OF_REFUSAL } from "../actions/refusal.ts";
+import { requireRight, SenderGone } from "../actions/right.ts";
 import { DATA_PATH } from "../actions/workspace/page.ts";
 import { ApiError, REST_WORDS } from "../contract/errors.ts";
-import type { MemberAdmission } from "../access/admit-member.ts";
 import type { RawInput } from "../contract/input.ts";
-import { note } from "../lib/trace.ts";
 import { sendAnswer } from "../http/answer.ts";
 import { parseQueryString } from "../http/query-string.ts";
-import { placeOf } from "./member-guard.ts";
-import type { MemberGuard } from "./member-guard.ts";
+import { noteRefusal } from "../http/request-log.ts";
+import { logFailure } from "../lib/log-failure.ts";
+import { note } from "../lib/trace.ts";
+import type { FormAction, FormOutcome } from "./action-form.ts";
+import type { ConsoleOptions } from "./console.ts";
+import type { DoneCookie } from "./cookies.ts";
+import { formOf } from "./form-scope.ts";
+import { createMinuteLimit, MOST_FORMS_PER_MINUTE, TOO_MANY_FORMS } from "./minute-limit.ts";
 import { actorOf, addressOf, openCall } from "./page-call.ts";
 import type { CallTools, OpenCall } from "./page-call.ts";
 import { sendState } from "./page-send.ts";
 import type { PageSender, Exchange } from "./page-send.ts";
 import type { Page, PageFile } from "./page.ts";
-import { ACTIONS, MOVED, READABLE, SETTINGS, FILES } from "./registry.ts";
 import { SEARCH_PATH } from "./pages/products.ts";
-import { findByPath } from "./route.ts";
+import { ACTIONS, MOVED, READABLE, SETTINGS, FILES } from "./registry.ts";
+import { findByPath, decodeSegment } from "./route.ts";
 import { CHOICE_NAMES, pick } from "./selection.ts";
+import type { SessionPages } from "./session-routes.ts";
 import {
   BILLING_INACTIVE,
   erasing,
@@ -32,16 +39,8 @@ import {
   unconfirmed,
 } from "./state-page.ts";
 import type { StatePage } from "./state-page.ts";
+import { inPageWords } from "./views/form.ts";
 import { waysOn } from "./views/ways-on.ts";
-import { Refusal, STATUS_OF_REFUSAL } from "../actions/refusal.ts";
-import type { FormAction, FormOutcome } from "./action.ts";
-import type { DoneCookie } from "./cookies.ts";
-import { formOf } from "./form-scope.ts";
-import { createMinuteLimit, MOST_FORMS_PER_MINUTE, TOO_MANY_FORMS } from "./minute-limit.ts";
-import type { SessionPages } from "./session-routes.ts";
-import { noteRefusal } from "../http/request-log.ts";
-import { inPageWords } from "./views/field-errors.ts";
-import { logFailure } from "../lib/log-failure.ts";
 
 type RouterOptions = { guard: MemberGuard; tools: CallTools; send: PageSender };
 
@@ -311,4 +310,63 @@ function stateOfRefusal({ kind, message }: Refusal, href: string): StatePage {
 function freshHref(request: FastifyRequest): string {
   const { shopDomain, path } = placeOf(request);
   return addressOf(shopDomain, FILES.some((file) => file.path === path) ? "/report" : path);
+}
+
+/** A request of a member: the hash of their cookie, and what it asks for below /w/<shop_domain>. */
+type GuardedRequest = { member: MemberAdmission; sessionHash: Buffer; path: string };
+
+type Guard = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+) => Promise<GuardedRequest | { answered: FastifyReply }>;
+
+/**
+ * Lets members of the workspace pass; everybody else is answered. `admit` is for the head of a request and counts it, `again`
+ * for when its body has arrived, which may take as long as its sender likes.
+ */
+type MemberGuard = { admit: Guard; again: Guard };
+
+/** Of one person. A page makes up to 12 requests; the queue of its workspace bounds how many of them run at once. */
+const MOST_PAGES_PER_MINUTE = 300;
+const TOO_MANY_PAGES = new ApiError(
+  "rate_limited",
+  `You have opened more than ${MOST_PAGES_PER_MINUTE} pages within a minute. Wait a minute, then continue.`,
+  { retryAfterSeconds: 60 },
+);
+
+/** Name and origin of the request, session, member, number of requests, in this order. */
+export function createMemberGuard(options: ConsoleOptions & { sessions: SessionPages }): MemberGuard {
+  const { sessions, now } = options;
+  const admits = createMinuteLimit(MOST_PAGES_PER_MINUTE);
+  const pass = async (request: FastifyRequest, reply: FastifyReply, isHead: boolean) => {
+    const { shopDomain, path } = placeOf(request);
+    const sessionHash = sessions.sessionHashOf(request);
+    if (sessionHash === null) return { answered: sessions.toSignIn(request, reply) };
+    const member = await options.admitMember({ sessionHash, shopDomain });
+    if (member === "signed_out") return { answered: sessions.toSignIn(request, reply) };
+    if (isHead && !admits(member.userId, now())) throw TOO_MANY_PAGES;
+    if (member.role === null) return { answered: await sendState({ request, reply }, NOT_FOUND, null) };
+    return { member, sessionHash, path };
+  };
+  return {
+    admit: async (request, reply) => {
+      const refused = sessions.guard(request, reply);
+      if (refused !== null) return { answered: refused };
+      const passed = await pass(request, reply, true);
+      if ("answered" in passed) return passed;
+      const { member, sessionHash } = passed;
+      const { userId, visit, workspace } = member;
+      await options.identity.noteVisit({ ...visit, sessionHash, userId, shopKey: workspace.shopKey });
+      request.log = request.log.child({ user_id: userId });
+      return passed;
+    },
+    again: (request, reply) => pass(request, reply, false),
+  };
+}
+
+/** The workspace and page that an address names; the router has decoded neither. */
+function placeOf({ raw }: FastifyRequest): { shopDomain: string; path: string } {
+  const [address = ""] = (raw.url ?? "").split("?", 1);
+  const [, , shop = "", ...rest] = address.split("/");
+  return { shopDomain: decodeSegment(shop), path: rest.length === 0 ? "" : `/${rest.join("/")}` };
 }

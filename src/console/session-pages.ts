@@ -5,7 +5,7 @@ import { ROLE_TEXTS } from "../actions/members/actions.ts";
 import { html } from "../lib/html.ts";
 import type { Html } from "../lib/html.ts";
 import { isoInstant } from "./format.ts";
-import { HOW_TO_GET_A_LINK, passkeyForm } from "./passkey-form.ts";
+import { HOW_TO_GET_A_LINK, passkeyForm } from "./views/form.ts";
 import { pageNav } from "./views/blocks.ts";
 import type { StatePage } from "./state-page.ts";
 

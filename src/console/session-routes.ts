@@ -7,7 +7,8 @@ import { LONGEST_SESSION_SECONDS } from "../access/session.ts";
 import { createCookie } from "../http/cookie.ts";
 import { noteRefusal } from "../http/request-log.ts";
 import type { RouteGroup } from "../http/server.ts";
-import { consoleHeaders } from "./console-headers.ts";
+import { consoleHeaders, judgeRequest } from "./request-rules.ts";
+import type { ConsoleSite } from "./request-rules.ts";
 import { showState } from "./session-context.ts";
 import type { SessionContext, SessionOptions, RouteHandlers, Routes } from "./session-context.ts";
 import { createDoneCookie } from "./cookies.ts";
@@ -15,8 +16,6 @@ import { chooser, OTHER_ORIGIN, otherHost, SIGN_IN, SIGN_IN_LOCALLY } from "./se
 import { formScope } from "./form-scope.ts";
 import { reauthenticateRoutes } from "./sign-in.ts";
 import { parseQueryString } from "../http/query-string.ts";
-import { judgeRequest } from "./request-rules.ts";
-import type { ConsoleSite } from "./request-rules.ts";
 import { signInRoutes } from "./sign-in.ts";
 import { switchedPage } from "./switch.ts";
 import { createTargetCookie, SENT } from "./cookies.ts";

@@ -25,7 +25,7 @@ import type { TargetCookie } from "./cookies.ts";
 import type { Proof } from "../access/identity.ts";
 import { html } from "../lib/html.ts";
 import type { Html } from "../lib/html.ts";
-import { HOW_TO_GET_A_LINK, passkeyForm } from "./passkey-form.ts";
+import { HOW_TO_GET_A_LINK, passkeyForm } from "./views/form.ts";
 
 /** That failed, of one address. */
 const MOST_FAILURES_PER_MINUTE = 30;

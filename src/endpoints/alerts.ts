@@ -1,11 +1,11 @@
+import { alertView } from "../contract/alert-view.ts";
 import type { alerts as contract } from "../contract/alerts.ts";
-import { listAlerts } from "../store/queries/alerts.ts";
-import type { AlertPosition } from "../store/queries/alerts.ts";
 import { jsonAnswer } from "../contract/endpoint.ts";
 import type { Answer } from "../contract/endpoint.ts";
+import { listAlerts } from "../store/queries/alerts.ts";
+import type { AlertPosition, AlertRow } from "../store/queries/alerts.ts";
 import type { EndpointCall } from "./call.ts";
 import type { CursorCodec } from "./cursor.ts";
-import { feedAlert } from "./feed-alert.ts";
 
 /** The workspace's broadcasts, newest first; those to one user are never read. */
 export async function alerts(
@@ -36,4 +36,51 @@ export async function alerts(
       next_cursor: last === undefined ? null : cursors.encode(binding, [last.position, last.alert_id]),
     },
   );
+}
+
+/** Where links of alerts lead; `consoleAddress` null = there is no console that others reach. */
+type AlertPlace = { consoleAddress: string | null; shopDomain: string };
+
+/** An alert as the API gives it and as webhooks receive it: one place, so that their JSON is equal. */
+export type FeedAlert = ReturnType<typeof feedAlert>;
+
+/** An alert that was stored without a link gets that of the console's page. */
+export function feedAlert(row: AlertRow, place: AlertPlace) {
+  const link = linkOf(row, place);
+  return {
+    id: row.alert_id,
+    category: row.category,
+    severity: row.severity,
+    title: row.title,
+    body: row.body,
+    link_url: link?.url ?? null,
+    link_label: link?.label ?? null,
+    metadata: row.metadata,
+    created_at: row.created_at.toISOString(),
+  };
+}
+
+function linkOf(row: AlertRow, { consoleAddress, shopDomain }: AlertPlace): AlertLink | null {
+  const { link_url: url, link_label: label } = row;
+  if (url !== null || consoleAddress === null) return { url, label };
+  return alertLink(row, { consoleAddress, shopDomain });
+}
+
+/** Where an alert leads, and what the link is called. */
+type AlertLink = { url: string | null; label: string | null };
+
+/**
+ * The page of the console that shows what an alert is about; null for an alert of a category that this service does not
+ * write. `consoleAddress` is the origin of the console.
+ */
+export function alertLink(
+  alert: Pick<AlertRow, "category" | "metadata">,
+  { consoleAddress, shopDomain }: { consoleAddress: string; shopDomain: string },
+): AlertLink | null {
+  const view = alertView(alert);
+  if (view === null) return null;
+  const workspace = `${consoleAddress}/w/${encodeURIComponent(shopDomain)}`;
+  if (view.path === "") return { url: workspace, label: "Open the overview" };
+  const query = new URLSearchParams(view.parameters).toString();
+  return { url: `${workspace}${view.path}?${query}`, label: "Open the report" };
 }

@@ -1,20 +1,18 @@
+import { ByteWriter, ParquetWriter } from "hyparquet-writer";
 import type { Answer } from "../contract/endpoint.ts";
 import type { exportTable as contract } from "../contract/export-table.ts";
 import { TABLE_FORMATS, TABLES } from "../contract/tables.ts";
-import type { ExportedTable, TableFormat } from "../contract/tables.ts";
-import { FIRST_MONTH, knownMonth, monthToDate } from "../lib/month.ts";
-import { currencyExponent } from "../metrics/money.ts";
+import type { ExportedTable, TableFormat, ColumnType, TableColumn } from "../contract/tables.ts";
+import { csvText, guardedText } from "../lib/csv-text.ts";
+import { FIRST_MONTH, knownMonth, monthToDate, dayFromText } from "../lib/month.ts";
+import { currencyExponent, decimalText } from "../metrics/money.ts";
 import { OPEN_TABLES } from "../store/queries/tables.ts";
 import type { TableRow } from "../store/queries/tables.ts";
-import type { OpenStream } from "../store/snapshot-stream.ts";
 import type { NextRows } from "../store/query.ts";
+import type { OpenStream } from "../store/snapshot-stream.ts";
 import type { EndpointCall } from "./call.ts";
-import { csvFile } from "./table-csv.ts";
-import { parquetFile } from "./table-parquet.ts";
-import type { WriteTable } from "./table-parquet.ts";
 
 const LAST_MONTH = knownMonth("9999-12");
-const WRITERS: Readonly<Record<TableFormat, WriteTable>> = { parquet: parquetFile, csv: csvFile };
 
 /** One table as a file, written while it is read. */
 export async function exportTable(
@@ -35,3 +33,135 @@ export async function exportTable(
 async function* portionsOf(next: NextRows<TableRow>): AsyncGenerator<TableRow[]> {
   for (let rows = await next(); rows.length > 0; rows = await next()) yield rows;
 }
+
+/** Rows as CSV: null is an empty cell; text that a spreadsheet would run begins with an apostrophe. */
+const csvFile: WriteTable = async function* csvFile(columns, exponent, portions) {
+  const encoder = new TextEncoder();
+  yield encoder.encode(csvText([columns.map(({ name }) => name)]));
+  for await (const rows of portions) {
+    const lines = rows.map((row) =>
+      columns.map(({ name, type }) => {
+        const value = row[name] ?? null;
+        return value === null ? "" : CELLS[type](value as never, exponent);
+      }),
+    );
+    yield encoder.encode(csvText(lines));
+  }
+};
+
+const CELLS: Readonly<Record<ColumnType, (value: never, exponent: number) => string>> = {
+  text: guardedText,
+  integer: String,
+  boolean: String,
+  date: String,
+  timestamp: (value: Date) => value.toISOString(),
+  money: decimalText,
+};
+
+/** Writes rows, which arrive in portions, as the bytes of a file; `exponent`: decimals of the currency. */
+type WriteTable = (
+  columns: readonly TableColumn[],
+  exponent: number,
+  portions: AsyncIterable<readonly TableRow[]>,
+) => AsyncIterable<Uint8Array>;
+
+type SchemaElement = ConstructorParameters<typeof ParquetWriter>[0]["schema"][number];
+
+/** A group is held in memory, and encoded without a pause for other requests. */
+const ROWS_PER_GROUP = 4_000;
+
+/** Most digits of an amount in 64 bits. */
+const MONEY_DIGITS = 18;
+
+/** Rows as Parquet: a group of rows at a time, and the index of the groups at the end, without which no part can be read. */
+const parquetFile: WriteTable = async function* parquetFile(columns, exponent, portions) {
+  const writer = new ByteWriter();
+  const schema = [
+    { name: "table", num_children: columns.length },
+    ...columns.map((column) => ({ ...FORMS[column.type].schema(exponent), name: column.name })),
+  ].map((element, index): SchemaElement =>
+    index === 0 ? element : { ...element, repetition_type: "OPTIONAL" },
+  );
+  const parquet = new ParquetWriter({ writer, schema, createdBy: "Returns Analytics API" });
+  /** What has been written since the last time. */
+  const take = (): Uint8Array => {
+    const bytes = writer.getBytes().slice();
+    writer.index = 0;
+    return bytes;
+  };
+  const write = (group: readonly TableRow[]): void => {
+    const columnData = columns.map(({ name, type }) => {
+      const valueOf = FORMS[type].values();
+      const data = group.map((row) => {
+        const value = row[name] ?? null;
+        return value === null ? null : valueOf(value as never);
+      });
+      return { name, data, offsetIndex: false };
+    });
+    void parquet.write({ columnData, rowGroupSize: ROWS_PER_GROUP });
+  };
+  let group: TableRow[] = [];
+  for await (const rows of portions) {
+    group.push(...rows);
+    if (group.length < ROWS_PER_GROUP) continue;
+    write(group);
+    group = [];
+    yield take();
+  }
+  if (group.length > 0) write(group);
+  void parquet.finish();
+  yield take();
+};
+
+/** How a type is declared, and what a column of one group makes of its values. */
+type Form = {
+  schema: (exponent: number) => Omit<SchemaElement, "name">;
+  values: () => (value: never) => unknown;
+};
+
+const same = () => (value: unknown) => value;
+const bigInts = () => (value: number) => BigInt(value);
+
+/** Encodes a text once a group, into shared memory: an array of its own for each value costs more than all else. */
+function encodedTexts(): (text: string) => Uint8Array {
+  const known = new Map<string, Uint8Array>();
+  return (text) => {
+    const bytes = known.get(text) ?? Buffer.from(text);
+    known.set(text, bytes);
+    return bytes;
+  };
+}
+
+const FORMS: Readonly<Record<ColumnType, Form>> = {
+  text: {
+    schema: () => ({ type: "BYTE_ARRAY", converted_type: "UTF8", logical_type: { type: "STRING" } }),
+    values: encodedTexts,
+  },
+  integer: { schema: () => ({ type: "INT64" }), values: bigInts },
+  boolean: { schema: () => ({ type: "BOOLEAN" }), values: same },
+  date: {
+    schema: () => ({ type: "INT32", converted_type: "DATE", logical_type: { type: "DATE" } }),
+    values: () => (value: string) => dayFromText(value),
+  },
+  timestamp: {
+    schema: () => ({
+      type: "INT64",
+      converted_type: "TIMESTAMP_MILLIS",
+      logical_type: { type: "TIMESTAMP", isAdjustedToUTC: true, unit: "MILLIS" },
+    }),
+    values: same,
+  },
+  // A bigint is taken for minor units, so that no amount passes through a fraction.
+  money: {
+    schema: (exponent) => ({
+      type: "INT64",
+      converted_type: "DECIMAL",
+      logical_type: { type: "DECIMAL", precision: MONEY_DIGITS, scale: exponent },
+      precision: MONEY_DIGITS,
+      scale: exponent,
+    }),
+    values: bigInts,
+  },
+};
+
+const WRITERS: Readonly<Record<TableFormat, WriteTable>> = { parquet: parquetFile, csv: csvFile };

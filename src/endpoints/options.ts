@@ -2,7 +2,7 @@ import { invalidRequest } from "../contract/errors.ts";
 import { BREAKDOWNS, OPTION_PREFIX } from "../contract/parameters.ts";
 import { nearestName, SHOWN_NAME } from "../lib/nearest-name.ts";
 import type { Queryable } from "../store/database.ts";
-import { findOptionName, listOptionNames } from "../store/queries/options.ts";
+import { findOptionName, listOptionNames } from "../store/queries/selection.ts";
 import type { BreakdownBy } from "../store/queries/report-breakdown.ts";
 import type { Workspace } from "../store/workspace.ts";
 

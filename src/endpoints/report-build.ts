@@ -29,8 +29,7 @@ import type { PeriodFigures } from "./order-periods.ts";
 import { requestBreakdown } from "./report-breakdown.ts";
 import { loadBridge } from "./report-bridge.ts";
 import { loadFit } from "./report-fit.ts";
-import { loadLiability } from "./report-liability.ts";
-import { loadOutlooks } from "./report-outlook.ts";
+import { loadLiability, loadOutlooks } from "./report-outlook.ts";
 import type { ReportOutlooks } from "./report-outlook.ts";
 import {
   presentComparison,

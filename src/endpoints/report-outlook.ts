@@ -1,7 +1,10 @@
-import type { ReportOutlook } from "../contract/report.ts";
+import type { ReportOutlook, ReportLiability } from "../contract/report.ts";
+import { firstDayOfMonth, monthOfDay, dayToText, monthToDate } from "../lib/month.ts";
 import { basePeriod, horizonDays } from "../metrics/age-curve.ts";
-import { isComplete } from "../metrics/completeness.ts";
-import { firstDayOfMonth, monthOfDay } from "../lib/month.ts";
+import { isComplete, latestCompleteMonth } from "../metrics/completeness.ts";
+import { LIABILITY_MONTHS, liabilityOf, refundRate, sumLiabilities } from "../metrics/liability.ts";
+import type { Liability, ReturnedMonth } from "../metrics/liability.ts";
+import { currencyExponent, decimalFromMinor } from "../metrics/money.ts";
 import {
   OUTLOOK_MONTHS,
   curveDaysOf,
@@ -13,8 +16,8 @@ import {
 import type { DayCurve, Outlook } from "../metrics/outlook.ts";
 import { fractionInMillionths } from "../metrics/rate.ts";
 import type { Queryable } from "../store/database.ts";
-import { loadDayCurves } from "../store/queries/outlook.ts";
-import type { DayCurveRow } from "../store/queries/outlook.ts";
+import { loadDayCurves, loadReturnedMonths } from "../store/queries/outlook.ts";
+import type { DayCurveRow, ReturnedMonthRow } from "../store/queries/outlook.ts";
 import type { Selection } from "../store/queries/selection.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { countedMonths } from "./cohort-months.ts";
@@ -27,7 +30,7 @@ export type ReportOutlooks = {
 };
 
 const NONE: ReportOutlooks = { ofMonth: () => null, ofRange: null };
-export const OUTLOOK_LEVEL = 0.8;
+const OUTLOOK_LEVEL = 0.8;
 
 type OutlookRequest = { range: CohortRange; selection: Selection };
 
@@ -49,7 +52,7 @@ export async function loadOutlooks(
 }
 
 /** M18: the outlooks of the months of a range that count, also of complete ones; null where there are none. */
-export async function loadMonthOutlooks(
+async function loadMonthOutlooks(
   database: Queryable,
   workspace: Workspace,
   { range, selection }: OutlookRequest,
@@ -114,5 +117,73 @@ function dayCurveOf(row: DayCurveRow): DayCurve {
     lagDays: row.lag_days ?? [],
     returnedUnits: row.returned_units ?? [],
     returnedLines: row.returned_lines ?? [],
+  };
+}
+
+/** M21: refunds still to come for the open months of a range, included or not; null where there is no outlook. */
+export async function loadLiability(
+  database: Queryable,
+  workspace: Workspace,
+  { range, selection }: { range: CohortRange; selection: Selection },
+): Promise<ReportLiability | null> {
+  const { asOfDay, windowDays } = range;
+  if (asOfDay === null || windowDays === null) return null;
+  const newest = latestCompleteMonth(windowDays, asOfDay);
+  if (newest === null) return null;
+  const outlooks = await loadMonthOutlooks(database, workspace, {
+    range: { ...range, startMonth: Math.max(range.startMonth, newest + 1), includeIncomplete: true },
+    selection,
+  });
+  const { own, category, store } = await loadReturnedMonths(database, workspace, {
+    selection,
+    windowDays,
+    startMonth: newest - LIABILITY_MONTHS + 1,
+    endMonth: newest,
+  });
+  const rate = refundRate(
+    own.map(returnedMonthOf),
+    category.map(returnedMonthOf),
+    store.map(returnedMonthOf),
+  );
+  if (outlooks === null || rate === null) return null;
+  const exponent = currencyExponent(workspace.currencyCode);
+  const months = [...outlooks].filter(([, outlook]) => outlook.soldUnits > 0);
+  const liabilities = months.map(([, outlook]) => liabilityOf(outlook, rate));
+  const together = sumOutlooks(
+    months.map(([, outlook]) => outlook),
+    [OUTLOOK_LEVEL],
+  );
+  return {
+    as_of: dayToText(asOfDay),
+    level: OUTLOOK_LEVEL,
+    unit_refund_amount: decimalFromMinor(Math.round(rate.refundMinorPerUnit), exponent),
+    low_evidence: rate.isLowEvidence,
+    ...presentLiability(sumLiabilities(liabilities, liabilityOf(together, rate)), exponent),
+    months: liabilities.map((liability, place) => ({
+      cohort_month: monthToDate((months[place] as (typeof months)[number])[0]),
+      ...presentLiability(liability, exponent),
+    })),
+  };
+}
+
+function returnedMonthOf(row: ReturnedMonthRow): ReturnedMonth {
+  return {
+    returnedUnits: row.returned_units,
+    refundMinor: row.refund_minor,
+    restockedCostMinor: row.restocked_cost_minor,
+    costedReturnedUnits: row.costed_returned_units,
+  };
+}
+
+function presentLiability(
+  { expectedUnits, refundMinor, lowMinor, highMinor, goodsMinor }: Liability,
+  exponent: number,
+) {
+  return {
+    expected_units: expectedUnits,
+    refund_amount: decimalFromMinor(refundMinor, exponent),
+    low_amount: decimalFromMinor(lowMinor, exponent),
+    high_amount: decimalFromMinor(highMinor, exponent),
+    goods_cost: goodsMinor === null ? null : decimalFromMinor(goodsMinor, exponent),
   };
 }

@@ -1,5 +1,12 @@
 import type { ReportData } from "../contract/report.ts";
-import { dayFromText, dayToText, monthOfDay } from "../lib/month.ts";
+import {
+  dayFromText,
+  dayToText,
+  monthOfDay,
+  firstDayOfMonth,
+  lastDayOfMonth,
+  monthsBetween,
+} from "../lib/month.ts";
 import { INDEPENDENT_UNITS, designEffect } from "../metrics/design-effect.ts";
 import type { Orders } from "../metrics/design-effect.ts";
 import { rate, signedChange, wilsonInterval } from "../metrics/rate.ts";
@@ -8,12 +15,16 @@ import type { DayRange, SaleEventBaseline } from "../metrics/sale-event.ts";
 import type { Queryable } from "../store/database.ts";
 import type { SaleEventRow } from "../store/queries/report-figures.ts";
 import { hasWholeMonths, loadSaleFigures } from "../store/queries/report-sale-event.ts";
-import type { SaleFiguresRange, SaleFiguresRow, SalePeriod } from "../store/queries/report-sale-event.ts";
+import type {
+  SaleFiguresRange,
+  SaleFiguresRow,
+  SalePeriod,
+  MonthDays,
+} from "../store/queries/report-sale-event.ts";
 import type { Selection } from "../store/queries/selection.ts";
 import type { Workspace } from "../store/workspace.ts";
 import type { CohortRange } from "./cohort-months.ts";
 import { loadOrders } from "./design-effects.ts";
-import { monthDaysOf } from "./sale-days.ts";
 
 export type SaleEventRequest = {
   slug: string;
@@ -130,4 +141,18 @@ function daysOf(event: SaleEventRow): DayRange {
   const endsOnDay = dayFromText(event.ends_on);
   if (startsOnDay === null || endsOnDay === null) throw new RangeError(`not a day: ${event.slug}`);
   return { startsOnDay, endsOnDay };
+}
+
+/** Ranges of days cut at the ends of months, in order. */
+export function monthDaysOf(period: SalePeriod, ranges: readonly DayRange[]): MonthDays[] {
+  return ranges.flatMap((range) =>
+    monthsBetween(monthOfDay(range.startsOnDay), monthOfDay(range.endsOnDay)).map((month) => {
+      const monthDay = firstDayOfMonth(month);
+      const lastDay = lastDayOfMonth(month);
+      const startsOnDay = Math.max(range.startsOnDay, monthDay);
+      const endsOnDay = Math.min(range.endsOnDay, lastDay);
+      const isWhole = startsOnDay === monthDay && endsOnDay === lastDay;
+      return { period, monthDay, startsOnDay, endsOnDay, isWhole };
+    }),
+  );
 }

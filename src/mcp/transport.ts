@@ -22,9 +22,6 @@ import {
   rpcError,
   rpcResult,
   sendRpc,
-} from "./message.ts";
-import type { JsonObject, Malformed, Message, Request, RequestId, RpcAnswer, RpcError } from "./message.ts";
-import {
   CAPABILITIES,
   LEGACY,
   listTools,
@@ -34,7 +31,17 @@ import {
   callTool,
   toolResultText,
 } from "./tool-call.ts";
-import type { MethodOutcome, Revision } from "./tool-call.ts";
+import type {
+  JsonObject,
+  Malformed,
+  Message,
+  Request,
+  RequestId,
+  RpcAnswer,
+  RpcError,
+  MethodOutcome,
+  Revision,
+} from "./tool-call.ts";
 
 /** The revision without a handshake: every request names its version and what the client is capable of. */
 const MODERN_VERSION = "2026-07-28";

@@ -1,7 +1,7 @@
 import { VIEW_SCHEMA, SHOP_SETTING } from "./database.ts";
 import type { Connection, Queryable } from "./database.ts";
-import { listWorkspaceViews } from "./queries/workspace-views.ts";
-import type { WorkspaceViewRow } from "./queries/workspace-views.ts";
+import { listWorkspaceViews } from "./queries/roles.ts";
+import type { WorkspaceViewRow } from "./queries/roles.ts";
 import { TABLE_RIGHTS, TABLES_WITH_RIGHTS } from "./role-rights.ts";
 
 /**

@@ -18,8 +18,14 @@ import { refreshAllUnmatched } from "../store/queries/label-write.ts";
 import { putListings, removeUnsoldListings } from "../store/queries/listing.ts";
 import { followOrderRules } from "../store/queries/order-rules.ts";
 import { findCurrency, raiseDataVersion } from "../store/queries/publish.ts";
-import { quarterOf, replaceSkuQuarter } from "../store/queries/sku-quarter.ts";
-import { listYears, loadYearState, removeOtherYears, replaceSkuYear } from "../store/queries/sku-year.ts";
+import {
+  quarterOf,
+  replaceSkuQuarter,
+  listYears,
+  loadYearState,
+  removeOtherYears,
+  replaceSkuYear,
+} from "../store/queries/sku-rollup.ts";
 import { deriveCatalogue, putCatalogue } from "./catalogue.ts";
 import { addPlaces, newChangedKeys } from "./changed-keys.ts";
 import { mergeOrders } from "./document-merge.ts";

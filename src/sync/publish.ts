@@ -1,6 +1,6 @@
 import { randomUUIDv7 } from "node:crypto";
 import type { Connection } from "../store/database.ts";
-import { insertAlerts } from "../store/queries/alert-write.ts";
+import { insertAlerts } from "../store/queries/alerts.ts";
 import { publishImport, putLabelSource, putStoreSource, raiseDataVersion } from "../store/queries/publish.ts";
 
 type StoreRun = {

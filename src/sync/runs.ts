@@ -5,10 +5,8 @@ import type { Attributes } from "../lib/trace.ts";
 import type { Database } from "../store/database.ts";
 import { updateRunProgress } from "../store/queries/sync-run.ts";
 import type { Connector, Credentials, SyncProgress } from "./connector.ts";
-import { describeEnd } from "./run-end.ts";
-import type { RunAttempt, RunEnd } from "./run-end.ts";
-import { recordEnd } from "./run-record.ts";
-import type { StartedRun } from "./run-record.ts";
+import { describeEnd, recordEnd } from "./run-record.ts";
+import type { RunAttempt, RunEnd, StartedRun } from "./run-record.ts";
 
 /** What runs need of the process they are in. */
 export type RunEnvironment = {

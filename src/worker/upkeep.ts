@@ -1,20 +1,48 @@
+import { randomUUID } from "node:crypto";
 import { endOrTellBilling } from "../alerts/billing-end.ts";
 import { evaluateAlerts } from "../alerts/evaluate-alerts.ts";
 import { writeTokenNotices } from "../alerts/token-notice.ts";
-import type { Database } from "../store/database.ts";
+import type { Retention } from "../lib/retention.ts";
+import type { Database, Connection } from "../store/database.ts";
+import { listWorkspacePages } from "../store/directory.ts";
 import { listEndpoints } from "../store/queries/alert-delivery.ts";
 import { insertInstallationEvent } from "../store/queries/audit.ts";
 import { listWorkspaceConnections, registerConnection } from "../store/queries/data-source.ts";
 import { findStop, lockWorkspace, WorkspaceGone } from "../store/queries/import-stage.ts";
 import { deleteOldUploads, expireUploads, findDueUpload } from "../store/queries/import-upload.ts";
-import { queuePush, queueUploads } from "../store/queries/run-queue.ts";
+import {
+  deleteEndedGrants,
+  deleteEndedSessions,
+  deleteExpiredChallenges,
+  deleteExpiredLinks,
+  deleteOldDeliveries,
+  deleteOldEvents,
+  deleteOldInstallationEvents,
+  deleteOldQuietRuns,
+  deleteOldRuns,
+  deleteOldUsage,
+  deleteOldUsageDetails,
+  deleteRemovedEndpoints,
+  forgetRemovedMembers,
+  listLastingEvents,
+  recordAuditDeletion,
+  recordInstallationAuditDeletion,
+  ROWS_PER_DELETION,
+} from "../store/queries/old-rows.ts";
+import type { AuditDeletion, DeletedAuditRow } from "../store/queries/old-rows.ts";
+import {
+  queuePush,
+  queueUploads,
+  finishTask,
+  queueWorkspaces,
+  takeDueTask,
+} from "../store/queries/run-queue.ts";
+import type { SyncKind } from "../store/queries/sync-request.ts";
 import { eraseWorkspace, findErasure, lockDueErasure } from "../store/queries/workspace-erase.ts";
 import { lockMembers } from "../store/queries/workspace-member.ts";
-import type { Retention } from "../lib/retention.ts";
 import { removeEndedParts } from "../sync/connectors/csv/import-upload.ts";
 import { loadRules } from "../sync/order-rules.ts";
 import type { RunLog } from "../sync/runs.ts";
-import { deleteOldOfWorkspace } from "./retention.ts";
 
 /** What checking a workspace needs of its worker; `retention`: what it keeps, and how long. */
 export type UpkeepEnvironment = { database: Database; now: () => Date; log: RunLog; retention: Retention };
@@ -96,4 +124,154 @@ export async function eraseDue(database: Database, shopKey: number, now: Date): 
     if (error instanceof WorkspaceGone) return false;
     throw error;
   }
+}
+
+/**
+ * Does the upkeep of the installation when it is due and no other worker does it. One that fails is done again when it is
+ * next due; one whose process is killed is due at once, since its row stays locked meanwhile.
+ */
+export async function runDueTask(environment: UpkeepEnvironment, stop: AbortSignal): Promise<void> {
+  await environment.database.transaction(async (connection) => {
+    const due = await takeDueTask(connection);
+    if (due === null) return;
+    try {
+      await keepInstallation(environment);
+    } catch (error) {
+      if (stop.aborted) throw error;
+      environment.log.error(
+        { task: due.task, err: error },
+        "a scheduled task failed; the next one does its work too",
+      );
+    }
+    await finishTask(connection, due);
+  });
+}
+
+/** Deletes what is old of the installation and of people, and puts workspaces that the queue has lost back into it. */
+export async function keepInstallation({ database, now, retention }: UpkeepEnvironment): Promise<void> {
+  const [deleted] = await Promise.allSettled([deleteOldOfInstallation(database, retention, now())]);
+  for await (const page of listWorkspacePages(database)) await queueWorkspaces(database, page, now());
+  if (deleted.status === "rejected") throw deleted.reason;
+}
+
+/** Of one table and workspace in one upkeep, so that a workspace with millions of rows holds up no other: the next one goes on. */
+const MOST_DELETIONS = 100;
+/** For so long somebody may still wonder why an app has no access. */
+const KEEP_ENDED_GRANTS_DAYS = 30;
+const SCHEDULED_RUNS: readonly SyncKind[] = ["backfill", "incremental", "open_returns"];
+
+/** Deletes what has become too old of a workspace, in portions; a crash leaves the rest to the next upkeep. */
+export async function deleteOldOfWorkspace(
+  database: Database,
+  shopKey: number,
+  retention: Retention,
+  now: Date,
+): Promise<void> {
+  const { keepRunsDays, keepDeliveriesDays, keepUsageDays, keepAuditDays } = retention;
+  const runsBefore = daysBefore(now, keepRunsDays);
+  for (const kind of SCHEDULED_RUNS) {
+    await repeat(() => deleteOldRuns(database, shopKey, runsBefore, kind));
+  }
+  await repeat(() => deleteOldQuietRuns(database, shopKey, runsBefore));
+  const deliveriesBefore = daysBefore(now, keepDeliveriesDays);
+  await repeat(() => deleteOldRuns(database, shopKey, deliveriesBefore, "refresh"));
+  await repeat(() => deleteOldDeliveries(database, shopKey, deliveriesBefore));
+  if (keepUsageDays !== Number.POSITIVE_INFINITY) {
+    const usageBefore = daysBefore(now, keepUsageDays).toISOString().slice(0, 10);
+    await repeat(() => deleteOldUsageDetails(database, shopKey, usageBefore));
+    await repeat(() => deleteOldUsage(database, shopKey, usageBefore));
+  }
+  await deleteRemovedEndpoints(database, shopKey, undoneBefore(now));
+  await deleteEndedGrants(database, shopKey, daysBefore(now, KEEP_ENDED_GRANTS_DAYS));
+  await deleteOldAudit(database, shopKey, keepAuditDays, now);
+}
+
+/** The same of the installation and of people: what they did, and links, challenges and sessions that have ended. */
+async function deleteOldOfInstallation(
+  database: Database,
+  { keepAuditDays }: Retention,
+  now: Date,
+): Promise<void> {
+  for (const deletePortion of [deleteExpiredLinks, deleteExpiredChallenges, deleteEndedSessions]) {
+    await repeat(() => deletePortion(database, now));
+  }
+  await forgetRemovedMembers(database, undoneBefore(now));
+  const before = auditLimit(now, keepAuditDays);
+  if (before === null) return;
+  await deleteAudited(
+    database,
+    { before, now },
+    {
+      deletePortion: (connection) => deleteOldInstallationEvents(connection, before),
+      record: recordInstallationAuditDeletion,
+    },
+  );
+}
+
+async function deleteOldAudit(
+  database: Database,
+  shopKey: number,
+  keepDays: number,
+  now: Date,
+): Promise<void> {
+  const before = auditLimit(now, keepDays);
+  if (before === null) return;
+  const lasting = await listLastingEvents(database, shopKey, before);
+  await deleteAudited(
+    database,
+    { before, now },
+    {
+      deletePortion: (connection) => deleteOldEvents(connection, shopKey, before, lasting),
+      record: (connection, deletion) => recordAuditDeletion(connection, shopKey, deletion),
+    },
+  );
+}
+
+/** The statements on one table of the audit. */
+type AuditTable = {
+  deletePortion(connection: Connection): Promise<DeletedAuditRow>;
+  record(connection: Connection, deletion: AuditDeletion): Promise<void>;
+};
+
+/**
+ * Deletes in the audit, portion by portion, and records that as one event, whose count each portion's own transaction
+ * raises: a crash leaves none unrecorded. Records of earlier deletions go without one, since each would leave another.
+ */
+async function deleteAudited(
+  database: Database,
+  { before, now }: { before: Date; now: Date },
+  table: AuditTable,
+): Promise<void> {
+  const auditId = randomUUID();
+  let total = 0;
+  await repeat(() =>
+    database.transaction(async (connection) => {
+      const { deleted, events } = await table.deletePortion(connection);
+      total += events;
+      if (events > 0) await table.record(connection, { auditId, at: now, before, events: total });
+      return deleted;
+    }),
+  );
+}
+
+/** Deletes portions until one is not full. */
+async function repeat(deletePortion: () => Promise<number>): Promise<void> {
+  for (let count = 0; count < MOST_DELETIONS; count++) {
+    if ((await deletePortion()) < ROWS_PER_DELETION) return;
+  }
+}
+
+/** The audit goes by whole days, so that each has one record of a deletion at most. null = it is kept forever. */
+function auditLimit(now: Date, keepDays: number): Date | null {
+  if (keepDays === Number.POSITIVE_INFINITY) return null;
+  return new Date(Math.floor(daysBefore(now, keepDays).getTime() / DAY_MS) * DAY_MS);
+}
+
+/** A removal can be undone for a day; an hour later nobody is about to. */
+function undoneBefore(now: Date): Date {
+  return new Date(now.getTime() - 25 * 3_600_000);
+}
+
+function daysBefore(now: Date, days: number): Date {
+  return new Date(now.getTime() - days * DAY_MS);
 }

@@ -8,7 +8,7 @@ import { retryDelayMs } from "../sync/runs.ts";
 import type { Deliveries } from "./deliveries.ts";
 import { pollPlace } from "./poll.ts";
 import type { PollEnvironment } from "./poll.ts";
-import { runDueTask } from "./tasks.ts";
+import { runDueTask } from "./upkeep.ts";
 
 export type WorkerOptions = PollEnvironment & {
   /** Of the session, a connection of its own. */

@@ -10,7 +10,7 @@ import { resolveByDns } from "../../src/alerts/delivery/networks.ts";
 import type { PushOptions } from "../../src/alerts/delivery/send.ts";
 import { listQueuedPushes } from "../../src/store/queries/run-queue.ts";
 import { deliverQueued } from "../../src/worker/deliveries.ts";
-import { insertAlerts } from "../../src/store/queries/alert-write.ts";
+import { insertAlerts } from "../../src/store/queries/alerts.ts";
 import { lockWorkspace } from "../../src/store/queries/import-stage.ts";
 import { randomUUIDv7 } from "node:crypto";
 import type { TestService } from "./service.ts";

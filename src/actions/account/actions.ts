@@ -6,10 +6,16 @@ import type { PasskeyRefusal, PasskeySite } from "../../access/passkey.ts";
 import { challengeKeyOf } from "../../lib/keys.ts";
 import type { Keys } from "../../lib/keys.ts";
 import type { Database } from "../../store/database.ts";
-import { deletePasskey, insertPasskey, listPasskeys } from "../../store/queries/console-passkey.ts";
-import type { NewPasskey } from "../../store/queries/console-passkey.ts";
-import { deleteOtherSessions, deleteSession, listSessions } from "../../store/queries/console-session.ts";
-import { lockPerson } from "../../store/queries/console-user.ts";
+import {
+  deletePasskey,
+  insertPasskey,
+  listPasskeys,
+  deleteOtherSessions,
+  deleteSession,
+  listSessions,
+  lockPerson,
+} from "../../store/queries/console-user.ts";
+import type { NewPasskey } from "../../store/queries/console-user.ts";
 import { defineAction } from "../action.ts";
 import type { ActionContext, ActionCaller } from "../action.ts";
 import { flag, own, text } from "../field.ts";

@@ -6,12 +6,11 @@ import { createMinuteLimit, MOST_FORMS_PER_MINUTE, TOO_MANY_FORMS } from "../../
 import type { MinuteLimit } from "../../console/minute-limit.ts";
 import { actorOf } from "../../console/page-call.ts";
 import type { RefusedForm } from "../../console/page.ts";
-import { passkeyForm } from "../../console/passkey-form.ts";
+import { passkeyForm, refusal, textField } from "../../console/views/form.ts";
+import type { FormPlace } from "../../console/views/form.ts";
 import { passkeySiteOf, sendProblem, showOwn } from "../../console/session-context.ts";
 import type { RouteHandler, Routes, SessionContext, Visitor } from "../../console/session-context.ts";
 import { tooMany } from "../../console/state-page.ts";
-import { refusal, textField } from "../../console/views/form.ts";
-import type { FormPlace } from "../../console/views/form.ts";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
 import { runAction } from "../action.ts";

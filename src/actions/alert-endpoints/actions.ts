@@ -2,13 +2,11 @@ import { randomUUID } from "node:crypto";
 import { isIP } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isLoopbackHost } from "../../lib/networks.ts";
-import { sealEndpoint, unsealEndpoint } from "../../alerts/delivery/endpoint-secrets.ts";
+import { sealEndpoint, unsealEndpoint, newSigningSecret } from "../../alerts/delivery/signature.ts";
 import { isAllowed } from "../../alerts/delivery/networks.ts";
 import { hostOf } from "../../alerts/delivery/post.ts";
+import { send, testMessage } from "../../alerts/delivery/send.ts";
 import type { PushOptions } from "../../alerts/delivery/send.ts";
-import { send } from "../../alerts/delivery/send.ts";
-import { newSigningSecret } from "../../alerts/delivery/signature.ts";
-import { testMessage } from "../../alerts/delivery/test-message.ts";
 import type { EndpointRow } from "../../store/queries/alert-delivery.ts";
 import { listEndpoints } from "../../store/queries/alert-delivery.ts";
 import {

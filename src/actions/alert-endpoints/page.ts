@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { drawField, formFor, formOf, questionOf } from "../../console/action-form.ts";
-import type { ActionCall, FormOutcome } from "../../console/action.ts";
+import type { ActionCall, FormOutcome } from "../../console/action-form.ts";
 import { isoInstant } from "../../console/format.ts";
 import { definePage } from "../../console/page.ts";
 import type { PageCall } from "../../console/page.ts";

@@ -1,10 +1,29 @@
-import { newCode } from "../../access/oauth.ts";
+import { timingSafeEqual } from "node:crypto";
+import {
+  newCode,
+  clientHashOf,
+  isVerifier,
+  newRefreshToken,
+  readCode,
+  readRefreshToken,
+  refused,
+} from "../../access/oauth.ts";
+import type { GrantSecret, OauthRefusal } from "../../access/oauth.ts";
+import { hashSecret, parseToken, renewToken, shopKeyOfTokenId } from "../../access/token.ts";
 import { SCOPES } from "../../contract/endpoint.ts";
+import type { Keys } from "../../lib/keys.ts";
+import type { Connection, Database } from "../../store/database.ts";
+import { holdWhetherMoving } from "../../store/queries/workspace-directory.ts";
 import { defineAction, ShownSecret } from "../action.ts";
 import type { ActionContext, WorkspaceCaller } from "../action.ts";
+import type { Actor } from "../actor.ts";
+import { recordAction } from "../audit/record.ts";
 import { someOf } from "../field.ts";
-import { insertNewToken, SCOPE_WORDS } from "../tokens/actions.ts";
-import { insertGrant } from "./queries.ts";
+import { mayDo } from "../right.ts";
+import { insertNewToken, SCOPE_WORDS, revokeToken } from "../tokens/actions.ts";
+import { lockToken, revokeToken as endToken } from "../tokens/queries.ts";
+import { insertGrant, findGrant, hasApiAccess, holdGranter, renewAccess, renewGrant } from "./queries.ts";
+import type { GrantRow } from "./queries.ts";
 
 /** What an app asks for, as its request and its registration say. */
 export type AppRequest = {
@@ -63,4 +82,151 @@ export const connectApp = defineAction({
 export function receiverOf(redirectUri: string): string {
   const { host, protocol } = new URL(redirectUri);
   return /^https?:$/u.test(protocol) ? host : `${protocol}//`;
+}
+
+/** A client that has proved nothing yet, and with what its grant is looked at. */
+export type GrantCaller = { database: Database; keys: Keys; now: Date; clientId: string; address: string };
+
+/** What a client is given (RFC 6749, section 5.1). */
+type Issued = {
+  access_token: string;
+  token_type: "Bearer";
+  expires_in: number;
+  refresh_token: string;
+  scope: string;
+};
+
+const ACCESS_SECONDS = 3600;
+const REFRESH_MS = 30 * 24 * 3_600_000;
+
+/** "used" = whoever sent it has a secret that was used before: one of the two took it from the other. */
+type Verdict = "valid" | "expired" | "used" | "unknown";
+
+/** Exchanges a code, once (PKCE, RFC 7636). Used again, it ends what it gave. */
+export async function exchangeCode(
+  caller: GrantCaller,
+  { code, redirectUri, verifier }: { code: string; redirectUri: string; verifier: string },
+): Promise<Issued | OauthRefusal> {
+  const given = readCode(code);
+  if (given === null) return NOT_VALID;
+  return renew(caller, given, (grant, isHash) => {
+    if (!isHash(given.secret, grant.code_hash)) return "unknown";
+    if (grant.code_used_at !== null) return "used";
+    if (grant.redirect_uri !== redirectUri || !isVerifier(verifier, grant.code_challenge)) return "unknown";
+    return grant.code_expires_at > caller.now ? "valid" : "expired";
+  });
+}
+
+/** Exchanges a refresh token for the next one and a new access token; used again, it ends the grant. */
+export async function refreshGrant(
+  caller: GrantCaller,
+  refreshToken: string,
+): Promise<Issued | OauthRefusal> {
+  const given = readRefreshToken(refreshToken);
+  if (given === null) return NOT_VALID;
+  return renew(caller, given, (grant, isHash) => {
+    if (!isHash(given.family, grant.family_hash)) return "unknown";
+    if (!isHash(given.secret, grant.refresh_hash)) return "used";
+    return (grant.refresh_expires_at ?? caller.now) > caller.now ? "valid" : "expired";
+  });
+}
+
+/** Ends the grant of an access or refresh token of the client (RFC 7009); any other changes nothing. null = it is done. */
+export async function endGrant(caller: GrantCaller, token: string): Promise<OauthRefusal | null> {
+  const access = parseToken(token);
+  const refresh = readRefreshToken(token);
+  const tokenId = access?.tokenId ?? refresh?.tokenId;
+  const shopKey = tokenId === undefined ? null : shopKeyOfTokenId(tokenId);
+  if (tokenId === undefined || shopKey === null) return null;
+  // Whoever guesses holds no row, and does not learn which workspaces move.
+  const found = await findGrant(caller.database, shopKey, tokenId);
+  if (found === null || !isOfClient(found, caller)) return null;
+  return caller.database.transaction(async (connection) => {
+    if ((await holdWhetherMoving(connection, shopKey)) === true) return MOVING;
+    const held = await lockToken(connection, shopKey, tokenId);
+    const grant = await findGrant(connection, shopKey, tokenId);
+    if (held === null || grant === null) return null;
+    const isHash = hashesOf(caller);
+    const isOwn =
+      access === null
+        ? isHash(refresh?.family ?? "", grant.family_hash)
+        : isHash(access.secret, grant.secret_hash);
+    if (isOwn) await end(connection, { ...caller, shopKey, tokenId, reason: "by the app" });
+    return null;
+  });
+}
+
+const NOT_VALID = refused("invalid_grant", "This code or refresh token is not valid for this client.");
+const ENDED = refused("invalid_grant", "This access has ended: ask the person again.");
+const MOVING = refused("temporarily_unavailable", "The workspace is moving: try again in a few minutes.");
+
+type IsHash = (secret: string, hash: Buffer | null) => boolean;
+
+/**
+ * Gives a grant new secrets if `judge` finds the one that was sent valid, and the person who consented, their role and the plan
+ * still allow it. Members are held before rows of the workspace, as everywhere (`holdRights`).
+ */
+async function renew(
+  caller: GrantCaller,
+  { tokenId, family }: GrantSecret,
+  judge: (grant: GrantRow, isHash: IsHash) => Verdict,
+): Promise<Issued | OauthRefusal> {
+  const { database, keys, now } = caller;
+  const shopKey = shopKeyOfTokenId(tokenId);
+  const found = shopKey === null ? null : await findGrant(database, shopKey, tokenId);
+  if (shopKey === null || found === null || !isOfClient(found, caller)) return NOT_VALID;
+  return database.transaction(async (connection) => {
+    const role = await holdGranter(connection, shopKey, found.created_by.replace(/^user:/u, ""));
+    if ((await holdWhetherMoving(connection, shopKey)) !== false) return MOVING;
+    const token = await lockToken(connection, shopKey, tokenId);
+    const grant = await findGrant(connection, shopKey, tokenId);
+    if (token === null || grant === null) return NOT_VALID;
+    const verdict = judge(grant, hashesOf(caller));
+    if (verdict === "unknown") return NOT_VALID;
+    const ended = { ...caller, shopKey, tokenId };
+    if (token.revoked_at !== null || verdict === "expired") return ENDED;
+    if (verdict === "used") {
+      await end(connection, { ...ended, reason: "a code or refresh token was used twice" });
+      return NOT_VALID;
+    }
+    if (role === null || !mayDo(role, connectApp)) {
+      await end(connection, { ...ended, reason: "its person may no longer connect apps" });
+      return ENDED;
+    }
+    if ((await hasApiAccess(connection, shopKey)) !== true) {
+      await end(connection, { ...ended, reason: "the plan does not include api_access" });
+      return ENDED;
+    }
+    const { token: accessToken, secretHash } = renewToken(tokenId, keys.tokenPepper);
+    const next = newRefreshToken(tokenId, family === "" ? null : family, keys.tokenPepper);
+    const expiresAt = new Date(now.getTime() + ACCESS_SECONDS * 1000);
+    await renewAccess(connection, shopKey, tokenId, { secretHash, expiresAt });
+    const refreshExpiresAt = new Date(now.getTime() + REFRESH_MS);
+    await renewGrant(connection, shopKey, tokenId, { ...next, refreshExpiresAt, now });
+    return {
+      access_token: accessToken,
+      token_type: "Bearer",
+      expires_in: ACCESS_SECONDS,
+      refresh_token: next.refreshToken,
+      scope: grant.scopes.join(" "),
+    };
+  });
+}
+
+function isOfClient(grant: GrantRow, { clientId }: GrantCaller): boolean {
+  return grant.client_hash.equals(clientHashOf(clientId));
+}
+
+function hashesOf({ keys }: GrantCaller): IsHash {
+  return (secret, hash) => hash !== null && timingSafeEqual(hashSecret(secret, keys.tokenPepper), hash);
+}
+
+type Ending = { shopKey: number; tokenId: string; reason: string; address: string };
+
+/** The audit shows it as a revoked token, by the app. */
+async function end(connection: Connection, { shopKey, tokenId, reason, address }: Ending): Promise<void> {
+  if ((await endToken(connection, shopKey, tokenId)) === null) return;
+  const actor: Actor = { name: "app", origin: address, standing: "person", isFresh: false, session: null };
+  const detail = { token_id: tokenId, reason };
+  await recordAction(connection, actor, { shopKey, action: revokeToken.name, detail });
 }

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { APP_SCHEMES, clientHashOf, hasRedirect, OAUTH_PATHS, readClientId } from "../../access/oauth.ts";
 import type { Membership } from "../../access/identity.ts";
 import { isFreshProof } from "../../access/session.ts";
-import { contentSecurityPolicy } from "../../console/console-headers.ts";
+import { contentSecurityPolicy } from "../../console/request-rules.ts";
 import { LONGEST_TARGET } from "../../console/cookies.ts";
 import { formOf } from "../../console/form-scope.ts";
 import { createMinuteLimit, MOST_FORMS_PER_MINUTE, TOO_MANY_FORMS } from "../../console/minute-limit.ts";

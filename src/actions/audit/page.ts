@@ -1,5 +1,5 @@
 import { Readable } from "node:stream";
-import type { FormAction } from "../../console/action.ts";
+import type { FormAction } from "../../console/action-form.ts";
 import { instant } from "../../console/format.ts";
 import { definePage } from "../../console/page.ts";
 import type { PageCall, View } from "../../console/page.ts";

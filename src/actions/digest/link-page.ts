@@ -10,9 +10,8 @@ import type { Actor } from "../actor.ts";
 import { textInput } from "../field.ts";
 import { Refusal } from "../refusal.ts";
 import { requireWorkspace } from "../workspace/workspace.ts";
-import { confirmDigest, SENT_AT, stopDigest } from "./actions.ts";
-import { DIGEST_PATH, readDigestLink } from "./link.ts";
-import type { DigestLink } from "./link.ts";
+import { confirmDigest, SENT_AT, stopDigest, DIGEST_PATH, readDigestLink } from "./actions.ts";
+import type { DigestLink } from "./actions.ts";
 import { findReader } from "./queries.ts";
 
 const NOTHING: StatePage = {

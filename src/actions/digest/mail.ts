@@ -4,7 +4,7 @@ import { instant, month, percent } from "../../console/format.ts";
 import type { OverviewData } from "../../console/pages/overview.ts";
 import type { PageCall } from "../../console/page.ts";
 import { problemParts } from "../../console/problems.ts";
-import { monthRange } from "../../console/views/month-range.ts";
+import { monthRange } from "../../console/months.ts";
 import { notCompared, summaryTiles, windowText } from "../../console/views/report/summary.ts";
 import type { Tile } from "../../console/views/report/summary.ts";
 import { html, renderHtml, unescapeHtml } from "../../lib/html.ts";

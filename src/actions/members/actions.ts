@@ -2,12 +2,9 @@ import { makeLink } from "../../access/link.ts";
 import { ROLES } from "../../contract/role.ts";
 import type { Role } from "../../contract/role.ts";
 import { userName } from "../../lib/user-name.ts";
-import { deleteLinks, deleteSessions } from "../../store/queries/console-session.ts";
-import { insertPerson, lockPerson } from "../../store/queries/console-user.ts";
+import { deleteLinks, deleteSessions, insertPerson, lockPerson } from "../../store/queries/console-user.ts";
 import { deleteForeignPerson, findPerson } from "../people/queries.ts";
-import { notifyPeople } from "../../store/queries/notice.ts";
-import { deleteNotices } from "../notices/queries.ts";
-import { lockMembers } from "../../store/queries/workspace-member.ts";
+import { deleteNotices, notifyPeople } from "../../store/queries/notice.ts";
 import {
   deleteMember,
   deleteRemoved,
@@ -17,6 +14,7 @@ import {
   listRemoved,
   updateRole,
 } from "./queries.ts";
+import { lockMembers } from "../../store/queries/workspace-member.ts";
 import type { WorkspaceMemberRow } from "../../store/queries/workspace-member.ts";
 import { findDisplayName } from "../workspace/queries.ts";
 import { defineAction, defineList, ShownSecret } from "../action.ts";

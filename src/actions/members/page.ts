@@ -1,5 +1,5 @@
 import { formFor, formOf, questionOf } from "../../console/action-form.ts";
-import type { ActionCall } from "../../console/action.ts";
+import type { ActionCall } from "../../console/action-form.ts";
 import { day, instant } from "../../console/format.ts";
 import { definePage } from "../../console/page.ts";
 import type { PageCall, View } from "../../console/page.ts";

@@ -5,8 +5,7 @@ import type { Person } from "../../../tests/support/people.ts";
 import { service } from "../../../tests/support/shared-service.ts";
 import { createTenant } from "../../../tests/support/tenants.ts";
 import { userName } from "../../lib/user-name.ts";
-import { notifyPeople } from "../../store/queries/notice.ts";
-import { listNotices } from "./queries.ts";
+import { notifyPeople, listNotices } from "../../store/queries/notice.ts";
 import type { Notice } from "../../store/queries/notice.ts";
 import { membersOfRole } from "./notices.ts";
 

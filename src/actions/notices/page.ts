@@ -1,17 +1,77 @@
 import { formFor, formOf } from "../../console/action-form.ts";
-import { instant } from "../../console/format.ts";
+import { instant, isoInstant } from "../../console/format.ts";
 import { definePage } from "../../console/page.ts";
-import type { PageCall } from "../../console/page.ts";
+import type { PageCall, Page } from "../../console/page.ts";
 import { alertTabs, severityMark } from "../../console/views/alert.ts";
 import { rows } from "../../console/views/blocks.ts";
+import { selectField } from "../../console/views/form.ts";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
-import { digestForms, digestPart, loadDigest } from "../digest/page.ts";
-import type { ShownDigest } from "../digest/page.ts";
+import { sentence, setDigest, stopDigest, TIME_ZONES, whyNoDigest } from "../digest/actions.ts";
+import { findDigest } from "../digest/queries.ts";
+import type { DigestRow } from "../digest/queries.ts";
 import { leaveWorkspace, ROLE_TEXTS } from "../members/actions.ts";
 import { readSettings } from "../right.ts";
 import { showNotices } from "./notices.ts";
 import type { ShownNotice } from "./notices.ts";
+
+const DIGEST_PATH = "/settings/notices/digest";
+
+/** How the caller's digest stands, for `digestPart`; `reason`: why there is none on this installation. */
+type ShownDigest = { digest: DigestRow | null; reason: string | null };
+
+async function loadDigest({ caller, origin }: PageCall): Promise<ShownDigest> {
+  const { database, workspace, actor, push } = await caller();
+  const digest = await findDigest(database, workspace.shop_key, actor.session?.userId ?? "");
+  return { digest: digest?.address === "" ? null : digest, reason: whyNoDigest(push.smtp, origin) };
+}
+
+/** The part of a page that turns the weekly digest on and off. */
+function digestPart({ digest, reason }: ShownDigest, call: PageCall): Html {
+  const field = setDigest.input.time_zone;
+  const zones = selectField(call, setDigest.name, {
+    ...field,
+    name: "time_zone",
+    value: digest?.time_zone ?? "UTC",
+    options: TIME_ZONES.map((zone) => [zone, zone] as const),
+  });
+  return html`<h2>Weekly digest</h2>
+    <p>
+      The overview by e-mail, once a week: problems, key figures and the last twelve months. It is off until you turn
+      it on, for you alone. None is sent while billing is inactive or the workspace’s figures are withheld.
+    </p>
+    ${digest !== null && html`<p>${stateText(digest)}</p>`}
+    ${
+      reason === null
+        ? formFor(call, setDigest, {
+            path: DIGEST_PATH,
+            values: { address: digest?.address ?? "" },
+            drawn: { time_zone: zones },
+          })
+        : html`<p class="note">${reason}</p>`
+    }
+    ${formFor(call, stopDigest, { path: `${DIGEST_PATH}/stop`, variant: "quiet", isOffered: digest !== null })}`;
+}
+
+function stateText({
+  address,
+  time_zone: zone,
+  due_at: dueAt,
+  last_sent_at: sentAt,
+  last_problem: problem,
+}: DigestRow): string {
+  const state =
+    dueAt === null
+      ? `The address ${address} has not confirmed it: its link is in the mail that was sent there.`
+      : `${sentence(address, zone)} Next: ${isoInstant(dueAt)}.`;
+  const sent = sentAt === null ? "" : ` Last sent: ${isoInstant(sentAt)}.`;
+  return `${state}${sent}${problem === null ? "" : ` ${problem}`}`;
+}
+
+const digestForms = (page: Page) => [
+  formOf(setDigest, { path: DIGEST_PATH, page }),
+  formOf(stopDigest, { path: `${DIGEST_PATH}/stop`, page }),
+];
 
 const PATH = "/settings/notices";
 const TITLE = "Your notices";

@@ -1,6 +1,6 @@
 import { ensureOperator, makeLink, makePerson } from "../../access/link.ts";
-import { deleteSessions } from "../../store/queries/console-session.ts";
-import { loadPerson } from "../../store/queries/console-user.ts";
+import { deleteSessions, loadPerson } from "../../store/queries/console-user.ts";
+import type { PersonRow } from "../../store/queries/console-user.ts";
 import {
   findPeople,
   findPerson,
@@ -9,7 +9,6 @@ import {
   setDisabled,
   setOperator,
 } from "./queries.ts";
-import type { PersonRow } from "../../store/queries/console-user.ts";
 import type { ListedPerson } from "./queries.ts";
 import { listShopKeysOf, listWorkspacesWithoutMember, putOwner } from "../members/queries.ts";
 import { defineAction, defineList, ShownSecret } from "../action.ts";

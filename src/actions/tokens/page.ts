@@ -6,7 +6,7 @@ import { ApiError } from "../../contract/errors.ts";
 import { ENDPOINTS } from "../../contract/registry.ts";
 import { curlLine, mcpCommandLine, mcpConfigText } from "../../contract/written-request.ts";
 import { checkBox, formFor, formOf, radios } from "../../console/action-form.ts";
-import type { ActionCall, FormOutcome } from "../../console/action.ts";
+import type { ActionCall, FormOutcome } from "../../console/action-form.ts";
 import { count, isoDay, isoInstant } from "../../console/format.ts";
 import { definePage } from "../../console/page.ts";
 import type { PageCall, View } from "../../console/page.ts";

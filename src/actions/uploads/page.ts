@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
 import { formOf } from "../../console/action-form.ts";
-import type { FormAction } from "../../console/action.ts";
+import type { FormAction } from "../../console/action-form.ts";
 import { count, day, instant } from "../../console/format.ts";
 import { definePage } from "../../console/page.ts";
 import type { PageCall } from "../../console/page.ts";

@@ -12,7 +12,7 @@ import type { Html } from "../../lib/html.ts";
 import { showUsage, usageRead } from "./usage.ts";
 import type { Usage, UsageGroup, UsageSummary, UsageDay } from "./usage.ts";
 import { max } from "d3-array";
-import { chartFigure, nothingToDraw } from "../../console/charts/frame.ts";
+import { chartFigure, nothingToDraw, figureTable } from "../../console/charts/frame.ts";
 import {
   barPart,
   columns,
@@ -21,7 +21,6 @@ import {
   verticalScale,
   boxSwatch,
 } from "../../console/charts/plot.ts";
-import { table } from "../../console/charts/table.ts";
 
 /** What the workspace asks of the API: today against the quota, and 30 days in detail. */
 export const usage = definePage<Usage>({
@@ -231,7 +230,7 @@ function dayAxis(days: readonly UsageDay[], middle: (index: number) => number): 
 
 function tableOf(days: readonly UsageDay[]): Html {
   const { middle } = columns(days.length);
-  return table(
+  return figureTable(
     ["Day", "Counted towards the quota", "Not counted"],
     days.map((row, index) => ({
       head: dayText(row.day),

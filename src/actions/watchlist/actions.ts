@@ -2,7 +2,7 @@ import { evaluateAlerts } from "../../alerts/evaluate-alerts.ts";
 import { quoted } from "../input.ts";
 import { impossible } from "../refusal.ts";
 import { deleteWatched, insertWatched, isInCatalogue, listWatchedEntities } from "./queries.ts";
-import type { WatchedKind } from "../../store/queries/alert-load.ts";
+import type { WatchedKind } from "../../store/queries/alerts.ts";
 import { defineAction, defineList } from "../action.ts";
 import { oneOf, own } from "../field.ts";
 

@@ -1,5 +1,5 @@
 import { query, queryAny, requireValue } from "../../store/query.ts";
-import type { WatchedKind } from "../../store/queries/alert-load.ts";
+import type { WatchedKind } from "../../store/queries/alerts.ts";
 
 type WatchlistRow = { entity_kind: WatchedKind; entity_key: string; added_at: Date };
 

@@ -21,8 +21,7 @@ import { impossible, invalid } from "../refusal.ts";
 import { exportWorkspace } from "./export.ts";
 import { nameWorkspace, setWindows, setWorkspace } from "./settings.ts";
 import { moveWorkspace } from "./move.ts";
-import { closeSetup } from "./setup.ts";
-import { domainOf, readDomain, shownWorkspace } from "./workspace.ts";
+import { closeSetup, domainOf, readDomain, shownWorkspace } from "./workspace.ts";
 
 /** How long an erasure can be canceled. */
 export const ERASE_DAYS = 7;

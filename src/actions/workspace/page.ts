@@ -1,5 +1,5 @@
 import { formFor, formOf } from "../../console/action-form.ts";
-import type { FormAction } from "../../console/action.ts";
+import type { FormAction } from "../../console/action-form.ts";
 import { definePage } from "../../console/page.ts";
 import type { Page, PageCall } from "../../console/page.ts";
 import { rows } from "../../console/views/blocks.ts";

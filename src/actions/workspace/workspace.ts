@@ -1,11 +1,13 @@
 import { domainToASCII } from "node:url";
-import { impossible, invalid } from "../refusal.ts";
 import type { Queryable } from "../../store/database.ts";
-import { ANY_WORKSPACE, findWorkspace, listWorkspaces } from "./queries.ts";
 import type { DirectoryRow } from "../../store/queries/workspace-directory.ts";
-import type { WorkspaceFilter } from "./queries.ts";
-import { defineList } from "../action.ts";
+import { defineList, defineAction } from "../action.ts";
 import type { ActionCaller } from "../action.ts";
+import type { Actor } from "../actor.ts";
+import { impossible, invalid } from "../refusal.ts";
+import { requireRight } from "../right.ts";
+import { ANY_WORKSPACE, findWorkspace, listWorkspaces, closeSetupList, readSetup } from "./queries.ts";
+import type { WorkspaceFilter } from "./queries.ts";
 
 /** A workspace as it is shown: without the key that only the database uses. */
 export type ShownWorkspace = Omit<DirectoryRow, "shop_key">;
@@ -59,4 +61,46 @@ export function readDomain(subject: string, text: string): string {
 export function domainOf(typed: string): string {
   const text = typed.trim().toLowerCase();
   return /^[\u0000-\u007f]*$/u.test(text) ? text : domainToASCII(text);
+}
+
+/** What a new workspace needs once, in this order, and whether it is done. */
+export type Setup = {
+  store: boolean;
+  labels: boolean;
+  window: boolean;
+  others: boolean;
+  token: boolean;
+};
+
+/** Hides the checklist for every member. */
+export const closeSetup = defineAction({
+  name: "setup.close",
+  title: "Dismiss setup checklist",
+  about: "Dismiss the setup checklist of a workspace.",
+  past: "Dismissed the setup checklist",
+  least: "admin",
+  input: {},
+  run: async ({ connection, workspace }) => {
+    await closeSetupList(connection, workspace.shop_key);
+    return {
+      result: { shop_domain: workspace.shop_domain },
+      done: "The setup checklist is dismissed. Each of its steps is in the settings.",
+      audit: { detail: {} },
+    };
+  },
+});
+
+/**
+ * What is left to set up; null = nothing: then the list is closed, so that later pages need not ask. One statement until
+ * then.
+ */
+export async function showSetup(database: Queryable, actor: Actor, shopKey: number): Promise<Setup | null> {
+  requireRight(actor, closeSetup);
+  const row = await readSetup(database, shopKey);
+  if (row === null) return null;
+  const { has_store: store, has_labels: labels, has_window: window, has_others: others } = row;
+  const setup = { store, labels, window, others, token: row.has_token };
+  if (Object.values(setup).includes(false)) return setup;
+  await closeSetupList(database, shopKey);
+  return null;
 }

@@ -1,5 +1,5 @@
-import { billingInactive, entitlementMissing, notReady } from "../../access/refusals.ts";
-import { feedAlert } from "../../endpoints/feed-alert.ts";
+import { billingInactive, entitlementMissing, notReady } from "../../access/admit-member.ts";
+import { feedAlert } from "../../endpoints/alerts.ts";
 import { note, noteFailure, traced } from "../../lib/trace.ts";
 import type { Database, Connection } from "../../store/database.ts";
 import type {
@@ -21,11 +21,10 @@ import {
 import type { AlertRow } from "../../store/queries/alerts.ts";
 import { notifyPeople } from "../../store/queries/notice.ts";
 import { listMembersByRole } from "../../store/queries/workspace-member.ts";
-import type { SendOutcome } from "./outcome.ts";
 import { lastHour, nextHour, nextTryAt } from "./retry.ts";
+import type { SendOutcome } from "./retry.ts";
+import { messageIdOf, send, testMessage } from "./send.ts";
 import type { SendEnvironment } from "./send.ts";
-import { messageIdOf, send } from "./send.ts";
-import { testMessage } from "./test-message.ts";
 
 const TOLD_ROLES = ["owner", "admin"] as const;
 

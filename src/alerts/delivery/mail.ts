@@ -1,5 +1,5 @@
-import { failed } from "./outcome.ts";
-import type { SendOutcome } from "./outcome.ts";
+import { failed } from "./retry.ts";
+import type { SendOutcome } from "./retry.ts";
 
 /** The server that mail is handed to. */
 export type SmtpOptions = {

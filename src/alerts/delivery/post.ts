@@ -6,8 +6,8 @@ import type { BlockList } from "node:net";
 import { VERSION } from "../../lib/version.ts";
 import { AddressRefused, guardedLookup, isAllowed } from "./networks.ts";
 import type { Resolve, Route } from "./networks.ts";
-import { failed } from "./outcome.ts";
-import type { SendOutcome } from "./outcome.ts";
+import { failed } from "./retry.ts";
+import type { SendOutcome } from "./retry.ts";
 
 /** Where messages may go, and how long one may take. */
 export type PostOptions = {

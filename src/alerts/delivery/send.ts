@@ -1,19 +1,19 @@
-import type { FeedAlert } from "../../endpoints/feed-alert.ts";
-import { noteFailure, traced } from "../../lib/trace.ts";
-import type { DeliveryRow, EndpointPlace } from "../../store/queries/alert-delivery.ts";
-import { unsealEndpoint } from "./endpoint-secrets.ts";
-import type { EndpointSecrets } from "./endpoint-secrets.ts";
-import { sendMail } from "./mail.ts";
-import type { SmtpOptions } from "./mail.ts";
-import { failed } from "./outcome.ts";
-import type { SendOutcome } from "./outcome.ts";
-import { post } from "./post.ts";
-import type { PostOptions } from "./post.ts";
-import { signatureHeaders } from "./signature.ts";
-import { mailText, slackText } from "./texts.ts";
+import { randomUUID } from "node:crypto";
+import type { FeedAlert } from "../../endpoints/alerts.ts";
 import { blockListOf, isLoopbackHost } from "../../lib/networks.ts";
 import type { Network } from "../../lib/networks.ts";
+import { noteFailure, traced } from "../../lib/trace.ts";
+import type { DeliveryRow, EndpointPlace } from "../../store/queries/alert-delivery.ts";
+import { unsealEndpoint, signatureHeaders } from "./signature.ts";
+import type { EndpointSecrets } from "./signature.ts";
+import { sendMail } from "./mail.ts";
+import type { SmtpOptions } from "./mail.ts";
 import { resolveByDns } from "./networks.ts";
+import { post } from "./post.ts";
+import type { PostOptions } from "./post.ts";
+import { failed } from "./retry.ts";
+import type { SendOutcome } from "./retry.ts";
+import { mailText, slackText } from "./texts.ts";
 
 /** The options of the environment that pushing takes. */
 type PushSettings = {
@@ -58,7 +58,7 @@ type Addressee = { place: EndpointPlace } & Pick<
 >;
 
 /** The same in every try. `alerts`: one for a webhook; one or more, oldest first, for the others. */
-export type PushMessage = { messageId: string; alerts: readonly [FeedAlert, ...FeedAlert[]] };
+type PushMessage = { messageId: string; alerts: readonly [FeedAlert, ...FeedAlert[]] };
 
 export type SendEnvironment = { sealingKey: Buffer; push: PushOptions; now: () => Date };
 
@@ -118,4 +118,21 @@ function signingSecrets(
 ): string[] {
   const isOverlapping = previousSecret !== undefined && previousUntil !== null && previousUntil > now;
   return isOverlapping ? [secret, previousSecret] : [secret];
+}
+
+/** A message of the form of an alert, of a category that no alert has. */
+export function testMessage(endpointId: string, now: Date): PushMessage {
+  const id = `test-${randomUUID()}`;
+  const alert = {
+    id,
+    category: "test",
+    severity: "info",
+    title: "Test message",
+    body: "Somebody requested this message to check whether alerts arrive here.",
+    link_url: null,
+    link_label: null,
+    metadata: null,
+    created_at: now.toISOString(),
+  };
+  return { messageId: messageIdOf(id, endpointId), alerts: [alert] };
 }

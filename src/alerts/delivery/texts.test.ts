@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { FeedAlert } from "../../endpoints/feed-alert.ts";
+import type { FeedAlert } from "../../endpoints/alerts.ts";
 import { mailText, slackText } from "./texts.ts";
 
 const ALERT: FeedAlert = {

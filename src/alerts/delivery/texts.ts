@@ -1,4 +1,4 @@
-import type { FeedAlert } from "../../endpoints/feed-alert.ts";
+import type { FeedAlert } from "../../endpoints/alerts.ts";
 
 /** Alerts of one workspace that go out as one message, oldest first. */
 type AlertBundle = { shopDomain: string; alerts: readonly FeedAlert[] };

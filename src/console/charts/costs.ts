@@ -6,10 +6,9 @@ import type { ApiAnswer } from "../figure.ts";
 import { figure, valueAt } from "../figure.ts";
 import { count, money, percent } from "../format.ts";
 import type { ChartInput } from "./frame.ts";
-import { chartFigure, nothingToDraw } from "./frame.ts";
+import { chartFigure, nothingToDraw, figureTable } from "./frame.ts";
 import { barPart, columns, hatch, monthAxis, verticalAxis, verticalScale, boxSwatch } from "./plot.ts";
 import { monthFigure } from "./rates.ts";
-import { table } from "./table.ts";
 
 /** A row of the trend, as far as it is about money. */
 type CostMonth = {
@@ -107,7 +106,7 @@ function notesOf(answer: ApiAnswer, hasLabels: boolean): HtmlValue[] {
 function tableOf(answer: ApiAnswer, path: string, months: readonly CostMonth[]): Html {
   const { middle } = columns(months.length);
   const start = months.findLastIndex((row) => row.is_complete !== false);
-  return table(
+  return figureTable(
     [
       "Month",
       "Refunds",

@@ -16,11 +16,10 @@ import { html } from "../../lib/html.ts";
 import type { ApiAnswer } from "../figure.ts";
 import { figure, valueAt } from "../figure.ts";
 import { count, days, months as monthsText, units, month } from "../format.ts";
+import { ageFigure, curveName, observed, readCurves, curvesFinding } from "./curve-rows.ts";
 import type { Curve, ChartedAge } from "./curve-rows.ts";
-import { ageFigure, curveName, observed, readCurves } from "./curve-rows.ts";
-import { curvesFinding } from "./curves-finding.ts";
+import { chartFigure, nothingToDraw, figureTable } from "./frame.ts";
 import type { ChartInput } from "./frame.ts";
-import { chartFigure, nothingToDraw } from "./frame.ts";
 import {
   FULL,
   paths,
@@ -32,7 +31,6 @@ import {
   lineSwatch,
 } from "./plot.ts";
 import { DEFAULT_FEW_UNITS, intervalFigure, soldFigure } from "./rates.ts";
-import { table } from "./table.ts";
 
 const SHAPES = [symbolCircle, symbolSquare, symbolTriangle, symbolDiamond, symbolCross, symbolStar] as const;
 const SHAPE_AREA = 56;
@@ -163,7 +161,7 @@ function tableOf(
     head: "Sold units",
     cells: months.map((curve) => soldFigure(answer, curve.path, curve.hasFewUnits)),
   };
-  return table(["Age", ...curves.map((curve) => curveName(answer, curve))], [...rows, sold]);
+  return figureTable(["Age", ...curves.map((curve) => curveName(answer, curve))], [...rows, sold]);
 }
 
 function ageCell(answer: ApiAnswer, curve: Curve, index: number): Html {

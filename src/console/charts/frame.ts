@@ -1,6 +1,7 @@
 import { html } from "../../lib/html.ts";
 import type { Html, HtmlValue } from "../../lib/html.ts";
 import type { ApiAnswer } from "../figure.ts";
+import { place } from "./plot.ts";
 
 /**
  * What every chart takes: the report's answer, where its table is as CSV but for its id at the end (null or absent = the plan
@@ -93,4 +94,31 @@ function legendItem({ swatch, text }: LegendItem): Html {
   return html`<li>
     <svg class="swatch" width="30" height="14" aria-hidden="true">${swatch}</svg><span>${text}</span>
   </li>`;
+}
+
+type TableRow = {
+  head: HtmlValue;
+  cells: readonly HtmlValue[];
+  /** Where the row lies on the horizontal axis, 0–100; the readout stops there. */
+  x?: number | undefined;
+  /** Whether the readout begins with this row. */
+  isStart?: boolean;
+};
+
+/** The table with the figures of a chart. */
+export function figureTable(heads: readonly HtmlValue[], rows: readonly TableRow[]): Html {
+  return html`<table>
+    <thead>
+      <tr>
+        ${heads.map((head) => html`<th scope="col">${head}</th>`)}
+      </tr>
+    </thead>
+    <tbody>
+      ${rows.map(tableRow)}
+    </tbody>
+  </table>`;
+}
+
+function tableRow({ head, cells, x, isStart = false }: TableRow): Html {
+  return html`<tr${x !== undefined && html` data-x="${place(x)}"`}${isStart && html` data-start=""`}><th scope="row">${head}</th>${cells.map((cell) => html`<td>${cell}</td>`)}</tr>`;
 }

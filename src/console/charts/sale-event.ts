@@ -4,12 +4,11 @@ import type { Html } from "../../lib/html.ts";
 import { figure, valueAt } from "../figure.ts";
 import type { ApiAnswer } from "../figure.ts";
 import { count, day, points } from "../format.ts";
-import { chartFigure, nothingToDraw } from "./frame.ts";
+import { chartFigure, nothingToDraw, figureTable } from "./frame.ts";
 import type { ChartInput } from "./frame.ts";
 import { FULL, percentTick, place, verticalScale, boxSwatch } from "./plot.ts";
 import { DEFAULT_FEW_UNITS, areFew, differ, intervalFigure, rateFigure, soldFigure } from "./rates.ts";
 import type { Interval, Rate } from "./rates.ts";
-import { table } from "./table.ts";
 
 type SaleEvent = { baseline: string; event: Rate; baseline_period: Rate; return_rate_change: number | null };
 type Side = { name: string; path: string; rate: Rate; y: string };
@@ -40,7 +39,7 @@ export function saleEventChart({ answer, exportHref, fewUnits = DEFAULT_FEW_UNIT
     isShort: true,
     axisLabel: "Return rate with its 95 % interval",
     legend: [overlapOf(sides) !== null && { swatch: boxSwatch("overlap"), text: "where the ranges overlap" }],
-    table: table(
+    table: figureTable(
       ["Period", "Return rate", "95 % interval", "Units sold", "Units returned", "Days", "From", "To"],
       sides.map(({ name, path, rate }) => ({
         head: name,

@@ -5,7 +5,7 @@ import type { Html } from "../../lib/html.ts";
 import { figure, valueAt } from "../figure.ts";
 import type { ApiAnswer } from "../figure.ts";
 import { count, days, percent } from "../format.ts";
-import { chartFigure, nothingToDraw } from "./frame.ts";
+import { chartFigure, nothingToDraw, figureTable } from "./frame.ts";
 import type { ChartInput } from "./frame.ts";
 import {
   columns,
@@ -18,7 +18,6 @@ import {
   dotSwatch,
   lineSwatch,
 } from "./plot.ts";
-import { table } from "./table.ts";
 
 type Bucket = {
   from_day: number;
@@ -90,7 +89,7 @@ function drawingOf(buckets: readonly Bucket[]): Html {
 function tableOf(answer: ApiAnswer, buckets: readonly Bucket[]): Html {
   const { middle } = columns(buckets.length);
   const half = halfIndex(buckets);
-  return table(
+  return figureTable(
     ["Days", "Units returned", "Share", "Share up to here"],
     buckets.map(({ to_day: to }, index) => {
       const path = `timing_buckets/${index}`;

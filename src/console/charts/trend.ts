@@ -7,8 +7,8 @@ import { dayFromText, firstDayOfMonth, monthOfDate } from "../../lib/month.ts";
 import type { ApiAnswer } from "../figure.ts";
 import { figure, valueAt } from "../figure.ts";
 import { days, wholePercent, count, percent } from "../format.ts";
+import { chartFigure, nothingToDraw, figureTable } from "./frame.ts";
 import type { ChartInput, LegendItem } from "./frame.ts";
-import { chartFigure, nothingToDraw } from "./frame.ts";
 import { marksDrawing, marksOf, triangle } from "./marks.ts";
 import type { ColumnDays, Mark } from "./marks.ts";
 import type { Scale } from "./plot.ts";
@@ -37,7 +37,6 @@ import {
   stepOf,
 } from "./rates.ts";
 import type { Step } from "./rates.ts";
-import { table } from "./table.ts";
 
 /** An interval reaches at most this many times as high as the highest rate; beyond, the drawing says that it goes on. */
 const REACH = 2.5;
@@ -144,7 +143,7 @@ function trendTable(answer: ApiAnswer, months: readonly TrendMonth[], fewUnits: 
   const hasMarks = months.some((row) => row.marks.length > 0);
   const step = stepOf(answer);
   const start = months.findLast((row) => row.sold_units > 0 && row.is_complete !== false);
-  return table(
+  return figureTable(
     [
       STEPS[step],
       "Return rate",

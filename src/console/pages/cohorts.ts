@@ -5,7 +5,7 @@ import { SELECTOR_NAMES } from "../../contract/parameters.ts";
 import { curvesChart } from "../charts/curves.ts";
 import { heatTable } from "../charts/heat.ts";
 import type { ApiAnswer } from "../figure.ts";
-import { monthsOf, monthsOfRefused } from "../months.ts";
+import { monthsOf, monthsOfRefused, monthRange } from "../months.ts";
 import type { ShownMonths } from "../months.ts";
 import { definePage } from "../page.ts";
 import type { BodyOf, PageCall, View } from "../page.ts";
@@ -13,7 +13,6 @@ import { COHORT_STATE_NAMES, cohortStateOf, ROLLING_NAMES } from "../selection.t
 import { monthCoverage, noCompleteMonth } from "../views/coverage.ts";
 import { barCsv, csvNote, tableHref } from "../views/csv-link.ts";
 import { checkField, filterBar, textField, windowField } from "../views/filters.ts";
-import { monthRange } from "../views/month-range.ts";
 import { selectionTitle } from "../views/selection-title.ts";
 
 const PATH = "/cohorts";

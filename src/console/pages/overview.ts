@@ -1,7 +1,7 @@
 import { readFigures } from "../../actions/right.ts";
 import { SOURCES_PATH } from "../../actions/sources/paths.ts";
-import type { Setup } from "../../actions/workspace/setup.ts";
-import { closeSetup } from "../../actions/workspace/setup.ts";
+import type { Setup } from "../../actions/workspace/workspace.ts";
+import { closeSetup } from "../../actions/workspace/workspace.ts";
 import type { Html } from "../../lib/html.ts";
 import { html } from "../../lib/html.ts";
 import { formFor, formOf } from "../action-form.ts";
@@ -11,7 +11,15 @@ import { trendChart } from "../charts/trend.ts";
 import { figure } from "../figure.ts";
 import type { ApiAnswer } from "../figure.ts";
 import { day, keyMoney } from "../format.ts";
-import { monthsOf, monthsOfRefused, readBefore, readLiability, readNewest, readTrend } from "../months.ts";
+import {
+  monthsOf,
+  monthsOfRefused,
+  readBefore,
+  readLiability,
+  readNewest,
+  readTrend,
+  monthRange,
+} from "../months.ts";
 import type { NewestMonths, ShownMonths } from "../months.ts";
 import type { BodyOf, PageCall, View } from "../page.ts";
 import { definePage } from "../page.ts";
@@ -22,7 +30,6 @@ import type { Alerts } from "../views/alert.ts";
 import { monthCoverage, noCompleteMonth } from "../views/coverage.ts";
 import { barCsv, tableHref } from "../views/csv-link.ts";
 import { filterBar, textField, windowField } from "../views/filters.ts";
-import { monthRange } from "../views/month-range.ts";
 import { summaryFigures, windowText } from "../views/report/summary.ts";
 import type { TileAnswers } from "../views/report/summary.ts";
 

@@ -1,11 +1,11 @@
 import { readFigures } from "../../actions/right.ts";
 import { costsChart } from "../charts/costs.ts";
+import { saleEventChart } from "../charts/sale-event.ts";
+import { timingChart } from "../charts/timing.ts";
 import { curvesChart } from "../charts/curves.ts";
 import { problemMarks, saleMarks } from "../charts/marks.ts";
 import type { Mark } from "../charts/marks.ts";
 import { reasonsChart } from "../charts/reasons.ts";
-import { saleEventChart } from "../charts/sale-event.ts";
-import { timingChart } from "../charts/timing.ts";
 import { trendChart } from "../charts/trend.ts";
 import { BREAKDOWNS, OPTION_PREFIX, REPORT_SECTIONS } from "../../contract/parameters.ts";
 import { html } from "../../lib/html.ts";
@@ -22,6 +22,7 @@ import {
   readTrend,
   readUsual,
   TREND_MONTHS,
+  monthRange,
 } from "../months.ts";
 import type { ShownMonths } from "../months.ts";
 import { definePage } from "../page.ts";
@@ -33,7 +34,6 @@ import type { Alerts } from "../views/alert.ts";
 import { monthCoverage, noCompleteMonth } from "../views/coverage.ts";
 import { barCsv, csvHref, csvLink, tableHref } from "../views/csv-link.ts";
 import { checkField, filterBar, selectField, textField, windowField } from "../views/filters.ts";
-import { monthRange } from "../views/month-range.ts";
 import { picture } from "../views/picture.ts";
 import {
   BREAKDOWN_TITLES,
@@ -44,9 +44,9 @@ import {
   lifecyclePart,
   outcomesPart,
   refundsPart,
+  bridgePart,
+  sizesPart,
 } from "../views/report/parts.ts";
-import { bridgePart } from "../views/report/bridge.ts";
-import { sizesPart } from "../views/report/sizes.ts";
 import { summaryFigures, windowText } from "../views/report/summary.ts";
 import { verdict } from "../views/report/verdict.ts";
 import { selectionLinks, selectionTitle } from "../views/selection-title.ts";

@@ -7,7 +7,7 @@ import { PERIODS, TO_NEWEST } from "../months.ts";
 import type { ShownMonths, ShownRange } from "../months.ts";
 import type { PageCall, PageParameters } from "../page.ts";
 import { CHOICE_NAMES, pick } from "../selection.ts";
-import { problemSummary, wrongOf } from "./field-errors.ts";
+import { problemSummary, wrongOf } from "./form.ts";
 
 type Query = Readonly<Record<string, string>>;
 

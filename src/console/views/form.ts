@@ -1,7 +1,6 @@
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
 import type { PageCall, PageParameters } from "../page.ts";
-import { wrongOf } from "./field-errors.ts";
 
 /** What a form has to know of the page that it stands on. */
 export type FormPlace = Pick<PageCall, "refusedForm" | "href" | "problems">;
@@ -163,4 +162,85 @@ function labelled(
 
 function idOf(action: string, name: string): string {
   return `${action}-${name}`.replaceAll(/[^a-z-]/gu, "-");
+}
+
+/** A form that the browser fills in with a passkey: made, or signed with. */
+type PasskeyForm = {
+  action: string;
+  /** "create" makes a passkey, "get" signs with one. */
+  kind: "create" | "get";
+  button: string;
+  /** Other fields, which the address of the options is sent, too. */
+  fields?: Html | null;
+};
+
+/** The options are at the form's address with `/options`. */
+export function passkeyForm({ action, kind, button, fields = null }: PasskeyForm): Html {
+  return html`<form method="post" action="${action}" data-passkey="${kind}" data-options="${action}/options">
+    ${fields}
+    <input type="hidden" name="credential" />
+    <p class="banner refused" role="alert" hidden></p>
+    <noscript><p class="banner warn">Passkeys need JavaScript, which is off in this browser.</p></noscript>
+    <button>${button}</button>
+  </form>`;
+}
+
+/** Where a person who has no way in gets one. */
+export const HOW_TO_GET_A_LINK = html`<p>Run this on the service's machine, and open the link that it prints:</p>
+  <pre tabindex="0"><code>./returns user link</code></pre>
+  <p>The link works once, within 10 minutes.</p>`;
+
+/** What forms call the parameters that a person fills in, or that a link of a page carries. */
+const LABELS: Readonly<Record<string, string>> = {
+  start_month: "First month of orders",
+  end_month: "Last month of orders",
+  window: "Returned within",
+  min_cost: "Cost at least",
+  min_sold_units: "Sold units, at least,",
+  min_return_rate: "Return rate",
+  limit: "Rows",
+  vendor: "Vendor",
+  q: "Search",
+  sku: "SKU",
+  product_gid: "Product",
+  product_group_key: "Group",
+};
+
+/**
+ * A sentence of the API in the words of pages. One about a name that a page does not take, or takes once, is about the
+ * address and stays as it is.
+ */
+export function inPageWords(sentence: string): string {
+  const [first = ""] = sentence.split(" ", 1);
+  if (sentence.endsWith(" data_export.")) return sentence.replace("data_export", "downloads as CSV");
+  const label = LABELS[first];
+  if (label === undefined || / is not a parameter | given once only/u.test(sentence)) return sentence;
+  return `${label}${sentence.slice(first.length)}`
+    .replaceAll(/\bend_month\b/gu, "last month of orders")
+    .replace(/; take \w+ from \S+\.$/u, "; see the page Products.");
+}
+
+/** The API's sentence about a field; null = it takes the value. */
+export function wrongOf({ problems }: Pick<PageCall, "problems">, name: string): string | null {
+  return problems.find((problem) => problem.name === name)?.sentence ?? null;
+}
+
+/** All that the API refused, each sentence linked to its field where the form has it. It takes the focus. */
+export function problemSummary(
+  call: PageCall,
+  path: string,
+  fields: readonly { name: string }[],
+): Html | null {
+  const { problems } = call;
+  if (problems.length === 0) return null;
+  return html`<div class="banner refused" role="alert" tabindex="-1" autofocus>
+    <p><strong>This view cannot be shown.</strong> Everything you entered is still in the form.</p>
+    <ul>
+      ${problems.map(({ name, sentence }) => {
+        const hasField = fields.some((field) => field.name === name);
+        return html`<li>${hasField ? html`<a href="#${name}">${sentence}</a>` : sentence}</li>`;
+      })}
+    </ul>
+    <p><a href="${call.href(path)}">Start again without filters</a></p>
+  </div>`;
 }

@@ -1,5 +1,11 @@
-import { query } from "../query.ts";
+import { monthToDate } from "../../lib/month.ts";
+import type { Queryable, Connection } from "../database.ts";
+import { query, queryRow, requireRow, queryValue, command } from "../query.ts";
 import type { Workspace } from "../workspace.ts";
+import { wakeEndpoints } from "./alert-delivery.ts";
+import type { NewAlert } from "./publish.ts";
+import { columnsInside, monthsBetween, placeInside } from "./return-curve.ts";
+import { wakePushes } from "./run-queue.ts";
 
 /** An alert of an episode that has not ended; days are YYYY-MM-DD, `cohort_month` (YYYY-MM) is that of a spike. */
 export type OpenEpisodeRow = {
@@ -74,4 +80,366 @@ export const listAlerts = query<
     limit,
     filter.state,
   ],
+);
+
+export type WatchedKind = "sku" | "product" | "family" | "analytics_category";
+
+/**
+ * Lines of one SKU and product in one condition; days are counted from 1970-01-01. Of the base period how many there
+ * were, and how many first came back after how many days; of the recent days those that sold something, each with its
+ * lines, and the day and order of every line that had come back by the as-of day.
+ */
+export type ListingLinesRow = {
+  /** '' = lines without one, as of product_gid. */
+  sku: string;
+  product_gid: string;
+  used: boolean;
+  family: string | null;
+  analytics_category: string | null;
+  base_lines: number;
+  lag_days: number[];
+  lag_lines: number[];
+  recent_days: number[];
+  recent_lines: number[];
+  returned_days: number[];
+  returned_orders: string[];
+  /** Days of the base period on which the store sold anything; the same in every row. */
+  base_sold_days: number;
+};
+
+/** Days counted from 1970-01-01. The base period ends before `baseBeforeDay`; recent days are after `recentAfterDay`. */
+type EvidenceRange = {
+  baseFromDay: number;
+  baseBeforeDay: number;
+  recentAfterDay: number;
+  asOfDay: number;
+};
+
+/**
+ * One row per SKU, product and condition with lines in the base period or on the recent days (M17). Ranges of
+ * order_line_by_month and return_event_by_month; primary keys of product
+ * and group_day.
+ */
+export const loadListingLines = query<ListingLinesRow, [shopKey: number, range: EvidenceRange]>(
+  "load_listing_lines",
+  `with span as (
+    select date '1970-01-01' + $2::integer as base_from, date '1970-01-01' + $3::integer as base_before,
+           date '1970-01-01' + $4::integer as recent_after, date '1970-01-01' + $5::integer as as_of
+  ), first_return as (
+    select e.order_id, e.line_id, min(e.lag_days) as lag_days
+      from span s
+      join return_event e on e.shop_key = $1 and e.returned_units > 0 and e.occurred_on <= s.as_of
+       and e.cohort_month between date_trunc('month', s.base_from)::date and s.as_of
+     group by e.order_id, e.line_id
+  ), line as materialized (
+    select coalesce(l.sku, '') as sku, coalesce(l.product_gid, '') as product_gid, l.used, l.order_id, r.lag_days,
+           case when l.ordered_on >= s.base_before then l.ordered_on - date '1970-01-01' end as recent_day
+      from span s
+      join order_line l on l.shop_key = $1 and l.sold_units > 0
+       and l.cohort_month between date_trunc('month', s.base_from)::date and s.as_of
+       and (l.ordered_on >= s.base_from and l.ordered_on < s.base_before
+            or l.ordered_on > s.recent_after and l.ordered_on <= s.as_of)
+      left join first_return r on r.order_id = l.order_id and r.line_id = l.line_id
+  ), count as (
+    select l.sku, l.product_gid, l.used, l.recent_day, case when l.recent_day is null then l.lag_days end as lag_days,
+           count(*)::integer as lines
+      from line l group by 1, 2, 3, 4, 5
+  ), returned as (
+    select l.sku, l.product_gid, l.used, array_agg(l.recent_day) as days, array_agg(l.order_id) as orders
+      from line l where l.recent_day is not null and l.lag_days is not null group by 1, 2, 3
+  ), listing as (
+    select c.sku, c.product_gid, c.used,
+           coalesce(sum(c.lines) filter (where c.recent_day is null), 0) as base_lines,
+           coalesce(array_agg(c.lag_days) filter (where c.lag_days is not null), '{}') as lag_days,
+           coalesce(array_agg(c.lines) filter (where c.lag_days is not null), '{}') as lag_lines,
+           coalesce(array_agg(c.recent_day) filter (where c.recent_day is not null), '{}') as recent_days,
+           coalesce(array_agg(c.lines) filter (where c.recent_day is not null), '{}') as recent_lines
+      from count c group by 1, 2, 3
+  )
+  select g.*, p.family, p.analytics_category, coalesce(r.days, '{}') as returned_days,
+         coalesce(r.orders, '{}') as returned_orders, d.base_sold_days
+    from listing g
+   cross join (select count(*) as base_sold_days
+                 from span s
+                 join group_day d on d.shop_key = $1 and d.entity_kind = 'workspace' and d.entity_key = ''
+                  and d.sold_on >= s.base_from and d.sold_on < s.base_before) d
+    left join product p on p.shop_key = $1 and p.product_gid = g.product_gid
+    left join returned r on r.sku = g.sku and r.product_gid = g.product_gid and r.used = g.used`,
+  (shopKey, range) => [shopKey, range.baseFromDay, range.baseBeforeDay, range.recentAfterDay, range.asOfDay],
+);
+
+/** What a warning says of its order days (YYYY-MM-DD, both included) up to the as-of day; money in minor units. */
+type WarningDetailsRow = {
+  /** What a product, or the product of a SKU, is called; null for other kinds. */
+  product_title: string | null;
+  ordered_from: string;
+  ordered_to: string;
+  sold_units: number;
+  returned_units: number;
+  /** Lines of which at least one unit came back. */
+  returned_lines: number;
+  refund_minor: number;
+  label_minor: number;
+  /** Returned units by stated reason or by a key of src/metrics/returned-units.ts, most first. */
+  reasons: { reason: string; returned_units: number }[];
+};
+
+type WarnedRange = {
+  kind: string;
+  key: string;
+  orderedAfterDay: number;
+  asOfDay: number;
+};
+
+/** One row; throws when nothing was sold. A range of order_line_by_month; primary keys of return_event and label_share. */
+export const loadWarningDetails = requireRow<WarningDetailsRow, [shopKey: number, range: WarnedRange]>(
+  "load_warning_details",
+  `with span as (
+    select date '1970-01-01' + $4::integer as ordered_after, date '1970-01-01' + $5::integer as as_of
+  ), line as materialized (
+    select l.order_id, l.line_id, l.ordered_on, l.sold_units, s.as_of
+      from span s
+      join order_line l on l.shop_key = $1 and l.sold_units > 0
+       and l.cohort_month between date_trunc('month', s.ordered_after)::date and s.as_of
+       and l.ordered_on > s.ordered_after and l.ordered_on <= s.as_of
+      left join product p on p.shop_key = $1 and p.product_gid = l.product_gid
+     where case $2 when 'sku' then l.sku = $3
+                   when 'product' then l.product_gid = $3 and not l.used
+                   when 'family' then p.family = $3
+                   else p.analytics_category = $3 end
+  ), event as materialized (
+    select e.order_id, e.line_id, e.reason, e.returned_units, e.refund_minor
+      from line l
+      join return_event e on e.shop_key = $1 and e.order_id = l.order_id and e.line_id = l.line_id
+       and e.occurred_on <= l.as_of
+  )
+  select case $2 when 'sku' then (select s.product_title from sku s where s.shop_key = $1 and s.sku = $3)
+                 when 'product' then (select p.title from product p where p.shop_key = $1 and p.product_gid = $3)
+         end as product_title,
+         min(l.ordered_on) as ordered_from, max(l.ordered_on) as ordered_to, sum(l.sold_units) as sold_units,
+         coalesce((select sum(e.returned_units) from event e), 0) as returned_units,
+         (select count(distinct (e.order_id, e.line_id)) from event e where e.returned_units > 0) as returned_lines,
+         coalesce((select sum(e.refund_minor) from event e), 0) as refund_minor,
+         coalesce((select sum(s.label_minor)
+                     from line k
+                     join label_share s on s.shop_key = $1 and s.order_id = k.order_id and s.line_id = k.line_id
+                      and k.ordered_on + s.lag_days <= k.as_of), 0) as label_minor,
+         coalesce((select json_agg(r order by r.returned_units desc, r.reason)
+                     from (select e.reason, sum(e.returned_units) as returned_units from event e
+                            where e.returned_units > 0 group by e.reason) r), '[]') as reasons
+    from line l
+  having count(*) > 0`,
+  (shopKey, range) => [shopKey, range.kind, range.key, range.orderedAfterDay, range.asOfDay],
+);
+
+/** What alerts are judged by, apart from figures. */
+export type AlertSettingsRow = {
+  primary_window_days: number;
+  min_sold_units: number;
+  currency_code: string;
+  data_as_of: Date | null;
+  data_version: number;
+  /** The as-of day and data version that early warnings were last looked for at; null = never. */
+  warned_on: string | null;
+  warned_version: number | null;
+  /** YYYY-MM: the newest month that a report_ready alert was written for. */
+  newest_report_month: string | null;
+  sources: {
+    source: string;
+    kind: "store" | "label_cost";
+    is_connection: boolean;
+    status: string;
+    currency_code: string | null;
+    last_synced_at: string | null;
+    created_at: string;
+  }[];
+};
+
+const findAlertSettings = queryRow<AlertSettingsRow, [shopKey: number]>(
+  "load_alert_settings",
+  `select w.primary_window_days, w.min_sold_units, w.currency_code, w.data_as_of, w.data_version, w.warned_on,
+                w.warned_version,
+                (select right(max(a.event_key), 7) from alert a
+                  where a.shop_key = $1
+                    and a.event_key >= 'report_ready:' and a.event_key < 'report_ready;') as newest_report_month,
+                (select coalesce(json_agg(json_build_object(
+                          'source', s.source, 'kind', s.kind, 'is_connection', s.is_connection,
+                          'status', s.status, 'currency_code', s.currency_code,
+                          'last_synced_at', s.last_synced_at, 'created_at', s.created_at) order by s.source), '[]')
+                   from data_source s where s.shop_key = $1) as sources
+           from workspace w where w.shop_key = $1`,
+);
+
+/** One row, by primary keys and the unique index of event_key; throws when there is no such workspace. */
+export async function loadAlertSettings(database: Queryable, shopKey: number): Promise<AlertSettingsRow> {
+  const row = await findAlertSettings(database, shopKey);
+  if (row === null) throw new Error("the workspace does not exist");
+  return row;
+}
+
+/** Units of one cohort month (its first day) in the primary window. */
+export type MonthUnitsRow = { cohort_month: string; sold_units: number; returned_units: number };
+
+const UNITS = ["sold_units", "returned_units"];
+const PRIMARY_DAYS = "(select p.primary_window_days from workspace p where p.shop_key = $1)";
+
+/** One row per month in which the workspace sold something, oldest first: a range of cohort's primary key. */
+export const loadSoldMonths = query<MonthUnitsRow, [shopKey: number]>(
+  "load_sold_months",
+  `select c.cohort_month, ${columnsInside("c", UNITS)}
+           from cohort c cross join lateral ${placeInside("c", PRIMARY_DAYS)}
+          where c.shop_key = $1 and c.entity_kind = 'workspace' and c.entity_key = ''
+          order by c.cohort_month`,
+);
+
+/** A watched entity with its months that sold something; `product_title` of products only. */
+type WatchedMonthsRow = {
+  entity_kind: WatchedKind;
+  entity_key: string;
+  product_title: string | null;
+  /** YYYY-MM-DD: the first day of its newest episode of early warnings. */
+  warned_on: string | null;
+  episode_id: string | null;
+  months: MonthUnitsRow[];
+};
+
+/** Both ends are included. */
+type WatchedRange = {
+  firstMonth: number;
+  lastMonth: number;
+  /** The months from here to `lastMonth` decide which SKUs are watched unasked. */
+  firstRankedMonth: number;
+  rankedSkus: number;
+};
+
+/**
+ * One row per entity of the watchlist and per SKU among those with the most returned units: a range and
+ * then look-ups of cohort's primary key.
+ */
+export const loadWatchedEntities = query<WatchedMonthsRow, [shopKey: number, range: WatchedRange]>(
+  "load_watched_entities",
+  `with ranked as (
+           select m.entity_key
+             from (select c.entity_key, ${columnsInside("c", UNITS)}
+                     from cohort c cross join lateral ${placeInside("c", PRIMARY_DAYS)}
+                    where c.shop_key = $1 and c.entity_kind = 'sku' and c.entity_key <> ''
+                      and c.cohort_month between $4 and $3) m
+            group by m.entity_key having sum(m.returned_units) > 0
+            order by sum(m.returned_units) desc, m.entity_key limit $5
+         ), watched as (
+           select w.entity_kind, w.entity_key from watchlist_entry w where w.shop_key = $1
+           union select 'sku', r.entity_key from ranked r
+         )
+         select w.entity_kind, w.entity_key, p.title as product_title, e.started_on as warned_on, e.episode_id,
+                (select coalesce(json_agg(m order by m.cohort_month), '[]')
+                   from (select u.cohort_month, sum(u.sold_units) as sold_units, sum(u.returned_units) as returned_units
+                           from (select c.cohort_month, ${columnsInside("c", UNITS)}
+                                   from cohort c cross join lateral ${placeInside("c", PRIMARY_DAYS)}
+                                  where c.shop_key = $1 and c.entity_kind = w.entity_kind
+                                    and c.entity_key = w.entity_key and c.cohort_month = ${monthsBetween("$2", "$3")}) u
+                          group by u.cohort_month) m) as months
+           from watched w
+           left join product p
+             on w.entity_kind = 'product' and p.shop_key = $1 and p.product_gid = w.entity_key
+           left join warning_episode e
+             on e.shop_key = $1 and e.entity_kind = w.entity_kind and e.entity_key = w.entity_key
+          order by w.entity_kind collate "C", w.entity_key`,
+  (shopKey, range) => [
+    shopKey,
+    monthToDate(range.firstMonth),
+    monthToDate(range.lastMonth),
+    monthToDate(range.firstRankedMonth),
+    range.rankedSkus,
+  ],
+);
+
+/** The moment after the newest broadcast, at full precision; null = there is none. alert_feed. */
+const findNextMoment = queryValue<string, [shopKey: number], Connection>(
+  "find_next_alert_moment",
+  `select (a.created_at + interval '1 microsecond')::text as next_moment from alert a
+          where a.shop_key = $1 and a.recipient is null order by a.created_at desc limit 1`,
+);
+
+const insertRows = query<
+  { created_at: Date },
+  [shopKey: number, alerts: string, nextMoment: string | null],
+  Connection
+>(
+  "insert_alerts",
+  // The wall clock, not the start of the transaction, and never before an existing alert: clocks of servers differ.
+  `insert into alert (shop_key, alert_id, event_key, category, severity, title, body, metadata, created_at)
+         select $1, a.alert_id, a.event_key, a.category, a.severity, a.title, a.body, a.metadata,
+                greatest(clock_timestamp(), $3::timestamptz)
+           from jsonb_to_recordset($2::jsonb) a (alert_id text, event_key text, category text, severity text,
+                                                 title text, body text, metadata jsonb)
+         on conflict (shop_key, event_key) do nothing returning created_at`,
+);
+
+/**
+ * Writes the alerts whose event was never stored before, to the whole workspace, and tells its endpoints; returns how many.
+ * Needs `lockWorkspace` earlier in the transaction: alerts are committed in the order of their dates, which cursors rely on.
+ */
+export async function insertAlerts(
+  connection: Connection,
+  shopKey: number,
+  alerts: readonly NewAlert[],
+): Promise<number> {
+  if (alerts.length === 0) return 0;
+  const rows = alerts.map(({ alertId, eventKey, ...alert }) => ({
+    alert_id: alertId,
+    event_key: eventKey,
+    ...alert,
+  }));
+  const nextMoment = await findNextMoment(connection, shopKey);
+  const written = await insertRows(connection, shopKey, JSON.stringify(rows), nextMoment);
+  const newest = written.at(-1);
+  if (newest !== undefined) {
+    await wakeEndpoints(connection, shopKey, newest.created_at);
+    await wakePushes(connection, shopKey, newest.created_at);
+  }
+  return written.length;
+}
+
+/** The newest episode of early warnings of an entity; days are YYYY-MM-DD. */
+export type WarningEpisodeRow = {
+  entity_kind: string;
+  entity_key: string;
+  started_on: string;
+  latest_on: string;
+  /** false = another entity's alert named it, or a narrower entity explains it. */
+  is_announced: boolean;
+  /** Of one that was not announced: whether it warned itself. */
+  has_warned: boolean;
+  /** null = of before there were ids. */
+  episode_id: string | null;
+};
+
+/** One row per entity that ever warned or was named as a part: a range of the primary key. */
+export const listWarningEpisodes = query<WarningEpisodeRow, [shopKey: number]>(
+  "list_warning_episodes",
+  `select e.entity_kind, e.entity_key, e.started_on, e.latest_on, e.is_announced, e.has_warned, e.episode_id
+           from warning_episode e where e.shop_key = $1`,
+);
+
+/** Keeps each entity's newest episode. */
+export const putWarningEpisodes = command<[shopKey: number, episodes: readonly WarningEpisodeRow[]]>(
+  "put_warning_episodes",
+  `insert into warning_episode (shop_key, entity_kind, entity_key, started_on, latest_on, is_announced, has_warned,
+                                      episode_id)
+         select w.shop_key, e.entity_kind, e.entity_key, e.started_on, e.latest_on, e.is_announced, e.has_warned, e.episode_id
+           from workspace w
+          cross join jsonb_to_recordset($2::jsonb) e (entity_kind text, entity_key text, started_on date,
+                                                      latest_on date, is_announced boolean, has_warned boolean,
+                                                      episode_id text)
+          where w.shop_key = $1
+         on conflict (shop_key, entity_kind, entity_key) do update
+            set started_on = excluded.started_on, latest_on = excluded.latest_on, is_announced = excluded.is_announced,
+                has_warned = excluded.has_warned, episode_id = excluded.episode_id`,
+  (shopKey, episodes) => [shopKey, JSON.stringify(episodes)],
+);
+
+/** Notes that early warnings were looked for as of a day (YYYY-MM-DD) at the present data version. */
+export const markWarned = command<[shopKey: number, asOfDay: string]>(
+  "mark_warned",
+  `update workspace set warned_on = $2, warned_version = data_version where shop_key = $1`,
 );

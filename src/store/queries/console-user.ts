@@ -1,5 +1,5 @@
 import type { Connection } from "../database.ts";
-import { command, query, queryAny, queryRow, requireRow } from "../query.ts";
+import { command, query, queryAny, queryRow, requireRow, queryValue } from "../query.ts";
 
 /** A person who uses the console. */
 export type PersonRow = {
@@ -59,4 +59,288 @@ export const isNewcomer = queryAny<[userId: string]>(
   `select 1 as is_new from console_user u
     where u.user_id = $1 and u.last_seen_at is null
       and not exists (select from console_passkey p where p.user_id = u.user_id)`,
+);
+
+/** A valid session, and whose it is. */
+type SessionRow = {
+  user_id: string;
+  name: string;
+  is_operator: boolean;
+  last_seen_at: Date;
+  ends_at: Date;
+  /** When the person last confirmed their identity. */
+  proved_at: Date;
+  last_shop_key: number | null;
+};
+
+type NewSession = {
+  sessionHash: Buffer;
+  userId: string;
+  createdAt: Date;
+  idleUntil: Date;
+  endsAt: Date;
+};
+
+/** A new session starts as reauthenticated. */
+export const insertSession = command<[session: NewSession]>(
+  "insert_session",
+  `insert into console_session (session_hash, user_id, created_at, last_seen_at, proved_at, idle_until, ends_at)
+   values ($1, $2, $3, $3, $3, $4, $5)`,
+  ({ sessionHash, userId, createdAt, idleUntil, endsAt }) => [
+    sessionHash,
+    userId,
+    createdAt,
+    idleUntil,
+    endsAt,
+  ],
+);
+
+/** A session by primary key; null = there is none, it has ended, or its person is disabled. */
+export const findSession = queryRow<SessionRow, [sessionHash: Buffer, now: Date]>(
+  "find_session",
+  `select u.user_id, u.name, u.is_operator, s.last_seen_at, s.ends_at, s.proved_at, u.last_shop_key
+     from console_session s join console_user u on u.user_id = s.user_id
+    where s.session_hash = $1 and s.idle_until > $2 and u.disabled_at is null`,
+);
+
+/** The same, locked until the transaction ends; without `now` by the database's clock. */
+export const holdSession = queryRow<
+  Pick<SessionRow, "user_id" | "is_operator" | "proved_at">,
+  [sessionHash: Buffer, now: Date | null],
+  Connection
+>(
+  "hold_session",
+  `select u.user_id, u.is_operator, s.proved_at
+     from console_session s join console_user u on u.user_id = s.user_id
+    where s.session_hash = $1 and s.idle_until > coalesce($2, now()) and u.disabled_at is null
+    for key share of s`,
+);
+
+/** Records the use of a session, by primary key. */
+export const touchSession = command<[sessionHash: Buffer, now: Date, idleUntil: Date]>(
+  "touch_session",
+  "update console_session set last_seen_at = $2, idle_until = $3 where session_hash = $1",
+);
+
+/** Renews the id of a session after reauthentication, by primary key; false = it has ended. */
+export const renewSession = queryAny<
+  [userId: string, sessionHash: Buffer, newHash: Buffer, now: Date, idleUntil: Date]
+>(
+  "renew_session",
+  `update console_session set session_hash = $3, proved_at = $4, last_seen_at = $4, idle_until = least($5, ends_at)
+    where session_hash = $2 and user_id = $1 and idle_until > $4 returning 1 as renewed`,
+);
+
+/** A session as its person sees it. */
+type ListedSession = { session_hash: Buffer; created_at: Date; last_seen_at: Date };
+
+/** The running sessions of a person, newest first. console_session_user. */
+export const listSessions = query<ListedSession, [userId: string, now: Date]>(
+  "list_sessions",
+  `select s.session_hash, s.created_at, s.last_seen_at from console_session s
+    where s.user_id = $1 and s.idle_until > $2 order by s.created_at desc, s.session_hash`,
+);
+
+/** Ends a session, by primary key, and returns whose it was; null = there is none. */
+export const deleteSession = queryValue<string, [sessionHash: Buffer]>(
+  "delete_session",
+  "delete from console_session where session_hash = $1 returning user_id",
+);
+
+/** Ends all sessions of a person. console_session_user. */
+export const deleteSessions = command<[userId: string]>(
+  "delete_sessions",
+  "delete from console_session where user_id = $1",
+);
+
+/** Ends a person's other sessions except the newest ones. console_session_user. */
+export const deleteOtherSessions = command<[userId: string, sessionHash: Buffer, kept: number]>(
+  "delete_other_sessions",
+  `delete from console_session
+    where session_hash in (select s.session_hash from console_session s
+                            where s.user_id = $1 and s.session_hash <> $2
+                            order by s.created_at desc, s.session_hash offset $3)`,
+);
+
+/** What a link is for; "recover" ends the passkeys and sessions that the person had. */
+export type LinkPurpose = "enter" | "invite" | "recover";
+
+type NewLink = {
+  linkHash: Buffer;
+  userId: string;
+  purpose: LinkPurpose;
+  createdAt: Date;
+  expiresAt: Date;
+  /** Who made it, and the workspace that it leads to; null = an operator, and none. */
+  madeBy: string | null;
+  shopKey: number | null;
+};
+
+/** Whose link it is, and what for. */
+export type LinkRow = { user_id: string; purpose: LinkPurpose };
+
+/** In SQL, everything that a person may do: their roles by workspace, and whether they are an operator. */
+const rightsOf = (userId: string): string =>
+  `(select concat_ws(' ', case when p.is_operator then 'operator' end,
+                     (select string_agg(r.shop_key || ':' || r.role, ' ' order by r.shop_key)
+                        from workspace_member r where r.user_id = p.user_id))
+      from console_user p where p.user_id = ${userId})`;
+
+/** In SQL, whether the person of a link `l` may do just what they might when it was made. */
+export const HAS_ITS_RIGHTS = `l.rights is not distinct from ${rightsOf("l.user_id")}`;
+
+/** The link carries what its person may do now: after any change of that it works no more. */
+export const insertLink = command<[link: NewLink]>(
+  "insert_link",
+  // Not "values", in which Citus takes no subquery.
+  `insert into console_link (link_hash, user_id, purpose, created_at, expires_at, made_by, leads_to, rights)
+   select $1, $2, $3, $4, $5, $6, $7, ${rightsOf("$2")}`,
+  ({ linkHash, userId, purpose, createdAt, expiresAt, madeBy, shopKey }) => [
+    linkHash,
+    userId,
+    purpose,
+    createdAt,
+    expiresAt,
+    madeBy,
+    shopKey,
+  ],
+);
+
+/** What the page of a link says of it, in whatever state it is. */
+export type DescribedLink = LinkRow & {
+  name: string;
+  is_disabled: boolean;
+  used_at: Date | null;
+  expires_at: Date;
+  has_its_rights: boolean;
+  maker_name: string | null;
+  /** null = it leads to no workspace, or its person is no member of that any more. */
+  workspace_name: string | null;
+  role: "viewer" | "admin" | "owner" | null;
+};
+
+/** Primary keys; null = there is no such link. */
+export const describeLink = queryRow<DescribedLink, [linkHash: Buffer]>(
+  "describe_link",
+  `select l.user_id, l.purpose, u.name, u.disabled_at is not null as is_disabled, l.used_at, l.expires_at,
+          ${HAS_ITS_RIGHTS} as has_its_rights, k.name as maker_name,
+          coalesce(d.display_name, d.shop_domain) as workspace_name, m.role
+     from console_link l
+     join console_user u on u.user_id = l.user_id
+     left join console_user k on k.user_id = l.made_by
+     left join (workspace_member m join shop_directory d on d.shop_key = m.shop_key)
+       on m.shop_key = l.leads_to and m.user_id = l.user_id
+    where l.link_hash = $1`,
+);
+
+/** Invalidates every link of a person: a scan, of the links of some days. */
+export const deleteLinks = command<[userId: string]>(
+  "delete_links",
+  "delete from console_link where user_id = $1",
+);
+
+/**
+ * Consumes a link, by primary key, and returns whose it is; null = there is no such link, it was used or has expired, or its
+ * person may do something else by now. Of several requests at once one succeeds: the others wait for its row, and then find it used.
+ */
+export const useLink = queryRow<LinkRow, [linkHash: Buffer, now: Date]>(
+  "use_link",
+  `update console_link l set used_at = $2
+    where l.link_hash = $1 and l.used_at is null and l.expires_at > $2 and ${HAS_ITS_RIGHTS}
+    returning l.user_id, l.purpose`,
+);
+
+/** What a signature is asked for. */
+export type ChallengePurpose = "enrol" | "sign_in" | "prove";
+
+/** Records that a challenge was used, until it would have expired; false = it was used before. By primary key. */
+export const putUsedChallenge = queryAny<
+  [challenge: { hash: Buffer; purpose: ChallengePurpose; expiresAt: Date }]
+>(
+  "put_used_challenge",
+  `insert into console_challenge (challenge_hash, purpose, expires_at) values ($1, $2, $3)
+   on conflict (challenge_hash) do nothing returning 1 as first`,
+  ({ hash, purpose, expiresAt }) => [hash, purpose, expiresAt],
+);
+
+/** The public half of a passkey, and whose it is. */
+type PasskeyRow = {
+  credential_id: Buffer;
+  user_id: string;
+  /** The host name that it was made for. */
+  rp_id: string;
+  /** As COSE. */
+  public_key: Buffer;
+  /** 0 = its authenticator does not count. */
+  counter: number;
+};
+
+/** A passkey as its person sees it. */
+export type ListedPasskey = {
+  credential_id: Buffer;
+  rp_id: string;
+  transports: string[];
+  name: string;
+  created_at: Date;
+  /** null = never since it was made */
+  last_used_at: Date | null;
+};
+
+export type NewPasskey = {
+  credentialId: Buffer;
+  rpId: string;
+  publicKey: Buffer;
+  counter: number;
+  transports: readonly string[];
+};
+
+/** Stores a passkey; false = it is known already, also another person's. */
+export const insertPasskey = queryAny<[userId: string, name: string, passkey: NewPasskey, now: Date]>(
+  "insert_passkey",
+  `insert into console_passkey
+     (credential_id, user_id, rp_id, public_key, counter, transports, name, created_at)
+   values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict (credential_id) do nothing returning 1 as made`,
+  (userId, name, { credentialId, rpId, publicKey, counter, transports }, now) => [
+    credentialId,
+    userId,
+    rpId,
+    publicKey,
+    counter,
+    transports,
+    name,
+    now,
+  ],
+);
+
+/** A passkey by primary key; null = it is not known here. */
+export const findPasskey = queryRow<PasskeyRow, [credentialId: Buffer]>(
+  "find_passkey",
+  `select p.credential_id, p.user_id, p.rp_id, p.public_key, p.counter
+     from console_passkey p where p.credential_id = $1`,
+);
+
+/** The passkeys of a person, oldest first. console_passkey_user. */
+export const listPasskeys = query<ListedPasskey, [userId: string]>(
+  "list_passkeys",
+  `select p.credential_id, p.rp_id, p.transports, p.name, p.created_at, p.last_used_at
+     from console_passkey p where p.user_id = $1 order by p.created_at, p.credential_id`,
+);
+
+/** Records the use of a passkey, by primary key; false = it is gone, or its counter did not go on. */
+export const usePasskey = queryAny<[credentialId: Buffer, counter: number, now: Date]>(
+  "use_passkey",
+  `update console_passkey set counter = $2, last_used_at = $3
+    where credential_id = $1 and (counter < $2 or (counter = 0 and $2 = 0)) returning 1 as used`,
+);
+
+/** Removes one passkey of a person, by primary key, and returns its name; null = the person has no such passkey. */
+export const deletePasskey = queryValue<string, [userId: string, credentialId: Buffer]>(
+  "delete_passkey",
+  "delete from console_passkey where user_id = $1 and credential_id = $2 returning name",
+);
+
+/** Removes all passkeys of a person. console_passkey_user. */
+export const deletePasskeys = command<[userId: string]>(
+  "delete_passkeys",
+  "delete from console_passkey where user_id = $1",
 );

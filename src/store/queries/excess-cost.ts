@@ -1,5 +1,5 @@
 import { columnsInside, placeInside } from "./return-curve.ts";
-import type { Narrowing } from "./sku-quarter.ts";
+import type { Narrowing } from "./sku-rollup.ts";
 
 const UNITS = ["sold_units", "returned_units"];
 

@@ -11,9 +11,8 @@ import {
   vendorFound,
 } from "./selection.ts";
 import type { Found, Selection } from "./selection.ts";
-import { CANDIDATES_ALONE, EVERY_LISTING, exactSums, listingParts } from "./sku-quarter.ts";
-import type { Narrowing, OtherBlocks } from "./sku-quarter.ts";
-import type { Blocks } from "./sku-year.ts";
+import { CANDIDATES_ALONE, EVERY_LISTING, exactSums, listingParts } from "./sku-rollup.ts";
+import type { Narrowing, OtherBlocks, Blocks } from "./sku-rollup.ts";
 
 /** `eligible_…`: over the SKUs of the whole ranking that pass the filters; `rows`: the SKUs to show, in their order. */
 export type Ranking<Row> = Found & {

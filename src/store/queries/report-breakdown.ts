@@ -13,8 +13,8 @@ import {
   listingParts,
   partsOf,
   quartersAndMonths,
-} from "./sku-quarter.ts";
-import type { Narrowing } from "./sku-quarter.ts";
+} from "./sku-rollup.ts";
+import type { Narrowing } from "./sku-rollup.ts";
 
 export type BreakdownBy = "vendor" | "product" | "sku" | "family" | "analytics_category" | "option";
 
@@ -270,7 +270,7 @@ function statement(division: Division) {
 
 /**
  * One row: a selection's figures by vendor, product, SKU or group, the largest of the order first, ties by cost ↓, returned
- * units ↓, then key. Reads the workspace's listings; statements of sku-quarter.ts and excess-cost.ts; primary keys of cohort for
+ * units ↓, then key. Reads the workspace's listings; statements of sku-rollup.ts and excess-cost.ts; primary keys of cohort for
  * the rows returned, and of sku and product.
  */
 export async function loadBreakdown(

@@ -9,7 +9,7 @@ import { rankingStatements } from "./ranking.ts";
 import type { Ranking } from "./ranking.ts";
 import { selectionValues } from "./selection.ts";
 import type { Selection } from "./selection.ts";
-import { findBlocks } from "./sku-year.ts";
+import { findBlocks } from "./sku-rollup.ts";
 
 /** One SKU's figures over the range in one observation window, money in minor units; `product_gid` is the one to show. */
 type CostSkuRow = Omit<CohortMonthRow, "cohort_month"> & {
@@ -82,7 +82,7 @@ const statementOf = rankingStatements<CostAnswer>("return_costs", {
 });
 
 /**
- * One row: the SKUs that cost most, by cost ↓, sku ↑, with all their figures. Statements of sku-year.ts and sku-quarter.ts, then
+ * One row: the SKUs that cost most, by cost ↓, sku ↑, with all their figures. Statements of sku-rollup.ts, then
  * cohort's primary key, that of sku and statements of excess-cost.ts for the SKUs returned.
  */
 export async function loadReturnCosts(

@@ -7,7 +7,7 @@ import type { Ranking } from "./ranking.ts";
 import { columnsInside, placeInside } from "./return-curve.ts";
 import { selectionValues } from "./selection.ts";
 import type { Selection } from "./selection.ts";
-import { findBlocks } from "./sku-year.ts";
+import { findBlocks } from "./sku-rollup.ts";
 
 /** One SKU's units over the ranked months, in the primary window; `product_gid` is the product to show. */
 type RankedSkuRow = {
@@ -77,7 +77,7 @@ const statementOf = rankingStatements<Ranking<RankedSkuRow>>("return_rates", {
 /**
  * One row: the SKUs of M12's ranking that may be seen and pass the filters. A rate is ranked as a quotient in double
  * precision: two different rates of units below 2^26 are different quotients, and beyond that none changes places with a
- * lower one. Statements of sku-year.ts, sku-quarter.ts and excess-cost.ts; primary key of sku, and of cohort for the SKUs returned.
+ * lower one. Statements of sku-rollup.ts and excess-cost.ts; primary key of sku, and of cohort for the SKUs returned.
  */
 export async function loadReturnRates(
   database: Queryable,

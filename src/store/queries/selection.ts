@@ -1,3 +1,5 @@
+import { queryColumn, queryValue } from "../query.ts";
+import type { Workspace } from "../workspace.ts";
 import { LINE_VENDOR, LISTING_ID } from "./listing.ts";
 import { placeInside } from "./return-curve.ts";
 
@@ -222,3 +224,38 @@ export const SHOWN_OF_CANDIDATE = `shown as (
       from candidate c join sku s on s.shop_key = $1 and s.sku = c.sku
      order by c.sku, c.product_gid = s.product_gid desc nulls last, c.product_gid = '', c.product_gid
   )`;
+
+/**
+ * Names of the vendors that the workspace ever had, those of most products first: what an unknown one may have meant. Indexes
+ * product_by_vendor and listing_by_line_vendor.
+ */
+export const listVendors = queryColumn<string, [workspace: Workspace]>(
+  "list_vendors",
+  `select v.vendor
+     from (select p.vendor, count(*) as products from product p where p.shop_key = $1 and p.vendor is not null group by p.vendor
+           union all
+           select l.line_vendor, 0 from listing l where l.shop_key = $1 and l.line_vendor <> '' group by l.line_vendor) v
+    group by v.vendor order by sum(v.products) desc, v.vendor limit 1000`,
+  ({ shopKey }) => [shopKey],
+);
+
+/** How the workspace writes the name of an option, which is compared without case (M22); null = no variant has it. Primary key of variant. */
+export const findOptionName = queryValue<string, [workspace: Workspace, name: string]>(
+  "find_option_name",
+  `select e.entry ->> 'name' as name
+     from variant v cross join jsonb_array_elements(v.options) e (entry)
+    where v.shop_key = $1 and ${lowered("e.entry ->> 'name'")} = ${lowered("$2::text")}
+    order by v.variant_id limit 1`,
+  ({ shopKey }, name) => [shopKey, name],
+);
+
+/** The names of the options of the workspace's variants, those of most variants first. Reads all variants of the workspace. */
+export const listOptionNames = queryColumn<string, [workspace: Workspace]>(
+  "list_option_names",
+  `select min(e.entry ->> 'name' collate "C") as name
+     from variant v cross join jsonb_array_elements(v.options) e (entry)
+    where v.shop_key = $1
+    group by ${lowered("e.entry ->> 'name'")}
+    order by count(*) desc, 1 limit 1000`,
+  ({ shopKey }) => [shopKey],
+);

@@ -1,4 +1,5 @@
-import { command, query, requireRow, requireValue } from "../query.ts";
+import type { Connection } from "../database.ts";
+import { command, query, requireRow, requireValue, cursor, queryColumn } from "../query.ts";
 
 /** A record that has to be fetched again. `requested_at` is text, to the microsecond. */
 export type PendingRecord = { record_id: string; requested_at: string };
@@ -78,4 +79,128 @@ export const countRecords = requireValue<number, [shopKey: number, source: strin
            from (select from sync_record r
                   where r.shop_key = $1 and r.source = $2 and r.part = any($3)
                   group by r.part, r.record_id) known`,
+);
+
+const ROWS_PER_FETCH = 2000;
+
+/** One fetched record of an order. `document` is what is stored of the order, on one of its rows at least. */
+export type OrderRecordRow = { order_id: string; part: string; record: string; document: unknown };
+
+/** Parts of sync_record that make up orders, and those of them that hang on a return or an agreement. */
+const ORDER_PARTS = "'order', 'line', 'return', 'refund', 'fulfillment', 'agreement', 'whole_order'";
+const GRANDCHILD_PARTS = "'return_line', 'tracking', 'sale', 'tip'";
+
+/**
+ * Opens the cursor over all fetched records of orders, those of one order together and in the order they came. A
+ * grandchild finds its order through its parent; one whose parent was not fetched is left out. A sort of the
+ * source's records; one look-up in order_document's primary key for each order.
+ */
+export const openOrderRecords = cursor<OrderRecordRow, [shopKey: number, source: string]>(
+  "shopify_order_record",
+  ROWS_PER_FETCH,
+  `with mine as not materialized (
+       select r.part, r.record_number, r.record_id, r.parent_id, r.record
+         from sync_record r where r.shop_key = $1 and r.source = $2
+     ), parent as (
+       select m.record_id, min(m.parent_id) as order_id from mine m
+        where m.part in ('return', 'agreement') group by m.record_id
+     ), placed as (
+       select coalesce(m.parent_id, m.record_id) as order_id, m.part, m.record_number, m.record from mine m
+        where m.part in (${ORDER_PARTS})
+       union all
+       select p.order_id, m.part, m.record_number, m.record
+         from mine m join parent p on p.record_id = m.parent_id
+        where m.part in (${GRANDCHILD_PARTS})
+     ), sorted as (
+       select order_id, part, record from placed order by order_id, record_number offset 0
+     )
+     select s.order_id, s.part, s.record,
+            case when s.part in ('order', 'whole_order') then
+              (select d.document from order_document d where d.shop_key = $1 and d.order_id = s.order_id)
+            end as document
+       from sorted s`,
+);
+
+/** One fetched record of a product. */
+export type ProductRecordRow = { product_id: string; part: string; record: string };
+
+/** Opens the cursor over all fetched records of products, those of one product together and in the order they came. */
+export const openProductRecords = cursor<ProductRecordRow, [shopKey: number, source: string]>(
+  "shopify_product_record",
+  ROWS_PER_FETCH,
+  `select coalesce(r.parent_id, r.record_id) as product_id, r.part, r.record
+       from sync_record r
+      where r.shop_key = $1 and r.source = $2 and r.part in ('product', 'variant', 'whole_product')
+      order by 1, r.record_number`,
+);
+
+/** Asks for the refunds of every fetched order that has some. */
+export const askForRefunds = command<[shopKey: number, source: string], Connection>(
+  "ask_for_shopify_refunds",
+  `insert into pending_record (shop_key, source, kind, record_id)
+         select r.shop_key, r.source, 'refunds', r.record_id from sync_record r
+          where r.shop_key = $1 and r.source = $2 and r.part = 'order' and r.record::json ->> 'hasRefunds' = 'true'
+         on conflict do nothing`,
+);
+
+/** Asks for the tracking numbers of every fetched return whose parcel may be under way. */
+export const askForTrackings = command<[shopKey: number, source: string], Connection>(
+  "ask_for_shopify_trackings",
+  `insert into pending_record (shop_key, source, kind, record_id)
+         select r.shop_key, r.source, 'tracking', r.record_id from sync_record r
+          where r.shop_key = $1 and r.source = $2 and r.part = 'return'
+            and r.record::json ->> 'status' in ('OPEN', 'CLOSED')
+         on conflict do nothing`,
+);
+
+/**
+ * Adds a record without content for each stored order that a list of all orders does not name any more. `visibleFrom`
+ * (YYYY-MM-DD; null = whenever) spares the orders of earlier days, which the list cannot name.
+ */
+export const addGoneOrders = command<
+  [shopKey: number, source: string, visibleFrom: string | null],
+  Connection
+>(
+  "add_gone_shopify_orders",
+  `insert into sync_record (shop_key, source, part, record_id, record)
+         select d.shop_key, $2, 'whole_order', d.order_id, 'null' from order_document d
+          where d.shop_key = $1 and d.order_id like 'gid://shopify/Order/%'
+            and not exists (select from sync_record r
+                             where r.shop_key = d.shop_key and r.source = $2 and r.part = 'order'
+                               and r.record_id = d.order_id)
+            and not exists (select from order_line l
+                             where l.shop_key = d.shop_key and l.order_id = d.order_id
+                               and l.ordered_on < coalesce($3::date, '-infinity'))`,
+);
+
+/** Asks again about every order that was found gone and is not removed yet, under the kind of deleted ones. */
+export const askAboutGoneOrders = command<[shopKey: number, source: string, kind: string], Connection>(
+  "ask_about_gone_shopify_orders",
+  `insert into pending_record (shop_key, source, kind, record_id)
+         select r.shop_key, r.source, $3, r.record_id from sync_record r
+          where r.shop_key = $1 and r.source = $2 and r.part = 'whole_order' and r.record = 'null'
+         on conflict do nothing`,
+);
+
+/** Those of some orders that are stored and were placed on a day (YYYY-MM-DD) or later. Primary key. */
+export const listOrdersSince = queryColumn<
+  string,
+  [shopKey: number, orderIds: readonly string[], day: string]
+>(
+  "list_stored_orders_since",
+  `select l.order_id from order_line l
+          where l.shop_key = $1 and l.order_id = any($2)
+          group by l.order_id having min(l.ordered_on) >= $3::date`,
+);
+
+/** Asks for every order of which a return is stored as under way: a scan of the workspace's return requests. */
+export const askForOpenReturns = command<[shopKey: number, source: string, kind: string]>(
+  "ask_for_stored_open_returns",
+  // The distinct rows by themselves: to those of the insert Citus adds their times.
+  `insert into pending_record (shop_key, source, kind, record_id)
+         select o.shop_key, $2, $3, o.order_id
+           from (select distinct q.shop_key, q.order_id from return_request q
+                  where q.shop_key = $1 and q.status in ('REQUESTED', 'OPEN')
+                    and q.order_id like 'gid://shopify/Order/%') o
+         on conflict (shop_key, source, kind, record_id) do update set requested_at = excluded.requested_at`,
 );

@@ -1,7 +1,7 @@
 import type { Connection, Queryable } from "../database.ts";
 import { command, inOrder, query, queryColumn, queryRow, queryValue } from "../query.ts";
 import type { Member } from "../workspace.ts";
-import { HAS_ITS_RIGHTS } from "./console-session.ts";
+import { HAS_ITS_RIGHTS } from "./console-user.ts";
 
 /** A person with a role in a workspace. */
 export type WorkspaceMemberRow = {

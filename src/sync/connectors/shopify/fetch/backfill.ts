@@ -1,5 +1,4 @@
-import { askAboutGoneOrders } from "../../../../store/queries/shopify-record.ts";
-import { clearPending, clearRecords } from "../../../../store/queries/sync-record.ts";
+import { askAboutGoneOrders, clearPending, clearRecords } from "../../../../store/queries/sync-record.ts";
 import { SourceFailed } from "../../../connector.ts";
 import { pause } from "../../shared/http.ts";
 import { DownloadGone } from "../api/client.ts";

@@ -1,7 +1,11 @@
 import Type from "typebox";
 import type { Connection } from "../../../../store/database.ts";
-import { askForRefunds, askForTrackings } from "../../../../store/queries/shopify-record.ts";
-import { countRecords, SYNC_RECORD_COLUMNS } from "../../../../store/queries/sync-record.ts";
+import {
+  askForRefunds,
+  askForTrackings,
+  countRecords,
+  SYNC_RECORD_COLUMNS,
+} from "../../../../store/queries/sync-record.ts";
 import { openCopyBuffer } from "../../../copy.ts";
 import { object, reader, Text } from "../../shared/foreign.ts";
 import type { Json } from "../../shared/foreign.ts";

@@ -1,5 +1,4 @@
-import { askForOpenReturns, listOrdersSince } from "../../../../store/queries/shopify-record.ts";
-import { addPending } from "../../../../store/queries/sync-record.ts";
+import { askForOpenReturns, listOrdersSince, addPending } from "../../../../store/queries/sync-record.ts";
 import { timeOf } from "../../shared/text.ts";
 import type { ShopifyClient } from "../api/client.ts";
 import { DOCUMENTS, productsDocument } from "../api/documents.ts";

@@ -1,7 +1,7 @@
 import type { DocumentAmountRefund, DocumentLine, DocumentReturn } from "../../../../metrics/order.ts";
 import type { Connection } from "../../../../store/database.ts";
-import { openOrderRecords, openProductRecords } from "../../../../store/queries/shopify-record.ts";
-import type { OrderRecordRow, ProductRecordRow } from "../../../../store/queries/shopify-record.ts";
+import { openOrderRecords, openProductRecords } from "../../../../store/queries/sync-record.ts";
+import type { OrderRecordRow, ProductRecordRow } from "../../../../store/queries/sync-record.ts";
 import type { NextRows } from "../../../../store/query.ts";
 import type { DocumentPart } from "../../../document-merge.ts";
 import { minorOf } from "../../shared/money.ts";

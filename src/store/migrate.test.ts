@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { listMigrations, readMigration, splitStatements } from "./migration-files.ts";
+import { listMigrations, readMigration, splitStatements } from "./migrate.ts";
 
 const FOLDER = new URL("./migrations/", import.meta.url);
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { alertLink } from "./feed-alert.ts";
+import { alertLink } from "./alerts.ts";
 
 const PLACE = { consoleAddress: "https://returns.example", shopDomain: "demo-store.example" };
 const REPORT = "https://returns.example/w/demo-store.example/report?";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { SourceFailed, SourceRefused } from "./connector.ts";
-import { describeEnd } from "./run-end.ts";
+import { describeEnd } from "./run-record.ts";
 import { retryDelayMs } from "./runs.ts";
 
 const RUN = "019a0000-0000-7000-8000-000000000000";
