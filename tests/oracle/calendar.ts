@@ -5,9 +5,16 @@ export function dayOf(text: string): number {
   return Math.floor(Date.parse(text) / DAY_MS);
 }
 
+/** A loop over every line asks for few days, and often. */
+const texts = new Map<number, string>();
+
 /** `YYYY-MM-DD` of a counted day. */
 export function dayText(day: number): string {
-  return new Date(day * DAY_MS).toISOString().slice(0, 10);
+  const known = texts.get(day);
+  if (known !== undefined) return known;
+  const text = new Date(day * DAY_MS).toISOString().slice(0, 10);
+  texts.set(day, text);
+  return text;
 }
 
 /** `YYYY-MM` of a counted day. */

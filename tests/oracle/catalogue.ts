@@ -101,13 +101,15 @@ function describeFromLines(
 ): void {
   const described = new Set(catalogue.products.map((product) => product.gid));
   const known = new Set(catalogue.skus.map((entry) => entry.sku));
-  const latestFirst = orderLines.toSorted(
-    (left, right) =>
-      lastSoldDay(right) - lastSoldDay(left) ||
-      byCodePoint(right.order_id, left.order_id) ||
-      byCodePoint(right.line_id, left.line_id),
-  );
-  const resolved = latestFirst.map((row) => ({ row, line: resolveLine(catalogue, row) }));
+  const latestFirst = orderLines
+    .map((row) => ({ row, day: lastSoldDay(row) }))
+    .toSorted(
+      (left, right) =>
+        right.day - left.day ||
+        byCodePoint(right.row.order_id, left.row.order_id) ||
+        byCodePoint(right.row.line_id, left.row.line_id),
+    );
+  const resolved = latestFirst.map(({ row }) => ({ row, line: resolveLine(catalogue, row) }));
   for (const { line } of resolved) addProduct(line.productGid);
   for (const product of catalogue.products) {
     if (described.has(product.gid) && !catalogue.onlyVariants.has(product.gid)) continue;

@@ -114,8 +114,21 @@ function categoriesOf({ ledger }: Question, params: OracleParameters): (string |
   ];
 }
 
+const correlations = new WeakMap<Question["ledger"], Map<string | null, number | null>>();
+
+/** One of a ledger is asked for with every rate. */
+function correlationOf(question: Question, category: string | null): number | null {
+  const known = correlations.get(question.ledger) ?? new Map<string | null, number | null>();
+  correlations.set(question.ledger, known);
+  const found = known.get(category);
+  if (found !== undefined) return found;
+  const correlation = correlationOfOrders(question, category);
+  known.set(category, correlation);
+  return correlation;
+}
+
 /** Order by order, from 0 to 1, of a category or (null) the store; null where too few orders had a return. */
-function correlationOf({ store, ledger }: Question, category: string | null): number | null {
+function correlationOfOrders({ store, ledger }: Question, category: string | null): number | null {
   const windowDays = store.settings.primary_window_days;
   const last = latestCompleteMonth(store, windowDays);
   let first = last;

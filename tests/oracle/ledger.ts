@@ -56,19 +56,23 @@ export function ledgerOf(store: OracleStore): OracleLedger {
   const orderLines = latestRows(files.order_lines, (row) => [row.order_id, row.line_id]);
   const returns = latestRows(files.returns ?? [], (row) => [row.return_id, row.order_id, row.line_id]);
   const refunds = latestRows(files.refunds ?? [], (row) => [row.refund_id, row.order_id, row.line_id]);
-  const isOf = (line: OrderLineRow) => (row: { order_id: string; line_id: string }) =>
-    row.order_id === line.order_id && row.line_id === line.line_id;
+  const returnsOf = Map.groupBy(returns, lineKey);
+  const refundsOf = Map.groupBy(refunds, lineKey);
+  const soldOf = new Map(
+    orderLines.map((line) => [line, soldLots(line, refundsOf.get(lineKey(line)) ?? [])]),
+  );
   const catalogue = catalogueOf(
     {
       products: latestRows(files.products ?? [], (row) => [row.product_id]),
       variants: latestRows(files.variants ?? [], (row) => [row.variant_id]),
       orderLines,
-      lastSoldDay: (line) => soldLots(line, refunds.filter(isOf(line))).at(-1)?.day ?? dayOf(line.ordered_at),
+      lastSoldDay: (line) => soldOf.get(line)?.at(-1)?.day ?? dayOf(line.ordered_at),
     },
     settings.currency_code,
   );
   const lines = orderLines.flatMap((line) =>
-    bookLine(line, returns.filter(isOf(line)), refunds.filter(isOf(line)), {
+    bookLine(line, returnsOf.get(lineKey(line)) ?? [], refundsOf.get(lineKey(line)) ?? [], {
+      sold: soldOf.get(line) ?? [],
       resolved: resolveLine(catalogue, line),
       currencyCode: settings.currency_code,
     }),
@@ -85,6 +89,10 @@ export function ledgerOf(store: OracleStore): OracleLedger {
   };
 }
 
+function lineKey({ order_id, line_id }: { order_id: string; line_id: string }): string {
+  return JSON.stringify([order_id, line_id]);
+}
+
 /** M2: processed units if the platform reports them, else requested ones. */
 function unitsOf(row: ReturnRow): number {
   return row.processed_units ?? row.units;
@@ -95,9 +103,9 @@ function bookLine(
   row: OrderLineRow,
   returns: readonly ReturnRow[],
   allRefunds: readonly RefundRow[],
-  { resolved, currencyCode }: { resolved: ResolvedLine; currencyCode: string },
+  { sold, resolved, currencyCode }: { sold: readonly Sold[]; resolved: ResolvedLine; currencyCode: string },
 ): LedgerLine[] {
-  const lots = soldLots(row, allRefunds).map(({ day, units }) => lotOf(row, resolved, day, units));
+  const lots = sold.map(({ day, units }) => lotOf(row, resolved, day, units));
   if (lots.length === 0) {
     const booked = bookedBy(row, allRefunds);
     return [{ ...lotOf(row, resolved, dayOf(row.ordered_at), 0), booked }];

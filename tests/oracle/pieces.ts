@@ -105,7 +105,7 @@ export function piecesOf(files: StoreFiles, seed: number): StoreFiles[] {
   const pieceOfLine = new Map<string, number>();
   for (const name of Object.keys(KEYS) as FileName[]) {
     for (const row of shuffled(latestRows(files, name), random)) {
-      const line = `${row["order_id"]} ${row["line_id"]}`;
+      const line = lineKey(row);
       const needsLine = name === "returns" || name === "refunds";
       const first = needsLine ? (pieceOfLine.get(line) ?? 0) : 0;
       const piece = first + Math.floor(random() * (PIECES - first));
@@ -130,6 +130,7 @@ export function piecesOf(files: StoreFiles, seed: number): StoreFiles[] {
  * with returns and refunds that they take with them, and the other rows by themselves.
  */
 function putDeleted(pieces: StoreFiles[], files: StoreFiles, random: () => number): void {
+  const lines = Map.groupBy(latestRows(files, "order_lines"), lineKey);
   for (const name of DELETABLE) {
     for (const row of latestRows(files, name)) {
       if (random() < 0.6) continue;
@@ -138,7 +139,7 @@ function putDeleted(pieces: StoreFiles[], files: StoreFiles, random: () => numbe
       const start = Math.floor(random() * (PIECES - 1));
       const end = start + 1 + Math.floor(random() * (PIECES - 1 - start));
       const needsLine = name === "returns" || name === "refunds";
-      if (needsLine) put(pieces[start], "order_lines", lineOf(files, row));
+      if (needsLine) put(pieces[start], "order_lines", lines.get(lineKey(row))?.[0] ?? {});
       put(pieces[start], name, gone);
       put(pieces[end], name, deletionOf(name, gone));
       if (name === "order_lines" && random() < 0.5) putOnDeletedLine(pieces[start], gone);
@@ -156,11 +157,8 @@ function putOnDeletedLine(files: StoreFiles | undefined, line: Row): void {
   put(files, "refunds", { refund_id: `of-${line_id}`, order_id, line_id, ...money });
 }
 
-function lineOf(files: StoreFiles, { order_id, line_id }: Row): Row {
-  const isSame = (line: Row): boolean => line["order_id"] === order_id && line["line_id"] === line_id;
-  const found = latestRows(files, "order_lines").find(isSame);
-  if (found === undefined) throw new Error(`no line ${line_id} of order ${order_id}`);
-  return found;
+function lineKey({ order_id, line_id }: Row): string {
+  return JSON.stringify([order_id, line_id]);
 }
 
 function deletionOf(name: FileName, row: Row): Row {

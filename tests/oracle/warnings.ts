@@ -213,11 +213,11 @@ export function gammaPoissonTail(count: number, shape: number, weight: number, e
   const reach = 12 / Math.sqrt(shape) + 2;
   const steps = 4000;
   const step = (2 * reach) / steps;
+  const constant = shape * Math.log(weight) - logGamma(shape);
   let sum = 0;
   for (let place = 0; place <= steps; place += 1) {
     const logRate = middle - reach + place * step;
-    const logDensity =
-      shape * Math.log(weight) + shape * logRate - weight * Math.exp(logRate) - logGamma(shape);
+    const logDensity = constant + shape * logRate - weight * Math.exp(logRate);
     const part = Math.exp(logDensity) * poissonTail(count, Math.exp(logRate) * exposure);
     sum += part * (place === 0 || place === steps ? 1 : place % 2 === 1 ? 4 : 2);
   }
@@ -226,11 +226,11 @@ export function gammaPoissonTail(count: number, shape: number, weight: number, e
 
 function poissonTail(count: number, mean: number): number {
   if (mean === 0) return 0;
-  let term = Math.exp(count * Math.log(mean) - mean - logGamma(count + 1));
+  let term = Math.exp(count * Math.log(mean) - mean - logFactorial(count));
   if (count <= mean) {
     let below = 0;
     for (let number = 0; number < count; number += 1) {
-      below += Math.exp(number * Math.log(mean) - mean - logGamma(number + 1));
+      below += Math.exp(number * Math.log(mean) - mean - logFactorial(number));
     }
     return 1 - below;
   }
@@ -240,6 +240,13 @@ function poissonTail(count: number, mean: number): number {
     term *= mean / (number + 1);
   }
   return tail;
+}
+
+/** Each term of each step asks for one of a few. */
+const logFactorials: number[] = [];
+
+function logFactorial(number: number): number {
+  return (logFactorials[number] ??= logGamma(number + 1));
 }
 
 /** Stirling's series, shifted to where it converges. */
