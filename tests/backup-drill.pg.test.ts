@@ -1,6 +1,4 @@
 import assert from "node:assert/strict";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { OPERATOR } from "../src/actions/actor.ts";
@@ -29,6 +27,7 @@ import type { ShopifySync, ShopifyWorkspace } from "./support/shopify-sync.ts";
 import { seedSmallStore } from "./support/small-store.ts";
 import { createTenant, createTokenOf } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
+import { makeFolder } from "./support/folder.ts";
 
 /** A backup under load, restored elsewhere: every answer and every table as they were when it began. */
 
@@ -66,17 +65,13 @@ after(async () => {
 });
 
 async function importDemo(orders: number): Promise<void> {
-  const folder = await mkdtemp(join(tmpdir(), "returns-demo-"));
-  try {
-    await writeDemoStore({ folder, today: "2026-06-01", orders, months: 14 });
-    const moment = new Date("2026-06-01T00:00:00Z");
-    const { shopKey } = demo;
-    const request = { shopKey, currencyCode: "EUR", folder, asOf: moment, now: moment, skipInvalid: false };
-    const { imported } = await importFolder({ database: sync.shop.database, actor: OPERATOR, ...request });
-    assert.ok(imported);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+  const folder = makeFolder();
+  await writeDemoStore({ folder, today: "2026-06-01", orders, months: 14 });
+  const moment = new Date("2026-06-01T00:00:00Z");
+  const { shopKey } = demo;
+  const request = { shopKey, currencyCode: "EUR", folder, asOf: moment, now: moment, skipInvalid: false };
+  const { imported } = await importFolder({ database: sync.shop.database, actor: OPERATOR, ...request });
+  assert.ok(imported);
 }
 
 type Question = AskedExport & { tenant: Pick<Tenant, "token"> };

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { existsSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { chmod, cp, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { chmod, cp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { createHash } from "node:crypto";
@@ -15,16 +14,16 @@ import { runCommand } from "./support/command.ts";
 import { openConnections } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
 import { openTestKeys, TEST_SECRET } from "./support/secret.ts";
+import { makeFolder } from "./support/folder.ts";
 
 /** Backups made by somebody who means harm: each is refused in one sentence, runs nothing, and leaves the database empty. */
 
-let parent: string;
+const parent = makeFolder();
 let whole: string;
 let manifest: Manifest;
 let marker: string;
 let target: TestDatabase;
 before(async () => {
-  parent = await mkdtemp(join(tmpdir(), "returns-hostile-"));
   // As root the embedded database runs as another user, who passes through, and could write the marker.
   await chmod(parent, 0o777);
   marker = join(parent, "marker");
@@ -41,10 +40,7 @@ before(async () => {
   target = await createEmptyDatabase();
 });
 
-after(async () => {
-  await target.drop();
-  await rm(parent, { recursive: true, force: true });
-});
+after(() => target.drop());
 
 type Harm = { manifest?: object; text?: string; files?: (folder: string) => Promise<unknown> };
 

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { cp, mkdtemp, readdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { cp, readdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { FORMAT, readBackup, writeManifest } from "../src/actions/installation/backup-folder.ts";
@@ -22,15 +21,15 @@ import { openTestKeys, TEST_SECRET } from "./support/secret.ts";
 import { openTestPool } from "./support/service.ts";
 import { seedSmallStore } from "./support/small-store.ts";
 import { createTenant } from "./support/tenants.ts";
+import { makeFolder } from "./support/folder.ts";
 
 /** Whatever is wrong with a backup or its place is one sentence, and changes nothing. */
 
-let parent: string;
+const parent = makeFolder();
 let source: TestDatabase;
 let database: Database;
 let whole: string;
 before(async () => {
-  parent = await mkdtemp(join(tmpdir(), "returns-refused-"));
   source = await createPlainDatabase();
   database = openConnections(source.url, { maxConnections: 2 });
   const pool = openTestPool(source.url);
@@ -44,7 +43,6 @@ before(async () => {
 after(async () => {
   await database.close();
   await source.drop();
-  await rm(parent, { recursive: true, force: true });
 });
 
 let copies = 0;

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { promisify } from "node:util";
@@ -9,6 +8,7 @@ import type { ConsoleMessage, Page } from "playwright-core";
 import { useChromium } from "./support/chromium.ts";
 import { service } from "./support/shared-service.ts";
 import { createSmallStore } from "./support/small-store.ts";
+import { makeFolder } from "./support/folder.ts";
 
 const root = join(import.meta.dirname, "..");
 const MONTHS = { start_month: "2025-03", end_month: "2026-02" };
@@ -16,13 +16,11 @@ const MONTHS = { start_month: "2025-03", end_month: "2026-02" };
 const PACKAGE_PATH = "/client-package/";
 
 let token: string;
-let folder: string;
+const folder = makeFolder();
 const chromium = useChromium(async () => {
   const tenant = await createSmallStore(service.database);
   token = tenant.token;
-  folder = mkdtempSync(join(tmpdir(), "returns-client-browser-"));
   await promisify(execFile)(process.execPath, [join(root, "tools/client/package.ts"), folder]);
-  return () => rmSync(folder, { recursive: true, force: true });
 });
 
 test("In a page of the service's origin the package reads figures, pages and a file", async (context) => {

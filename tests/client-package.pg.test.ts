@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { promisify } from "node:util";
+import { makeFolder } from "./support/folder.ts";
 import { service } from "./support/shared-service.ts";
 import { createSmallStore } from "./support/small-store.ts";
 
@@ -14,7 +14,7 @@ const run = promisify(execFile);
 /** A program's folder, with the package installed from its tarball. */
 const tenant = await createSmallStore(service.database);
 const token = tenant.token;
-const folder = mkdtempSync(join(tmpdir(), "returns-client-"));
+const folder = makeFolder();
 const built = join(folder, "built");
 await run(process.execPath, [join(root, "tools/client/package.ts"), built]);
 const cache = ["--cache", join(folder, "cache")];
@@ -23,9 +23,6 @@ const tarball = readdirSync(folder).find((name) => name.endsWith(".tgz")) ?? "";
 writeFileSync(join(folder, "package.json"), JSON.stringify({ name: "program", type: "module" }));
 const install = ["install", "--offline", "--no-audit", "--no-fund", ...cache, `./${tarball}`];
 await run("npm", install, { cwd: folder });
-after(async () => {
-  rmSync(folder, { recursive: true, force: true });
-});
 
 /** Runs a program with the Node.js on the PATH: the oldest that is supported, or a newer one. */
 async function runProgram(name: string, source: string): Promise<string> {

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { parse } from "csv-parse/sync";
 import { Command } from "commander";
 import { addQueryCommands } from "../src/cli/query.ts";
@@ -14,6 +13,7 @@ import { USUAL_PATH_VALUES } from "./support/requests.ts";
 import { service } from "./support/shared-service.ts";
 import { createSmallStore } from "./support/small-store.ts";
 import { createTenant } from "./support/tenants.ts";
+import { makeFolder } from "./support/folder.ts";
 
 type Ended = { code: number | null; out: string; error: string };
 
@@ -22,10 +22,7 @@ const MONTH_WORDS = ["--start-month", "2025-03", "--end-month", "2025-05"];
 
 const tenant = await createSmallStore(service.database);
 const token = tenant.token;
-const folder = mkdtempSync(join(tmpdir(), "returns-query-"));
-after(async () => {
-  rmSync(folder, { recursive: true, force: true });
-});
+const folder = makeFolder();
 
 /** Runs the command, with the token in the environment unless told otherwise. */
 async function query(

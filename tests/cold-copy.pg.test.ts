@@ -1,15 +1,14 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { chmodSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { runCommand, startCommand } from "./support/command.ts";
+import { makeFolder } from "./support/folder.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "returns-cold-copy-"));
+const folder = makeFolder();
 // As root the database runs as another user, who passes through.
 chmodSync(folder, 0o755);
-after(() => rmSync(folder, { recursive: true, force: true }));
 
 const inFolder = (name: string): Record<string, string> => ({
   RETURNS_DATA_DIR: join(folder, name),

@@ -1,12 +1,11 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { ConfigError, OPTION_HELP, readConfig } from "../src/config.ts";
+import { makeFolder } from "./support/folder.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "returns-config-"));
-after(() => rmSync(folder, { recursive: true }));
+const folder = makeFolder();
 
 const LONG_SECRET = "4f1d0a9c7be2835166d0f2a9b8c37e54";
 

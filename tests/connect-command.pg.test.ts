@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { startLoopSimulator } from "../tools/simulators/loop/server.ts";
@@ -16,8 +15,9 @@ import type { ControlDatabase } from "./support/control.ts";
 import { serviceEnvironment } from "./support/service.ts";
 import { APP, APP_OPTIONS } from "./support/webhooks.ts";
 import { makeWorkspace } from "./support/workspace.ts";
+import { makeFolder } from "./support/folder.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "returns-connect-"));
+const folder = makeFolder();
 let control: ControlDatabase;
 let simulator: ShopifySimulator;
 before(async () => {
@@ -33,7 +33,6 @@ before(async () => {
   simulator = await startShopifySimulator({ ...APP, orders: 10, products: 3 });
 });
 after(async () => {
-  rmSync(folder, { recursive: true });
   await simulator.stop();
   await control.stop();
 });

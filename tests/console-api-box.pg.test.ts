@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { promisify } from "node:util";
 import { valueAt } from "../src/console/figure.ts";
 import { PAGES } from "../src/console/registry.ts";
@@ -13,6 +12,7 @@ import { signInAs } from "./support/console-person.ts";
 import { post, toolCall } from "./support/mcp.ts";
 import { service } from "./support/shared-service.ts";
 import { createSmallStore } from "./support/small-store.ts";
+import { makeFolder } from "./support/folder.ts";
 
 type Figure = { path: string; value: string };
 /** One request of a box: its texts by form, and the figures of the page that it gives. */
@@ -23,10 +23,7 @@ const MONTHS = "start_month=2025-01&end_month=2026-03";
 
 const tenant = await createSmallStore(service.database);
 const cookie = await signInAs(service, { name: "Member", shopDomain: tenant.shopDomain });
-const folder = mkdtempSync(join(tmpdir(), "returns-api-box-"));
-after(async () => {
-  rmSync(folder, { recursive: true, force: true });
-});
+const folder = makeFolder();
 
 /** Each form of a request as its reader would run it, with the JSON that it gives. */
 const PROGRAMS: Readonly<Record<string, Program>> = {

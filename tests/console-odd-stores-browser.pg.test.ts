@@ -1,7 +1,4 @@
 import assert from "node:assert/strict";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { test } from "node:test";
 import { OPERATOR } from "../src/actions/actor.ts";
 import { PAGES } from "../src/console/registry.ts";
@@ -16,6 +13,7 @@ import { startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
 import { createSmallStore } from "./support/small-store.ts";
 import type { Tenant } from "./support/tenants.ts";
+import { makeFolder } from "./support/folder.ts";
 
 /** Stores at the edges: every page that is read answers, fits its window, breaks no number and says what is so. */
 
@@ -63,24 +61,20 @@ async function titled(title: string, currencyCode: string): Promise<Tenant> {
 
 async function fiveYears(): Promise<Tenant> {
   const tenant = await createStoreTenant(service);
-  const folder = await mkdtemp(join(tmpdir(), "returns-odd-"));
-  try {
-    const now = new Date("2026-07-01T00:00:00Z");
-    await writeDemoStore({ folder, today: "2026-07-01", months: 60, orders: 1500 });
-    await importFolder({
-      actor: OPERATOR,
-      database: service.installation.database,
-      shopKey: tenant.shopKey,
-      currencyCode: "GBP",
-      folder,
-      asOf: now,
-      now,
-      skipInvalid: false,
-    });
-    return tenant;
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+  const folder = makeFolder();
+  const now = new Date("2026-07-01T00:00:00Z");
+  await writeDemoStore({ folder, today: "2026-07-01", months: 60, orders: 1500 });
+  await importFolder({
+    actor: OPERATOR,
+    database: service.installation.database,
+    shopKey: tenant.shopKey,
+    currencyCode: "GBP",
+    folder,
+    asOf: now,
+    now,
+    skipInvalid: false,
+  });
+  return tenant;
 }
 
 /** Its source has failed, and its quota of one request a day is used up: pages are read all the same. */

@@ -1,7 +1,4 @@
 import assert from "node:assert/strict";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { test } from "node:test";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
@@ -11,6 +8,7 @@ import { startShopifySimulator } from "../tools/simulators/shopify/start.ts";
 import type { ShopifySimulator } from "../tools/simulators/shopify/start.ts";
 import { useChromium } from "./support/chromium.ts";
 import { startCommand } from "./support/command.ts";
+import { makeFolder } from "./support/folder.ts";
 
 /** Somebody who starts the service for the first time, and uses nothing but their browser from then on. */
 type Newcomer = {
@@ -33,7 +31,7 @@ async function onboard(
   { name, environment }: { name: string; environment: Record<string, string> },
   use: (newcomer: Newcomer) => Promise<void>,
 ): Promise<Onboarding> {
-  const dataFolder = await mkdtemp(join(tmpdir(), "returns-onboarding-"));
+  const dataFolder = makeFolder();
   const serving = startCommand(["serve", "--no-demo"], {
     RETURNS_DATA_DIR: dataFolder,
     PORT: "0",
@@ -65,7 +63,6 @@ async function onboard(
     await own.close();
     serving.child.kill("SIGTERM");
     await serving.outcome;
-    await rm(dataFolder, { recursive: true, force: true });
   }
 }
 
@@ -167,29 +164,25 @@ test("by the approval of a Shopify shop", async (context) => {
 
 test("with a folder of CSV files", async (context) => {
   if (chromium.isMissing(context)) return;
-  const folder = await mkdtemp(join(tmpdir(), "returns-folder-"));
-  try {
-    await simulator.control("export", { folder });
-    const { clicks } = await onboard(
-      context,
-      chromium.browser,
-      { name: "CSV files", environment: {} },
-      async (newcomer) => {
-        const { page, click } = newcomer;
-        await makeWorkspace(newcomer, "Upload CSV files");
-        await page.getByLabel("Folder with the files").setInputFiles(folder);
-        await page.getByLabel("Last day that the files cover").fill(yesterday());
-        await click(page.getByRole("button", { name: "Upload and import" }));
-        await page.getByText("The files are imported, complete up to").waitFor();
-        await click(page.getByRole("link", { name: "See the figures" }));
-        await seeChart(newcomer);
-      },
-    );
-    // Choosing the folder is one click more, in the dialog of the browser.
-    assert.equal(clicks, 4);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+  const folder = makeFolder();
+  await simulator.control("export", { folder });
+  const { clicks } = await onboard(
+    context,
+    chromium.browser,
+    { name: "CSV files", environment: {} },
+    async (newcomer) => {
+      const { page, click } = newcomer;
+      await makeWorkspace(newcomer, "Upload CSV files");
+      await page.getByLabel("Folder with the files").setInputFiles(folder);
+      await page.getByLabel("Last day that the files cover").fill(yesterday());
+      await click(page.getByRole("button", { name: "Upload and import" }));
+      await page.getByText("The files are imported, complete up to").waitFor();
+      await click(page.getByRole("link", { name: "See the figures" }));
+      await seeChart(newcomer);
+    },
+  );
+  // Choosing the folder is one click more, in the dialog of the browser.
+  assert.equal(clicks, 4);
 });
 
 function yesterday(): string {

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
-import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, globSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { parse } from "yaml";
 import { OPTION_HELP, readConfig } from "../src/config.ts";
 import { ROLES } from "../src/store/role-rights.ts";
 import { loginUrl } from "../src/store/roles.ts";
+import { makeFolder } from "./support/folder.ts";
 
 /** What can be said of the image and its units without building or starting them; npm run image:test does that. */
 
@@ -140,40 +140,35 @@ test("compose.yml names the port, user and volume of the image, and options that
 });
 
 test("pin-images.sh names every base image by its digest, for the build and the containers of compose.yml", () => {
-  const folder = mkdtempSync(join(tmpdir(), "returns-pin-"));
-  try {
-    // The registry's answer, without a registry.
-    const docker =
-      '#!/bin/sh\n[ "$1" = pull ] || for last; do :; done && echo "${last%%:*}@sha256:$DIGEST"\n';
-    writeFileSync(join(folder, "docker"), docker, { mode: 0o755 });
-    const pin = (digest: string) =>
-      spawnSync("sh", [join(root, "deploy/pin-images.sh")], {
-        encoding: "utf8",
-        env: { PATH: `${folder}:${process.env["PATH"] ?? ""}`, DIGEST: digest },
-      });
-    const { status, stdout, stderr } = pin("0".repeat(64));
-    assert.equal(status, 0, stderr);
-    const args = compose.services.returns.build.args;
-    const used = [
-      args["BUILDER"],
-      args["RUNTIME"],
-      compose.services.postgres.image,
-      compose.services.caddy.image,
-    ];
-    assert.deepEqual(
-      stdout.trim().split("\n"),
-      used.map((text) => {
-        const [, name, image] = /^\$\{(\w+):-(\w+):[\w.-]+\}$/u.exec(text as string) ?? assert.fail();
-        return `${name}=${image}@sha256:${"0".repeat(64)}`;
-      }),
-    );
-    assert.deepEqual(
-      instructions("ARG"),
-      Object.entries(args).map(([name, text]) => `${name}=${/:-(.+)\}$/u.exec(text)?.[1]}`),
-    );
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+  const folder = makeFolder();
+  // The registry's answer, without a registry.
+  const docker = '#!/bin/sh\n[ "$1" = pull ] || for last; do :; done && echo "${last%%:*}@sha256:$DIGEST"\n';
+  writeFileSync(join(folder, "docker"), docker, { mode: 0o755 });
+  const pin = (digest: string) =>
+    spawnSync("sh", [join(root, "deploy/pin-images.sh")], {
+      encoding: "utf8",
+      env: { PATH: `${folder}:${process.env["PATH"] ?? ""}`, DIGEST: digest },
+    });
+  const { status, stdout, stderr } = pin("0".repeat(64));
+  assert.equal(status, 0, stderr);
+  const args = compose.services.returns.build.args;
+  const used = [
+    args["BUILDER"],
+    args["RUNTIME"],
+    compose.services.postgres.image,
+    compose.services.caddy.image,
+  ];
+  assert.deepEqual(
+    stdout.trim().split("\n"),
+    used.map((text) => {
+      const [, name, image] = /^\$\{(\w+):-(\w+):[\w.-]+\}$/u.exec(text as string) ?? assert.fail();
+      return `${name}=${image}@sha256:${"0".repeat(64)}`;
+    }),
+  );
+  assert.deepEqual(
+    instructions("ARG"),
+    Object.entries(args).map(([name, text]) => `${name}=${/:-(.+)\}$/u.exec(text)?.[1]}`),
+  );
 });
 
 test("every proxy that is shipped replaces what clients say of where they come from", () => {
@@ -190,55 +185,49 @@ test("every proxy that is shipped replaces what clients say of where they come f
 });
 
 test("make-secrets.sh writes what the profile postgres needs, and never twice", () => {
-  const folder = mkdtempSync(join(tmpdir(), "returns-secrets-"));
-  try {
-    const secrets = join(folder, "secrets");
-    const mounted = join(secrets, "files");
-    const make = () => spawnSync("sh", [join(root, "deploy/make-secrets.sh"), secrets], { encoding: "utf8" });
-    const { status, stdout, stderr } = make();
-    assert.equal(status, 0, stderr);
-    const lines = Object.fromEntries(
-      stdout
-        .trim()
-        .split("\n")
-        .map((line) => line.split("=") as [string, string]),
-    );
-    assert.equal(lines["COMPOSE_PROFILES"], "postgres");
-    const files = Object.entries(lines).filter(([name]) => name.endsWith("_FILE"));
-    const here = files.map(([name, path]) => [name, path.replace("/run/secrets", mounted)]);
-    const config = readConfig({ HOST: "0.0.0.0", ...Object.fromEntries(here) });
-    const password = readFileSync(join(mounted, "postgres-password"), "utf8");
-    assert.equal(config.databaseUrl, `postgres://returns:${password}@postgres:5432/returns`);
-    const urls = {
-      worker: config.databaseWorkerUrl,
-      admission: config.databaseAdmissionUrl,
-      reader: config.databaseReaderUrl,
-    };
-    for (const role of ROLES) {
-      const own = readFileSync(join(mounted, `${role}-password`), "utf8");
-      assert.notEqual(own, password);
-      assert.equal(urls[role], loginUrl("postgres://postgres:5432/returns", role, own));
-    }
-    assert.equal(config.secret?.length, 64);
-    assert.notEqual(config.secret, password);
-    // Containers mount the inner folder, and run as users to whom the outer one is closed.
-    const modes = [secrets, mounted, join(mounted, "database-url")].map(
-      (path) => statSync(path).mode & 0o777,
-    );
-    assert.deepEqual(modes, [0o700, 0o755, 0o444]);
-    for (const [name, mount] of [
-      ["returns", "./secrets/files:/run/secrets:ro"],
-      ...["postgres", ...ROLES].map(
-        (each) => ["postgres", `./secrets/files/${each}-password:/run/secrets/${each}-password:ro`] as const,
-      ),
-    ] as const)
-      assert.ok(compose.services[name].volumes.includes(mount), mount);
-    const again = make();
-    assert.deepEqual([again.status, again.stdout], [1, ""]);
-    assert.equal(readFileSync(join(mounted, "postgres-password"), "utf8"), password);
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
+  const folder = makeFolder();
+  const secrets = join(folder, "secrets");
+  const mounted = join(secrets, "files");
+  const make = () => spawnSync("sh", [join(root, "deploy/make-secrets.sh"), secrets], { encoding: "utf8" });
+  const { status, stdout, stderr } = make();
+  assert.equal(status, 0, stderr);
+  const lines = Object.fromEntries(
+    stdout
+      .trim()
+      .split("\n")
+      .map((line) => line.split("=") as [string, string]),
+  );
+  assert.equal(lines["COMPOSE_PROFILES"], "postgres");
+  const files = Object.entries(lines).filter(([name]) => name.endsWith("_FILE"));
+  const here = files.map(([name, path]) => [name, path.replace("/run/secrets", mounted)]);
+  const config = readConfig({ HOST: "0.0.0.0", ...Object.fromEntries(here) });
+  const password = readFileSync(join(mounted, "postgres-password"), "utf8");
+  assert.equal(config.databaseUrl, `postgres://returns:${password}@postgres:5432/returns`);
+  const urls = {
+    worker: config.databaseWorkerUrl,
+    admission: config.databaseAdmissionUrl,
+    reader: config.databaseReaderUrl,
+  };
+  for (const role of ROLES) {
+    const own = readFileSync(join(mounted, `${role}-password`), "utf8");
+    assert.notEqual(own, password);
+    assert.equal(urls[role], loginUrl("postgres://postgres:5432/returns", role, own));
   }
+  assert.equal(config.secret?.length, 64);
+  assert.notEqual(config.secret, password);
+  // Containers mount the inner folder, and run as users to whom the outer one is closed.
+  const modes = [secrets, mounted, join(mounted, "database-url")].map((path) => statSync(path).mode & 0o777);
+  assert.deepEqual(modes, [0o700, 0o755, 0o444]);
+  for (const [name, mount] of [
+    ["returns", "./secrets/files:/run/secrets:ro"],
+    ...["postgres", ...ROLES].map(
+      (each) => ["postgres", `./secrets/files/${each}-password:/run/secrets/${each}-password:ro`] as const,
+    ),
+  ] as const)
+    assert.ok(compose.services[name].volumes.includes(mount), mount);
+  const again = make();
+  assert.deepEqual([again.status, again.stdout], [1, ""]);
+  assert.equal(readFileSync(join(mounted, "postgres-password"), "utf8"), password);
 });
 
 test("PostgreSQL's container makes the logins of the roles from the files that compose.yml mounts", () => {
@@ -291,31 +280,27 @@ test("the unit of backups gives up what the service does, and works on its data"
 test("systemd accepts the units, with the drop-in too, and finds it well closed", (context) => {
   if (spawnSync("systemd-analyze", ["--version"]).status !== 0)
     return context.skip("There is no systemd-analyze on this machine: the unit is not verified.");
-  const folder = mkdtempSync(join(tmpdir(), "returns-unit-"));
-  try {
-    for (const dropIn of ["", read("deploy/external-database.conf")]) {
-      const file = join(folder, "returns-analytics.service");
-      writeFileSync(
-        file,
-        unit.replaceAll("/opt/returns-analytics", root).replace("[Install]", `${dropIn}\n[Install]`),
-      );
-      const backup = join(folder, "returns-analytics-backup.service");
-      writeFileSync(backup, `${backupUnit.replaceAll("/opt/returns-analytics", root)}\n${dropIn}`);
-      const timer = join(folder, "returns-analytics-backup.timer");
-      writeFileSync(timer, read("deploy/returns-analytics-backup.timer"));
-      const { status, stderr } = spawnSync("systemd-analyze", ["verify", file, backup, timer], {
-        encoding: "utf8",
-      });
-      assert.deepEqual([status, stderr], [0, ""]);
-      const security = execFileSync("systemd-analyze", ["security", "--offline=true", "--no-pager", file], {
-        encoding: "utf8",
-      });
-      const exposure = Number(
-        /Overall exposure level for \S+: (?<level>[\d.]+)/u.exec(security)?.groups?.["level"],
-      );
-      assert.ok(exposure <= 1.5, `exposure ${exposure}`);
-    }
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
+  const folder = makeFolder();
+  for (const dropIn of ["", read("deploy/external-database.conf")]) {
+    const file = join(folder, "returns-analytics.service");
+    writeFileSync(
+      file,
+      unit.replaceAll("/opt/returns-analytics", root).replace("[Install]", `${dropIn}\n[Install]`),
+    );
+    const backup = join(folder, "returns-analytics-backup.service");
+    writeFileSync(backup, `${backupUnit.replaceAll("/opt/returns-analytics", root)}\n${dropIn}`);
+    const timer = join(folder, "returns-analytics-backup.timer");
+    writeFileSync(timer, read("deploy/returns-analytics-backup.timer"));
+    const { status, stderr } = spawnSync("systemd-analyze", ["verify", file, backup, timer], {
+      encoding: "utf8",
+    });
+    assert.deepEqual([status, stderr], [0, ""]);
+    const security = execFileSync("systemd-analyze", ["security", "--offline=true", "--no-pager", file], {
+      encoding: "utf8",
+    });
+    const exposure = Number(
+      /Overall exposure level for \S+: (?<level>[\d.]+)/u.exec(security)?.groups?.["level"],
+    );
+    assert.ok(exposure <= 1.5, `exposure ${exposure}`);
   }
 });

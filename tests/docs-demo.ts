@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { OPERATOR } from "../src/actions/actor.ts";
 import { writeDemoStore } from "../src/demo/demo-store.ts";
 import { importFolder } from "../src/sync/connectors/csv/import-folder.ts";
@@ -9,6 +6,7 @@ import { openTestPool, startSeededService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
 import { changeWorkspace, createTenant } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
+import { makeFolder } from "./support/folder.ts";
 
 export type DemoService = { service: TestService; tenant: Tenant; stop(): Promise<void> };
 
@@ -28,7 +26,7 @@ export async function startDemoService(
 }
 
 async function writeDemo(url: string, today: string): Promise<Tenant> {
-  const folder = await mkdtemp(join(tmpdir(), "returns-docs-"));
+  const folder = makeFolder();
   const pool = openTestPool(url);
   const database = openConnections(url, { maxConnections: 2 });
   try {
@@ -56,6 +54,6 @@ async function writeDemo(url: string, today: string): Promise<Tenant> {
     });
     return { ...tenant, shopDomain: DEMO_DOMAIN };
   } finally {
-    await Promise.all([pool.end(), database.close(), rm(folder, { recursive: true, force: true })]);
+    await Promise.all([pool.end(), database.close()]);
   }
 }

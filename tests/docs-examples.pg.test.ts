@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { mkdtemp, readFile, readdir, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import papaparse from "papaparse";
 import { startConsoleDemo } from "./support/console-demo.ts";
 import { before, use } from "./support/use.ts";
+import { makeFolder } from "./support/folder.ts";
 
 /** A code block of a guide that can be run: a request for a shell, or a program. */
 type Example = { guide: string; language: "sh" | "js"; status: string; text: string };
@@ -19,17 +19,13 @@ const folder = join(import.meta.dirname, "..", "docs", "guides");
 /** Of another day than the document's examples, and of no first of a month: the guides hold on any day. */
 const demo = use(startConsoleDemo);
 let examples: Example[];
-let workFolder: string;
+const workFolder = makeFolder();
 /** What the first guide has its reader keep: the month of its leaderboard. */
 let month: string;
 
 before(async () => {
   examples = await readExamples();
-  workFolder = await mkdtemp(join(tmpdir(), "returns-docs-run-"));
   month = (await ask<Leaderboard>("/leaderboards/return-rate?period=month&limit=3")).meta.start_month;
-});
-after(async () => {
-  await rm(workFolder, { recursive: true, force: true });
 });
 
 test("each request of the guides is answered as its guide says", async () => {

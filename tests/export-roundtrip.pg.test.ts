@@ -1,6 +1,4 @@
 import assert from "node:assert/strict";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import fc from "fast-check";
@@ -18,6 +16,7 @@ import { createStoreTenant, importStore } from "./support/import-store.ts";
 import { startTestService } from "./support/service.ts";
 import type { Tenant } from "./support/tenants.ts";
 import { use } from "./support/use.ts";
+import { makeFolder } from "./support/folder.ts";
 
 /** What is exported is imported elsewhere to equal answers, and exported from there to equal bytes. */
 
@@ -70,22 +69,18 @@ test("random stores, with what a source may state but a folder written by hand m
 
 test("a demo store, all endpoints, lists and entities", async () => {
   const tenant = await createStoreTenant(service, SETTINGS);
-  const folder = await mkdtemp(join(tmpdir(), "returns-demo-"));
-  try {
-    await writeDemoStore({ folder, today: "2026-11-21", orders: 800, months: 14 });
-    await importFolder({
-      database: service.installation.database,
-      actor: OPERATOR,
-      shopKey: tenant.shopKey,
-      currencyCode: SETTINGS.currency_code,
-      folder,
-      asOf: new Date("2026-11-21T06:00:00Z"),
-      now: new Date("2026-11-21T06:00:00Z"),
-      skipInvalid: false,
-    });
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+  const folder = makeFolder();
+  await writeDemoStore({ folder, today: "2026-11-21", orders: 800, months: 14 });
+  await importFolder({
+    database: service.installation.database,
+    actor: OPERATOR,
+    shopKey: tenant.shopKey,
+    currencyCode: SETTINGS.currency_code,
+    folder,
+    asOf: new Date("2026-11-21T06:00:00Z"),
+    now: new Date("2026-11-21T06:00:00Z"),
+    skipInvalid: false,
+  });
   const asked = await requestsOf(service, tenant);
   assert.ok(asked.length > 100);
   await assertMoves(tenant, asked);

@@ -1,9 +1,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { TestContext } from "node:test";
@@ -21,6 +19,7 @@ import { axeViolations, wrongLooks } from "./support/page-looks.ts";
 import { createTenant } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
 import { eventually } from "./support/worker.ts";
+import { makeFolder } from "./support/folder.ts";
 
 let service: Awaited<ReturnType<typeof startOauthService>>;
 let tenants: readonly [Tenant, Tenant];
@@ -150,7 +149,7 @@ for (const [sdk, makeClient, makeTransport] of [
 test("mcp-remote connects by its own sign-in", async (context) => {
   // Its own last page closes its window and has no icon; its server may have ended by then.
   await chromium.withPage(context, { expected: /^Scripts may close|404|REFUSED/u }, async (page) => {
-    const folder = mkdtempSync(join(tmpdir(), "returns-remote-"));
+    const folder = makeFolder();
     const port = await freePort();
     const transport = new StdioClientTransport({
       command: process.execPath,
@@ -180,7 +179,6 @@ test("mcp-remote connects by its own sign-in", async (context) => {
       assert.ok((await client.listTools()).tools.length >= 7, said);
     } finally {
       await client.close();
-      rmSync(folder, { recursive: true, force: true });
     }
   });
 });

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { parse } from "csv-parse/sync";
 import { INSTRUCTIONS } from "../src/contract/tools.ts";
 import { makeDemo } from "../src/demo/demo-workspace.ts";
@@ -17,6 +16,7 @@ import type { StoreFiles } from "./oracle/store.ts";
 import { post, toolCall, toolText } from "./support/mcp.ts";
 import { startTestService } from "./support/service.ts";
 import { before, use } from "./support/use.ts";
+import { makeFolder } from "./support/folder.ts";
 
 // A merchant's questions, answered through tools alone: each call uses only the instructions and the answers before it.
 // The demo store is generated for this day.
@@ -27,7 +27,7 @@ let demo: Demo;
 /** What the demo store sold and what became of it, booked from its import files by the second reading of METRICS.md. */
 let sold: LedgerLine[];
 let dressGids: ReadonlySet<string>;
-const folder = mkdtempSync(join(tmpdir(), "returns-questions-"));
+const folder = makeFolder();
 
 before(async () => {
   const { keys } = service;
@@ -46,9 +46,6 @@ before(async () => {
   sold = bookOrders(files).filter((line) => line.sold > 0);
   const dresses = files.products.filter((product) => product.analytics_category === "Apparel > Dresses");
   dressGids = new Set(dresses.map((product) => `gid://import/Product/${product.product_id}`));
-});
-after(async () => {
-  rmSync(folder, { recursive: true, force: true });
 });
 
 type Ask = (tool: string, values: Record<string, unknown>) => Promise<unknown>;

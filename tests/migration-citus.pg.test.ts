@@ -116,14 +116,8 @@ async function schemasOfNew(): Promise<Record<string, string[]>[]> {
   return newSchemas;
 }
 
-async function toLevel(url: string, last: string): Promise<void> {
-  const folder = copyMigrations(MIGRATIONS, last);
-  try {
-    await migrate({ url, folder: folder.url });
-  } finally {
-    folder.remove();
-  }
-}
+const toLevel = (url: string, last: string): Promise<void> =>
+  migrate({ url, folder: copyMigrations(MIGRATIONS, last) });
 
 const FIRST_LEVEL = "0006_admission";
 for (const last of [FIRST_LEVEL, "0014_erasure"]) {

@@ -42,11 +42,8 @@ async function openFilled(context: TestContext): Promise<{ url: string; pool: pg
   return { url: database.url, pool };
 }
 
-function migrationsOf(context: TestContext, added: Readonly<Record<string, string>>): URL {
-  const folder = copyMigrations(MIGRATIONS, undefined, added);
-  context.after(() => folder.remove());
-  return folder.url;
-}
+const migrationsOf = (added: Readonly<Record<string, string>>): URL =>
+  copyMigrations(MIGRATIONS, undefined, added);
 
 /** Does this without a pause until it is told to end; returns what failed, and how often it was done. */
 function keepDoing(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<unknown>) {
@@ -83,7 +80,7 @@ const skip = isCitus() && "a Citus may cancel a writer in place of a migration (
 
 test("a migration under readers and writers makes none of them fail, and ends", { skip }, async (context) => {
   const { url, pool } = await openFilled(context);
-  const folder = migrationsOf(context, { "9001_altered": CHANGES, "9002_outside": OUTSIDE });
+  const folder = migrationsOf({ "9001_altered": CHANGES, "9002_outside": OUTSIDE });
   const shop = (): number => 1 + Math.floor(Math.random() * SHOPS);
   const writer = keepDoing(pool, async (client) => {
     const shopKey = shop();
@@ -115,7 +112,7 @@ test("a migration under readers and writers makes none of them fail, and ends", 
 
 test("a migration that meets its tables in another order gives way to who holds them", async (context) => {
   const { url, pool } = await openFilled(context);
-  const folder = migrationsOf(context, { "9001_altered": CHANGES });
+  const folder = migrationsOf({ "9001_altered": CHANGES });
   const holder = await pool.connect();
   try {
     await holder.query("begin");
@@ -144,14 +141,11 @@ test(
     const altered = { "9001_altered": CHANGES };
     const failing = `-- Outside of transactions.
 create unique index concurrently workspace_by_currency on workspace (currency_code);`;
-    await assert.rejects(
-      migrate({ url, folder: migrationsOf(context, { ...altered, "9002_outside": failing }) }),
-      {
-        code: "23505",
-      },
-    );
+    await assert.rejects(migrate({ url, folder: migrationsOf({ ...altered, "9002_outside": failing }) }), {
+      code: "23505",
+    });
     const repaired = failing.replace("unique ", "");
-    await migrate({ url, folder: migrationsOf(context, { ...altered, "9002_outside": repaired }) });
+    await migrate({ url, folder: migrationsOf({ ...altered, "9002_outside": repaired }) });
     const { rows } = await pool.query(
       "select indisvalid, indisunique from pg_index where indexrelid = 'workspace_by_currency'::regclass",
     );

@@ -27,7 +27,7 @@ test("names of before are written as new ones are, and links of before work no m
   const url = urlOfDatabase(database.url, databaseName);
   const pool = openTestPool(url);
   try {
-    await migrate({ url, folder: folder.url });
+    await migrate({ url, folder });
     for (const [index, [written]] of BEFORE.entries()) {
       await pool.query("insert into console_user (name, created_at) values ($1, $2)", [
         written,
@@ -52,7 +52,6 @@ test("names of before are written as new ones are, and links of before work no m
     assert.deepEqual(links.rows, [{ rights: null }]);
   } finally {
     await pool.end();
-    folder.remove();
     await execute(database.url, `drop database ${databaseName}`);
     await database.drop();
   }
@@ -101,7 +100,7 @@ test("migrations fill directory and queue with what was connected and waits, and
   const url = urlOfDatabase(testUrl, name);
   const pool = openTestPool(url);
   try {
-    await migrate({ url, folder: folder.url });
+    await migrate({ url, folder });
     await pool.query(ROWS);
     await migrate({ url });
     const accounts = await pool.query("select source, account from shop_account");
@@ -124,7 +123,6 @@ test("migrations fill directory and queue with what was connected and waits, and
   } finally {
     await pool.end();
     await execute(testUrl, `drop database ${name} with (force)`);
-    folder.remove();
     await testDatabase.drop();
   }
 });

@@ -108,7 +108,7 @@ async function onDatabase(context: TestContext): Promise<{ url: string }> {
 }
 
 test("a rolling upgrade: the server of before and the next one answer every request, across the migration", async (context) => {
-  const next = createNextVersion(context, ADDITIVE);
+  const next = createNextVersion(ADDITIVE);
   const old = await startServerProcess(context, testDatabase.url);
   const ofOld = ask(old);
   await untilAnswered(ofOld, 20);
@@ -137,7 +137,7 @@ test("a rolling upgrade: the server of before and the next one answer every requ
 
 test("a schema that says nothing of earlier versions ends their readiness, and their migration refuses it", async (context) => {
   const { url } = await onDatabase(context);
-  const next = createNextVersion(context, BREAKING);
+  const next = createNextVersion(BREAKING);
   const old = await startServerProcess(context, url);
   assert.deepEqual(await readinessOf(old), { status: "ready" });
   await migrate({ url, folder: next.migrations });
@@ -151,18 +151,14 @@ test("a migration that fails half-way leaves nothing, and runs again", async (co
   const { url } = await onDatabase(context);
   const failing = copyMigrations(MIGRATIONS, undefined, { "9001_remarks": `${CHANGES} select 1 / 0;` });
   const whole = copyMigrations(MIGRATIONS, undefined, ADDITIVE);
-  context.after(() => {
-    failing.remove();
-    whole.remove();
-  });
   const opened = openConnections(url);
   try {
-    await assert.rejects(migrate({ url, folder: failing.url }), { code: "22012" });
+    await assert.rejects(migrate({ url, folder: failing }), { code: "22012" });
     assert.deepEqual(
       (await appliedMigrations(opened)).map(({ name }) => name),
       await knownMigrations(),
     );
-    await migrate({ url, folder: whole.url });
+    await migrate({ url, folder: whole });
     assert.equal(await schemaLevel(await appliedMigrations(opened)), "ahead");
   } finally {
     await opened.close();

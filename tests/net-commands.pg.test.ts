@@ -1,7 +1,6 @@
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import type { Command } from "commander";
 import { describeFailure } from "../src/cli/failure.ts";
 import { createProgram } from "../src/cli/program.ts";
@@ -11,6 +10,7 @@ import { serviceEnvironment, startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
 import { writeStoreFolder } from "./support/store-folder.ts";
 import { connectShop } from "./support/webhooks.ts";
+import { makeFolder } from "./support/folder.ts";
 
 /** What commands say: the help of each, and the answers of most, as text and as JSON. In this process, for speed. */
 
@@ -25,11 +25,7 @@ const STORE = {
 
 const skip = isCitus() && "a distributed database is backed up by the cluster's own tools";
 
-let folder: string;
-before(async () => {
-  folder = await mkdtemp(join(tmpdir(), "returns-net-"));
-});
-after(() => rm(folder, { recursive: true, force: true }));
+const folder = makeFolder();
 
 test("the help of every command", async () => {
   const program = await createProgram({ environment: {} }, []);

@@ -6,10 +6,9 @@ import type pg from "pg";
 import pino from "pino";
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { startShopifySimulator } from "../tools/simulators/shopify/start.ts";
@@ -35,6 +34,7 @@ import { openTestPool, serviceEnvironment } from "./support/service.ts";
 import { countedRequests, createTenant } from "./support/tenants.ts";
 import { eventually } from "./support/worker.ts";
 import { makeWorkspace } from "./support/workspace.ts";
+import { makeFolder } from "./support/folder.ts";
 
 /** The first version that reads settings in `options`, and with prepared statements in transaction mode. */
 const FIRST_MINOR = 21;
@@ -64,7 +64,7 @@ async function startPgbouncer(
   context: TestContext,
   { program, mode, urls }: { program: string; mode: PoolMode; urls: readonly [string, ...string[]] },
 ): Promise<string> {
-  const folder = mkdtempSync(join(tmpdir(), "returns-pgbouncer-"));
+  const folder = makeFolder();
   chmodSync(folder, 0o755);
   const { hostname, port, username, pathname } = new URL(urls[0]);
   const logins = urls.map((url) => new URL(url));
@@ -93,7 +93,6 @@ async function startPgbouncer(
   context.after(async () => {
     child.kill("SIGTERM");
     if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
-    rmSync(folder, { recursive: true });
   });
   // Until it listens, connections are refused.
   await sleep(500);

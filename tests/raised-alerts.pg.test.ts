@@ -1,6 +1,4 @@
 import assert from "node:assert/strict";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { runAction } from "../src/actions/action.ts";
@@ -18,6 +16,7 @@ import { openTestKeys } from "./support/secret.ts";
 import { withStoreFolder } from "./support/store-folder.ts";
 import { makeWorkspace } from "./support/workspace.ts";
 import { before, use } from "./support/use.ts";
+import { makeFolder } from "./support/folder.ts";
 
 let keys: Keys;
 const control = use(openControlDatabase);
@@ -74,40 +73,33 @@ test("M16: an import, a new entry of the watchlist and a rebuild raise what is d
 });
 
 test("M16: the bad batch of the demo store and a size of its small cut raise one alert each, and nothing else so grave a one", async () => {
-  const dataFolder = await mkdtemp(join(tmpdir(), "returns-alerts-"));
-  try {
-    const { domain, store } = await makeDemo({
-      database: control.database,
-      dataFolder,
-      tokenFile: join(dataFolder, "demo-token"),
-      keys,
-      keepFolder: null,
-      today: "2026-07-01",
-      now: new Date("2026-07-01T06:00:00Z"),
-      onProgress: () => {},
-    });
-    const workspace = await requireWorkspace(control.database, domain);
-    const { sku, cohortMonth } = store.badBatch;
-    const { title } = store.smallCut;
-    const spikes = (await alertsOf(workspace)).filter((alert) => alert.event_key.startsWith("spike:"));
-    const [gravest, ofCut, ...others] = spikes.filter((alert) => alert.severity === "critical");
-    assert.deepEqual([gravest?.event_key, others], [`spike:sku:${sku}:${cohortMonth}`, []]);
-    const cutSkus = await control.database.rows<{ sku: string }>(
-      {
-        name: "test_cut",
-        text: `select v.sku from variant v join product p using (shop_key, product_gid)
-                where v.shop_key = $1 and p.title = $2`,
-      },
-      [workspace.shop_key, title],
-    );
-    assert.ok(cutSkus.some((cut) => ofCut?.event_key === `spike:sku:${cut.sku}:${cohortMonth}`));
-    assert.match(
-      gravest?.title ?? "",
-      new RegExp(`^Return rate of ${sku} jumped to \\d+(\\.\\d)? % in `, "u"),
-    );
-  } finally {
-    await rm(dataFolder, { recursive: true, force: true });
-  }
+  const dataFolder = makeFolder();
+  const { domain, store } = await makeDemo({
+    database: control.database,
+    dataFolder,
+    tokenFile: join(dataFolder, "demo-token"),
+    keys,
+    keepFolder: null,
+    today: "2026-07-01",
+    now: new Date("2026-07-01T06:00:00Z"),
+    onProgress: () => {},
+  });
+  const workspace = await requireWorkspace(control.database, domain);
+  const { sku, cohortMonth } = store.badBatch;
+  const { title } = store.smallCut;
+  const spikes = (await alertsOf(workspace)).filter((alert) => alert.event_key.startsWith("spike:"));
+  const [gravest, ofCut, ...others] = spikes.filter((alert) => alert.severity === "critical");
+  assert.deepEqual([gravest?.event_key, others], [`spike:sku:${sku}:${cohortMonth}`, []]);
+  const cutSkus = await control.database.rows<{ sku: string }>(
+    {
+      name: "test_cut",
+      text: `select v.sku from variant v join product p using (shop_key, product_gid)
+              where v.shop_key = $1 and p.title = $2`,
+    },
+    [workspace.shop_key, title],
+  );
+  assert.ok(cutSkus.some((cut) => ofCut?.event_key === `spike:sku:${cut.sku}:${cohortMonth}`));
+  assert.match(gravest?.title ?? "", new RegExp(`^Return rate of ${sku} jumped to \\d+(\\.\\d)? % in `, "u"));
 });
 
 /** One SKU of which 5 in 100 came back in each month, and 50 in the last one. */

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtemp, readFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { before, test } from "node:test";
 import type { ReportFit } from "../src/contract/report-fit.ts";
@@ -12,6 +11,7 @@ import { createStoreTenant, importStore } from "./support/import-store.ts";
 import { serviceEnvironment } from "./support/service.ts";
 import { service } from "./support/shared-service.ts";
 import type { Tenant } from "./support/tenants.ts";
+import { makeFolder } from "./support/folder.ts";
 
 /** M22: which group each reason belongs to, as the page and the command have it, and that a report follows. */
 
@@ -159,7 +159,7 @@ test("the command saves the same, takes a reason out of its group, and an export
     saved.stderr,
   );
   assert.equal((await fit()).sentence, null);
-  const folder = await mkdtemp(join(tmpdir(), "reasons-"));
+  const folder = makeFolder();
   const exported = await run("export", tenant.shopDomain, folder);
   assert.equal(exported.code, 0, exported.stderr);
   const readme = await readFile(join(folder, "README.txt"), "utf8");

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { chmodSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import type { TestContext } from "node:test";
@@ -27,16 +26,16 @@ import { ROLES, groupOf, loginOf } from "../src/store/role-rights.ts";
 import type { DatabaseRole } from "../src/store/role-rights.ts";
 import { loginUrl } from "../src/store/roles.ts";
 import { REFUSED, attempt, connectAs, runRolesFile, surprisesOf } from "./support/roles.ts";
+import { makeFolder } from "./support/folder.ts";
 
 /** With which logins a process starts, and with which it does not (docs/operating/secure.md). */
 let testDatabase: TestDatabase;
 let owner: pg.Pool;
-let folder: string;
+const folder = makeFolder();
 
 before(async () => {
   testDatabase = await createTestDatabase();
   owner = openTestPool(testDatabase.url);
-  folder = mkdtempSync(join(tmpdir(), "returns-roles-"));
   // The database's own user passes through when this runs as root.
   chmodSync(folder, 0o711);
 });
@@ -44,7 +43,6 @@ before(async () => {
 after(async () => {
   await owner.end();
   await testDatabase.drop();
-  rmSync(folder, { recursive: true });
 });
 
 const silent = pino({ level: "silent" });

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { readBackup, writeManifest } from "../src/actions/installation/backup-folder.ts";
@@ -16,6 +15,7 @@ import { FORGET_KEYS, KEEP_TEST_KEYS, openConnections } from "./support/database
 import type { TestDatabase } from "./support/database.ts";
 import { TEST_SECRET } from "./support/secret.ts";
 import { execute } from "./support/server.ts";
+import { makeFolder } from "./support/folder.ts";
 
 /** A backup is restored with any root secret that was valid in it, and with no other. */
 
@@ -25,20 +25,18 @@ const OTHER_SECRET = "the secret of some other database than these";
 
 let source: TestDatabase;
 let database: Database;
-let parent: string;
+const parent = makeFolder();
 let keys: Keys;
 before(async () => {
   source = await createPlainDatabase();
   await execute(source.url, FORGET_KEYS);
   database = openConnections(source.url, { maxConnections: 2 });
-  parent = await mkdtemp(join(tmpdir(), "returns-secret-backup-"));
   keys = await openKeys(placeOf(TEST_SECRET));
   await openKeys(placeOf(BOTH));
 });
 after(async () => {
   await database.close();
   await source.drop();
-  await rm(parent, { recursive: true });
 });
 
 const placeOf = (secret: string, of = database) => ({ database: of, dataFolder: "/nowhere", secret });

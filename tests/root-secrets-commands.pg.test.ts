@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { rowsIn } from "./support/backups.ts";
@@ -9,6 +8,7 @@ import { runCommand } from "./support/command.ts";
 import { createTestDatabase, FORGET_KEYS } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
 import { execute } from "./support/server.ts";
+import { makeFolder } from "./support/folder.ts";
 
 /** Root secrets of commands, as operators type them. Every secret here is a canary: no output may hold one. */
 
@@ -21,22 +21,18 @@ const CREATE_WORKSPACE = ["workspace", "create", "--domain", DOMAIN, "--currency
 const CREATE_TOKEN = ["token", "create", "--workspace", DOMAIN, "--name", "n", "--scopes", "read:dashboard"];
 
 let database: TestDatabase;
-let folder: string;
+const folder = makeFolder();
 let dataFolder: string;
 before(async () => {
   database = await createTestDatabase();
   await execute(database.url, FORGET_KEYS);
-  folder = mkdtempSync(join(tmpdir(), "returns-secret-"));
   dataFolder = join(folder, "data");
   for (const [name, secret] of Object.entries({ first: FIRST, second: SECOND, other: OTHER })) {
     writeFileSync(join(folder, name), `${secret}\n`, { mode: 0o600 });
   }
   assert.equal((await run(CREATE_WORKSPACE)).code, 0);
 });
-after(async () => {
-  await database.drop();
-  rmSync(folder, { recursive: true });
-});
+after(() => database.drop());
 
 const environment = (own: Record<string, string>): Record<string, string> => ({
   DATABASE_URL: database.url,

@@ -1,7 +1,5 @@
 import assert from "node:assert/strict";
 import { createHmac, hkdfSync } from "node:crypto";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { openKeys } from "../src/actions/installation/secrets.ts";
@@ -13,6 +11,7 @@ import { createTestDatabase, FORGET_KEYS, openConnections } from "./support/data
 import type { TestDatabase } from "./support/database.ts";
 import { TEST_SECRET } from "./support/secret.ts";
 import { execute } from "./support/server.ts";
+import { makeFolder } from "./support/folder.ts";
 
 /** Root secrets: whose keys a database has, also where several processes start at once. */
 
@@ -22,13 +21,12 @@ const THIRD_SECRET = "the third secret of tests of 32 characters or more";
 const COMMAS = "a secret, of before, that holds commas";
 const OTHER_SECRET = "the secret of some other database than these";
 
-const folder = mkdtempSync(join(tmpdir(), "returns-root-secrets-"));
+const folder = makeFolder();
 const opened: Database[] = [];
 const made: TestDatabase[] = [];
 after(async () => {
   await Promise.all(opened.map((database) => database.close()));
   await Promise.all(made.map((database) => database.drop()));
-  rmSync(folder, { recursive: true });
 });
 
 async function newDatabase(isFresh: boolean): Promise<string> {

@@ -4,10 +4,9 @@ import { request as plainRequest } from "node:http";
 import type { IncomingMessage } from "node:http";
 import { after, before, suite, test } from "node:test";
 import { spawn } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer, connect } from "node:net";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { HOME, passkeyLink, signInAgain, startPasskeyPlace } from "./support/passkey-place.ts";
 import type { PasskeyPlace } from "./support/passkey-place.ts";
@@ -16,6 +15,7 @@ import type { Tenant } from "./support/tenants.ts";
 import { PART_BYTES } from "./support/upload.ts";
 import { eventually } from "./support/worker.ts";
 import type { TlsProxy } from "./support/tls-proxy.ts";
+import { makeFolder } from "./support/folder.ts";
 
 /** A server of others' making that stands before the service with the configuration that deploy/ has for it. */
 type TlsFront = {
@@ -42,7 +42,7 @@ async function findTlsFront(name: TlsFront["name"]): Promise<TlsFront | null> {
 type Place = { address: string; port: number; plainPort: number };
 
 async function startFront(name: TlsFront["name"], program: string, place: Place): Promise<TlsProxy> {
-  const folder = mkdtempSync(join(tmpdir(), `returns-${name}-`));
+  const folder = makeFolder();
   const args = name === "nginx" ? nginxArguments(folder, place) : caddyArguments(folder, place);
   const environment = {
     RETURNS_HOST: "returns.example",
@@ -70,7 +70,6 @@ async function startFront(name: TlsFront["name"], program: string, place: Place)
     stop: async () => {
       child.kill("SIGTERM");
       await ended;
-      rmSync(folder, { recursive: true, force: true });
     },
   };
 }

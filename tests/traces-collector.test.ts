@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, test } from "node:test";
 import { ConfigError, readConfig } from "../src/config.ts";
 import { startSpan, traced } from "../src/lib/trace.ts";
 import { startCollector, traceWhile } from "./support/collector.ts";
 import { use } from "./support/use.ts";
+import { makeFolder } from "./support/folder.ts";
 
 /** What a collector that is away, slow or unwilling does to the process that sends: nothing but one line in its log. */
 
@@ -40,9 +40,8 @@ test("spans are sent to /v1/traces in protobuf, with the operator's headers", as
   assert.ok(sent.body.includes("service.name") && sent.body.includes("test"));
 });
 
-test("the headers of OTEL_EXPORTER_OTLP_HEADERS_FILE are sent, and are not in the environment", async (context) => {
-  const folder = mkdtempSync(join(tmpdir(), "returns-headers-"));
-  context.after(() => rmSync(folder, { recursive: true }));
+test("the headers of OTEL_EXPORTER_OTLP_HEADERS_FILE are sent, and are not in the environment", async () => {
+  const folder = makeFolder();
   const file = join(folder, "headers");
   writeFileSync(file, "authorization=Bearer%20of-the-file\n");
   await traceWhile(collector, async () => root(), { OTEL_EXPORTER_OTLP_HEADERS_FILE: file });

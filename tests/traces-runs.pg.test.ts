@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync, appendFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, appendFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { registerHooks } from "node:module";
@@ -26,6 +25,7 @@ import type { TestService } from "./support/service.ts";
 import { createTenant } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
 import { eventually, runNext, workerOptions } from "./support/worker.ts";
+import { makeFolder } from "./support/folder.ts";
 
 /** Preloaded into a process (NODE_OPTIONS=--import=…): writes the address of each module of OpenTelemetry that it loads. */
 
@@ -198,9 +198,8 @@ test("a failed run is an error of its span, by the class of what failed", async 
   assert.equal(only(spans, "run shipstation").attributes["returns.run_status"], "failed");
 });
 
-test("without a collector nothing of OpenTelemetry's SDK is loaded", async (context) => {
-  const folder = mkdtempSync(join(tmpdir(), "returns-loaded-"));
-  context.after(() => rmSync(folder, { recursive: true }));
+test("without a collector nothing of OpenTelemetry's SDK is loaded", async () => {
+  const folder = makeFolder();
   const file = join(folder, "loaded");
   const server = startCommand(["serve", "--no-demo"], {
     ...serviceEnvironment(service.databaseUrl),

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { TestContext } from "node:test";
@@ -18,6 +17,7 @@ import { createTenant } from "./support/tenants.ts";
 import { PART_BYTES, uploadClient } from "./support/upload.ts";
 import { SMALL_FOLDER } from "./support/upload-workspace.ts";
 import { workerOptions } from "./support/worker.ts";
+import { makeFolder } from "./support/folder.ts";
 
 /** An owner sends a folder in a real browser: from choosing it to the first chart, over faults, and without script. */
 
@@ -66,13 +66,9 @@ async function asOwner(
 }
 
 async function withFolder(files: FolderFiles, use: (folder: string) => Promise<void>): Promise<void> {
-  const folder = await mkdtemp(join(tmpdir(), "returns-browser-"));
-  try {
-    for (const [name, content] of Object.entries(files)) await writeFile(join(folder, name), content);
-    await use(folder);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+  const folder = makeFolder();
+  for (const [name, content] of Object.entries(files)) await writeFile(join(folder, name), content);
+  await use(folder);
 }
 
 const choose = (page: Page, folder: string) => page.getByLabel("Folder with the files").setInputFiles(folder);

@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { promisify } from "node:util";
@@ -23,6 +22,7 @@ import {
   toolCall,
 } from "../src/contract/written-request.ts";
 import type { WrittenRequest } from "../src/contract/written-request.ts";
+import { makeFolder } from "./support/folder.ts";
 
 type Asked = { url: string; authorization: string | undefined; body: string };
 
@@ -52,7 +52,7 @@ const HOSTILE = [
 const TOKEN = "secret-token";
 const MONTHS = { start_month: "2026-01", end_month: "2026-05" };
 
-let folder: string;
+const folder = makeFolder();
 let address: string;
 let asked: Asked[] = [];
 const server = createServer((request, response) => {
@@ -67,14 +67,10 @@ const server = createServer((request, response) => {
 });
 
 before(async () => {
-  folder = mkdtempSync(join(tmpdir(), "returns-written-"));
   await new Promise<void>((done) => void server.listen(0, "127.0.0.1", done));
   address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 });
-after(async () => {
-  rmSync(folder, { recursive: true, force: true });
-  await new Promise((done) => void server.close(done));
-});
+after(() => new Promise((done) => void server.close(done)));
 
 /** Runs text in a shell, with a token in its environment, and returns the one request that it sent. */
 async function askIn(shell: "sh" | "bash", text: string, cwd = folder): Promise<Asked> {

@@ -1,31 +1,27 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { promisify } from "node:util";
 import { startImportWorkspace } from "./support/import-workspace.ts";
 import { inside } from "./support/inside.ts";
 import { before, use } from "./support/use.ts";
+import { makeFolder } from "./support/folder.ts";
 
 const guide = readFileSync(join(import.meta.dirname, "..", "docs", "guides", "your-data.md"), "utf8");
 const blocksOf = (language: string): string[] =>
   [...guide.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, "gmsu"))].map(([, text = ""]) => text);
 
 const shop = use(startImportWorkspace);
-let folder: string;
+const folder = makeFolder();
 before(async () => {
-  folder = await mkdtemp(join(tmpdir(), "returns-your-data-"));
   const [orders = "", refunds = ""] = blocksOf("json");
   const [converter = ""] = blocksOf("javascript");
   await writeFile(join(folder, "orders.json"), orders);
   await writeFile(join(folder, "refunds.json"), refunds);
   await writeFile(join(folder, "convert.mjs"), converter);
-});
-after(async () => {
-  await rm(folder, { recursive: true, force: true });
 });
 
 const convert = async (): Promise<string> => {

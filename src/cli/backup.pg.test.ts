@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { chmod, mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -19,6 +18,7 @@ import { csv, withFolder } from "../../tests/support/import-workspace.ts";
 import { execute } from "../../tests/support/server.ts";
 import { TEST_SECRET } from "../../tests/support/secret.ts";
 import { serviceEnvironment } from "../../tests/support/service.ts";
+import { makeFolder } from "../../tests/support/folder.ts";
 
 const MAIN = join(import.meta.dirname, "main.ts");
 const DOMAIN = "backup.example";
@@ -32,12 +32,11 @@ const QUESTION = "/api/v1/summary?start_month=2025-01&end_month=2025-01&include_
 
 let source: TestDatabase;
 let environment: Record<string, string>;
-let parent: string;
+const parent = makeFolder();
 let token: string;
 before(async () => {
   source = await createPlainDatabase();
   environment = serviceEnvironment(source.url);
-  parent = await mkdtemp(join(tmpdir(), "returns-cli-backup-"));
   // As root the embedded database runs as another user, who passes through.
   await chmod(parent, 0o755);
   await run(["workspace", "create", "--domain", DOMAIN, "--currency", "EUR", "--plan", "scale"]);
@@ -47,10 +46,7 @@ before(async () => {
   const created = ["token", "create", "--workspace", DOMAIN, "--name", "n", "--scopes", "read:dashboard"];
   token = (await run(created)).stdout.trim();
 });
-after(async () => {
-  await source.drop();
-  await rm(parent, { recursive: true, force: true });
-});
+after(() => source.drop());
 
 async function run(words: readonly string[], of = environment): Promise<CommandOutcome> {
   const outcome = await runCommand(words, of);

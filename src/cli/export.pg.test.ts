@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -11,6 +10,7 @@ import { execute } from "../../tests/support/server.ts";
 import type { TestDatabase } from "../../tests/support/database.ts";
 import { csv, withFolder } from "../../tests/support/import-workspace.ts";
 import { serviceEnvironment } from "../../tests/support/service.ts";
+import { makeFolder } from "../../tests/support/folder.ts";
 
 const DOMAIN = "export.example";
 const FILES = {
@@ -23,21 +23,17 @@ const FILES = {
 
 let database: TestDatabase;
 let environment: Record<string, string>;
-let parent: string;
+const parent = makeFolder();
 before(async () => {
   database = await createTestDatabase();
   environment = serviceEnvironment(database.url);
-  parent = await mkdtemp(join(tmpdir(), "returns-cli-export-"));
   await run(["workspace", "create", "--domain", DOMAIN, "--currency", "EUR", "--plan", "scale"]);
   await run(["workspace", "set", "--workspace", DOMAIN, "primary_window_days=45", "min_sold_units=1"]);
   await withFolder(FILES, (folder) =>
     run(["import", folder, "--workspace", DOMAIN, "--as-of", "2026-01-01T06:00:00.123Z"]),
   );
 });
-after(async () => {
-  await database.drop();
-  await rm(parent, { recursive: true, force: true });
-});
+after(() => database.drop());
 
 async function run(words: readonly string[], of = environment): Promise<CommandOutcome> {
   const outcome = await runCommand(words, of);

@@ -1,12 +1,10 @@
 import assert from "node:assert/strict";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { test } from "node:test";
 import { DEMO_STORE } from "./demo-store-facts.ts";
 import { writeDemoStore } from "./demo-store.ts";
 import { countLines, rateOf, readImportFolder } from "../../tests/support/import-counting.ts";
 import type { CountedLine } from "../../tests/support/import-counting.ts";
+import { makeFolder } from "../../tests/support/folder.ts";
 
 const within = (days: number) => (returned: { lagDays: number }) => returned.lagDays <= days;
 const sixMonthsBefore = (month: string) =>
@@ -35,9 +33,8 @@ for (const { today, seed } of [
   { today: "2027-03-02", seed: 20 },
   { today: "2025-06-30", seed: 3 },
 ]) {
-  test(`M12, M16: on ${today} with seed ${seed} the bad batch is a spike and tops the month's ranking`, async (context) => {
-    const folder = await mkdtemp(join(tmpdir(), "demo-batch-"));
-    context.after(() => rm(folder, { recursive: true }));
+  test(`M12, M16: on ${today} with seed ${seed} the bad batch is a spike and tops the month's ranking`, async () => {
+    const folder = makeFolder();
     const { badBatch, smallCut } = await writeDemoStore({ folder, today, seed });
     const lines = countLines(await readImportFolder(folder));
     const inMonth = (month: string) => lines.filter((line) => line.orderedOn.startsWith(month));

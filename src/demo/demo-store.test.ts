@@ -1,29 +1,30 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { mkdtemp, readFile, readdir, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 import { DEMO_STORE } from "./demo-store-facts.ts";
 import { writeDemoStore } from "./demo-store.ts";
 import type { DemoStoreSummary } from "./demo-store.ts";
 import { countLines, rateOf, readImportFolder } from "../../tests/support/import-counting.ts";
 import type { CountedLine, ReadFolder } from "../../tests/support/import-counting.ts";
+import { makeFolder } from "../../tests/support/folder.ts";
 
 const TODAY = "2026-11-21";
 
-const root = await mkdtemp(join(tmpdir(), "demo-store-"));
+const root = makeFolder();
 let summary: DemoStoreSummary;
 let folder: ReadFolder;
 let lines: CountedLine[];
 
+const progress: [done: number, total: number][] = [];
+
 before(async () => {
-  summary = await writeDemoStore({ folder: join(root, "first"), today: TODAY });
+  const onProgress = (done: number, total: number) => void progress.push([done, total]);
+  summary = await writeDemoStore({ folder: join(root, "first"), today: TODAY, onProgress });
   folder = await readImportFolder(join(root, "first"));
   lines = countLines(folder);
 });
-
-after(() => rm(root, { recursive: true }));
 
 const hashOf = async (path: string) =>
   createHash("sha256")
@@ -47,10 +48,12 @@ function everyRow<Row>(rows: readonly Row[], holds: (row: Row) => boolean, rule:
 }
 
 test("the same seed and day give the same bytes, another seed another shop", async () => {
-  await writeDemoStore({ folder: join(root, "again"), today: TODAY });
-  assert.deepEqual(await hashesOf("again"), await hashesOf("first"));
-  await writeDemoStore({ folder: join(root, "other"), today: TODAY, seed: 5 });
-  const hashes = await hashesOf("first");
+  const size = { months: 6, orders: 900, today: TODAY };
+  await writeDemoStore({ folder: join(root, "once"), ...size });
+  await writeDemoStore({ folder: join(root, "again"), ...size });
+  const hashes = await hashesOf("once");
+  assert.deepEqual(await hashesOf("again"), hashes);
+  await writeDemoStore({ folder: join(root, "other"), ...size, seed: 5 });
   for (const [index, hash] of (await hashesOf("other")).entries()) assert.notEqual(hash, hashes[index]);
 });
 
@@ -77,15 +80,14 @@ test("a store of another size has that many months and orders", async () => {
   assert.equal(new Set(variants.map((row) => row.sku)).size, small.skus);
 });
 
-test("progress runs up to all orders", async () => {
-  const seen: [number, number][] = [];
-  const onProgress = (done: number, total: number) => void seen.push([done, total]);
-  const { orders } = await writeDemoStore({ folder: join(root, "progress"), today: TODAY, onProgress });
-  assert.deepEqual(seen.at(-1), [orders, orders]);
-  assert.ok(seen.length > 100);
+test("progress runs up to all orders", () => {
+  const { orders } = summary;
+  assert.deepEqual(progress.at(-1), [orders, orders]);
+  assert.ok(progress.length > 100);
+  const done = progress.map(([count]) => count);
   assert.deepEqual(
-    seen.map(([done]) => done).toSorted((left, right) => left - right),
-    seen.map(([done]) => done),
+    done.toSorted((left, right) => left - right),
+    done,
   );
 });
 

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { DuckDBInstance } from "@duckdb/node-api";
@@ -12,19 +11,16 @@ import { service } from "../../tests/support/shared-service.ts";
 import { createSmallStore } from "../../tests/support/small-store.ts";
 import { createTenant } from "../../tests/support/tenants.ts";
 import type { Tenant } from "../../tests/support/tenants.ts";
+import { makeFolder } from "../../tests/support/folder.ts";
 
 let tenant: Tenant;
-let folder: string;
+const folder = makeFolder();
 let duckdb: DuckDBConnection;
 before(async () => {
   tenant = await createSmallStore(service.database);
-  folder = await mkdtemp(join(tmpdir(), "returns-tables-"));
   duckdb = await (await DuckDBInstance.create(":memory:")).connect();
 });
-after(async () => {
-  duckdb.closeSync();
-  await rm(folder, { recursive: true });
-});
+after(() => duckdb.closeSync());
 
 async function fetchFile(file: string, token = tenant.token): Promise<Uint8Array> {
   const response = await fetch(`${service.address}/api/v1/export/tables/${file}`, {

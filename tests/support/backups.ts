@@ -1,7 +1,4 @@
 import { randomBytes } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import pg from "pg";
 import { runAction } from "../../src/actions/action.ts";
 import { textInput } from "../../src/actions/field.ts";
@@ -14,6 +11,7 @@ import { openConnections } from "./database.ts";
 import type { TestDatabase } from "./database.ts";
 import { execute, urlOfDatabase } from "./server.ts";
 import { migrate, MIGRATION_LOCK } from "../../src/store/migrate.ts";
+import { makeFolder } from "./folder.ts";
 
 /** Keeps migrations waiting until the end of the transaction, as one that runs does. */
 export const HOLD_MIGRATION_LOCK = `select pg_advisory_xact_lock(${MIGRATION_LOCK})`;
@@ -38,12 +36,8 @@ export async function createPlainDatabase(): Promise<TestDatabase> {
 
 /** Gives `use` a folder of its own, which is removed afterwards. */
 export async function withTemporaryFolder<Result>(use: (folder: string) => Promise<Result>): Promise<Result> {
-  const folder = await mkdtemp(join(tmpdir(), "returns-backup-"));
-  try {
-    return await use(folder);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+  const folder = makeFolder();
+  return use(folder);
 }
 
 /** Backs a database up as the command does, by default without the secret. */

@@ -1,6 +1,4 @@
 import { join } from "node:path";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { makeDemo } from "../../src/demo/demo-workspace.ts";
 import type { Demo } from "../../src/demo/demo-workspace.ts";
 import { deriveKeys } from "../../src/lib/keys.ts";
@@ -8,6 +6,7 @@ import { openConnections } from "./database.ts";
 import { TEST_SECRET } from "./secret.ts";
 import { startSeededService } from "./service.ts";
 import type { TestService } from "./service.ts";
+import { makeFolder } from "./folder.ts";
 
 /** The demo workspace as a first start makes it, with its alerts and sale events. */
 export type ConsoleDemo = { service: TestService; demo: Demo; stop(): Promise<void> };
@@ -21,7 +20,7 @@ export async function startConsoleDemo(): Promise<ConsoleDemo> {
 }
 
 async function writeDemo(url: string): Promise<Demo> {
-  const dataFolder = await mkdtemp(join(tmpdir(), "returns-console-"));
+  const dataFolder = makeFolder();
   const database = openConnections(url, { maxConnections: 4 });
   try {
     return await makeDemo({
@@ -35,6 +34,6 @@ async function writeDemo(url: string): Promise<Demo> {
       onProgress: () => {},
     });
   } finally {
-    await Promise.all([database.close(), rm(dataFolder, { recursive: true, force: true })]);
+    await database.close();
   }
 }

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { readConfig } from "../../src/config.ts";
 import { OPERATOR } from "../../src/actions/actor.ts";
@@ -16,6 +15,7 @@ import { parametersOf } from "./requests.ts";
 import type { TestService } from "./service.ts";
 import { changeWorkspace, createTenant } from "./tenants.ts";
 import type { Tenant } from "./tenants.ts";
+import { makeFolder } from "./folder.ts";
 
 /** Stores of tests are as old as they are, on whatever day the tests run. */
 const AFTER_EVERY_ORDER = new Date("2100-01-01T00:00:00Z");
@@ -26,24 +26,20 @@ export async function withExport<Result>(
   shopDomain: string,
   use: (folder: string) => Promise<Result>,
 ): Promise<Result> {
-  const parent = await mkdtemp(join(tmpdir(), "returns-move-"));
-  try {
-    const folder = join(parent, "export");
-    await exportIntoFolder({
-      database,
-      reading: database,
-      actor: OPERATOR,
-      workspace: await requireWorkspace(database, shopDomain),
-      now: new Date(),
-      retention: readConfig({}),
-      signal: new AbortController().signal,
-      folder,
-      onFile: () => {},
-    });
-    return await use(folder);
-  } finally {
-    await rm(parent, { recursive: true, force: true });
-  }
+  const parent = makeFolder();
+  const folder = join(parent, "export");
+  await exportIntoFolder({
+    database,
+    reading: database,
+    actor: OPERATOR,
+    workspace: await requireWorkspace(database, shopDomain),
+    now: new Date(),
+    retention: readConfig({}),
+    signal: new AbortController().signal,
+    folder,
+    onFile: () => {},
+  });
+  return use(folder);
 }
 
 /** The files of a folder by name. */

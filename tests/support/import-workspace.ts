@@ -1,11 +1,11 @@
 import { OPERATOR } from "../../src/actions/actor.ts";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Database } from "../../src/store/database.ts";
 import { importFolder } from "../../src/sync/connectors/csv/import-folder.ts";
 import type { ImportOptions, ImportResult } from "../../src/sync/connectors/csv/import-folder.ts";
 import { createTestDatabase, openConnections } from "./database.ts";
+import { makeFolder } from "./folder.ts";
 
 /** Files by name: CSV text, bytes, or rows of cells under their header. */
 export type FolderFiles = Readonly<Record<string, string | Buffer>>;
@@ -104,18 +104,14 @@ export async function startImportWorkspace(): Promise<ImportWorkspace> {
   };
 }
 
-/** Writes the files into a folder of their own, hands its path to `use`, and removes it. */
+/** Writes the files into a folder of their own, and hands its path to `use`. */
 export async function withFolder<Result>(
   files: FolderFiles,
   use: (folder: string) => Promise<Result>,
 ): Promise<Result> {
-  const folder = await mkdtemp(join(tmpdir(), "returns-import-"));
-  try {
-    for (const [name, content] of Object.entries(files)) await writeFile(join(folder, name), content);
-    return await use(folder);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+  const folder = makeFolder();
+  for (const [name, content] of Object.entries(files)) await writeFile(join(folder, name), content);
+  return use(folder);
 }
 
 /** CSV text of a header and rows; cells that need no quotes. */

@@ -1,8 +1,7 @@
-import { cpSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { TestContext } from "node:test";
 import { pathToFileURL } from "node:url";
+import { makeFolder } from "./folder.ts";
 
 const PROJECT = dirname(dirname(import.meta.dirname));
 const CODE = ["package.json", "METRICS.md", "CHANGELOG.md", "src", "docs", "tests/support/server-entry.ts"];
@@ -14,13 +13,9 @@ export type NextVersion = {
   migrations: URL;
 };
 
-/** Copies this version to a folder of its own, which goes with the test, and adds migrations by name. */
-export function createNextVersion(
-  context: TestContext,
-  migrations: Readonly<Record<string, string>>,
-): NextVersion {
-  const folder = mkdtempSync(join(tmpdir(), "returns-next-"));
-  context.after(() => rmSync(folder, { recursive: true, force: true }));
+/** Copies this version to a folder of its own, and adds migrations by name. */
+export function createNextVersion(migrations: Readonly<Record<string, string>>): NextVersion {
+  const folder = makeFolder();
   for (const path of CODE) cpSync(join(PROJECT, path), join(folder, path), { recursive: true });
   symlinkSync(join(PROJECT, "node_modules"), join(folder, "node_modules"));
   const place = join(folder, "src/store/migrations");

@@ -1,7 +1,4 @@
 import { OPERATOR } from "../../src/actions/actor.ts";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { startShopifySimulator } from "../../tools/simulators/shopify/start.ts";
 import type { ShopifySimulator } from "../../tools/simulators/shopify/start.ts";
 import type { ShopifyOptions } from "../../tools/simulators/shopify/options.ts";
@@ -15,6 +12,7 @@ import type { PlansByName } from "../../src/sync/purchase.ts";
 import type { SyncKind } from "../../src/store/queries/sync-request.ts";
 import { startImportWorkspace } from "./import-workspace.ts";
 import type { ImportWorkspace } from "./import-workspace.ts";
+import { makeFolder } from "./folder.ts";
 
 /** A workspace that is connected to a simulated shop. */
 export type ShopifyWorkspace = {
@@ -95,22 +93,18 @@ export async function startShopifySync(
     },
     importExport: async () => {
       const shopKey = await shop.open(currencyCode);
-      const folder = await mkdtemp(join(tmpdir(), "returns-export-"));
-      try {
-        await simulator.control("export", { folder });
-        await importFolder({
-          actor: OPERATOR,
-          database: shop.database,
-          shopKey,
-          currencyCode,
-          folder,
-          asOf: new Date(now),
-          now: new Date(now),
-          skipInvalid: false,
-        });
-      } finally {
-        await rm(folder, { recursive: true, force: true });
-      }
+      const folder = makeFolder();
+      await simulator.control("export", { folder });
+      await importFolder({
+        actor: OPERATOR,
+        database: shop.database,
+        shopKey,
+        currencyCode,
+        folder,
+        asOf: new Date(now),
+        now: new Date(now),
+        skipInvalid: false,
+      });
       return cohortsOf(shopKey);
     },
     stop: async () => {

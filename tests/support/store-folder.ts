@@ -1,21 +1,17 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { stringify } from "csv-stringify/sync";
 import type { StoreFiles } from "../oracle/store.ts";
+import { makeFolder } from "./folder.ts";
 
-/** Writes the rows as an import folder, hands its path to `use`, and removes it. */
+/** Writes the rows as an import folder, and hands its path to `use`. */
 export async function withStoreFolder<Result>(
   files: StoreFiles,
   use: (folder: string) => Promise<Result>,
 ): Promise<Result> {
-  const folder = await mkdtemp(join(tmpdir(), "returns-store-"));
-  try {
-    await writeStoreFolder(folder, files);
-    return await use(folder);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+  const folder = makeFolder();
+  await writeStoreFolder(folder, files);
+  return use(folder);
 }
 
 /** One CSV file per member; columns are those that any of its rows has. A file without rows has a header only. */

@@ -1,5 +1,4 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { OPERATOR } from "../../src/actions/actor.ts";
 import { importIntoWorkspace } from "../../src/actions/uploads/actions.ts";
@@ -14,6 +13,7 @@ import type { Tenant } from "./tenants.ts";
 import { uploadClient } from "./upload.ts";
 import type { Sender, UploadClient } from "./upload.ts";
 import { eventually, withWorker, workerOptions } from "./worker.ts";
+import { makeFolder } from "./folder.ts";
 
 /** A workspace without data, and its owner, who sends uploads. */
 export type UploadWorkspace = { tenant: Tenant; sender: Sender; client: UploadClient };
@@ -77,16 +77,12 @@ export async function importByCommand(
   files: FolderFiles,
   asOf: Date,
 ): Promise<void> {
-  const folder = await mkdtemp(join(tmpdir(), "returns-upload-test-"));
-  try {
-    for (const [name, content] of Object.entries(files)) await writeFile(join(folder, name), content);
-    const { database } = service.installation;
-    const workspace = await requireWorkspace(database, tenant.shopDomain);
-    const request = { folder, asOf, now: new Date(), skipInvalid: false, onProgress: () => {} };
-    await importIntoWorkspace(database, OPERATOR, workspace, request);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+  const folder = makeFolder();
+  for (const [name, content] of Object.entries(files)) await writeFile(join(folder, name), content);
+  const { database } = service.installation;
+  const workspace = await requireWorkspace(database, tenant.shopDomain);
+  const request = { folder, asOf, now: new Date(), skipInvalid: false, onProgress: () => {} };
+  await importIntoWorkspace(database, OPERATOR, workspace, request);
 }
 
 const DATA_TABLES = [

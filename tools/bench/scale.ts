@@ -316,7 +316,7 @@ async function migration(scale: Scale): Promise<BenchRow[]> {
     });
     const problems: string[] = [];
     const tookMs = await timed(() =>
-      migrate({ url: installation.databaseUrl, folder: folder.url }).catch((error: Error) =>
+      migrate({ url: installation.databaseUrl, folder }).catch((error: Error) =>
         problems.push(error.message),
       ),
     );
@@ -333,7 +333,6 @@ async function migration(scale: Scale): Promise<BenchRow[]> {
   } finally {
     state.isOver = true;
     await writing;
-    folder.remove();
     await service.stop();
   }
 }
