@@ -5,11 +5,9 @@ import { createAnswers } from "./access/answers.ts";
 import { createIdentity } from "./access/identity.ts";
 import { createGiveBack, createOperation, createSnapshots } from "./access/operation.ts";
 import type { Guard, Handler, Operation } from "./access/operation.ts";
-import { createWorkspaceNodes } from "./access/workspace-nodes.ts";
-import type { NodeOfWorkspace } from "./access/workspace-nodes.ts";
+import { createWorkspaceNodes, type NodeOfWorkspace } from "./access/workspace-nodes.ts";
 import { createWorkspaceQueue } from "./access/workspace-queue.ts";
-import { startUsageWriter } from "./access/usage-count.ts";
-import type { CountUsage } from "./access/usage-count.ts";
+import { startUsageWriter, type CountUsage } from "./access/usage-count.ts";
 import type { ControlTools } from "./actions/action.ts";
 import { oauthIssuer, publicConsole } from "./actions/console-address.ts";
 import { requireWorkerPlace } from "./actions/installation/schema.ts";
@@ -20,8 +18,7 @@ import { requirePlansOf } from "./actions/plan/actions.ts";
 import { pushOptions } from "./alerts/delivery/send.ts";
 import type { Config } from "./config.ts";
 import type { Endpoint } from "./contract/endpoint.ts";
-import { ENDPOINTS } from "./contract/registry.ts";
-import type { AnyEndpoint } from "./contract/registry.ts";
+import { ENDPOINTS, type AnyEndpoint } from "./contract/registry.ts";
 import { createCursorCodec } from "./endpoints/cursor.ts";
 import { newestMonth } from "./endpoints/cohort-months.ts";
 import { createHandlers } from "./endpoints/handlers.ts";
@@ -29,8 +26,7 @@ import { baseMeta } from "./endpoints/meta.ts";
 import { createConnectRoutes, createWebhookRoute } from "./http/webhooks.ts";
 import { createBrowserCookie } from "./http/cookie.ts";
 import { createDocs } from "./http/docs.ts";
-import { createServer, createOperationsServer } from "./http/server.ts";
-import type { RouteGroup } from "./http/server.ts";
+import { createServer, createOperationsServer, type RouteGroup } from "./http/server.ts";
 import {
   LONGEST_WAIT_MS,
   MONITORING_CONNECTIONS,
@@ -41,24 +37,19 @@ import {
   SERVING_TIMEOUT_MS,
 } from "./installation.ts";
 import type { Installation, ServingDatabases } from "./installation.ts";
-import { challengeKeyOf } from "./lib/keys.ts";
-import type { Keys } from "./lib/keys.ts";
+import { challengeKeyOf, type Keys } from "./lib/keys.ts";
 import { createMcpRoutes } from "./mcp/transport.ts";
-import { createMetrics } from "./operations/metrics.ts";
-import type { Metrics } from "./operations/metrics.ts";
+import { createMetrics, type Metrics } from "./operations/metrics.ts";
 import type { Tracing } from "./operations/tracing.ts";
 import type { Database, DatabasePool, Queryable } from "./store/database.ts";
 import type { NodeDatabases } from "./store/node-databases.ts";
 import { readDelivery } from "./sync/connectors/shopify/webhooks/delivery.ts";
-import { receiveWebhook } from "./sync/connectors/shopify/webhooks/receive.ts";
-import type { WebhookOptions } from "./sync/connectors/shopify/webhooks/receive.ts";
+import { receiveWebhook, type WebhookOptions } from "./sync/connectors/shopify/webhooks/receive.ts";
 import { createStreams } from "./store/snapshot-stream.ts";
 import { createConnectors, PINNED_APIS } from "./sync/connectors/sources.ts";
 import { openCredentials } from "./sync/credentials.ts";
-import { createDeliveries } from "./worker/deliveries.ts";
-import type { Deliveries } from "./worker/deliveries.ts";
-import { WORKSPACE_CHECKS, startWorker } from "./worker/worker.ts";
-import type { Worker, WorkerOptions } from "./worker/worker.ts";
+import { createDeliveries, type Deliveries } from "./worker/deliveries.ts";
+import { WORKSPACE_CHECKS, startWorker, type Worker, type WorkerOptions } from "./worker/worker.ts";
 import { checkReadiness } from "./store/migrate.ts";
 
 export type Service = {

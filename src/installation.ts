@@ -1,17 +1,14 @@
 import { createHmac } from "node:crypto";
 import { resolve } from "node:path";
 import type { FastifyBaseLogger } from "fastify";
-import { ConfigError } from "./config.ts";
-import type { Config } from "./config.ts";
+import { ConfigError, type Config } from "./config.ts";
 import { defaultDataFolder } from "./embedded/cluster.ts";
-import { joinEmbedded } from "./embedded/embedded.ts";
-import type { EmbeddedDatabase } from "./embedded/embedded.ts";
+import { joinEmbedded, type EmbeddedDatabase } from "./embedded/embedded.ts";
 import { openDatabase, VIEW_SCHEMA } from "./store/database.ts";
 import type { Database, DatabaseOptions, DatabasePool, Queryable } from "./store/database.ts";
 import { isDistributed } from "./store/distribute.ts";
 import { migrate, schemaLevel, setShopKeyRange } from "./store/migrate.ts";
-import { openNodeDatabases } from "./store/node-databases.ts";
-import type { NodeDatabases } from "./store/node-databases.ts";
+import { openNodeDatabases, type NodeDatabases } from "./store/node-databases.ts";
 import { hasCitus } from "./store/queries/distribute.ts";
 import { appliedMigrations } from "./store/queries/installation.ts";
 import {

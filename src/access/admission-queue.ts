@@ -1,8 +1,6 @@
-import { activeSpan, inSpan } from "../lib/trace.ts";
-import type { Span } from "../lib/trace.ts";
+import { activeSpan, inSpan, type Span } from "../lib/trace.ts";
 import type { Queryable } from "../store/database.ts";
-import { admitCallers } from "../store/queries/admit.ts";
-import type { AdmissionVerdict, AdmitRow, Caller } from "../store/queries/admit.ts";
+import { admitCallers, type AdmissionVerdict, type AdmitRow, type Caller } from "../store/queries/admit.ts";
 import type { NodeOfWorkspace } from "./workspace-nodes.ts";
 import { createWorkspaceQueue } from "./workspace-queue.ts";
 import { hashSecret } from "./token.ts";

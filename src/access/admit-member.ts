@@ -1,11 +1,8 @@
 import type { Endpoint } from "../contract/endpoint.ts";
-import { ApiError } from "../contract/errors.ts";
-import type { QuotaState } from "../contract/errors.ts";
+import { ApiError, type QuotaState } from "../contract/errors.ts";
 import type { Queryable } from "../store/database.ts";
-import { loadWorkspace } from "../store/queries/workspace-load.ts";
-import type { LoadedWorkspace } from "../store/queries/workspace-load.ts";
-import { findMember } from "../store/queries/workspace-member.ts";
-import type { NoMember, SessionRequest } from "../store/queries/workspace-member.ts";
+import { loadWorkspace, type LoadedWorkspace } from "../store/queries/workspace-load.ts";
+import { findMember, type NoMember, type SessionRequest } from "../store/queries/workspace-member.ts";
 import { StreamsBusy } from "../store/snapshot-stream.ts";
 import type { Member } from "../store/workspace.ts";
 

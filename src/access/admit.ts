@@ -1,13 +1,11 @@
 import type { Entitlement, Scope } from "../contract/endpoint.ts";
-import { ApiError } from "../contract/errors.ts";
-import type { QuotaState } from "../contract/errors.ts";
+import { ApiError, type QuotaState } from "../contract/errors.ts";
 import { rememberLast } from "../lib/remember-last.ts";
 import { note, traced } from "../lib/trace.ts";
 import type { Queryable } from "../store/database.ts";
 import { workspaceOf } from "../store/queries/workspace-load.ts";
 import type { Workspace } from "../store/workspace.ts";
-import { createAdmissionQueue } from "./admission-queue.ts";
-import type { AdmissionResult } from "./admission-queue.ts";
+import { createAdmissionQueue, type AdmissionResult } from "./admission-queue.ts";
 import { billingInactive, entitlementMissing, notReady, unauthorized, unknownToken } from "./admit-member.ts";
 import type { NodeOfWorkspace } from "./workspace-nodes.ts";
 import { parseToken } from "./token.ts";

@@ -3,8 +3,7 @@ import { jsonMembers } from "../contract/wire.ts";
 import { rememberLast } from "../lib/remember-last.ts";
 import { note } from "../lib/trace.ts";
 import type { Workspace } from "../store/workspace.ts";
-import { createAnswerMemory } from "./answer-memory.ts";
-import type { AnswerText } from "./answer-memory.ts";
+import { createAnswerMemory, type AnswerText } from "./answer-memory.ts";
 
 type CsvAnswer = Extract<Answer, { kind: "csv" }>;
 

@@ -1,24 +1,19 @@
 import type { Answer, Call, Endpoint, Input } from "../contract/endpoint.ts";
-import { ApiError, MCP_WORDS, REST_WORDS } from "../contract/errors.ts";
-import type { QuotaState, Vocabulary } from "../contract/errors.ts";
-import { compileRequest } from "../contract/input.ts";
-import type { RawInput } from "../contract/input.ts";
+import { ApiError, MCP_WORDS, REST_WORDS, type QuotaState, type Vocabulary } from "../contract/errors.ts";
+import { compileRequest, type RawInput } from "../contract/input.ts";
 import { traced } from "../lib/trace.ts";
 import type { DatabasePool, Queryable } from "../store/database.ts";
 import { checkReadiness } from "../store/migrate.ts";
 import { giveBackRequests } from "../store/queries/admit.ts";
 import { WorkspaceGone } from "../store/queries/import-stage.ts";
 import { StreamsBusy } from "../store/snapshot-stream.ts";
-import { loadWorkspace } from "../store/queries/workspace-load.ts";
-import type { LoadedWorkspace } from "../store/queries/workspace-load.ts";
+import { loadWorkspace, type LoadedWorkspace } from "../store/queries/workspace-load.ts";
 import type { Snapshot, Workspace } from "../store/workspace.ts";
 import { checkMember, notReady, workspaceBusy, unknownToken } from "./admit-member.ts";
 import type { Admission, Admit } from "./admit.ts";
 import type { Answers, ReadyAnswer } from "./answers.ts";
-import { WorkspaceBusy } from "./workspace-queue.ts";
-import type { WorkspaceQueue } from "./workspace-queue.ts";
-import { countEnd } from "./usage-count.ts";
-import type { CountUsage } from "./usage-count.ts";
+import { WorkspaceBusy, type WorkspaceQueue } from "./workspace-queue.ts";
+import { countEnd, type CountUsage } from "./usage-count.ts";
 
 export type Handler<E extends Endpoint> = (call: Call<E, Snapshot>) => Promise<Answer>;
 

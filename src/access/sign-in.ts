@@ -9,11 +9,9 @@ import {
   lockPerson,
 } from "../store/queries/console-user.ts";
 import type { DescribedLink, LinkRow } from "../store/queries/console-user.ts";
-import { checkEnrolment, checkSignature } from "./passkey.ts";
-import type { PasskeyAnswer, PasskeyRefusal } from "./passkey.ts";
+import { checkEnrolment, checkSignature, type PasskeyAnswer, type PasskeyRefusal } from "./passkey.ts";
 import { hashSecret } from "./secret.ts";
-import { beginSession, record, recordRefusal } from "./session.ts";
-import type { Origin } from "./session.ts";
+import { beginSession, record, recordRefusal, type Origin } from "./session.ts";
 
 /** Why nobody was signed in. "changed": the person's rights are not those that the link was made for. "second": this passkey is known already. */
 export type SignInRefusal =

@@ -1,5 +1,4 @@
-import { ApiError } from "../contract/errors.ts";
-import type { ErrorCode, Vocabulary } from "../contract/errors.ts";
+import { ApiError, type ErrorCode, type Vocabulary } from "../contract/errors.ts";
 import type { Database } from "../store/database.ts";
 import { addUsage } from "../store/queries/admit.ts";
 import type { NodeOfWorkspace } from "./workspace-nodes.ts";

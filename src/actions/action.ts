@@ -3,16 +3,13 @@ import type { Keys } from "../lib/keys.ts";
 import type { Retention } from "../lib/retention.ts";
 import type { Cell } from "../lib/table.ts";
 import type { Connection, Database, DatabasePool } from "../store/database.ts";
-import type { DirectoryRow } from "../store/queries/workspace-directory.ts";
-import { holdWhetherMoving } from "../store/queries/workspace-directory.ts";
+import { holdWhetherMoving, type DirectoryRow } from "../store/queries/workspace-directory.ts";
 import type { Workspace } from "../store/workspace.ts";
 import type { Actor } from "./actor.ts";
 import { recordAction } from "./audit/record.ts";
-import { readInput } from "./field.ts";
-import type { Fields, Given, InputOf } from "./field.ts";
+import { readInput, type Fields, type Given, type InputOf } from "./field.ts";
 import { movingAway } from "./refusal.ts";
-import { holdRights, requireRight } from "./right.ts";
-import type { HeldRights, Right } from "./right.ts";
+import { holdRights, requireRight, type HeldRights, type Right } from "./right.ts";
 import type { Connecting } from "./sources/connect.ts";
 
 /** A text that is shown once, such as a new token. Its type keeps it out of the audit. */

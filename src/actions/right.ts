@@ -1,10 +1,8 @@
 import { isFreshProof } from "../access/session.ts";
-import { ROLES } from "../contract/role.ts";
-import type { Role } from "../contract/role.ts";
+import { ROLES, type Role } from "../contract/role.ts";
 import type { Connection } from "../store/database.ts";
 import { holdSession, lockMemberships, lockPerson } from "../store/queries/console-user.ts";
-import { holdRole, lockMembers } from "../store/queries/workspace-member.ts";
-import type { WorkspaceMemberRow } from "../store/queries/workspace-member.ts";
+import { holdRole, lockMembers, type WorkspaceMemberRow } from "../store/queries/workspace-member.ts";
 import type { Actor } from "./actor.ts";
 import { Refusal } from "./refusal.ts";
 

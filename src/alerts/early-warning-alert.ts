@@ -1,5 +1,4 @@
-import { excessLines } from "../metrics/early-warning.ts";
-import type { EarlyWarning } from "../metrics/early-warning.ts";
+import { excessLines, type EarlyWarning } from "../metrics/early-warning.ts";
 import { currencyExponent, decimalFromMinor } from "../metrics/money.ts";
 import { dayToText } from "../lib/month.ts";
 import { rate } from "../metrics/rate.ts";

@@ -1,8 +1,7 @@
 import { dayToText, monthToText } from "../lib/month.ts";
 import type { OpenEpisodeRow } from "../store/queries/alerts.ts";
 import type { AlertDraft } from "../store/queries/publish.ts";
-import { selectorOf, dayWords } from "./wording.ts";
-import type { WarnedEntity } from "./wording.ts";
+import { selectorOf, dayWords, type WarnedEntity } from "./wording.ts";
 
 type Entity = Omit<WarnedEntity, "title">;
 

@@ -3,7 +3,7 @@ import { latestCompleteMonth } from "../metrics/completeness.ts";
 import { designEffect, orderPattern } from "../metrics/design-effect.ts";
 import { dayFromText, dayOfInstant, dayToText, monthFromText, monthOfDate } from "../lib/month.ts";
 import type { Connection, Database, Queryable } from "../store/database.ts";
-import { raiseDataVersion } from "../store/queries/publish.ts";
+import { raiseDataVersion, type AlertDraft } from "../store/queries/publish.ts";
 import {
   loadAlertSettings,
   loadSoldMonths,
@@ -24,9 +24,7 @@ import type {
   WarningEpisodeRow,
 } from "../store/queries/alerts.ts";
 import { lockWorkspace } from "../store/queries/import-stage.ts";
-import { loadOrderSums } from "../store/queries/order-sums.ts";
-import type { OrderSumsRow } from "../store/queries/order-sums.ts";
-import type { AlertDraft } from "../store/queries/publish.ts";
+import { loadOrderSums, type OrderSumsRow } from "../store/queries/order-sums.ts";
 import { alertsOfEnded } from "./episodes.ts";
 import { reportAlerts } from "./report-alert.ts";
 import { SPIKE_MONTHS, spikeAlert } from "./spike-alert.ts";
@@ -35,11 +33,9 @@ import { basePeriod, horizonDays } from "../metrics/age-curve.ts";
 import type { EarlyWarning, ListingLines, StoreEvidence, WarnedKind } from "../metrics/early-warning.ts";
 import { RECENT_DAYS, findEarlyWarnings } from "../metrics/early-warning.ts";
 import { areLabelCostsIncluded } from "../metrics/label.ts";
-import type { WarningEpisode } from "../metrics/warning-episode.ts";
-import { announceWarnings, isOpen, newEpisodeId } from "../metrics/warning-episode.ts";
+import { announceWarnings, isOpen, newEpisodeId, type WarningEpisode } from "../metrics/warning-episode.ts";
 import { planAsUsual, planForManyRows } from "../store/many-rows.ts";
-import type { WarningDetails } from "./early-warning-alert.ts";
-import { earlyWarningAlert } from "./early-warning-alert.ts";
+import { earlyWarningAlert, type WarningDetails } from "./early-warning-alert.ts";
 
 type AlertEvaluation = { database: Database; shopKey: number; now: Date };
 

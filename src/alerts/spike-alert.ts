@@ -1,7 +1,6 @@
 import { dayToText, firstDayOfMonth, lastDayOfMonth, monthsBetween, monthToText } from "../lib/month.ts";
 import { compareRates } from "../metrics/rate.ts";
-import { findSpike } from "../metrics/spike.ts";
-import type { Spike } from "../metrics/spike.ts";
+import { findSpike, type Spike } from "../metrics/spike.ts";
 import type { AlertDraft } from "../store/queries/publish.ts";
 import type { OpenEpisodeRow } from "../store/queries/alerts.ts";
 import { episodeOfSpike } from "./episodes.ts";

@@ -1,8 +1,7 @@
-import type { Notice, EndingTokenRow } from "../store/queries/notice.ts";
 import { readableName } from "./wording.ts";
 import type { Database } from "../store/database.ts";
 import { listMembersByRole } from "../store/queries/workspace-member.ts";
-import { notifyPeople, listEndingTokens } from "../store/queries/notice.ts";
+import { notifyPeople, listEndingTokens, type Notice, type EndingTokenRow } from "../store/queries/notice.ts";
 
 const TOLD_ROLES = ["owner", "admin"] as const;
 

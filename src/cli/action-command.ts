@@ -1,11 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { InvalidArgumentError, Option } from "commander";
-import { readList, runAction } from "../actions/action.ts";
-import type { Action, FaceCaller, List } from "../actions/action.ts";
+import { readList, runAction, type Action, type FaceCaller, type List } from "../actions/action.ts";
 import { OPERATOR } from "../actions/actor.ts";
 import { consoleAddress } from "../actions/console-address.ts";
-import { readInput } from "../actions/field.ts";
-import type { Field, Fields, Given } from "../actions/field.ts";
+import { readInput, type Field, type Fields, type Given } from "../actions/field.ts";
 import { quoted } from "../actions/input.ts";
 import type { InstallationCaller } from "../actions/installation/actions.ts";
 import { impossible, invalid } from "../actions/refusal.ts";

@@ -2,16 +2,13 @@ import { resolve } from "node:path";
 import type { Command } from "commander";
 import { backup, restore, secretForRestore } from "../actions/installation/actions.ts";
 import { readBackup, rowsText, sizeText, verifyBackup } from "../actions/installation/backup-folder.ts";
-import { readConfig } from "../config.ts";
-import type { Config } from "../config.ts";
+import { readConfig, type Config } from "../config.ts";
 import { dataFolderOf } from "../installation.ts";
 import { readSecret } from "../lib/secret-file.ts";
 import { commandOf } from "./action-command.ts";
-import { addCommand } from "./command.ts";
-import type { CommandSpec } from "./command.ts";
+import { addCommand, type CommandSpec } from "./command.ts";
 import { listenForInterruption } from "./interruption.ts";
-import { LONGEST_STOP_MS, terminalOf } from "./session.ts";
-import type { CommandContext } from "./session.ts";
+import { LONGEST_STOP_MS, terminalOf, type CommandContext } from "./session.ts";
 import type { Terminal } from "./terminal.ts";
 
 export function addBackupCommands(program: Command, context: CommandContext): void {

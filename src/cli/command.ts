@@ -3,8 +3,7 @@ import { openKeys } from "../actions/installation/secrets.ts";
 import { requireWorkspace } from "../actions/workspace/workspace.ts";
 import { COMMAND_OPTIONS } from "../config.ts";
 import type { Keys } from "../lib/keys.ts";
-import { inSession, inUnmigratedSession } from "./session.ts";
-import type { CommandContext, Session } from "./session.ts";
+import { inSession, inUnmigratedSession, type CommandContext, type Session } from "./session.ts";
 
 /** What a command is given; `workspace` only where it has `forWorkspace`, `keys` where it has `needsKeys`. */
 export type CommandSession = Session & {

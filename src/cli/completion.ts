@@ -1,5 +1,4 @@
-import { Argument } from "commander";
-import type { Command } from "commander";
+import { Argument, type Command } from "commander";
 
 const SHELLS = ["bash", "zsh", "fish"] as const;
 

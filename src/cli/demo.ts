@@ -4,10 +4,8 @@ import { demoTokenFile, makeDemo, writeDemoFolder } from "../demo/demo-workspace
 import type { Demo, DemoStoreRequest } from "../demo/demo-workspace.ts";
 import { readDay, readInteger } from "../actions/input.ts";
 import { openKeys } from "../actions/installation/secrets.ts";
-import type { Interruption } from "./interruption.ts";
-import { listenForInterruption } from "./interruption.ts";
-import { inSession, LONGEST_STOP_MS, terminalOf } from "./session.ts";
-import type { CommandContext, Session } from "./session.ts";
+import { listenForInterruption, type Interruption } from "./interruption.ts";
+import { inSession, LONGEST_STOP_MS, terminalOf, type CommandContext, type Session } from "./session.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** What a start shows of the demo workspace it has just made. */

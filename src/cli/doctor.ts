@@ -1,8 +1,6 @@
-import { diagnose } from "../operations/doctor.ts";
-import type { Check, Diagnosis } from "../operations/doctor.ts";
+import { diagnose, type Check, type Diagnosis } from "../operations/doctor.ts";
 import type { Config } from "../config.ts";
-import { formatRows } from "../lib/table.ts";
-import type { TextStyle } from "../lib/table.ts";
+import { formatRows, type TextStyle } from "../lib/table.ts";
 import type { CommandSpec } from "./command.ts";
 
 export const DOCTOR: CommandSpec = {

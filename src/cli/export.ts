@@ -3,17 +3,13 @@ import { mkdir, rename, rm, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { Option } from "commander";
-import type { Command } from "commander";
+import { Option, type Command } from "commander";
 import { exportTable } from "../contract/export-table.ts";
 import { listParameters } from "../contract/endpoint.ts";
-import { TABLE_FORMATS, TABLES } from "../contract/tables.ts";
-import type { TableFormat, TableName } from "../contract/tables.ts";
+import { TABLE_FORMATS, TABLES, type TableFormat, type TableName } from "../contract/tables.ts";
 import { listenForInterruption } from "./interruption.ts";
-import { connect, optionOf, queryFailure, withConnection } from "./query.ts";
-import type { ConnectionOptions } from "./query.ts";
-import { terminalOf } from "./session.ts";
-import type { CommandContext } from "./session.ts";
+import { connect, optionOf, queryFailure, withConnection, type ConnectionOptions } from "./query.ts";
+import { terminalOf, type CommandContext } from "./session.ts";
 
 type ExportOptions = ConnectionOptions & {
   table: TableName[];

@@ -1,8 +1,7 @@
 import { runAction } from "../actions/action.ts";
 import { textInput } from "../actions/field.ts";
 import { distribute } from "../actions/installation/actions.ts";
-import { readSchemaLevel } from "../actions/installation/schema.ts";
-import type { SchemaLevel } from "../actions/installation/schema.ts";
+import { readSchemaLevel, type SchemaLevel } from "../actions/installation/schema.ts";
 import { migrateInstallation } from "../installation.ts";
 import { callerOf } from "./action-command.ts";
 import type { CommandSession, CommandSpec } from "./command.ts";

@@ -2,8 +2,7 @@ import { Command } from "commander";
 import { OPTION_HELP } from "../config.ts";
 import { PLAIN, formatTable } from "../lib/table.ts";
 import { VERSION } from "../lib/version.ts";
-import { addCommand } from "./command.ts";
-import type { CommandGroup, CommandSpec } from "./command.ts";
+import { addCommand, type CommandGroup, type CommandSpec } from "./command.ts";
 import { describeFailure } from "./failure.ts";
 import type { CommandContext } from "./session.ts";
 

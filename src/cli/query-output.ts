@@ -1,6 +1,5 @@
 import { stringify } from "csv-stringify/sync";
-import type { Cell, TextStyle } from "../lib/table.ts";
-import { formatFields, formatTable, PLAIN } from "../lib/table.ts";
+import { formatFields, formatTable, PLAIN, type Cell, type TextStyle } from "../lib/table.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 

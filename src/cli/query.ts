@@ -1,24 +1,20 @@
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { text } from "node:stream/consumers";
-import { Option } from "commander";
-import type { Command } from "commander";
+import { Option, type Command } from "commander";
 import { impossible, invalid } from "../actions/refusal.ts";
-import { createClient, iteratePages } from "../client/client.ts";
-import type { ReturnsClient } from "../client/client.ts";
+import { createClient, iteratePages, type ReturnsClient } from "../client/client.ts";
 import { ReturnsNetworkError } from "../client/errors.ts";
 import type { FileExport } from "../client/file-export.ts";
 import type { RequestOptions, Result } from "../client/result.ts";
 import { COMMAND_OPTIONS } from "../config.ts";
-import { camelCase, isPaged, listParameters } from "../contract/endpoint.ts";
-import type { Endpoint, Parameter } from "../contract/endpoint.ts";
+import { camelCase, isPaged, listParameters, type Endpoint, type Parameter } from "../contract/endpoint.ts";
 import { exportReport } from "../contract/export-report.ts";
 import { ENDPOINTS } from "../contract/registry.ts";
 import { queryOption } from "../contract/written-request.ts";
 import { listenForInterruption } from "./interruption.ts";
 import { dataText, rowsCsv } from "./query-output.ts";
-import { terminalOf } from "./session.ts";
-import type { CommandContext } from "./session.ts";
+import { terminalOf, type CommandContext } from "./session.ts";
 import type { Terminal } from "./terminal.ts";
 
 type QueryOptions = ConnectionOptions & { csv?: boolean; all?: boolean } & Record<string, unknown>;

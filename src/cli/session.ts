@@ -1,13 +1,9 @@
 import type { Command } from "commander";
-import { readConfig } from "../config.ts";
-import type { Config } from "../config.ts";
+import { readConfig, type Config } from "../config.ts";
 import { needsMigration, requireCurrentSchema } from "../actions/installation/schema.ts";
-import { migrateInstallation, openInstallation } from "../installation.ts";
-import type { Installation } from "../installation.ts";
-import { listenForInterruption } from "./interruption.ts";
-import type { Interruption } from "./interruption.ts";
-import { createTerminal } from "./terminal.ts";
-import type { Terminal } from "./terminal.ts";
+import { migrateInstallation, openInstallation, type Installation } from "../installation.ts";
+import { listenForInterruption, type Interruption } from "./interruption.ts";
+import { createTerminal, type Terminal } from "./terminal.ts";
 
 /** How long what a signal cuts off may take to leave everything in order. */
 export const LONGEST_STOP_MS = 15_000;

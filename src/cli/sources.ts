@@ -17,8 +17,7 @@ import {
   waitForRun,
 } from "../actions/sources/actions.ts";
 import type { ConnectionsAsked, RequestedSync, RunsAsked } from "../actions/sources/actions.ts";
-import { connectingOf, connectSource, listSources } from "../actions/sources/connect.ts";
-import type { Source } from "../actions/sources/connect.ts";
+import { connectingOf, connectSource, listSources, type Source } from "../actions/sources/connect.ts";
 import { linkSource } from "../actions/sources/install.ts";
 import { keptRunsText } from "../lib/retention.ts";
 import { countsText, durationText, retryText, stageText } from "../lib/run-text.ts";

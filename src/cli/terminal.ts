@@ -1,8 +1,7 @@
 import { createInterface } from "node:readline/promises";
 import { impossible, invalid } from "../actions/refusal.ts";
 import { createProgress } from "./progress.ts";
-import { formatFields, formatRows, PLAIN } from "../lib/table.ts";
-import type { Cell, Columns, TextStyle } from "../lib/table.ts";
+import { formatFields, formatRows, PLAIN, type Cell, type Columns, type TextStyle } from "../lib/table.ts";
 
 /** What a command says: data to stdout, messages to stderr. */
 export type Terminal = {

@@ -1,6 +1,5 @@
 import { OPERATOR } from "../actions/actor.ts";
-import { showUsage } from "../actions/usage/usage.ts";
-import type { Usage } from "../actions/usage/usage.ts";
+import { showUsage, type Usage } from "../actions/usage/usage.ts";
 import type { CommandSession, CommandSpec } from "./command.ts";
 
 export const USAGE: CommandSpec = {

@@ -1,6 +1,5 @@
 import { ReturnsApiError, ReturnsNetworkError } from "./errors.ts";
-import { ERROR_STATUS } from "./endpoints.ts";
-import type { ErrorCode } from "./endpoints.ts";
+import { ERROR_STATUS, type ErrorCode } from "./endpoints.ts";
 import type { Quota, Result } from "./result.ts";
 
 /** Reads a JSON answer. Throws `ReturnsNetworkError` when it is none of this API's. */

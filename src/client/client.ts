@@ -1,14 +1,10 @@
-import { readError, readResult, startDeadline } from "./answer.ts";
-import type { Deadline } from "./answer.ts";
-import { readFile } from "./file-export.ts";
-import type { FileExport } from "./file-export.ts";
+import { readError, readResult, startDeadline, type Deadline } from "./answer.ts";
+import { readFile, type FileExport } from "./file-export.ts";
 import { ReturnsApiError, ReturnsNetworkError } from "./errors.ts";
-import { ENDPOINTS } from "./endpoints.ts";
-import type { EndpointFacts } from "./endpoints.ts";
+import { ENDPOINTS, type EndpointFacts } from "./endpoints.ts";
 import type { EndpointMethods } from "./methods.ts";
 import type { RequestOptions, Result } from "./result.ts";
-import { retryWaitMs, sleep } from "./retry.ts";
-import type { ClientRetries } from "./retry.ts";
+import { retryWaitMs, sleep, type ClientRetries } from "./retry.ts";
 
 export interface ClientOptions {
   /** Where the service lies, such as `https://returns.example`: what comes before `/api/v1`. */

@@ -1,5 +1,4 @@
-import { readEnvelope, requireType } from "./answer.ts";
-import type { Deadline } from "./answer.ts";
+import { readEnvelope, requireType, type Deadline } from "./answer.ts";
 import type { Quota } from "./result.ts";
 
 /** A file while it arrives. Read it once, as a stream or as text; or cancel the stream. */

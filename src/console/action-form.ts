@@ -1,12 +1,9 @@
 import type { Readable } from "node:stream";
-import { runAction } from "../actions/action.ts";
-import type { Action, Done, FaceCaller, ControlTools } from "../actions/action.ts";
+import { runAction, type Action, type Done, type FaceCaller, type ControlTools } from "../actions/action.ts";
 import type { Field, Fields, InputOf } from "../actions/field.ts";
 import { Refusal } from "../actions/refusal.ts";
-import { mayDo } from "../actions/right.ts";
-import type { Right } from "../actions/right.ts";
-import { html } from "../lib/html.ts";
-import type { Html } from "../lib/html.ts";
+import { mayDo, type Right } from "../actions/right.ts";
+import { html, type Html } from "../lib/html.ts";
 import type { Page, PageCall, PageParameters, View } from "./page.ts";
 import {
   actionForm,

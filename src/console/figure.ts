@@ -1,5 +1,4 @@
-import { html } from "../lib/html.ts";
-import type { Html } from "../lib/html.ts";
+import { html, type Html } from "../lib/html.ts";
 
 /** An answer of the API, under the name by which its page lists the request ("report", "worst_by_rate"). */
 export type ApiAnswer<Body = unknown> = { name: string; body: Body };

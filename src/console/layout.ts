@@ -1,8 +1,6 @@
 import { join } from "node:path";
-import { readAsset } from "../http/assets.ts";
-import type { Asset } from "../http/assets.ts";
-import { html } from "../lib/html.ts";
-import type { Html } from "../lib/html.ts";
+import { readAsset, type Asset } from "../http/assets.ts";
+import { html, type Html } from "../lib/html.ts";
 
 /** A link of the navigation; `current`: "page" = it is shown, "true" = one that it lists is shown. */
 export type NavigationLink = { href: string; text: string; current: "page" | "true" | null };

@@ -1,8 +1,6 @@
-import { html } from "../lib/html.ts";
-import type { Html } from "../lib/html.ts";
+import { html, type Html } from "../lib/html.ts";
 import { FIRST_MONTH, knownMonth, monthFromText, monthOfDate, monthToText } from "../lib/month.ts";
-import { figure, valueAt } from "./figure.ts";
-import type { ApiAnswer } from "./figure.ts";
+import { figure, valueAt, type ApiAnswer } from "./figure.ts";
 import { month } from "./format.ts";
 import type { BodyOf, PageCall, PageParameters } from "./page.ts";
 

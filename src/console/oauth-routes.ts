@@ -11,8 +11,7 @@ import {
 } from "../access/oauth.ts";
 import type { OauthRefusal } from "../access/oauth.ts";
 import type { ControlTools } from "../actions/action.ts";
-import { endGrant, exchangeCode, refreshGrant } from "../actions/apps/actions.ts";
-import type { GrantCaller } from "../actions/apps/actions.ts";
+import { endGrant, exchangeCode, refreshGrant, type GrantCaller } from "../actions/apps/actions.ts";
 import { oauthIssuer } from "../actions/console-address.ts";
 import { mcpAddress } from "../contract/written-request.ts";
 import { clientKeyOf } from "../http/client-address.ts";

@@ -1,15 +1,12 @@
-import { html } from "../lib/html.ts";
-import type { Html } from "../lib/html.ts";
-import { figure, valueAt } from "./figure.ts";
-import type { ApiAnswer } from "./figure.ts";
+import { html, type Html } from "../lib/html.ts";
+import { figure, valueAt, type ApiAnswer } from "./figure.ts";
 import { count, day, decimals, keyMoney, month, percent } from "./format.ts";
 import { withOpenMonths } from "./months.ts";
 import { knownMonth } from "../lib/month.ts";
 import type { BodyOf, PageCall } from "./page.ts";
 import type { Alerts } from "./views/alert.ts";
 import { picture } from "./views/picture.ts";
-import { watchableOf, watchMark } from "./views/selection-title.ts";
-import type { ListedSelector } from "./views/selection-title.ts";
+import { watchableOf, watchMark, type ListedSelector } from "./views/selection-title.ts";
 
 type Report = ApiAnswer<BodyOf<"report">>;
 type Year = ApiAnswer<BodyOf<"return-rate-leaderboard">>;

@@ -1,9 +1,7 @@
 import type { FastifyReply } from "fastify";
 import { withoutCompression } from "../http/compress.ts";
-import { html, renderHtml } from "../lib/html.ts";
-import type { Html } from "../lib/html.ts";
-import { layout } from "./layout.ts";
-import type { Frame } from "./layout.ts";
+import { html, renderHtml, type Html } from "../lib/html.ts";
+import { layout, type Frame } from "./layout.ts";
 import type { StatePage } from "./state-page.ts";
 
 /** Sends a whole page; one that shows a secret is not compressed. */

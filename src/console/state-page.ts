@@ -1,5 +1,4 @@
-import { html } from "../lib/html.ts";
-import type { Html } from "../lib/html.ts";
+import { html, type Html } from "../lib/html.ts";
 import { isLostDatabase } from "../lib/log-failure.ts";
 
 /** A page that says why there is no other: its status, and what the reader can do next. */

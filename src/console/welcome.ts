@@ -9,8 +9,7 @@ import { DEMO_STORE } from "../demo/demo-store-facts.ts";
 import { noteRefusal } from "../http/request-log.ts";
 import type { Membership, Memberships } from "../access/identity.ts";
 import type { SignedIn } from "../access/session.ts";
-import type { Html } from "../lib/html.ts";
-import { html } from "../lib/html.ts";
+import { html, type Html } from "../lib/html.ts";
 import { formOf } from "./form-scope.ts";
 import { createMinuteLimit, MOST_FORMS_PER_MINUTE, TOO_MANY_FORMS } from "./minute-limit.ts";
 import { actorOf, addressOf } from "./page-call.ts";
@@ -20,8 +19,7 @@ import { sendHtml, stateMarkup } from "./send.ts";
 import type { SessionContext, Routes } from "./session-context.ts";
 import { forbidden, tooMany } from "./state-page.ts";
 import { entries } from "./views/blocks.ts";
-import type { FormPlace } from "./views/form.ts";
-import { refusal, selectField, textField } from "./views/form.ts";
+import { refusal, selectField, textField, type FormPlace } from "./views/form.ts";
 
 type Welcome = { memberships: Memberships; isOperator: boolean };
 

@@ -2,13 +2,10 @@ import type { TObject } from "typebox";
 import { fold } from "../lib/fold.ts";
 import { nearestName } from "../lib/nearest-name.ts";
 import { dayFromText, knownMonth } from "../lib/month.ts";
-import { listParameters } from "./endpoint.ts";
-import type { Endpoint, Parameter, ParameterSchema } from "./endpoint.ts";
-import { invalidParameters, REST_WORDS } from "./errors.ts";
-import type { Vocabulary } from "./errors.ts";
+import { listParameters, type Endpoint, type Parameter, type ParameterSchema } from "./endpoint.ts";
+import { invalidParameters, REST_WORDS, type Vocabulary } from "./errors.ts";
 import { MAXIMUM_MONTHS_BY_INTERVAL, SELECTOR_NAMES } from "./parameters.ts";
-import { selectorProblem } from "./selector.ts";
-import type { SelectorInput } from "./selector.ts";
+import { selectorProblem, type SelectorInput } from "./selector.ts";
 import { compileUnknownNames } from "./unknown-names.ts";
 
 /** What a surface received: values by name, and a sentence for each name whose value it could not read. */

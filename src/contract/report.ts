@@ -28,10 +28,8 @@ import {
   reportSectionParameter,
   reportStateParameters,
 } from "./parameters.ts";
-import { bridge, outcomes } from "./report-bridge.ts";
-import { fit } from "./report-fit.ts";
-import type { ReportFit } from "./report-fit.ts";
-import type { ReportBridge, ReportOutcomes } from "./report-bridge.ts";
+import { bridge, outcomes, type ReportBridge, type ReportOutcomes } from "./report-bridge.ts";
+import { fit, type ReportFit } from "./report-fit.ts";
 import { listedSaleEvent, rateChange, saleEvent } from "./sale-event.ts";
 import { closed, count, oneOf, orNull, text } from "./schema.ts";
 

@@ -1,6 +1,5 @@
 import { nearestName } from "../lib/nearest-name.ts";
-import { pathNames, takesSelector } from "./endpoint.ts";
-import type { Endpoint } from "./endpoint.ts";
+import { pathNames, takesSelector, type Endpoint } from "./endpoint.ts";
 import { ALIASES, SHARED_PARAMETERS } from "./parameters.ts";
 import { ENDPOINTS } from "./registry.ts";
 import { TOOLS } from "./tools.ts";

@@ -1,7 +1,6 @@
 import { readFileSync } from "node:fs";
 import { parse } from "csv-parse/sync";
-import { createRandom, weightedDraw } from "./random.ts";
-import type { Random, WeightedDraw } from "./random.ts";
+import { createRandom, weightedDraw, type Random, type WeightedDraw } from "./random.ts";
 import type { SeasonName } from "./calendar.ts";
 
 export interface Variant {

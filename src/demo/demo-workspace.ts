@@ -14,8 +14,7 @@ import { runAction } from "../actions/action.ts";
 import { textInput } from "../actions/field.ts";
 import { createToken } from "../actions/tokens/actions.ts";
 import { statusOf } from "../actions/tokens/attention.ts";
-import { importIntoWorkspace } from "../actions/uploads/actions.ts";
-import type { ProgressListener } from "../actions/uploads/actions.ts";
+import { importIntoWorkspace, type ProgressListener } from "../actions/uploads/actions.ts";
 import { addWatched } from "../actions/watchlist/actions.ts";
 import { createWorkspace } from "../actions/workspace/actions.ts";
 import { requireWorkspace } from "../actions/workspace/workspace.ts";
@@ -32,8 +31,7 @@ import { clearWorkspace } from "../store/queries/workspace-erase.ts";
 import { ANY_WORKSPACE, findWorkspace, listWorkspaces } from "../actions/workspace/queries.ts";
 import type { DirectoryRow } from "../store/queries/workspace-directory.ts";
 import { DEMO_STORE } from "./demo-store-facts.ts";
-import { writeDemoStore } from "./demo-store.ts";
-import type { DemoStoreSummary } from "./demo-store.ts";
+import { writeDemoStore, type DemoStoreSummary } from "./demo-store.ts";
 
 /** The options of the generated store, and a listener for its progress. */
 export type DemoStoreRequest = {

@@ -1,11 +1,9 @@
 import { BATCH_DEFECT_RATE, isInBadBatch, isOfSmallCut, SMALL_CUT_RATE } from "./bad-batch.ts";
 import { DAY_MS, HOUR_MS, seasonDemand } from "./calendar.ts";
 import type { Product, ProductKind, Variant } from "./catalogue.ts";
-import { weightedDraw } from "./random.ts";
-import type { Random, WeightedDraw } from "./random.ts";
+import { weightedDraw, type Random, type WeightedDraw } from "./random.ts";
 import { saleOn } from "./sale-events.ts";
-import { progressOn } from "./store-plan.ts";
-import type { StorePlan } from "./store-plan.ts";
+import { progressOn, type StorePlan } from "./store-plan.ts";
 
 export interface Order {
   orderId: string;

@@ -1,5 +1,4 @@
-import type { Html } from "../lib/html.ts";
-import { html } from "../lib/html.ts";
+import { html, type Html } from "../lib/html.ts";
 import { BATCH_PRODUCT_PLAN, FAMILY_PLANS } from "./catalogue.ts";
 import { DEMO_STORE } from "./demo-store-facts.ts";
 

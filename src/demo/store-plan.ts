@@ -1,11 +1,8 @@
-import { planBadBatch, planSmallCut } from "./bad-batch.ts";
-import type { BadBatch, SmallCut } from "./bad-batch.ts";
+import { planBadBatch, planSmallCut, type BadBatch, type SmallCut } from "./bad-batch.ts";
 import { firstOfMonth, storeDemand } from "./calendar.ts";
-import { buildCatalogue } from "./catalogue.ts";
-import type { Catalogue } from "./catalogue.ts";
+import { buildCatalogue, type Catalogue } from "./catalogue.ts";
 import { createRandom } from "./random.ts";
-import { chooseSaleEvents, storeSaleDemand } from "./sale-events.ts";
-import type { DemoSaleEvent } from "./sale-events.ts";
+import { chooseSaleEvents, storeSaleDemand, type DemoSaleEvent } from "./sale-events.ts";
 
 /** All that is settled before the first order: what is sold, when, and what will be special about it. */
 export interface StorePlan {

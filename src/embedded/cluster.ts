@@ -17,8 +17,7 @@ import {
 } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { canEnter, findAccount, isRoot, makeFolders, run } from "./account.ts";
-import type { Account } from "./account.ts";
+import { canEnter, findAccount, isRoot, makeFolders, run, type Account } from "./account.ts";
 
 /** Where the parts of one embedded database lie. All of `folder` appears at once, when it is complete. */
 export type Cluster = {

@@ -17,8 +17,7 @@ import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { run, serverEnvironment } from "./account.ts";
-import { explain, openCluster, preparePrograms, userName } from "./cluster.ts";
-import type { Cluster } from "./cluster.ts";
+import { explain, openCluster, preparePrograms, userName, type Cluster } from "./cluster.ts";
 
 type EmbeddedOptions = {
   dataFolder: string;

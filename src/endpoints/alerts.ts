@@ -1,9 +1,7 @@
 import { alertView } from "../contract/alert-view.ts";
 import type { alerts as contract } from "../contract/alerts.ts";
-import { jsonAnswer } from "../contract/endpoint.ts";
-import type { Answer } from "../contract/endpoint.ts";
-import { listAlerts } from "../store/queries/alerts.ts";
-import type { AlertPosition, AlertRow } from "../store/queries/alerts.ts";
+import { jsonAnswer, type Answer } from "../contract/endpoint.ts";
+import { listAlerts, type AlertPosition, type AlertRow } from "../store/queries/alerts.ts";
 import type { EndpointCall } from "./call.ts";
 import type { CursorCodec } from "./cursor.ts";
 

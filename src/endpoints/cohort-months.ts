@@ -8,10 +8,8 @@ import {
 } from "../metrics/completeness.ts";
 import type { MonthRange } from "../metrics/completeness.ts";
 import { rate } from "../metrics/rate.ts";
-import { sumTotals } from "../metrics/totals.ts";
-import type { Totals } from "../metrics/totals.ts";
-import { windowDays } from "../metrics/window.ts";
-import type { ObservationWindow } from "../metrics/window.ts";
+import { sumTotals, type Totals } from "../metrics/totals.ts";
+import { windowDays, type ObservationWindow } from "../metrics/window.ts";
 import type { CohortMonthRow } from "../store/queries/cohort.ts";
 import type { Workspace } from "../store/workspace.ts";
 

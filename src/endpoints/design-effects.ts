@@ -1,7 +1,6 @@
 import { monthOfDate } from "../lib/month.ts";
 import { leaderboardMonths } from "../metrics/completeness.ts";
-import { INDEPENDENT_UNITS, orderPattern } from "../metrics/design-effect.ts";
-import type { Orders } from "../metrics/design-effect.ts";
+import { INDEPENDENT_UNITS, orderPattern, type Orders } from "../metrics/design-effect.ts";
 import type { Queryable } from "../store/database.ts";
 import { loadOrderSums } from "../store/queries/order-sums.ts";
 import type { Selection } from "../store/queries/selection.ts";

@@ -6,8 +6,7 @@ import type { ExportedTable, TableFormat, ColumnType, TableColumn } from "../con
 import { csvText, guardedText } from "../lib/csv-text.ts";
 import { FIRST_MONTH, knownMonth, monthToDate, dayFromText } from "../lib/month.ts";
 import { currencyExponent, decimalText } from "../metrics/money.ts";
-import { OPEN_TABLES } from "../store/queries/tables.ts";
-import type { TableRow } from "../store/queries/tables.ts";
+import { OPEN_TABLES, type TableRow } from "../store/queries/tables.ts";
 import type { NextRows } from "../store/query.ts";
 import type { OpenStream } from "../store/snapshot-stream.ts";
 import type { EndpointCall } from "./call.ts";

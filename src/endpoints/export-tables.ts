@@ -1,5 +1,4 @@
-import type { Answer } from "../contract/endpoint.ts";
-import { jsonAnswer } from "../contract/endpoint.ts";
+import { jsonAnswer, type Answer } from "../contract/endpoint.ts";
 import type { exportTables as contract } from "../contract/export-tables.ts";
 import { TABLES } from "../contract/tables.ts";
 import { listTableSizes } from "../store/queries/tables.ts";

@@ -1,7 +1,6 @@
 import type { TArray, TObject } from "typebox";
 import { alerts as alertsContract } from "../contract/alerts.ts";
-import { jsonAnswer } from "../contract/endpoint.ts";
-import type { Answer } from "../contract/endpoint.ts";
+import { jsonAnswer, type Answer } from "../contract/endpoint.ts";
 import type { AnyEndpoint } from "../contract/registry.ts";
 import { returnCostLeaderboard as costContract } from "../contract/return-cost-leaderboard.ts";
 import { returnRateLeaderboard as rateContract } from "../contract/return-rate-leaderboard.ts";

@@ -1,7 +1,6 @@
 import { currencyExponent } from "../metrics/money.ts";
 import type { Queryable } from "../store/database.ts";
-import { loadLeaderboardProducts } from "../store/queries/ranking.ts";
-import type { Ranking } from "../store/queries/ranking.ts";
+import { loadLeaderboardProducts, type Ranking } from "../store/queries/ranking.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { presentSoldValue } from "./sold-value.ts";
 import { rateFigures } from "./cohort-months.ts";

@@ -1,5 +1,4 @@
-import { API_VERSION } from "../contract/endpoint.ts";
-import type { Endpoint } from "../contract/endpoint.ts";
+import { API_VERSION, type Endpoint } from "../contract/endpoint.ts";
 import { entities } from "../contract/entities.ts";
 import { staleForMs } from "../metrics/staleness.ts";
 import type { Workspace } from "../store/workspace.ts";

@@ -1,7 +1,6 @@
 import { dayToText, lastDayOfMonth, monthToDate } from "../lib/month.ts";
 import { isDayComplete } from "../metrics/completeness.ts";
-import { orderPeriods } from "../metrics/order-period.ts";
-import type { OrderPeriod } from "../metrics/order-period.ts";
+import { orderPeriods, type OrderPeriod } from "../metrics/order-period.ts";
 import type { Totals } from "../metrics/totals.ts";
 import type { Queryable } from "../store/database.ts";
 import { listOrderPeriods } from "../store/queries/order-periods.ts";

@@ -1,8 +1,7 @@
 import type { ReportBreakdown } from "../contract/report.ts";
 import { FIRST_MONTH, monthOfDate, monthsBetween } from "../lib/month.ts";
 import type { MonthRange } from "../metrics/completeness.ts";
-import { designEffect } from "../metrics/design-effect.ts";
-import type { Orders } from "../metrics/design-effect.ts";
+import { designEffect, type Orders } from "../metrics/design-effect.ts";
 import { currencyExponent, decimalFromMinor } from "../metrics/money.ts";
 import { compareSizes } from "../metrics/size-order.ts";
 import { rate, signedChange, wilsonInterval } from "../metrics/rate.ts";

@@ -1,18 +1,14 @@
-import { BRIDGE_STEPS } from "../contract/report-bridge.ts";
-import type { ReportBridge } from "../contract/report-bridge.ts";
+import { BRIDGE_STEPS, type ReportBridge } from "../contract/report-bridge.ts";
 import { FIRST_MONTH, firstDayOfMonth } from "../lib/month.ts";
 import { isComplete } from "../metrics/completeness.ts";
 import { signedChange } from "../metrics/rate.ts";
-import { rateWalk } from "../metrics/rate-walk.ts";
-import type { WalkedProduct } from "../metrics/rate-walk.ts";
+import { rateWalk, type WalkedProduct } from "../metrics/rate-walk.ts";
 import type { Queryable } from "../store/database.ts";
 import { loadBreakdown } from "../store/queries/report-breakdown.ts";
-import { listBridgeSteps, listReturnsByThen } from "../store/queries/report-bridge.ts";
-import type { BridgeRow } from "../store/queries/report-bridge.ts";
+import { listBridgeSteps, listReturnsByThen, type BridgeRow } from "../store/queries/report-bridge.ts";
 import type { Selection } from "../store/queries/selection.ts";
 import type { Workspace } from "../store/workspace.ts";
-import { countedMonths } from "./cohort-months.ts";
-import type { CohortRange } from "./cohort-months.ts";
+import { countedMonths, type CohortRange } from "./cohort-months.ts";
 
 type BridgeRequest = {
   selection: Selection;

@@ -8,8 +8,7 @@ import type {
 } from "../contract/report.ts";
 import { monthsBetween, monthOfDate, monthToDate } from "../lib/month.ts";
 import { usualMonths } from "../metrics/completeness.ts";
-import { INDEPENDENT_UNITS } from "../metrics/design-effect.ts";
-import type { Orders } from "../metrics/design-effect.ts";
+import { INDEPENDENT_UNITS, type Orders } from "../metrics/design-effect.ts";
 import { currencyExponent } from "../metrics/money.ts";
 import { CURVE_AGES, curveAges, observedDays, pooledAges } from "../metrics/return-curve.ts";
 import type { CohortCurve, CurveFigures } from "../metrics/return-curve.ts";
@@ -24,13 +23,11 @@ import { cohortMonths, comparedRange, countedMonths, coverageOf, requestRange } 
 import type { CohortRange } from "./cohort-months.ts";
 import { loadOrders } from "./design-effects.ts";
 import { labelCostsIncluded } from "./label-costs.ts";
-import { loadOrderPeriods } from "./order-periods.ts";
-import type { PeriodFigures } from "./order-periods.ts";
+import { loadOrderPeriods, type PeriodFigures } from "./order-periods.ts";
 import { requestBreakdown } from "./report-breakdown.ts";
 import { loadBridge } from "./report-bridge.ts";
 import { loadFit } from "./report-fit.ts";
-import { loadLiability, loadOutlooks } from "./report-outlook.ts";
-import type { ReportOutlooks } from "./report-outlook.ts";
+import { loadLiability, loadOutlooks, type ReportOutlooks } from "./report-outlook.ts";
 import {
   presentComparison,
   presentCosts,
@@ -43,8 +40,7 @@ import {
   presentTrend,
 } from "./report-parts.ts";
 import type { ReportParts, WholeReport } from "./report-rows.ts";
-import { loadSaleEvent } from "./report-sale-event.ts";
-import type { SaleEventRequest } from "./report-sale-event.ts";
+import { loadSaleEvent, type SaleEventRequest } from "./report-sale-event.ts";
 import { requestSelection, requireFound } from "./selection.ts";
 
 /** M19: the return curve of every month of the range, zeros included, oldest first, and of all of them together. */

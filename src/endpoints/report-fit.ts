@@ -1,17 +1,14 @@
 import type { ReportFit } from "../contract/report-fit.ts";
-import { fitOfSizes, fitSentence, usualShares } from "../metrics/fit.ts";
-import type { FitCounts, FitShare } from "../metrics/fit.ts";
+import { fitOfSizes, fitSentence, usualShares, type FitCounts, type FitShare } from "../metrics/fit.ts";
 import { rate, share } from "../metrics/rate.ts";
-import { groupsByReason, REASON_GROUPS } from "../metrics/reason-groups.ts";
-import type { ReasonMapping } from "../metrics/reason-groups.ts";
+import { groupsByReason, REASON_GROUPS, type ReasonMapping } from "../metrics/reason-groups.ts";
 import { compareSizes, sizePlace } from "../metrics/size-order.ts";
 import type { Queryable } from "../store/database.ts";
 import { findReasonGroups, listProductOptions, loadFit as load } from "../store/queries/fit.ts";
 import type { FitCountsRow, FitFigures, ProductOptionRow } from "../store/queries/fit.ts";
 import type { Selection } from "../store/queries/selection.ts";
 import type { Workspace } from "../store/workspace.ts";
-import { countedMonths } from "./cohort-months.ts";
-import type { CohortRange } from "./cohort-months.ts";
+import { countedMonths, type CohortRange } from "./cohort-months.ts";
 
 const SIZE_NAME =
   /^(?:(?:shoe|eu|uk|us)[ -]?)?(?:size|sizes)$|^(?:schuh)?gr(?:ö|oe)(?:ß|ss)e$|^taille$|^pointure$|^talla$|^taglia$/iu;

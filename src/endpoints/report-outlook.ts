@@ -20,8 +20,7 @@ import { loadDayCurves, loadReturnedMonths } from "../store/queries/outlook.ts";
 import type { DayCurveRow, ReturnedMonthRow } from "../store/queries/outlook.ts";
 import type { Selection } from "../store/queries/selection.ts";
 import type { Workspace } from "../store/workspace.ts";
-import { countedMonths } from "./cohort-months.ts";
-import type { CohortRange } from "./cohort-months.ts";
+import { countedMonths, type CohortRange } from "./cohort-months.ts";
 
 /** The outlook of each open month, and of the whole range; null where there is none. */
 export type ReportOutlooks = {

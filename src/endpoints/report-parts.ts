@@ -1,7 +1,6 @@
 import type { ReportData } from "../contract/report.ts";
 import { monthToText } from "../lib/month.ts";
-import { designEffect } from "../metrics/design-effect.ts";
-import type { Orders } from "../metrics/design-effect.ts";
+import { designEffect, type Orders } from "../metrics/design-effect.ts";
 import { decimalFromMinor } from "../metrics/money.ts";
 import { rate, share, signedChange, wilsonInterval } from "../metrics/rate.ts";
 import { REFUND_ONLY, UNSPECIFIED } from "../metrics/returned-units.ts";
@@ -15,13 +14,11 @@ import {
 import type { Totals } from "../metrics/totals.ts";
 import type { OutcomeFigures } from "../store/queries/report-outcomes.ts";
 import type { ReportFigures } from "../store/queries/report-figures.ts";
-import type { CohortMonth, CohortRange, coverageOf } from "./cohort-months.ts";
-import { presentPlace } from "./order-periods.ts";
-import type { PeriodFigures } from "./order-periods.ts";
+import { presentPlace, type PeriodFigures } from "./order-periods.ts";
 import type { ReportOutlooks } from "./report-outlook.ts";
 import { compareReasons, presentReason } from "./report-reason.ts";
 import { presentSoldValue } from "./sold-value.ts";
-import { rateFigures } from "./cohort-months.ts";
+import { rateFigures, type CohortMonth, type CohortRange, type coverageOf } from "./cohort-months.ts";
 
 /** What every part of a report is made of: the counted months, their sum, and the facts behind them. */
 export type ReportBasis = {

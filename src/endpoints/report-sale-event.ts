@@ -7,8 +7,7 @@ import {
   lastDayOfMonth,
   monthsBetween,
 } from "../lib/month.ts";
-import { INDEPENDENT_UNITS, designEffect } from "../metrics/design-effect.ts";
-import type { Orders } from "../metrics/design-effect.ts";
+import { INDEPENDENT_UNITS, designEffect, type Orders } from "../metrics/design-effect.ts";
 import { rate, signedChange, wilsonInterval } from "../metrics/rate.ts";
 import { baselinePeriod, countDays, nonSaleDays, spanOf } from "../metrics/sale-event.ts";
 import type { DayRange, SaleEventBaseline } from "../metrics/sale-event.ts";

@@ -1,10 +1,8 @@
-import { jsonAnswer } from "../contract/endpoint.ts";
-import type { Answer } from "../contract/endpoint.ts";
+import { jsonAnswer, type Answer } from "../contract/endpoint.ts";
 import type { ReportData, ReportSection, report as contract } from "../contract/report.ts";
 import type { EndpointCall } from "./call.ts";
 import { rangeEcho } from "./cohort-months.ts";
-import { buildReport } from "./report-build.ts";
-import type { BuiltReport } from "./report-build.ts";
+import { buildReport, type BuiltReport } from "./report-build.ts";
 import { withKnownOption } from "./options.ts";
 import { selectorEcho } from "./selection.ts";
 

@@ -2,12 +2,9 @@ import type { returnCostLeaderboard as contract } from "../contract/return-cost-
 import { FIRST_MONTH } from "../lib/month.ts";
 import { latestCompleteMonth, usualMonths } from "../metrics/completeness.ts";
 import { currencyExponent, decimalFromMinor, minorFromNumber } from "../metrics/money.ts";
-import { cogsCoverage, marginImpactMinor, returnsCostMinor } from "../metrics/totals.ts";
-import type { Totals } from "../metrics/totals.ts";
-import { loadReturnCosts } from "../store/queries/return-cost-leaderboard.ts";
-import type { CostAnswer } from "../store/queries/return-cost-leaderboard.ts";
-import { jsonAnswer } from "../contract/endpoint.ts";
-import type { Answer } from "../contract/endpoint.ts";
+import { cogsCoverage, marginImpactMinor, returnsCostMinor, type Totals } from "../metrics/totals.ts";
+import { loadReturnCosts, type CostAnswer } from "../store/queries/return-cost-leaderboard.ts";
+import { jsonAnswer, type Answer } from "../contract/endpoint.ts";
 import type { EndpointCall } from "./call.ts";
 import { coverageOf, rangeEcho, rateFigures, requestRange, totalsOf } from "./cohort-months.ts";
 import type { CohortRange } from "./cohort-months.ts";

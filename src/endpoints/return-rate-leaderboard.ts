@@ -1,11 +1,9 @@
 import type { returnRateLeaderboard as contract } from "../contract/return-rate-leaderboard.ts";
-import { leaderboardMonths, usualMonths } from "../metrics/completeness.ts";
-import type { MonthRange } from "../metrics/completeness.ts";
+import { leaderboardMonths, usualMonths, type MonthRange } from "../metrics/completeness.ts";
 import { monthToText } from "../lib/month.ts";
 import { currencyExponent, decimalFromMinor } from "../metrics/money.ts";
 import { loadReturnRates } from "../store/queries/return-rate-leaderboard.ts";
-import { jsonAnswer } from "../contract/endpoint.ts";
-import type { Answer } from "../contract/endpoint.ts";
+import { jsonAnswer, type Answer } from "../contract/endpoint.ts";
 import type { EndpointCall } from "./call.ts";
 import { labelCostsIncluded } from "./label-costs.ts";
 import { eligibleRate, hasFullLeaderboards, leaderboardProducts, soldValueOfTotals } from "./leaderboard.ts";

@@ -1,10 +1,8 @@
 import { entities } from "../contract/entities.ts";
 import { invalidRequest } from "../contract/errors.ts";
-import { readSelector } from "../contract/selector.ts";
-import type { Selector, SelectorInput } from "../contract/selector.ts";
+import { readSelector, type Selector, type SelectorInput } from "../contract/selector.ts";
 import { nearestName, SHOWN_NAME } from "../lib/nearest-name.ts";
-import { listVendors } from "../store/queries/selection.ts";
-import type { Found, Selection } from "../store/queries/selection.ts";
+import { listVendors, type Found, type Selection } from "../store/queries/selection.ts";
 import type { Snapshot } from "../store/workspace.ts";
 
 /** `vendor` leaves only what is that vendor's; null = any. On leaderboards it is a filter of rows instead (M12, M13). */

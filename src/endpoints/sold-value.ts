@@ -1,7 +1,6 @@
 import { decimalFromMinor } from "../metrics/money.ts";
 import { share } from "../metrics/rate.ts";
-import { refundShare } from "../metrics/totals.ts";
-import type { Totals } from "../metrics/totals.ts";
+import { refundShare, type Totals } from "../metrics/totals.ts";
 
 /** M20: what was sold, as far as its value is known, and what part of it was paid back. */
 export function presentSoldValue(

@@ -1,5 +1,4 @@
-import { jsonAnswer } from "../contract/endpoint.ts";
-import type { Answer } from "../contract/endpoint.ts";
+import { jsonAnswer, type Answer } from "../contract/endpoint.ts";
 import type { EndpointCall } from "./call.ts";
 import type { summary as contract } from "../contract/summary.ts";
 import { currencyExponent } from "../metrics/money.ts";

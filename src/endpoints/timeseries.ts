@@ -1,12 +1,10 @@
-import { jsonAnswer } from "../contract/endpoint.ts";
-import type { Answer } from "../contract/endpoint.ts";
+import { jsonAnswer, type Answer } from "../contract/endpoint.ts";
 import type { EndpointCall } from "./call.ts";
 import type { timeseries as contract } from "../contract/timeseries.ts";
 import { loadCohort } from "../store/queries/cohort.ts";
 import { cohortMonths, coverageOf, rangeEcho, rateFigures, requestRange } from "./cohort-months.ts";
 import type { CohortMonth } from "./cohort-months.ts";
-import { loadOrderPeriods, presentPlace } from "./order-periods.ts";
-import type { PeriodFigures } from "./order-periods.ts";
+import { loadOrderPeriods, presentPlace, type PeriodFigures } from "./order-periods.ts";
 import { requestSelection, requireFound, selectorEcho } from "./selection.ts";
 
 /** Cohort return rates of a selection: one row per month, week or day that is not left out (M5, M26). */

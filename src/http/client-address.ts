@@ -1,9 +1,7 @@
 import type { IncomingMessage } from "node:http";
-import { isIP } from "node:net";
-import type { BlockList } from "node:net";
+import { isIP, type BlockList } from "node:net";
 import type { FastifyInstance } from "fastify";
-import { blockListOf } from "../lib/networks.ts";
-import type { Network } from "../lib/networks.ts";
+import { blockListOf, type Network } from "../lib/networks.ts";
 
 declare module "fastify" {
   interface FastifyRequest {

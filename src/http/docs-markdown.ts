@@ -1,7 +1,5 @@
-import { lexer, walkTokens } from "marked";
-import type { MarkedToken, Token, Tokens } from "marked";
-import { html, renderHtml } from "../lib/html.ts";
-import type { Html, HtmlValue } from "../lib/html.ts";
+import { lexer, walkTokens, type MarkedToken, type Token, type Tokens } from "marked";
+import { html, renderHtml, type Html, type HtmlValue } from "../lib/html.ts";
 import { join } from "node:path";
 import { API_VERSION } from "../contract/endpoint.ts";
 import { readAsset } from "./assets.ts";

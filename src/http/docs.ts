@@ -4,8 +4,7 @@ import type { FastifyInstance, FastifyReply } from "fastify";
 import { filledPath, pathNames } from "../contract/endpoint.ts";
 import { JSON_TYPE } from "../contract/wire.ts";
 import { curlPostText, curlText } from "../contract/written-request.ts";
-import type { Html } from "../lib/html.ts";
-import { html, renderHtml } from "../lib/html.ts";
+import { html, renderHtml, type Html } from "../lib/html.ts";
 import type { Head, Rendered, NavigationGroup, DocsLink, DocsPage } from "./docs-markdown.ts";
 import {
   plainText,
@@ -20,8 +19,7 @@ import {
 } from "./docs-markdown.ts";
 import { assetRoute } from "./assets.ts";
 import type { JsonSchema } from "./openapi-schemas.ts";
-import type { OpenApiDocument } from "./openapi.ts";
-import { buildOpenApi } from "./openapi.ts";
+import { buildOpenApi, type OpenApiDocument } from "./openapi.ts";
 
 type Example = { schema: JsonSchema; example?: unknown; examples?: Record<string, { value: unknown }> };
 type Answer = { $ref?: string; description?: string; content?: Record<string, Example> };

@@ -1,7 +1,6 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { Counter, Histogram, Registry, collectDefaultMetrics } from "prom-client";
-import { ERROR_STATUS } from "../contract/errors.ts";
-import type { ErrorCode } from "../contract/errors.ts";
+import { ERROR_STATUS, type ErrorCode } from "../contract/errors.ts";
 
 /** Prometheus metrics of the HTTP surface; no label names a tenant. */
 export type HttpMetrics = {

@@ -1,5 +1,4 @@
-import { pascalCase } from "../contract/endpoint.ts";
-import type { Endpoint } from "../contract/endpoint.ts";
+import { pascalCase, type Endpoint } from "../contract/endpoint.ts";
 import { ENDPOINTS } from "../contract/registry.ts";
 
 /**

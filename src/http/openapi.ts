@@ -9,14 +9,12 @@ import {
   TAGS,
 } from "../contract/endpoint.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
-import { ERROR_STATUS } from "../contract/errors.ts";
-import type { ErrorCode } from "../contract/errors.ts";
+import { ERROR_STATUS, type ErrorCode } from "../contract/errors.ts";
 import { MAXIMUM_MONTHS } from "../contract/parameters.ts";
 import { ENDPOINTS } from "../contract/registry.ts";
 import { TOOLS } from "../contract/tools.ts";
 import { COMMON_HEADERS } from "./headers.ts";
-import { plainSchema, responseSchemas } from "./openapi-schemas.ts";
-import type { JsonMembers, JsonSchema } from "./openapi-schemas.ts";
+import { plainSchema, responseSchemas, type JsonMembers, type JsonSchema } from "./openapi-schemas.ts";
 
 export type OpenApiDocument = {
   openapi: string;

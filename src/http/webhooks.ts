@@ -5,10 +5,8 @@ import { sendError, sendRefusal } from "./answer.ts";
 import { noteRefusal } from "./request-log.ts";
 import type { RouteGroup } from "./server.ts";
 import { createHash } from "node:crypto";
-import { html, renderHtml } from "../lib/html.ts";
-import type { Html } from "../lib/html.ts";
-import { newBrowser } from "./cookie.ts";
-import type { BrowserCookie } from "./cookie.ts";
+import { html, renderHtml, type Html } from "../lib/html.ts";
+import { newBrowser, type BrowserCookie } from "./cookie.ts";
 
 /** A delivery as it arrived. Header names are in lower case; the body is what a signature is over. */
 type ReceivedWebhook = { headers: Readonly<Record<string, string>>; body: Buffer };

@@ -1,5 +1,4 @@
-import { placesOf } from "./html-places.ts";
-import type { Place } from "./html-places.ts";
+import { placesOf, type Place } from "./html-places.ts";
 
 const text: unique symbol = Symbol("text");
 

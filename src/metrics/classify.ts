@@ -1,10 +1,8 @@
 import { compareCodePoints } from "./code-point.ts";
 import { dayOfInstant, dayToText, monthOfDay } from "../lib/month.ts";
-import { bookingDifferences } from "./bookings.ts";
-import type { BookingDifference } from "./bookings.ts";
+import { bookingDifferences, type BookingDifference } from "./bookings.ts";
 import { allocateLabel } from "./label.ts";
-import { leftOutBy, NO_RULES, refundByRules } from "./order-rules.ts";
-import type { LeftOut, OrderRules } from "./order-rules.ts";
+import { leftOutBy, NO_RULES, refundByRules, type LeftOut, type OrderRules } from "./order-rules.ts";
 import type {
   DocumentAmountRefund,
   DocumentLine,

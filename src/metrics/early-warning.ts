@@ -1,8 +1,7 @@
 import { FEWEST_BASE_DAYS, FEWEST_CATEGORY_LINES, PRIOR_LINES, ageCurve, shareAt } from "./age-curve.ts";
 import type { AgeCurve, BaseLines } from "./age-curve.ts";
 import { compareCodePoints } from "./code-point.ts";
-import { tailProbability } from "./negative-binomial.ts";
-import type { GammaRate } from "./negative-binomial.ts";
+import { tailProbability, type GammaRate } from "./negative-binomial.ts";
 
 /** From the narrowest to the broadest. A product has its lines in new condition (M14). */
 const WARNED_KINDS = ["sku", "product", "family", "analytics_category"] as const;

@@ -8,8 +8,7 @@ import {
 } from "./age-curve.ts";
 import type { AgeCurve } from "./age-curve.ts";
 import { monthOfDay, lastDayOfMonth } from "../lib/month.ts";
-import { quantiles } from "./negative-binomial.ts";
-import type { GammaRate } from "./negative-binomial.ts";
+import { quantiles, type GammaRate } from "./negative-binomial.ts";
 
 /**
  * What was sold on an order day, and of it what came back after how many days: sums up to each lag, ascending. A line

@@ -1,9 +1,7 @@
 import { firstDayOfMonth, lastDayOfMonth } from "../lib/month.ts";
 import { isComplete } from "./completeness.ts";
-import { designEffect } from "./design-effect.ts";
-import type { Orders } from "./design-effect.ts";
-import { rate, wilsonInterval } from "./rate.ts";
-import type { RateInterval } from "./rate.ts";
+import { designEffect, type Orders } from "./design-effect.ts";
+import { rate, wilsonInterval, type RateInterval } from "./rate.ts";
 
 /** M19: the ages of a return curve, in days after the order. */
 export const CURVE_AGES = [7, 14, 30, 60, 90, 180, 365] as const;

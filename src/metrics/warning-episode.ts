@@ -1,6 +1,5 @@
 import { dayToText } from "../lib/month.ts";
-import { breadthOf, entityId, excessLines } from "./early-warning.ts";
-import type { EarlyWarning, WarnedKind } from "./early-warning.ts";
+import { breadthOf, entityId, excessLines, type EarlyWarning, type WarnedKind } from "./early-warning.ts";
 
 type Entity = { kind: WarnedKind; key: string };
 

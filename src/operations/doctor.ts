@@ -1,12 +1,10 @@
 import { lstatSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { needsMigration, readSchemaLevel, schemaProblem } from "../actions/installation/schema.ts";
-import { describeSecret } from "../actions/installation/secrets.ts";
-import type { SecretPlace } from "../actions/installation/secrets.ts";
+import { describeSecret, type SecretPlace } from "../actions/installation/secrets.ts";
 import { DEMO_TOKEN_PREFIX } from "../demo/demo-workspace.ts";
 import { distanceText } from "../lib/relative-time.ts";
-import { retentionText } from "../lib/retention.ts";
-import type { Retention } from "../lib/retention.ts";
+import { retentionText, type Retention } from "../lib/retention.ts";
 import { staleForMs, staleSince } from "../metrics/staleness.ts";
 import type { Queryable } from "../store/database.ts";
 import { isDistributed } from "../store/distribute.ts";
@@ -24,8 +22,7 @@ import {
 import type { SyncMetricsRow } from "../store/queries/on-call.ts";
 import { connectionHealth, countInstallation, countWorkers } from "../store/queries/worker-health.ts";
 import type { ConnectionHealthRow } from "../store/queries/worker-health.ts";
-import { workspaceHealth } from "../store/queries/workspace-directory.ts";
-import type { WorkspaceHealthRow } from "../store/queries/workspace-directory.ts";
+import { workspaceHealth, type WorkspaceHealthRow } from "../store/queries/workspace-directory.ts";
 import { seesWorkers } from "../store/worker-session.ts";
 import { PINNED_APIS } from "../sync/connectors/sources.ts";
 

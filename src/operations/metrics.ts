@@ -1,7 +1,5 @@
-import { Counter, Gauge, Histogram } from "prom-client";
-import type { Registry } from "prom-client";
-import { createHttpMetrics, DURATION_BUCKETS_SECONDS } from "../http/metrics.ts";
-import type { HttpMetrics } from "../http/metrics.ts";
+import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import { createHttpMetrics, DURATION_BUCKETS_SECONDS, type HttpMetrics } from "../http/metrics.ts";
 import { VERSION } from "../lib/version.ts";
 import { within } from "../lib/within.ts";
 import type { DatabasePool, Queryable } from "../store/database.ts";

@@ -20,8 +20,7 @@ import {
   TracerProvider,
 } from "@opentelemetry/sdk-trace";
 import type { Sampler, SpanExporter } from "@opentelemetry/sdk-trace";
-import { setTracer } from "../lib/trace.ts";
-import type { Attributes, Span, SpanOptions, Tracer } from "../lib/trace.ts";
+import { setTracer, type Attributes, type Span, type SpanOptions, type Tracer } from "../lib/trace.ts";
 import { VERSION } from "../lib/version.ts";
 import { within } from "../lib/within.ts";
 

@@ -1,6 +1,5 @@
 import pg from "pg";
-import type { SilenceWatch } from "./silent-connections.ts";
-import { watchSilence } from "./silent-connections.ts";
+import { watchSilence, type SilenceWatch } from "./silent-connections.ts";
 
 const CANCEL_TIMEOUT_MS = 3000;
 

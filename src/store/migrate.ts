@@ -2,13 +2,11 @@ import { readdir, readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { within } from "../lib/within.ts";
-import { VIEW_SCHEMA } from "./database.ts";
-import type { Connection, Queryable, Statement } from "./database.ts";
+import { VIEW_SCHEMA, type Connection, type Queryable, type Statement } from "./database.ts";
 import { listWorkspacePages } from "./directory.ts";
 import { distributeAll, isDistributed } from "./distribute.ts";
 import { hasCitus, isCoordinator, workOnOneShardAtATime } from "./queries/distribute.ts";
-import { appliedMigrations, keepWorksWith } from "./queries/installation.ts";
-import type { AppliedMigration } from "./queries/installation.ts";
+import { appliedMigrations, keepWorksWith, type AppliedMigration } from "./queries/installation.ts";
 import { applyRoles, planRoles } from "./roles.ts";
 import {
   applyWorkspaceViews,

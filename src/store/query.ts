@@ -1,7 +1,5 @@
-import { traced } from "../lib/trace.ts";
-import type { SpanOptions } from "../lib/trace.ts";
-import { defineStatement } from "./database.ts";
-import type { Connection, Queryable } from "./database.ts";
+import { traced, type SpanOptions } from "../lib/trace.ts";
+import { defineStatement, type Connection, type Queryable } from "./database.ts";
 
 /**
  * A statement as the function that runs it: what it takes after the connection are its values, in their order, unless

@@ -1,6 +1,5 @@
 import { once } from "node:events";
-import { finished, PassThrough } from "node:stream";
-import type { Readable } from "node:stream";
+import { finished, PassThrough, type Readable } from "node:stream";
 import type { Connection, DatabasePool } from "./database.ts";
 import { requireValue } from "./query.ts";
 

@@ -1,7 +1,5 @@
-import { VIEW_SCHEMA, SHOP_SETTING } from "./database.ts";
-import type { Connection, Queryable } from "./database.ts";
-import { listWorkspaceViews } from "./queries/roles.ts";
-import type { WorkspaceViewRow } from "./queries/roles.ts";
+import { VIEW_SCHEMA, SHOP_SETTING, type Connection, type Queryable } from "./database.ts";
+import { listWorkspaceViews, type WorkspaceViewRow } from "./queries/roles.ts";
 import { TABLE_RIGHTS, TABLES_WITH_RIGHTS } from "./role-rights.ts";
 
 /**

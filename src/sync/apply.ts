@@ -28,10 +28,8 @@ import {
 } from "../store/queries/sku-rollup.ts";
 import { deriveCatalogue, putCatalogue } from "./catalogue.ts";
 import { addPlaces, newChangedKeys } from "./changed-keys.ts";
-import { mergeOrders } from "./document-merge.ts";
-import type { MergedOrders, SourceOrders } from "./document-merge.ts";
-import { putRunLabels, splitLabels } from "./labels.ts";
-import type { PutLabels, SourceLabels, SplitLabels } from "./labels.ts";
+import { mergeOrders, type MergedOrders, type SourceOrders } from "./document-merge.ts";
+import { putRunLabels, splitLabels, type PutLabels, type SourceLabels, type SplitLabels } from "./labels.ts";
 import { loadRules, openOrdersBetween } from "./order-rules.ts";
 
 /** So many changed rows may mislead the planner until it has looked at them. */

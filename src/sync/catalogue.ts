@@ -15,11 +15,9 @@ import {
   removeSkus,
 } from "../store/queries/catalogue.ts";
 import type { ProductRow } from "../store/queries/catalogue.ts";
-import { openNewEntities, removeEntities } from "../store/queries/entities.ts";
-import type { EntityRow } from "../store/queries/entities.ts";
+import { openNewEntities, removeEntities, type EntityRow } from "../store/queries/entities.ts";
 import { openStagedProducts, openStagedVariants } from "../store/queries/import-stage.ts";
-import { addAll } from "./changed-keys.ts";
-import type { ChangedKeys } from "./changed-keys.ts";
+import { addAll, type ChangedKeys } from "./changed-keys.ts";
 import { openCopyBuffer } from "./copy.ts";
 import { putChanged } from "./portions.ts";
 

@@ -1,8 +1,7 @@
 import { seal, unseal } from "../lib/seal.ts";
 import type { Database } from "../store/database.ts";
 import { findConnection, lockConnection, setCredentials } from "../store/queries/data-source.ts";
-import { SourceRefused } from "./connector.ts";
-import type { Credentials, Secrets } from "./connector.ts";
+import { SourceRefused, type Credentials, type Secrets } from "./connector.ts";
 
 /** Which connection's secrets, and the key they are sealed with. */
 type CredentialsPlace = { sealingKey: Buffer; shopKey: number; source: string };

@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { exchangeName } from "../metrics/order-rules.ts";
-import type { OrderRules } from "../metrics/order-rules.ts";
+import { exchangeName, type OrderRules } from "../metrics/order-rules.ts";
 import type { DocumentLine, DocumentTracking, OrderDocument } from "../metrics/order.ts";
 import type { Connection } from "../store/database.ts";
 import { listRedactedOrders, removeDocuments } from "../store/queries/order-document.ts";
@@ -8,8 +7,7 @@ import type { ChangedKeys } from "./changed-keys.ts";
 import { openCopyBuffer } from "./copy.ts";
 import { loadRules } from "./order-rules.ts";
 import { inPortions } from "./portions.ts";
-import { openFactWriter } from "./project.ts";
-import type { ChangedDocument, WarningCounts } from "./project.ts";
+import { openFactWriter, type ChangedDocument, type WarningCounts } from "./project.ts";
 import { ORDER_DEFAULTS, storedText } from "./stored-document.ts";
 
 /** What a source reports of one order; `removed` names rows that it reports as gone. */

@@ -11,13 +11,10 @@ import {
   removeShares,
 } from "../store/queries/label-write.ts";
 import type { LabelCandidate, LabelRow, LabelToSplit } from "../store/queries/label-write.ts";
-import { listRedactedLabels } from "../store/queries/order-document.ts";
-import type { RedactedLabel } from "../store/queries/order-document.ts";
+import { listRedactedLabels, type RedactedLabel } from "../store/queries/order-document.ts";
 import type { NextRows } from "../store/query.ts";
-import { addLabels } from "./changed-keys.ts";
-import type { ChangedKeys } from "./changed-keys.ts";
-import { openCopyBuffer } from "./copy.ts";
-import type { CopyBuffer } from "./copy.ts";
+import { addLabels, type ChangedKeys } from "./changed-keys.ts";
+import { openCopyBuffer, type CopyBuffer } from "./copy.ts";
 import { putChanged } from "./portions.ts";
 
 /** The labels of a run, of one source. */

@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { DEFAULT_RULES, differenceOf, NO_RULES } from "../metrics/order-rules.ts";
-import type { OrderRules } from "../metrics/order-rules.ts";
+import { DEFAULT_RULES, differenceOf, NO_RULES, type OrderRules } from "../metrics/order-rules.ts";
 import type { OrderDocument } from "../metrics/order.ts";
 import type { Queryable } from "../store/database.ts";
 import { findOrderRules, listOrdersOfFilter } from "../store/queries/order-rules.ts";

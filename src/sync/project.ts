@@ -5,10 +5,8 @@ import type { OrderDocument } from "../metrics/order.ts";
 import type { Connection } from "../store/database.ts";
 import { hasLabels, listLabelsOfOrders, removeFacts, resolveNames } from "../store/queries/facts.ts";
 import type { LineNames, ResolvedRow } from "../store/queries/facts.ts";
-import { addLabelKeys, addPlaces } from "./changed-keys.ts";
-import type { ChangedKeys } from "./changed-keys.ts";
-import { openCopyBuffer, writtenCells } from "./copy.ts";
-import type { CopyBuffer } from "./copy.ts";
+import { addLabelKeys, addPlaces, type ChangedKeys } from "./changed-keys.ts";
+import { openCopyBuffer, writtenCells, type CopyBuffer } from "./copy.ts";
 import { loadRules } from "./order-rules.ts";
 import { productGidOf } from "./stored-document.ts";
 

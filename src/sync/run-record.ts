@@ -12,8 +12,7 @@ import {
 } from "../store/queries/sync-request.ts";
 import type { SyncRequestRow } from "../store/queries/sync-request.ts";
 import { countQuietRuns, finishRun, settleSource, startRun } from "../store/queries/sync-run.ts";
-import { SourceFailed, SourceRefused } from "./connector.ts";
-import type { SyncOutcome } from "./connector.ts";
+import { SourceFailed, SourceRefused, type SyncOutcome } from "./connector.ts";
 
 /** After a run that was cut off by the database, or whose connection was replaced, not by its source. */
 const RESUME_MS = 1000;

@@ -1,12 +1,10 @@
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
-import { errorType, note, noteFailure, traced, traceFields } from "../lib/trace.ts";
-import type { Attributes } from "../lib/trace.ts";
+import { errorType, note, noteFailure, traced, traceFields, type Attributes } from "../lib/trace.ts";
 import type { Database } from "../store/database.ts";
 import { updateRunProgress } from "../store/queries/sync-run.ts";
 import type { Connector, Credentials, SyncProgress } from "./connector.ts";
-import { describeEnd, recordEnd } from "./run-record.ts";
-import type { RunAttempt, RunEnd, StartedRun } from "./run-record.ts";
+import { describeEnd, recordEnd, type RunAttempt, type RunEnd, type StartedRun } from "./run-record.ts";
 
 /** What runs need of the process they are in. */
 export type RunEnvironment = {

@@ -1,5 +1,4 @@
-import { deliverDue } from "../alerts/delivery/deliver.ts";
-import type { DeliveryEnvironment } from "../alerts/delivery/deliver.ts";
+import { deliverDue, type DeliveryEnvironment } from "../alerts/delivery/deliver.ts";
 import { findNextDelivery } from "../store/queries/alert-delivery.ts";
 import { finishPoll, leaveQueue, listQueuedPushes, postponePoll, PUSH } from "../store/queries/run-queue.ts";
 import type { QueuedRow } from "../store/queries/run-queue.ts";

@@ -24,10 +24,8 @@ import { importUpload } from "../sync/connectors/csv/import-upload.ts";
 import { applyRules } from "../sync/apply.ts";
 import { pollIntervalMs } from "../sync/poll-interval.ts";
 import { startDueRun } from "../sync/run-record.ts";
-import { executeRun } from "../sync/runs.ts";
-import type { RunEnvironment } from "../sync/runs.ts";
-import { checkWorkspace } from "./upkeep.ts";
-import type { UpkeepEnvironment } from "./upkeep.ts";
+import { executeRun, type RunEnvironment } from "../sync/runs.ts";
+import { checkWorkspace, type UpkeepEnvironment } from "./upkeep.ts";
 
 /** What a poll needs of its worker. */
 export type PollEnvironment = RunEnvironment &

@@ -2,12 +2,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { within } from "../lib/within.ts";
 import { findStop, WorkspaceStopped } from "../store/queries/import-stage.ts";
 import { listQueued, listQueuedWorkspaces, postponePoll, takeDueTask } from "../store/queries/run-queue.ts";
-import { openWorkerSession } from "../store/worker-session.ts";
-import type { SourceKey, WorkerSession } from "../store/worker-session.ts";
+import { openWorkerSession, type SourceKey, type WorkerSession } from "../store/worker-session.ts";
 import { retryDelayMs } from "../sync/runs.ts";
 import type { Deliveries } from "./deliveries.ts";
-import { pollPlace } from "./poll.ts";
-import type { PollEnvironment } from "./poll.ts";
+import { pollPlace, type PollEnvironment } from "./poll.ts";
 import { runDueTask } from "./upkeep.ts";
 
 export type WorkerOptions = PollEnvironment & {

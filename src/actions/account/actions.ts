@@ -1,10 +1,8 @@
 import { createHash } from "node:crypto";
 import type { Actor } from "../actor.ts";
 import { impossible, invalid } from "../refusal.ts";
-import { checkEnrolment } from "../../access/passkey.ts";
-import type { PasskeyRefusal, PasskeySite } from "../../access/passkey.ts";
-import { challengeKeyOf } from "../../lib/keys.ts";
-import type { Keys } from "../../lib/keys.ts";
+import { checkEnrolment, type PasskeyRefusal, type PasskeySite } from "../../access/passkey.ts";
+import { challengeKeyOf, type Keys } from "../../lib/keys.ts";
 import type { Database } from "../../store/database.ts";
 import {
   deletePasskey,
@@ -16,8 +14,7 @@ import {
   lockPerson,
 } from "../../store/queries/console-user.ts";
 import type { NewPasskey } from "../../store/queries/console-user.ts";
-import { defineAction } from "../action.ts";
-import type { ActionContext, ActionCaller } from "../action.ts";
+import { defineAction, type ActionContext, type ActionCaller } from "../action.ts";
 import { flag, own, text } from "../field.ts";
 import { giveName, PERSON_NAME_MAX_LENGTH, readPersonName } from "../people/person-name.ts";
 

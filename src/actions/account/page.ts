@@ -6,17 +6,13 @@ import { createMinuteLimit, MOST_FORMS_PER_MINUTE, TOO_MANY_FORMS } from "../../
 import type { MinuteLimit } from "../../console/minute-limit.ts";
 import { actorOf } from "../../console/page-call.ts";
 import type { RefusedForm } from "../../console/page.ts";
-import { passkeyForm, refusal, textField } from "../../console/views/form.ts";
-import type { FormPlace } from "../../console/views/form.ts";
+import { passkeyForm, refusal, textField, type FormPlace } from "../../console/views/form.ts";
 import { passkeySiteOf, sendProblem, showOwn } from "../../console/session-context.ts";
 import type { RouteHandler, Routes, SessionContext, Visitor } from "../../console/session-context.ts";
 import { tooMany } from "../../console/state-page.ts";
-import { html } from "../../lib/html.ts";
-import type { Html } from "../../lib/html.ts";
-import { runAction } from "../action.ts";
-import type { Action } from "../action.ts";
-import { textInput } from "../field.ts";
-import type { Field, Fields } from "../field.ts";
+import { html, type Html } from "../../lib/html.ts";
+import { runAction, type Action } from "../action.ts";
+import { textInput, type Field, type Fields } from "../field.ts";
 import { Refusal, STATUS_OF_REFUSAL } from "../refusal.ts";
 import { requireRight, SenderGone } from "../right.ts";
 import {

@@ -5,10 +5,8 @@ import { isLoopbackHost } from "../../lib/networks.ts";
 import { sealEndpoint, unsealEndpoint, newSigningSecret } from "../../alerts/delivery/signature.ts";
 import { isAllowed } from "../../alerts/delivery/networks.ts";
 import { hostOf } from "../../alerts/delivery/post.ts";
-import { send, testMessage } from "../../alerts/delivery/send.ts";
-import type { PushOptions } from "../../alerts/delivery/send.ts";
-import type { EndpointRow } from "../../store/queries/alert-delivery.ts";
-import { listEndpoints } from "../../store/queries/alert-delivery.ts";
+import { send, testMessage, type PushOptions } from "../../alerts/delivery/send.ts";
+import { listEndpoints, type EndpointRow } from "../../store/queries/alert-delivery.ts";
 import {
   askTest,
   countEndpoints,
@@ -30,8 +28,7 @@ import type { ControlTools, ActionContext, Detail, Done, WorkspaceCaller } from 
 import { defineAction, defineList, ShownSecret } from "../action.ts";
 import { integer, oneOf, optional, own, requestKey, someOf, text } from "../field.ts";
 import { quoted, readLifetime } from "../input.ts";
-import type { Refusal } from "../refusal.ts";
-import { impossible, invalid, undoableSince } from "../refusal.ts";
+import { impossible, invalid, undoableSince, type Refusal } from "../refusal.ts";
 
 /** Who has messages sent. */
 type SendingCaller = WorkspaceCaller & Pick<ControlTools, "push">;

@@ -2,16 +2,13 @@ import { randomUUID } from "node:crypto";
 import { drawField, formFor, formOf, questionOf } from "../../console/action-form.ts";
 import type { ActionCall, FormOutcome } from "../../console/action-form.ts";
 import { isoInstant } from "../../console/format.ts";
-import { definePage } from "../../console/page.ts";
-import type { PageCall } from "../../console/page.ts";
+import { definePage, type PageCall } from "../../console/page.ts";
 import { codeToCopy, facts } from "../../console/views/blocks.ts";
 import { actionForm, filledIn, problemOf, refusal, selectField } from "../../console/views/form.ts";
-import { html } from "../../lib/html.ts";
-import type { Html } from "../../lib/html.ts";
+import { html, type Html } from "../../lib/html.ts";
 import type { EndpointRow } from "../../store/queries/alert-delivery.ts";
-import { readList } from "../action.ts";
+import { readList, type Done, type ShownSecret } from "../action.ts";
 import { undoableSince } from "../refusal.ts";
-import type { Done, ShownSecret } from "../action.ts";
 import {
   addEndpoint,
   CATEGORIES,
@@ -26,8 +23,7 @@ import {
   SEVERITIES,
   testEndpoint,
 } from "./actions.ts";
-import { listRemovedEndpoints } from "./queries.ts";
-import type { RemovedEndpointRow } from "./queries.ts";
+import { listRemovedEndpoints, type RemovedEndpointRow } from "./queries.ts";
 
 type Data = { endpoints: EndpointRow[]; removed: RemovedEndpointRow[]; hasMail: boolean; now: Date };
 

@@ -1,16 +1,14 @@
 import { Readable } from "node:stream";
 import type { FormAction } from "../../console/action-form.ts";
 import { instant } from "../../console/format.ts";
-import { definePage } from "../../console/page.ts";
-import type { PageCall, View } from "../../console/page.ts";
+import { definePage, type PageCall, type View } from "../../console/page.ts";
 import { pick } from "../../console/selection.ts";
 import { filterForm, selectField, textField } from "../../console/views/filters.ts";
 import { actionForm, refusal } from "../../console/views/form.ts";
 import { pageLinks } from "../../console/views/blocks.ts";
 import { dataTable } from "../../console/views/table.ts";
 import { invalidParameters } from "../../contract/errors.ts";
-import { html } from "../../lib/html.ts";
-import type { Html } from "../../lib/html.ts";
+import { html, type Html } from "../../lib/html.ts";
 import { keptAuditText } from "../../lib/retention.ts";
 import { userName } from "../../lib/user-name.ts";
 import { readList } from "../action.ts";

@@ -1,8 +1,7 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { sendMail } from "../../alerts/delivery/mail.ts";
 import { digestKeyOf } from "../../lib/keys.ts";
-import { defineAction } from "../action.ts";
-import type { ActionContext, FaceCaller } from "../action.ts";
+import { defineAction, type ActionContext, type FaceCaller } from "../action.ts";
 import type { Actor } from "../actor.ts";
 import { MAIL_ADDRESS } from "../alert-endpoints/actions.ts";
 import { own } from "../field.ts";

@@ -1,6 +1,5 @@
 import type { FastifyRequest } from "fastify";
-import { showState } from "../../console/session-context.ts";
-import type { Routes, SessionContext } from "../../console/session-context.ts";
+import { showState, type Routes, type SessionContext } from "../../console/session-context.ts";
 import type { StatePage } from "../../console/state-page.ts";
 import { html } from "../../lib/html.ts";
 import { digestKeyOf } from "../../lib/keys.ts";

@@ -5,10 +5,8 @@ import type { OverviewData } from "../../console/pages/overview.ts";
 import type { PageCall } from "../../console/page.ts";
 import { problemParts } from "../../console/problems.ts";
 import { monthRange } from "../../console/months.ts";
-import { notCompared, summaryTiles, windowText } from "../../console/views/report/summary.ts";
-import type { Tile } from "../../console/views/report/summary.ts";
-import { html, renderHtml, unescapeHtml } from "../../lib/html.ts";
-import type { Html } from "../../lib/html.ts";
+import { notCompared, summaryTiles, windowText, type Tile } from "../../console/views/report/summary.ts";
+import { html, renderHtml, unescapeHtml, type Html } from "../../lib/html.ts";
 
 type Mail = { subject: string; text: string; html: string };
 

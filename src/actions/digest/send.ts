@@ -1,17 +1,14 @@
 import type { Operation } from "../../access/operation.ts";
 import { loadAnyWorkspace } from "../../store/queries/workspace-load.ts";
 import { sendMail } from "../../alerts/delivery/mail.ts";
-import { failed, nextTryAt } from "../../alerts/delivery/retry.ts";
-import type { SendOutcome } from "../../alerts/delivery/retry.ts";
-import { openCall, operationByName } from "../../console/page-call.ts";
-import type { CallTools } from "../../console/page-call.ts";
+import { failed, nextTryAt, type SendOutcome } from "../../alerts/delivery/retry.ts";
+import { openCall, operationByName, type CallTools } from "../../console/page-call.ts";
 import { readOverview } from "../../console/pages/overview.ts";
 import { digestKeyOf } from "../../lib/keys.ts";
 import { userName } from "../../lib/user-name.ts";
 import { digestAddress, nextMonday } from "./actions.ts";
 import { digestMail } from "./mail.ts";
-import { claimDigest, endDigest, findReader } from "./queries.ts";
-import type { DueDigest } from "./queries.ts";
+import { claimDigest, endDigest, findReader, type DueDigest } from "./queries.ts";
 
 export type DigestEnvironment = Omit<CallTools, "operationOf"> & {
   operations: readonly Operation[];

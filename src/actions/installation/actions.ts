@@ -41,8 +41,7 @@ import {
   setCopyFormat,
 } from "../../store/table-copy.ts";
 import type { CopyOut } from "../../store/table-copy.ts";
-import { defineAction } from "../action.ts";
-import type { ActionCaller, ActionContext } from "../action.ts";
+import { defineAction, type ActionCaller, type ActionContext } from "../action.ts";
 import { flag, integer, optional, own } from "../field.ts";
 import { quoted } from "../input.ts";
 import { makePrivateFolder, writeNewFolder } from "../new-folder.ts";
@@ -62,8 +61,7 @@ import {
 } from "./backup-folder.ts";
 import type { Backup, BackupTable, Manifest } from "./backup-folder.ts";
 import { readSchemaLevel } from "./schema.ts";
-import { ownSecret } from "./secrets.ts";
-import type { SecretPlace } from "./secrets.ts";
+import { ownSecret, type SecretPlace } from "./secrets.ts";
 
 /** How long work on a whole database, or a whole workspace, is followed, and stopped. */
 export type Work = {

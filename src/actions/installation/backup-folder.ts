@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 import { constants } from "node:fs";
-import { open, readdir, rm, writeFile } from "node:fs/promises";
-import type { FileHandle } from "node:fs/promises";
+import { open, readdir, rm, writeFile, type FileHandle } from "node:fs/promises";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { createZstdDecompress } from "node:zlib";

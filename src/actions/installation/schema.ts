@@ -1,7 +1,6 @@
 import { impossible } from "../refusal.ts";
 import type { Queryable } from "../../store/database.ts";
-import { isMigrationDue, schemaLevel, UNUSABLE } from "../../store/migrate.ts";
-import type { SchemaLevel } from "../../store/migrate.ts";
+import { isMigrationDue, schemaLevel, UNUSABLE, type SchemaLevel } from "../../store/migrate.ts";
 import { appliedMigrations } from "../../store/queries/installation.ts";
 import { seesWorkers } from "../../store/worker-session.ts";
 

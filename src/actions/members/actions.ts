@@ -1,6 +1,5 @@
 import { makeLink } from "../../access/link.ts";
-import { ROLES } from "../../contract/role.ts";
-import type { Role } from "../../contract/role.ts";
+import { ROLES, type Role } from "../../contract/role.ts";
 import { userName } from "../../lib/user-name.ts";
 import { deleteLinks, deleteSessions, insertPerson, lockPerson } from "../../store/queries/console-user.ts";
 import { deleteForeignPerson, findPerson } from "../people/queries.ts";
@@ -14,8 +13,7 @@ import {
   listRemoved,
   updateRole,
 } from "./queries.ts";
-import { lockMembers } from "../../store/queries/workspace-member.ts";
-import type { WorkspaceMemberRow } from "../../store/queries/workspace-member.ts";
+import { lockMembers, type WorkspaceMemberRow } from "../../store/queries/workspace-member.ts";
 import { findDisplayName } from "../workspace/queries.ts";
 import { defineAction, defineList, ShownSecret } from "../action.ts";
 import type { ActionContext, Done, LinkCaller, WorkspaceCaller } from "../action.ts";
@@ -27,8 +25,7 @@ import { quoted } from "../input.ts";
 import { membersOfRole } from "../notices/notices.ts";
 import { readPersonName, requireOwnName } from "../people/person-name.ts";
 import { impossible, Refusal, undoableSince } from "../refusal.ts";
-import { mayDo, requireRight } from "../right.ts";
-import type { Right } from "../right.ts";
+import { mayDo, requireRight, type Right } from "../right.ts";
 
 /** What a role allows besides what those before it do. */
 export const ROLE_TEXTS: Readonly<Record<Role, string>> = {

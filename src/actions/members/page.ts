@@ -1,14 +1,11 @@
-import { formFor, formOf, questionOf } from "../../console/action-form.ts";
-import type { ActionCall } from "../../console/action-form.ts";
+import { formFor, formOf, questionOf, type ActionCall } from "../../console/action-form.ts";
 import { day, instant } from "../../console/format.ts";
-import { definePage } from "../../console/page.ts";
-import type { PageCall, View } from "../../console/page.ts";
+import { definePage, type PageCall, type View } from "../../console/page.ts";
 import { codeToCopy, rows } from "../../console/views/blocks.ts";
 import { actionForm, refusal, selectField } from "../../console/views/form.ts";
 import { dataTable } from "../../console/views/table.ts";
 import { ApiError } from "../../contract/errors.ts";
-import { html } from "../../lib/html.ts";
-import type { Html } from "../../lib/html.ts";
+import { html, type Html } from "../../lib/html.ts";
 import { userName } from "../../lib/user-name.ts";
 import { readList } from "../action.ts";
 import { mayDo } from "../right.ts";
@@ -25,8 +22,7 @@ import {
 } from "./actions.ts";
 import type { ListedMember, MemberLink } from "./actions.ts";
 import { undoableSince } from "../refusal.ts";
-import { listRemoved } from "./queries.ts";
-import type { RemovedRow } from "./queries.ts";
+import { listRemoved, type RemovedRow } from "./queries.ts";
 
 const PATH = "/settings/members";
 const MEMBER_PATH = `${PATH}/:person`;

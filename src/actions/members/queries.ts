@@ -1,7 +1,6 @@
 import { command, query, queryAny, queryColumn } from "../../store/query.ts";
 import type { Member } from "../../store/workspace.ts";
-import type { WorkspaceMemberRow } from "../../store/queries/workspace-member.ts";
-import { SELECT } from "../../store/queries/workspace-member.ts";
+import { SELECT, type WorkspaceMemberRow } from "../../store/queries/workspace-member.ts";
 
 /** The members of a workspace by name: a range of workspace_member's primary key, and look-ups by person. */
 export const listMembers = query<WorkspaceMemberRow, [shopKey: number]>(

@@ -1,8 +1,6 @@
-import { ROLES } from "../../contract/role.ts";
-import type { Role } from "../../contract/role.ts";
+import { ROLES, type Role } from "../../contract/role.ts";
 import type { Queryable } from "../../store/database.ts";
-import { listNotices } from "../../store/queries/notice.ts";
-import type { NoticeRow } from "../../store/queries/notice.ts";
+import { listNotices, type NoticeRow } from "../../store/queries/notice.ts";
 import { listMembersByRole } from "../../store/queries/workspace-member.ts";
 import type { WorkspaceCaller } from "../action.ts";
 import { readSettings, requireRight } from "../right.ts";

@@ -1,19 +1,15 @@
 import { formFor, formOf } from "../../console/action-form.ts";
 import { instant, isoInstant } from "../../console/format.ts";
-import { definePage } from "../../console/page.ts";
-import type { PageCall, Page } from "../../console/page.ts";
+import { definePage, type PageCall, type Page } from "../../console/page.ts";
 import { alertTabs, severityMark } from "../../console/views/alert.ts";
 import { rows } from "../../console/views/blocks.ts";
 import { selectField } from "../../console/views/form.ts";
-import { html } from "../../lib/html.ts";
-import type { Html } from "../../lib/html.ts";
+import { html, type Html } from "../../lib/html.ts";
 import { sentence, setDigest, stopDigest, TIME_ZONES, whyNoDigest } from "../digest/actions.ts";
-import { findDigest } from "../digest/queries.ts";
-import type { DigestRow } from "../digest/queries.ts";
+import { findDigest, type DigestRow } from "../digest/queries.ts";
 import { leaveWorkspace, ROLE_TEXTS } from "../members/actions.ts";
 import { readSettings } from "../right.ts";
-import { showNotices } from "./notices.ts";
-import type { ShownNotice } from "./notices.ts";
+import { showNotices, type ShownNotice } from "./notices.ts";
 
 const DIGEST_PATH = "/settings/notices/digest";
 

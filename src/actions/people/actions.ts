@@ -1,6 +1,5 @@
 import { ensureOperator, makeLink, makePerson } from "../../access/link.ts";
-import { deleteSessions, loadPerson } from "../../store/queries/console-user.ts";
-import type { PersonRow } from "../../store/queries/console-user.ts";
+import { deleteSessions, loadPerson, type PersonRow } from "../../store/queries/console-user.ts";
 import {
   findPeople,
   findPerson,

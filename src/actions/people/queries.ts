@@ -1,7 +1,6 @@
 import type { Connection } from "../../store/database.ts";
 import { command, query, queryAny, queryColumn, queryRow } from "../../store/query.ts";
-import type { PersonRow } from "../../store/queries/console-user.ts";
-import { COLUMNS, MEMBERSHIPS } from "../../store/queries/console-user.ts";
+import { COLUMNS, MEMBERSHIPS, type PersonRow } from "../../store/queries/console-user.ts";
 
 /** Everybody of a name, in whatever letter case: console_user_name. Names tell only the people of one workspace apart. */
 export const findPeople = query<PersonRow & { memberships: string[] }, [name: string]>(

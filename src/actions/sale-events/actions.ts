@@ -4,8 +4,7 @@ import { impossible, invalid } from "../refusal.ts";
 import { raiseDataVersion } from "../../store/queries/publish.ts";
 import type { SaleEventRow } from "../../store/queries/report-figures.ts";
 import { deleteSaleEvent, findSaleEvent, listSaleEvents, putSaleEvent, unknownSkus } from "./queries.ts";
-import { defineAction, defineList } from "../action.ts";
-import type { ActionContext } from "../action.ts";
+import { defineAction, defineList, type ActionContext } from "../action.ts";
 import { day, lines, optional, own, text } from "../field.ts";
 
 const SLUG = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/u;

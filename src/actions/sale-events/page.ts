@@ -1,11 +1,9 @@
 import { formFor, formOf } from "../../console/action-form.ts";
 import { count } from "../../console/format.ts";
-import { definePage } from "../../console/page.ts";
-import type { PageCall } from "../../console/page.ts";
+import { definePage, type PageCall } from "../../console/page.ts";
 import { entries } from "../../console/views/blocks.ts";
 import { refusal } from "../../console/views/form.ts";
-import { html } from "../../lib/html.ts";
-import type { Html } from "../../lib/html.ts";
+import { html, type Html } from "../../lib/html.ts";
 import type { SaleEventRow } from "../../store/queries/report-figures.ts";
 import { skusOfProduct } from "./queries.ts";
 import { readList } from "../action.ts";

@@ -1,6 +1,5 @@
 import { createToken as makeToken } from "../../access/token.ts";
-import { SCOPES } from "../../contract/endpoint.ts";
-import type { Scope } from "../../contract/endpoint.ts";
+import { SCOPES, type Scope } from "../../contract/endpoint.ts";
 import { firstDay } from "../usage/usage.ts";
 import { quoted } from "../input.ts";
 import { impossible, invalid, Refusal } from "../refusal.ts";
@@ -15,12 +14,10 @@ import {
   revokeToken as endToken,
 } from "./queries.ts";
 import type { TokenRow } from "./queries.ts";
-import { defineAction, defineList, ShownSecret } from "../action.ts";
-import type { ActionContext, Done } from "../action.ts";
+import { defineAction, defineList, ShownSecret, type ActionContext, type Done } from "../action.ts";
 import { expiry, lifetime, optional, own, requestKey, someOf, text, typedName } from "../field.ts";
 import { isOfApp } from "../apps/queries.ts";
-import { attend, sortByAttention, statusOf } from "./attention.ts";
-import type { AttendedToken } from "./attention.ts";
+import { attend, sortByAttention, statusOf, type AttendedToken } from "./attention.ts";
 
 /** How many days of requests the list counts, today included. */
 export const RECENT_DAYS = 30;

@@ -1,27 +1,22 @@
 import { randomUUID } from "node:crypto";
 import { tokenPrefix } from "../../access/token.ts";
-import { SCOPES } from "../../contract/endpoint.ts";
-import type { Endpoint, Scope } from "../../contract/endpoint.ts";
+import { SCOPES, type Endpoint, type Scope } from "../../contract/endpoint.ts";
 import { ApiError } from "../../contract/errors.ts";
 import { ENDPOINTS } from "../../contract/registry.ts";
 import { curlLine, mcpCommandLine, mcpConfigText } from "../../contract/written-request.ts";
 import { checkBox, formFor, formOf, radios } from "../../console/action-form.ts";
 import type { ActionCall, FormOutcome } from "../../console/action-form.ts";
 import { count, isoDay, isoInstant } from "../../console/format.ts";
-import { definePage } from "../../console/page.ts";
-import type { PageCall, View } from "../../console/page.ts";
+import { definePage, type PageCall, type View } from "../../console/page.ts";
 import { codeToCopy, facts } from "../../console/views/blocks.ts";
 import { boxes, filledIn, textField } from "../../console/views/form.ts";
 import { dataTable } from "../../console/views/table.ts";
-import { html } from "../../lib/html.ts";
-import type { Html } from "../../lib/html.ts";
+import { html, type Html } from "../../lib/html.ts";
 import { relativeTime } from "../../lib/relative-time.ts";
-import { readList } from "../action.ts";
-import type { Done } from "../action.ts";
+import { readList, type Done } from "../action.ts";
 import { receiverOf } from "../apps/actions.ts";
 import { endpointTable, groupTable, refusalTable } from "../usage/page.ts";
-import { showTokenUsage } from "../usage/usage.ts";
-import type { UsageSummary } from "../usage/usage.ts";
+import { showTokenUsage, type UsageSummary } from "../usage/usage.ts";
 import {
   AlreadyMade,
   createToken,

@@ -1,14 +1,12 @@
 import { tokenPrefix } from "../../access/token.ts";
 import { count, isoInstant, day as dayText } from "../../console/format.ts";
-import { definePage } from "../../console/page.ts";
-import type { PageCall } from "../../console/page.ts";
+import { definePage, type PageCall } from "../../console/page.ts";
 import { facts } from "../../console/views/blocks.ts";
 import { dataTable } from "../../console/views/table.ts";
 import type { Endpoint } from "../../contract/endpoint.ts";
 import { ENDPOINTS } from "../../contract/registry.ts";
 import { keptText } from "../../lib/retention.ts";
-import { html } from "../../lib/html.ts";
-import type { Html } from "../../lib/html.ts";
+import { html, type Html } from "../../lib/html.ts";
 import { showUsage, usageRead } from "./usage.ts";
 import type { Usage, UsageGroup, UsageSummary, UsageDay } from "./usage.ts";
 import { max } from "d3-array";

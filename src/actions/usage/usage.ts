@@ -4,8 +4,7 @@ import { dayFromText, dayOfInstant, dayToText } from "../../lib/month.ts";
 import type { Database } from "../../store/database.ts";
 import { findPlan } from "../plan/queries.ts";
 import { listTokens } from "../tokens/queries.ts";
-import { listQuotaDays, sumUsage } from "./queries.ts";
-import type { QuotaDayRow, UsageSumRow } from "./queries.ts";
+import { listQuotaDays, sumUsage, type QuotaDayRow, type UsageSumRow } from "./queries.ts";
 import type { DirectoryRow } from "../../store/queries/workspace-directory.ts";
 import { requireRight } from "../right.ts";
 

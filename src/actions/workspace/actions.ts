@@ -12,8 +12,7 @@ import {
 import { lockMembers } from "../../store/queries/workspace-member.ts";
 import { putOwner } from "../members/queries.ts";
 import { reserveDomain, insertWorkspace } from "./queries.ts";
-import { defineAction } from "../action.ts";
-import type { ActionCaller, ActionContext, Done } from "../action.ts";
+import { defineAction, type ActionCaller, type ActionContext, type Done } from "../action.ts";
 import { recordAction } from "../audit/record.ts";
 import { omittable, own, typedName } from "../field.ts";
 import { DEFAULT_PLAN, requirePlan } from "../plan/actions.ts";

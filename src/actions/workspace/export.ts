@@ -3,8 +3,7 @@ import { join } from "node:path";
 import { finished, Readable } from "node:stream";
 import { finished as settled, pipeline } from "node:stream/promises";
 import { ZipFile } from "yazl";
-import { keptText } from "../../lib/retention.ts";
-import type { Retention } from "../../lib/retention.ts";
+import { keptText, type Retention } from "../../lib/retention.ts";
 import { DEFAULT_RULES } from "../../metrics/order-rules.ts";
 import type { Connection, Database } from "../../store/database.ts";
 import {

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { pipeline } from "node:stream/promises";
-import type { Connection, Database } from "../../store/database.ts";
-import { openDatabase } from "../../store/database.ts";
+import { openDatabase, type Connection, type Database } from "../../store/database.ts";
 import { isDistributed } from "../../store/distribute.ts";
 import {
   listSequences,
@@ -44,8 +43,7 @@ import {
   setCopyFormat,
 } from "../../store/table-copy.ts";
 import type { CopiedTable } from "../../store/table-copy.ts";
-import { defineAction } from "../action.ts";
-import type { ActionContext, ActionCaller } from "../action.ts";
+import { defineAction, type ActionContext, type ActionCaller } from "../action.ts";
 import { recordAction } from "../audit/record.ts";
 import { flag, own } from "../field.ts";
 import type { Work } from "../installation/actions.ts";

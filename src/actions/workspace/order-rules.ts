@@ -1,8 +1,7 @@
 import { readText } from "../input.ts";
 import { invalid } from "../refusal.ts";
 import { dayToText, firstDayOfMonth, monthToText } from "../../lib/month.ts";
-import { projectOrder } from "../../metrics/classify.ts";
-import type { OrderFacts } from "../../metrics/classify.ts";
+import { projectOrder, type OrderFacts } from "../../metrics/classify.ts";
 import { leaderboardMonths } from "../../metrics/completeness.ts";
 import { LEFT_OUT, ORDER_KINDS } from "../../metrics/order-rules.ts";
 import type { LeftOut, OrderKind, OrderRules } from "../../metrics/order-rules.ts";
@@ -14,10 +13,8 @@ import { queueUploads } from "../../store/queries/run-queue.ts";
 import type { DirectoryRow } from "../../store/queries/workspace-directory.ts";
 import { loadAnyWorkspace } from "../../store/queries/workspace-load.ts";
 import { loadRules, openOrdersBetween } from "../../sync/order-rules.ts";
-import { defineAction } from "../action.ts";
-import type { WorkspaceCaller } from "../action.ts";
-import { omittable, oneOf, own } from "../field.ts";
-import type { Field, InputOf } from "../field.ts";
+import { defineAction, type WorkspaceCaller } from "../action.ts";
+import { omittable, oneOf, own, type Field, type InputOf } from "../field.ts";
 import { requireRight } from "../right.ts";
 
 const MOST_TEXTS = 50;

@@ -1,11 +1,8 @@
-import { formFor, formOf } from "../../console/action-form.ts";
-import type { FormAction } from "../../console/action-form.ts";
-import { definePage } from "../../console/page.ts";
-import type { Page, PageCall } from "../../console/page.ts";
+import { formFor, formOf, type FormAction } from "../../console/action-form.ts";
+import { definePage, type Page, type PageCall } from "../../console/page.ts";
 import { rows } from "../../console/views/blocks.ts";
 import { textField } from "../../console/views/form.ts";
-import { html } from "../../lib/html.ts";
-import type { Html } from "../../lib/html.ts";
+import { html, type Html } from "../../lib/html.ts";
 import { mayDo, readSettings } from "../right.ts";
 import { findDisplayName } from "./queries.ts";
 import { nameWorkspace } from "./settings.ts";

@@ -1,12 +1,10 @@
 import { formOf } from "../../console/action-form.ts";
 import { count } from "../../console/format.ts";
-import { definePage } from "../../console/page.ts";
-import type { PageCall } from "../../console/page.ts";
+import { definePage, type PageCall } from "../../console/page.ts";
 import { actionForm, boxes, refusal } from "../../console/views/form.ts";
 import { dataTable } from "../../console/views/table.ts";
 import { REASON_GROUP_WORDS } from "../../contract/report-fit.ts";
-import { html } from "../../lib/html.ts";
-import type { Html } from "../../lib/html.ts";
+import { html, type Html } from "../../lib/html.ts";
 import { dayOfInstant, monthOfDay } from "../../lib/month.ts";
 import { folded } from "../../metrics/order-rules.ts";
 import { groupsByReason, proposedGroup, REASON_GROUPS } from "../../metrics/reason-groups.ts";

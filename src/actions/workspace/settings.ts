@@ -7,13 +7,11 @@ import { deletePlanRequest } from "../plan/queries.ts";
 import { setPrimaryWindow } from "../../store/queries/publish.ts";
 import { updateWorkspace } from "../../store/queries/workspace-directory.ts";
 import { findDisplayName, updateDisplayName } from "./queries.ts";
-import { defineAction } from "../action.ts";
-import type { ActionContext, Detail, WorkspaceCaller } from "../action.ts";
+import { defineAction, type ActionContext, type Detail, type WorkspaceCaller } from "../action.ts";
 import { integer, omittable, oneOf, optional, own } from "../field.ts";
 import { readPersonName } from "../people/person-name.ts";
 import { requirePlan } from "../plan/actions.ts";
-import { requireWorkspace, shownWorkspace } from "./workspace.ts";
-import type { ShownWorkspace } from "./workspace.ts";
+import { requireWorkspace, shownWorkspace, type ShownWorkspace } from "./workspace.ts";
 
 const LONGEST_WINDOW_DAYS = 365;
 

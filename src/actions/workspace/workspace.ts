@@ -1,8 +1,7 @@
 import { domainToASCII } from "node:url";
 import type { Queryable } from "../../store/database.ts";
 import type { DirectoryRow } from "../../store/queries/workspace-directory.ts";
-import { defineList, defineAction } from "../action.ts";
-import type { ActionCaller } from "../action.ts";
+import { defineList, defineAction, type ActionCaller } from "../action.ts";
 import type { Actor } from "../actor.ts";
 import { impossible, invalid } from "../refusal.ts";
 import { requireRight } from "../right.ts";

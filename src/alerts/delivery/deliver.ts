@@ -21,10 +21,8 @@ import {
 import type { AlertRow } from "../../store/queries/alerts.ts";
 import { notifyPeople } from "../../store/queries/notice.ts";
 import { listMembersByRole } from "../../store/queries/workspace-member.ts";
-import { lastHour, nextHour, nextTryAt } from "./retry.ts";
-import type { SendOutcome } from "./retry.ts";
-import { messageIdOf, send, testMessage } from "./send.ts";
-import type { SendEnvironment } from "./send.ts";
+import { lastHour, nextHour, nextTryAt, type SendOutcome } from "./retry.ts";
+import { messageIdOf, send, testMessage, type SendEnvironment } from "./send.ts";
 
 const TOLD_ROLES = ["owner", "admin"] as const;
 

@@ -1,5 +1,4 @@
-import { failed } from "./retry.ts";
-import type { SendOutcome } from "./retry.ts";
+import { failed, type SendOutcome } from "./retry.ts";
 
 /** The server that mail is handed to. */
 export type SmtpOptions = {

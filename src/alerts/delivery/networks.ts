@@ -1,7 +1,5 @@
-import { lookup } from "node:dns";
-import type { LookupAddress } from "node:dns";
-import { isIP } from "node:net";
-import type { BlockList, LookupFunction } from "node:net";
+import { lookup, type LookupAddress } from "node:dns";
+import { isIP, type BlockList, type LookupFunction } from "node:net";
 import { blockListOf } from "../../lib/networks.ts";
 
 /** IPv4 that is not on the public internet, or that clouds answer with metadata at. */

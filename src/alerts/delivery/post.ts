@@ -1,13 +1,9 @@
-import { request as requestHttp } from "node:http";
-import type { IncomingMessage } from "node:http";
+import { request as requestHttp, type IncomingMessage } from "node:http";
 import { request as requestHttps } from "node:https";
-import { isIP } from "node:net";
-import type { BlockList } from "node:net";
+import { isIP, type BlockList } from "node:net";
 import { VERSION } from "../../lib/version.ts";
-import { AddressRefused, guardedLookup, isAllowed } from "./networks.ts";
-import type { Resolve, Route } from "./networks.ts";
-import { failed } from "./retry.ts";
-import type { SendOutcome } from "./retry.ts";
+import { AddressRefused, guardedLookup, isAllowed, type Resolve, type Route } from "./networks.ts";
+import { failed, type SendOutcome } from "./retry.ts";
 
 /** Where messages may go, and how long one may take. */
 export type PostOptions = {

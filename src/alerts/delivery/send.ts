@@ -1,18 +1,13 @@
 import { randomUUID } from "node:crypto";
 import type { FeedAlert } from "../../endpoints/alerts.ts";
-import { blockListOf, isLoopbackHost } from "../../lib/networks.ts";
-import type { Network } from "../../lib/networks.ts";
+import { blockListOf, isLoopbackHost, type Network } from "../../lib/networks.ts";
 import { noteFailure, traced } from "../../lib/trace.ts";
 import type { DeliveryRow, EndpointPlace } from "../../store/queries/alert-delivery.ts";
-import { unsealEndpoint, signatureHeaders } from "./signature.ts";
-import type { EndpointSecrets } from "./signature.ts";
-import { sendMail } from "./mail.ts";
-import type { SmtpOptions } from "./mail.ts";
+import { unsealEndpoint, signatureHeaders, type EndpointSecrets } from "./signature.ts";
+import { sendMail, type SmtpOptions } from "./mail.ts";
 import { resolveByDns } from "./networks.ts";
-import { post } from "./post.ts";
-import type { PostOptions } from "./post.ts";
-import { failed } from "./retry.ts";
-import type { SendOutcome } from "./retry.ts";
+import { post, type PostOptions } from "./post.ts";
+import { failed, type SendOutcome } from "./retry.ts";
 import { mailText, slackText } from "./texts.ts";
 
 /** The options of the environment that pushing takes. */

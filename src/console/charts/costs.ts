@@ -1,12 +1,9 @@
 import { greatest, max, min } from "d3-array";
 import { stack, stackOffsetDiverging } from "d3-shape";
-import type { Html, HtmlValue } from "../../lib/html.ts";
-import { html } from "../../lib/html.ts";
-import type { ApiAnswer } from "../figure.ts";
-import { figure, valueAt } from "../figure.ts";
+import { html, type Html, type HtmlValue } from "../../lib/html.ts";
+import { figure, valueAt, type ApiAnswer } from "../figure.ts";
 import { count, money, percent } from "../format.ts";
-import type { ChartInput } from "./frame.ts";
-import { chartFigure, nothingToDraw, figureTable } from "./frame.ts";
+import { chartFigure, nothingToDraw, figureTable, type ChartInput } from "./frame.ts";
 import { barPart, columns, hatch, monthAxis, verticalAxis, verticalScale, boxSwatch } from "./plot.ts";
 import { monthFigure } from "./rates.ts";
 

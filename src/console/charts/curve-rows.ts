@@ -1,9 +1,7 @@
 import { greatest } from "d3-array";
 import type { ReportData } from "../../contract/report.ts";
-import { html } from "../../lib/html.ts";
-import type { Html } from "../../lib/html.ts";
-import { figure, valueAt } from "../figure.ts";
-import type { ApiAnswer } from "../figure.ts";
+import { html, type Html } from "../../lib/html.ts";
+import { figure, valueAt, type ApiAnswer } from "../figure.ts";
 import { percent, days as daysText } from "../format.ts";
 import { areFew, monthFigure } from "./rates.ts";
 

@@ -11,15 +11,12 @@ import {
   symbolStar,
   symbolTriangle,
 } from "d3-shape";
-import type { Html } from "../../lib/html.ts";
-import { html } from "../../lib/html.ts";
-import type { ApiAnswer } from "../figure.ts";
-import { figure, valueAt } from "../figure.ts";
+import { html, type Html } from "../../lib/html.ts";
+import { figure, valueAt, type ApiAnswer } from "../figure.ts";
 import { count, days, months as monthsText, units, month } from "../format.ts";
 import { ageFigure, curveName, observed, readCurves, curvesFinding } from "./curve-rows.ts";
 import type { Curve, ChartedAge } from "./curve-rows.ts";
-import { chartFigure, nothingToDraw, figureTable } from "./frame.ts";
-import type { ChartInput } from "./frame.ts";
+import { chartFigure, nothingToDraw, figureTable, type ChartInput } from "./frame.ts";
 import {
   FULL,
   paths,

@@ -1,5 +1,4 @@
-import { html } from "../../lib/html.ts";
-import type { Html, HtmlValue } from "../../lib/html.ts";
+import { html, type Html, type HtmlValue } from "../../lib/html.ts";
 import type { ApiAnswer } from "../figure.ts";
 import { place } from "./plot.ts";
 

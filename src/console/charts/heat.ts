@@ -1,15 +1,12 @@
 import { max } from "d3-array";
 import { scaleQuantize } from "d3-scale";
-import { html } from "../../lib/html.ts";
-import type { Html } from "../../lib/html.ts";
-import { figure, valueAt } from "../figure.ts";
-import type { ApiAnswer } from "../figure.ts";
+import { html, type Html } from "../../lib/html.ts";
+import { figure, valueAt, type ApiAnswer } from "../figure.ts";
 import { count, day, days, percent, units } from "../format.ts";
 import { dayToText, lastDayOfMonth, monthOfDate } from "../../lib/month.ts";
 import { against, ageFigure, curveName, observed, readCurves, usualAt, heatFinding } from "./curve-rows.ts";
 import type { ChartedAge, Curve } from "./curve-rows.ts";
-import { exportLink, nothingToDraw, scrolling } from "./frame.ts";
-import type { ChartInput } from "./frame.ts";
+import { exportLink, nothingToDraw, scrolling, type ChartInput } from "./frame.ts";
 import { DEFAULT_FEW_UNITS, intervalFigure, soldFigure } from "./rates.ts";
 
 const SHADES = [0, 1, 2, 3, 4, 5, 6, 7, 8] as const;

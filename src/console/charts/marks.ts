@@ -1,8 +1,6 @@
-import { html } from "../../lib/html.ts";
-import type { Html } from "../../lib/html.ts";
+import { html, type Html } from "../../lib/html.ts";
 import { dayFromText } from "../../lib/month.ts";
-import { figure } from "../figure.ts";
-import type { ApiAnswer } from "../figure.ts";
+import { figure, type ApiAnswer } from "../figure.ts";
 import { day } from "../format.ts";
 import type { BodyOf } from "../page.ts";
 import { FULL, place } from "./plot.ts";

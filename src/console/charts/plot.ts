@@ -1,6 +1,5 @@
 import { scaleBand, scaleLinear } from "d3-scale";
-import { html } from "../../lib/html.ts";
-import type { Html, HtmlValue } from "../../lib/html.ts";
+import { html, type Html, type HtmlValue } from "../../lib/html.ts";
 import { month } from "../format.ts";
 
 /**

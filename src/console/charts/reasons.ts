@@ -1,11 +1,8 @@
 import { max } from "d3-array";
-import { html } from "../../lib/html.ts";
-import type { Html } from "../../lib/html.ts";
-import { figure, valueAt } from "../figure.ts";
-import type { ApiAnswer } from "../figure.ts";
+import { html, type Html } from "../../lib/html.ts";
+import { figure, valueAt, type ApiAnswer } from "../figure.ts";
 import { count, percent } from "../format.ts";
-import { exportLink, nothingToDraw } from "./frame.ts";
-import type { ChartInput } from "./frame.ts";
+import { exportLink, nothingToDraw, type ChartInput } from "./frame.ts";
 import { place, FULL } from "./plot.ts";
 
 type Reason = { kind: "stated" | "refund_only" | "unspecified"; returned_units: number; share: number };

@@ -1,11 +1,8 @@
 import { max } from "d3-array";
-import { html } from "../../lib/html.ts";
-import type { Html } from "../../lib/html.ts";
-import { figure, valueAt } from "../figure.ts";
-import type { ApiAnswer } from "../figure.ts";
+import { html, type Html } from "../../lib/html.ts";
+import { figure, valueAt, type ApiAnswer } from "../figure.ts";
 import { count, day, points } from "../format.ts";
-import { chartFigure, nothingToDraw, figureTable } from "./frame.ts";
-import type { ChartInput } from "./frame.ts";
+import { chartFigure, nothingToDraw, figureTable, type ChartInput } from "./frame.ts";
 import { FULL, percentTick, place, verticalScale, boxSwatch } from "./plot.ts";
 import { DEFAULT_FEW_UNITS, areFew, differ, intervalFigure, rateFigure, soldFigure } from "./rates.ts";
 import type { Interval, Rate } from "./rates.ts";

@@ -1,6 +1,5 @@
 import { line } from "d3-shape";
-import { html } from "../../lib/html.ts";
-import type { Html } from "../../lib/html.ts";
+import { html, type Html } from "../../lib/html.ts";
 import { paths, place, verticalScale, FULL } from "./plot.ts";
 import type { Rate } from "./rates.ts";
 

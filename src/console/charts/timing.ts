@@ -1,12 +1,9 @@
 import { max } from "d3-array";
 import { line } from "d3-shape";
-import { html } from "../../lib/html.ts";
-import type { Html } from "../../lib/html.ts";
-import { figure, valueAt } from "../figure.ts";
-import type { ApiAnswer } from "../figure.ts";
+import { html, type Html } from "../../lib/html.ts";
+import { figure, valueAt, type ApiAnswer } from "../figure.ts";
 import { count, days, percent } from "../format.ts";
-import { chartFigure, nothingToDraw, figureTable } from "./frame.ts";
-import type { ChartInput } from "./frame.ts";
+import { chartFigure, nothingToDraw, figureTable, type ChartInput } from "./frame.ts";
 import {
   columns,
   paths,

@@ -1,16 +1,12 @@
 import { max, greatest, least } from "d3-array";
 import { area, line } from "d3-shape";
 import type { ReportData } from "../../contract/report.ts";
-import type { Html } from "../../lib/html.ts";
-import { html } from "../../lib/html.ts";
+import { html, type Html } from "../../lib/html.ts";
 import { dayFromText, firstDayOfMonth, monthOfDate } from "../../lib/month.ts";
-import type { ApiAnswer } from "../figure.ts";
-import { figure, valueAt } from "../figure.ts";
+import { figure, valueAt, type ApiAnswer } from "../figure.ts";
 import { days, wholePercent, count, percent } from "../format.ts";
-import { chartFigure, nothingToDraw, figureTable } from "./frame.ts";
-import type { ChartInput, LegendItem } from "./frame.ts";
-import { marksDrawing, marksOf, triangle } from "./marks.ts";
-import type { ColumnDays, Mark } from "./marks.ts";
+import { chartFigure, nothingToDraw, figureTable, type ChartInput, type LegendItem } from "./frame.ts";
+import { marksDrawing, marksOf, triangle, type ColumnDays, type Mark } from "./marks.ts";
 import type { Scale } from "./plot.ts";
 import {
   columns,

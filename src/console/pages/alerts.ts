@@ -1,12 +1,9 @@
 import { readFigures } from "../../actions/right.ts";
-import { html } from "../../lib/html.ts";
-import type { Html } from "../../lib/html.ts";
-import { figure } from "../figure.ts";
-import type { ApiAnswer } from "../figure.ts";
+import { html, type Html } from "../../lib/html.ts";
+import { figure, type ApiAnswer } from "../figure.ts";
 import { day } from "../format.ts";
-import { definePage } from "../page.ts";
+import { definePage, type BodyOf, type PageCall, type View } from "../page.ts";
 import { parameterNames } from "../page-names.ts";
-import type { BodyOf, PageCall, View } from "../page.ts";
 import { alertItem, alertTabs } from "../views/alert.ts";
 import { pageLinks } from "../views/blocks.ts";
 import { barCsv, tableHref } from "../views/csv-link.ts";

@@ -1,14 +1,11 @@
 import { readFigures } from "../../actions/right.ts";
-import { html } from "../../lib/html.ts";
-import type { Html } from "../../lib/html.ts";
+import { html, type Html } from "../../lib/html.ts";
 import { SELECTOR_NAMES } from "../../contract/parameters.ts";
 import { curvesChart } from "../charts/curves.ts";
 import { heatTable } from "../charts/heat.ts";
 import type { ApiAnswer } from "../figure.ts";
-import { monthsOf, monthsOfRefused, monthRange } from "../months.ts";
-import type { ShownMonths } from "../months.ts";
-import { definePage } from "../page.ts";
-import type { BodyOf, PageCall, View } from "../page.ts";
+import { monthsOf, monthsOfRefused, monthRange, type ShownMonths } from "../months.ts";
+import { definePage, type BodyOf, type PageCall, type View } from "../page.ts";
 import { COHORT_STATE_NAMES, cohortStateOf, ROLLING_NAMES } from "../selection.ts";
 import { monthCoverage, noCompleteMonth } from "../views/coverage.ts";
 import { barCsv, csvNote, tableHref } from "../views/csv-link.ts";

@@ -1,15 +1,12 @@
 import { readFigures } from "../../actions/right.ts";
 import { SOURCES_PATH } from "../../actions/sources/paths.ts";
-import type { Setup } from "../../actions/workspace/workspace.ts";
-import { closeSetup } from "../../actions/workspace/workspace.ts";
-import type { Html } from "../../lib/html.ts";
-import { html } from "../../lib/html.ts";
+import { closeSetup, type Setup } from "../../actions/workspace/workspace.ts";
+import { html, type Html } from "../../lib/html.ts";
 import { formFor, formOf } from "../action-form.ts";
 import { problemMarks, saleMarks } from "../charts/marks.ts";
 import { reasonsChart } from "../charts/reasons.ts";
 import { trendChart } from "../charts/trend.ts";
-import { figure } from "../figure.ts";
-import type { ApiAnswer } from "../figure.ts";
+import { figure, type ApiAnswer } from "../figure.ts";
 import { day, keyMoney } from "../format.ts";
 import {
   monthsOf,
@@ -21,17 +18,14 @@ import {
   monthRange,
 } from "../months.ts";
 import type { NewestMonths, ShownMonths } from "../months.ts";
-import type { BodyOf, PageCall, View } from "../page.ts";
-import { definePage } from "../page.ts";
-import { problemCards, readProblems } from "../problems.ts";
-import type { Problem } from "../problems.ts";
+import { definePage, type BodyOf, type PageCall, type View } from "../page.ts";
+import { problemCards, readProblems, type Problem } from "../problems.ts";
 import { pick, ROLLING_NAMES } from "../selection.ts";
 import type { Alerts } from "../views/alert.ts";
 import { monthCoverage, noCompleteMonth } from "../views/coverage.ts";
 import { barCsv, tableHref } from "../views/csv-link.ts";
 import { filterBar, textField, windowField } from "../views/filters.ts";
-import { summaryFigures, windowText } from "../views/report/summary.ts";
-import type { TileAnswers } from "../views/report/summary.ts";
+import { summaryFigures, windowText, type TileAnswers } from "../views/report/summary.ts";
 
 const PATH = "";
 const ALERTS_READ = 100;

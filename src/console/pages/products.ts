@@ -1,24 +1,19 @@
 import { readFigures } from "../../actions/right.ts";
-import { html } from "../../lib/html.ts";
-import type { Html } from "../../lib/html.ts";
+import { html, type Html } from "../../lib/html.ts";
 import { intervalFigure, rateFigure } from "../charts/rates.ts";
 import { sparkline, whisker } from "../charts/sparkline.ts";
-import { figure } from "../figure.ts";
-import type { ApiAnswer } from "../figure.ts";
+import { figure, type ApiAnswer } from "../figure.ts";
 import { count, money, percent, points, tenthsOfPoint } from "../format.ts";
-import { monthsOf, monthsOfRefused, monthRange } from "../months.ts";
-import type { ShownMonths } from "../months.ts";
-import { definePage } from "../page.ts";
+import { monthsOf, monthsOfRefused, monthRange, type ShownMonths } from "../months.ts";
+import { definePage, type BodyOf, type PageCall, type PageParameters, type View } from "../page.ts";
 import { parameterNames } from "../page-names.ts";
-import type { BodyOf, PageCall, PageParameters, View } from "../page.ts";
 import { CHOICE_NAMES, pick, ROLLING_NAMES } from "../selection.ts";
 import { monthCoverage, noCompleteMonth } from "../views/coverage.ts";
 import { barCsv, tableHref } from "../views/csv-link.ts";
 import { checkField, filterBar, textField, windowField } from "../views/filters.ts";
 import { pageLinks, tabs } from "../views/blocks.ts";
 import { picture } from "../views/picture.ts";
-import { dataTable } from "../views/table.ts";
-import type { Column } from "../views/table.ts";
+import { dataTable, type Column } from "../views/table.ts";
 
 const PATH = "/products";
 /** Where the field at the top of every page leads. */

@@ -3,15 +3,12 @@ import { costsChart } from "../charts/costs.ts";
 import { saleEventChart } from "../charts/sale-event.ts";
 import { timingChart } from "../charts/timing.ts";
 import { curvesChart } from "../charts/curves.ts";
-import { problemMarks, saleMarks } from "../charts/marks.ts";
-import type { Mark } from "../charts/marks.ts";
+import { problemMarks, saleMarks, type Mark } from "../charts/marks.ts";
 import { reasonsChart } from "../charts/reasons.ts";
 import { trendChart } from "../charts/trend.ts";
 import { BREAKDOWNS, OPTION_PREFIX, REPORT_SECTIONS } from "../../contract/parameters.ts";
-import { html } from "../../lib/html.ts";
-import type { Html } from "../../lib/html.ts";
-import { figure } from "../figure.ts";
-import type { ApiAnswer } from "../figure.ts";
+import { html, type Html } from "../../lib/html.ts";
+import { figure, type ApiAnswer } from "../figure.ts";
 import {
   intervalOf,
   monthsOf,
@@ -25,10 +22,8 @@ import {
   monthRange,
 } from "../months.ts";
 import type { ShownMonths } from "../months.ts";
-import { definePage } from "../page.ts";
-import type { BodyOf, PageCall, PageParameters, View } from "../page.ts";
-import { problemCards, readProblems } from "../problems.ts";
-import type { Problem } from "../problems.ts";
+import { definePage, type BodyOf, type PageCall, type PageParameters, type View } from "../page.ts";
+import { problemCards, readProblems, type Problem } from "../problems.ts";
 import { COHORT_STATE_NAMES, cohortStateOf, pick, ROLLING_NAMES } from "../selection.ts";
 import type { Alerts } from "../views/alert.ts";
 import { monthCoverage, noCompleteMonth } from "../views/coverage.ts";

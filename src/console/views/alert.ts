@@ -1,11 +1,8 @@
-import { html } from "../../lib/html.ts";
-import type { Html } from "../../lib/html.ts";
-import { figure, valueAt } from "../figure.ts";
-import type { ApiAnswer } from "../figure.ts";
+import { html, type Html } from "../../lib/html.ts";
+import { figure, valueAt, type ApiAnswer } from "../figure.ts";
 import { day, month, count, decimals, money, percent, units } from "../format.ts";
 import type { BodyOf, PageCall } from "../page.ts";
-import { alertView } from "../../contract/alert-view.ts";
-import type { AlertView } from "../../contract/alert-view.ts";
+import { alertView, type AlertView } from "../../contract/alert-view.ts";
 import { tabs, facts } from "./blocks.ts";
 import { FULL, place as coordinate } from "../charts/plot.ts";
 

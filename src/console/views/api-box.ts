@@ -5,8 +5,7 @@ import {
   queryLine,
   toolCall,
 } from "../../contract/written-request.ts";
-import { html } from "../../lib/html.ts";
-import type { Html } from "../../lib/html.ts";
+import { html, type Html } from "../../lib/html.ts";
 import type { MadeRequest } from "../page.ts";
 import { codeToCopy } from "./blocks.ts";
 

@@ -1,8 +1,6 @@
 import type { MemberAdmission } from "../../access/admit-member.ts";
-import { html } from "../../lib/html.ts";
-import type { Html } from "../../lib/html.ts";
-import { figure, valueAt } from "../figure.ts";
-import type { ApiAnswer } from "../figure.ts";
+import { html, type Html } from "../../lib/html.ts";
+import { figure, valueAt, type ApiAnswer } from "../figure.ts";
 import { instant, month } from "../format.ts";
 import { RESOLVING_REQUEST } from "../months.ts";
 import { repairLink } from "./ways-on.ts";

@@ -1,7 +1,5 @@
-import { html } from "../../lib/html.ts";
-import type { Html } from "../../lib/html.ts";
-import { figure, valueAt } from "../figure.ts";
-import type { ApiAnswer } from "../figure.ts";
+import { html, type Html } from "../../lib/html.ts";
+import { figure, valueAt, type ApiAnswer } from "../figure.ts";
 import { month } from "../format.ts";
 import { TO_NEWEST } from "../months.ts";
 import type { PageCall } from "../page.ts";

@@ -1,5 +1,4 @@
-import { html, unescapeHtml } from "../../lib/html.ts";
-import type { Html } from "../../lib/html.ts";
+import { html, unescapeHtml, type Html } from "../../lib/html.ts";
 import type { PageCall, PageParameters } from "../page.ts";
 import { csvText, guardedText } from "../../lib/csv-text.ts";
 

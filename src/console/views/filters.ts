@@ -1,10 +1,8 @@
 import { SELECTOR_NAMES } from "../../contract/parameters.ts";
 import { monthFromText } from "../../lib/month.ts";
-import { html } from "../../lib/html.ts";
-import type { Html } from "../../lib/html.ts";
+import { html, type Html } from "../../lib/html.ts";
 import { month } from "../format.ts";
-import { PERIODS, TO_NEWEST } from "../months.ts";
-import type { ShownMonths, ShownRange } from "../months.ts";
+import { PERIODS, TO_NEWEST, type ShownMonths, type ShownRange } from "../months.ts";
 import type { PageCall, PageParameters } from "../page.ts";
 import { CHOICE_NAMES, pick } from "../selection.ts";
 import { problemSummary, wrongOf } from "./form.ts";

@@ -1,5 +1,4 @@
-import { html } from "../../lib/html.ts";
-import type { Html } from "../../lib/html.ts";
+import { html, type Html } from "../../lib/html.ts";
 import type { PageCall, PageParameters } from "../page.ts";
 
 /** What a form has to know of the page that it stands on. */

@@ -1,6 +1,5 @@
 import { demoPicturePath } from "../../demo/pictures.ts";
-import { html } from "../../lib/html.ts";
-import type { Html } from "../../lib/html.ts";
+import { html, type Html } from "../../lib/html.ts";
 
 /** Where the store platform keeps the images of its shops. */
 const SHOPIFY_IMAGE_HOST = "https://cdn.shopify.com";

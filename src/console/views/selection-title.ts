@@ -1,9 +1,7 @@
 import { mayDo } from "../../actions/right.ts";
 import { addSaleEvent } from "../../actions/sale-events/actions.ts";
-import { addWatched } from "../../actions/watchlist/actions.ts";
-import type { WatchedType } from "../../actions/watchlist/actions.ts";
-import { html } from "../../lib/html.ts";
-import type { Html } from "../../lib/html.ts";
+import { addWatched, type WatchedType } from "../../actions/watchlist/actions.ts";
+import { html, type Html } from "../../lib/html.ts";
 import type { ApiAnswer } from "../figure.ts";
 import type { BodyOf, PageCall } from "../page.ts";
 

@@ -1,5 +1,4 @@
-import { html } from "../../lib/html.ts";
-import type { Html } from "../../lib/html.ts";
+import { html, type Html } from "../../lib/html.ts";
 import { exportLink } from "../charts/frame.ts";
 
 /**

@@ -1,8 +1,7 @@
 import { mayDo, readSources } from "../../actions/right.ts";
 import type { MemberAdmission } from "../../access/admit-member.ts";
 import { listSources } from "../../actions/sources/connect.ts";
-import { html } from "../../lib/html.ts";
-import type { Html } from "../../lib/html.ts";
+import { html, type Html } from "../../lib/html.ts";
 import { addressOf } from "../page-call.ts";
 import { IMPORTS_PATH, SOURCES_PATH, sourcePath } from "../../actions/sources/paths.ts";
 

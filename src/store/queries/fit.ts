@@ -2,8 +2,7 @@ import { monthToDate } from "../../lib/month.ts";
 import { query, queryValue, requireRow } from "../query.ts";
 import type { Workspace } from "../workspace.ts";
 import { daysOrAll } from "./return-curve.ts";
-import { LINE_IS_SELECTED, lowered, optionOfVariant, selectionValues } from "./selection.ts";
-import type { Selection } from "./selection.ts";
+import { LINE_IS_SELECTED, lowered, optionOfVariant, selectionValues, type Selection } from "./selection.ts";
 
 /** An option of a product's variants with its values, in the variants' order. */
 export type ProductOptionRow = { name: string; option_values: string[] };

@@ -1,6 +1,5 @@
 import type { Connection } from "../database.ts";
-import type { Query } from "../query.ts";
-import { command, queryColumn, requireRow, requireValue } from "../query.ts";
+import { command, queryColumn, requireRow, requireValue, type Query } from "../query.ts";
 import type { SyncKind } from "./sync-request.ts";
 
 /** The most rows that one statement deletes, so that it holds locks only briefly. */

@@ -1,6 +1,5 @@
 import { query, queryValue, requireValue } from "../query.ts";
-import { IS_CONNECTED } from "./data-source.ts";
-import type { SourceKind } from "./data-source.ts";
+import { IS_CONNECTED, type SourceKind } from "./data-source.ts";
 import { OF_SOURCES } from "./run-queue.ts";
 import { IS_STOPPED } from "./workspace-directory.ts";
 import { claimKey } from "./worker-health.ts";

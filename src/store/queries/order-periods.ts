@@ -3,8 +3,7 @@ import type { Queryable } from "../database.ts";
 import { query } from "../query.ts";
 import type { Workspace } from "../workspace.ts";
 import { daysOrAll, groupDayInside } from "./return-curve.ts";
-import { CHOSEN, hasGroupDays, linesOfEntities, selectionValues } from "./selection.ts";
-import type { Selection } from "./selection.ts";
+import { CHOSEN, hasGroupDays, linesOfEntities, selectionValues, type Selection } from "./selection.ts";
 
 /** `starts`: the first days of periods without gaps, oldest first. Days count from 1970-01-01. */
 export type OrderPeriodRange = {

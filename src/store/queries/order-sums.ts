@@ -1,8 +1,7 @@
 import { monthToDate } from "../../lib/month.ts";
 import { query } from "../query.ts";
 import { columnsInside, monthsBetween, placeInside } from "./return-curve.ts";
-import { keysOfSelection } from "./selection.ts";
-import type { Selection } from "./selection.ts";
+import { keysOfSelection, type Selection } from "./selection.ts";
 
 /** Both months are included. Each of `parts` is a selection, or several together, whose own orders are those of `months`. */
 type OrderSumsRange = {

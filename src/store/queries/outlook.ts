@@ -1,11 +1,9 @@
 import type { Queryable } from "../database.ts";
 import { query, requireRow } from "../query.ts";
 import type { Workspace } from "../workspace.ts";
-import { CHOSEN, hasGroupDays, linesOfEntities, selectionValues } from "./selection.ts";
-import type { Selection } from "./selection.ts";
+import { CHOSEN, hasGroupDays, linesOfEntities, selectionValues, type Selection } from "./selection.ts";
 import { monthToDate } from "../../lib/month.ts";
-import { COHORT_MONTHS } from "./cohort.ts";
-import type { SelectedMonths } from "./cohort.ts";
+import { COHORT_MONTHS, type SelectedMonths } from "./cohort.ts";
 import { columnsInside, daysOrAll, monthsBetween, placeInside } from "./return-curve.ts";
 
 /**

@@ -1,5 +1,4 @@
-import { query, requireRow } from "../query.ts";
-import type { Query } from "../query.ts";
+import { query, requireRow, type Query } from "../query.ts";
 import type { Workspace } from "../workspace.ts";
 import {
   CANDIDATE,

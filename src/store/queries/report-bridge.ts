@@ -2,8 +2,7 @@ import { dayToText, firstDayOfMonth, lastDayOfMonth, monthToDate } from "../../l
 import { query } from "../query.ts";
 import type { Workspace } from "../workspace.ts";
 import { daysOrAll } from "./return-curve.ts";
-import { LINE_IS_SELECTED, LINES_OF_FACTS, selectionValues } from "./selection.ts";
-import type { Selection } from "./selection.ts";
+import { LINE_IS_SELECTED, LINES_OF_FACTS, selectionValues, type Selection } from "./selection.ts";
 
 type BridgeRange = {
   selection: Selection;

@@ -1,8 +1,7 @@
 import { monthToDate } from "../../lib/month.ts";
 import { requireRow, query } from "../query.ts";
 import type { Workspace } from "../workspace.ts";
-import { COHORT_MONTHS } from "./cohort.ts";
-import type { CohortMonthRow } from "./cohort.ts";
+import { COHORT_MONTHS, type CohortMonthRow } from "./cohort.ts";
 import { columnsInside, daysOrAll, monthsBetween } from "./return-curve.ts";
 import { CHOSEN, CHOSEN_SKUS, FOUND, cohortOfChosen, selectionValues } from "./selection.ts";
 import type { Found, Selection } from "./selection.ts";

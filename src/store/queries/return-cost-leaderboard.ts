@@ -1,14 +1,11 @@
 import { monthToDate } from "../../lib/month.ts";
 import type { Queryable } from "../database.ts";
 import type { Workspace } from "../workspace.ts";
-import { COHORT_MEASURES } from "./cohort.ts";
-import type { CohortMonthRow } from "./cohort.ts";
+import { COHORT_MEASURES, type CohortMonthRow } from "./cohort.ts";
 import { firstWithExcess } from "./excess-cost.ts";
 import { columnsInside, daysOrAll, monthsBetween, placeInside } from "./return-curve.ts";
-import { rankingStatements } from "./ranking.ts";
-import type { Ranking } from "./ranking.ts";
-import { selectionValues } from "./selection.ts";
-import type { Selection } from "./selection.ts";
+import { rankingStatements, type Ranking } from "./ranking.ts";
+import { selectionValues, type Selection } from "./selection.ts";
 import { findBlocks } from "./sku-rollup.ts";
 
 /** One SKU's figures over the range in one observation window, money in minor units; `product_gid` is the one to show. */

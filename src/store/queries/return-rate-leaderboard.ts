@@ -2,11 +2,9 @@ import { monthToDate, monthsBetween } from "../../lib/month.ts";
 import type { Queryable } from "../database.ts";
 import type { Workspace } from "../workspace.ts";
 import { firstWithExcess } from "./excess-cost.ts";
-import { rankingStatements } from "./ranking.ts";
-import type { Ranking } from "./ranking.ts";
+import { rankingStatements, type Ranking } from "./ranking.ts";
 import { columnsInside, placeInside } from "./return-curve.ts";
-import { selectionValues } from "./selection.ts";
-import type { Selection } from "./selection.ts";
+import { selectionValues, type Selection } from "./selection.ts";
 import { findBlocks } from "./sku-rollup.ts";
 
 /** One SKU's units over the ranked months, in the primary window; `product_gid` is the product to show. */

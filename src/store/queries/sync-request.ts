@@ -1,7 +1,6 @@
 import type { Queryable } from "../database.ts";
 import { command, queryAny, queryRow, requireRow } from "../query.ts";
-import { IS_CONNECTED } from "./data-source.ts";
-import type { SourceKind } from "./data-source.ts";
+import { IS_CONNECTED, type SourceKind } from "./data-source.ts";
 import { wakeSource } from "./run-queue.ts";
 import { IS_STOPPED } from "./workspace-directory.ts";
 

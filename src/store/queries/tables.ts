@@ -1,5 +1,4 @@
-import { cursor, query } from "../query.ts";
-import type { NextRows } from "../query.ts";
+import { cursor, query, type NextRows } from "../query.ts";
 import type { Connection } from "../database.ts";
 import type { Workspace } from "../workspace.ts";
 import { dayToText } from "../../lib/month.ts";

@@ -1,9 +1,7 @@
-import type { Html } from "../../../lib/html.ts";
-import { html } from "../../../lib/html.ts";
+import { html, type Html } from "../../../lib/html.ts";
 import { intervalFigure, rateFigure } from "../../charts/rates.ts";
 import { sparkline } from "../../charts/sparkline.ts";
-import type { ApiAnswer, Format } from "../../figure.ts";
-import { figure, valueAt } from "../../figure.ts";
+import { figure, valueAt, type ApiAnswer, type Format } from "../../figure.ts";
 import {
   count,
   days,

@@ -1,9 +1,6 @@
-import { html } from "../../../lib/html.ts";
-import type { Html } from "../../../lib/html.ts";
-import { differ, intervalFigure, placeName, rateFigure, stepOf } from "../../charts/rates.ts";
-import type { Rate } from "../../charts/rates.ts";
-import { figure } from "../../figure.ts";
-import type { ApiAnswer } from "../../figure.ts";
+import { html, type Html } from "../../../lib/html.ts";
+import { differ, intervalFigure, placeName, rateFigure, stepOf, type Rate } from "../../charts/rates.ts";
+import { figure, type ApiAnswer } from "../../figure.ts";
 import { count, units } from "../../format.ts";
 import type { BodyOf } from "../../page.ts";
 
