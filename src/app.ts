@@ -1,4 +1,6 @@
 import type { FastifyBaseLogger, FastifyInstance } from "fastify";
+import { CALLBACK_PATH, createProvider } from "./access/provider.ts";
+import type { Provider } from "./access/provider.ts";
 import { createAdmitMember } from "./access/admit-member.ts";
 import { createAdmit, quotaOfToken } from "./access/admit.ts";
 import { createAnswers } from "./access/answers.ts";
@@ -102,7 +104,7 @@ export async function startService(
         onToolError: metrics.countToolError,
       }),
       ...docs.surfaces,
-      ...(config.hasConsole ? await createConsoleSurfaces(config, keys, databases, operations) : []),
+      ...(config.hasConsole ? await createConsoleSurfaces(config, keys, databases, operations, logger) : []),
       ...createPlatformRoutes(config, keys, databases.ingest, {
         log: logger,
         onRefusedWebhook: metrics.countRefusedWebhook,
@@ -139,6 +141,7 @@ async function createConsoleSurfaces(
   keys: Keys,
   { console: database, exporting }: Pick<ServingDatabases, "console" | "exporting">,
   operations: readonly Operation[],
+  log: FastifyBaseLogger,
 ): Promise<RouteGroup[]> {
   // Imported here, because it takes memory that a server without the console need not have.
   const { createConsole } = await import("./console/console.ts");
@@ -147,7 +150,7 @@ async function createConsoleSurfaces(
     operations,
     admitMember: createAdmitMember({ database }),
     identity: createIdentity(database, now, challengeKeyOf(keys)),
-    control: controlOf(config, keys, { database, exporting }),
+    control: { ...controlOf(config, keys, { database, exporting }), provider: providerOf(config, log) },
     site: { publicOrigin: publicConsole(config.publicUrl) },
     now,
   });
@@ -159,7 +162,24 @@ function controlOf(
   databases: Pick<ControlTools, "database" | "exporting">,
 ): ControlTools {
   const push = pushOptions(config);
-  return { ...databases, keys, connecting: connectingOf(config), push, retention: config };
+  return { ...databases, keys, connecting: connectingOf(config), push, retention: config, provider: null };
+}
+
+function providerOf(config: Config, log: FastifyBaseLogger): Provider | null {
+  const { oidcIssuer: issuer, oidcClientId: clientId, oidcClientSecret: clientSecret, publicUrl } = config;
+  if (issuer === null || clientId === null || clientSecret === null || publicUrl === null) return null;
+  return createProvider({
+    issuer,
+    clientId,
+    clientSecret,
+    name: config.oidcName ?? new URL(issuer).host,
+    scopes: config.oidcScopes,
+    groupsClaim: config.oidcGroupsClaim,
+    operatorGroup: config.oidcOperatorGroup,
+    redirectUri: `${publicUrl}${CALLBACK_PATH}`,
+    signedOutUri: `${publicUrl}/sign-in`,
+    log,
+  });
 }
 
 /** A snapshot that is read for longer keeps the database from vacuuming. */

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { isLoopbackHost } from "./lib/networks.ts";
+import { isHttpsOrLoopback, isLoopbackHost } from "./lib/networks.ts";
 import type { Form } from "./lib/option-forms.ts";
 import {
   addressesAndNetworks,
@@ -7,6 +7,7 @@ import {
   daysOrForever,
   flag,
   integer,
+  issuerAddress,
   mailServer,
   matching,
   networks,
@@ -141,6 +142,31 @@ const OPTIONS = {
     {
       defaultText: "on",
     },
+  ),
+  /** Single sign-on of people by OpenID Connect. */
+  oidcIssuer: option(
+    "OIDC_ISSUER",
+    issuerAddress,
+    null,
+    "Identity provider by which people may sign in to the console, such as `https://login.example.com`: docs/operating/install.md.",
+  ),
+  oidcClientId: option("OIDC_CLIENT_ID", text, null, "This service’s client id at that provider."),
+  oidcClientSecret: option("OIDC_CLIENT_SECRET", text, null, "Its client secret.", { hasFile: true }),
+  oidcName: option("OIDC_NAME", text, null, "What people call the provider: “Sign in with …”.", {
+    defaultText: "the host of `OIDC_ISSUER`",
+  }),
+  oidcScopes: option(
+    "OIDC_SCOPES",
+    matching("be scopes separated by spaces, with openid", /^(?=(?:.* )?openid(?: |$))[!-~]+(?: [!-~]+)*$/u),
+    "openid email",
+    "Scopes that are asked for, such as `openid email groups`.",
+  ),
+  oidcGroupsClaim: option("OIDC_GROUPS_CLAIM", text, "groups", "The claim that lists a person’s groups."),
+  oidcOperatorGroup: option(
+    "OIDC_OPERATOR_GROUP",
+    text,
+    null,
+    "People whom the provider names in this group are operators for as long as that session lasts.",
   ),
   shopifyClientId: option("SHOPIFY_CLIENT_ID", text, null, "The app that shops approve."),
   shopifyClientSecret: option(
@@ -305,12 +331,26 @@ export function readConfig(environment: Environment): Config {
     problems.push("SHOPIFY_CLIENT_ID needs SHOPIFY_CLIENT_SECRET.");
   if ((values.smtpUrl === null) !== (values.smtpFrom === null))
     problems.push("SMTP_URL and SMTP_FROM must be set together.");
+  problems.push(...problemsOfOidc(values));
   if (isHalfOfRoles(values)) problems.push(HALF_OF_ROLES);
   const isExposed = !isLoopbackHost(values.host);
   if (isExposed) problems.push(...problemsOfExposure(values));
   if (problems.length > 0) throw new ConfigError(problems);
   const warnings = [...(isExposed ? warningsOfExposure(values) : []), ...warningsOfProxies(values)];
   return { ...values, warnings };
+}
+
+function problemsOfOidc({ oidcIssuer, oidcClientId, oidcClientSecret, publicUrl }: Values): string[] {
+  const given = [oidcIssuer, oidcClientId, oidcClientSecret].filter((value) => value !== null).length;
+  if (given === 0) return [];
+  return [
+    ...(given < 3 ? ["OIDC_ISSUER, OIDC_CLIENT_ID and OIDC_CLIENT_SECRET must be set together."] : []),
+    ...(isHttpsOrLoopback(publicUrl ?? "")
+      ? []
+      : [
+          "OIDC_ISSUER needs PUBLIC_URL, where the provider sends people back to: an https address, or one of this machine.",
+        ]),
+  ];
 }
 
 const HALF_OF_ROLES =

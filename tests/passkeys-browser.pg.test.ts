@@ -112,7 +112,7 @@ test("after a lost device a recovery link ends its passkey and its sign-in", asy
       await enrol(found, await passkeyLink(place, "Lost", { isRecovery: true }));
       assert.equal((await found.authenticator.credentials()).length, 1);
       await found.page.goto(`${HOME}/me`);
-      await found.page.getByText("Your earlier passkeys have been removed").waitFor();
+      await found.page.getByText("Your earlier passkeys and linked accounts have been removed").waitFor();
     });
     await lost.page.goto(`${HOME}/w`);
     assert.equal(lost.page.url(), `${HOME}/sign-in`);

@@ -66,6 +66,7 @@ function environment(at: Date, push = mail.push): DigestEnvironment {
       exporting: database as DigestEnvironment["control"]["exporting"],
       push,
       retention: DEFAULT_RETENTION,
+      provider: null,
     },
     site: { publicOrigin: ORIGIN },
     now: () => at,

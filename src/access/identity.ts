@@ -4,6 +4,7 @@ import {
   listPasskeys,
   usePasskey,
   describeLink,
+  findIdToken,
   useLink,
   isNewcomer,
   loadPerson,
@@ -11,10 +12,12 @@ import {
   noteSeen,
 } from "../store/queries/console-user.ts";
 import type { DescribedLink } from "../store/queries/console-user.ts";
+import { findAccountOf, useAccount } from "../store/queries/provider-account.ts";
 import { listHomes, listMemberships } from "../store/queries/workspace-member.ts";
 import type { MembershipPage, MembershipRow } from "../store/queries/workspace-member.ts";
 import { checkSignature, enrolmentOptions, findAnswering, signatureOptions } from "./passkey.ts";
 import type { Enrolment, PasskeyAnswer, PasskeySite } from "./passkey.ts";
+import type { ProviderAccount } from "./provider.ts";
 import { hashSecret } from "./secret.ts";
 import {
   isSeenLongAgo,
@@ -24,8 +27,15 @@ import {
   recordRefusal,
   signOut,
 } from "./session.ts";
-import type { Origin, SeenSession } from "./session.ts";
-import { openLink, signInByEnrolment, signInByLink, signInByPasskey, whyClosed } from "./sign-in.ts";
+import type { Origin, SeenSession, Way } from "./session.ts";
+import {
+  openLink,
+  signInByEnrolment,
+  signInByLink,
+  signInByPasskey,
+  signInByProvider,
+  whyClosed,
+} from "./sign-in.ts";
 import type { Browser, SignIn, SignInRefusal } from "./sign-in.ts";
 
 /** A workspace that a person may see. */
@@ -101,6 +111,7 @@ export function createIdentity(database: Database, now: () => Date, challengeKey
       reauthenticateByPasskey(database, { ...request, challengeKey, now: now() }),
     reauthenticateByLink: (request: Omit<ProofRequest, "now"> & { secret: string }): Promise<Proof> =>
       reauthenticateByLink(database, { ...request, now: now() }),
+    ...byProvider(database, now),
     /** What the browser needs to make one more passkey of somebody who is signed in. */
     enrolmentOf: (person: Omit<Enrolment, "now" | "isRecovery" | "challengeKey">) =>
       enrolmentOptions(database, { ...person, isRecovery: false, challengeKey, now: now() }),
@@ -118,12 +129,7 @@ export function createIdentity(database: Database, now: () => Date, challengeKey
       return { workspaces: found.slice(0, limit), isMore: found.length > limit };
     },
     /** The domain of the workspace that a person is led to; null = they choose, or have none. */
-    homeOf: async (userId: string, lastShopKey: number | null) => {
-      const homes = await listHomes(database, userId, lastShopKey);
-      const [first] = homes;
-      const isSure = first?.is_last === true || homes.length === 1;
-      return { shopDomain: isSure ? (first?.shop_domain ?? null) : null, hasAny: first !== undefined };
-    },
+    homeOf: (userId: string, lastShopKey: number | null) => findHome(database, userId, lastShopKey),
     /** Keeps the session of a page of a workspace alive, and makes / lead to that workspace; writes what is due alone. */
     noteVisit: async ({ userId, shopKey, lastShopKey, personSeenAt, ...session }: Visit): Promise<void> => {
       const at = now();
@@ -132,6 +138,28 @@ export function createIdentity(database: Database, now: () => Date, challengeKey
         await noteSeen(database, userId, shopKey, at);
       }
     },
+  };
+}
+
+async function findHome(database: Database, userId: string, lastShopKey: number | null) {
+  const homes = await listHomes(database, userId, lastShopKey);
+  const [first] = homes;
+  const isSure = first?.is_last === true || homes.length === 1;
+  return { shopDomain: isSure ? (first?.shop_domain ?? null) : null, hasAny: first !== undefined };
+}
+
+/** What concerns accounts at the identity provider. */
+function byProvider(database: Database, now: () => Date) {
+  return {
+    signInByProvider: (request: Browser & { account: ProviderAccount }): Promise<SignIn> =>
+      signInByProvider(database, { ...request, now: now() }),
+    /** Whether a person has an account at an identity provider. */
+    hasAccount: async (userId: string, issuer: string): Promise<boolean> =>
+      (await findAccountOf(database, userId, issuer)) !== null,
+    reauthenticateByProvider: (request: Omit<ProofRequest, "now"> & ProviderProof): Promise<Proof> =>
+      reauthenticateByProvider(database, { ...request, now: now() }),
+    /** What the provider of a session is told at sign-out; null = it began without one. */
+    idTokenOf: (sessionHash: Buffer): Promise<string | null> => findIdToken(database, sessionHash),
   };
 }
 
@@ -189,11 +217,35 @@ async function reauthenticateByLink(
   return proof.outcome === "confirmed" ? proof : refused(database, request, proof.outcome);
 }
 
+/** An account, and when its person was sent to the provider. */
+type ProviderProof = { account: ProviderAccount; startedAt: Date };
+
+/** By how much the clocks of a provider and this service may differ. */
+const CLOCK_SKEW_MS = 30_000;
+
+/** Proves by the person's account, whose sign-in at the provider has to be a new one. */
+async function reauthenticateByProvider(
+  database: Database,
+  request: ProofRequest & ProviderProof,
+): Promise<Proof> {
+  const { account, startedAt, userId, now } = request;
+  const { issuer, subject, email, authenticatedAt } = account;
+  if (authenticatedAt === null) return refused(database, request, "untimed");
+  if (authenticatedAt.getTime() < startedAt.getTime() - CLOCK_SKEW_MS)
+    return refused(database, request, "not_again");
+  const proof = await database.transaction((connection) =>
+    renew(connection, request, "provider", async () =>
+      (await useAccount(connection, { issuer, subject, email, userId, now })) ? null : { outcome: "foreign" },
+    ),
+  );
+  return proof.outcome === "confirmed" ? proof : refused(database, request, proof.outcome);
+}
+
 /** Holds the person first, as whoever changes or removes one does; `useUp` says why the proof does not count. */
 async function renew(
   connection: Connection,
   request: ProofRequest,
-  way: "link" | "passkey",
+  way: Way,
   useUp: () => Promise<Proof | null>,
 ): Promise<Proof> {
   const person = await lockPerson(connection, request.userId);

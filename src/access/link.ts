@@ -21,6 +21,7 @@ type LinkWish = {
   now: Date;
   madeBy?: string | null;
   shopKey?: number | null;
+  email?: string | null;
 };
 
 /**
@@ -29,7 +30,7 @@ type LinkWish = {
  */
 export async function makeLink(
   connection: Connection,
-  { userId, purpose, now, madeBy = null, shopKey = null }: LinkWish,
+  { userId, purpose, now, madeBy = null, shopKey = null, email = null }: LinkWish,
 ): Promise<MadeLink> {
   const { text, hash } = newSecret();
   const expiresAt = new Date(now.getTime() + LIFETIME_MS[purpose]);
@@ -41,6 +42,7 @@ export async function makeLink(
     expiresAt,
     madeBy,
     shopKey,
+    email,
   });
   // The hash of 256 random bits: it opens nothing.
   return { secret: text, expiresAt, linkName: hash.toString("base64url") };

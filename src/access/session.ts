@@ -9,6 +9,7 @@ import {
   renewSession,
   touchSession,
 } from "../store/queries/console-user.ts";
+import type { ProviderAccount } from "./provider.ts";
 import { newSecret } from "./secret.ts";
 
 const IDLE_MS = 12 * 3_600_000;
@@ -32,10 +33,15 @@ export type SignedIn = {
   lastShopKey: number | null;
 };
 
+/** How a person proves who they are. */
+export type Way = "link" | "passkey" | "provider";
+
 type NewSessionRequest = {
   userId: string;
   /** How the person came in. */
-  way: "link" | "passkey";
+  way: Way;
+  /** Of a session that begins at the identity provider; without it the person has just proved who they are. */
+  account?: Pick<ProviderAccount, "authenticatedAt" | "isOperator" | "idToken">;
   /** Of the browser's cookie, which ends; null = it has none. */
   oldSessionHash: Buffer | null;
   origin: Origin;
@@ -49,7 +55,7 @@ export function isFreshProof(authenticatedAt: Date, now: Date): boolean {
 
 /** Makes a session with a new id, which it returns; the browser's old one ends. The person has to be held. */
 export async function beginSession(connection: Connection, request: NewSessionRequest): Promise<string> {
-  const { userId, way, oldSessionHash, origin, now } = request;
+  const { userId, way, account, oldSessionHash, origin, now } = request;
   if (oldSessionHash !== null) await deleteSession(connection, oldSessionHash);
   const { text, hash } = newSecret();
   const endsAt = new Date(now.getTime() + LONGEST_MS);
@@ -57,18 +63,26 @@ export async function beginSession(connection: Connection, request: NewSessionRe
     sessionHash: hash,
     userId,
     createdAt: now,
+    provedAt: account === undefined ? now : provedAt(account, now),
     idleUntil: idleUntil(now, endsAt),
     endsAt,
+    idToken: account?.idToken ?? null,
+    isOperator: account?.isOperator ?? false,
   });
   await deleteOtherSessions(connection, userId, hash, MOST_PER_PERSON - 1);
   await record(connection, { userId, origin }, "session.begin", { way });
   return text;
 }
 
+/** A session at the provider may be days old: without a word of when it began, the person still has to confirm who they are. */
+function provedAt({ authenticatedAt }: Pick<ProviderAccount, "authenticatedAt">, now: Date): Date {
+  return new Date(Math.min(authenticatedAt?.getTime() ?? 0, now.getTime()));
+}
+
 /** Gives a session a new id after a new proof of who its person is; null = it has ended. */
 export async function reauthenticateSession(
   connection: Connection,
-  request: Omit<NewSessionRequest, "oldSessionHash"> & { sessionHash: Buffer },
+  request: Omit<NewSessionRequest, "oldSessionHash" | "account"> & { sessionHash: Buffer },
 ): Promise<string | null> {
   const { userId, way, sessionHash, origin, now } = request;
   const { text, hash } = newSecret();

@@ -9,7 +9,15 @@ import {
   lockPerson,
 } from "../store/queries/console-user.ts";
 import type { DescribedLink, LinkRow } from "../store/queries/console-user.ts";
+import {
+  deleteAccounts,
+  findAccountHolder,
+  findLinksFor,
+  insertAccount,
+  useAccount,
+} from "../store/queries/provider-account.ts";
 import { checkEnrolment, checkSignature, type PasskeyAnswer, type PasskeyRefusal } from "./passkey.ts";
+import type { ProviderAccount, ProviderProblem } from "./provider.ts";
 import { hashSecret } from "./secret.ts";
 import { beginSession, record, recordRefusal, type Origin } from "./session.ts";
 
@@ -21,7 +29,23 @@ export type SignInRefusal =
   | "changed"
   | "disabled"
   | "second"
+  | ProviderRefusal
   | PasskeyRefusal["refused"];
+
+/**
+ * Why an account of the identity provider signs nobody in. "uninvited": nobody has it, and no open link names its address.
+ * "unproven": its address is not verified. "several": links of several people name it. "taken": the person has another account there. "untimed", "not_again": it does not say
+ * that its person has just proved who they are. "foreign": it is not the account of who is signed in.
+ */
+export type ProviderRefusal =
+  | ProviderProblem
+  | "uninvited"
+  | "unproven"
+  | "several"
+  | "taken"
+  | "untimed"
+  | "not_again"
+  | "foreign";
 
 /** A sign-in: a new session, or why there is none. `userId` null = nobody knows whose it would be. */
 export type SignIn =
@@ -88,6 +112,48 @@ export async function signInByPasskey(database: Database, request: Browser & Pas
   return refused(database, result, request);
 }
 
+/**
+ * Signs in the person of an account, known by issuer and subject alone. One that nobody has is linked to the person of the open
+ * link that names its verified address, which uses that up.
+ */
+export async function signInByProvider(
+  database: Database,
+  request: Browser & { account: ProviderAccount; now: Date },
+): Promise<SignIn> {
+  const { account, origin, now } = request;
+  return undoable(database, request, async (connection) => {
+    const holder = await findAccountHolder(connection, account.issuer, account.subject);
+    const found = holder === null ? await findInvited(connection, account, now) : { user_id: holder };
+    if ("outcome" in found) return found;
+    const { user_id: userId } = found;
+    const person = await lockPerson(connection, userId);
+    if (person?.disabled_at !== null) return { outcome: "disabled", userId };
+    const { issuer, subject, email } = account;
+    const row = { issuer, subject, email, userId, now };
+    if ("link_hash" in found) {
+      if ((await useLink(connection, found.link_hash, now)) === null) return { outcome: "changed", userId };
+      if (!(await insertAccount(connection, row))) throw new Undone({ outcome: "taken", userId });
+      await record(connection, { userId, origin }, "account.link", { issuer });
+    } else if (!(await useAccount(connection, row))) return { outcome: "uninvited", userId };
+    const session = await beginSession(connection, { ...request, userId, way: "provider" });
+    return { outcome: "signed_in", session, userId, isRecovery: false };
+  });
+}
+
+async function findInvited(
+  connection: Connection,
+  { email, isVerified }: ProviderAccount,
+  now: Date,
+): Promise<{ link_hash: Buffer; user_id: string } | { outcome: ProviderRefusal; userId: null }> {
+  if (email === null || !isVerified) return { outcome: "unproven", userId: null };
+  const links = await findLinksFor(connection, email, now);
+  const [link] = links;
+  if (link === undefined) return { outcome: "uninvited", userId: null };
+  return links.every(({ user_id: userId }) => userId === link.user_id)
+    ? link
+    : { outcome: "several", userId: null };
+}
+
 /** The person whom a link that still works would sign in, or why it does not. */
 export async function openLink(
   database: Queryable,
@@ -138,8 +204,16 @@ async function withLink(
     const state = await openLink(connection, secret, now);
     return "outcome" in state ? state : { outcome: "used", userId };
   };
+  return undoable(database, request, used);
+}
+
+async function undoable(
+  database: Database,
+  request: Browser,
+  signIn: (connection: Connection) => Promise<SignIn>,
+): Promise<SignIn> {
   try {
-    return await refused(database, await database.transaction(used), request);
+    return await refused(database, await database.transaction(signIn), request);
   } catch (error) {
     if (error instanceof Undone) return refused(database, error.result, request);
     throw error;
@@ -165,6 +239,7 @@ async function begin(
  */
 async function endAccess(connection: Connection, userId: string, origin: Origin): Promise<void> {
   await deletePasskeys(connection, userId);
+  await deleteAccounts(connection, userId);
   await deleteSessions(connection, userId);
   await record(connection, { userId, origin }, "user.recover");
 }

@@ -1,3 +1,4 @@
+import type { Provider } from "../access/provider.ts";
 import type { PushOptions } from "../alerts/delivery/send.ts";
 import type { Keys } from "../lib/keys.ts";
 import type { Retention } from "../lib/retention.ts";
@@ -192,6 +193,8 @@ export type ControlTools = {
   push: PushOptions;
   /** For what pages say of it; workers apply it. */
   retention: Retention;
+  /** By which people sign in besides passkeys; null = none is configured. */
+  provider: Provider | null;
 };
 
 /** A member who acts on a workspace; `admitted` is what the statements of requests take. */

@@ -25,7 +25,10 @@ import { impossible } from "../actions/refusal.ts";
 import { callerOf, commandOf, listCommand, perform } from "./action-command.ts";
 import type { CommandGroup, CommandSession } from "./command.ts";
 
-type LinkOptions = { name?: string; new?: true; workspace?: string; recover?: true };
+type LinkOptions = { name?: string; new?: true; workspace?: string; recover?: true; email?: string };
+
+const EMAIL_HELP =
+  "who has this verified address at the identity provider may sign in by it once, instead of the link";
 
 const onPerson = {
   words: ["person", "new_name"],
@@ -45,13 +48,14 @@ export const USER: CommandGroup = {
           "who signs in: their id, or on a terminal their name; a new name creates a new person (default: the first operator)",
         "--new": createUser.input.new.hint ?? "",
         "--workspace <domain>": "also make the person an owner of this workspace",
+        "--email <address>": EMAIL_HELP,
         "--recover": "the link ends the passkeys and sign-ins that the person has, when it is used",
       },
       examples: ["./returns user link", 'open "$(./returns user link --name NAME --workspace shop.example)"'],
-      run: async (session: CommandSession, { name, new: isNew, workspace, recover }: LinkOptions) => {
+      run: async (session: CommandSession, { name, new: isNew, workspace, recover, email }: LinkOptions) => {
         const found = name === undefined || isNew ? null : await personMeant(session, name);
         const whom = found === null ? { name } : { person: found.user_id };
-        const given = { ...whom, workspace, recover: recover && "yes" };
+        const given = { ...whom, workspace, recover: recover && "yes", email };
         await perform(session, linkUser, textInput(given));
       },
     },
@@ -131,15 +135,18 @@ export const MEMBER: CommandGroup = {
       summary: addMember.about,
       arguments: PERSON,
       required: { "--role <role>": addMember.input.role.hint ?? "" },
-      options: { "--new": "invite a new person, even if somebody else has that name" },
+      options: {
+        "--new": "invite a new person, even if somebody else has that name",
+        "--email <address>": EMAIL_HELP,
+      },
       forWorkspace: true,
       run: async (
         session: CommandSession,
         named: string,
-        { role, new: isNew }: { role: string; new?: true },
+        { role, new: isNew, email }: { role: string; new?: true; email?: string },
       ) => {
         const person = isNew ? null : await personMeant(session, named);
-        if (person === null) await perform(session, inviteMember, textInput({ name: named, role }));
+        if (person === null) await perform(session, inviteMember, textInput({ name: named, role, email }));
         else await perform(session, addMember, textInput({ person: person.user_id, role }));
       },
     },

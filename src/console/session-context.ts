@@ -9,6 +9,8 @@ import { CONSOLE_ASSETS, layout } from "./layout.ts";
 import type { DoneCookie } from "./cookies.ts";
 import { formOf } from "./form-scope.ts";
 import type { ConsoleSite } from "./request-rules.ts";
+import type { FlowCookie } from "./provider-flow.ts";
+import { signInPage } from "./session-pages.ts";
 import { sendHtml, stateMarkup } from "./send.ts";
 import type { StatePage } from "./state-page.ts";
 import type { MinuteLimit } from "./minute-limit.ts";
@@ -47,7 +49,17 @@ export type SessionContext = SessionOptions & {
   /** As a Set-Cookie header. */
   writeSession: (session: string) => string;
   done: DoneCookie;
+  flow: FlowCookie;
 };
+
+/** Shows the ways in to somebody who is not signed in. */
+export async function showSignIn(
+  { control: { provider }, site }: SessionContext,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const shown = provider === null ? null : { name: provider.name, isUp: await provider.isUp() };
+  return showState(reply, signInPage(site.publicOrigin !== null, shown));
+}
 
 /** Sends a page that belongs to no workspace. */
 export function showState(

@@ -1,4 +1,5 @@
 import type { Membership, Memberships } from "../access/identity.ts";
+import type { Provider } from "../access/provider.ts";
 import type { SignInRefusal } from "../access/sign-in.ts";
 import type { LinkState } from "../access/identity.ts";
 import { ROLE_TEXTS } from "../actions/members/actions.ts";
@@ -18,7 +19,11 @@ const SECRET_FIELD = html`<p class="field">
  * The page that a link opens: one button on this machine; over https it creates a passkey, which signs in. `link`: what the
  * page says of it; null = nothing is known. Without JavaScript, the link is pasted.
  */
-export function signInState(link: LinkState | null, isPublic: boolean): StatePage {
+export function signInState(
+  link: LinkState | null,
+  isPublic: boolean,
+  provider: Pick<Provider, "name"> | null,
+): StatePage {
   const page = isPublic ? ENROL : ENTER;
   if (link === null) return page;
   const {
@@ -53,7 +58,8 @@ export function signInState(link: LinkState | null, isPublic: boolean): StatePag
         You sign in as ${name}, ${role === "viewer" ? "a" : "an"} ${role}, who ${ROLE_TEXTS[role]}. The link works once,
         until ${isoInstant(expires)}.
       </p>
-      ${isPublic ? ENROL_FORM : ENTER_FORM}`,
+      ${isPublic ? ENROL_FORM : ENTER_FORM}
+      ${provider !== null && link.has_email && html`<p>Or use your account at ${provider.name}, now and later:</p>${providerForm(provider.name)}`}`,
   };
 }
 
@@ -92,29 +98,38 @@ const ENROL: StatePage = {
 
 const WITH_PASSKEY = passkeyForm({ action: "/sign-in", kind: "get", button: "Sign in with a passkey" });
 
-export const SIGN_IN: StatePage = {
-  status: 200,
-  title: "Sign in",
-  body: html`<h1>Sign in to Returns Analytics</h1>
-    ${WITH_PASSKEY}
-    <p>
-      New here, or lost your passkey? An owner of your workspace or the operator of this service can create a
-      link for you.
-    </p>
-    <p><a href="/docs">Guides to the API</a></p>`,
-};
+const PUBLICLY = html`${WITH_PASSKEY}
+  <p>
+    New here, or lost your passkey? An owner of your workspace or the operator of this service can create a
+    link for you.
+  </p>`;
 
 /** On the service's own machine, a person without a passkey signs in with a link. */
-export const SIGN_IN_LOCALLY: StatePage = {
-  status: 200,
-  title: "Sign in",
-  body: html`<h1>Sign in to Returns Analytics</h1>
-    <p>You sign in with a link.</p>
-    ${HOW_TO_GET_A_LINK}
-    <h2>If you have created a passkey here</h2>
-    ${WITH_PASSKEY}
-    <p><a href="/docs">Guides to the API</a></p>`,
-};
+const LOCALLY = html`${HOW_TO_GET_A_LINK}
+  <h2>If you have created a passkey here</h2>
+  ${WITH_PASSKEY}`;
+
+/** `provider`: the identity provider, and whether it answers; null = none is configured. */
+export function signInPage(isPublic: boolean, provider: { name: string; isUp: boolean } | null): StatePage {
+  return {
+    status: 200,
+    title: "Sign in",
+    body: html`<h1>Sign in to Returns Analytics</h1>
+      ${provider !== null && (provider.isUp ? providerForm(provider.name) : awayBanner(provider.name))}
+      ${isPublic ? PUBLICLY : html`<p>${provider === null ? "You sign in with a link." : "Or sign in with a link."}</p> ${LOCALLY}`}
+      <p><a href="/docs">Guides to the API</a></p>`,
+  };
+}
+
+function providerForm(name: string): Html {
+  return html`<form method="post" action="/sign-in/provider"><button>Sign in with ${name}</button></form>`;
+}
+
+function awayBanner(name: string): Html {
+  return html`<p class="banner warn">
+    ${name} does not answer at the moment. Open this page again in a minute, or sign in another way.
+  </p>`;
+}
 
 const REFUSALS: Readonly<Record<SignInRefusal | "other", string>> = {
   unknown: "This link is not valid: it was withdrawn, has expired, or is not complete.",
@@ -130,6 +145,26 @@ const REFUSALS: Readonly<Record<SignInRefusal | "other", string>> = {
   unverified: "The passkey must ask for a fingerprint, a face or a PIN, and it did not.",
   counter: "This passkey may have been copied: its counter went backwards. Remove it and create another.",
   rejected: "The passkey was created for another address, or its signature is not valid.",
+  down: "The identity provider does not answer. Try again in a minute, or sign in another way.",
+  denied: "The identity provider did not sign you in.",
+  code: "The identity provider refused the code of this sign-in: it works once, for a short time.",
+  client: "The identity provider does not accept this service: its client id or secret is wrong.",
+  nonce: "The identity provider’s answer is for another sign-in.",
+  audience: "The identity provider’s answer is for another service.",
+  issuer: "The answer comes from another identity provider.",
+  clock:
+    "The identity provider’s answer has expired, or is not valid yet: its clock and this service’s differ.",
+  signature: "The identity provider’s answer is not signed with its keys.",
+  invalid: "The identity provider’s answer is not valid.",
+  uninvited: "Your account is not linked to anybody here, and no open invitation is for its address.",
+  unproven:
+    "Your account is not linked to anybody here, and the identity provider has not verified its address.",
+  several: "Several invitations are for the address of your account: use the link of the one that you want.",
+  taken: "The person whom this invitation is for has linked another account.",
+  untimed: "The identity provider did not say when you signed in there.",
+  not_again: "You did not sign in again at the identity provider.",
+  foreign: "This is not the account that you have linked.",
+  elsewhere: "This answer is not for a sign-in that this browser began in the last ten minutes.",
 };
 
 /** Why a link or passkey was not accepted. */
@@ -137,21 +172,43 @@ export function whyRefused(reason: SignInRefusal | "other"): string {
   return REFUSALS[reason];
 }
 
-/** Whether it is the link that was not accepted, not the passkey. */
-export function isLinkRefusal(reason: SignInRefusal | "other"): boolean {
-  return ["unknown", "used", "expired", "changed", "disabled", "other"].includes(reason);
+const OF_LINK: ReadonlySet<string> = new Set(["unknown", "used", "expired", "changed", "disabled", "other"]);
+const OF_PASSKEY: ReadonlySet<string> = new Set([
+  "second",
+  "malformed",
+  "challenge",
+  "stranger",
+  "unverified",
+  "counter",
+  "rejected",
+]);
+
+/** What was not accepted. */
+export function kindOfRefusal(reason: SignInRefusal | "other"): keyof typeof REFUSED {
+  if (OF_LINK.has(reason)) return "sign-in link";
+  return OF_PASSKEY.has(reason) ? "passkey" : "identity provider";
 }
+
+const REFUSED = {
+  "sign-in link": "This link does not work",
+  passkey: "This passkey was not accepted",
+  "identity provider": "Single sign-on did not work",
+};
 
 /** Of a link on this machine, how to get another; else the way back to the passkey. */
 export function refusedSignIn(reason: SignInRefusal, isPublic: boolean): StatePage {
-  const isLink = isLinkRefusal(reason);
-  const title = isLink ? "This link does not work" : "This passkey was not accepted";
+  const kind = kindOfRefusal(reason);
+  const title = REFUSED[kind];
   return {
     status: 403,
     title,
     body: html`<h1>${title}</h1>
       <p role="alert">${REFUSALS[reason]}</p>
-      ${isLink && !isPublic ? HOW_TO_GET_A_LINK : html`<p><a href="/sign-in">Sign in with a passkey</a></p>`}`,
+      ${
+        kind === "sign-in link" && !isPublic
+          ? HOW_TO_GET_A_LINK
+          : html`<p><a href="/sign-in">${kind === "identity provider" ? "Sign in" : "Sign in with a passkey"}</a></p>`
+      }`,
   };
 }
 

@@ -8,10 +8,13 @@ import { createCookie } from "../http/cookie.ts";
 import { noteRefusal } from "../http/request-log.ts";
 import type { RouteGroup } from "../http/server.ts";
 import { consoleHeaders, judgeRequest, type ConsoleSite } from "./request-rules.ts";
-import { showState } from "./session-context.ts";
+import { flowKeyOf } from "../lib/keys.ts";
+import { createFlowCookie, leave } from "./provider-flow.ts";
+import { providerRoutes } from "./provider-routes.ts";
+import { showSignIn, showState } from "./session-context.ts";
 import type { SessionContext, SessionOptions, RouteHandlers, Routes } from "./session-context.ts";
 import { createDoneCookie } from "./cookies.ts";
-import { chooser, OTHER_ORIGIN, otherHost, SIGN_IN, SIGN_IN_LOCALLY } from "./session-pages.ts";
+import { chooser, OTHER_ORIGIN, otherHost } from "./session-pages.ts";
 import { formScope } from "./form-scope.ts";
 import { reauthenticateRoutes } from "./sign-in.ts";
 import { parseQueryString } from "../http/query-string.ts";
@@ -56,11 +59,13 @@ export function createSessionPages(options: SessionOptions): SessionPages {
     },
     writeSession: (session) => cookie.write(session),
     done: createDoneCookie(isSecure),
+    flow: createFlowCookie(isSecure, flowKeyOf(options.control.keys)),
   };
   const routes: Routes = {
     ...homeRoutes(context),
     ...signInRoutes(context, target),
     ...reauthenticateRoutes(context),
+    ...providerRoutes(context, target),
     ...accountRoutes(context),
     ...consentRoutes(context),
     ...digestRoutes(context),
@@ -68,11 +73,16 @@ export function createSessionPages(options: SessionOptions): SessionPages {
     "/sign-out": {
       post: async (request, reply) => {
         const sessionHash = sessionHashOf(request);
+        const idToken = sessionHash === null ? null : await identity.idTokenOf(sessionHash);
         const userId =
           sessionHash === null ? null : await identity.signOut(sessionHash, request.clientAddress);
         if (userId !== null) request.log.info({ user_id: userId }, "signed out");
         reply.headers({ "Set-Cookie": [cookie.clear, context.done.clear], "Clear-Site-Data": CLEARED_DATA });
-        return reply.redirect("/sign-in", 303);
+        const { provider } = options.control;
+        const away = idToken === null || provider === null ? null : await provider.signOutUrl(idToken);
+        return away === null || provider === null
+          ? reply.redirect("/sign-in", 303)
+          : leave(reply, away, provider.name);
       },
     },
   };
@@ -97,12 +107,13 @@ function createGuard(site: ConsoleSite): SessionPages["guard"] {
 }
 
 /** Where a person's work begins. */
-function homeRoutes({ identity, site, signedIn }: SessionContext): Routes {
+function homeRoutes(context: SessionContext): Routes {
+  const { identity, signedIn } = context;
   return {
     "/": {
       get: async (request, reply) => {
         const visitor = await signedIn(request);
-        if (visitor === null) return showState(reply, site.publicOrigin === null ? SIGN_IN_LOCALLY : SIGN_IN);
+        if (visitor === null) return showSignIn(context, reply);
         const { userId, lastShopKey, isOperator } = visitor.person;
         const { shopDomain, hasAny } = await identity.homeOf(userId, lastShopKey);
         if (!hasAny && isOperator) return reply.redirect("/welcome", 303);

@@ -4,16 +4,16 @@ import { clientKeyOf } from "../http/client-address.ts";
 import { noteRefusal } from "../http/request-log.ts";
 import type { SignIn } from "../access/sign-in.ts";
 import type { SessionContext, RouteHandler, Routes, Visitor } from "./session-context.ts";
-import { attempt, passkeySiteOf, secretOf, sendProblem, showState, showOwn } from "./session-context.ts";
 import {
-  signInState,
-  isLinkRefusal,
-  refusedSignIn,
-  SIGN_IN,
-  SIGN_IN_LOCALLY,
-  TOO_MANY,
-  whyRefused,
-} from "./session-pages.ts";
+  attempt,
+  passkeySiteOf,
+  secretOf,
+  sendProblem,
+  showSignIn,
+  showState,
+  showOwn,
+} from "./session-context.ts";
+import { signInState, kindOfRefusal, refusedSignIn, TOO_MANY, whyRefused } from "./session-pages.ts";
 import { formOf } from "./form-scope.ts";
 import { OFFER_PASSKEY } from "./layout.ts";
 import { createMinuteLimit } from "./minute-limit.ts";
@@ -28,8 +28,9 @@ import type { Html } from "../lib/html.ts";
 import { HOW_TO_GET_A_LINK, passkeyForm } from "./views/form.ts";
 
 /** That failed, of one address. */
-const MOST_FAILURES_PER_MINUTE = 30;
-const AFTER_RECOVERY = "Your earlier passkeys have been removed, and every other sign-in has ended.";
+export const MOST_FAILURES_PER_MINUTE = 30;
+const AFTER_RECOVERY =
+  "Your earlier passkeys and linked accounts have been removed, and every other sign-in has ended.";
 
 /**
  * The ways in: a passkey, and one-time links, which over https only let their person create a passkey. A sign-in with a
@@ -106,9 +107,7 @@ export function signInRoutes(context: SessionContext, target: TargetCookie): Rou
     "/enter/options": { post: enrolmentOptions },
     "/sign-in": {
       get: async (request, reply) =>
-        (await context.signedIn(request)) === null
-          ? showState(reply, isPublic ? SIGN_IN : SIGN_IN_LOCALLY)
-          : reply.redirect("/", 303),
+        (await context.signedIn(request)) === null ? showSignIn(context, reply) : reply.redirect("/", 303),
       post: byPasskey,
     },
     // Neither reads nor writes anything, so that nobody's questions use up another's.
@@ -117,12 +116,15 @@ export function signInRoutes(context: SessionContext, target: TargetCookie): Rou
 }
 
 async function showEntrance(
-  { identity, site }: SessionContext,
+  { identity, site, control }: SessionContext,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const name = new URLSearchParams(request.raw.url?.split("?")[1]).get("link") ?? "";
-  return showState(reply, signInState(await identity.describeLink(name), site.publicOrigin !== null));
+  return showState(
+    reply,
+    signInState(await identity.describeLink(name), site.publicOrigin !== null, control.provider),
+  );
 }
 
 /** An attempt that counts for its address. */
@@ -159,15 +161,12 @@ function formPage(asked: string): string {
   return `/w/${shop}${path}`;
 }
 
-/** A refusal is explained to the person with the link or passkey, and in the log. */
-function createFinish({ identity, site, writeSession, done }: SessionContext, target: TargetCookie) {
+/** A refusal is explained to the person with the link, passkey or account, and in the log. */
+export function createFinish({ identity, site, writeSession, done }: SessionContext, target: TargetCookie) {
   return async (request: FastifyRequest, reply: FastifyReply, result: SignIn): Promise<FastifyReply> => {
     if (result.userId !== null) request.log = request.log.child({ user_id: result.userId });
     if (result.outcome !== "signed_in") {
-      noteRefusal(
-        request,
-        `${isLinkRefusal(result.outcome) ? "sign-in link" : "passkey"}: ${result.outcome}`,
-      );
+      noteRefusal(request, `${kindOfRefusal(result.outcome)}: ${result.outcome}`);
       return showState(reply, refusedSignIn(result.outcome, site.publicOrigin !== null));
     }
     request.log.info("signed in");
@@ -228,16 +227,22 @@ function createReauthenticate(context: SessionContext, limit: MinuteLimit): Rout
     const next = fields.get("next") ?? "";
     const proof = await confirm(context, limit, request, visitor);
     if (proof === null) return showState(reply, TOO_MANY);
-    if (proof.outcome === "signed_out") return context.toSignIn(request, reply);
-    if (proof.outcome !== "confirmed") {
-      noteRefusal(request, `proof: ${proof.outcome}`);
-      return show(context, { request, reply, visitor, next, problem: whyRefused(proof.outcome) });
-    }
-    request.log.info("confirmed their identity");
-    reply.header("Set-Cookie", context.writeSession(proof.session));
-    reply.header("Set-Cookie", context.done.write(PROVED));
-    return reply.redirect(isConsolePath(next) ? next : "/", 303);
+    return sendProof(context, { request, reply, visitor, next }, proof);
   };
+}
+
+/** Leads on with the confirmed session, or says why it is not. */
+export async function sendProof(context: SessionContext, shown: Shown, proof: Proof): Promise<FastifyReply> {
+  const { request, reply, next } = shown;
+  if (proof.outcome === "signed_out") return context.toSignIn(request, reply);
+  if (proof.outcome !== "confirmed") {
+    noteRefusal(request, `proof: ${proof.outcome}`);
+    return show(context, { ...shown, problem: whyRefused(proof.outcome) });
+  }
+  request.log.info("confirmed their identity");
+  reply.header("Set-Cookie", context.writeSession(proof.session));
+  reply.header("Set-Cookie", context.done.write(PROVED));
+  return reply.redirect(isConsolePath(next) ? next : "/", 303);
 }
 
 /** null = too many of the person's proofs have failed. */
@@ -304,11 +309,19 @@ async function show(
   const form = (await takesLink(context, request, userId))
     ? linkForm(goesOn)
     : passkeyForm({ action: "/confirm", kind: "get", button: "Confirm with a passkey", fields: goesOn });
+  const { provider } = context.control;
+  const isLinked = provider !== null && (await context.identity.hasAccount(userId, provider.issuer));
   const title = "Confirm your identity";
   const body = html`<article class="state">
     <h1>${title}</h1>
     ${problem !== undefined && html`<p class="banner refused" role="alert">${problem}</p>`}
     <p>You are signed in as ${userName}. Confirm your identity to change who has access. A confirmation lasts 10 minutes.</p>
+    ${
+      isLinked &&
+      html`<form method="post" action="/confirm/provider">
+        ${goesOn} <button>Confirm with ${provider.name}</button>
+      </form>`
+    }
     ${form}
     <p><a href="${isConsolePath(next) ? next : "/"}">Go back without confirming</a></p>
   </article>`;

@@ -65,6 +65,11 @@ export function appKeyOf({ sealingKey }: Keys): Buffer {
   return derive(sealingKey, "ids of OAuth clients");
 }
 
+/** For what a browser keeps while its person is at the identity provider. */
+export function flowKeyOf({ sealingKey }: Keys): Buffer {
+  return derive(sealingKey, "sign-ins at the identity provider");
+}
+
 function derive(secret: string | Buffer, purpose: string): Buffer {
   return Buffer.from(hkdfSync("sha256", secret, "returns-analytics", purpose, KEY_BYTES));
 }

@@ -15,6 +15,12 @@ export function isLoopbackHost(host: string): boolean {
   return /^(?:localhost|::1|\[::1\]|127(?:\.\d{1,3}){3})$/u.test(host);
 }
 
+/** Whether nobody between can read what is sent to an address. */
+export function isHttpsOrLoopback(address: string): boolean {
+  const url = URL.parse(address);
+  return url?.protocol === "https:" || (url?.protocol === "http:" && isLoopbackHost(url.hostname));
+}
+
 /** A Host of HTTP: a name or IPv4 address, or IPv6 in brackets, and a port. */
 const HOST = /^(?<name>[^:]+|\[[^\]]*\])(?::\d{1,5})?$/u;
 

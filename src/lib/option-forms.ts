@@ -1,4 +1,5 @@
 import { isIP } from "node:net";
+import { isHttpsOrLoopback } from "./networks.ts";
 import type { Network } from "./networks.ts";
 
 /** The form of a value: the end of the sentence "NAME must …", and its reader; undefined = not of this form. */
@@ -111,6 +112,11 @@ export const rootAddress: Form<string> = {
     const isRoot = url !== null && /^https?:$/u.test(url.protocol) && url.href === `${url.origin}/`;
     return isRoot ? url.origin : undefined;
   },
+};
+
+export const issuerAddress: Form<string> = {
+  rule: "be an https address without a query, such as https://login.example.com; http only on this machine",
+  read: (address) => (isHttpsOrLoopback(address) && !/[?#@]/u.test(address) ? address : undefined),
 };
 
 export const mailServer: Form<URL> = {

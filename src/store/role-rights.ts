@@ -90,6 +90,7 @@ const TABLES: Readonly<Record<string, Line>> = {
   plan: [WRITE, NONE, READ],
   plan_request: [WRITE, NONE, READ],
   product: [WRITE, NONE, READ],
+  provider_account: [WRITE, NONE, NONE],
   quiet_runs: [WRITE, NONE, NONE],
   redacted_order: [WRITE, NONE, NONE],
   removed_member: [WRITE, NONE, NONE],

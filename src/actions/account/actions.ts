@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { Actor } from "../actor.ts";
 import { impossible, invalid } from "../refusal.ts";
 import { checkEnrolment, type PasskeyRefusal, type PasskeySite } from "../../access/passkey.ts";
+import type { Provider, ProviderAccount } from "../../access/provider.ts";
 import { challengeKeyOf, type Keys } from "../../lib/keys.ts";
 import type { Database } from "../../store/database.ts";
 import {
@@ -14,6 +15,13 @@ import {
   lockPerson,
 } from "../../store/queries/console-user.ts";
 import type { NewPasskey } from "../../store/queries/console-user.ts";
+import {
+  deleteAccount,
+  findAccountHolder,
+  findAccountOf,
+  insertAccount,
+  type LinkedAccount,
+} from "../../store/queries/provider-account.ts";
 import { defineAction, type ActionContext, type ActionCaller } from "../action.ts";
 import { flag, own, text } from "../field.ts";
 import { giveName, PERSON_NAME_MAX_LENGTH, readPersonName } from "../people/person-name.ts";
@@ -26,6 +34,9 @@ export type AccountCaller = ActionCaller & {
   site: PasskeySite | null;
   /** On https, where the last passkey is the only way in. */
   isPublic: boolean;
+  provider: Provider | null;
+  /** An account of theirs at the provider, as it has just said. */
+  account?: ProviderAccount;
 };
 
 /** A passkey of the signed-in person; `id` is the id of its credential. */
@@ -42,7 +53,8 @@ export type MyPasskey = {
 /** An active session; `id` gives no access: it is a hash of the stored hash. */
 export type MySession = { id: string; createdAt: Date; lastSeenAt: Date; isThis: boolean };
 
-export type MyAccount = { passkeys: MyPasskey[]; sessions: MySession[] };
+/** `linked`: at the provider of today; null = none. */
+export type MyAccount = { passkeys: MyPasskey[]; sessions: MySession[]; linked: LinkedAccount | null };
 
 export const NO_PASSKEYS_HERE =
   "Passkeys do not work on an IP address: open the console as http://localhost instead.";
@@ -66,10 +78,12 @@ export async function showAccount(
   database: Database,
   { userId, sessionHash }: NonNullable<Actor["session"]>,
   now: Date,
+  provider: Provider | null,
 ): Promise<MyAccount> {
   const passkeys = await listPasskeys(database, userId);
   const sessions = await listSessions(database, userId, now);
   return {
+    linked: provider === null ? null : await findAccountOf(database, userId, provider.issuer),
     passkeys: passkeys.map((row) => ({
       id: row.credential_id.toString("base64url"),
       name: row.name,
@@ -153,14 +167,15 @@ export const removePasskey = defineAction({
     id: own("Passkey", (_subject, id) => id, { kind: "hidden" }),
     knows: flag("I understand that I will then need a link from an owner or an operator"),
   },
-  run: async ({ connection, actor, isPublic }: ActionContext<AccountCaller>, { id, knows }) => {
+  run: async ({ connection, actor, isPublic, provider }: ActionContext<AccountCaller>, { id, knows }) => {
     const { userId } = actor.session;
     // Held, so that two removals at once do not both find another passkey.
     await lockPerson(connection, userId);
     const others = (await listPasskeys(connection, userId)).filter(
       (passkey) => passkey.credential_id.toString("base64url") !== id,
     );
-    if (others.length === 0 && isPublic && !knows) {
+    const isLinked = provider !== null && (await findAccountOf(connection, userId, provider.issuer)) !== null;
+    if (others.length === 0 && !isLinked && isPublic && !knows) {
       throw impossible("This is your last passkey: confirm that you will then need a link to sign in.");
     }
     const name = await deletePasskey(connection, userId, Buffer.from(id, "base64url"));
@@ -205,7 +220,62 @@ export const endSession = defineAction({
   },
 });
 
-export const ACCOUNT_ACTIONS = [renameSelf, addPasskey, removePasskey, endSession] as const;
+/** Links the account that its person has just signed in with at the identity provider. */
+export const linkAccount = defineAction({
+  name: "account.link",
+  title: "Link account",
+  about: "Link your account at the identity provider.",
+  past: "Linked an account at the identity provider",
+  ...OF_ONESELF,
+  input: {},
+  run: async ({ connection, actor, account, now }: ActionContext<AccountCaller>) => {
+    if (account === undefined) throw impossible("Sign in with the account first, from this page.");
+    const { userId } = actor.session;
+    const { issuer, subject, email } = account;
+    if ((await findAccountHolder(connection, issuer, subject)) === userId)
+      return { result: { issuer }, done: "This account is linked already.", audit: null };
+    if (!(await insertAccount(connection, { issuer, subject, userId, email, now }))) {
+      throw impossible("Another person has this account, or you have another one linked: unlink that first.");
+    }
+    return {
+      result: { issuer },
+      done: "Your account was linked. You can sign in with it.",
+      audit: { detail: { user_id: userId, issuer } },
+    };
+  },
+});
+
+export const unlinkAccount = defineAction({
+  name: "account.unlink",
+  title: "Unlink account",
+  about: "Unlink your account at the identity provider.",
+  past: "Unlinked an account at the identity provider",
+  ...OF_ONESELF,
+  input: { knows: removePasskey.input.knows },
+  run: async ({ connection, actor, isPublic, provider }: ActionContext<AccountCaller>, { knows }) => {
+    const { userId } = actor.session;
+    await lockPerson(connection, userId);
+    if (isPublic && !knows && (await listPasskeys(connection, userId)).length === 0) {
+      throw impossible("You have no passkey: confirm that you will then need a link to sign in.");
+    }
+    const issuer = provider?.issuer ?? "";
+    if (!(await deleteAccount(connection, userId, issuer))) throw impossible("No account is linked.");
+    return {
+      result: { issuer },
+      done: "Your account was unlinked.",
+      audit: { detail: { user_id: userId }, before: { issuer } },
+    };
+  },
+});
+
+export const ACCOUNT_ACTIONS = [
+  renameSelf,
+  addPasskey,
+  removePasskey,
+  endSession,
+  linkAccount,
+  unlinkAccount,
+] as const;
 
 function sessionIdOf(sessionHash: Buffer): string {
   return createHash("sha256").update(sessionHash).digest("hex").slice(0, 16);

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
+import type { ProviderAccount } from "../../access/provider.ts";
 import { isFreshProof } from "../../access/session.ts";
 import { formOf } from "../../console/form-scope.ts";
 import { instant } from "../../console/format.ts";
@@ -7,6 +8,7 @@ import type { MinuteLimit } from "../../console/minute-limit.ts";
 import { actorOf } from "../../console/page-call.ts";
 import type { RefusedForm } from "../../console/page.ts";
 import { passkeyForm, refusal, textField, type FormPlace } from "../../console/views/form.ts";
+import { sendToProvider } from "../../console/provider-flow.ts";
 import { passkeySiteOf, sendProblem, showOwn } from "../../console/session-context.ts";
 import type { RouteHandler, Routes, SessionContext, Visitor } from "../../console/session-context.ts";
 import { tooMany } from "../../console/state-page.ts";
@@ -18,11 +20,13 @@ import { requireRight, SenderGone } from "../right.ts";
 import {
   addPasskey,
   endSession,
+  linkAccount,
   NO_PASSKEYS_HERE,
   OTHERS,
   removePasskey,
   renameSelf,
   showAccount,
+  unlinkAccount,
 } from "./actions.ts";
 import type { AccountCaller, MyAccount, MyPasskey, MySession } from "./actions.ts";
 
@@ -46,6 +50,8 @@ export function accountRoutes(context: SessionContext): Routes {
     [`${PATH}/passkeys`]: { post: createPost(formAt, addPasskey) },
     [`${PATH}/passkeys/options`]: { post: createOptions(context) },
     [`${PATH}/passkeys/remove`]: { post: createPost(formAt, removePasskey) },
+    [`${PATH}/account/link`]: { post: createLinking(context) },
+    [`${PATH}/account/unlink`]: { post: createPost(formAt, unlinkAccount) },
     [`${PATH}/sessions/end`]: { post: createPost(formAt, endSession) },
     [`${PATH}/sessions/end-others`]: { post: createPost(formAt, endSession, { id: OTHERS }) },
   };
@@ -79,6 +85,41 @@ function createPost<Inputs extends Fields, Result, Prepared>(
       if (error instanceof SenderGone) return context.toSignIn(request, reply);
       if (!(error instanceof Refusal)) throw error;
       const refusedForm = { action: action.name, values: fields, refusal: error };
+      return show(context, { request, reply, visitor, refusedForm });
+    }
+  };
+}
+
+/** Links the account with which somebody has come back from the identity provider. */
+export async function sendLinked(
+  context: SessionContext,
+  { request, reply, visitor }: Shown,
+  account: ProviderAccount,
+): Promise<FastifyReply> {
+  try {
+    const caller = { ...callerOf(context, request, visitor), account };
+    const { done } = await runAction(linkAccount, caller, textInput({}));
+    return await reply.header("Set-Cookie", context.done.write(done)).redirect(PATH, 303);
+  } catch (error) {
+    if (error instanceof SenderGone) return context.toSignIn(request, reply);
+    if (!(error instanceof Refusal)) throw error;
+    const refusedForm = { action: linkAccount.name, values: new URLSearchParams(), refusal: error };
+    return show(context, { request, reply, visitor, refusedForm });
+  }
+}
+
+/** Sends somebody who may link an account to the identity provider, to sign in with it. */
+function createLinking(context: SessionContext): RouteHandler {
+  return async (request, reply) => {
+    const visitor = await context.signedIn(request);
+    if (visitor === null) return context.toSignIn(request, reply);
+    try {
+      requireRight(callerOf(context, request, visitor).actor, linkAccount);
+      const { userId } = visitor.person;
+      return await sendToProvider(context, reply, { purpose: "link", userId, next: PATH });
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      const refusedForm = { action: linkAccount.name, values: formOf(request), refusal: error };
       return show(context, { request, reply, visitor, refusedForm });
     }
   };
@@ -126,12 +167,14 @@ async function show(
 ): Promise<FastifyReply> {
   const { person, sessionHash } = visitor;
   const now = context.now();
-  const account = await showAccount(context.control.database, { userId: person.userId, sessionHash }, now);
+  const { database, provider } = context.control;
+  const account = await showAccount(database, { userId: person.userId, sessionHash }, now, provider);
   const isFresh = isFreshProof(person.authenticatedAt, now);
   const place: FormPlace = { refusedForm: refusedForm ?? null, problems: [], href: () => PATH };
   const body = html`<h1>Your account</h1>
     ${!isFresh && refusedForm === undefined && TO_CHANGE} ${nameForm(person.name, place)}
-    ${passkeys(account, place, { isPublic: context.site.publicOrigin !== null, host: passkeySiteOf(request, context.site) === null ? (request.headers.host ?? "") : null })} ${sessions(account, place)}`;
+    ${passkeys(account, place, { isPublic: context.site.publicOrigin !== null, host: passkeySiteOf(request, context.site) === null ? (request.headers.host ?? "") : null })}
+    ${provider !== null && singleSignOn(account, place, { provider: provider.name, isPublic: context.site.publicOrigin !== null })} ${sessions(account, place)}`;
   const status = refusedForm === undefined ? 200 : STATUS_OF_REFUSAL[refusedForm.refusal.kind];
   const { name: userName } = person;
   const refused = refusedForm?.refusal.message;
@@ -155,7 +198,7 @@ function nameForm(value: string, place: FormPlace): Html {
 
 /** `host`: a name under which no browser has passkeys; null = they work here. */
 function passkeys(
-  { passkeys: own }: MyAccount,
+  { passkeys: own, linked }: MyAccount,
   place: FormPlace,
   { isPublic, host }: { isPublic: boolean; host: string | null },
 ): Html {
@@ -167,7 +210,7 @@ function passkeys(
       own.length === 0
         ? html`<p>No passkeys yet. A passkey signs you in with your fingerprint, your face or a PIN.</p>`
         : html`<ul class="entries">
-            ${own.map((passkey) => passkeyItem(passkey, isPublic && own.length === 1))}
+            ${own.map((passkey) => passkeyItem(passkey, isPublic && own.length === 1 && linked === null))}
           </ul>`
     }
     <h3>${addPasskey.title}</h3>
@@ -204,10 +247,44 @@ function passkeyItem({ id, name, rpId, createdAt, lastUsedAt }: MyPasskey, isLas
 }
 
 const LAST_ONE = html`<p>This is your last passkey. Without it, only a new link signs you in.</p>
-  <p class="check">
-    <input id="knows" type="checkbox" name="knows" value="yes" />
-    <label for="knows">${removePasskey.input.knows.label}</label>
+  ${knowsBox("remove")}`;
+
+function singleSignOn(
+  { linked, passkeys: own }: MyAccount,
+  place: FormPlace,
+  { provider, isPublic }: { provider: string; isPublic: boolean },
+): Html {
+  const why = html`${refusal(place, linkAccount.name)} ${refusal(place, unlinkAccount.name)}`;
+  if (linked === null) {
+    return html`<section>
+      <h2>Single sign-on</h2>
+      ${why}
+      <p>Link your account at ${provider} to sign in with it.</p>
+      <form method="post" action="/me/account/link">
+        <button>${linkAccount.title}</button>
+      </form>
+    </section>`;
+  }
+  return html`<section>
+    <h2>Single sign-on</h2>
+    ${why}
+    <p>
+      Linked at ${provider}: <strong>${linked.email ?? linked.subject}</strong>, since ${time(linked.linked_at)}, last used
+      ${time(linked.last_used_at)}.
+    </p>
+    <form method="post" action="/me/account/unlink">
+      ${isPublic && own.length === 0 && knowsBox("unlink")}
+      <button class="quiet">${unlinkAccount.title}</button>
+    </form>
+  </section>`;
+}
+
+function knowsBox(place: string): Html {
+  return html`<p class="check">
+    <input id="knows-${place}" type="checkbox" name="knows" value="yes" />
+    <label for="knows-${place}">${removePasskey.input.knows.label}</label>
   </p>`;
+}
 
 /** Who adds or removes a passkey may have lost a device, or found a stranger's. */
 function endOthersBox(place: string): Html {

@@ -23,6 +23,7 @@ import { recordAction } from "../audit/record.ts";
 import { oneOf, own } from "../field.ts";
 import { quoted } from "../input.ts";
 import { membersOfRole } from "../notices/notices.ts";
+import { signOnAddress } from "../people/actions.ts";
 import { readPersonName, requireOwnName } from "../people/person-name.ts";
 import { impossible, Refusal, undoableSince } from "../refusal.ts";
 import { mayDo, requireRight, type Right } from "../right.ts";
@@ -117,8 +118,9 @@ export const inviteMember = defineAction({
       hint: "Shown in the list of members and the audit log. Up to 100 characters.",
     }),
     role,
+    email: signOnAddress,
   },
-  run: async (context: ActionContext<LinkCaller>, { name, role: given }) => {
+  run: async (context: ActionContext<LinkCaller>, { name, role: given, email }) => {
     const { connection, actor, workspace, now } = context;
     requireOwnerFor(context, given);
     const { user_id: userId } = await insertPerson(connection, name, false, now);
@@ -129,7 +131,7 @@ export const inviteMember = defineAction({
     });
     await insertMember(connection, workspace.shop_key, userId, { role: given, now });
     await requireOwnName(connection, userId, name);
-    return linked(context, { user_id: userId, name, role: given }, "invite");
+    return linked(context, { user_id: userId, name, role: given }, "invite", email);
   },
 });
 
@@ -151,9 +153,10 @@ export const recoverMember = defineAction({
     const { connection, actor, workspace } = context;
     const member = requireMember(context, id);
     requireLinkable(context, member);
-    await deleteLinks(connection, id);
+    const addresses = await deleteLinks(connection, id);
     if (member.is_pending) {
-      const { audit, ...done } = await linked(context, member, "invite");
+      const email = addresses.find((each) => each !== null) ?? null;
+      const { audit, ...done } = await linked(context, member, "invite", email);
       const event = { shopKey: workspace.shop_key, action: inviteMember.name, ...audit };
       await recordAction(connection, actor, event);
       return { ...done, audit: null };
@@ -399,6 +402,7 @@ async function linked(
   { connection, consoleOrigin, workspace, members, actor, now }: ActionContext<LinkCaller>,
   { user_id, name, role: held }: Pick<WorkspaceMemberRow, "user_id" | "name" | "role">,
   purpose: MemberLink["purpose"],
+  email: string | null = null,
 ) {
   const origin = consoleOrigin();
   const maker = members.find((each) => userName(each.user_id) === actor.name);
@@ -412,6 +416,7 @@ async function linked(
     now,
     madeBy: maker?.user_id ?? null,
     shopKey: workspace.shop_key,
+    email,
   });
   const link = new ShownSecret(`${origin}/enter?link=${linkName}#${secret}`);
   const workspace_name = (await findDisplayName(connection, workspace.shop_key)) ?? workspace.shop_domain;

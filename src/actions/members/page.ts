@@ -29,7 +29,7 @@ const MEMBER_PATH = `${PATH}/:person`;
 const TITLE = "Members";
 
 /** The people of a workspace, and who is invited. */
-const membersPage = definePage<{ list: ListedMember[]; removed: RemovedRow[] }>({
+const membersPage = definePage<{ list: ListedMember[]; removed: RemovedRow[]; hasProvider: boolean }>({
   name: "members",
   path: PATH,
   right: memberList,
@@ -37,17 +37,17 @@ const membersPage = definePage<{ list: ListedMember[]; removed: RemovedRow[] }>(
   takes: [],
   about: async (call) => countText(await load(call)),
   data: async (call) => {
-    const { database, workspace, now } = await call.caller();
+    const { database, workspace, now, provider } = await call.caller();
     const removed = await listRemoved(database, workspace.shop_key, undoableSince(now));
-    return { list: await load(call), removed };
+    return { list: await load(call), removed, hasProvider: provider !== null };
   },
-  view: ({ list, removed }, call) => ({
+  view: ({ list, removed, hasProvider }, call) => ({
     title: TITLE,
     body: html`<h1>${TITLE}</h1>
       <p class="lead">
         Who can see the pages of ${call.shopDomain}. A new role or a removal applies from that person’s next page.
       </p>
-      ${table(list, call)} ${removedPart(removed, call)} ${invitePart(call)}`,
+      ${table(list, call)} ${removedPart(removed, call)} ${invitePart(call, hasProvider)}`,
   }),
 });
 
@@ -171,8 +171,11 @@ function stateText(member: ListedMember): string {
   return `invited; the link works until ${instant(until.toISOString()) as string}`;
 }
 
-function invitePart(call: PageCall): Html | null {
-  const drawn = { role: roleField(call, inviteMember, "viewer") };
+function invitePart(call: PageCall, hasProvider: boolean): Html | null {
+  const drawn = {
+    role: roleField(call, inviteMember, "viewer"),
+    ...(hasProvider ? {} : { email: null }),
+  };
   const form = formFor(call, inviteMember, { path: PATH, drawn });
   if (form === null) return null;
   return html`<h2>${inviteMember.title}</h2>

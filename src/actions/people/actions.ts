@@ -1,3 +1,4 @@
+import { readEmail } from "../../access/provider.ts";
 import { ensureOperator, makeLink, makePerson } from "../../access/link.ts";
 import { deleteSessions, loadPerson, type PersonRow } from "../../store/queries/console-user.ts";
 import {
@@ -16,7 +17,7 @@ import { endGrants } from "../apps/queries.ts";
 import { recordAction } from "../audit/record.ts";
 import { flag, optional, own } from "../field.ts";
 import { quoted } from "../input.ts";
-import { impossible } from "../refusal.ts";
+import { impossible, invalid } from "../refusal.ts";
 import { requireRight } from "../right.ts";
 import { requireWorkspace } from "../workspace/workspace.ts";
 import { giveName, isPersonId, readPersonName, requireOwnName } from "./person-name.ts";
@@ -45,6 +46,22 @@ export type UserLink = {
 export type FoundPerson = PersonRow & { memberships: string[] };
 
 const OF_OPERATORS = { least: "operator", hasNoWorkspace: true } as const;
+
+/** Whose verified address at the identity provider may use a link. */
+export const signOnAddress = optional(
+  own(
+    "E-mail address for single sign-on",
+    (subject, given): string => {
+      const email = readEmail(given.trim());
+      if (email !== null) return email;
+      throw invalid(`${subject} must be an e-mail address such as ada@example.com.`);
+    },
+    {
+      option: "email",
+      hint: "Optional: who has this address, verified by the identity provider, may sign in there in place of the link.",
+    },
+  ),
+);
 
 const person = own("Person", (_subject, id) => id, { hint: "their id, or on a terminal their name" });
 const name = own("The name", readPersonName, { hint: "their name" });
@@ -119,10 +136,15 @@ export const linkUser = defineAction({
     workspace: optional(own("Workspace", (_subject, domain) => domain)),
     unseen: flag("Every workspace that has no member yet"),
     recover: flag("Recovery"),
+    email: signOnAddress,
   },
-  run: async (context: ActionContext<LinkCaller<ActionCaller>>, { workspace, unseen, recover, ...whom }) => {
+  run: async (
+    context: ActionContext<LinkCaller<ActionCaller>>,
+    { workspace, unseen, recover, email, ...whom },
+  ) => {
     const { connection, actor, consoleOrigin, now } = context;
     const origin = consoleOrigin();
+    if (recover && email !== null) throw invalid("A recovery link takes no address.", "email");
     const { user_id, name: called, is_operator, disabled_at } = await personOf(context, whom);
     if (disabled_at !== null) throw impossible(`${quoted(called)} is disabled and cannot sign in.`);
     const owned =
@@ -138,7 +160,12 @@ export const linkUser = defineAction({
       await requireOwnName(connection, user_id);
     }
     const purpose = recover ? "recover" : "enter";
-    const { secret, expiresAt: expires_at } = await makeLink(connection, { userId: user_id, purpose, now });
+    const { secret, expiresAt: expires_at } = await makeLink(connection, {
+      userId: user_id,
+      purpose,
+      now,
+      email,
+    });
     const link = new ShownSecret(`${origin}/enter#${secret}`);
     const owner_of = owned.map(({ shop_domain: domain }) => domain);
     const result: UserLink = { user_id, name: called, is_operator, owner_of, link, expires_at };

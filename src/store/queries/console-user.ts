@@ -1,5 +1,5 @@
 import type { Connection } from "../database.ts";
-import { command, query, queryAny, queryRow, requireRow, queryValue } from "../query.ts";
+import { command, query, queryAny, queryColumn, queryRow, requireRow, queryValue } from "../query.ts";
 
 /** A person who uses the console. */
 export type PersonRow = {
@@ -53,12 +53,13 @@ export const noteSeen = command<[userId: string, shopKey: number, now: Date]>(
   "update console_user set last_shop_key = $2, last_seen_at = $3 where user_id = $1",
 );
 
-/** Whether a person has looked at no page yet and has no passkey: primary keys, and console_passkey by person. */
+/** Whether a person has looked at no page yet and has neither passkey nor linked account: primary keys, and both by person. */
 export const isNewcomer = queryAny<[userId: string]>(
   "is_newcomer",
   `select 1 as is_new from console_user u
     where u.user_id = $1 and u.last_seen_at is null
-      and not exists (select from console_passkey p where p.user_id = u.user_id)`,
+      and not exists (select from console_passkey p where p.user_id = u.user_id)
+      and not exists (select from provider_account a where a.user_id = u.user_id)`,
 );
 
 /** A valid session, and whose it is. */
@@ -77,28 +78,43 @@ type NewSession = {
   sessionHash: Buffer;
   userId: string;
   createdAt: Date;
+  /** When the person confirmed who they are. */
+  provedAt: Date;
   idleUntil: Date;
   endsAt: Date;
+  /** Of a session that began at an identity provider: null = it did not. */
+  idToken: string | null;
+  /** That provider named the group of operators. */
+  isOperator: boolean;
 };
 
-/** A new session starts as reauthenticated. */
 export const insertSession = command<[session: NewSession]>(
   "insert_session",
-  `insert into console_session (session_hash, user_id, created_at, last_seen_at, proved_at, idle_until, ends_at)
-   values ($1, $2, $3, $3, $3, $4, $5)`,
-  ({ sessionHash, userId, createdAt, idleUntil, endsAt }) => [
+  `insert into console_session
+     (session_hash, user_id, created_at, last_seen_at, proved_at, idle_until, ends_at, id_token, is_operator)
+   values ($1, $2, $3, $3, $4, $5, $6, $7, $8)`,
+  ({ sessionHash, userId, createdAt, provedAt, idleUntil, endsAt, idToken, isOperator }) => [
     sessionHash,
     userId,
     createdAt,
+    provedAt,
     idleUntil,
     endsAt,
+    idToken,
+    isOperator,
   ],
+);
+
+/** What a session's provider is told at sign-out, by primary key; null = it began without one. */
+export const findIdToken = queryValue<string, [sessionHash: Buffer]>(
+  "find_id_token",
+  "select id_token from console_session where session_hash = $1 and id_token is not null",
 );
 
 /** A session by primary key; null = there is none, it has ended, or its person is disabled. */
 export const findSession = queryRow<SessionRow, [sessionHash: Buffer, now: Date]>(
   "find_session",
-  `select u.user_id, u.name, u.is_operator, s.last_seen_at, s.ends_at, s.proved_at, u.last_shop_key
+  `select u.user_id, u.name, u.is_operator or s.is_operator as is_operator, s.last_seen_at, s.ends_at, s.proved_at, u.last_shop_key
      from console_session s join console_user u on u.user_id = s.user_id
     where s.session_hash = $1 and s.idle_until > $2 and u.disabled_at is null`,
 );
@@ -110,7 +126,7 @@ export const holdSession = queryRow<
   Connection
 >(
   "hold_session",
-  `select u.user_id, u.is_operator, s.proved_at
+  `select u.user_id, u.is_operator or s.is_operator as is_operator, s.proved_at
      from console_session s join console_user u on u.user_id = s.user_id
     where s.session_hash = $1 and s.idle_until > coalesce($2, now()) and u.disabled_at is null
     for key share of s`,
@@ -174,6 +190,8 @@ type NewLink = {
   /** Who made it, and the workspace that it leads to; null = an operator, and none. */
   madeBy: string | null;
   shopKey: number | null;
+  /** Whose verified address may use it by single sign-on; null = nobody's. */
+  email: string | null;
 };
 
 /** Whose link it is, and what for. */
@@ -193,9 +211,9 @@ export const HAS_ITS_RIGHTS = `l.rights is not distinct from ${rightsOf("l.user_
 export const insertLink = command<[link: NewLink]>(
   "insert_link",
   // Not "values", in which Citus takes no subquery.
-  `insert into console_link (link_hash, user_id, purpose, created_at, expires_at, made_by, leads_to, rights)
-   select $1, $2, $3, $4, $5, $6, $7, ${rightsOf("$2")}`,
-  ({ linkHash, userId, purpose, createdAt, expiresAt, madeBy, shopKey }) => [
+  `insert into console_link (link_hash, user_id, purpose, created_at, expires_at, made_by, leads_to, email, rights)
+   select $1, $2, $3, $4, $5, $6, $7, $8, ${rightsOf("$2")}`,
+  ({ linkHash, userId, purpose, createdAt, expiresAt, madeBy, shopKey, email }) => [
     linkHash,
     userId,
     purpose,
@@ -203,6 +221,7 @@ export const insertLink = command<[link: NewLink]>(
     expiresAt,
     madeBy,
     shopKey,
+    email,
   ],
 );
 
@@ -214,6 +233,8 @@ export type DescribedLink = LinkRow & {
   expires_at: Date;
   has_its_rights: boolean;
   maker_name: string | null;
+  /** It may be used by single sign-on. */
+  has_email: boolean;
   /** null = it leads to no workspace, or its person is no member of that any more. */
   workspace_name: string | null;
   role: "viewer" | "admin" | "owner" | null;
@@ -223,7 +244,7 @@ export type DescribedLink = LinkRow & {
 export const describeLink = queryRow<DescribedLink, [linkHash: Buffer]>(
   "describe_link",
   `select l.user_id, l.purpose, u.name, u.disabled_at is not null as is_disabled, l.used_at, l.expires_at,
-          ${HAS_ITS_RIGHTS} as has_its_rights, k.name as maker_name,
+          ${HAS_ITS_RIGHTS} as has_its_rights, k.name as maker_name, l.email is not null as has_email,
           coalesce(d.display_name, d.shop_domain) as workspace_name, m.role
      from console_link l
      join console_user u on u.user_id = l.user_id
@@ -233,10 +254,10 @@ export const describeLink = queryRow<DescribedLink, [linkHash: Buffer]>(
     where l.link_hash = $1`,
 );
 
-/** Invalidates every link of a person: a scan, of the links of some days. */
-export const deleteLinks = command<[userId: string]>(
+/** Invalidates every link of a person, and returns for which addresses they were: a scan, of the links of some days. */
+export const deleteLinks = queryColumn<string | null, [userId: string]>(
   "delete_links",
-  "delete from console_link where user_id = $1",
+  "delete from console_link where user_id = $1 returning email",
 );
 
 /**

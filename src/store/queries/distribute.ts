@@ -21,6 +21,7 @@ export const COORDINATOR_TABLES: readonly string[] = [
   "identity_event",
   "installation",
   "installation_secret",
+  "provider_account",
   "removed_member",
   "run_queue",
   "schedule",

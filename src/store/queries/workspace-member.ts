@@ -26,7 +26,8 @@ export const SELECT = `select u.user_id, u.name, m.role, m.created_at as since, 
          u.disabled_at is not null as is_disabled,
          u.last_seen_at is null
            and not exists (select from console_session s where s.user_id = u.user_id)
-           and not exists (select from console_passkey p where p.user_id = u.user_id) as is_pending,
+           and not exists (select from console_passkey p where p.user_id = u.user_id)
+           and not exists (select from provider_account a where a.user_id = u.user_id) as is_pending,
          exists (select from workspace_member o where o.user_id = u.user_id and o.shop_key <> m.shop_key) as is_elsewhere,
          (select max(l.expires_at) from console_link l
            where l.user_id = u.user_id and l.used_at is null and ${HAS_ITS_RIGHTS}) as link_expires_at

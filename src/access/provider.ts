@@ -1,0 +1,245 @@
+import type { Configuration, TokenEndpointResponse, TokenEndpointResponseHelpers } from "openid-client";
+
+/** An OpenID Connect provider, as options name it. */
+export type ProviderOptions = {
+  issuer: string;
+  clientId: string;
+  clientSecret: string;
+  /** What people call it. */
+  name: string;
+  scopes: string;
+  /** The claim that lists a person's groups, and the group of operators; null = groups give nothing. */
+  groupsClaim: string;
+  operatorGroup: string | null;
+  /** Where it sends people back to, after a sign-in and after a sign-out. */
+  redirectUri: string;
+  signedOutUri: string;
+  log: { warn: (fields: object, message: string) => void };
+};
+
+/** What a browser keeps, sealed, while its person is at the provider. */
+export type Flow = {
+  state: string;
+  nonce: string;
+  verifier: string;
+  purpose: "sign_in" | "confirm" | "link";
+  /** Who started it; null = somebody who signs in. */
+  userId: string | null;
+  /** Where a confirmation leads to. */
+  next: string;
+  startedAt: number;
+};
+
+/** An account of the provider, as its checked ID token says. */
+export type ProviderAccount = {
+  issuer: string;
+  subject: string;
+  /** In small letters; null = it named none. */
+  email: string | null;
+  isVerified: boolean;
+  /** When its person last proved who they are there; null = it did not say. */
+  authenticatedAt: Date | null;
+  /** Its groups hold that of operators. */
+  isOperator: boolean;
+  idToken: string;
+};
+
+/**
+ * Why an answer of the provider counts for nothing. "elsewhere": of no sign-in of this browser. "code": used or expired. "client": the
+ * provider does not know this service. "clock": expired, or not valid yet.
+ */
+export type ProviderProblem =
+  | "down"
+  | "denied"
+  | "elsewhere"
+  | "code"
+  | "client"
+  | "nonce"
+  | "audience"
+  | "issuer"
+  | "clock"
+  | "signature"
+  | "invalid";
+
+export type Provider = ReturnType<typeof createProvider>;
+
+/** Where the provider sends people back to: registered there. */
+export const CALLBACK_PATH = "/sign-in/provider/callback";
+
+/** Until then metadata and keys are not asked for again; and after a failure. */
+const KEPT_MS = 3_600_000;
+const RETRY_MS = 10_000;
+const TIMEOUT_SECONDS = 5;
+/** A longer one would not fit into the address of a sign-out. */
+const LONGEST_ID_TOKEN = 6000;
+
+/** Imported with the first sign-in. */
+const library = async () => import("openid-client");
+
+/** Asks the provider for its metadata when it is first needed; a service starts without it. */
+export function createProvider(options: ProviderOptions) {
+  const { name, redirectUri, log } = options;
+  let opened: Promise<Configuration> | null = null;
+  let keptUntil = 0;
+  const open = (): Promise<Configuration> => {
+    const now = Date.now();
+    if (opened !== null && now < keptUntil) return opened;
+    keptUntil = now + KEPT_MS;
+    opened = discover(options);
+    opened.catch((error: unknown) => {
+      keptUntil = Date.now() + RETRY_MS;
+      log.warn({ err: error }, "the identity provider of OIDC_ISSUER cannot be used");
+    });
+    return opened;
+  };
+  return {
+    name,
+    issuer: options.issuer,
+    isUp: (): Promise<boolean> => open().then(isTrue, isFalse),
+    /** Where the browser goes, and what it keeps; null = the provider does not answer. */
+    begin: async (
+      started: Pick<Flow, "purpose" | "userId" | "next" | "startedAt">,
+    ): Promise<{ url: string; flow: Flow } | null> => {
+      const config = await open().catch(() => null);
+      if (config === null) return null;
+      const client = await library();
+      const flow = {
+        ...started,
+        state: client.randomState(),
+        nonce: client.randomNonce(),
+        verifier: client.randomPKCECodeVerifier(),
+      };
+      const url = client.buildAuthorizationUrl(config, {
+        redirect_uri: redirectUri,
+        scope: options.scopes,
+        state: flow.state,
+        nonce: flow.nonce,
+        code_challenge: await client.calculatePKCECodeChallenge(flow.verifier),
+        code_challenge_method: "S256",
+        ...(flow.purpose === "confirm" ? { prompt: "login", max_age: "0" } : {}),
+      });
+      return { url: url.href, flow };
+    },
+    /** Exchanges the code of an answer, whose `query` begins with "?", for a checked account. */
+    finish: async (
+      query: string,
+      { state, nonce, verifier }: Flow,
+    ): Promise<ProviderAccount | { problem: ProviderProblem }> => {
+      const client = await library();
+      try {
+        const config = await open();
+        const checks = { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: verifier };
+        const url = new URL(redirectUri + query);
+        return await readAccount(options, config, await client.authorizationCodeGrant(config, url, checks));
+      } catch (error) {
+        const problem = problemOf(client, error);
+        log.warn({ err: error, problem }, "a sign-in at the identity provider was refused");
+        return { problem };
+      }
+    },
+    /** Where the person also ends their session at the provider; null = nowhere. */
+    signOutUrl: async (idToken: string): Promise<string | null> => {
+      const config = await open().catch(() => null);
+      if (config?.serverMetadata().end_session_endpoint === undefined) return null;
+      return (await library()).buildEndSessionUrl(config, {
+        ...(idToken === "" ? {} : { id_token_hint: idToken }),
+        post_logout_redirect_uri: options.signedOutUri,
+      }).href;
+    },
+  };
+}
+
+const isTrue = (): boolean => true;
+const isFalse = (): boolean => false;
+
+async function discover({ issuer, clientId, clientSecret }: ProviderOptions): Promise<Configuration> {
+  const client = await library();
+  const isPlain = issuer.startsWith("http:");
+  const execute = [client.enableNonRepudiationChecks, ...(isPlain ? [client.allowInsecureRequests] : [])];
+  const found = await client.discovery(new URL(issuer), clientId, {}, client.None(), {
+    timeout: TIMEOUT_SECONDS,
+    execute,
+  });
+  const metadata = found.serverMetadata();
+  // The library takes an address for all tenants of some providers, where each could name any address as verified.
+  if (metadata.issuer.replace(/\/$/u, "") !== issuer.replace(/\/$/u, "")) {
+    throw new Error(`OIDC_ISSUER must be the issuer itself, ${metadata.issuer}`);
+  }
+  const methods = metadata.token_endpoint_auth_methods_supported ?? ["client_secret_basic"];
+  const authenticate = methods.includes("client_secret_basic")
+    ? client.ClientSecretBasic(clientSecret)
+    : client.ClientSecretPost(clientSecret);
+  const config = new client.Configuration(metadata, clientId, {}, authenticate);
+  config.timeout = TIMEOUT_SECONDS;
+  for (const extend of execute) extend(config);
+  return config;
+}
+
+type Tokens = TokenEndpointResponse & TokenEndpointResponseHelpers;
+
+/** The claims of scopes are in the ID token, or else in the answer of the UserInfo endpoint (OpenID Connect Core, 5.4). */
+async function readAccount(
+  { groupsClaim, operatorGroup }: ProviderOptions,
+  config: Configuration,
+  tokens: Tokens,
+): Promise<ProviderAccount> {
+  const token = tokens.claims();
+  if (token === undefined) throw new Error("there is no ID token");
+  const { issuer, userinfo_endpoint: endpoint } = config.serverMetadata();
+  const isWhole =
+    token["email"] !== undefined && (operatorGroup === null || token[groupsClaim] !== undefined);
+  const { fetchUserInfo } = await library();
+  const asked =
+    isWhole || endpoint === undefined ? {} : await fetchUserInfo(config, tokens.access_token, token.sub);
+  const claims: Readonly<Record<string, unknown>> = token["email"] === undefined ? asked : token;
+  const groups = token[groupsClaim] ?? (asked as Readonly<Record<string, unknown>>)[groupsClaim];
+  const idToken = tokens.id_token ?? "";
+  return {
+    issuer,
+    subject: token.sub,
+    email: readEmail(claims["email"]),
+    isVerified: claims["email_verified"] === true,
+    authenticatedAt: typeof token.auth_time === "number" ? new Date(token.auth_time * 1000) : null,
+    isOperator: operatorGroup !== null && Array.isArray(groups) && groups.includes(operatorGroup),
+    idToken: idToken.length > LONGEST_ID_TOKEN ? "" : idToken,
+  };
+}
+
+/** ASCII alone: other letters look, or become in small letters, like these. */
+const EMAIL = /^[!-?A-~]{1,64}@[\w.-]{1,189}$/u;
+
+/** An e-mail address in small letters; null = it is none. */
+export function readEmail(text: unknown): string | null {
+  return typeof text === "string" && EMAIL.test(text) ? text.toLowerCase() : null;
+}
+
+/** What the library says of an answer that it does not accept; a request that failed is a TypeError. */
+function problemOf(client: Awaited<ReturnType<typeof library>>, error: unknown): ProviderProblem {
+  if (error instanceof TypeError) return "down";
+  if (error instanceof client.AuthorizationResponseError) {
+    if (/^(?:temporarily_unavailable|server_error)$/u.test(error.error)) return "down";
+    return /^(?:access_denied|\w+_required)$/u.test(error.error) ? "denied" : "invalid";
+  }
+  if (error instanceof client.ResponseBodyError) {
+    if (error.error === "invalid_grant") return "code";
+    return /^(?:invalid|unauthorized)_client$/u.test(error.error) ? "client" : "invalid";
+  }
+  const { code = "", cause } = error as { code?: string; cause?: unknown };
+  if (code === "OAUTH_TIMEOUT") return "down";
+  if (cause instanceof Response) return cause.status >= 500 ? "down" : "invalid";
+  if (code === "OAUTH_JWT_TIMESTAMP_CHECK_FAILED") return "clock";
+  if (code === "OAUTH_KEY_SELECTION_FAILED" || code === "OAUTH_UNSUPPORTED_OPERATION") return "signature";
+  const message = cause instanceof Error ? cause.message : "";
+  const [, word = ""] = /"(nonce|aud|azp|iss|state|alg)"|signature/u.exec(message) ?? [];
+  if (word === "" && message.includes("signature")) return "signature";
+  return PROBLEM_OF_CLAIM[word] ?? "invalid";
+}
+
+const PROBLEM_OF_CLAIM: Readonly<Record<string, ProviderProblem>> = {
+  nonce: "nonce",
+  aud: "audience",
+  azp: "audience",
+  iss: "issuer",
+  state: "elsewhere",
+  alg: "signature",
+};

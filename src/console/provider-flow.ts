@@ -1,0 +1,63 @@
+import type { FastifyReply } from "fastify";
+import type { Flow } from "../access/provider.ts";
+import { createCookie } from "../http/cookie.ts";
+import { html } from "../lib/html.ts";
+import { seal, unseal } from "../lib/seal.ts";
+import { showState } from "./session-context.ts";
+import type { SessionContext } from "./session-context.ts";
+import { refusedSignIn } from "./session-pages.ts";
+
+const LIFETIME_SECONDS = 600;
+
+/** The cookie that binds a sign-in at the identity provider to the browser that began it. */
+export type FlowCookie = {
+  /** null = there is none, it is not ours, or the sign-in took too long. */
+  read(header: string | undefined, now: Date): Flow | null;
+  write(flow: Flow): string;
+  clear: string;
+};
+
+export function createFlowCookie(isSecure: boolean, key: Buffer): FlowCookie {
+  const { read, write, clear } = createCookie("returns-provider", isSecure, LIFETIME_SECONDS);
+  const context = "sign-in at the identity provider";
+  return {
+    read: (header, now) => {
+      try {
+        const flow = JSON.parse(unseal(key, context, Buffer.from(read(header) ?? "", "base64url"))) as Flow;
+        return now.getTime() - flow.startedAt <= LIFETIME_SECONDS * 1000 ? flow : null;
+      } catch {
+        return null;
+      }
+    },
+    write: (flow) => write(seal(key, context, JSON.stringify(flow)).toString("base64url")),
+    clear,
+  };
+}
+
+/** Sends a browser to the identity provider, or shows that this does not answer. */
+export async function sendToProvider(
+  { control: { provider }, flow, now, site }: SessionContext,
+  reply: FastifyReply,
+  started: Pick<Flow, "purpose" | "userId" | "next">,
+): Promise<FastifyReply> {
+  const begun = await provider?.begin({ ...started, startedAt: now().getTime() });
+  if (provider === null || begun === null || begun === undefined)
+    return showState(reply, refusedSignIn("down", site.publicOrigin !== null));
+  reply.header("Set-Cookie", flow.write(begun.flow));
+  return leave(reply, begun.url, provider.name);
+}
+
+/**
+ * Leads a browser to another site after a form. A redirect would need that site in `form-action` of every page with the form, and
+ * Chromium would hold it against all redirects that follow.
+ */
+export function leave(reply: FastifyReply, url: string, name: string): FastifyReply {
+  const title = `Continue to ${name}`;
+  reply.header("Refresh", `0; url=${url}`);
+  return showState(reply, {
+    status: 200,
+    title,
+    body: html`<h1>${title}</h1>
+      <p><a href="${url}">${title}</a></p>`,
+  });
+}

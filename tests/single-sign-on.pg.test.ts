@@ -1,0 +1,587 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { after, before, test } from "node:test";
+import { runAction } from "../src/actions/action.ts";
+import { OPERATOR } from "../src/actions/actor.ts";
+import { textInput } from "../src/actions/field.ts";
+import { inviteMember } from "../src/actions/members/actions.ts";
+import { linkUser } from "../src/actions/people/actions.ts";
+import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
+import { freePort } from "./support/mcp-oauth.ts";
+import { postForm, signInAs } from "./support/console-person.ts";
+import { CLIENT, OTHER_KEYS, startStubProvider } from "./support/stub-provider.ts";
+import type { Answer, Claims, StubProvider } from "./support/stub-provider.ts";
+import { startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+import { createTenant } from "./support/tenants.ts";
+import type { Tenant } from "./support/tenants.ts";
+
+/** Single sign-on over HTTP, against a provider that answers what a test tells it to (decision 0075). */
+
+let provider: StubProvider;
+let issuer = "";
+let service: TestService;
+let tenant: Tenant;
+
+before(async () => {
+  provider = await startStubProvider();
+  ({ issuer } = provider);
+  service = await startWithProvider();
+  tenant = await createTenant(service.database);
+});
+after(async () => {
+  await service.stop();
+  provider.stop();
+});
+
+async function startWithProvider(): Promise<TestService> {
+  const port = await freePort();
+  return startTestService({
+    PORT: String(port),
+    PUBLIC_URL: `http://localhost:${port}`,
+    OIDC_ISSUER: issuer,
+    OIDC_CLIENT_ID: CLIENT.id,
+    OIDC_CLIENT_SECRET: CLIENT.secret,
+    OIDC_NAME: "Acme",
+    OIDC_OPERATOR_GROUP: "ops",
+    TRUSTED_PROXIES: "127.0.0.1",
+  });
+}
+
+type Started = { url: URL; cookie: string; state: string; nonce: string };
+
+/** What a form that leads to the provider answers: a page that leads on, and the browser's cookie. */
+async function begin(
+  path = "/sign-in/provider",
+  cookie = "",
+  fields: Record<string, string> = {},
+): Promise<Started> {
+  const response = await postForm(service, path, fields, { cookie });
+  const [, address = ""] = (response.headers.get("refresh") ?? "").split("url=");
+  assert.equal(response.status, 200, await response.text());
+  const url = new URL(address);
+  const flow = response.headers.getSetCookie().find((each) => each.startsWith("returns-provider=")) ?? "";
+  assert.match(flow, /; HttpOnly; SameSite=Lax/u);
+  const param = (name: string): string => url.searchParams.get(name) ?? "";
+  return { url, cookie: `${cookie}; ${flow.split(";")[0]}`, state: param("state"), nonce: param("nonce") };
+}
+
+let codes = 0;
+let addresses = 0;
+
+/** How the browser comes back, each from an address of its own. */
+async function comeBack(started: Started, change: Record<string, string | null> = {}): Promise<Response> {
+  const query = new URLSearchParams({ code: `code-${(codes += 1)}`, state: started.state, iss: issuer });
+  for (const [name, value] of Object.entries(change))
+    if (value === null) query.delete(name);
+    else query.set(name, value);
+  return fetch(`${service.address}/sign-in/provider/callback?${query.toString()}`, {
+    redirect: "manual",
+    headers: { cookie: started.cookie, "x-forwarded-for": `10.1.0.${(addresses += 1) % 250}` },
+  });
+}
+
+const now = (): number => Math.floor(Date.now() / 1000);
+
+function claimsFor({ nonce }: Started, change: Claims = {}): Claims {
+  return {
+    iss: issuer,
+    sub: "nobody",
+    aud: CLIENT.id,
+    nonce,
+    iat: now(),
+    exp: now() + 300,
+    auth_time: now(),
+    email: "nobody@acme.example",
+    email_verified: true,
+    ...change,
+  };
+}
+
+/** A whole sign-in with an account. */
+async function signIn(account: Claims): Promise<Response> {
+  const started = await begin();
+  provider.next = { claims: claimsFor(started, account) };
+  return comeBack(started);
+}
+
+const sentenceOf = async (response: Response): Promise<string> =>
+  /role="alert"[^>]*>\s*([^<]*?)\s*</u.exec(await response.text())?.[1] ?? "no sentence";
+
+const sessionOf = (response: Response): string =>
+  response.headers
+    .getSetCookie()
+    .find((each) => each.startsWith("returns="))
+    ?.split(";")[0] ?? "";
+
+async function invite(name: string, email: string, workspace = tenant): Promise<string> {
+  const { database } = service.installation;
+  const row = await requireWorkspace(database, workspace.shopDomain);
+  const caller = {
+    database,
+    actor: OPERATOR,
+    now: new Date(),
+    workspace: row,
+    consoleOrigin: () => service.address,
+  };
+  const { result } = await runAction(
+    inviteMember,
+    caller as never,
+    textInput({ name, role: "admin", email }),
+  );
+  return (result as { user_id: string }).user_id;
+}
+
+const get = (path: string, cookie: string): Promise<Response> =>
+  fetch(`${service.address}${path}`, { redirect: "manual", headers: { cookie } });
+
+const titleOf = async (response: Response): Promise<string> =>
+  /<h1>([^<]*)<\/h1>/u.exec(await response.text())?.[1] ?? "";
+
+test("an invitation that names a verified address links the account at its first sign-in; then the account alone counts", async () => {
+  const id = await invite("Ada", "Ada@Acme.example");
+  const account = { sub: "ada", email: "ada@acme.example" };
+  const first = await signIn(account);
+  assert.deepEqual([first.status, first.headers.get("location")], [303, "/"]);
+  assert.equal((await get(`/w/${tenant.shopDomain}`, sessionOf(first))).status, 200);
+  const { rows } = await service.database.query(
+    "select subject, issuer, email from provider_account where user_id = $1",
+    [id],
+  );
+  assert.deepEqual(rows, [{ subject: "ada", issuer, email: "ada@acme.example" }]);
+  const again = await signIn({ ...account, email: "ada.lovelace@acme.example", email_verified: false });
+  assert.equal(again.status, 303, "the address has changed, the account has not");
+  assert.match(await (await get("/me", sessionOf(again))).text(), /ada\.lovelace@acme\.example/u);
+  const request = provider.asked.at(-1);
+  assert.equal(request?.form.get("client_secret"), null);
+  const basic = Buffer.from(request?.authorization.split(" ")[1] ?? "", "base64").toString();
+  assert.equal(decodeURIComponent(basic.split(":")[1]?.replaceAll("+", " ") ?? ""), CLIENT.secret);
+  const { rows: events } = await service.database.query(
+    "select action, detail ->> 'way' as way from identity_event where actor = $1 order by happened_at, action",
+    [`user:${id}`],
+  );
+  assert.deepEqual(events, [
+    { action: "account.link", way: null },
+    { action: "session.begin", way: "provider" },
+    { action: "session.begin", way: "provider" },
+  ]);
+});
+
+test("what the browser is sent with: code flow, PKCE, state, nonce, the registered address", async () => {
+  const { url, state, nonce } = await begin();
+  const { searchParams: query } = url;
+  assert.equal(url.origin + url.pathname, `${issuer}/authorize`);
+  assert.deepEqual(
+    ["response_type", "client_id", "scope", "code_challenge_method", "redirect_uri", "prompt", "max_age"].map(
+      (name) => query.get(name),
+    ),
+    [
+      "code",
+      CLIENT.id,
+      "openid email",
+      "S256",
+      `http://localhost:${new URL(service.address).port}/sign-in/provider/callback`,
+      null,
+      null,
+    ],
+  );
+  assert.ok(state.length >= 43 && nonce.length >= 43 && state !== nonce);
+  const started = await begin();
+  provider.next = { claims: claimsFor(started) };
+  await comeBack(started);
+  const challenge = createHash("sha256")
+    .update(provider.asked.at(-1)?.form.get("code_verifier") ?? "")
+    .digest("base64url");
+  assert.equal(challenge, started.url.searchParams.get("code_challenge"));
+});
+
+const REFUSED: Record<
+  string,
+  {
+    answer?: (started: Started) => Answer;
+    change?: Record<string, string | null>;
+    isOther?: true;
+    sentence: RegExp;
+  }
+> = {
+  "an account that nobody invited": { sentence: /no open invitation is for its address/u },
+  "an address that is not verified": {
+    answer: (started) => ({
+      claims: claimsFor(started, { email: "open@acme.example", email_verified: "true" }),
+    }),
+    sentence: /has not verified its address/u,
+  },
+  "no address": {
+    answer: (started) => ({ claims: claimsFor(started, { email: undefined }) }),
+    sentence: /has not verified its address/u,
+  },
+  "an address of letters that look like another": {
+    answer: (started) => ({ claims: claimsFor(started, { email: "open@ac\u{1d5c6}e.example" }) }),
+    sentence: /has not verified its address/u,
+  },
+  "another nonce": {
+    answer: (started) => ({ claims: claimsFor(started, { nonce: "other" }) }),
+    sentence: /is for another sign-in/u,
+  },
+  "no nonce": {
+    answer: (started) => ({ claims: claimsFor(started, { nonce: undefined }) }),
+    sentence: /is for another sign-in/u,
+  },
+  "another audience": {
+    answer: (started) => ({ claims: claimsFor(started, { aud: "other" }) }),
+    sentence: /is for another service/u,
+  },
+  "another issuer in the token": {
+    answer: (started) => ({ claims: claimsFor(started, { iss: "https://evil.example" }) }),
+    sentence: /comes from another identity provider/u,
+  },
+  "another issuer in the answer (mix-up)": {
+    change: { iss: "https://evil.example" },
+    sentence: /comes from another identity provider/u,
+  },
+  "no issuer in the answer": { change: { iss: null }, sentence: /comes from another identity provider/u },
+  "an expired token": {
+    answer: (started) => ({ claims: claimsFor(started, { iat: now() - 400, exp: now() - 31 }) }),
+    sentence: /has expired, or is not valid yet/u,
+  },
+  "a token of the future": {
+    answer: (started) => ({ claims: claimsFor(started, { nbf: now() + 60 }) }),
+    sentence: /has expired, or is not valid yet/u,
+  },
+  "no signature": {
+    answer: (started) => ({ claims: claimsFor(started), alg: "none" }),
+    sentence: /not signed with its keys/u,
+  },
+  "another algorithm": {
+    answer: (started) => ({ claims: claimsFor(started), alg: "RS384" }),
+    sentence: /not signed with its keys/u,
+  },
+  "another key": {
+    answer: (started) => ({ claims: claimsFor(started), key: OTHER_KEYS }),
+    sentence: /not signed with its keys/u,
+  },
+  "no token": { answer: () => ({ hasToken: false }), sentence: /is not valid/u },
+  "another state": { change: { state: "other" }, sentence: /not for a sign-in that this browser began/u },
+  "no cookie": { isOther: true, sentence: /not for a sign-in that this browser began/u },
+  "a person who says no": {
+    change: { code: null, error: "access_denied" },
+    sentence: /did not sign you in/u,
+  },
+  "an error of the provider": { change: { code: null, error: "server_error" }, sentence: /does not answer/u },
+  "a wrong secret": {
+    answer: () => ({ error: [401, "invalid_client"] }),
+    sentence: /client id or secret is wrong/u,
+  },
+  "a refused code": { answer: () => ({ error: [400, "invalid_grant"] }), sentence: /refused the code/u },
+};
+
+for (const [name, { answer, change, isOther, sentence }] of Object.entries(REFUSED)) {
+  test(`refused in one sentence: ${name}`, async () => {
+    const started = await begin();
+    provider.next = answer?.(started) ?? { claims: claimsFor(started) };
+    const response = await comeBack({ ...started, ...(isOther ? { cookie: "" } : {}) }, change);
+    assert.equal(response.status, 403);
+    assert.match(response.headers.getSetCookie().join(), /returns-provider=; .*Max-Age=0/u);
+    assert.equal(sessionOf(response), "");
+    assert.match(await sentenceOf(response), sentence);
+  });
+}
+
+test("a clock that is 25 seconds off is fine", async () => {
+  await invite("Skew", "skew@acme.example");
+  const late = { iat: now() - 325, exp: now() - 25, auth_time: now() + 25 };
+  assert.equal((await signIn({ sub: "skew", email: "skew@acme.example", ...late })).status, 303);
+});
+
+test("a code works once, and the browser that began has one try", async () => {
+  await invite("Twice", "twice@acme.example");
+  const account = { sub: "twice", email: "twice@acme.example" };
+  const started = await begin();
+  provider.next = { claims: claimsFor(started, account) };
+  assert.equal((await comeBack(started, { code: "replayed" })).status, 303);
+  const replayed = await comeBack(started, { code: "replayed" });
+  assert.match(await sentenceOf(replayed), /refused the code/u);
+});
+
+test("another browser, another sign-in of the same browser, and a changed cookie are refused", async () => {
+  const [one, other] = [await begin(), await begin()];
+  provider.next = { claims: claimsFor(one) };
+  for (const cookie of [other.cookie, one.cookie.slice(0, -4), one.cookie.replace(/=./u, "=A")]) {
+    assert.match(await sentenceOf(await comeBack({ ...one, cookie })), /this browser began/u);
+  }
+});
+
+test("claims may come from the UserInfo endpoint, of the same subject alone", async () => {
+  await invite("Info", "info@acme.example");
+  const token = { sub: "info", email: undefined, email_verified: undefined };
+  const other = await begin();
+  provider.next = {
+    claims: claimsFor(other, token),
+    userInfo: { sub: "other", email: "info@acme.example", email_verified: true },
+  };
+  assert.match(await sentenceOf(await comeBack(other)), /is not valid/u);
+  const started = await begin();
+  provider.next = {
+    claims: claimsFor(started, token),
+    userInfo: { sub: "info", email: "info@acme.example", email_verified: true },
+  };
+  assert.equal((await comeBack(started)).status, 303);
+});
+
+test("an invitation for two people, one that is used or canceled, and a disabled person", async () => {
+  const other = await createTenant(service.database);
+  await invite("Both", "both@acme.example");
+  await invite("Both", "both@acme.example", other);
+  assert.match(
+    await sentenceOf(await signIn({ sub: "both", email: "both@acme.example" })),
+    /Several invitations/u,
+  );
+
+  await invite("Used", "used@acme.example");
+  assert.equal((await signIn({ sub: "used", email: "used@acme.example" })).status, 303);
+  assert.match(
+    await sentenceOf(await signIn({ sub: "second", email: "used@acme.example" })),
+    /no open invitation/u,
+  );
+
+  const gone = await invite("Gone", "gone@acme.example");
+  await service.database.query("delete from console_user where user_id = $1", [gone]);
+  assert.match(
+    await sentenceOf(await signIn({ sub: "gone", email: "gone@acme.example" })),
+    /no open invitation/u,
+  );
+
+  const late = await invite("Late", "late@acme.example");
+  await service.database.query("update console_link set expires_at = now() where user_id = $1", [late]);
+  assert.match(
+    await sentenceOf(await signIn({ sub: "late", email: "late@acme.example" })),
+    /no open invitation/u,
+  );
+
+  const promoted = await invite("Promoted", "promoted@acme.example");
+  await service.database.query("update workspace_member set role = 'owner' where user_id = $1", [promoted]);
+  assert.match(
+    await sentenceOf(await signIn({ sub: "promoted", email: "promoted@acme.example" })),
+    /rights .* have changed/u,
+  );
+
+  const disabled = await invite("Disabled", "disabled@acme.example");
+  assert.equal((await signIn({ sub: "disabled", email: "disabled@acme.example" })).status, 303);
+  await service.database.query("update console_user set disabled_at = now() where user_id = $1", [disabled]);
+  assert.match(await sentenceOf(await signIn({ sub: "disabled" })), /can no longer sign in/u);
+});
+
+test("a member who was deleted is unknown, whoever has their account", async () => {
+  const id = await invite("Deleted", "deleted@acme.example");
+  assert.equal((await signIn({ sub: "deleted", email: "deleted@acme.example" })).status, 303);
+  await service.database.query("delete from console_user where user_id = $1", [id]);
+  assert.match(
+    await sentenceOf(await signIn({ sub: "deleted", email: "deleted@acme.example" })),
+    /not linked to anybody/u,
+  );
+});
+
+async function linkAccount(cookie: string, account: Claims): Promise<Response> {
+  const started = await begin("/me/account/link", cookie);
+  provider.next = { claims: claimsFor(started, account) };
+  return comeBack(started);
+}
+
+test("who is signed in links their account, and unlinks it; an account has one person, and a person one account", async () => {
+  const cookie = await signInAs(service, { name: "Linker" });
+  const account = { sub: "linker", email: "linker@acme.example" };
+  assert.equal((await linkAccount(cookie, account)).headers.get("location"), "/me");
+  assert.equal((await signIn(account)).status, 303);
+  assert.match(
+    await sentenceOf(await linkAccount(cookie, { sub: "another" })),
+    /you have another one linked/u,
+  );
+  const second = await signInAs(service, { name: "Second linker" });
+  assert.match(await sentenceOf(await linkAccount(second, account)), /Another person has this account/u);
+
+  const { rows } = await service.database.query(
+    "select from provider_account where subject in ('another', 'linker')",
+  );
+  assert.equal(rows.length, 1);
+  const unlinked = await postForm(service, "/me/account/unlink", {}, { cookie });
+  assert.equal(unlinked.headers.get("location"), "/me");
+  assert.match(await sentenceOf(await signIn(account)), /not linked to anybody/u);
+});
+
+test("linking asks for a fresh confirmation, before and after, and is done by the person who began it", async () => {
+  const cookie = await signInAs(service, { name: "Stale" });
+  const started = await begin("/me/account/link", cookie);
+  const age =
+    "update console_session set proved_at = now() - interval '601 s' where user_id = (select user_id from console_user where name = 'Stale')";
+  await service.database.query(age);
+  const refused = await postForm(service, "/me/account/link", {}, { cookie });
+  assert.deepEqual(
+    [refused.status, await sentenceOf(refused)],
+    [403, "Confirm your identity: this needs a sign-in within the last ten minutes."],
+  );
+  provider.next = { claims: claimsFor(started, { sub: "stale" }) };
+  assert.match(await sentenceOf(await comeBack(started)), /^Confirm your identity/u);
+
+  const [one, other] = [await signInAs(service, { name: "One" }), await signInAs(service, { name: "Other" })];
+  const begun = await begin("/me/account/link", one);
+  provider.next = { claims: claimsFor(begun, { sub: "stolen" }) };
+  const swapped = await comeBack({ ...begun, cookie: begun.cookie.replace(one, other) });
+  assert.match(await sentenceOf(swapped), /this browser began/u);
+});
+
+test("a confirmation needs a new sign-in at the provider, with the person's own account", async () => {
+  const cookie = await signInAs(service, { name: "Confirmer" });
+  await linkAccount(cookie, { sub: "confirmer" });
+  const confirmed = async (claims: Claims): Promise<Response> => {
+    const started = await begin("/confirm/provider", cookie, { next: "/me" });
+    assert.deepEqual(
+      [started.url.searchParams.get("prompt"), started.url.searchParams.get("max_age")],
+      ["login", "0"],
+    );
+    provider.next = { claims: claimsFor(started, claims) };
+    return comeBack(started);
+  };
+  const refusals: [Claims, RegExp][] = [
+    [{ sub: "confirmer", auth_time: now() - 60 }, /did not sign in again/u],
+    [{ sub: "confirmer", auth_time: undefined }, /did not say when/u],
+    [{ sub: "linker" }, /not the account that you have linked/u],
+  ];
+  for (const [claims, sentence] of refusals) {
+    const response = await confirmed(claims);
+    assert.deepEqual([response.status, sessionOf(response)], [403, ""]);
+    assert.match(await sentenceOf(response), sentence);
+  }
+  const response = await confirmed({ sub: "confirmer" });
+  assert.equal(response.headers.get("location"), "/me");
+  assert.equal((await get("/me", cookie)).status, 303, "the session has a new id");
+  assert.doesNotMatch(await (await get("/me", sessionOf(response))).text(), /Confirm your identity/u);
+});
+
+test("a session at the provider that is old, or of unknown age, is no fresh proof", async () => {
+  await invite("Old", "old@acme.example");
+  const account = { sub: "old", email: "old@acme.example" };
+  for (const [authTime, isFresh] of [
+    [now(), true],
+    [now() - 601, false],
+    [undefined, false],
+  ] as const) {
+    const session = sessionOf(await signIn({ ...account, auth_time: authTime }));
+    const page = await (await get("/me", session)).text();
+    assert.equal(!page.includes("Confirm your identity"), isFresh, String(authTime));
+  }
+});
+
+test("the group of operators makes an operator of the session alone", async () => {
+  const id = await invite("Group", "group@acme.example");
+  const account = { sub: "group", email: "group@acme.example" };
+  const isOperator = async (groups: unknown): Promise<boolean> => {
+    const session = sessionOf(await signIn({ ...account, groups }));
+    return (await (await get("/welcome", session)).text()).includes("The shop’s domain");
+  };
+  assert.deepEqual(
+    [
+      await isOperator(["ops"]),
+      await isOperator(["dev"]),
+      await isOperator("ops"),
+      await isOperator(undefined),
+    ],
+    [true, false, false, false],
+  );
+  const { rows } = await service.database.query("select is_operator from console_user where user_id = $1", [
+    id,
+  ]);
+  assert.deepEqual(rows, [{ is_operator: false }]);
+});
+
+test("a recovery link unlinks the account; an operator's link may name an address of somebody who exists", async () => {
+  const cookie = await signInAs(service, { name: "Recovered" });
+  await linkAccount(cookie, { sub: "recovered" });
+  const { database } = service.installation;
+  const { rows } = await service.database.query<{ user_id: string }>(
+    "select user_id from console_user where name = 'Recovered'",
+  );
+  const person = rows[0]?.user_id ?? "";
+  const make = (input: Record<string, string>) =>
+    runAction(
+      linkUser,
+      { database, actor: OPERATOR, now: new Date(), consoleOrigin: () => service.address },
+      textInput({ person, ...input }),
+    );
+  const { result } = await make({ recover: "yes" });
+  await postForm(service, "/enter", { secret: result.link.reveal().split("#")[1] ?? "" });
+  assert.match(await sentenceOf(await signIn({ sub: "recovered" })), /not linked to anybody/u);
+  await assert.rejects(make({ recover: "yes", email: "r@acme.example" }), /takes no address/u);
+  await make({ email: "r@acme.example" });
+  assert.equal((await signIn({ sub: "recovered", email: "r@acme.example" })).status, 303);
+});
+
+test("signing out also leads to the provider's own sign-out, for a session that began there", async () => {
+  await invite("Leaver", "leaver@acme.example");
+  const session = sessionOf(await signIn({ sub: "leaver", email: "leaver@acme.example" }));
+  const left = await postForm(service, "/sign-out", {}, { cookie: session });
+  const url = new URL((left.headers.get("refresh") ?? "").split("url=")[1] ?? "");
+  assert.equal(url.origin + url.pathname, `${issuer}/end`);
+  assert.match(url.searchParams.get("id_token_hint") ?? "", /^ey/u);
+  assert.equal(
+    url.searchParams.get("post_logout_redirect_uri"),
+    `http://localhost:${new URL(service.address).port}/sign-in`,
+  );
+  assert.equal((await get("/me", session)).status, 303);
+  const byLink = await postForm(
+    service,
+    "/sign-out",
+    {},
+    { cookie: await signInAs(service, { name: "By link" }) },
+  );
+  assert.equal(byLink.headers.get("location"), "/sign-in");
+});
+
+test("after thirty failures from one address, an answer of a sign-in that began here still counts", async () => {
+  await invite("Crowd", "crowd@acme.example");
+  const junk = () =>
+    fetch(`${service.address}/sign-in/provider/callback?code=x&state=y`, {
+      headers: { "x-forwarded-for": "10.9.9.9" },
+    });
+  const statuses = await Promise.all(Array.from({ length: 40 }, async () => (await junk()).status));
+  assert.ok(statuses.includes(429), String(statuses));
+  const started = await begin();
+  provider.next = { claims: claimsFor(started, { sub: "crowd", email: "crowd@acme.example" }) };
+  const query = new URLSearchParams({ code: "crowd", state: started.state, iss: issuer });
+  const response = await fetch(`${service.address}/sign-in/provider/callback?${query.toString()}`, {
+    redirect: "manual",
+    headers: { cookie: started.cookie, "x-forwarded-for": "10.9.9.9" },
+  });
+  assert.equal(response.status, 303);
+});
+
+test("a service starts while its provider is down; the page says so, and signs in once it is back", async () => {
+  provider.isDown = true;
+  const first = service;
+  try {
+    service = await startWithProvider();
+    const page = await (await get("/sign-in", "")).text();
+    assert.match(page, /Acme does not answer at the moment/u);
+    assert.doesNotMatch(page, /Sign in with Acme/u);
+    const refused = await postForm(service, "/sign-in/provider", {});
+    assert.deepEqual([refused.status, await titleOf(refused)], [403, "Single sign-on did not work"]);
+  } finally {
+    provider.isDown = false;
+    await service.stop();
+    service = first;
+  }
+  assert.match(await (await get("/sign-in", "")).text(), /Sign in with Acme/u);
+});
+
+test("an issuer of many tenants is refused, as is metadata of another issuer", async () => {
+  const own = provider.metadata;
+  const first = service;
+  for (const other of [`${issuer}/{tenantid}`, "https://evil.example"]) {
+    provider.metadata = { ...own, issuer: other };
+    service = await startWithProvider();
+    const page = await (await get("/sign-in", "")).text();
+    await service.stop();
+    provider.metadata = own;
+    service = first;
+    assert.match(page, /Acme does not answer at the moment/u, other);
+  }
+});

@@ -1,0 +1,9 @@
+/** What tests use of it: the package has no types. */
+declare module "oidc-provider" {
+  import type { Server } from "node:http";
+
+  export class Provider {
+    constructor(issuer: string, configuration: object);
+    listen(port: number, host: string): Server;
+  }
+}
