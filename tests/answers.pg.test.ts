@@ -30,9 +30,7 @@ const OF_COHORTS = (ENDPOINTS as readonly Endpoint[]).filter(
 );
 
 const writing = openConnections(service.databaseUrl);
-after(async () => {
-  await writing.close();
-});
+after(() => writing.close());
 
 async function seededTenant(options: Parameters<typeof createTenant>[1] = {}): Promise<Tenant> {
   const tenant = await createSmallStore(service.database, options);

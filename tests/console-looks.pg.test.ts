@@ -112,13 +112,10 @@ const chromium = useChromium(async () => {
 });
 
 for (const look of LOOKS) {
-  test(`every page, ${look.width} px, ${look.colorScheme}`, async (context) => {
-    await examine(context, look, () => pages);
-  });
+  test(`every page, ${look.width} px, ${look.colorScheme}`, (context) => examine(context, look, () => pages));
 
-  test(`every page of settings, opened wholly, ${look.width} px, ${look.colorScheme}`, async (context) => {
-    await examine(context, look, () => settings.pages, { cookie: settings?.cookie, isOpened: true });
-  });
+  test(`every page of settings, opened wholly, ${look.width} px, ${look.colorScheme}`, (context) =>
+    examine(context, look, () => settings.pages, { cookie: settings?.cookie, isOpened: true }));
 }
 
 test("every state, 360 px", async (context) => {

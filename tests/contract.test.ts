@@ -217,9 +217,8 @@ describe("the specification", () => {
       }
     });
 
-    test(`${endpoint.name}: no object of its answer takes more members than it lists`, () => {
-      assert.deepEqual(openObjects(endpoint.response, endpoint.name), []);
-    });
+    test(`${endpoint.name}: no object of its answer takes more members than it lists`, () =>
+      assert.deepEqual(openObjects(endpoint.response, endpoint.name), []));
   }
 });
 

@@ -32,9 +32,7 @@ before(async () => {
   database = openConnections(control.url, { maxConnections: 12 });
   identity = createIdentity(database, now, CHALLENGE_KEY);
 });
-after(async () => {
-  await database.close();
-});
+after(() => database.close());
 
 async function linkFor(name: string, purpose: LinkPurpose = "enter"): Promise<string> {
   return database.transaction(async (connection) => {

@@ -7,9 +7,8 @@ import { licensesText } from "../tools/licenses.ts";
 const project = join(import.meta.dirname, "..");
 const kept = readFileSync(join(project, "THIRD_PARTY_LICENSES"), "utf8");
 
-test("THIRD_PARTY_LICENSES is what npm run licenses writes", () => {
-  assert.ok(kept === licensesText(project), "run npm run licenses");
-});
+test("THIRD_PARTY_LICENSES is what npm run licenses writes", () =>
+  assert.ok(kept === licensesText(project), "run npm run licenses"));
 
 test("every package of package.json that is not for development is in it, with its version", () => {
   const { dependencies, optionalDependencies } = JSON.parse(

@@ -58,9 +58,8 @@ describe("fields", () => {
   const takers = TOOL_ENDPOINTS.filter(({ parameters }) => "fields" in parameters.properties);
   const rowsOf = ({ data }: Rows) => ("rows" in data ? data.rows : data);
 
-  test("leaderboards and alerts take it, and nothing else does", () => {
-    assert.deepEqual(takers.map(({ name }) => name).toSorted(), Object.keys(REQUIRED).toSorted());
-  });
+  test("leaderboards and alerts take it, and nothing else does", () =>
+    assert.deepEqual(takers.map(({ name }) => name).toSorted(), Object.keys(REQUIRED).toSorted()));
 
   for (const endpoint of takers) {
     const tool = String(endpoint.tool?.name);

@@ -29,9 +29,7 @@ const tenant = await createTenant(service.database);
 const person = await createPerson(service.database);
 asked = [];
 await setRole(service.database, tenant, person, "viewer");
-after(async () => {
-  await connections.close();
-});
+after(() => connections.close());
 
 const ask = (sessionHash = person.sessionHash, shopDomain = tenant.shopDomain, now?: Date) =>
   admitMember({ sessionHash, shopDomain }, now);

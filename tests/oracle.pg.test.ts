@@ -16,7 +16,7 @@ import { isCitus } from "./support/citus.ts";
 import { createStoreTenant, importStore, setFullLeaderboards } from "./support/import-store.ts";
 import { service } from "./support/shared-service.ts";
 import { changeWorkspace } from "./support/tenants.ts";
-import { ROLLUP_TABLES } from "./support/import-workspace.ts";
+import { dumpOf, ROLLUP_TABLES } from "./support/import-workspace.ts";
 import type { Tenant } from "./support/tenants.ts";
 
 // A failure prints its seed; with that seed the same stores come back. More runs take as long as they take.
@@ -356,15 +356,6 @@ const TABLES = [
   "dirty_cohort",
 ];
 
-/** Every row of the workspace by table, in an order of its own. */
-async function dumpTables({ shopKey }: Tenant): Promise<Record<string, unknown>> {
-  const members = TABLES.map(
-    (table) =>
-      `(select json_agg(to_jsonb(t) - 'shop_key' order by (to_jsonb(t) - 'shop_key')::text)
-          from ${table} t where shop_key = $1) as ${table}`,
-  );
-  const { rows } = await service.database.query<Record<string, unknown>>(`select ${members.join(", ")}`, [
-    shopKey,
-  ]);
-  return rows[0] ?? {};
+async function dumpTables({ shopKey }: Tenant): Promise<unknown> {
+  return (await service.database.query(dumpOf(TABLES), [shopKey])).rows[0];
 }

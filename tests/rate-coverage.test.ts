@@ -53,6 +53,4 @@ for (const together of [0, 0.5, 0.95]) {
   });
 }
 
-test("M6: with units taken as independent, they would not", () => {
-  assert.ok(heldBy(0.95, () => 1) < 0.8);
-});
+test("M6: with units taken as independent, they would not", () => assert.ok(heldBy(0.95, () => 1) < 0.8));

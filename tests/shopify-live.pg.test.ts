@@ -40,9 +40,7 @@ before(async () => {
   const logger = pino({ level: "trace" }, { write: (line: string) => void service.logs.push(line) });
   worker = await startInstallationWorker(config, service.installation, logger);
 });
-after(async () => {
-  await worker.stop();
-});
+after(() => worker.stop());
 
 /** One value of the workspace, by SQL. */
 async function valueOf(sql: string): Promise<unknown> {

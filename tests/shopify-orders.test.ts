@@ -249,9 +249,8 @@ for (const { name, text } of [...PAGES, ...BULK]) {
 }
 
 for (const { name, text } of BULK) {
-  test(`the document ${name} keeps the rules of bulk operations`, () => {
-    assert.equal(readBulkQuery(schema, text).root.kind, "Field");
-  });
+  test(`the document ${name} keeps the rules of bulk operations`, () =>
+    assert.equal(readBulkQuery(schema, text).root.kind, "Field"));
 }
 
 test("the metafield of a family stands in the documents of products only when it is named", () => {

@@ -24,9 +24,7 @@ before(async () => {
   });
   tenant = await createSmallStore(service.database);
 });
-after(async () => {
-  await service.stop();
-});
+after(() => service.stop());
 
 const PATH = "/api/v1/summary";
 const CALLER = { traceId: "4bf92f3577b34da6a3ce929d0e0e4736", spanId: "00f067aa0ba902b7" };

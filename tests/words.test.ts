@@ -14,9 +14,9 @@ const unfinished = new RegExp(`(?<!")\\b(?:${unfinishedMarks.join("|")})\\b`);
 const machinePath = /(?<![\w.}])\/(?:work|farm|root|home|Users|tmp)\/|[A-Z]:\\Users\\/;
 const setAside = /(?:\.(?:only|todo)|\b(?:test|it|describe|suite)\.skip)\(|[{,]\s*(?:skip|only|todo):\s*true/;
 
-test("no tracked file names a path of somebody's machine", { skip }, () => {
-  assert.deepEqual(linesMatching(machinePath, tracked), []);
-});
+test("no tracked file names a path of somebody's machine", { skip }, () =>
+  assert.deepEqual(linesMatching(machinePath, tracked), []),
+);
 
 test("no package is bound to a registry's host", { skip }, () => {
   const settings = tracked.filter((path) => /(?:^|\/)(?:package-lock\.json|\.npmrc)$/.test(path));
@@ -24,13 +24,13 @@ test("no package is bound to a registry's host", { skip }, () => {
   assert.deepEqual(linesMatching(/"resolved"|registry\s*=/, settings), []);
 });
 
-test("nothing in the source or the tests is marked as unfinished", { skip }, () => {
-  assert.deepEqual(linesMatching(unfinished, sources()), []);
-});
+test("nothing in the source or the tests is marked as unfinished", { skip }, () =>
+  assert.deepEqual(linesMatching(unfinished, sources()), []),
+);
 
-test("no test is set aside, and none runs alone", { skip }, () => {
-  assert.deepEqual(linesMatching(setAside, sources()), []);
-});
+test("no test is set aside, and none runs alone", { skip }, () =>
+  assert.deepEqual(linesMatching(setAside, sources()), []),
+);
 
 test("the patterns find what they are for", () => {
   for (const path of ["home", "tmp"]) assert.match(`open("/${path}/someone")`, machinePath);

@@ -34,9 +34,8 @@ test("an expiry is a number of days or hours from now, or a future moment", () =
   }
 });
 
-test("an expiry beyond the year 9999 is refused", () => {
-  assert.throws(() => readExpiry("x", "999999d", new Date("9000-01-01T00:00:00Z")), isInvalid);
-});
+test("an expiry beyond the year 9999 is refused", () =>
+  assert.throws(() => readExpiry("x", "999999d", new Date("9000-01-01T00:00:00Z")), isInvalid));
 
 test("a moment needs an offset, and a day stands for its first moment in UTC", () => {
   assert.equal(readInstant("x", "2026-06-30").toISOString(), "2026-06-30T00:00:00.000Z");

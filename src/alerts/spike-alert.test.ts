@@ -91,9 +91,8 @@ test("M16: a month without a row sold nothing, one before the workspace's first 
   assert.equal(spikeAlert(launched, { ...settings, firstMonth: newestMonth - 5 }), null);
 });
 
-test("M16: only the newest complete month of the workspace is judged, whenever the entity last sold", () => {
-  assert.equal(spikeAlert(entity([10, 100], [40, 70]), { ...settings, newestMonth: newestMonth + 1 }), null);
-});
+test("M16: only the newest complete month of the workspace is judged, whenever the entity last sold", () =>
+  assert.equal(spikeAlert(entity([10, 100], [40, 70]), { ...settings, newestMonth: newestMonth + 1 }), null));
 
 test("the metadata holds the selector of what came back, the title its name", () => {
   const told = (named: Pick<WatchedEntity, "kind" | "key" | "title">) => {

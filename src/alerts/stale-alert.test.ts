@@ -60,9 +60,8 @@ test("a source that never synced is stale 36 hours after it was connected", () =
   assert.deepEqual(alert?.metadata, { source: "shopify", last_synced_at: null });
 });
 
-test("a sync that lies in the future is no outage", () => {
-  assert.equal(staleAlert(shopify, after(-30 * DAY_MS)), null);
-});
+test("a sync that lies in the future is no outage", () =>
+  assert.equal(staleAlert(shopify, after(-30 * DAY_MS)), null));
 
 test("what is imported by hand has no connection that could be stale, whatever its name", () => {
   for (const source of ["csv", "csv_labels", "shopify"]) {

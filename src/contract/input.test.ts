@@ -116,9 +116,8 @@ describe("booleans", () => {
     );
   });
 
-  test("are nothing else", () => {
-    expectRefused(schema, ["True", "TRUE", "yes", "on", "2", 2, [], {}], "p must be true or false.");
-  });
+  test("are nothing else", () =>
+    expectRefused(schema, ["True", "TRUE", "yes", "on", "2", 2, [], {}], "p must be true or false."));
 });
 
 test("values of a list are taken exactly as they are written", () => {
@@ -181,9 +180,8 @@ describe("texts", () => {
     expectRefused(schema, broken, "p must be a short text.");
   });
 
-  test("may come as whole numbers: agents send numeric SKUs so", () => {
-    assert.equal(read(schema, 12345), "12345");
-  });
+  test("may come as whole numbers: agents send numeric SKUs so", () =>
+    assert.equal(read(schema, 12345), "12345"));
 });
 
 test("an empty value, null and undefined count as not given: the default, or nothing", () => {

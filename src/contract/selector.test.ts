@@ -8,9 +8,8 @@ function expectRefused(input: SelectorInput, message: RegExp): void {
 }
 
 describe("a selector", () => {
-  test("that is not given is the whole workspace", () => {
-    assert.deepEqual(readSelector({}), { kind: "workspace", key: "" });
-  });
+  test("that is not given is the whole workspace", () =>
+    assert.deepEqual(readSelector({}), { kind: "workspace", key: "" }));
 
   test("is a SKU, a product or a product group", () => {
     assert.deepEqual(readSelector({ sku: "A" }), { kind: "sku", key: "A" });

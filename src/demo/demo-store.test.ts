@@ -84,7 +84,7 @@ test("progress runs up to all orders", () => {
   const { orders } = summary;
   assert.deepEqual(progress.at(-1), [orders, orders]);
   assert.ok(progress.length > 100);
-  const done = progress.map(([count]) => count);
+  const done = progress.map(([made]) => made);
   assert.deepEqual(
     done.toSorted((left, right) => left - right),
     done,

@@ -41,9 +41,8 @@ describe("a cursor", () => {
     );
   });
 
-  test("is the same for the same place, so that a page asked for again is the same page", () => {
-    assert.equal(codec.encode(binding, [1, "a"]), codec.encode(binding, [1, "a"]));
-  });
+  test("is the same for the same place, so that a page asked for again is the same page", () =>
+    assert.equal(codec.encode(binding, [1, "a"]), codec.encode(binding, [1, "a"])));
 
   test("opens for no other workspace, endpoint, filter or key", () => {
     const cursor = codec.encode(binding, [1, "a"]);

@@ -32,9 +32,8 @@ describe("a source", () => {
     assert.equal(isStale({ status: "disconnected" }), true);
   });
 
-  test("is fresh while it syncs again", () => {
-    assert.equal(isStale({ status: "syncing", lastSyncedAt: hoursAgo(1) }), false);
-  });
+  test("is fresh while it syncs again", () =>
+    assert.equal(isStale({ status: "syncing", lastSyncedAt: hoursAgo(1) }), false));
 });
 
 test("the numbers are as old as the most recent sync of any source", () => {

@@ -22,9 +22,8 @@ describe("a query string", () => {
     });
   });
 
-  test("writes a blank as + or %20, and a plus as %2B", () => {
-    assert.deepEqual(valuesOf("/p?a=b+c&d=b%20c&e=b%2Bc"), { a: "b c", d: "b c", e: "b+c" });
-  });
+  test("writes a blank as + or %20, and a plus as %2B", () =>
+    assert.deepEqual(valuesOf("/p?a=b+c&d=b%20c&e=b%2Bc"), { a: "b c", d: "b c", e: "b+c" }));
 
   test("keeps a second question mark and a semicolon as text", () => {
     assert.deepEqual(valuesOf("/p?a=b?c;d=e"), { a: "b?c;d=e" });

@@ -19,9 +19,8 @@ describe("the secret of a folder", () => {
     assert.deepEqual(readdirSync(place), ["secret"]);
   });
 
-  test("is another in another folder", () => {
-    assert.notEqual(readOrCreateSecret(join(folder, "a")), readOrCreateSecret(join(folder, "b")));
-  });
+  test("is another in another folder", () =>
+    assert.notEqual(readOrCreateSecret(join(folder, "a")), readOrCreateSecret(join(folder, "b"))));
 
   test("that is there already is kept as it is", () => {
     writeFileSync(join(folder, "secret"), "kept for years\n", { mode: 0o600 });

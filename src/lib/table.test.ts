@@ -18,13 +18,10 @@ test("absent values are dashes, lists are comma-separated, times are UTC", () =>
   assert.equal(text, "a  b    c\n-  x,y  1970-01-01T00:00:00.000Z\n");
 });
 
-test("a table without rows is its headings", () => {
-  assert.equal(formatTable(["a", "b"], []), "a  b\n");
-});
+test("a table without rows is its headings", () => assert.equal(formatTable(["a", "b"], []), "a  b\n"));
 
-test("fields line up behind their names", () => {
-  assert.equal(formatFields({ a: 1, longer: null }), "a       1\nlonger  -\n");
-});
+test("fields line up behind their names", () =>
+  assert.equal(formatFields({ a: 1, longer: null }), "a       1\nlonger  -\n"));
 
 const terminal = (widthCharacters: number) => ({ widthCharacters, now: null, hasColor: false });
 

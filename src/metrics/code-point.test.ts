@@ -27,6 +27,5 @@ test("characters beyond U+FFFF come after U+FFFF, unlike in UTF-16 order", () =>
   assert.deepEqual(texts.toSorted(compareCodePoints), ["\u{e000}", "\u{ffff}", "😀"]);
 });
 
-test("capitals come before small letters, and a prefix before what it begins", () => {
-  assert.deepEqual(["b", "a-1", "B", "a"].toSorted(compareCodePoints), ["B", "a", "a-1", "b"]);
-});
+test("capitals come before small letters, and a prefix before what it begins", () =>
+  assert.deepEqual(["b", "a-1", "B", "a"].toSorted(compareCodePoints), ["B", "a", "a-1", "b"]));

@@ -40,9 +40,8 @@ const warn = (listings: ListingLines[], baseSoldDays = 240): EarlyWarning[] =>
 const named = (warnings: EarlyWarning[]) => warnings.map(({ kind, key }) => `${kind} ${key}`);
 const MANY = Array.from({ length: 14 }, (_, place) => 12 + place);
 
-test("M17: lines that come back at the usual rate are no warning", () => {
-  assert.deepEqual(warn([listing("A", { returned: [12, 20] }), listing("B")]), []);
-});
+test("M17: lines that come back at the usual rate are no warning", () =>
+  assert.deepEqual(warn([listing("A", { returned: [12, 20] }), listing("B")]), []));
 
 test("M17: far more than were expected at this age are one, in the window that says it best", () => {
   const [sku, product] = warn([listing("A", { returned: MANY }), listing("B")]);

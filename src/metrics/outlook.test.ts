@@ -141,9 +141,8 @@ test("M18: no outlook without 60 days that sold, or when nothing came back", () 
   assert.equal(outlookAt(days(14, 0), { curveDays: days(300, 61, 0) }), null);
 });
 
-test("M18: what has no history follows the store's rate", () => {
-  close(outlookAt(days(14, 0), { ownDays: [] })?.returnedUnits, 240, 3);
-});
+test("M18: what has no history follows the store's rate", () =>
+  close(outlookAt(days(14, 0), { ownDays: [] })?.returnedUnits, 240, 3));
 
 test("M18: the category's curve is followed from 200 returned lines on", () => {
   const store = days(300, 61);

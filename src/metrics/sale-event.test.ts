@@ -63,9 +63,8 @@ test("M15: ranges span their first to their last day, none span nothing", () => 
   assert.equal(spanOf([]), null);
 });
 
-test("M15: the days outside sale events are no single period", () => {
-  assert.equal(baselinePeriod(range("2024-11-29", "2024-12-02"), "selected_non_sale"), null);
-});
+test("M15: the days outside sale events are no single period", () =>
+  assert.equal(baselinePeriod(range("2024-11-29", "2024-12-02"), "selected_non_sale"), null));
 
 test("M15: days in no sale event are the gaps between events, overlapping and touching ones too", () => {
   const events = [

@@ -45,9 +45,8 @@ test("M16: sold units must reach the workspace threshold", () => {
   assert.notEqual(spikeOf(monthsOf(10, 100, 40, 100), 100), null);
 });
 
-test("M16: a rise within the noise of few units is none", () => {
-  assert.equal(spikeOf(monthsOf(10, 100, 3, 20), 20), null);
-});
+test("M16: a rise within the noise of few units is none", () =>
+  assert.equal(spikeOf(monthsOf(10, 100, 3, 20), 20), null));
 
 test("M16: a certain but small rise is none, 1.25 times the baseline is enough", () => {
   assert.equal(spikeOf(monthsOf(100_000, 1_000_000, 124_999, 1_000_000), 20), null);

@@ -30,7 +30,7 @@ export const NOW = "2026-07-01T00:00:00Z";
 /** What is computed from facts. */
 export const ROLLUP_TABLES = ["cohort", "listing", "sku_quarter", "sku_year", "group_day", "unmatched_label"];
 
-const TABLES = [
+const DUMPED = [
   "product",
   "variant",
   "sku",
@@ -47,6 +47,18 @@ const TABLES = [
   ...ROLLUP_TABLES,
   "sale_event",
 ];
+
+const DUMP = dumpOf(DUMPED);
+
+/** SQL: every row of workspace $1 by table, in an order of its own. */
+export function dumpOf(tables: readonly string[]): string {
+  const row = "to_jsonb(t) - 'shop_key'";
+  const members = tables.map(
+    (table) =>
+      `(select coalesce(json_agg(${row} order by (${row})::text), '[]') from ${table} t where shop_key = $1) as ${table}`,
+  );
+  return `select ${members.join(", ")}`;
+}
 
 export async function startImportWorkspace(): Promise<ImportWorkspace> {
   const testDatabase = await createTestDatabase();
@@ -85,18 +97,7 @@ export async function startImportWorkspace(): Promise<ImportWorkspace> {
           ...options,
         }),
       ),
-    dump: async (shopKey) => {
-      const dump: Record<string, unknown[]> = {};
-      for (const table of TABLES) {
-        const found = await rows<{ row: unknown }>(
-          `select to_jsonb(t) - 'shop_key' as row from ${table} t where shop_key = $1
-            order by (to_jsonb(t) - 'shop_key')::text`,
-          [shopKey],
-        );
-        dump[table] = found.map(({ row }) => row);
-      }
-      return dump;
-    },
+    dump: async (shopKey) => (await rows<Record<string, unknown[]>>(DUMP, [shopKey]))[0] ?? {},
     stop: async () => {
       await database.close();
       await testDatabase.drop();

@@ -16,6 +16,7 @@ import { reasonsChart } from "./reasons.ts";
 import { saleEventChart } from "./sale-event.ts";
 import { timingChart } from "./timing.ts";
 import { trendChart } from "./trend.ts";
+import { intervalFigure } from "./rates.ts";
 
 const markedTrendChart = (input: ChartInput): Html =>
   trendChart({ ...input, marks: saleMarks(input.answer as Parameters<typeof saleMarks>[0]) });
@@ -333,3 +334,42 @@ function checkFigures(markup: string, answer: ChartAnswer): void {
     .replaceAll("95 %", "");
   assert.doesNotMatch(rest, /\d/u);
 }
+
+test("curves: the newest six months that reached an age, each ending where its month is still open", () => {
+  const markup = drawn("curvesChart", risingStory);
+  const paths = elements(markup, "path").filter((path) => /^curve line-\d$/u.test(path.class ?? ""));
+  assert.equal(paths.length, 6);
+  const points = Object.fromEntries(
+    paths.map(({ class: name = "", d = "" }) => [name, d.match(/[ML]/gu)?.length]),
+  );
+  // As-of is 20 days after the newest month: that one has reached 14 days, the month before 30.
+  assert.deepEqual([points["curve line-1"], points["curve line-2"]], [2, 3]);
+  assert.match(titleOf(markup), /data-from="report\/return_curves\/11\//u);
+});
+
+test("heat: open cells are hatched and without shade, the window has its line, and months off are marked in words", () => {
+  const markup = drawn("heatTable", risingStory);
+  const cells = [...markup.matchAll(/<td class="([^"]*)"\s*>(.*?)<\/td/gsu)];
+  assert.ok(cells.some(([, look = ""]) => look === "hatched"));
+  for (const [, look = "", content = ""] of cells) {
+    const isOpen = /still open|so far/u.test(content);
+    assert.equal(look.startsWith("hatched"), isOpen, content);
+    if (isOpen) assert.doesNotMatch(look, /heat-/u);
+  }
+  assert.equal(markup.match(/ edge"/gu)?.length, risingStory.months.length + 1);
+  assert.match(markup, /aria-label="above complete months"\s*>▲/u);
+});
+
+const shown = (low: number, high: number): string =>
+  renderHtml(intervalFigure({ name: "report", body: { data: { interval: { low, high } } } }, "interval"))
+    .replaceAll(/<[^>]*>/gu, "")
+    .replaceAll("&lt;", "<")
+    .replaceAll("&gt;", ">");
+
+test("an interval shares one sign, and says in words where an end is almost none or almost all", () => {
+  assert.equal(shown(0.031, 0.052), "3.1–5.2 %");
+  assert.equal(shown(0, 0.113513), "0.0–11.4 %");
+  assert.equal(shown(0.9, 1), "90.0–100.0 %");
+  assert.equal(shown(0.0004, 0.052), "< 0.1 % to 5.2 %");
+  assert.equal(shown(0.9, 0.9997), "90.0 % to > 99.9 %");
+});

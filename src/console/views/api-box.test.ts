@@ -40,6 +40,5 @@ test("a file has no tool call, and names the plan that it needs", () => {
   assert.doesNotMatch(markup, /data-form="mcp"/u);
 });
 
-test("a page without requests has no box", () => {
-  assert.equal(renderHtml(apiBox([], "https://returns.example")), "");
-});
+test("a page without requests has no box", () =>
+  assert.equal(renderHtml(apiBox([], "https://returns.example")), ""));

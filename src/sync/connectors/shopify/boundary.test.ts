@@ -132,9 +132,8 @@ test("texts lose control characters, and are cut at a whole character", () => {
   assert.equal(cleanKey("€".repeat(300)), "€".repeat(170));
 });
 
-test("ids are compared by their number", () => {
-  assert.deepEqual(["gid/10", "gid/9", "gid/11"].toSorted(compareGids), ["gid/9", "gid/10", "gid/11"]);
-});
+test("ids are compared by their number", () =>
+  assert.deepEqual(["gid/10", "gid/9", "gid/11"].toSorted(compareGids), ["gid/9", "gid/10", "gid/11"]));
 
 function bodyOf(text: string, chunkBytes: number): ReadableStream<Uint8Array> {
   const bytes = Buffer.from(text);
