@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { importIntoWorkspace } from "../actions/uploads/actions.ts";
+import { importIntoWorkspace, placeOfRow } from "../actions/uploads/actions.ts";
 import { OPERATOR } from "../actions/actor.ts";
 import { readInstant } from "../actions/input.ts";
 import { impossible } from "../actions/refusal.ts";
@@ -12,7 +12,7 @@ const SHOWN_ROWS = 20;
 
 export const IMPORT: CommandSpec = {
   name: "import",
-  summary: "Import a folder of CSV files; importing it twice changes nothing.",
+  summary: "Import a folder of CSV or Parquet files; importing it twice changes nothing.",
   arguments: { "<folder>": "the folder, as docs/import-format.md describes it" },
   forWorkspace: true,
   options: {
@@ -51,7 +51,7 @@ function show(
 ): void {
   const { counts, invalid, invalid_count: invalidCount, warnings } = summary;
   for (const row of invalid.slice(0, SHOWN_ROWS)) {
-    terminal.hint(`${row.file}:${row.line} ${row.column ?? "row"}: ${row.reason}`);
+    terminal.hint(`${placeOfRow(row)} ${row.column ?? "row"}: ${row.reason}`);
   }
   const hiddenCount = invalidCount - Math.min(invalid.length, SHOWN_ROWS);
   if (hiddenCount > 0) terminal.hint(`… and ${hiddenCount.toLocaleString("en")} more.`);

@@ -5,9 +5,12 @@ import {
   currencyExponent,
   decimalFromMinor,
   decimalText,
+  decimalFromText,
   minorFromDecimal,
+  roundedMinor,
   minorFromNumber,
 } from "./money.ts";
+import type { Decimal } from "./money.ts";
 
 const exponent = fc.constantFrom(0, 2, 3, 4);
 const minor = fc.oneof(fc.integer({ min: -100_000, max: 100_000 }), fc.maxSafeInteger());
@@ -86,4 +89,24 @@ test("M13: a threshold in a currency's units becomes minor units without float e
   assert.equal(minorFromNumber(1e-7, 2), 1e-5);
   assert.equal(minorFromNumber(1e21, 2), 1e23);
   assert.equal(minorFromNumber(12, 0), 12);
+});
+
+test("M9: a decimal of any scale is rounded from its text, halves away from zero", () => {
+  const rounded = (text: string, decimals: number) =>
+    roundedMinor(decimalFromText(text) as Decimal, decimals);
+  for (const [text, decimals, expected] of [
+    ["0.125", 2, 13],
+    ["-0.125", 2, -13],
+    ["0.1249999999999999999999", 2, 12],
+    ["1.005", 2, 101],
+    ["0.5", 0, 1],
+    ["-1.5", 0, -2],
+    ["2.5", 0, 3],
+    ["1.2345", 3, 1235],
+    ["7", 4, 70_000],
+    ["12.340000000000001", 2, 1234],
+  ] as const)
+    assert.equal(rounded(text, decimals), expected, text);
+  assert.equal(rounded("90071992547409.925", 2), null);
+  assert.equal(decimalFromText("9".repeat(101)), null);
 });

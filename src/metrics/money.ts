@@ -1,3 +1,5 @@
+import { roundedQuotient } from "./rounding.ts";
+
 /** Currencies whose number of decimals differs from 2 (ISO 4217). */
 const exponents: ReadonlyMap<string, number> = new Map([
   ...listed(0, "BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF"),
@@ -24,6 +26,28 @@ export function minorFromDecimal(text: string, exponent: number): number | null 
   const minor = Number(integer + fraction.slice(0, exponent).padEnd(exponent, "0"));
   if (!Number.isSafeInteger(minor)) return null;
   return sign === "-" ? 0 - minor : minor;
+}
+
+/** A plain decimal, exactly: `digits` ÷ 10^`scale`. */
+export type Decimal = { digits: bigint; scale: number };
+
+/** Longer texts are no amounts, and slow to compute with. */
+const MAX_AMOUNT_CHARACTERS = 100;
+
+/** A plain decimal text of at most 100 characters; null = it is none. */
+export function decimalFromText(text: string): Decimal | null {
+  const match = text.length > MAX_AMOUNT_CHARACTERS ? null : plainDecimal.exec(text);
+  if (match === null) return null;
+  const [, sign, integer = "", fraction = ""] = match;
+  const digits = BigInt(integer + fraction);
+  return { digits: sign === "-" ? -digits : digits, scale: fraction.length };
+}
+
+/** M9: a decimal in minor units, halves away from zero; null beyond the safe integers. */
+export function roundedMinor({ digits, scale }: Decimal, exponent: number): number | null {
+  const tenTo = (power: number): bigint => 10n ** BigInt(Math.max(0, power));
+  const minor = Number(roundedQuotient(digits * tenTo(exponent - scale), tenTo(scale - exponent)));
+  return Number.isSafeInteger(minor) ? minor : null;
 }
 
 /**

@@ -303,7 +303,7 @@ function readUploadFile({ name, bytes: text }: GivenFile): UploadFile {
 }
 
 function namesSentence(): string {
-  return `its files are named ${FILE_NAMES.map((name) => `${name}.csv`).join(", ")}, and each may end in .csv.gz`;
+  return `its files are named ${FILE_NAMES.map((name) => `${name}.csv`).join(", ")}, and each may end in .csv.gz or .parquet`;
 }
 
 /** Throws `impossible` for files that a connected store (null = none is) provides itself. */
@@ -354,8 +354,13 @@ export function stepLabel(stage: string): string {
   return STEP_LABELS[stage] ?? `Reading ${stage}`;
 }
 
+/** Where a row that cannot be used stands, for people. */
+export function placeOfRow({ file, row_group: group, line }: ImportResult["invalid"][number]): string {
+  return group === undefined ? `${file}:${line}` : `${file}: row group ${group}, row ${line}`;
+}
+
 /**
- * Imports a folder of CSV files into a workspace and evaluates its alerts; the first import makes it ready. Throws a
+ * Imports a folder of files into a workspace and evaluates its alerts; the first import makes it ready. Throws a
  * `Refusal` for an as-of in the future and for a folder or file that cannot be read.
  */
 export async function importIntoWorkspace(

@@ -247,7 +247,7 @@ function aboutUploads({ open, ended }: UploadsView): string {
 /** Where the next folder is chosen, or the upload under way; then the earlier ones. */
 function uploadList({ open, ended, connected_store: store }: UploadsView, call: PageCall): Html {
   return html`<p>
-      Send a folder of CSV files, one row for each order line, return and refund.
+      Send a folder of CSV or Parquet files, one row for each order line, return and refund.
       <a href="/docs/your-data">What the files hold</a>
     </p>
     ${store !== null && besideStore(store)} ${open === null ? uploadForm(null, call) : openUpload(open, call)}
@@ -308,7 +308,7 @@ function uploadForm(upload: UploadView | null, { href, shopDomain }: PageCall): 
         </p>
         <p class="field">
           <label for="upload-files">Or single files of it</label>
-          <input id="upload-files" type="file" multiple="" accept=".csv,.gz" />
+          <input id="upload-files" type="file" multiple="" accept=".csv,.gz,.parquet" />
         </p>
         ${upload === null && lastDay()}
         <p data-chosen="" class="note"></p>
@@ -460,7 +460,7 @@ function refusedRows(upload: ShownUpload, result: UploadResult, { href }: PageCa
   const { invalid, invalid_count: all, listed_count: listed } = result;
   const rows = invalid.map((row) => [
     html`${row.file}`,
-    html`${row.line}`,
+    html`${row.row_group === undefined ? row.line : `row ${row.line}, row group ${row.row_group}`}`,
     html`${row.column ?? "the whole row"}`,
     html`${row.reason}`,
     html`${row.allowed}`,

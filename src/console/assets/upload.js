@@ -11,6 +11,7 @@ const MANY_PARTS = 200;
 const PAUSE_OF_MANY_MS = 250;
 const HEADER_BYTES = 65_536;
 const CSV_NAME = /\.csv(\.gz)?$/u;
+const FILE_NAME = /\.(csv(\.gz)?|parquet)$/u;
 /** Columns that only the order export of Shopify's admin has. */
 const SHOPIFY_EXPORT = ["Name", "Financial Status", "Lineitem quantity"];
 /** @type {(readonly [separator: string, word: string])[]} */
@@ -108,7 +109,7 @@ function bannerOf(...content) {
  * @param {UploadRules} rules
  */
 function columnsOf(name, rules) {
-  return CSV_NAME.test(name) ? rules.columns[name.replace(CSV_NAME, "")] : undefined;
+  return FILE_NAME.test(name) ? rules.columns[name.replace(FILE_NAME, "")] : undefined;
 }
 
 /**

@@ -41,16 +41,19 @@ test("what is no real time with offset is refused, also right after a good one",
   }
 });
 
-test("M9: money is exact in the decimals of its currency", () => {
+test("M9: money is rounded to the decimals of its currency, halves away from zero", () => {
   assert.equal(row("0.10").money("cell", "EUR", false), 10);
   assert.equal(row("12").money("cell", "JPY", false), 12);
   assert.equal(row("1.234").money("cell", "KWD", false), 1234);
   assert.equal(row("1.500").money("cell", "EUR", false), 150);
   assert.equal(row("-1.5").money("cell", "EUR", true), -150);
   assert.equal(row("").money("cell", "EUR", false), null);
+  assert.equal(row("1.234").money("cell", "EUR", false), 123);
+  assert.equal(row("1.235").money("cell", "EUR", false), 124);
+  assert.equal(row("-1.235").money("cell", "EUR", true), -124);
+  assert.equal(row("0.5").money("cell", "JPY", false), 1);
   for (const wrong of [
     "1,50",
-    "1.234",
     ".5",
     "1.",
     "€5",

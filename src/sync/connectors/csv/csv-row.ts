@@ -1,5 +1,6 @@
 import { dayFromText } from "../../../lib/month.ts";
-import { currencyExponent, minorFromDecimal } from "../../../metrics/money.ts";
+import { currencyExponent, decimalFromText, minorFromDecimal, roundedMinor } from "../../../metrics/money.ts";
+import type { Decimal } from "../../../metrics/money.ts";
 import { withoutControls } from "../shared/text.ts";
 
 /** Where a column stands in the rows of one file. */
@@ -28,8 +29,12 @@ export type CsvRow = {
   need<Value>(column: string, value: Value | null): Value;
   /** A whole number of units, 0 to 10,000,000. */
   units(column: string): number | null;
-  /** Minor units of `currencyCode`. */
+  /** M9: minor units of `currencyCode`, rounded where the cell has more decimals. */
   money(column: string, currencyCode: string, allowNegative: boolean): number | null;
+  /** A cell of money as it is written, before it was rounded; null = it did not have to be. */
+  unrounded(column: string): Decimal | null;
+  /** How many cells of money of this row were rounded. */
+  roundedCells(): number;
   /** ISO 8601 in UTC, to the millisecond. */
   time(column: string): string | null;
   /** YYYY-MM-DD. */
@@ -62,6 +67,7 @@ export function openCsvRow(columns: CsvColumns): (cells: readonly string[]) => C
     const clean = withoutControls(cell(column)).trim();
     return clean === "" ? null : clean;
   };
+  const rounded = new Map<string, Decimal>();
   // Neighbouring rows often carry the same time.
   let lastTime: { text: string | null; instant: string | null } = { text: null, instant: null };
   const time = (column: string): string | null => {
@@ -79,8 +85,13 @@ export function openCsvRow(columns: CsvColumns): (cells: readonly string[]) => C
       return value;
     },
     units: (column) => readUnits(column, plain(column)),
-    money: (column, currencyCode, allowNegative) =>
-      readMoney(column, plain(column), currencyCode, allowNegative),
+    money: (column, currencyCode, allowNegative) => {
+      const { minor, unrounded } = readMoney(column, plain(column), currencyCode, allowNegative);
+      if (unrounded !== null) rounded.set(column, unrounded);
+      return minor;
+    },
+    unrounded: (column) => rounded.get(column) ?? null,
+    roundedCells: () => rounded.size,
     time,
     day: (column) => readDay(column, plain(column)),
     flag: (column) => readFlag(column, plain(column)),
@@ -88,6 +99,7 @@ export function openCsvRow(columns: CsvColumns): (cells: readonly string[]) => C
   };
   return (nextCells) => {
     cells = nextCells;
+    if (rounded.size > 0) rounded.clear();
     return row;
   };
 }
@@ -102,33 +114,28 @@ function readUnits(column: string, text: string | null): number | null {
   return Number(text);
 }
 
-function readMoney(
-  column: string,
-  text: string | null,
-  currencyCode: string,
-  allowNegative: boolean,
-): number | null {
-  if (text === null) return null;
+type Money = { minor: number | null; unrounded: Decimal | null };
+
+function readMoney(column: string, text: string | null, currencyCode: string, allowNegative: boolean): Money {
+  if (text === null) return { minor: null, unrounded: null };
   const exponent = currencyExponent(currencyCode);
   const fail = (what: string): CellProblem =>
-    new CellProblem(column, what, allowedMoney(exponent, allowNegative));
-  if (!/^[+-]?\d+(\.\d+)?$/.test(text)) throw fail(`is not a plain decimal amount: ${shown(text)}`);
-  const minor = minorFromDecimal(text, exponent);
-  if (minor === null && text.replace(/^[+-]/, "").split(".")[0]!.length < 15) {
-    throw fail(
-      `has more than the ${exponent} decimals of ${currencyCode}: ${shown(text)}; ` +
-        `export it as a decimal rounded to ${exponent} places, not as a floating-point number`,
-    );
-  }
-  if (minor === null || Math.abs(minor) > MAX_MINOR) throw fail(`is too large: ${shown(text)}`);
-  if (minor < 0 && !allowNegative) throw fail(`is negative: ${shown(text)}`);
-  return minor;
+    new CellProblem(column, `${what}: ${shown(text)}`, allowedMoney(exponent, allowNegative));
+  const checked = (minor: number | null, digits: bigint): number => {
+    if (minor === null || Math.abs(minor) > MAX_MINOR) throw fail("is too large");
+    if (!allowNegative && (minor < 0 || digits < 0n)) throw fail("is negative");
+    return minor;
+  };
+  const exact = minorFromDecimal(text, exponent);
+  if (exact !== null) return { minor: checked(exact, 0n), unrounded: null };
+  const unrounded = decimalFromText(text);
+  if (unrounded === null) throw fail("is not a plain decimal amount");
+  return { minor: checked(roundedMinor(unrounded, exponent), unrounded.digits), unrounded };
 }
 
 function allowedMoney(exponent: number, allowNegative: boolean): string {
   const example = exponent === 0 ? "1250" : `12.${"5".padEnd(exponent, "0")}`;
-  const decimals = exponent === 0 ? "without decimals" : `with at most ${exponent} decimals`;
-  return `an amount ${allowNegative ? "" : "of at least 0 "}${decimals}, such as ${example}`;
+  return `a plain decimal ${allowNegative ? "amount" : "amount of at least 0"}, such as ${example}`;
 }
 
 const ALLOWED_TIME = "a time with its offset from UTC, such as 2026-01-31T09:30:00Z";

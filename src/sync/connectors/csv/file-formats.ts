@@ -1,4 +1,5 @@
-import { currencyExponent, decimalText } from "../../../metrics/money.ts";
+import { currencyExponent, decimalText, roundedMinor } from "../../../metrics/money.ts";
+import type { Decimal } from "../../../metrics/money.ts";
 import type {
   DocumentLine,
   DocumentRefund,
@@ -400,16 +401,33 @@ function changeText({ changedAt, units: changed, by }: LineChange): string {
   return `${changedAt} ${changed > 0 ? "+" : ""}${changed} ${by}`;
 }
 
-/** M20: as stated, else of a price with its discount; without either the price alone says it. */
+/**
+ * M20: as stated, else of a price with its discount, rounded once for all units; of a price alone only where rounding it would
+ * lose what units add up to. A price of Shopify may include tax, and says nothing alone.
+ */
 function readSoldMinor(row: CsvRow, { currencyCode }: RowContext): number | undefined {
   const soldMinor = row.money("sold_amount", currencyCode, true);
   if (soldMinor !== null) return soldMinor;
   const discountMinor = row.money("unit_discount", currencyCode, false);
-  if (discountMinor === null) return undefined;
-  const priceMinor = row.need("unit_price", row.money("unit_price", currencyCode, true));
+  const price = row.money("unit_price", currencyCode, true);
+  const isExact = row.unrounded("unit_price") === null && row.unrounded("unit_discount") === null;
+  if (discountMinor === null && (isExact || isOfShopify(row))) return undefined;
+  const priceMinor = row.need("unit_price", price);
   const changed = readChanges(row)?.reduce((sum, change) => sum + change.units, 0) ?? 0;
   const soldUnits = (row.units("units") ?? 0) - (row.units("removed_units") ?? 0) + changed;
-  return (priceMinor - discountMinor) * soldUnits;
+  const exponent = currencyExponent(currencyCode);
+  if (isExact) return (priceMinor - (discountMinor ?? 0)) * soldUnits;
+  const exactly = (column: string, minor: number): Decimal =>
+    row.unrounded(column) ?? { digits: BigInt(minor), scale: exponent };
+  const [whole, less] = [exactly("unit_price", priceMinor), exactly("unit_discount", discountMinor ?? 0)];
+  const scale = Math.max(whole.scale, less.scale);
+  const digitsOf = (part: Decimal): bigint => part.digits * 10n ** BigInt(scale - part.scale);
+  const digits = (digitsOf(whole) - digitsOf(less)) * BigInt(soldUnits);
+  return row.need("unit_price", roundedMinor({ digits, scale }, exponent));
+}
+
+function isOfShopify(row: CsvRow): boolean {
+  return row.text("line_id")?.startsWith("gid://shopify/") === true;
 }
 
 /** `2026-06-09T10:00:00Z 1; …`; nothing for an empty cell. */

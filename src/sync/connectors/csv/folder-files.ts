@@ -9,7 +9,10 @@ import { FILE_NAMES } from "./file-formats.ts";
 import type { FileName } from "./file-formats.ts";
 import { ImportError } from "./problems.ts";
 
-/** One file of an import folder; `fileName` is as it stands there, with .csv or .csv.gz. */
+/** How the name of a file may end. */
+export const FILE_ENDINGS = [".csv", ".csv.gz", ".parquet"] as const;
+
+/** One file of an import folder; `fileName` is as it stands there, with one of the endings. */
 export type FolderFile = {
   name: FileName;
   fileName: string;
@@ -17,6 +20,8 @@ export type FolderFile = {
   bytes: number;
   /** Shared by the files of a folder. */
   textLimit?: TextLimit;
+  /** How many rows each row group of a Parquet file has, once it is read; of a CSV file none. */
+  groupRows?: readonly number[];
 };
 
 /** Counts the unpacked bytes of a folder's files; false = they are more than are allowed. */
@@ -41,7 +46,7 @@ export async function findFolderFiles(folder: string, connectedStore: string | n
   refuseOtherKinds(present);
   const files: FolderFile[] = [];
   for (const name of FILE_NAMES) {
-    const fileNames = [`${name}.csv`, `${name}.csv.gz`].filter((fileName) => present.includes(fileName));
+    const fileNames = fileNamesOf(name).filter((fileName) => present.includes(fileName));
     const [fileName] = fileNames;
     if (fileNames.length > 1)
       throw new ImportError(`${fileNames.join(" and ")}: there must be only one of them`);
@@ -50,19 +55,24 @@ export async function findFolderFiles(folder: string, connectedStore: string | n
     const found = await stat(path);
     if (!found.isFile()) {
       throw new ImportError(
-        `${fileName}: is a folder, where a file is expected: put the CSV file itself in its place`,
+        `${fileName}: is a folder, where a file is expected: put the file itself in its place`,
       );
     }
     files.push({ name, fileName, path, bytes: found.size });
   }
   if (connectedStore === null && files.length === 0) {
     throw new ImportError(
-      `${folder}: nothing to import, as the folder holds none of ${KNOWN_FILES} (each may end in .csv.gz)`,
+      `${folder}: nothing to import, as the folder holds none of ${KNOWN_FILES} (each may end in .csv.gz or .parquet)`,
     );
   }
   const problem = besideStoreProblem(files, connectedStore, folder);
   if (problem !== null) throw new ImportError(problem);
   return files;
+}
+
+/** The names under which a file of the format is looked for. */
+export function fileNamesOf(name: FileName): string[] {
+  return FILE_ENDINGS.map((ending) => name + ending);
 }
 
 /** Why files cannot be imported beside the store that a workspace is connected to (null = none); null = they can. */
@@ -90,9 +100,9 @@ export async function* readText(file: FolderFile, onBytes: (bytes: number) => vo
   let line = 1;
   let isStart = true;
   for await (const { chunk, bytesRead } of readBytes(file)) {
-    if (isStart) refuseWorkbook(file.fileName, chunk);
+    if (isStart) refuseOtherContent(file.fileName, chunk);
     isStart = false;
-    if (file.textLimit?.admits(chunk.length) === false) throw tooMuchText(file, file.textLimit);
+    refuseTooMuchText(file, chunk.length);
     const text = decodeChunk(decoder, chunk, () => wrongEncoding(file, line + lineOfBadBytes(chunk)));
     line += countLineBreaks(chunk);
     onBytes(bytesRead);
@@ -129,9 +139,11 @@ function decodeChunk(decoder: TextDecoder, chunk: Buffer | null, failure: () => 
   }
 }
 
-function tooMuchText({ fileName }: FolderFile, { most }: TextLimit): ImportError {
-  const limit = `${most.toLocaleString("en")} bytes`;
-  return new ImportError(`${fileName}: uncompressed, the files contain more than ${limit} of text`);
+/** Counts text that was read of a file; throws ImportError when the files of its folder hold more than they may. */
+export function refuseTooMuchText({ fileName, textLimit }: FolderFile, bytes: number): void {
+  if (textLimit?.admits(bytes) !== false) return;
+  const limit = `${textLimit.most.toLocaleString("en")} bytes`;
+  throw new ImportError(`${fileName}: uncompressed, the files contain more than ${limit} of text`);
 }
 
 function wrongEncoding(file: FolderFile, line: number): ImportError {
@@ -197,7 +209,7 @@ async function folderProblem(path: string, error: NodeJS.ErrnoException): Promis
  */
 function refuseOtherKinds(present: readonly string[]): void {
   for (const name of FILE_NAMES) {
-    if (present.includes(`${name}.csv`) || present.includes(`${name}.csv.gz`)) continue;
+    if (fileNamesOf(name).some((fileName) => present.includes(fileName))) continue;
     const other = present.find((file) => file.startsWith(`${name}.`) && kindOf(file) !== null);
     const kind = other === undefined ? null : kindOf(other);
     if (kind !== null)
@@ -215,10 +227,14 @@ function saved(kind: string, name?: string): string {
 }
 
 const ZIP_SIGNATURE = Buffer.from("PK\u0003\u0004");
+const PARQUET_SIGNATURE = Buffer.from("PAR1");
 const OLD_OFFICE_SIGNATURE = Buffer.from([0xd0, 0xcf, 0x11, 0xe0]);
 
-/** Throws ImportError for a spreadsheet that was only renamed to .csv; `start` is how the file begins. */
-function refuseWorkbook(fileName: string, start: Buffer): void {
+/** Throws ImportError for a spreadsheet or a Parquet file that was only renamed to .csv; `start` is how the file begins. */
+function refuseOtherContent(fileName: string, start: Buffer): void {
+  if (start.subarray(0, PARQUET_SIGNATURE.length).equals(PARQUET_SIGNATURE)) {
+    throw new ImportError(`${fileName}: is a Parquet file by its content, not CSV: name it .parquet`);
+  }
   const isWorkbook = [ZIP_SIGNATURE, OLD_OFFICE_SIGNATURE].some((signature) =>
     start.subarray(0, signature.length).equals(signature),
   );

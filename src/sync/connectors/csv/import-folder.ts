@@ -36,6 +36,7 @@ import { CellProblem, openCsvRow } from "./csv-row.ts";
 import type { CsvColumns, CsvRow } from "./csv-row.ts";
 import { DELETED, FILE_FORMATS } from "./file-formats.ts";
 import type { FileFormat, RowContext } from "./file-formats.ts";
+import { readParquet } from "./parquet-records.ts";
 import { findFolderFiles, openTextLimit, readText, refuseOtherSeparators } from "./folder-files.ts";
 import type { FolderFile } from "./folder-files.ts";
 import {
@@ -240,7 +241,7 @@ export type ImportResult = AppliedFolder & {
 };
 
 /**
- * Imports a folder of CSV files, all of it or nothing, in one transaction: until its end, and after a failure, the
+ * Imports a folder of files, all of it or nothing, in one transaction: until its end, and after a failure, the
  * previous data is served. Importing is an upsert. Two imports of one workspace wait for each other. Throws ImportError
  * for a folder or file that cannot be read.
  */
@@ -331,6 +332,9 @@ const SHOWN_LETTERS = 40;
 
 type StageOptions = RowContext & { connection: Connection; problems: ProblemList };
 
+/** What of a file was staged: its rows, and how many of their amounts were rounded. */
+type StagedRows = { rows: number; roundedAmounts: number };
+
 type StagedFolder = {
   counts: StagedCounts;
   /** Rows of the three order files, repeated ones included. */
@@ -350,7 +354,8 @@ async function stageFolder(
   let bytesBefore = 0;
   for (const file of files) {
     const report = (bytes: number): void => onBytes(file.fileName, bytesBefore + bytes);
-    const rows = await stageFile(file, { ...options, warnings }, report);
+    const { rows, roundedAmounts } = await stageFile(file, { ...options, warnings }, report);
+    warnings.push(...fileWarnings([file], "rounded_amount", { [file.name]: roundedAmounts }));
     bytesBefore += file.bytes;
     if (FILE_FORMATS[file.name].table === "staged_order_row") orderRows += rows;
   }
@@ -363,50 +368,93 @@ async function stageFolder(
 }
 
 /**
- * Reads one file into its staging table and returns how many rows that are; rows that cannot be used become problems.
- * Memory stays flat for a file of any size. Throws ImportError for a file that cannot be read at all.
+ * Reads one file into its staging table; rows that cannot be used become problems. Memory stays flat for a file of any
+ * size. Throws ImportError for a file that cannot be read at all.
  */
 async function stageFile(
   file: FolderFile,
   options: StageOptions & { warnings: ImportWarning[] },
   onBytes: (bytes: number) => void,
-): Promise<number> {
+): Promise<StagedRows> {
   const format: FileFormat = FILE_FORMATS[file.name];
   const { table, stagedColumns, removal } = format;
   const columns = ["line_number", ...stagedColumns, ...(removal === undefined ? [] : [DELETED])];
   const target = `${table} (${columns.join(", ")})`;
   const buffer = openCopyBuffer(options.connection, target);
   let rowOf: ((cells: readonly string[]) => CsvRow) | null = null;
-  let width = 0;
-  let stagedRows = 0;
-  const onRecord = (cells: string[], line: number): void => {
-    if (rowOf === null) {
-      rowOf = openCsvRow(readHeader(file, format, cells, line, options.warnings));
-      width = cells.length;
-      return;
-    }
+  const staged = { rows: 0, roundedAmounts: 0 };
+  const onHeader = (names: readonly string[], place: string): void => {
+    rowOf = openCsvRow(readHeader(file, format, names, place, options.warnings));
+  };
+  const onRecord = (cells: readonly string[], line: number, width = cells.length): void => {
     try {
       if (cells.length !== width) {
         const reason = `has ${cells.length} cells where the header has ${width}`;
         throw new CellProblem(null, reason, `${width} cells, as in the header`);
       }
-      buffer.add([line, ...valuesOf(rowOf(cells), format, options)]);
-      stagedRows += 1;
+      const row = (rowOf as NonNullable<typeof rowOf>)(cells);
+      buffer.add([line, ...valuesOf(row, format, options)]);
+      staged.rows += 1;
+      staged.roundedAmounts += row.roundedCells();
     } catch (error) {
       if (!(error instanceof CellProblem)) throw error;
       const { column, message: reason, allowed } = error;
       options.problems.add({ file: file.fileName, line, column, reason, allowed });
     }
   };
+  const isParquet = file.fileName.endsWith(".parquet");
+  const read = isParquet ? readParquetFile : readCsvFile;
   try {
-    const text = withCommas(file, readText(file, onBytes));
-    await readRecords(file.fileName, text, onRecord, () => buffer.sendIfFull());
+    await read(file, { ...options, onHeader, onRecord, onBytes, onPortion: () => buffer.sendIfFull() });
   } finally {
     // A batch that still travels has to arrive before anything else may run on the connection, also a rollback.
     await buffer.send();
   }
-  if (rowOf === null) throw new ImportError(`${file.fileName}: the file is empty, not even a header row`);
-  return stagedRows;
+  return staged;
+}
+
+/** Where the rows of a file go while it is read. `place` of the header precedes what is wrong with it. */
+type Reading = {
+  warnings: ImportWarning[];
+  onHeader: (names: readonly string[], place: string) => void;
+  /** `width`: of the header, which a row should have. */
+  onRecord: (cells: readonly string[], line: number, width?: number) => void;
+  onBytes: (bytes: number) => void;
+  onPortion: () => Promise<void>;
+};
+
+async function readCsvFile(
+  file: FolderFile,
+  { onHeader, onRecord, onBytes, onPortion }: Reading,
+): Promise<void> {
+  let width: number | null = null;
+  const onLine = (cells: string[], line: number): void => {
+    if (width !== null) return onRecord(cells, line, width);
+    width = cells.length;
+    onHeader(cells, `line ${line}: `);
+  };
+  const text = withCommas(file, readText(file, onBytes));
+  await readRecords(file.fileName, text, onLine, onPortion);
+  if (width === null) throw new ImportError(`${file.fileName}: the file is empty, not even a header row`);
+}
+
+async function readParquetFile(
+  file: FolderFile,
+  { warnings, onHeader, onRecord, onBytes, onPortion }: Reading,
+): Promise<void> {
+  await readParquet(file, [...knownColumns(FILE_FORMATS[file.name])], {
+    top: ({ names, groupRows, localTimes }) => {
+      file.groupRows = groupRows;
+      onHeader(names, "");
+      for (const column of localTimes) {
+        const message = `the column ${column} has times without time zone, which are taken as UTC`;
+        warnings.push({ kind: "local_time", file: file.fileName, message, count: null });
+      }
+    },
+    record: onRecord,
+    portion: onPortion,
+    bytes: onBytes,
+  });
 }
 
 /** What is staged of a row after its line number; of a deleted row its key. */
@@ -446,10 +494,10 @@ function readHeader(
   file: FolderFile,
   format: FileFormat,
   cells: readonly string[],
-  line: number,
+  place: string,
   warnings: ImportWarning[],
 ): CsvColumns {
-  const fail = (what: string): ImportError => new ImportError(`${file.fileName}: line ${line}: ${what}`);
+  const fail = (what: string): ImportError => new ImportError(`${file.fileName}: ${place}${what}`);
   const names = cells.map((cell) => cell.trim());
   if (names.some((name) => name.includes("\0"))) throw fail("wrong encoding, the file must be UTF-8");
   const columns = new Map<string, number>();

@@ -22,6 +22,7 @@ import { recordCounts } from "../../runs.ts";
 import type { RunLog } from "../../runs.ts";
 import { FILE_NAMES } from "./file-formats.ts";
 import type { FileName } from "./file-formats.ts";
+import { fileNamesOf } from "./folder-files.ts";
 import { importFolder } from "./import-folder.ts";
 import type { ImportResult } from "./import-folder.ts";
 import { ImportError } from "./problems.ts";
@@ -37,10 +38,7 @@ export const REFUSED_ROWS_FILE = "refused-rows.csv";
 
 /** The names that files of an upload may have: a fixed list, so that no name is ever part of a path unchecked. */
 const NAMES: ReadonlyMap<string, FileName> = new Map(
-  FILE_NAMES.flatMap((name) => [
-    [`${name}.csv`, name],
-    [`${name}.csv.gz`, name],
-  ]),
+  FILE_NAMES.flatMap((name) => fileNamesOf(name).map((fileName): [string, FileName] => [fileName, name])),
 );
 
 /** Which file of the import format bears this name; null = none does. */
@@ -206,7 +204,7 @@ async function storeEnd(connection: Connection, run: Run, result: ImportResult):
   });
 }
 
-const REFUSED_ROW_COLUMNS = ["file", "line", "column", "reason", "allowed"];
+const REFUSED_ROW_COLUMNS = ["file", "row_group", "line", "column", "reason", "allowed"];
 
 /** As a CSV file, in parts as the others. */
 async function storeRefusedRows(
@@ -216,8 +214,8 @@ async function storeRefusedRows(
 ): Promise<void> {
   await removeFile(connection, { shopKey, uploadId, fileName: REFUSED_ROWS_FILE });
   if (rows.length === 0) return;
-  const cells = rows.map(({ file, line, column, reason, allowed }) =>
-    [file, String(line), column ?? "", reason, allowed].map(guardedText),
+  const cells = rows.map(({ file, row_group: group, line, column, reason, allowed }) =>
+    [file, String(group ?? ""), String(line), column ?? "", reason, allowed].map(guardedText),
   );
   const csv = Buffer.from(csvText([REFUSED_ROW_COLUMNS, ...cells]));
   for (let part = 0; part * PART_BYTES < csv.length; part += 1) {

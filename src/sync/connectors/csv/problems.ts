@@ -9,6 +9,8 @@ import type { FolderFile } from "./folder-files.ts";
 /** A row that cannot be used; `column` null = the row as a whole. `allowed`: what may stand there, as a phrase. */
 export type RowProblem = {
   file: string;
+  /** Of a Parquet file, from 1; `line` is then its row in the whole file, from 1. */
+  row_group?: number;
   line: number;
   column: string | null;
   reason: string;
@@ -19,6 +21,8 @@ export type RowProblem = {
 export type ImportWarning = {
   kind:
     | "unknown_column"
+    | "local_time"
+    | "rounded_amount"
     | "repeated_row"
     | "unknown_deleted_row"
     | "old_orders"
@@ -50,9 +54,19 @@ export type ProblemList = {
   count(): number;
 };
 
-export function openProblemList(maxReported: number, files: readonly { fileName: string }[]): ProblemList {
+export function openProblemList(
+  maxReported: number,
+  files: readonly Pick<FolderFile, "fileName" | "groupRows">[],
+): ProblemList {
   const places = new Map(files.map(({ fileName }, index) => [fileName, index]));
   const placeOf = ({ file }: RowProblem): number => places.get(file) ?? 0;
+  const withGroup = ({ file, ...problem }: RowProblem): RowProblem => {
+    const groupRows = files[places.get(file) ?? -1]?.groupRows;
+    if (groupRows === undefined) return { file, ...problem };
+    let last = 0;
+    const index = groupRows.findIndex((rows) => problem.line <= (last += rows));
+    return { file, row_group: index + 1, ...problem };
+  };
   let kept: RowProblem[] = [];
   let count = 0;
   const first = (): RowProblem[] =>
@@ -65,7 +79,7 @@ export function openProblemList(maxReported: number, files: readonly { fileName:
       kept.push(problem);
       if (kept.length >= 2 * maxReported) kept = first();
     },
-    list: first,
+    list: () => first().map(withGroup),
     count: () => count,
   };
 }
@@ -95,6 +109,7 @@ export function labelWarnings(split: SplitLabels): ImportWarning[] {
 }
 
 const FILE_MESSAGES = {
+  rounded_amount: "amounts had more decimals than their currency and were rounded, halves away from zero",
   repeated_row: "rows have the key of a later row, which counts instead",
   unknown_deleted_row: "deleted rows name nothing that is stored, so nothing was removed",
   unknown_sale_sku: "SKUs of sale events are not in the catalogue and cannot be compared",

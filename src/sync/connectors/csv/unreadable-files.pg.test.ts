@@ -181,10 +181,7 @@ test("a file in the place of the folder, and a folder in the place of a file, ar
   });
   await withFolder({}, async (folder) => {
     await mkdir(join(folder, "order_lines.csv"));
-    await refused(
-      folder,
-      /^order_lines\.csv: is a folder, where a file is expected: put the CSV file itself/u,
-    );
+    await refused(folder, /^order_lines\.csv: is a folder, where a file is expected: put the file itself/u);
   });
 });
 

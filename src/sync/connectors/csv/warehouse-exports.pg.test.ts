@@ -23,28 +23,92 @@ test("a time with BigQuery's UTC suffix is the same moment as one with Z", async
   }
 });
 
-test("an amount that went through floating point is refused with the fix; zeros at its end are none", async () => {
-  const refund = (subtotal: string): FolderFiles => ({
-    ...lineAt("2026-01-05T10:00:00Z"),
-    "refunds.csv": csv(
-      "refund_id,order_id,line_id,refunded_at,units,subtotal",
-      `f1,o1,l1,2026-01-06 00:00:00 UTC,1,${subtotal}`,
-    ),
-  });
-  const { imported, invalid } = await shop.import(await shop.open(), refund("12.340000000000001"));
-  assert.equal(imported, false);
-  assert.deepEqual(invalid, [
-    {
-      file: "refunds.csv",
-      line: 2,
-      column: "subtotal",
-      reason:
-        'has more than the 2 decimals of EUR: "12.340000000000001"; export it as a decimal rounded to 2 places, ' +
-        "not as a floating-point number",
-      allowed: "an amount of at least 0 with at most 2 decimals, such as 12.50",
-    },
+test("M9: amounts with more decimals than the currency are rounded, halves away from zero, and counted", async () => {
+  const lines = csv(
+    "order_id,line_id,ordered_at,units,unit_price,unit_discount",
+    "o1,l1,2026-01-05T10:00:00Z,3,3.333333,",
+    "o1,l2,2026-01-05T10:00:00Z,3,10.005,0.0050",
+    "o1,gid://shopify/LineItem/3,2026-01-05T10:00:00Z,3,3.333333,",
+    "o1,l4,2026-01-05T10:00:00Z,3,4.50000,",
+  );
+  const refunds = csv(
+    "refund_id,order_id,line_id,refunded_at,units,subtotal",
+    "f1,o1,l1,2026-01-06 00:00:00 UTC,1,12.340000000000001",
+    "f2,o1,l2,2026-01-06 00:00:00 UTC,1,0.125",
+    "f3,o1,l2,2026-01-06 00:00:00 UTC,1,0.124999",
+  );
+  const shopKey = await shop.open();
+  const result = await shop.import(
+    shopKey,
+    { "order_lines.csv": lines, "refunds.csv": refunds },
+    { asOf: new Date("2026-01-07T00:00:00Z") },
+  );
+  assert.deepEqual(
+    result.warnings.map(({ kind, file, count }) => [kind, file, count]),
+    [
+      // The price of l1 and of Shopify's line, both amounts of l2.
+      ["rounded_amount", "order_lines.csv", 4],
+      ["rounded_amount", "refunds.csv", 3],
+    ],
+  );
+  const sold = await shop.rows(
+    "select line_id, sum(sold_minor)::int as minor from order_line where shop_key = $1 group by 1 order by 1",
+    [shopKey],
+  );
+  assert.deepEqual(sold, [
+    { line_id: "gid://shopify/LineItem/3", minor: null },
+    { line_id: "l1", minor: 1000 },
+    { line_id: "l2", minor: 3000 },
+    { line_id: "l4", minor: 1350 },
   ]);
-  assert.deepEqual((await shop.import(await shop.open(), refund("12.340000000"))).invalid, []);
+  const refunded = await shop.rows(
+    "select line_id, sum(refund_minor)::int as minor from return_event where shop_key = $1 group by 1 order by 1",
+    [shopKey],
+  );
+  assert.deepEqual(refunded, [
+    { line_id: "l1", minor: 1234 },
+    { line_id: "l2", minor: 13 + 12 },
+  ]);
+});
+
+test("M9: a currency without decimals, and a label in its own currency, are rounded to theirs", async () => {
+  const shopKey = await shop.open("JPY");
+  const result = await shop.import(
+    shopKey,
+    {
+      "order_lines.csv": csv(
+        "order_id,line_id,ordered_at,units,sold_amount",
+        "o1,l1,2026-01-05T10:00:00Z,1,1250.50",
+      ),
+      "return_labels.csv": csv(
+        "label_id,order_id,charged_at,amount,currency",
+        "b1,o1,2026-01-06T00:00:00Z,-0.5,JPY",
+        "b2,o1,2026-01-06T00:00:00Z,1.2345,KWD",
+        "b3,o1,2026-01-06T00:00:00Z,1200.00,JPY",
+      ),
+    },
+    { asOf: new Date("2026-01-07T00:00:00Z") },
+  );
+  assert.deepEqual(
+    result.warnings.filter(({ kind }) => kind === "rounded_amount").map(({ file, count }) => [file, count]),
+    [
+      ["order_lines.csv", 1],
+      ["return_labels.csv", 2],
+    ],
+  );
+  const labels = await shop.rows(
+    "select label_id, amount_minor::int as minor from return_label where shop_key = $1 order by 1",
+    [shopKey],
+  );
+  assert.deepEqual(labels, [
+    { label_id: "b1", minor: -1 },
+    { label_id: "b2", minor: 1235 },
+    { label_id: "b3", minor: 1200 },
+  ]);
+  const [line] = await shop.rows("select sold_minor::int as minor from order_line where shop_key = $1", [
+    shopKey,
+  ]);
+  assert.deepEqual(line, { minor: 1251 });
 });
 
 test("an order of more than a day from now is refused with what is allowed, in a first import and a later one", async () => {

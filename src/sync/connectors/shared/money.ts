@@ -1,4 +1,4 @@
-import { currencyExponent, minorFromDecimal } from "../../../metrics/money.ts";
+import { currencyExponent, decimalFromText, minorFromDecimal, roundedMinor } from "../../../metrics/money.ts";
 import { SourceFailed } from "../../connector.ts";
 
 /**
@@ -8,24 +8,12 @@ import { SourceFailed } from "../../connector.ts";
 export function minorOf(amount: string | number, currencyCode: string): number {
   const text = String(amount).trim();
   const exponent = currencyExponent(currencyCode);
-  const minor = minorFromDecimal(text, exponent) ?? roundedMinor(text, exponent);
+  const exact = minorFromDecimal(text, exponent);
+  const decimal = exact === null ? decimalFromText(text) : null;
+  const minor = decimal === null ? exact : roundedMinor(decimal, exponent);
   if (minor !== null) return minor;
   throw new SourceFailed(`A response cannot be read: ${JSON.stringify(amount)} is not an amount of money.`);
 }
-
-const DECIMAL = /^([+-]?)(\d+)\.(\d+)$/;
-
-function roundedMinor(amount: string, exponent: number): number | null {
-  const match = DECIMAL.exec(amount);
-  if (match === null) return null;
-  const [, sign = "", integer = "", fraction = ""] = match;
-  const minor = minorFromDecimal(`${integer}.${fraction.slice(0, exponent)}0`, exponent);
-  if (minor === null) return null;
-  const rounded = minor + (fraction.charCodeAt(exponent) >= FIVE ? 1 : 0);
-  return sign === "-" ? 0 - rounded : rounded;
-}
-
-const FIVE = "5".charCodeAt(0);
 
 /**
  * Splits a whole into parts by weight: largest remainder, ties to the earlier part; evenly when nothing weighs. A

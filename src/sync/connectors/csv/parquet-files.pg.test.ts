@@ -1,0 +1,267 @@
+import assert from "node:assert/strict";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { DuckDBInstance } from "@duckdb/node-api";
+import { csv, startImportWorkspace } from "../../../../tests/support/import-workspace.ts";
+import { use } from "../../../../tests/support/use.ts";
+import { ImportError } from "./problems.ts";
+
+const shop = use(startImportWorkspace);
+const folder = await mkdtemp(join(tmpdir(), "returns-parquet-"));
+const duckdb = await (await DuckDBInstance.create(":memory:")).connect();
+await duckdb.run("set timezone = 'Asia/Tokyo'");
+after(async () => {
+  duckdb.closeSync();
+  await rm(folder, { recursive: true, force: true });
+});
+
+let files = 0;
+/** What DuckDB writes of a query. */
+async function parquet(query: string, options = ""): Promise<Buffer> {
+  const path = join(folder, `${(files += 1)}.parquet`);
+  await duckdb.run(`copy (${query}) to '${path}' (format parquet${options})`);
+  return readFile(path);
+}
+
+const ROWS = 3000;
+/** As a warehouse types them: numbers for ids, zoned times, exact amounts. */
+const LINES = `
+  select 4500000000000 + i // 2 as order_id, i as line_id, timestamptz '2026-01-05 10:00:00.123456Z' + interval (i) minute as ordered_at,
+         case when i % 7 > 0 then 'SKU ' || i % 40 end as sku, 'Crème ' || i as title, (i % 3 + 1)::integer as units,
+         (i % 900)::decimal(12, 2) + 0.05 as unit_price, 0.05::decimal(18, 4) as unit_discount, i % 50 = 0 as test,
+         null::varchar as vendor, 'x' as colour
+    from range(${ROWS}) t(i)`;
+const REFUNDS = `
+  select 'f' || i as refund_id, 4500000000000 + i // 2 as order_id, i as line_id, timestamptz '2026-02-05 10:00:00Z' as refunded_at,
+         1::utinyint as units, (i % 900)::double / 4 as subtotal, 'RETURN' as restock_type
+    from range(0, ${ROWS}, 5) t(i)`;
+const EVENTS = `select 's' as slug, 'Sale' as label, date '2026-01-01' as starts_on, date '2026-01-09' as ends_on, 'A;B' as skus`;
+
+test("Parquet is the same rows as CSV, whatever its compression, pages and row groups", async () => {
+  const texts = Object.fromEntries(
+    await Promise.all(
+      Object.entries({ order_lines: LINES, refunds: REFUNDS, sale_events: EVENTS }).map(
+        async ([name, query]) => {
+          const path = join(folder, `${name}.csv`);
+          await duckdb.run(`set timezone = 'UTC'`);
+          await duckdb.run(
+            `copy (${query}) to '${path}' (format csv, timestampformat '%Y-%m-%dT%H:%M:%S.%gZ')`,
+          );
+          return [`${name}.csv`, await readFile(path)] as const;
+        },
+      ),
+    ),
+  );
+  const expected = await shop.open();
+  const counts = await shop.import(expected, texts);
+  assert.deepEqual(counts.invalid, []);
+  assert.equal(counts.counts.order_lines, ROWS);
+  const dumped = await shop.dump(expected);
+  for (const options of [
+    "",
+    ", compression zstd, row_group_size 2048",
+    ", compression gzip, parquet_version v2",
+    ", compression brotli, parquet_version v2, row_group_size 2048",
+    ", compression uncompressed",
+  ]) {
+    const shopKey = await shop.open();
+    const written = {
+      "order_lines.parquet": await parquet(LINES, options),
+      "refunds.parquet": await parquet(REFUNDS, options),
+      "sale_events.parquet": await parquet(EVENTS, options),
+    };
+    const result = await shop.import(shopKey, written);
+    assert.deepEqual([result.invalid, result.counts], [[], counts.counts], options);
+    assert.deepEqual(
+      result.warnings.map(({ kind, file }) => [kind, file?.replace(/\..*/u, "")]),
+      counts.warnings.map(({ kind, file }) => [kind, file?.replace(/\..*/u, "")]),
+    );
+    assert.deepEqual(await shop.dump(shopKey), dumped, options);
+    assert.equal((await shop.import(shopKey, texts)).counts.changed_orders, 0, options);
+  }
+});
+
+const ONE = (columns: string): string =>
+  `select * replace (${columns}) from (select 'o1' as order_id, 'l1' as line_id, timestamptz '2026-01-05 10:00:00Z' as ordered_at, 2 as units, 20.00 as unit_price)`;
+
+test("M9: every type that holds a cell exactly is its text", async () => {
+  const expected = await shop.open();
+  const text = csv("order_id,line_id,ordered_at,units,unit_price", "o1,l1,2026-01-05T10:00:00Z,2,12.35");
+  await shop.import(expected, { "order_lines.csv": text });
+  const dumped = await shop.dump(expected);
+  for (const [columns, warning] of [
+    ["12.35::decimal(4, 2) as unit_price"],
+    ["12.350000000::decimal(38, 9) as unit_price"],
+    ["12.35::decimal(9, 2) as unit_price, 2::double as units"],
+    ["12.35::double as unit_price, 2::ubigint as units"],
+    ["'12.35' as unit_price, '2' as units"],
+    ["12.3450000001::double as unit_price", "rounded_amount"],
+    ["12.345::decimal(18, 3) as unit_price", "rounded_amount"],
+    ["12.35 as unit_price, timestamp '2026-01-05 10:00:00' as ordered_at", "local_time"],
+    ["12.35 as unit_price, timestamp_ms '2026-01-05 10:00:00' as ordered_at", "local_time"],
+    ["12.35 as unit_price, timestamp_ns '2026-01-05 10:00:00' as ordered_at", "local_time"],
+    ["12.35 as unit_price, '2026-01-05 10:00:00+00' as ordered_at"],
+    ["12.35 as unit_price, 'o1'::blob as order_id"],
+  ] as const) {
+    const shopKey = await shop.open();
+    const written = { "order_lines.parquet": await parquet(ONE(columns)) };
+    const result = await shop.import(shopKey, written, { asOf: new Date("2026-01-06T00:00:00Z") });
+    assert.deepEqual(result.invalid, [], columns);
+    assert.deepEqual(
+      result.warnings.map(({ kind }) => kind),
+      warning === undefined ? [] : [warning],
+      columns,
+    );
+    // 2 units at 12.345 are 24.69, and stated so (M20).
+    if (warning === "rounded_amount") continue;
+    const dump = await shop.dump(shopKey);
+    assert.deepEqual(dump["order_line"], dumped["order_line"], columns);
+  }
+});
+
+test("a row that cannot be used is named by file, row group, row and column", async () => {
+  const query = `select 'o' || i as order_id, 'l' as line_id, timestamptz '2026-01-05 10:00:00Z' as ordered_at,
+                        case when i = 4999 then -1 else 1 end as units from range(5000) t(i)`;
+  const shopKey = await shop.open();
+  const orders = await parquet(query, ", row_group_size 2048");
+  const refund = `select 'f1' as refund_id, 'nobody' as order_id, 'l' as line_id, now() as refunded_at, 1 as units, 1.00 as subtotal`;
+  const written = { "order_lines.parquet": orders, "refunds.parquet": await parquet(refund) };
+  const { imported, invalid } = await shop.import(shopKey, written);
+  assert.equal(imported, false);
+  assert.deepEqual(
+    invalid.map(({ file, row_group: group, line, column }) => [file, group, line, column]),
+    [
+      ["order_lines.parquet", 3, 5000, "units"],
+      ["refunds.parquet", 1, 1, "line_id"],
+    ],
+  );
+  assert.deepEqual((await shop.dump(shopKey))["order_line"], []);
+});
+
+const GOOD = await parquet(ONE("2 as units"));
+const LONG = await parquet(LINES, ", row_group_size 2048, compression uncompressed");
+/** The page of a column of GOOD, whose first bytes are changed. */
+const damaged = (bytes: Buffer, at: number, by: readonly number[]): Buffer => {
+  const copy = Buffer.from(bytes);
+  copy.set(by, at);
+  return copy;
+};
+/** A footer of these bytes. */
+const withFooter = (footer: Buffer): Buffer => {
+  const length = Buffer.alloc(4);
+  length.writeUInt32LE(footer.length);
+  return Buffer.concat([Buffer.from("PAR1"), footer, length, Buffer.from("PAR1")]);
+};
+
+const REFUSED: { title: string; name?: string; bytes: Buffer | Promise<Buffer>; message: RegExp }[] = [
+  {
+    title: "another schema",
+    bytes: parquet("select 1 as id, 'x' as name"),
+    message:
+      /^order_lines\.parquet: the required columns order_id, line_id, ordered_at, units are missing; .*"id", "name"$/u,
+  },
+  {
+    title: "a list in a column",
+    bytes: parquet(ONE("['l1'] as line_id")),
+    message: /^order_lines\.parquet: the column line_id is a list, map or struct: write one value a row/u,
+  },
+  {
+    title: "a struct in a column",
+    bytes: parquet(ONE("{'a': {'b': [1]}} as line_id")),
+    message: /the column line_id is a list, map or struct/u,
+  },
+  {
+    title: "FLOAT",
+    bytes: parquet(ONE("1.5::float as unit_price")),
+    message: /unit_price is FLOAT.*DECIMAL or DOUBLE$/u,
+  },
+  {
+    title: "a time of day",
+    bytes: parquet(ONE("time '10:00:00' as ordered_at")),
+    message: /ordered_at is of the type TIME/u,
+  },
+  {
+    title: "an id beyond a double",
+    bytes: parquet(ONE("1e17::double as order_id")),
+    message: /order_id holds 100000000000000000, which DOUBLE/u,
+  },
+  {
+    title: "bytes that are no text",
+    bytes: parquet(ONE("'\\xFF'::blob as order_id")),
+    message: /row group 1: the column order_id holds text that is not UTF-8$/u,
+  },
+  {
+    title: "CSV",
+    bytes: Buffer.from(csv("order_id,line_id,ordered_at,units", "o,l,2026-01-05T10:00:00Z,1")),
+    message: /is not a Parquet file by its content; a CSV file must be named \.csv$/u,
+  },
+  { title: "nothing", bytes: Buffer.alloc(0), message: /is not a Parquet file/u },
+  {
+    title: "Parquet that is called .csv",
+    name: "order_lines.csv",
+    bytes: GOOD,
+    message: /^order_lines\.csv: is a Parquet file by its content, not CSV: name it \.parquet$/u,
+  },
+  {
+    title: "a torn file",
+    bytes: LONG.subarray(0, 20_000),
+    message: /is cut off or damaged: its end is missing$/u,
+  },
+  {
+    title: "a file without its beginning",
+    bytes: Buffer.concat([GOOD.subarray(0, 4), LONG.subarray(-9000)]),
+    message: /is damaged or cut off/u,
+  },
+  { title: "an encrypted file", bytes: Buffer.from("PARExxxxxxxxPARE"), message: /is encrypted/u },
+  {
+    title: "LZ4",
+    bytes: parquet(LINES, ", compression lz4_raw"),
+    message:
+      /row group 1: the column \w+ is compressed with LZ4_RAW: use snappy, zstd, gzip, brotli or none$/u,
+  },
+  {
+    title: "a footer of nested structs",
+    bytes: withFooter(Buffer.alloc(1_000_000, 0x1c)),
+    message: /is damaged or cut off/u,
+  },
+  {
+    title: "a footer of a long list",
+    bytes: withFooter(Buffer.from([0x29, 0xf5, 0xff, 0xff, 0xff, 0xff, 0x07])),
+    message: /is damaged or cut off/u,
+  },
+  {
+    title: "a footer of an endless number",
+    bytes: withFooter(Buffer.concat([Buffer.from([0x36]), Buffer.alloc(100_000, 0xff)])),
+    message: /is damaged or cut off/u,
+  },
+];
+
+for (const { title, name = "order_lines.parquet", bytes, message } of REFUSED) {
+  test(`${title} is one clear error, and nothing is imported`, async () => {
+    const shopKey = await shop.open();
+    await assert.rejects(shop.import(shopKey, { [name]: await bytes }, { skipInvalid: true }), (error) => {
+      assert.ok(error instanceof ImportError, String(error));
+      assert.match(error.message, message);
+      assert.equal(error.message.split("\n").length, 1);
+      return true;
+    });
+    assert.deepEqual((await shop.dump(shopKey))["order_document"], []);
+  });
+}
+
+test("whatever byte of a file is changed, it is refused or read, and the process goes on", async () => {
+  const shopKey = await shop.open();
+  let refused = 0;
+  for (let at = 4; at < GOOD.length - 8; at += 23) {
+    const broken = damaged(GOOD, at, [(GOOD[at] ?? 0) ^ 0xff]);
+    await shop
+      .import(shopKey, { "order_lines.parquet": broken }, { skipInvalid: true })
+      .catch((error: unknown) => {
+        assert.ok(error instanceof ImportError, `byte ${at}: ${String(error)}`);
+        refused += 1;
+      });
+  }
+  assert.ok(refused > 5);
+});

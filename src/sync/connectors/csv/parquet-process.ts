@@ -1,0 +1,422 @@
+import { once } from "node:events";
+import { fstatSync, openSync, readSync } from "node:fs";
+import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from "node:zlib";
+import { parquetMetadata } from "hyparquet";
+import type { ColumnMetaData, FileMetaData, PageHeader, SchemaElement } from "hyparquet";
+import { parquetHeader } from "hyparquet/src/column.js";
+import { decompressPage } from "hyparquet/src/datapage.js";
+import { deltaBinaryUnpack, deltaLengthByteArray } from "hyparquet/src/delta.js";
+import { byteStreamSplit } from "hyparquet/src/encoding.js";
+import { FileProblem, textsOf } from "./parquet-values.ts";
+import type { ValueText } from "./parquet-values.ts";
+import { CELL_END, PROGRESS, ROW_END } from "./parquet-records.ts";
+import type { ParquetTop } from "./parquet-records.ts";
+
+/**
+ * A process of its own, which reads the file of its first argument and writes the columns that the other ones name as text: see
+ * `readParquet`. A hostile file can cost it its life, and nothing else.
+ */
+
+/** A page is in memory as a whole: pyarrow makes a row group of 1,048,576 rows one page of each column. */
+const MOST_PAGE_VALUES = 2 ** 20;
+/** Of the pages of all columns together. */
+const MOST_HELD_BYTES = 256 * 1024 ** 2;
+const MOST_FOOTER_BYTES = 16 * 1024 ** 2;
+const MOST_ROW_CHARACTERS = 1024 * 1024;
+const PORTION_CHARACTERS = 256 * 1024;
+const MAGIC = "PAR1";
+/** What a page's header is looked for in at first, and then with statistics of long texts. */
+const HEADER_BYTES = [1024, 1024 * 1024];
+
+/** Node's own, which never unpack more than the header of a page says, as an array that is checked against it. */
+const COMPRESSORS = {
+  GZIP: (input: Uint8Array, length: number) => gunzipSync(input, limit(length)),
+  ZSTD: (input: Uint8Array, length: number) => zstdDecompressSync(input, limit(length)),
+  BROTLI: (input: Uint8Array, length: number) => brotliDecompressSync(input, limit(length)),
+};
+const CODECS: ReadonlySet<string> = new Set(["UNCOMPRESSED", "SNAPPY", ...Object.keys(COMPRESSORS)]);
+
+function limit(length: number): { maxOutputLength: number } {
+  return { maxOutputLength: Math.max(1, length) };
+}
+
+type ReadBytes = (start: number, end: number) => Uint8Array<ArrayBuffer>;
+
+/** A column that is read: where it stands in the cells of a row, and the texts of its values. */
+type ReadColumn = { name: string; element: SchemaElement; textOf: ValueText };
+
+/** What of the file comes first, then its rows, as pieces of text. */
+function* readFile(path: string, known: readonly string[]): Generator<string> {
+  const file = openSync(path, "r");
+  const { size } = fstatSync(file);
+  const read: ReadBytes = (start, end) => {
+    if (start < 0 || end > size || end < start) throw new RangeError("it names bytes beyond its end");
+    const bytes = new Uint8Array(end - start);
+    for (let at = 0; at < bytes.length;) {
+      const count = readSync(file, bytes, at, bytes.length - at, start + at);
+      if (count === 0) throw new RangeError("it ends early");
+      at += count;
+    }
+    return bytes;
+  };
+  const metadata = readFooter(read, size);
+  const top = topColumns(metadata.schema);
+  const columns: ReadColumn[] = top
+    .filter(({ element }) => known.includes(element.name))
+    .map(({ element, isPlain }) => ({ name: element.name, element, textOf: textsOf(element, isPlain) }));
+  const others = top.filter(({ element }) => !known.includes(element.name));
+  const first: ParquetTop = {
+    names: [...columns.map(({ name }) => name), ...others.map(({ element }) => element.name)],
+    groupRows: metadata.row_groups.map((group) => Number(group.num_rows)),
+    localTimes: columns.filter(({ textOf }) => textOf.isLocalTime === true).map(({ name }) => name),
+  };
+  yield JSON.stringify(first) + ROW_END;
+  yield* readRows(metadata, columns, read);
+}
+
+function readFooter(read: ReadBytes, size: number): FileMetaData {
+  const start = size < 12 ? "" : Buffer.from(read(0, 4)).toString("latin1");
+  if (start !== MAGIC && start !== "PARE") {
+    throw new FileProblem("is not a Parquet file by its content; a CSV file must be named .csv");
+  }
+  const end = read(size - 8, size);
+  const magic = Buffer.from(end.subarray(4)).toString("latin1");
+  if (start === "PARE" || magic === "PARE")
+    throw new FileProblem("is encrypted: write it without encryption");
+  const length = new DataView(end.buffer).getUint32(0, true);
+  if (magic !== MAGIC || length > size - 12)
+    throw new FileProblem("is cut off or damaged: its end is missing");
+  if (length > MOST_FOOTER_BYTES) {
+    throw new FileProblem(
+      `has a footer of more than ${MOST_FOOTER_BYTES} bytes: write it with fewer row groups`,
+    );
+  }
+  return parquetMetadata(read(size - 8 - length, size), { geoparquet: false });
+}
+
+/** The columns at the top of the schema, without descending into others: `isPlain` = it holds one value a row. */
+function topColumns(schema: readonly SchemaElement[]): { element: SchemaElement; isPlain: boolean }[] {
+  const found = [];
+  let at = 1;
+  while (at < schema.length) {
+    const element = schema[at] as SchemaElement;
+    const isPlain = (element.num_children ?? 0) === 0 && element.repetition_type !== "REPEATED";
+    found.push({ element, isPlain });
+    let open = 1;
+    for (; open > 0 && at < schema.length; at += 1) open += (schema[at]?.num_children ?? 0) - 1;
+  }
+  return found;
+}
+
+function* readRows(
+  metadata: FileMetaData,
+  columns: readonly ReadColumn[],
+  read: ReadBytes,
+): Generator<string> {
+  let piece = "";
+  for (const [index, group] of metadata.row_groups.entries()) {
+    const held = { bytes: 0 };
+    const next = columns.map((column) => {
+      const chunk = group.columns.find(
+        ({ meta_data: meta }) => meta?.path_in_schema.length === 1 && meta.path_in_schema[0] === column.name,
+      );
+      const place = `row group ${index + 1}: the column ${column.name}`;
+      if (chunk?.meta_data === undefined || chunk.file_path) throw new FileProblem(`${place} is missing`);
+      return openColumn(column, chunk.meta_data, place, { read, held });
+    });
+    const rowCount = Number(group.num_rows);
+    for (let row = 0; row < rowCount; row += 1) {
+      const cells = next.map((nextCell) => nextCell()).join(CELL_END);
+      if (cells.length > MOST_ROW_CHARACTERS) {
+        throw new FileProblem(
+          `row group ${index + 1}: a row is longer than ${MOST_ROW_CHARACTERS} characters`,
+        );
+      }
+      piece += cells + ROW_END;
+      if (piece.length < PORTION_CHARACTERS) continue;
+      yield piece;
+      piece = "";
+    }
+    const [{ meta_data: last } = {}] = group.columns.slice(-1);
+    piece += `${PROGRESS}${Number(last?.data_page_offset ?? 0) + Number(last?.total_compressed_size ?? 0)}${ROW_END}`;
+  }
+  yield piece;
+}
+
+/** The cells of one column of a row group, one after the other; a page of it is in memory. */
+function openColumn(
+  { element, textOf }: ReadColumn,
+  meta: ColumnMetaData,
+  place: string,
+  { read, held }: { read: ReadBytes; held: { bytes: number } },
+): () => string {
+  if (!CODECS.has(meta.codec)) {
+    throw new FileProblem(
+      `${place} is compressed with ${meta.codec}: use snappy, zstd, gzip, brotli or none`,
+    );
+  }
+  let offset = Number(meta.dictionary_page_offset || meta.data_page_offset);
+  const end = offset + Number(meta.total_compressed_size);
+  let dictionary: string[] = [];
+  let next: NextValue = () => undefined;
+  let left = 0;
+  let heldBytes = 0;
+
+  /** How many values it has. */
+  const readNextPage = (): number => {
+    if (offset >= end) throw new RangeError("it has fewer values than rows");
+    const { header, length } = readHeader(read, offset, end);
+    const { compressed_page_size: packed, uncompressed_page_size: unpacked } = header;
+    const stated = header.data_page_header ?? header.data_page_header_v2 ?? header.dictionary_page_header;
+    const count = stated?.num_values ?? 0;
+    const start = offset + length;
+    offset = start + packed;
+    if (packed < 0 || unpacked < 0 || count < 0) throw new RangeError("a page has a negative size");
+    held.bytes += unpacked - heldBytes;
+    heldBytes = unpacked;
+    if (Math.max(held.bytes, packed) > MOST_HELD_BYTES || count > MOST_PAGE_VALUES) {
+      const most = `${MOST_PAGE_VALUES.toLocaleString("en")} values, or pages of ${MOST_HELD_BYTES / 1024 ** 2} MiB at once`;
+      throw new FileProblem(`has more than ${most}: write smaller row groups`);
+    }
+    const bytes = read(start, offset);
+    if (header.type === "DICTIONARY_PAGE") {
+      const page = decompressPage(bytes, unpacked, meta.codec, COMPRESSORS);
+      const nextPlain = plainValues(meta.type, viewOf(page), element.type_length);
+      dictionary = Array.from({ length: count }, () => textOf(nextPlain() as never));
+      return 0;
+    }
+    if (header.type === "INDEX_PAGE") return 0;
+    next = openPage({ header, bytes, meta, element, textOf, dictionary });
+    return count;
+  };
+
+  return () => {
+    try {
+      while (left === 0) left = readNextPage();
+      left -= 1;
+      const text = next();
+      if (text === undefined) throw new RangeError("a value is missing");
+      return text;
+    } catch (error) {
+      throw new FileProblem(`${place} ${reasonOf(error)}`);
+    }
+  };
+}
+
+type NextValue = () => string | undefined;
+
+type DataPage = {
+  header: PageHeader;
+  bytes: Uint8Array;
+  meta: ColumnMetaData;
+  element: SchemaElement;
+  textOf: ValueText;
+  dictionary: readonly string[];
+};
+
+/** The values of a data page as text, one at a time, so that none is an object before it is asked for. */
+function openPage({ header, bytes, meta, element, textOf, dictionary }: DataPage): NextValue {
+  const { data_page_header: first, data_page_header_v2: second, uncompressed_page_size: size } = header;
+  const isOptional = element.repetition_type !== "REQUIRED";
+  const count = first?.num_values ?? second?.num_values ?? 0;
+  let levels: Uint8Array | null = null;
+  let page: Uint8Array;
+  if (second === undefined) {
+    page = decompressPage(bytes, size, meta.codec, COMPRESSORS);
+    if (isOptional) {
+      const length = viewOf(page).getUint32(0, true);
+      levels = page.subarray(4, 4 + length);
+      page = page.subarray(4 + length);
+    }
+  } else {
+    const before = second.repetition_levels_byte_length;
+    const start = before + second.definition_levels_byte_length;
+    if (isOptional) levels = bytes.subarray(before, start);
+    page = bytes.subarray(start);
+    if (second.is_compressed !== false && size > start)
+      page = decompressPage(page, size - start, meta.codec, COMPRESSORS);
+  }
+  const countDefined = (): number => {
+    if (levels === null) return count;
+    const next = openRuns(levels, 1);
+    let defined = 0;
+    for (let value = 0; value < count; value += 1) defined += next();
+    return defined;
+  };
+  const next = valuesOf(first?.encoding ?? second?.encoding ?? "", page, {
+    meta,
+    element,
+    textOf,
+    dictionary,
+    countDefined,
+  });
+  if (levels === null) return next;
+  const isDefined = openRuns(levels, 1);
+  return () => (isDefined() === 0 ? "" : next());
+}
+
+function valuesOf(
+  encoding: string,
+  page: Uint8Array,
+  of: Omit<DataPage, "header" | "bytes"> & { countDefined: () => number },
+): NextValue {
+  const { meta, element, textOf, dictionary } = of;
+  const { type } = meta;
+  const reader = { view: viewOf(page), offset: 0 };
+  const each = (values: ArrayLike<unknown>): NextValue => {
+    let at = 0;
+    return () => textOf(values[(at += 1) - 1] as never);
+  };
+  switch (encoding) {
+    case "PLAIN": {
+      const next = plainValues(type, reader.view, element.type_length);
+      return () => textOf(next() as never);
+    }
+    case "PLAIN_DICTIONARY":
+    case "RLE_DICTIONARY": {
+      const next = openRuns(page.subarray(1), page[0] ?? 0);
+      return () => dictionary[next()];
+    }
+    case "RLE": {
+      const next = openRuns(page.subarray(4), 1);
+      return () => textOf((next() === 1) as never);
+    }
+    case "DELTA_BINARY_PACKED": {
+      const count = of.countDefined();
+      const values = type === "INT32" ? new Int32Array(count) : new BigInt64Array(count);
+      if (count > 0) deltaBinaryUnpack(reader, count, values);
+      return each(values);
+    }
+    case "DELTA_LENGTH_BYTE_ARRAY": {
+      const values: Uint8Array[] = [];
+      const count = of.countDefined();
+      if (count > 0) deltaLengthByteArray(reader, count, values);
+      return each(values);
+    }
+    case "BYTE_STREAM_SPLIT":
+      return each(byteStreamSplit(reader, of.countDefined(), type, element.type_length));
+    default:
+      // Of DELTA_BYTE_ARRAY each text may repeat the one before: a small page can unpack without end.
+      throw new FileProblem(`is encoded as ${encoding}: write it with dictionaries or plain`);
+  }
+}
+
+function viewOf(bytes: Uint8Array): DataView {
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+/** Values one after the other as they are stored. */
+function plainValues(type: string, view: DataView, fixedLength = 0): () => unknown {
+  let at = 0;
+  const take = (length: number): number => (at += length) - length;
+  const bytesOf = (length: number): Uint8Array =>
+    new Uint8Array(
+      view.buffer,
+      view.byteOffset + take(length),
+      within(length, view.byteLength - at + length),
+    );
+  switch (type) {
+    case "BOOLEAN":
+      return () => ((view.getUint8(at >>> 3) >>> (take(1) & 7)) & 1) === 1;
+    case "INT32":
+      return () => view.getInt32(take(4), true);
+    case "INT64":
+      return () => view.getBigInt64(take(8), true);
+    case "INT96":
+      return () => {
+        const low = view.getBigUint64(take(8), true);
+        return (BigInt(view.getInt32(take(4), true)) << 64n) | low;
+      };
+    case "DOUBLE":
+      return () => view.getFloat64(take(8), true);
+    case "BYTE_ARRAY":
+      return () => bytesOf(view.getUint32(take(4), true));
+    default:
+      return () => bytesOf(fixedLength);
+  }
+}
+
+function within(length: number, most: number): number {
+  if (length > most) throw new RangeError("a text is longer than its page");
+  return length;
+}
+
+/** Whole numbers of `width` bits, as runs of one number or packed one after the other. */
+function openRuns(bytes: Uint8Array, width: number): () => number {
+  if (width > 32) throw new RangeError("a number has more than 32 bits");
+  if (width === 0) return () => 0;
+  let at = 0;
+  let left = 0;
+  let packedBit = -1;
+  let repeated = 0;
+  const byteAt = (index: number): number => {
+    const byte = bytes[index];
+    if (byte === undefined) throw new RangeError("a page ends early");
+    return byte;
+  };
+  /** How many values it has. */
+  const startRun = (): number => {
+    let header = 0;
+    for (let shift = 0, byte = 128; byte >= 128; shift += 7) {
+      byte = byteAt(at);
+      at += 1;
+      header += (byte & 127) * 2 ** shift;
+    }
+    const isPacked = header % 2 === 1;
+    const half = Math.floor(header / 2);
+    packedBit = isPacked ? at * 8 : -1;
+    if (isPacked) {
+      at += half * width;
+      return half * 8;
+    }
+    repeated = 0;
+    for (let shift = 0; shift < width; shift += 8) {
+      repeated += byteAt(at) * 2 ** shift;
+      at += 1;
+    }
+    return half;
+  };
+  return () => {
+    while (left === 0) left = startRun();
+    left -= 1;
+    if (packedBit < 0) return repeated;
+    let value = 0;
+    for (let bits = 0; bits < width;) {
+      const taken = Math.min(8 - (packedBit & 7), width - bits);
+      value += ((byteAt(packedBit >>> 3) >>> (packedBit & 7)) & ((1 << taken) - 1)) * 2 ** bits;
+      bits += taken;
+      packedBit += taken;
+    }
+    return value;
+  };
+}
+
+function readHeader(read: ReadBytes, offset: number, end: number) {
+  let failure: unknown;
+  for (const most of HEADER_BYTES) {
+    const bytes = read(offset, Math.min(offset + most, end));
+    const reader = { view: new DataView(bytes.buffer), offset: 0 };
+    try {
+      return { header: parquetHeader(reader), length: reader.offset };
+    } catch (error) {
+      failure = error;
+    }
+  }
+  throw failure;
+}
+
+/** What is no problem of ours is one of the library with bytes that make no sense. */
+function reasonOf(error: unknown): string {
+  const { message } = error as Error;
+  return error instanceof FileProblem ? message : `is damaged or cut off (${message})`;
+}
+
+const [, , path = "", ...known] = process.argv;
+try {
+  for (const piece of readFile(path, known)) {
+    if (!process.stdout.write(piece)) await once(process.stdout, "drain");
+  }
+} catch (error) {
+  process.stderr.write(reasonOf(error));
+  process.exitCode = 1;
+}

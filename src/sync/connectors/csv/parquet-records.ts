@@ -1,0 +1,81 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { refuseTooMuchText } from "./folder-files.ts";
+import type { FolderFile } from "./folder-files.ts";
+import { ImportError } from "./problems.ts";
+
+/** What the process writes first: the names of the columns, those of the cells before all others, and the rows of each row group. */
+export type ParquetTop = { names: string[]; groupRows: number[]; localTimes: string[] };
+
+/** Then rows of cells, as a CSV file has them, and now and then how far in the file it is. */
+export const CELL_END = "\u001f";
+export const ROW_END = "\u001e";
+export const PROGRESS = "\u001d";
+
+const PROCESS_MEGABYTES = 512;
+/** Without a word of it; far above what a page takes. */
+const LONGEST_SILENCE_MS = 120_000;
+
+/**
+ * Reads a Parquet file page by page in a process of its own, whose memory and time have limits: whatever a file claims of itself,
+ * it costs no more than that. Hands over what `readRecords` does of CSV, a row by its place in the file. Throws ImportError
+ * for a file that cannot be read.
+ */
+export async function readParquet(
+  file: FolderFile,
+  known: readonly string[],
+  on: {
+    top: (top: ParquetTop) => void;
+    record: (cells: string[], row: number) => void;
+    portion: () => Promise<void>;
+    bytes: (bytes: number) => void;
+  },
+): Promise<void> {
+  const script = join(import.meta.dirname, "parquet-process.ts");
+  const options = [`--max-old-space-size=${PROCESS_MEGABYTES}`, script, file.path, ...known];
+  // It gets none of the secrets of this process.
+  const reading = spawn(process.execPath, options, { env: {}, stdio: ["ignore", "pipe", "pipe"] });
+  const ended = once(reading, "close") as Promise<[code: number | null, signal: string | null]>;
+  ended.catch(() => {});
+  let problem = "";
+  reading.stderr.setEncoding("utf8").on("data", (text: string) => (problem += text.slice(0, 1000)));
+  let isSilent = false;
+  let isBusy = false;
+  const silence = setTimeout(() => {
+    if (isBusy) silence.refresh();
+    else isSilent = reading.kill("SIGKILL");
+  }, LONGEST_SILENCE_MS);
+  let row = 0;
+  let rest = "";
+  let isTop = true;
+  try {
+    for await (const text of reading.stdout.setEncoding("utf8") as AsyncIterable<string>) {
+      isBusy = true;
+      refuseTooMuchText(file, text.length);
+      const records = (rest + text).split(ROW_END);
+      rest = records.pop() ?? "";
+      for (const record of records) {
+        if (isTop) on.top(JSON.parse(record) as ParquetTop);
+        else if (record.startsWith(PROGRESS)) on.bytes(Number(record.slice(PROGRESS.length)));
+        else on.record(record.split(CELL_END), (row += 1));
+        isTop = false;
+      }
+      await on.portion();
+      isBusy = false;
+      silence.refresh();
+    }
+    const [code] = await ended;
+    if (code !== 0) throw new ImportError(`${file.fileName}: ${whyEnded(code, isSilent, problem)}`);
+  } finally {
+    clearTimeout(silence);
+    reading.kill("SIGKILL");
+  }
+}
+
+/** `problem`: what the process wrote itself, else of what it died. */
+function whyEnded(code: number | null, isSilent: boolean, problem: string): string {
+  if (code === 1 && problem !== "") return problem;
+  if (isSilent) return "takes too long to be read: write it with smaller row groups";
+  return `needs more than ${PROCESS_MEGABYTES} MB to be read: write it with smaller row groups, such as 100,000 rows`;
+}

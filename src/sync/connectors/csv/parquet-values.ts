@@ -1,0 +1,143 @@
+import type { SchemaElement } from "hyparquet";
+import { withoutControls } from "../shared/text.ts";
+import { dayToText } from "../../../lib/month.ts";
+
+/** What makes a Parquet file unreadable, in words that follow the file's name. */
+export class FileProblem extends Error {
+  override name = "FileProblem";
+}
+
+/** A value as the same cell of a CSV file has it. `isLocalTime`: a time that says nothing of its zone, taken as UTC. */
+export type ValueText = ((value: never) => string) & { isLocalTime?: true };
+
+/** Beyond that BigInt's own work would be long, and no amount is. */
+const MOST_SCALE = 100;
+const DAY_NANOS = 86_400_000_000_000n;
+
+/** How the values of a column become text. Throws FileProblem for a column that no cell of CSV can hold exactly. */
+export function textsOf(element: SchemaElement, isPlain: boolean): ValueText {
+  const kind = element.logical_type?.type ?? element.converted_type;
+  const refuse = (what: string, fix: string): FileProblem =>
+    new FileProblem(`the column ${element.name} is ${what}: ${fix}`);
+  if (!isPlain) throw refuse("a list, map or struct", "write one value a row, lists as text");
+  if (kind === "DECIMAL") return decimals(element);
+  switch (element.type) {
+    case "BOOLEAN":
+      return String;
+    case "INT32":
+      if (kind === "DATE") return (day: number) => dayToText(day);
+      if (!isTimeOfDay(kind)) return isUnsigned(element) ? (value: number) => String(value >>> 0) : String;
+      break;
+    case "INT64":
+      if (kind === "TIMESTAMP" || kind === "TIMESTAMP_MILLIS" || kind === "TIMESTAMP_MICROS")
+        return times(element);
+      if (isTimeOfDay(kind)) break;
+      return isUnsigned(element) ? (value: bigint) => String(BigInt.asUintN(64, value)) : String;
+    case "INT96":
+      return Object.assign(oldTime, { isLocalTime: true as const });
+    case "DOUBLE":
+      return plainNumber;
+    case "FLOAT":
+      throw refuse("FLOAT, which holds only some 7 digits", "write it as DECIMAL or DOUBLE");
+    case "BYTE_ARRAY":
+      if (kind === undefined || kind === "UTF8" || kind === "STRING" || kind === "ENUM" || kind === "JSON")
+        return utf8;
+      break;
+    case "FIXED_LEN_BYTE_ARRAY":
+      if (kind === "UUID") return uuid;
+      break;
+    default:
+  }
+  throw refuse(`of the type ${kind ?? element.type}`, "write it as text");
+}
+
+function isTimeOfDay(kind: string | undefined): boolean {
+  return kind === "TIME" || kind === "TIME_MILLIS" || kind === "TIME_MICROS";
+}
+
+function isUnsigned({ logical_type: logical, converted_type: converted }: SchemaElement): boolean {
+  return converted?.startsWith("UINT_") === true || (logical?.type === "INTEGER" && !logical.isSigned);
+}
+
+/** Unscaled whole numbers, or their bytes, with the decimal point put in: no amount passes through a fraction. */
+function decimals({ name, type, scale: stated, logical_type: logical }: SchemaElement): ValueText {
+  const scale = stated ?? (logical?.type === "DECIMAL" ? logical.scale : 0);
+  if (!(scale >= 0 && scale <= MOST_SCALE))
+    throw new FileProblem(`the column ${name} has the scale ${scale}`);
+  const isOfBytes = type === "BYTE_ARRAY" || type === "FIXED_LEN_BYTE_ARRAY";
+  return (value: Uint8Array | number | bigint) => {
+    const unscaled = isOfBytes ? wholeOf(value as Uint8Array) : (value as number | bigint);
+    const sign = unscaled < 0 ? "-" : "";
+    const digits = String(unscaled)
+      .slice(sign.length)
+      .padStart(scale + 1, "0");
+    const point = digits.length - scale;
+    return scale === 0 ? sign + digits : `${sign}${digits.slice(0, point)}.${digits.slice(point)}`;
+  };
+}
+
+/** Two's complement, the highest byte first. */
+function wholeOf(bytes: Uint8Array): bigint {
+  if (bytes.length > MOST_SCALE) throw new RangeError("a decimal is too long");
+  if (bytes.length === 0) return 0n;
+  return BigInt.asIntN(bytes.length * 8, BigInt(`0x${Buffer.from(bytes).toString("hex")}`));
+}
+
+const PER_MILLISECOND = { MILLIS: 1n, MICROS: 1000n, NANOS: 1_000_000n };
+
+function times({ logical_type: logical, converted_type: converted }: SchemaElement): ValueText {
+  const stated = logical?.type === "TIMESTAMP" ? logical : null;
+  const divisor = PER_MILLISECOND[stated?.unit ?? (converted === "TIMESTAMP_MICROS" ? "MICROS" : "MILLIS")];
+  const textOf = (value: bigint): string => instantText(floorOf(value, divisor));
+  return stated?.isAdjustedToUTC === false ? Object.assign(textOf, { isLocalTime: true as const }) : textOf;
+}
+
+/** Days since the start of the Julian calendar in the upper 32 bits, nanoseconds of the day below. */
+function oldTime(value: bigint): string {
+  const nanos = ((value >> 64n) - 2_440_588n) * DAY_NANOS + BigInt.asUintN(64, value);
+  return instantText(floorOf(nanos, PER_MILLISECOND.NANOS));
+}
+
+function floorOf(value: bigint, divisor: bigint): bigint {
+  const rest = value % divisor;
+  return (value - (rest < 0n ? rest + divisor : rest)) / divisor;
+}
+
+/** What no Date can hold stays a number, and is refused with its row. */
+function instantText(milliseconds: bigint): string {
+  const date = new Date(Number(milliseconds));
+  return Number.isNaN(date.getTime()) ? String(milliseconds) : date.toISOString();
+}
+
+/** The shortest decimal that is this number, as SQL and pandas write it into CSV. */
+function plainNumber(value: number): string {
+  if (Number.isInteger(value) && !Number.isSafeInteger(value)) {
+    throw new FileProblem(
+      `holds ${value}, which DOUBLE cannot hold exactly: write it as INT64, DECIMAL or text`,
+    );
+  }
+  const text = String(value);
+  const [digits = "", power] = text.split("e-");
+  if (power === undefined) return text;
+  const sign = digits.startsWith("-") ? "-" : "";
+  return `${sign}0.${"0".repeat(Number(power) - 1)}${digits.replace(/[-.]/gu, "")}`;
+}
+
+const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+const ENDS = /[\u001c-\u001f]/;
+
+/** Without the characters that end cells and rows on their way: no control character is kept of an import. */
+function utf8(bytes: Uint8Array): string {
+  try {
+    const text = decoder.decode(bytes);
+    return ENDS.test(text) ? withoutControls(text) : text;
+  } catch {
+    throw new FileProblem("holds text that is not UTF-8");
+  }
+}
+
+function uuid(bytes: Uint8Array): string {
+  const hex = Buffer.from(bytes).toString("hex");
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/u, "$1-$2-$3-$4-");
+}
