@@ -55,7 +55,14 @@ async function chooseNode(packages) {
  */
 function run(node, args) {
   const serves = args[1] === "serve";
-  const flags = serves ? ["--max-semi-space-size=16", "--heap-growing-percent=100", "--expose-gc"] : [];
+  const flags = serves
+    ? [
+        "--max-semi-space-size=16",
+        "--heap-growing-percent=100",
+        "--expose-gc",
+        "--disable-warning=ExperimentalWarning",
+      ]
+    : [];
   const environment = {
     NODE_COMPILE_CACHE: join(modules, ".cache", "node"),
     ...(serves ? { MALLOC_ARENA_MAX: "2" } : {}),

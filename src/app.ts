@@ -18,6 +18,7 @@ import { connectingOf } from "./actions/sources/connect.ts";
 import { beginInstallation, finishInstallation } from "./actions/sources/install.ts";
 import { requirePlansOf } from "./actions/plan/actions.ts";
 import { pushOptions } from "./alerts/delivery/send.ts";
+import { clientPackage } from "./client/package.ts";
 import type { Config } from "./config.ts";
 import type { Endpoint } from "./contract/endpoint.ts";
 import { ENDPOINTS, type AnyEndpoint } from "./contract/registry.ts";
@@ -91,7 +92,8 @@ export async function startService(
   const counters = { metrics, countUsage: usage.count };
   const guard = createGuard(config, keys, { ...databases, nodeOfWorkspace }, counters);
   const operations = createOperations(config, guard, keys, databases.exporting);
-  const docs = createDocs(config);
+  const { hasConsole, publicUrl } = config;
+  const docs = createDocs({ hasConsole, clientPackage: () => clientPackage(publicUrl) });
   const server = createServer({
     operations,
     surfaces: [

@@ -11,18 +11,14 @@ import { createSmallStore } from "./support/small-store.ts";
 const root = join(import.meta.dirname, "..");
 const run = promisify(execFile);
 
-/** A program's folder, with the package installed from its tarball. */
+/** A program's folder, with the package installed from the running service; npm reaches nothing else. */
 const tenant = await createSmallStore(service.database);
 const token = tenant.token;
 const folder = makeFolder();
-const built = join(folder, "built");
-await run(process.execPath, [join(root, "tools/client/package.ts"), built]);
-const cache = ["--cache", join(folder, "cache")];
-await run("npm", ["pack", "--pack-destination", folder, ...cache], { cwd: built });
-const tarball = readdirSync(folder).find((name) => name.endsWith(".tgz")) ?? "";
+const npm = ["--cache", join(folder, "cache"), "--registry", "http://127.0.0.1:9", "--fetch-retries", "0"];
+const address = `${service.address}/docs/client.tgz`;
 writeFileSync(join(folder, "package.json"), JSON.stringify({ name: "program", type: "module" }));
-const install = ["install", "--offline", "--no-audit", "--no-fund", ...cache, `./${tarball}`];
-await run("npm", install, { cwd: folder });
+await run("npm", ["install", "--no-audit", "--no-fund", ...npm, address], { cwd: folder });
 
 /** Runs a program with the Node.js on the PATH: the oldest that is supported, or a newer one. */
 async function runProgram(name: string, source: string): Promise<string> {
@@ -38,7 +34,8 @@ test("The package installs without anything else, and holds no code but its own"
   );
   const library = join(folder, "node_modules/returns-analytics-client/lib");
   for (const file of readdirSync(library, { recursive: true, encoding: "utf8" })) {
-    if (!/\.(js|ts)$/u.test(file)) continue;
+    // The command is for Node.js alone.
+    if (!/\.(js|ts)$/u.test(file) || file === "command.js") continue;
     const text = readFileSync(join(library, file), "utf8");
     assert.doesNotMatch(text, /from "(?!\.{1,2}\/[\w./-]+\.js")|require\(|node:|process\.|Buffer/u, file);
   }
@@ -70,6 +67,27 @@ console.log(JSON.stringify({ data, remaining: quota.remaining > 0, entities, pag
   assert.ok(Number(result["entities"]) > 10 && Number(result["pages"]) > 0 && result["remaining"]);
   assert.equal(result["csv"], "section,cohort_month,key,label,metric,value,unit");
   assert.equal(result["code"], "invalid_request");
+});
+
+test("One query runs without a checkout, by npx and the address of the service", async () => {
+  const empty = makeFolder();
+  const env = { ...process.env, RETURNS_TOKEN: token, RETURNS_URL: service.address };
+  const npx = (...words: string[]) => run("npx", ["--yes", ...npm, address, ...words], { cwd: empty, env });
+  const months = ["--start-month", "2025-03", "--end-month", "2026-02"];
+  const { stdout } = await npx("summary", ...months);
+  const params = { start_month: "2025-03", end_month: "2026-02" };
+  const { data, meta } = (await service.call("/api/v1/summary", { token, params })).json();
+  assert.deepEqual(JSON.parse(stdout), { data, meta });
+  assert.match((await npx("export-report", ...months)).stdout, /^section,cohort_month,key,label/u);
+  for (const [words, code, sentence] of [
+    [["summary", "--month", "2026-01"], 2, /Unknown option '--month'/u],
+    [["nothing"], 2, /^Usage: returns-query <endpoint>[^]*return-rate-leaderboard/u],
+    [["summary", ...months, "--sku", "NONE"], 1, /\(invalid_request\)\n$/u],
+  ] as const) {
+    const refused = (error: { code: number; stderr: string }) =>
+      error.code === code && sentence.test(error.stderr);
+    await assert.rejects(npx(...words), refused, words.join(" "));
+  }
 });
 
 /** The examples of docs/client.md as programs: all but the first go on from it, and need its client. */
@@ -160,6 +178,9 @@ for (const [title, extra] of [
 /** The compiler is the test: what differs from the types that follow from the contract needs a member, and none can be written. */
 const ALIKE = `import type { EndpointMethods } from "returns-analytics-client";
 import type { EndpointMethods as OfContract } from "${root}/src/client/methods.ts";
+type Package = typeof import("returns-analytics-client");
+type Code = typeof import("${root}/src/client/client.ts");
+type Errors = typeof import("${root}/src/client/errors.ts");
 type Name = keyof EndpointMethods & keyof OfContract;
 type Unlike<Left, Right> = [Left, Right] extends [Right, Left] ? false : true;
 type Answer<Of> = Of extends (...given: never[]) => infer Result ? Awaited<Result> : never;
@@ -167,6 +188,14 @@ export const missing: [keyof OfContract, keyof EndpointMethods] extends [keyof E
 export const parameters: {
   [N in Name as Unlike<Parameters<EndpointMethods[N]>[0], Parameters<OfContract[N]>[0]> extends true ? N : never]: never;
 } = {};
+export const functions: [Unlike<Package["createClient"], Code["createClient"]>, Unlike<Package["iteratePages"], Code["iteratePages"]>] = [false, false];
+export const errors: [
+  Unlike<InstanceType<Package["ReturnsApiError"]>, InstanceType<Errors["ReturnsApiError"]>>,
+  Unlike<ConstructorParameters<Package["ReturnsApiError"]>, ConstructorParameters<Errors["ReturnsApiError"]>>,
+  Unlike<InstanceType<Package["ReturnsNetworkError"]>, InstanceType<Errors["ReturnsNetworkError"]>>,
+  Unlike<ConstructorParameters<Package["ReturnsNetworkError"]>, ConstructorParameters<Errors["ReturnsNetworkError"]>>,
+] = [false, false, false, false];
+export const values: [keyof Package, keyof Code | keyof Errors] extends [keyof Code | keyof Errors, keyof Package] ? true : false = true;
 export const answers: { [N in Name as Unlike<Answer<EndpointMethods[N]>, Answer<OfContract[N]>> extends true ? N : never]: never } = {};
 `;
 

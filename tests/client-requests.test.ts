@@ -6,7 +6,8 @@ import { createServer } from "node:http";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createClient } from "../src/client/client.ts";
-import type { ClientOptions, ReturnsClient } from "../src/client/client.ts";
+import type { ReturnsClient } from "../src/client/client.ts";
+import type { ClientOptions } from "../src/client/result.ts";
 import { ReturnsApiError, ReturnsNetworkError } from "../src/client/errors.ts";
 
 type Step = (response: ServerResponse, request: IncomingMessage) => void;

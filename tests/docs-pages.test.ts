@@ -10,7 +10,7 @@ import { createServer } from "../src/http/server.ts";
 const root = dirname(import.meta.dirname);
 const GUIDES = readdirSync(join(root, "docs", "guides")).filter((name) => name.endsWith(".md"));
 
-const docs = createDocs({ hasConsole: false });
+const docs = createDocs({ hasConsole: false, clientPackage: () => Buffer.from("the client") });
 const server = createServer({
   operations: [],
   surfaces: docs.surfaces,

@@ -1,29 +1,10 @@
 import { readError, readResult, startDeadline, type Deadline } from "./answer.ts";
-import { readFile, type FileExport } from "./file-export.ts";
+import { readFile } from "./file-export.ts";
 import { ReturnsApiError, ReturnsNetworkError } from "./errors.ts";
 import { ENDPOINTS, type EndpointFacts } from "./endpoints.ts";
 import type { EndpointMethods } from "./methods.ts";
-import type { RequestOptions, Result } from "./result.ts";
+import type { ClientOptions, FileExport, RequestOptions, Result } from "./result.ts";
 import { retryWaitMs, sleep, type ClientRetries } from "./retry.ts";
-
-export interface ClientOptions {
-  /** Where the service lies, such as `https://returns.example`: what comes before `/api/v1`. */
-  baseUrl: string;
-  /** The access token, or a function that gives the present one; it is asked for every request. */
-  token: string | (() => string | Promise<string>);
-  /** Sends the token unencrypted to an `http:` address of another machine too, such as inside a cluster. Default: false. */
-  allowPlainHttp?: boolean | undefined;
-  /** Instead of the platform's own `fetch`. */
-  fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined;
-  /** For each try, from the request to the end of a JSON answer; for an export, the wait for each piece. Default: 30,000. */
-  timeoutMs?: number | undefined;
-  /** Tries after the first one. Each may count against the daily quota. Default: 2. */
-  maxRetries?: number | undefined;
-  /** The longest pause between two tries; when the service asks for a longer one, its error is thrown at once. Default: 20,000. */
-  maxRetryWaitMs?: number | undefined;
-  /** The first pause is random up to this; each further one up to twice as much as the one before. Default: 500. */
-  retryBaseMs?: number | undefined;
-}
 
 /** A client of one workspace: the one that the token belongs to. */
 export type ReturnsClient = EndpointMethods;

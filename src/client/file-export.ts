@@ -1,17 +1,5 @@
 import { readEnvelope, requireType, type Deadline } from "./answer.ts";
-import type { Quota } from "./result.ts";
-
-/** A file while it arrives. Read it once, as a stream or as text; or cancel the stream. */
-export interface FileExport {
-  /** CSV is UTF-8. Fails with `ReturnsNetworkError` when the file breaks off; what came until then is not the whole. */
-  stream: ReadableStream<Uint8Array>;
-  /** The whole file, of CSV. */
-  text(): Promise<string>;
-  /** The service's name for the file; null when the answer does not say. */
-  filename: string | null;
-  quota: Quota | null;
-  requestId: string | null;
-}
+import type { FileExport } from "./result.ts";
 
 /** Wraps an answer's body; `failure` says what a broken read means. */
 export function readFile(

@@ -1,7 +1,6 @@
 import type { Static, TSchema } from "typebox";
 import type { AnyEndpoint } from "../contract/registry.ts";
-import type { FileExport } from "./file-export.ts";
-import type { RequestOptions, Result } from "./result.ts";
+import type { FileExport, RequestOptions, Result } from "./result.ts";
 
 /** One method for every endpoint, and an iterator for every endpoint that has pages. */
 export type EndpointMethods = {

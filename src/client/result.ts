@@ -1,3 +1,22 @@
+export interface ClientOptions {
+  /** Where the service lies, such as `https://returns.example`: what comes before `/api/v1`. */
+  baseUrl: string;
+  /** The access token, or a function that gives the present one; it is asked for every request. */
+  token: string | (() => string | Promise<string>);
+  /** Sends the token unencrypted to an `http:` address of another machine too, such as inside a cluster. Default: false. */
+  allowPlainHttp?: boolean | undefined;
+  /** Instead of the platform's own `fetch`. */
+  fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined;
+  /** For each try, from the request to the end of a JSON answer; for an export, the wait for each piece. Default: 30,000. */
+  timeoutMs?: number | undefined;
+  /** Tries after the first one. Each may count against the daily quota. Default: 2. */
+  maxRetries?: number | undefined;
+  /** The longest pause between two tries; when the service asks for a longer one, its error is thrown at once. Default: 20,000. */
+  maxRetryWaitMs?: number | undefined;
+  /** The first pause is random up to this; each further one up to twice as much as the one before. Default: 500. */
+  retryBaseMs?: number | undefined;
+}
+
 /** What one request answered. */
 export interface Result<Data, Meta> {
   data: Data;
@@ -25,4 +44,16 @@ export interface RequestOptions {
   timeoutMs?: number | undefined;
   /** Sent as X-Request-ID: 1 to 128 characters of `A–Z a–z 0–9 . _ : -`. */
   requestId?: string | undefined;
+}
+
+/** A file while it arrives. Read it once, as a stream or as text; or cancel the stream. */
+export interface FileExport {
+  /** CSV is UTF-8. Fails with `ReturnsNetworkError` when the file breaks off; what came until then is not the whole. */
+  stream: ReadableStream<Uint8Array>;
+  /** The whole file, of CSV. */
+  text(): Promise<string>;
+  /** The service's name for the file; null when the answer does not say. */
+  filename: string | null;
+  quota: Quota | null;
+  requestId: string | null;
 }

@@ -43,6 +43,9 @@ type Operation = {
 /** The pages' script puts the service's own address in its place. */
 const EXAMPLE_ADDRESS = "http://127.0.0.1:8080";
 
+/** Where npm installs the client from. */
+const CLIENT_PATH = "/docs/client.tgz";
+
 type Place = { path: string; method: string; operation: Operation };
 
 /** The reference's contents, by tag in the order in which the contract names them. */
@@ -327,7 +330,14 @@ const REDIRECTS = [{ path: "/docs/", status: 308 }];
  * `notFoundPage` is what a browser gets at an unknown path; programs get an error in the API's form. Without a console, /
  * leads here too.
  */
-export function createDocs({ hasConsole }: { hasConsole: boolean }) {
+export function createDocs({
+  hasConsole,
+  clientPackage,
+}: {
+  hasConsole: boolean;
+  /** Makes the file that `npm install` takes. */
+  clientPackage: () => Buffer;
+}) {
   const openApi = buildOpenApi();
   const guides = readGuides();
   const navigation = navigationOf(guides, openApi);
@@ -345,9 +355,10 @@ export function createDocs({ hasConsole }: { hasConsole: boolean }) {
   });
   return {
     surfaces: [
-      ...buildDocuments(guides, openApi, page).map(({ path, type, body }) =>
-        surface(path, (reply) => reply.type(type).send(body())),
-      ),
+      ...[
+        ...buildDocuments(guides, openApi, page),
+        { path: CLIENT_PATH, type: "application/gzip", body: once(clientPackage) },
+      ].map(({ path, type, body }) => surface(path, (reply) => reply.type(type).send(body()))),
       ...DOCS_ASSETS.map(assetRoute),
       ...[...REDIRECTS, ...(hasConsole ? [] : [ROOT_REDIRECT])].map(({ path, status }) =>
         surface(path, (reply) => reply.redirect("/docs", status)),
@@ -413,9 +424,9 @@ function fileOf(path: string, type: string, file: string): Document {
 }
 
 /** Makes a body for its first request, and keeps it. */
-function once(make: () => string): () => Buffer {
+function once(make: () => string | Buffer): () => Buffer {
   let body: Buffer | null = null;
-  return () => (body ??= Buffer.from(make()));
+  return () => (body ??= Buffer.from(make() as string));
 }
 
 const NOT_FOUND: Omit<DocsPage, "navigation" | "path"> = {
@@ -455,6 +466,7 @@ over HTTP, with a bearer token.</p>
 <h2>Reference</h2>
 <ul class="cards">${card("/docs/reference", "Reference", "Every endpoint with its parameters, answers and refusals, and a form to try it with your token.")}
 ${card("/openapi.json", "OpenAPI 3.1", "The same as a document for client generators and tools.")}
+${card(CLIENT_PATH, "JavaScript client", "The package that npm install takes from this address; it also queries from a shell.")}
 ${card("/llms.txt", "llms.txt", "An index of these pages in Markdown, for language models.")}</ul>`;
 }
 
@@ -475,6 +487,7 @@ function llmsText(guides: readonly Guide[]): string {
     "",
     "- [OpenAPI document](/openapi.json): every endpoint, parameter, answer and refusal, with examples",
     "- [Reference](/docs/reference): the same for people, with a form to try requests",
+    `- [JavaScript client](${CLIENT_PATH}): a typed package, installed by \`npm install <this service>${CLIENT_PATH}\`; \`npx --yes <this service>${CLIENT_PATH} summary --start-month 2026-01 --end-month 2026-06\` queries from a shell, with the token in RETURNS_TOKEN`,
     "",
   ].join("\n");
 }

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
-import { camelCase, isPaged, listParameters, pascalCase } from "../../src/contract/endpoint.ts";
-import type { Endpoint } from "../../src/contract/endpoint.ts";
-import { entitySelector } from "../../src/contract/entities.ts";
+import { camelCase, isPaged, listParameters, pascalCase } from "../contract/endpoint.ts";
+import type { Endpoint } from "../contract/endpoint.ts";
+import { entitySelector } from "../contract/entities.ts";
 import {
   cohortEcho,
   freshness,
@@ -9,16 +9,16 @@ import {
   meta,
   monthCoverage,
   selectorEcho,
-} from "../../src/contract/meta.ts";
+} from "../contract/meta.ts";
 import {
   monthParameters,
   reportStateParameters,
   selectorParameters,
   windowParameters,
-} from "../../src/contract/parameters.ts";
-import { ENDPOINTS } from "../../src/contract/registry.ts";
-import { listedSaleEvent } from "../../src/contract/sale-event.ts";
-import { ENDPOINTS as FACTS, ERROR_STATUS } from "../../src/client/endpoints.ts";
+} from "../contract/parameters.ts";
+import { ENDPOINTS } from "../contract/registry.ts";
+import { listedSaleEvent } from "../contract/sale-event.ts";
+import { ENDPOINTS as FACTS, ERROR_STATUS } from "./endpoints.ts";
 
 /** The modules of the package that stand in for what the client imports from the contract, by their file's name. */
 export const writtenOut = (): Record<string, string> => ({
@@ -87,8 +87,7 @@ function methodsText(): string {
   const answers = new Set<string>();
   const methods = ENDPOINTS.map((endpoint) => methodText(endpoint, answers));
   return (
-    `import type { FileExport } from "./file-export.ts";\n` +
-    `import type { RequestOptions, Result } from "./result.ts";\n` +
+    `import type { FileExport, RequestOptions, Result } from "./result.ts";\n` +
     `import type { ${[...answers].toSorted().join(", ")} } from "./answers.ts";\n` +
     `import type { ${ENDPOINTS.map(parametersName).toSorted().join(", ")} } from "./parameters.ts";\n\n` +
     docText("One method for every endpoint, and an iterator for every endpoint that has pages.") +

@@ -1,0 +1,132 @@
+import { readFileSync } from "node:fs";
+import { stripTypeScriptTypes } from "node:module";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { VERSION } from "../lib/version.ts";
+import { ERROR_STATUS } from "./endpoints.ts";
+import { writtenOut } from "./written-out.ts";
+
+/** Files of this folder that the package has without their types. */
+const SOURCES = ["answer", "client", "errors", "file-export", "retry", "command"];
+/** What `import … from "returns-analytics-client"` finds; everything else is internal. */
+const VALUES = ["client", "errors"];
+const TYPES = ["result", "answers", "methods", "parameters"];
+
+/**
+ * The client as the file that npm installs, without dependencies, made of this folder and the contract: the same bytes each
+ * time. `address`: where its command finds the service; null = on this machine.
+ */
+export function clientPackage(address: string | null): Buffer {
+  const generated = writtenOut();
+  const declared = { ...generated, "result.ts": source("result.ts"), ...DECLARED };
+  const files: Record<string, string> = { "package.json": JSON.stringify(MANIFEST, null, 2) };
+  for (const name of SOURCES) files[`lib/${name}.js`] = script(source(`${name}.ts`));
+  files["lib/endpoints.js"] = script(generated["endpoints.ts"] ?? "");
+  files["lib/index.js"] = VALUES.map((name) => `export * from "./${name}.js";\n`).join("");
+  for (const [name, text] of Object.entries(declared)) {
+    if (name !== "endpoints.ts") files[`lib/${name.replace(".ts", ".d.ts")}`] = importsOfPackage(text);
+  }
+  files["lib/index.d.ts"] =
+    (files["lib/index.js"] ?? "") + TYPES.map((name) => `export type * from "./${name}.js";\n`).join("");
+  const command = files["lib/command.js"] ?? "";
+  const placed = address === null ? command : command.replace("http://127.0.0.1:8080", () => address);
+  files["lib/command.js"] = `#!/usr/bin/env node\n${placed}`;
+  files["README.md"] = readFileSync(join(PROJECT, "docs/client.md"), "utf8");
+  files["LICENSE"] = readFileSync(join(PROJECT, "LICENSE"), "utf8");
+  return gzipSync(Buffer.concat([...Object.entries(files).map(archived), Buffer.alloc(1024)]));
+}
+
+const PROJECT = join(import.meta.dirname, "../..");
+
+const MANIFEST = {
+  name: "returns-analytics-client",
+  version: VERSION,
+  description: "Typed client of the Returns Analytics API, for Node.js and browsers, without dependencies.",
+  license: "MIT",
+  type: "module",
+  engines: { node: ">=20" },
+  sideEffects: ["./lib/command.js"],
+  types: "./lib/index.d.ts",
+  exports: { ".": { types: "./lib/index.d.ts", default: "./lib/index.js" } },
+  bin: { "returns-query": "lib/command.js" },
+};
+
+/** Types of the files that hold code, which only a compiler could write; a test compares them with those files. */
+const DECLARED = {
+  "errors.ts": `import type { Quota } from "./result.ts";
+export type ErrorCode = ${Object.keys(ERROR_STATUS)
+    .map((code) => `"${code}"`)
+    .join(" | ")};
+/** The service refused the request, or failed. Branch on \`code\`; the wording of \`message\` may change. */
+export declare class ReturnsApiError extends Error {
+  readonly code: ErrorCode;
+  /** The HTTP status. */
+  readonly status: number;
+  /** To quote to the service's operator; null when the answer has none. */
+  readonly requestId: string | null;
+  /** When to try again, if the service says so. */
+  readonly retryAfterSeconds: number | null;
+  /** null when the plan has no daily limit, or the answer does not say. */
+  readonly quota: Quota | null;
+  constructor(message: string, detail: { code: ErrorCode; status: number; requestId: string | null; retryAfterSeconds: number | null; quota: Quota | null });
+}
+/** \`connection\`: nothing or only a part came; \`timeout\`: too late; \`unreadable_answer\`: not this API's form. */
+export type NetworkFailure = "connection" | "timeout" | "unreadable_answer";
+/** There is no answer of the service: it may have counted the request or not. */
+export declare class ReturnsNetworkError extends Error {
+  readonly reason: NetworkFailure;
+  constructor(message: string, reason: NetworkFailure, cause?: unknown);
+}
+`,
+  "client.ts": `import type { EndpointMethods } from "./methods.ts";
+import type { ClientOptions, RequestOptions, Result } from "./result.ts";
+/** A client of one workspace: the one that the token belongs to. */
+export type ReturnsClient = EndpointMethods;
+/** Makes a client; no request is sent yet. Throws \`TypeError\` for options that cannot be right. */
+export declare function createClient(options: ClientOptions): ReturnsClient;
+/** The answers of a method that has pages, one request each, as in \`iteratePages(client.entities, { limit: 100 })\`. */
+export declare function iteratePages<Parameters, Data, Meta extends { next_cursor: string | null }>(
+  method: (parameters: Parameters & { cursor?: string | undefined }, options?: RequestOptions) => Promise<Result<Data, Meta>>,
+  parameters: Parameters & { cursor?: string | undefined },
+  options?: RequestOptions,
+): AsyncGenerator<Result<Data, Meta>, void, undefined>;
+`,
+};
+
+function source(name: string): string {
+  return readFileSync(join(import.meta.dirname, name), "utf8");
+}
+
+function script(text: string): string {
+  return importsOfPackage(stripTypeScriptTypes(text));
+}
+
+function importsOfPackage(text: string): string {
+  return text.replaceAll(/(from "\.\/[a-z-]+)\.ts"/gu, '$1.js"');
+}
+
+/** One file of a tar archive (POSIX ustar), in the folder that npm expects. */
+function archived([name, text]: [string, string]): Buffer {
+  const body = Buffer.from(text);
+  const mode = name.endsWith("command.js") ? "0000755" : "0000644";
+  const size = body.length.toString(8).padStart(11, "0");
+  const fields = [
+    [`package/${name}`, 100],
+    [mode, 8],
+    ["0000000", 8],
+    ["0000000", 8],
+    [size, 12],
+    ["00000000000", 12],
+  ] as const;
+  const head = Buffer.alloc(512);
+  let at = 0;
+  for (const [field, width] of fields) {
+    head.write(field, at);
+    at += width;
+  }
+  head.write("        0", at);
+  head.write("ustar\u000000", at + 109);
+  const sum = head.reduce((total, byte) => total + byte, 0);
+  head.write(`${sum.toString(8).padStart(6, "0")}\u0000 `, at);
+  return Buffer.concat([head, body, Buffer.alloc((512 - (body.length % 512)) % 512)]);
+}
