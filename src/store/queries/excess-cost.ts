@@ -1,5 +1,5 @@
 import { columnsInside, placeInside } from "./return-curve.ts";
-import type { Narrowing } from "./sku-rollup.ts";
+import { blockRows, type BlockNames, type Narrowing } from "./sku-rollup.ts";
 
 const UNITS = ["sold_units", "returned_units"];
 
@@ -55,22 +55,12 @@ export function oneCategory(row: string): string {
 }
 
 /**
- * `first`: the rows of `listed` (sku, sold_units, returned_units, cost_minor) with their `excess_minor`. Look-ups in the primary
- * keys of cohort, listing and product.
+ * `first`: the rows of `listed` (sku, sold_units, returned_units, cost_minor) with their `excess_minor`; the usual months are also
+ * named as blocks. Look-ups in the primary keys of cohort, sku_quarter, sku_year, listing and product.
  */
-export function firstWithExcess(narrowing: Narrowing, usualMonths: string): string {
-  return `${heldTo(usualMonths)}, usual as (
-    select f.sku, sum(m.sold_units) as sold_units, sum(m.returned_units) as returned_units
-      from listed f
-     cross join lateral (
-       select ${columnsInside("c", UNITS)}
-         from cohort c cross join lateral ${placeInside("c", "$8")}
-        where c.shop_key = $1 and c.entity_kind = 'sku' and c.entity_key = f.sku
-          and c.cohort_month = any(${usualMonths}::date[]) ${narrowing("c.entity_key", "c.listing_id")}
-       offset 0
-     ) m
-     group by f.sku
-  ), grouped as (
+export function firstWithExcess(narrowing: Narrowing, usualMonths: string, usual: BlockNames): string {
+  const ofListed: Narrowing = (sku, listing) => `and ${sku} = f.sku ${narrowing(sku, listing)}`;
+  return `${heldTo(usualMonths)}, grouped as materialized (
     select l.sku, ${oneCategory("p")} as category
       from listed f
       join listing l on l.shop_key = $1 and l.sku = f.sku ${narrowing("l.sku", "l.listing_id")}
@@ -79,7 +69,10 @@ export function firstWithExcess(narrowing: Narrowing, usualMonths: string): stri
   ), first as (
     select f.*, x.excess_minor
       from listed f
-      left join usual u on u.sku = f.sku
+     cross join lateral (
+       select sum(m.sold_units) as sold_units, sum(m.returned_units) as returned_units
+         from (${blockRows(UNITS, ofListed, usual)}) m
+     ) u
       left join grouped g on g.sku = f.sku
      cross join ${excessCost("f", "u", "g.category")}
   )`;

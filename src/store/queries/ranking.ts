@@ -7,11 +7,20 @@ import {
   FOUND,
   SHOWN,
   SHOWN_OF_CANDIDATE,
+  shownOfVendor,
   vendorFound,
 } from "./selection.ts";
 import type { Found, Selection } from "./selection.ts";
-import { CANDIDATES_ALONE, EVERY_LISTING, exactSums, listingParts } from "./sku-rollup.ts";
-import type { Narrowing, OtherBlocks, Blocks } from "./sku-rollup.ts";
+import {
+  blockRows,
+  CANDIDATES_ALONE,
+  EVERY_LISTING,
+  exactSums,
+  SHOWN_ALONE,
+  type BlockNames,
+  type Blocks,
+  type Narrowing,
+} from "./sku-rollup.ts";
 
 /** `eligible_…`: over the SKUs of the whole ranking that pass the filters; `rows`: the SKUs to show, in their order. */
 export type Ranking<Row> = Found & {
@@ -26,16 +35,43 @@ export type Ranking<Row> = Found & {
   rows: Row[];
 };
 
-/** A ranking of SKUs as statements: over a workspace, over the SKUs of one vendor, and over a selection. */
+/** A ranking of SKUs as statements: over a workspace, over the SKUs of one vendor, and over a selection, by the blocks they read. */
 type RankingStatements<Answer> = (
   selection: Selection,
   isVendorAlone: boolean,
   blocks: Blocks,
 ) => Query<unknown[], Answer>;
 
+/** Which blocks a statement reads. */
+type Shape = "months" | "years" | "month" | "year";
+
+/** The names of the blocks that follow so many parameters. */
+const NAMES: Record<Shape, (parameters: number) => BlockNames> = {
+  months: (after) => ({ quarters: `$${after + 1}`, months: `$${after + 2}` }),
+  years: (after) => ({
+    quarters: `$${after + 1}`,
+    months: `$${after + 2}`,
+    years: `$${after + 3}`,
+    lessMonths: `$${after + 4}`,
+  }),
+  month: (after) => ({ month: `$${after + 1}` }),
+  year: (after) => ({ year: `$${after + 1}` }),
+};
+
+/** The shape of blocks and its values. Most rankings read one month or year: to look for others in vain takes as long. */
+function shapeOf({ quarters, months, years, lessMonths }: Blocks): [Shape, values: unknown[]] {
+  const [isMonths, isOne] = [
+    years.length + lessMonths.length === 0,
+    quarters.length + months.length + years.length + lessMonths.length === 1,
+  ];
+  if (isOne && months.length === 1) return ["month", months];
+  if (isOne && years.length === 1) return ["year", years];
+  return isMonths ? ["months", [quarters, months]] : ["years", [quarters, months, years, lessMonths]];
+}
+
 /**
- * `name` follows "load_"; `vendor`: the parameter that names one, of so many `parameters`; `steps`: what follows `ranked`, the
- * sums of `columns` by SKU over the blocks inside $8 days, quarters in $6 and months in $7; it ends with `first` and `total`.
+ * `name` follows "load_"; `vendor`: the parameter that names one, of so many `parameters`, which those of the ranked blocks follow;
+ * `steps`: what follows `ranked`, the sums of `columns` by SKU over these blocks inside $8 days; it ends with `first` and `total`.
  * `rows`: the rows of `first` as JSON.
  */
 export function rankingStatements<Answer extends Ranking<unknown>>(
@@ -44,39 +80,40 @@ export function rankingStatements<Answer extends Ranking<unknown>>(
     columns: readonly string[];
     vendor: string;
     parameters: number;
-    steps: (narrowing: Narrowing) => string;
+    steps: (narrowing: Narrowing, blocks: BlockNames) => string;
     rows: string;
   },
 ): RankingStatements<Answer> {
   const { columns, vendor, parameters, steps, rows } = parts;
-  const years = { years: `$${parameters + 1}`, lessMonths: `$${parameters + 2}` };
-  const define = (scope: string, shown: string, narrowing: Narrowing, others: OtherBlocks | null) =>
-    requireRow<Answer, unknown[]>(
-      `load_${scope}${name}${others === null ? "" : "_of_years"}`,
-      `with ${CHOSEN}, ${shown}, ${listingParts(columns, narrowing, others)}, ranked as (
+  const define = (scope: string, shown: string, narrowing: Narrowing, shape: Shape) => {
+    const blocks = NAMES[shape](parameters);
+    return requireRow<Answer, unknown[]>(
+      `load_${scope}${name}_of_${shape}`,
+      `with ${CHOSEN}, ${shown}, part as (
+    ${blockRows(columns, narrowing, blocks)}
+  ), ranked as (
     select p.sku, ${exactSums("p", columns)} from part p where p.sku <> '' group by p.sku
-    ${others === null ? "" : "having sum(p.sold_units::float8) > 0"}
-  ), ${steps(narrowing)}
+    ${shape === "years" ? "having sum(p.sold_units::float8) > 0" : ""}
+  ), ${steps(narrowing === SHOWN_ALONE ? EVERY_LISTING : narrowing, blocks)}
   select ${FOUND}, ${vendorFound(vendor)} as vendor_known, ${CHOSEN_SKUS} as skus, t.*,
          coalesce((select ${rows} from first f left join shown s on s.sku = f.sku), '[]') as rows
     from total t`,
     );
-  // Without years most rankings read a month: looking for years in vain takes as long.
-  const statement = (scope: string, shown: string, narrowing: Narrowing) => {
-    const plain = define(scope, shown, narrowing, null);
-    const ofYears = define(scope, shown, narrowing, years);
-    return ({ years: lastMonths, lessMonths }: Blocks): Query<unknown[], Answer> =>
-      lastMonths.length + lessMonths.length === 0
-        ? plain
-        : (database, ...values) => ofYears(database, ...values, lastMonths, lessMonths);
   };
-  const vendorAlone: Narrowing = (sku) =>
-    `and ${sku} in (select s.sku from sku s where s.shop_key = $1 and s.vendor = ${vendor})`;
+  const statement = (scope: string, shown: string, narrowing: Narrowing) => {
+    const [months, years, month, year] = (["months", "years", "month", "year"] as const).map((shape) =>
+      define(scope, shown, narrowing, shape),
+    );
+    return { months, years, month, year } as Record<Shape, Query<unknown[], Answer>>;
+  };
   const whole = statement("", SHOWN, EVERY_LISTING);
-  const ofVendor = statement("vendor_", SHOWN, vendorAlone);
+  const ofVendor = statement("vendor_", shownOfVendor(vendor), SHOWN_ALONE);
   const narrowed = statement("narrowed_", `${CANDIDATE}, ${SHOWN_OF_CANDIDATE}`, CANDIDATES_ALONE);
-  return ({ kind }, isVendorAlone, blocks) =>
-    (kind === "workspace" ? (isVendorAlone ? ofVendor : whole) : narrowed)(blocks);
+  return ({ kind }, isVendorAlone, blocks) => {
+    const statements = kind === "workspace" ? (isVendorAlone ? ofVendor : whole) : narrowed;
+    const [shape, blockValues] = shapeOf(blocks);
+    return (database, ...values) => statements[shape](database, ...values, ...blockValues);
+  };
 }
 
 /** What a leaderboard shows of one SKU's product, with the picture of its variant if that has one. */

@@ -9,12 +9,11 @@ import type { Selection } from "./selection.ts";
 import {
   CANDIDATES_ALONE,
   EVERY_LISTING,
+  blockRows,
   exactSums,
-  listingParts,
-  partsOf,
   quartersAndMonths,
+  type Narrowing,
 } from "./sku-rollup.ts";
-import type { Narrowing } from "./sku-rollup.ts";
 
 export type BreakdownBy = "vendor" | "product" | "sku" | "family" | "analytics_category" | "option";
 
@@ -203,12 +202,17 @@ function statement(division: Division) {
     );
   return requireRow<BreakdownAnswer, unknown[]>(
     name,
-    `with ${candidate}, ${listingParts(MEASURES, narrowing)}, member as materialized (
+    `with ${candidate}, part as (
+    ${blockRows(MEASURES, narrowing, { quarters: "$6", months: "$7" })}
+  ), member as materialized (
     select ${key} as key, ${exactSums("p", MEASURES)}
       from part p join candidate k on k.sku = p.sku and k.listing_id = p.listing_id
      group by 1
-  ), ${partsOf("near", EARLIER, narrowing, { quarters: "$12", months: "$13" })},
-  ${partsOf("far", EARLIER, narrowing, { quarters: "$14", months: "$15" })}, usual as materialized (
+  ), near as (
+    ${blockRows(EARLIER, narrowing, { quarters: "$12", months: "$13" })}
+  ), far as (
+    ${blockRows(EARLIER, narrowing, { quarters: "$14", months: "$15" })}
+  ), usual as materialized (
     select ${key} as key, ${earlier("p.is_near or $18", "")}, ${earlier("p.is_near or not $18", "compared_")}
       from (select n.*, true as is_near from near n union all select f.*, false from far f) p
       join candidate k on k.sku = p.sku and k.listing_id = p.listing_id

@@ -48,28 +48,28 @@ const RANKED = [
 const statementOf = rankingStatements<CostAnswer>("return_costs", {
   columns: RANKED,
   vendor: "$9",
-  parameters: 15,
+  parameters: 17,
   steps: (narrowing) => `costly as materialized (
-    select r.*, r.refund_minor + case when $10 then r.label_minor else 0 end as cost_minor from ranked r
+    select r.*, r.refund_minor + case when $7 then r.label_minor else 0 end as cost_minor from ranked r
   ), eligible as materialized (
     select c.* from costly c
-     where c.cost_minor > 0 and ($11::numeric is null or c.cost_minor::bigint >= $11)
+     where c.cost_minor > 0 and ($10::numeric is null or c.cost_minor::bigint >= $10)
        and ($9::text is null or c.sku in (select s.sku from shown s where s.vendor = $9))
   ), costliest as materialized (
-    select e.sku, e.cost_minor from eligible e order by e.cost_minor desc, e.sku limit $12
-  ), figures as (
-    select m.sku, ${COHORT_MEASURES.map((column) => `sum(m.${column}) as ${column}`).join(", ")}
-      from (
-        select c.entity_key as sku, ${columnsInside("c", COHORT_MEASURES)}
-          from costliest f
-          join cohort c on c.shop_key = $1 and c.entity_kind = 'sku' and c.entity_key = f.sku
-           and c.cohort_month = ${monthsBetween("$13", "$14")} ${narrowing("c.entity_key", "c.listing_id")}
-         cross join lateral ${placeInside("c", "$8")}
-      ) m
-     group by m.sku
+    select e.sku, e.cost_minor from eligible e order by e.cost_minor desc, e.sku limit $11
   ), listed as materialized (
-    select f.cost_minor, r.* from costliest f join figures r on r.sku = f.sku
-  ), ${firstWithExcess(narrowing, "$15")}, total as (
+    select f.sku, f.cost_minor, m.*
+      from costliest f
+     cross join lateral (
+       select ${COHORT_MEASURES.map((column) => `sum(i.${column}) as ${column}`).join(", ")}
+         from (
+           select ${columnsInside("c", COHORT_MEASURES)}
+             from cohort c cross join lateral ${placeInside("c", "$8")}
+            where c.shop_key = $1 and c.entity_kind = 'sku' and c.entity_key = f.sku
+              and c.cohort_month = ${monthsBetween("$12", "$13")} ${narrowing("c.entity_key", "c.listing_id")}
+         ) i
+     ) m
+  ), ${firstWithExcess(narrowing, "$6", { quarters: "$14", months: "$15", years: "$16", lessMonths: "$17" })}, total as (
     select count(*) as eligible_count,
            ${RANKED.map((column) => `coalesce(sum(e.${column}), 0)::bigint as eligible_${column}`).join(", ")}
       from eligible e
@@ -88,19 +88,22 @@ export async function loadReturnCosts(
   range: CostRange,
 ): Promise<CostAnswer> {
   const windowDays = daysOrAll(range.windowDays);
-  const blocks = await findBlocks(database, workspace.shopKey, range, windowDays);
-  return statementOf(range.selection, range.vendor !== null, blocks)(
+  const { shopKey } = workspace;
+  const { ranked, usual } = await findBlocks(database, shopKey, windowDays, range, range.usualMonths);
+  return statementOf(range.selection, range.vendor !== null, ranked)(
     database,
-    ...selectionValues(workspace.shopKey, range.selection),
-    blocks.quarters,
-    blocks.months,
+    ...selectionValues(shopKey, range.selection),
+    range.usualMonths.map(monthToDate),
+    range.labelCostsIncluded,
     windowDays,
     range.vendor,
-    range.labelCostsIncluded,
     range.minCostMinor,
     range.limit,
     monthToDate(range.startMonth),
     monthToDate(range.endMonth),
-    range.usualMonths.map(monthToDate),
+    usual.quarters,
+    usual.months,
+    usual.years,
+    usual.lessMonths,
   );
 }

@@ -1,11 +1,10 @@
-import { monthToDate, monthsBetween } from "../../lib/month.ts";
+import { monthToDate } from "../../lib/month.ts";
 import type { Queryable } from "../database.ts";
 import type { Workspace } from "../workspace.ts";
 import { firstWithExcess } from "./excess-cost.ts";
 import { rankingStatements, type Ranking } from "./ranking.ts";
-import { columnsInside, placeInside } from "./return-curve.ts";
 import { selectionValues, type Selection } from "./selection.ts";
-import { findBlocks } from "./sku-rollup.ts";
+import { blockRows, findBlocks } from "./sku-rollup.ts";
 
 /** One SKU's units over the ranked months, in the primary window; `product_gid` is the product to show. */
 type RankedSkuRow = {
@@ -40,8 +39,8 @@ const VALUES = ["sold_minor", "valued_sold_units", "refund_minor"];
 const statementOf = rankingStatements<Ranking<RankedSkuRow>>("return_rates", {
   columns: ["sold_units", "returned_units", ...VALUES],
   vendor: "$12",
-  parameters: 17,
-  steps: (narrowing) => `eligible as materialized (
+  parameters: 18,
+  steps: (narrowing, blocks) => `eligible as materialized (
     select r.*,
            ($10::bigint is null or r.sold_units >= $10) and ($11::numeric is null or r.returned_units::bigint >= $11 * greatest(r.sold_units::bigint, 1))
            and ($12::text is null or r.sku in (select s.sku from shown s where s.vendor = $12)) as passes
@@ -52,16 +51,11 @@ const statementOf = rankingStatements<Ranking<RankedSkuRow>>("return_rates", {
     select v.sku, v.sold_units, v.returned_units from visible v where v.passes order by ${order("v")} limit $14
   ), listed as materialized (
     select r.*, (
-             select sum(m.refund_minor + case when $17 then m.label_minor else 0 end)
-               from (
-                 select ${columnsInside("c", ["refund_minor", "label_minor"])}
-                   from cohort c cross join lateral ${placeInside("c", "$8")}
-                  where c.shop_key = $1 and c.entity_kind = 'sku' and c.entity_key = r.sku
-                    and c.cohort_month = any($15::date[]) ${narrowing("c.entity_key", "c.listing_id")}
-                 offset 0
-               ) m) as cost_minor
+             select sum(m.refund_minor + case when $7 then m.label_minor else 0 end)
+               from (${blockRows(["refund_minor", "label_minor"], (sku, listing) => `and ${sku} = r.sku ${narrowing(sku, listing)}`, blocks)}) m
+           ) as cost_minor
       from ranking r
-  ), ${firstWithExcess(narrowing, "$16")}, total as (
+  ), ${firstWithExcess(narrowing, "$6", { quarters: "$15", months: "$16", years: "$17", lessMonths: "$18" })}, total as (
     select count(*) as eligible_count, coalesce(sum(e.sold_units), 0)::bigint as eligible_sold_units,
            coalesce(sum(e.returned_units), 0)::bigint as eligible_returned_units,
            ${VALUES.map((column) => `coalesce(sum(e.${column}), 0)::bigint as eligible_${column}`).join(", ")}
@@ -82,25 +76,32 @@ export async function loadReturnRates(
   workspace: Workspace,
   range: RankedRange,
 ): Promise<Ranking<RankedSkuRow>> {
-  const { selection, months, filters } = range;
-  const blocks = await findBlocks(database, workspace.shopKey, months, range.windowDays);
+  const { selection, filters, windowDays } = range;
+  const { ranked, usual } = await findBlocks(
+    database,
+    workspace.shopKey,
+    windowDays,
+    range.months,
+    range.usualMonths,
+  );
   // Where other vendors' SKUs take part in the ranking, all are read.
   const isVendorAlone = range.cardSize === null && filters.vendor !== null;
-  return statementOf(selection, isVendorAlone, blocks)(
+  return statementOf(selection, isVendorAlone, ranked)(
     database,
     ...selectionValues(workspace.shopKey, selection),
-    blocks.quarters,
-    blocks.months,
-    range.windowDays,
+    range.usualMonths.map(monthToDate),
+    range.labelCostsIncluded,
+    windowDays,
     range.minSoldUnits,
     filters.minSoldUnits,
     filters.minReturnRate,
     filters.vendor,
     range.cardSize,
     range.limit,
-    (months === null ? [] : monthsBetween(months.startMonth, months.endMonth)).map(monthToDate),
-    range.usualMonths.map(monthToDate),
-    range.labelCostsIncluded,
+    usual.quarters,
+    usual.months,
+    usual.years,
+    usual.lessMonths,
   );
 }
 

@@ -217,6 +217,10 @@ export const OUTSIDER = `outsider as (
 /** `shown`: the product that a ranking shows of each SKU, and its vendor: the SKU's own, within a selection one of it. */
 export const SHOWN = `shown as not materialized (select s.sku, s.product_gid, s.vendor from sku s where s.shop_key = $1)`;
 
+/** The same of one vendor's SKUs alone. */
+export const shownOfVendor = (vendor: string): string =>
+  `shown as materialized (select s.sku, s.product_gid, s.vendor from sku s where s.shop_key = $1 and s.vendor = ${vendor})`;
+
 /** The same after `CANDIDATE`: the SKU's own product where that is selected, else the first that is. */
 export const SHOWN_OF_CANDIDATE = `shown as (
     select distinct on (c.sku) c.sku, coalesce(nullif(c.product_gid, ''), s.product_gid) as product_gid,

@@ -80,53 +80,46 @@ export const EVERY_LISTING: Narrowing = () => "";
 export const CANDIDATES_ALONE: Narrowing = (sku, listing) =>
   `and (${sku}, ${listing}) in (select k.sku, k.listing_id from candidate k)`;
 
-/** The parameters with years to add and months to subtract. */
-export type OtherBlocks = Record<"years" | "lessMonths", string>;
+/** After `shownOfVendor`. */
+export const SHOWN_ALONE: Narrowing = (sku) => `and ${sku} in (select s.sku from shown s)`;
 
 /**
- * `part`: `columns` of listings over quarters $6 and months $7 inside $8 days, and over those of `others`. Ranges of the primary
- * keys of sku_quarter, cohort and sku_year, or look-ups in them where few SKUs are left.
+ * What names the blocks of a statement by their first days, years by that of their last month: parameters with arrays of days.
+ * `month` and `year` are one day alone, whose rows a plan reads in the order of their SKUs.
  */
-export function listingParts(
-  columns: readonly string[],
-  narrowing: Narrowing,
-  others: OtherBlocks | null = null,
-): string {
-  return partsOf("part", columns, narrowing, { quarters: "$6", months: "$7" }, others);
-}
+export type BlockNames = Partial<
+  Record<"quarters" | "months" | "month" | "years" | "year" | "lessMonths", string>
+>;
 
-/** The same under another name, over other quarters and months. */
-export function partsOf(
-  name: string,
-  columns: readonly string[],
-  narrowing: Narrowing,
-  { quarters, months }: Record<"quarters" | "months", string>,
-  others: OtherBlocks | null = null,
-): string {
+/**
+ * Select of `columns` of listings over blocks inside $8 days; `lessMonths` are subtracted. Ranges of the primary keys of
+ * sku_quarter, cohort and sku_year, or look-ups in them where few SKUs are left.
+ */
+export function blockRows(columns: readonly string[], narrowing: Narrowing, names: BlockNames): string {
   const inside = (row: string, sku: string): string =>
     `select ${row}.${sku} as sku, ${row}.listing_id, ${columnsInside(row, columns)}`;
-  const ofMonths = (parameter: string): string => `${inside("c", "entity_key")}
+  const ofMonths = (isMonth: string): string => `${inside("c", "entity_key")}
       from cohort c cross join lateral ${placeInside("c", "$8")}
-     where c.shop_key = $1 and c.entity_kind = 'sku' and c.cohort_month = any(${parameter}::date[])
-       ${narrowing("c.entity_key", "c.listing_id")}`;
-  const parts = [
-    `${inside("q", "sku")}
+     where c.shop_key = $1 and c.entity_kind = 'sku' and c.cohort_month = ${isMonth} ${narrowing("c.entity_key", "c.listing_id")}`;
+  const ofYear = (lastMonth: string): string => `${inside("y", "sku")}
+      from sku_year y cross join lateral ${placeInside("y", "$8")}
+     where y.shop_key = $1 and y.last_month = ${lastMonth} ${narrowing("y.sku", "y.listing_id")}`;
+  const selects: Record<keyof BlockNames, (name: string) => string> = {
+    quarters: (name) => `${inside("q", "sku")}
       from sku_quarter q cross join lateral ${placeInside("q", "$8")}
-     where q.shop_key = $1 and q.quarter = any(${quarters}::date[]) ${narrowing("q.sku", "q.listing_id")}`,
-    ofMonths(months),
-  ];
-  if (others !== null) {
+     where q.shop_key = $1 and q.quarter = any(${name}::date[]) ${narrowing("q.sku", "q.listing_id")}`,
+    months: (name) => ofMonths(`any(${name}::date[])`),
+    month: (name) => ofMonths(`${name}::date`),
     // One lookup per year: for an array of unknown length the planner would scan the whole table.
-    parts.push(`select m.* from unnest(${others.years}::date[]) k (last_month) cross join lateral (
-      ${inside("y", "sku")}
-        from sku_year y cross join lateral ${placeInside("y", "$8")}
-       where y.shop_key = $1 and y.last_month = k.last_month ${narrowing("y.sku", "y.listing_id")} offset 0) m`);
-    parts.push(`select l.sku, l.listing_id, ${columns.map((column) => `-l.${column}`).join(", ")}
-      from (${ofMonths(others.lessMonths)}) l`);
-  }
-  return `${name} as (
-    ${parts.join("\n    union all\n    ")}
-  )`;
+    years: (name) => `select m.* from unnest(${name}::date[]) k (last_month) cross join lateral (
+      ${ofYear("k.last_month")} offset 0) m`,
+    year: (name) => ofYear(`${name}::date`),
+    lessMonths: (name) => `select l.sku, l.listing_id, ${columns.map((column) => `-l.${column}`).join(", ")}
+      from (${ofMonths(`any(${name}::date[])`)}) l`,
+  };
+  return (Object.entries(names) as [keyof BlockNames, string][])
+    .map(([kind, name]) => selects[kind](name))
+    .join("\n    union all\n    ");
 }
 
 /**
@@ -263,17 +256,21 @@ export type Blocks = Record<"years" | "quarters" | "months" | "lessMonths", stri
 /** Shorter ranges are few blocks without years. */
 const LONG_MONTHS = 6;
 
-/** The blocks of a range of months (null = none) inside a window. */
+/** The blocks of a range of months (null = none) inside a window, and those of the usual months before it (M25). */
 export async function findBlocks(
   database: Queryable,
   shopKey: number,
-  range: { startMonth: number; endMonth: number } | null,
   windowDays: number,
-): Promise<Blocks> {
-  if (range === null) return blocksOf(0, -1, []);
-  const { startMonth, endMonth } = range;
+  range: { startMonth: number; endMonth: number } | null,
+  usualMonths: readonly number[],
+): Promise<{ ranked: Blocks; usual: Blocks }> {
+  const { startMonth, endMonth } = range ?? { startMonth: 0, endMonth: -1 };
   const isLong = endMonth - startMonth >= LONG_MONTHS;
-  return blocksOf(startMonth, endMonth, isLong ? await listYears(database, shopKey, windowDays) : []);
+  const years = isLong ? await listYears(database, shopKey, windowDays) : [];
+  return {
+    ranked: blocksOf(startMonth, endMonth, years),
+    usual: blocksOf(usualMonths[0] ?? 0, usualMonths.at(-1) ?? -1, years),
+  };
 }
 
 /**
