@@ -53,15 +53,22 @@ export async function openWorkerSession(databaseUrl: string): Promise<WorkerSess
   client.on("error", lose);
   client.on("end", lose);
   await client.connect();
-  const pinging = setInterval(() => void client.query("select").catch(lose), PING_MS);
+  let last: Promise<unknown> = Promise.resolve();
+  /** One statement after the other: the driver no longer takes one while another runs. */
+  const query = <Row extends pg.QueryResultRow>(text: string, values: unknown[] = []) => {
+    const answer = last.then(() => client.query<Row>(text, values));
+    last = answer.catch(() => {});
+    return answer;
+  };
+  const pinging = setInterval(() => void query("select").catch(lose), PING_MS);
   return {
     lost: lost.signal,
     claim: async (places, most) => {
       const values = [places.map(({ shopKey }) => shopKey), places.map(({ source }) => source), most];
-      return (await client.query<SourceKey>(CLAIM, values)).rows;
+      return (await query<SourceKey>(CLAIM, values)).rows;
     },
     release: async ({ shopKey, source }) => {
-      await client.query(RELEASE, [shopKey, source]).catch(lose);
+      await query(RELEASE, [shopKey, source]).catch(lose);
     },
     close: async () => {
       clearInterval(pinging);
