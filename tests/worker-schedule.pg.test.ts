@@ -182,7 +182,11 @@ test("each task is due at its times of the day, in UTC: but upkeep they are for 
 
 /** The upkeep of the installation has been missed for some time: twelve times or more. */
 async function missUpkeep(): Promise<void> {
-  await control.pool.query("update schedule set done_until = now() - 12 * period where task = 'upkeep'");
+  const values = [new Date()];
+  await control.pool.query(
+    "update schedule set done_until = $1::timestamptz - 12 * period where task = 'upkeep'",
+    values,
+  );
 }
 
 /** How often the store's backfill was asked for: once by each time that the clock had it due. */

@@ -105,3 +105,17 @@ test("an address at which another node answers is not used", async (context) => 
     await sleep(RETRY_MS);
   }
 });
+
+test("a node that the catalogue no longer names is left to the coordinator", async (context) => {
+  if (isCitus()) {
+    context.diagnostic("the nodes of a Citus are where its catalogue says");
+    return;
+  }
+  await untilDirect();
+  await execute(testDatabase.url, `update pg_dist_node set isactive = false where groupid = ${NODE}`);
+  while (nodes.of(NODE) !== coordinator) await sleep(RETRY_MS / 10);
+  await sleep(2 * RETRY_MS);
+  assert.equal(nodes.of(NODE), coordinator);
+  await execute(testDatabase.url, `update pg_dist_node set isactive = true where groupid = ${NODE}`);
+  await untilDirect();
+});

@@ -22,14 +22,15 @@ type NodeDatabasesOptions = {
   retryMs?: number;
 };
 
-type Node = { database: DatabasePool | null; isTrying: boolean; triedMs: number };
+type Node = { database: DatabasePool | null; url: string; isTrying: boolean; triedMs: number };
 
 const RETRY_MS = 60_000;
 
 /**
  * Opens connections to a node when it is first asked for. No request waits for that: the coordinator serves it until the node
  * has answered. A node that fails, or that servers cannot reach, is left to the coordinator and tried again after `retryMs`,
- * at the address that the cluster's catalogue names then.
+ * at the address that the cluster's catalogue names then. As often the catalogue is asked whether it still names that address:
+ * a node that was removed has a catalogue of its own that nobody keeps up to date.
  */
 export function openNodeDatabases(options: NodeDatabasesOptions): NodeDatabases {
   const { coordinator, retryMs = RETRY_MS } = options;
@@ -47,18 +48,27 @@ export function openNodeDatabases(options: NodeDatabasesOptions): NodeDatabases 
     close(database);
   };
   const tryOut = async (key: number, node: Node): Promise<void> => {
+    const opened = await openNode(options, key).catch(() => null);
+    if (opened !== null && isClosed) close(opened.database);
+    else Object.assign(node, opened);
+  };
+  const checkPlace = async (key: number, node: Node, database: DatabasePool): Promise<void> => {
+    const isThere = await findUrl(options, key).then(
+      (url) => url === node.url,
+      () => true,
+    );
+    if (!isThere) leave(node, database);
+  };
+  const tryOrCheck = async (key: number, node: Node): Promise<void> => {
     node.isTrying = true;
-    const database = await openNode(options, key).catch(() => null);
+    await (node.database === null ? tryOut(key, node) : checkPlace(key, node, node.database));
     node.isTrying = false;
     node.triedMs = performance.now();
-    if (database !== null && isClosed) close(database);
-    else node.database = database;
   };
   const nodeOf = (key: number): Node => {
-    const node = nodes.get(key) ?? { database: null, isTrying: false, triedMs: -Infinity };
+    const node = nodes.get(key) ?? { database: null, url: "", isTrying: false, triedMs: -Infinity };
     nodes.set(key, node);
-    const isDue = !node.isTrying && performance.now() - node.triedMs >= retryMs;
-    if (node.database === null && isDue) void tryOut(key, node);
+    if (!node.isTrying && performance.now() - node.triedMs >= retryMs) void tryOrCheck(key, node);
     return node;
   };
   return {
@@ -98,19 +108,29 @@ export function openNodeDatabases(options: NodeDatabasesOptions): NodeDatabases 
 }
 
 /** Throws unless the address that the catalogue names leads to that node. */
-async function openNode(options: NodeDatabasesOptions, key: number): Promise<DatabasePool> {
-  const { coordinator, url, open, isFit } = options;
-  const { host, port } = await findNodePlace(coordinator, key);
-  const database = open(urlOfNode(url, host, port));
+async function openNode(
+  options: NodeDatabasesOptions,
+  key: number,
+): Promise<{ database: DatabasePool; url: string }> {
+  const { open, isFit } = options;
+  const url = await findUrl(options, key);
+  if (url === null) throw new Error(`the catalogue does not name node ${key}`);
+  const database = open(url);
   try {
-    if ((await isOnNode(database, key)) && (await (isFit?.(database) ?? true))) return database;
+    if ((await isOnNode(database, key)) && (await (isFit?.(database) ?? true))) return { database, url };
     throw new Error(
-      `${host}:${port} is another database than that of node ${key}, or nobody may read there yet`,
+      `${new URL(url).host} is another database than that of node ${key}, or nobody may read there yet`,
     );
   } catch (error) {
     await database.close();
     throw error;
   }
+}
+
+/** Where the catalogue says that a node is; null = it names none. */
+async function findUrl({ coordinator, url }: NodeDatabasesOptions, key: number): Promise<string | null> {
+  const place = await findNodePlace(coordinator, key);
+  return place === null ? null : urlOfNode(url, place.host, place.port);
 }
 
 function urlOfNode(url: string, host: string, port: number): string {

@@ -1,5 +1,5 @@
 import type { Connection } from "../database.ts";
-import { command, query, queryColumn, requireRow, requireValue } from "../query.ts";
+import { command, query, queryColumn, queryRow, requireValue } from "../query.ts";
 
 /**
  * Whole on each node: read as requests are served, also where the coordinator is lost. Every node has to be up for a write,
@@ -153,8 +153,8 @@ export const findWorkspaceNode = requireValue<number, [shopKey: number]>(
           where shardid = get_shard_id_for_distribution_column('daily_usage', $1::bigint)`,
 );
 
-/** Where the coordinator's catalogue says that a node is. */
-export const findNodePlace = requireRow<{ host: string; port: number }, [node: number]>(
+/** Where the coordinator's catalogue says that a node is; null = it names none. */
+export const findNodePlace = queryRow<{ host: string; port: number }, [node: number]>(
   "find_node_place",
   `select nodename as host, nodeport as port from pg_dist_node
           where groupid = $1 and noderole = 'primary' and isactive and hasmetadata and metadatasynced`,
