@@ -58,16 +58,13 @@ import { checkReadiness } from "./store/migrate.ts";
 export type Service = {
   /** Base address of the API, such as http://127.0.0.1:8080. */
   address: string;
-  /** For a worker in the same process, so that one scrape shows both. */
+  /** For a worker in the same process, so that one scrape covers both. */
   metrics: Metrics;
   /** Finishes requests in flight, then closes everything it opened. */
   stop(): Promise<void>;
 };
 
-/**
- * Sends traces of what is started from here on. null = no collector is configured; then nothing of OpenTelemetry's SDK is
- * loaded.
- */
+/** Starts sending traces. null: no collector is configured; then OpenTelemetry's SDK is not loaded. */
 export async function openTracing(config: Config, logger: FastifyBaseLogger): Promise<Tracing | null> {
   if (config.otlpEndpoint === null || config.isTracingDisabled) return null;
   const { startTracing } = await import("./operations/tracing.ts");
@@ -184,7 +181,7 @@ function providerOf(config: Config, log: FastifyBaseLogger): Provider | null {
   });
 }
 
-/** A snapshot that is read for longer keeps the database from vacuuming. */
+/** A longer snapshot would keep the database from vacuuming. */
 const LONGEST_STREAM_MS = 3_600_000;
 /** How long a reader of a table may take nothing of it. */
 const LONGEST_STALL_MS = 60_000;
@@ -201,8 +198,8 @@ export type InstallationWorker = Worker & {
 };
 
 /**
- * Starts a worker on an installation whose schema is current; with connections of its own. Within a service its pools
- * are shown by the `metrics` of that; alone it listens on the operations port, when one is set.
+ * Starts a worker on an installation with a current schema, with separate connections. Within a service, `metrics` shows its
+ * pools; alone it listens on the operations port, if set.
  */
 export async function startInstallationWorker(
   config: Config,
@@ -226,7 +223,7 @@ export async function startInstallationWorker(
     const opened = [database, queueDatabase, pushDatabase, monitoring];
     await Promise.all(opened.map((pool) => pool.close()));
   };
-  // Of its own, so that no scrape keeps the worker waiting; it connects when it is first asked.
+  // Separate, so that scrapes do not delay the worker; it connects at its first use.
   const monitoring = open(MONITORING_CONNECTIONS, MONITORING_TIMEOUT_MS);
   const metrics = metricsOfService ?? createMetrics(monitoring, PINNED_APIS);
   metrics.watchPool("sync", database);
@@ -302,10 +299,10 @@ function deliveriesOf(
   });
 }
 
-/** Answers are remembered from one member of a workspace to the next alone. */
+/** Answers are cached only from one member of a workspace to the next. */
 const DIGEST_MEMORY_MEGABYTES = 4;
 
-/** Mails weekly digests, which show what the console's overview does; null = no mail, or no address that its links lead to. */
+/** Sends weekly digests, with the content of the console's overview; null: no mail, or no address for links. */
 function digestsOf(
   config: Config,
   keys: Keys,
@@ -356,7 +353,7 @@ function joined(first: Deliveries, second: Deliveries | null): Deliveries {
   };
 }
 
-/** What the platform's surfaces report of deliveries: a log, and the status of each refused one. */
+/** The platform routes' listeners: a log, and the status of each refused delivery. */
 type PlatformListeners = {
   log: WebhookOptions["log"];
   onRefusedWebhook: (status: number) => void;
@@ -394,10 +391,10 @@ type RequestDatabases = {
   nodeOfWorkspace: NodeOfWorkspace | null;
 };
 
-/** What hears of requests: the metrics of the process, and the details of usage. */
+/** Listeners of requests: the metrics of the process, and the usage details. */
 type RequestCounters = { metrics: Metrics; countUsage: CountUsage };
 
-/** What each request passes before its handler. */
+/** The guard that every request passes before its handler. */
 export function createGuard(
   config: Config,
   keys: Keys,
@@ -436,7 +433,7 @@ export function createGuard(
   };
 }
 
-/** The console that links of alerts lead to; null = there is none that others reach. */
+/** The console for links in alerts; null: none that others can reach. */
 function linkedConsole({ hasConsole, publicUrl }: Config): string | null {
   return hasConsole ? publicUrl : null;
 }
@@ -458,17 +455,17 @@ export function createOperations(
   );
 }
 
-/** Health, readiness and metrics of a process, for a port of its own or beside the API. */
+/** Health, readiness and metrics of a process, on a separate port or with the API. */
 type OperatorRoutes = {
   registerProbes: (server: FastifyInstance) => void;
   registerMetrics: (server: FastifyInstance) => void;
-  /** From now on readiness says no. */
+  /** From now on readiness answers 503. */
   drain(): void;
 };
 
 /**
- * /healthz touches nothing; /readyz tells the database, its schema level and draining; /metrics is for Prometheus. They are
- * no part of the customer API; production gives them a port of their own.
+ * /healthz checks nothing; /readyz checks the database, its schema level and draining; /metrics is for Prometheus. They are not
+ * part of the customer API; in production they have a separate port.
  */
 function createOperatorRoutes(metrics: Metrics, database: Queryable): OperatorRoutes {
   let isDraining = false;
@@ -495,7 +492,7 @@ function createOperatorRoutes(metrics: Metrics, database: Queryable): OperatorRo
   };
 }
 
-/** Listens on the port for operators alone; null where none is set. */
+/** Listens on the operators' port; null: none is set. */
 async function listenForOperators(
   { operationsHost: host, operationsPort: port }: Config,
   routes: OperatorRoutes,

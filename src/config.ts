@@ -296,9 +296,9 @@ type Values = {
     : never;
 };
 
-/** Every option, read once from the environment; null = not set, and there is no value that stands for that. */
+/** Every option, read once from the environment; null: not set, and without a default. */
 export type Config = Values & {
-  /** What an operator should know of a service that other machines reach, a sentence each. */
+  /** Warnings for an operator of a service that other machines can reach, a sentence each. */
   warnings: readonly string[];
 };
 
@@ -362,7 +362,7 @@ function isHalfOfRoles(values: Values): boolean {
   return (reader === null) !== (admission === null) || (reader !== null && worker === null);
 }
 
-/** The option's value, or its fallback; what is wrong is added to `problems`. */
+/** The option's value, or its fallback; errors are added to `problems`. */
 function readOption(
   { name, form, fallback, hasFile = false }: Option<unknown, unknown>,
   environment: Environment,
@@ -446,9 +446,9 @@ type Option<Value, Fallback> = OptionDetail & {
 };
 
 type OptionDetail = {
-  /** What help shows as the default; else the fallback itself. */
+  /** The default in the help, if it differs from the fallback. */
   defaultText?: string;
-  /** Its value may also come from the file that NAME_FILE names. */
+  /** Its value may also come from the file in NAME_FILE. */
   hasFile?: boolean;
 };
 

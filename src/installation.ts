@@ -30,17 +30,17 @@ import { rebuildMarkedWorkspaces } from "./sync/rebuild.ts";
 const PROJECT_FOLDER = resolve(import.meta.dirname, "..");
 /** Of a request for its admission, and for a turn of its workspace. */
 export const LONGEST_WAIT_MS = 3000;
-/** Longest run of one statement for a request, a webhook or a check. */
+/** Longest duration of one statement for a request, a webhook or a check. */
 export const SERVING_TIMEOUT_MS = 10_000;
 const INGEST_CONNECTIONS = 4;
 const CONSOLE_CONNECTIONS = 4;
 const EXPORT_CONNECTIONS = 4;
-/** Of one fetch of an export: the first one may sort what it reads. */
+/** For one fetch of an export: the first one may sort its input. */
 const EXPORT_TIMEOUT_MS = 60_000;
 /** For metrics: one connection stays free while the other waits for a node that does not answer. */
 export const MONITORING_CONNECTIONS = 2;
 export const MONITORING_TIMEOUT_MS = 3000;
-/** A node has one batch of admission at a time, and workspaces that are asked for by themselves. */
+/** A node has one batch of admission at a time, and workspaces that are retried alone. */
 const NODE_CONNECTIONS = 4;
 
 /** A database that this process may use, and where its root secret is: `openKeys` opens its keys with it. */
@@ -54,7 +54,7 @@ export type Installation = {
   dataFolder: string;
   /** RETURNS_SECRET; null = the file of the data folder. */
   secret: string | null;
-  /** SHOP_KEY_RANGE; null = what the database gives out stays. */
+  /** SHOP_KEY_RANGE; null: the database's range is unchanged. */
   shopKeyRange: Config["shopKeyRange"];
   /** For the operator's actions and imports: reads and writes, no time limit. */
   database: Database;
@@ -145,9 +145,8 @@ export async function requireRoles(
 }
 
 /**
- * Throws a `ConfigError` when requests would read tables in place of views, as behind a pooler that drops settings or where a
- * migration was cut off before it made them, or may not read the views, as on a node that joined a Citus later. A newer version's
- * views are its own.
+ * Throws a `ConfigError` if requests would read tables instead of views, as behind a pooler that drops settings or after an
+ * interrupted migration, or may not read the views, as on a node that joined a Citus later. A newer version has its own views.
  */
 async function requireViews(
   config: Config,
@@ -179,7 +178,7 @@ async function isSchemaAhead(database: Database): Promise<boolean> {
   return (await schemaLevel(await appliedMigrations(database))) === "ahead";
 }
 
-/** Brings the installation's schema to this version, and what is prepared for answers with it. */
+/** Migrates the installation's schema to this version, with the data prepared for answers. */
 export async function migrateInstallation(installation: Installation, log: Log): Promise<void> {
   await migrate({ url: installation.databaseUrl, log });
   await applyShopKeyRange(installation);
@@ -241,10 +240,9 @@ export type ServingDatabases = {
 };
 
 /**
- * Admission counts requests, and endpoints read on connections whose role may not write. Webhooks are
- * stored over a few connections of their own, opened for the first one, so that no burst of them holds up requests; the
- * details of usage are written over the same. What the console asks for itself has its own, too. Throws a `ConfigError` when
- * a login has other rights than its role.
+ * Admission counts requests, and endpoints read on connections whose role may not write. Webhooks use a few separate connections,
+ * opened with the first one, so that a burst does not delay requests; usage details are written over the same. The console's own
+ * statements have separate connections too. Throws a `ConfigError` if a login's rights differ from its role's.
  */
 export async function openServingDatabases(
   config: Config,
@@ -338,8 +336,8 @@ type LoginCheck = {
 };
 
 /**
- * What is wrong with the logins that connections were opened with, one for each role: null = each has the rights of its role
- * and no more, and all are of one database.
+ * The problem of the connections' logins, one for each role: null: each has exactly the rights of its role, and all use one
+ * database.
  */
 async function findLoginProblem(
   databases: RoleDatabases,

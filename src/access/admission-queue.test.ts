@@ -54,7 +54,7 @@ async function turn(): Promise<void> {
   for (let turns = 0; turns < 4; turns += 1) await new Promise((done) => setImmediate(done));
 }
 
-test("shops share a statement; later ones get a second, and what comes then waits for the first to end", async () => {
+test("shops share a statement; later ones get a second, and further requests wait for the first to end", async () => {
   const { database, batches, end } = startable();
   const queue = openQueue(database);
   const ask = (shops: number[]) => Promise.all(shops.map((shop) => queue(requestOf(shop))));

@@ -10,7 +10,9 @@ export type AdmissionQueueOptions = BatchOptions & {
   connections: number;
   /** How long a request waits for its statement. */
   longestWaitMs: number;
-  /** null = all workspaces are on one; else a statement is for workspaces of one node, where Citus runs it whole. */
+  /**
+   * null: all workspaces are on one server; otherwise a statement covers workspaces of one node, where Citus runs it completely.
+   */
   nodeOfWorkspace: NodeOfWorkspace | null;
   /** Where statements for workspaces of a node go; `database` by default. */
   databaseOfNode?: (node: number) => Queryable;
@@ -22,17 +24,17 @@ export type AdmissionQueue = (request: AdmissionRequest, now?: Date) => Promise<
 const LARGEST_BATCH = 256;
 /** While one is with the database, the answers to the other are sent. */
 const BATCHES_AT_ONCE = 2;
-/** Nodes take turns by themselves, and a call costs Citus more than what is in it. */
+/** Nodes already run in parallel, and a call costs Citus more than its content. */
 const BATCHES_OF_A_NODE = 1;
 const ONLY_NODE = 0;
 
-/** What is with the database: workspaces, and how many batches of each node, `most` at a time. */
+/** Work in progress in the database: workspaces, and the number of batches of each node, at most `most`. */
 type UnderWay = { workspaces: Set<number>; batches: Map<number, number>; most: number };
 
 /**
- * Checks requests of all workspaces of a node that arrive together in one statement. A workspace is in one statement at a time: the
- * next would wait for its row. A workspace whose rows another server has locked, or whose part of a statement fails, is asked
- * for again by itself, so that it delays and fails no other.
+ * Checks requests of all workspaces of a node that arrive together in one statement. A workspace is in one statement at a time:
+ * the next would wait for its row. A workspace whose rows another server has locked, or whose part fails, is retried alone, so
+ * that it neither delays nor fails others.
  */
 export function createAdmissionQueue(options: AdmissionQueueOptions): AdmissionQueue {
   const { connections, longestWaitMs, nodeOfWorkspace, pepper } = options;
@@ -53,7 +55,7 @@ export function createAdmissionQueue(options: AdmissionQueueOptions): AdmissionQ
       void send(batch);
     }
   };
-  /** After what else arrives in this turn of the event loop, so that it comes along. */
+  /** After everything else of this turn of the event loop, so that later requests join the batch. */
   const sendSoon = (): void => {
     if (isDue || waiting.length === 0) return;
     isDue = true;
@@ -92,7 +94,7 @@ export function createAdmissionQueue(options: AdmissionQueueOptions): AdmissionQ
   };
 }
 
-/** Where the statement of a batch is shown: in the first sampled trace of its requests, each of which notes its wait. */
+/** A batch's statement belongs to its first sampled trace; each request records its own wait. */
 function spanOf(batch: readonly Waiting[]): Span | null {
   const sampled = batch.filter(({ span }) => span !== null);
   for (const { span, sinceMs } of sampled) {
@@ -169,11 +171,11 @@ type AdmissionRequest = {
   counted: boolean;
 };
 
-/** What became of a request; `row` is shared by equal requests that were checked together. */
+/** Result of one request; equal requests that were checked together share `row`. */
 export type AdmissionResult = {
   verdict: AdmissionVerdict | "over_quota";
   missing: string | null;
-  /** Requests of the day, this one included if it was counted; null = no daily quota. */
+  /** Requests today, including this one if it was counted; null: no daily quota. */
   usedRequests: number | null;
   row: AdmitRow;
 };

@@ -11,8 +11,8 @@ export type MemberAdmission = LoadedWorkspace &
   Pick<Member, "userId" | "userName" | "workspaceName" | "role" | "authenticatedAt" | "visit">;
 
 /**
- * "signed_out" = nobody is signed in with this session. `role` null = there is no such workspace, or the person is no
- * member of it: nothing tells the two apart.
+ * "signed_out": the session belongs to nobody. `role` null: no such workspace, or the person is not a member; the two are
+ * indistinguishable.
  */
 export type AdmitMember = (
   request: SessionRequest,
@@ -49,7 +49,7 @@ export function checkMember(admission: LoadedWorkspace, { entitlements }: Endpoi
   if (readiness !== "ready") throw notReady(readiness, null);
 }
 
-// The refusals of both admissions, so that the API and the console say the same for the same cause.
+// The refusals of both admissions, so that the API and the console give the same reasons.
 
 export function unauthorized(message: string): ApiError {
   return new ApiError("unauthorized", message);

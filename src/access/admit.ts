@@ -11,7 +11,7 @@ import type { NodeOfWorkspace } from "./workspace-nodes.ts";
 import { parseToken } from "./token.ts";
 import type { CountedCaller } from "./usage-count.ts";
 
-/** What a request needs of its token, plan and workspace. */
+/** What a request requires of its token, plan and workspace. */
 export type Need = {
   scope: Scope | null;
   entitlements: readonly Entitlement[];
@@ -30,9 +30,9 @@ export type Admit = (
 ) => Promise<Admission>;
 
 /**
- * Makes the one guard that every request passes. The order of checks is token, billing, entitlement, scope, readiness,
- * quota; the first that fails throws an `ApiError` (401, 403, 409, 429). Nothing is cached: a change of plan,
- * billing, readiness or a revocation bites on the very next request.
+ * Creates the guard of every request. It checks token, billing, entitlement, scope, readiness and quota, in this order; the first
+ * failure throws an `ApiError` (401, 403, 409, 429). Results are not cached: a changed plan, billing or readiness, or a
+ * revocation, applies to the next request.
  */
 export function createAdmit(options: {
   database: Queryable;
@@ -47,7 +47,7 @@ export function createAdmit(options: {
   databaseOfNode?: (node: number) => Queryable;
   /** Hears how long each request has waited for its check, in seconds. */
   onChecked?: (waitSeconds: number) => void;
-  /** Hears of each request that is refused because the quota is used up. */
+  /** Called for each request refused because the quota is used up. */
   onOverQuota?: () => void;
 }): Admit {
   const check = createAdmissionQueue({
@@ -56,7 +56,7 @@ export function createAdmit(options: {
     longestWaitMs: 3000,
     ...options,
   });
-  // One for equal requests that were checked together: they come one after another.
+  // One object for equal requests that were checked together; they arrive consecutively.
   const workspaceOfRow = rememberLast(workspaceOf);
   return async (authorization, need, now, onKnown) => {
     const { shopKey, tokenId, secret } = readBearer(authorization);
@@ -78,7 +78,7 @@ export function createAdmit(options: {
 
 const NOTHING_NEEDED: Need = { scope: null, entitlements: [], counted: false };
 
-/** What a token has used of its plan, uncounted: for answers that fail before admission. null = unknown, or unlimited. */
+/** A token's used quota, without counting: for answers that fail before admission. null: unknown, or unlimited. */
 export async function quotaOfToken(
   admit: Admit,
   authorization: string | undefined,

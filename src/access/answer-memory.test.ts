@@ -9,14 +9,14 @@ const answer = (length: number) => ({ kind: "json" as const, data: "x".repeat(le
 const lengthOf = (held: AnswerText | undefined) => (held?.kind === "json" ? held.data.length : undefined);
 
 describe("the memory of answers", () => {
-  test("gives back what it was given, and nothing under another key", () => {
+  test("returns the stored value, and none under another key", () => {
     const memory = createAnswerMemory(1_000_000);
     memory.set("a", { kind: "json", data: "1", meta: "2" });
     assert.deepEqual(memory.get("a"), { kind: "json", data: "1", meta: "2" });
     assert.equal(memory.get("A"), undefined);
   });
 
-  test("never holds more than its limit, whatever is put in, and counts what it holds", () => {
+  test("never exceeds its limit, whatever is stored, and counts its size", () => {
     const steps = fc.array(
       fc.record({ key: fc.nat({ max: 40 }), length: fc.nat({ max: 3000 }), reads: fc.boolean() }),
       { maxLength: 300 },
@@ -40,7 +40,7 @@ describe("the memory of answers", () => {
     );
   });
 
-  test("forgets what was asked for least recently", () => {
+  test("evicts the least recently requested answer", () => {
     const memory = createAnswerMemory(20_000);
     for (const key of "abcdefgh") memory.set(key, answer(1000));
     memory.get("a");
@@ -71,7 +71,7 @@ describe("the memory of answers", () => {
     assert.ok(memory.usedBytes() > 2 * 2 * (memory.longest - 2));
   });
 
-  test("of no size remembers nothing", () => {
+  test("stores nothing with a limit of 0", () => {
     const memory = createAnswerMemory(0);
     memory.set("a", answer(0));
     assert.equal(memory.get("a"), undefined);

@@ -13,7 +13,7 @@ type AnswerMemory = {
   usedBytes(): number;
 };
 
-// What the map and the objects of an entry cost beside its characters.
+// Overhead of an entry's map slot and objects, besides its characters.
 const ENTRY_BYTES = 200;
 const BYTES_PER_CHARACTER = 2;
 /** The part of the limit that one answer may take at most. */

@@ -101,7 +101,7 @@ describe("answers", () => {
     assert.equal(await makingOf(answers, request()), first);
   });
 
-  test("keep nothing of a later sync but its freshness: that alone is recomputed", async () => {
+  test("after a later sync only their freshness is recomputed", async () => {
     const answers = openAnswers();
     const first = await makingOf(answers, request());
     const [source] = workspaceOf().sources;
@@ -121,7 +121,7 @@ describe("answers", () => {
     );
   });
 
-  test("that many ask for at once are made once; without a memory, once for each", async () => {
+  test("requested concurrently are computed once; without a cache, once for each", async () => {
     for (const [memoryBytes, expected] of [
       [1_000_000, 1],
       [0, 20],
@@ -151,7 +151,7 @@ describe("answers", () => {
     );
   });
 
-  test("made before a sync that changed nothing are given with the freshness of each request", async () => {
+  test("cached before a sync without changes are sent with each request's freshness", async () => {
     const answers = openAnswers();
     const [source] = workspaceOf().sources;
     const synced = workspaceOf({ sources: [{ ...source, lastSyncedAt: NOW } as SourceState] });
@@ -196,7 +196,7 @@ describe("answers", () => {
       assert.equal(makings, before + 2);
     });
 
-    test("are not remembered where they are too long, fail, or nobody reads them to their end", async () => {
+    test("are not cached if they are too long, fail, or are not read to the end", async () => {
       const answers = openAnswers(1000);
       const long = ["x".repeat(50), "y".repeat(100)];
       for (let time = 0; time < 2; time += 1)

@@ -17,8 +17,8 @@ export type ReadyAnswer =
 export type MadeAnswer = { workspace: Workspace; answer: Answer };
 
 /**
- * One request for an answer: its workspace as it was admitted, its validated input with the members in the order of the
- * contract, and what makes the answer from a snapshot that is not older.
+ * One request for an answer: its admitted workspace, its validated input in the order of the contract, and the function that
+ * computes the answer from a snapshot at least as new.
  */
 export type AnswerRequest = {
   endpoint: Endpoint;
@@ -42,7 +42,7 @@ const HIT = { "returns.response_cache": "hit" };
 const MISS = { "returns.response_cache": "miss" };
 const JOINED = { "returns.response_cache": "joined" };
 
-/** `key`: that of the snapshot it was made from. */
+/** `key`: of the snapshot that the answer was computed from. */
 type SharedAnswer = { key: string; workspace: Workspace; text: AnswerText };
 
 /**
@@ -53,7 +53,7 @@ type SharedAnswer = { key: string; workspace: Workspace; text: AnswerText };
 export function createAnswers(options: AnswersOptions): Answers {
   const memory = createAnswerMemory(options.memoryBytes);
   const underWay = new Map<string, Promise<SharedAnswer>>();
-  // Requests that were admitted together come one after another, with one workspace.
+  // Requests admitted together arrive consecutively, with one workspace.
   const workspaceText = rememberLast(workspaceKey);
   const keyOf = (workspace: Workspace, { endpoint, input }: AnswerRequest): string =>
     `${workspaceText(workspace)}${endpoint.name} ${JSON.stringify(input)}`;

@@ -44,7 +44,7 @@ export type Membership = MembershipRow;
 const WORKSPACES_PER_PAGE = 50;
 export type Memberships = { workspaces: Membership[]; isMore: boolean };
 
-/** A page of a workspace, and what was noted of the one before. */
+/** A visit to a page of a workspace, and what is recorded of the previous one. */
 type Visit = SeenSession & {
   userId: string;
   shopKey: number;
@@ -54,15 +54,15 @@ type Visit = SeenSession & {
 
 type Answer = Omit<PasskeyAnswer, "now" | "challengeKey">;
 
-/** What the page of a link says of it; `closed`: why it does not work. */
+/** Content of a link's page; `closed`: why it no longer works. */
 export type LinkState = DescribedLink & { closed: SignInRefusal | null };
 
 /** As `createIdentity` makes it. */
 export type Identity = ReturnType<typeof createIdentity>;
 
 /**
- * Who uses the console, as its pages ask for it. Nothing is remembered: every call reads the database. `challengeKey` is the
- * installation's: the same on every server.
+ * People of the console. Nothing is cached: every call reads the database. `challengeKey` belongs to the installation and is the
+ * same on every server.
  */
 export function createIdentity(database: Database, now: () => Date, challengeKey: Buffer) {
   return {
@@ -75,14 +75,14 @@ export function createIdentity(database: Database, now: () => Date, challengeKey
       const found = await findAnswering(database, { ...answer, purpose, challengeKey, now: now() });
       return !("refused" in found);
     },
-    /** What the page of a link says before it is used, and why it does not work; null = there is no such link. */
+    /** Content of a link's page before it is used, and why it does not work; null: no such link. */
     describeLink: (name: string): Promise<LinkState | null> => readLink(database, name, now()),
-    /** Whether a person has looked at no page yet and has no passkey. */
+    /** Whether a person has visited no page yet and has no passkey. */
     isNewcomer: (userId: string): Promise<boolean> => isNewcomer(database, userId),
     /** Uses up a link for a session. */
     signInByLink: (request: Browser & { secret: string }): Promise<SignIn> =>
       signInByLink(database, { ...request, now: now() }),
-    /** What the browser needs to make a passkey by a link, which stays unused. */
+    /** The browser's options to create a passkey with a link, which stays unused. */
     enrolmentByLink: async (
       secret: string,
       site: PasskeySite,
@@ -97,7 +97,7 @@ export function createIdentity(database: Database, now: () => Date, challengeKey
     /** Uses up a link for a passkey and a session. */
     signInByEnrolment: (request: Browser & { secret: string } & Answer): Promise<SignIn> =>
       signInByEnrolment(database, { ...request, challengeKey, now: now() }),
-    /** What the browser needs to sign in with any passkey, or to confirm that it is this person. */
+    /** The browser's options to sign in with any passkey, or to confirm this person's identity. */
     signatureFor: (userId: string | null, site: PasskeySite) => {
       const purpose = userId === null ? "sign_in" : "prove";
       return signatureOptions(database, { purpose, userId, site, challengeKey, now: now() });
@@ -112,10 +112,10 @@ export function createIdentity(database: Database, now: () => Date, challengeKey
     reauthenticateByLink: (request: Omit<ProofRequest, "now"> & { secret: string }): Promise<Proof> =>
       reauthenticateByLink(database, { ...request, now: now() }),
     ...byProvider(database, now),
-    /** What the browser needs to make one more passkey of somebody who is signed in. */
+    /** The browser's options to create another passkey for a signed-in person. */
     enrolmentOf: (person: Omit<Enrolment, "now" | "isRecovery" | "challengeKey">) =>
       enrolmentOptions(database, { ...person, isRecovery: false, challengeKey, now: now() }),
-    /** Whose valid session this is; null = nobody's. */
+    /** The person of a valid session; null: none. */
     readSession: (sessionHash: Buffer) => readSession(database, sessionHash, now()),
     /** Ends a session; returns whose it was. */
     signOut: (sessionHash: Buffer, origin: Origin) => signOut(database, sessionHash, origin),
@@ -130,7 +130,7 @@ export function createIdentity(database: Database, now: () => Date, challengeKey
     },
     /** The domain of the workspace that a person is led to; null = they choose, or have none. */
     homeOf: (userId: string, lastShopKey: number | null) => findHome(database, userId, lastShopKey),
-    /** Keeps the session of a page of a workspace alive, and makes / lead to that workspace; writes what is due alone. */
+    /** Keeps the session of a page of a workspace alive, and makes / redirect to that workspace; writes only when due. */
     noteVisit: async ({ userId, shopKey, lastShopKey, personSeenAt, ...session }: Visit): Promise<void> => {
       const at = now();
       await keepAlive(database, session, at);
@@ -241,7 +241,7 @@ async function reauthenticateByProvider(
   return proof.outcome === "confirmed" ? proof : refused(database, request, proof.outcome);
 }
 
-/** Holds the person first, as whoever changes or removes one does; `useUp` says why the proof does not count. */
+/** Locks the person first, as every change or removal of one does; `useUp` returns why the proof is not accepted. */
 async function renew(
   connection: Connection,
   request: ProofRequest,

@@ -12,7 +12,7 @@ const LIFETIME_MS: Readonly<Record<LinkPurpose, number>> = {
   recover: 10 * MINUTE_MS,
 };
 
-/** The secret of a link, shown this once, when it expires, and the name under which its page tells of it. */
+/** A link's secret, shown once, its expiry, and the name under which its page finds it. */
 type MadeLink = { secret: string; expiresAt: Date; linkName: string };
 
 type LinkWish = {

@@ -5,7 +5,7 @@ import { isLoopbackHost } from "../lib/networks.ts";
 import { hashOf, newSecret } from "./secret.ts";
 import { hashSecret } from "./token.ts";
 
-/** A program that asks people for access, as it describes itself: nothing of it is verified. */
+/** A program that requests access, as it describes itself; none of it is verified. */
 export type OauthClient = { name: string; redirectUris: readonly string[] };
 
 /** An error of RFC 6749 or 7591, with a sentence for the client's developer. */
@@ -25,7 +25,7 @@ const MOST_REDIRECTS = 5;
 const LONGEST_REDIRECT = 255;
 /** Of name and addresses together, as they are in the id: a browser keeps the whole request in a cookie while it signs in. */
 const LONGEST_DESCRIPTION_BYTES = 800;
-/** A host that can stand in a Content-Security-Policy: URLs allow `;` in theirs. */
+/** A host that is safe in a Content-Security-Policy; URLs allow `;` in theirs. */
 const HOST = /^[a-z\d](?:[a-z\d.-]*[a-z\d])?$/u;
 /** Schemes of installed apps that are not named after a domain (RFC 8252). Others may start any program. */
 export const APP_SCHEMES: readonly string[] = ["cursor:", "vscode:", "vscode-insiders:", "windsurf:"];
@@ -41,7 +41,7 @@ export function isRedirect(text: string): boolean {
   return APP_SCHEMES.includes(url.protocol) || DOMAIN_SCHEME.test(url.protocol);
 }
 
-/** Reads the metadata that a client registers (RFC 7591). What it asks for besides is answered, not followed. */
+/** Reads the metadata that a client registers (RFC 7591). Other requested values are answered, but not used. */
 export function readRegistration(body: unknown): OauthClient | OauthRefusal {
   const { client_name: given = "An app", redirect_uris: redirects } = (body ?? {}) as Record<string, unknown>;
   if (typeof given !== "string" || given.length > 4 * LONGEST_NAME) {
@@ -62,8 +62,8 @@ export function readRegistration(body: unknown): OauthClient | OauthRefusal {
       "Each of redirect_uris must be https, http on this machine itself (127.0.0.1 or localhost), or an installed app's own scheme, of up to 255 characters and without # and user name.",
     );
   }
-  // Neither line breaks, what is invisible or turns the direction of text, nor the quotation marks that pages put it in: it is
-  // shown as the app's own claim. Trimmed after the cut, since people type it to confirm the end of its access.
+  // Without line breaks, invisible or direction-changing characters, or the quotation marks that pages put around it: it is shown
+  // as the app's own claim. Trimmed after the cut, because people type it to confirm the end of its access.
   const name = given
     .toWellFormed()
     .replaceAll(/[\p{C}\p{Z}\p{DI}\u2800“”]+/gu, " ")
@@ -77,8 +77,8 @@ export function readRegistration(body: unknown): OauthClient | OauthRefusal {
 }
 
 /**
- * The id of a client: what it registered, signed. So registering stores nothing, however often it is done, and the same client
- * has the same id (RFC 7591, appendix A.5.2).
+ * A client's id: its signed registration. So registering stores nothing, however often it is done, and the same client always has
+ * the same id (RFC 7591, appendix A.5.2).
  */
 export function clientIdOf(client: OauthClient, key: Buffer): string {
   const text = describe(client).toString("base64url");
@@ -102,13 +102,13 @@ export function hasRedirect({ redirectUris }: OauthClient, asked: string): boole
   return redirectUris.some((each) => each.startsWith("http://") && withoutPort(each) === withoutPort(asked));
 }
 
-/** Whether a verifier is that of a challenge, by S256 alone (RFC 7636). */
+/** Whether a verifier matches a challenge; S256 only (RFC 7636). */
 export function isVerifier(verifier: string, challenge: string): boolean {
   if (!/^[\w.~-]{43,128}$/u.test(verifier)) return false;
   return createHash("sha256").update(verifier).digest("base64url") === challenge;
 }
 
-/** A secret that names its grant: the token id, whose shop key leads to its rows. */
+/** A secret that names its grant: the token id, whose shop key locates its rows. */
 export type GrantSecret = { tokenId: string; family: string; secret: string };
 
 const CODE = /^rta_code_(?<tokenId>[0-9A-Za-z]{16})(?<family>)(?<secret>[\w-]{43})$/u;

@@ -17,7 +17,7 @@ import { countEnd, type CountUsage } from "./usage-count.ts";
 
 export type Handler<E extends Endpoint> = (call: Call<E, Snapshot>) => Promise<Answer>;
 
-/** What is asked, in a surface's words; its parameters are read only once it is admitted. */
+/** A request in a surface's vocabulary; its parameters are read after admission. */
 type MemberRequest = { words: Vocabulary; parameters: () => RawInput };
 
 /** The same as a surface received it with a token. */
@@ -88,7 +88,7 @@ export function createOperation<E extends Endpoint>(
         return answer(admission.workspace, request).catch(async (error: unknown) => {
           if (error instanceof WorkspaceGone) throw unknownToken();
           if (!isBusy(error)) throw error;
-          // It was counted before it waited: only admission knows the data version, and so whether the answer is remembered.
+          // It was counted before it waited: only admission knows the data version, and so whether the answer is cached.
           const quota = await giveBack(admission);
           asked.isCounted = false;
           throw workspaceBusy(quota, error);
@@ -167,8 +167,8 @@ function isSameState(found: LoadedWorkspace | null, admitted: Workspace): boolea
 }
 
 /**
- * Takes a request that had no turn out of its day's count again, if it was counted; returns what the quota is then.
- * Throws when the database is slow to answer even this: then it is away, and nobody has asked too much.
+ * Subtracts a request that got no slot from its day's count, if it was counted; returns the resulting quota. Throws if the
+ * database is slow to answer even this: then it is unavailable, and the caller is not at fault.
  */
 type GiveBack = (admission: Pick<Admission, "workspace" | "quota">) => Promise<QuotaState | null>;
 

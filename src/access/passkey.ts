@@ -17,7 +17,7 @@ const RANDOM_BYTES = 16;
 const TIME_BYTES = 6;
 const BYTES = RANDOM_BYTES + TIME_BYTES + 32;
 
-/** `userId` null = anyone who signs in. `key` is the installation's, so that any of its servers may check the answer. */
+/** `userId` null: anyone who signs in. `key` belongs to the installation, so that any of its servers can check the answer. */
 export type ChallengeRequest = {
   key: Buffer;
   purpose: ChallengePurpose;
@@ -29,8 +29,8 @@ export type ChallengeRequest = {
 type DueChallenge = { hash: Buffer; expiresAt: Date; purpose: ChallengePurpose };
 
 /**
- * Makes the bytes that a passkey has to sign, good for five minutes. They are sealed by a key instead of stored, so that asking
- * for them costs nothing and needs no limit that would lock others out.
+ * Creates the bytes that a passkey signs, valid for five minutes. They are sealed with a key instead of stored, so that
+ * requesting them costs nothing and needs no limit that could lock others out.
  */
 export function makeChallenge(request: ChallengeRequest): Uint8Array<ArrayBuffer> {
   const said = Buffer.alloc(RANDOM_BYTES + TIME_BYTES);
@@ -39,7 +39,7 @@ export function makeChallenge(request: ChallengeRequest): Uint8Array<ArrayBuffer
   return Uint8Array.from(Buffer.concat([said, sealOf(said, request)]));
 }
 
-/** What an answer names as its challenge; null = it was not made here for this purpose and person, or has expired. */
+/** The challenge of an answer; null: not created here for this purpose and person, or expired. */
 export function readChallenge(challenge: string, request: ChallengeRequest): DueChallenge | null {
   const bytes = Buffer.from(challenge, "base64url");
   if (bytes.length !== BYTES || bytes.toString("base64url") !== challenge) return null;
@@ -61,16 +61,16 @@ function sealOf(said: Buffer, { key, purpose, userId }: ChallengeRequest): Buffe
     .digest();
 }
 
-/** What a browser answers for a passkey, as far as it has to be read before it is checked. */
+/** The parts of a browser's passkey answer that are read before it is checked. */
 type CredentialJson = { id: string; response: { clientDataJSON: string; userHandle?: string } };
 
 /** 1 to 1023 bytes in base64url. */
 const ID = /^[A-Za-z0-9_-]{2,1364}$/u;
 
-/** An answer and the challenge that it says it is to; both are unchecked. */
+/** An answer and the challenge that it claims to answer; both are unchecked. */
 type ReadCredential<Credential> = { response: Credential; challenge: string };
 
-/** Reads what the browser's `toJSON` has written; null = it is something else. */
+/** Reads the output of the browser's `toJSON`; null: anything else. */
 function readCredential<Credential extends CredentialJson>(text: string): ReadCredential<Credential> | null {
   const credential = parsed(text);
   const { id, response } = objectOf(credential);
@@ -80,7 +80,7 @@ function readCredential<Credential extends CredentialJson>(text: string): ReadCr
   return typeof challenge === "string" ? { response: credential as Credential, challenge } : null;
 }
 
-/** How the browser may reach an authenticator, from an unchecked list of its own words. */
+/** Transports of an authenticator, from an unchecked list. */
 function readTransports(list: unknown): string[] {
   const words = Array.isArray(list) ? (list as unknown[]) : [];
   return words
@@ -104,17 +104,17 @@ function objectOf(value: unknown): Record<string, unknown> {
 export type PasskeySite = { rpId: string; origin: string };
 
 /**
- * Why a passkey was not accepted. "malformed": no answer of a browser. "challenge": used, expired or never asked for.
- * "stranger": no passkey of this installation, or of this person. "unverified": it did not ask for fingerprint, face or PIN.
- * "counter": its counter went back, so that there may be a copy. "rejected": another origin or host, another key.
+ * Why a passkey was not accepted. "malformed": not a browser's answer. "challenge": used, expired or never issued. "stranger": no
+ * passkey of this installation, or of this person. "unverified": no fingerprint, face or PIN was requested. "counter": its
+ * counter went back, so it may be cloned. "rejected": another origin, host or key.
  */
 export type PasskeyRefusal = {
   refused: "malformed" | "challenge" | "stranger" | "unverified" | "counter" | "rejected";
-  /** Whose passkey it was, or was said to be; absent = nobody's. */
+  /** The passkey's actual or claimed owner; absent: unknown. */
   userId?: string;
 };
 
-/** A signature that was checked; `usePasskey` says whether the counter still increases. */
+/** A checked signature; `usePasskey` checks whether the counter still increases. */
 export type Signed = { userId: string; credentialId: Buffer; counter: number };
 
 export type PasskeyAnswer = {
@@ -140,15 +140,15 @@ type SignedFor = { purpose: "sign_in" | "prove"; userId: string | null };
 const NAME = "Returns Analytics";
 /** How long a browser waits for the person. */
 const WAIT_MS = 240_000;
-/** EdDSA, ES256 and RS256, which every authenticator has one of. The default adds one of which Node.js warns. */
+/** EdDSA, ES256 and RS256; every authenticator supports one of them. The default adds another, about which Node.js warns. */
 const ALGORITHMS = [-8, -7, -257];
-/** So that answers cannot take all of a server's processors or connections. */
+/** Limits the processors and connections that answers can take. */
 const checkInTurn = createPlaces(8);
 
 /** Imported with the first passkey, since it takes a quarter of a second. */
 const library = async () => import("@simplewebauthn/server");
 
-/** What the browser needs to make a passkey for a person. */
+/** The browser's options to create a passkey for a person. */
 export async function enrolmentOptions(
   database: Queryable,
   { userId, name, site, isRecovery, challengeKey: key, now }: Enrolment,
@@ -169,7 +169,7 @@ export async function enrolmentOptions(
   });
 }
 
-/** What the browser needs to sign: with any passkey of this site to sign in, with one of the person to confirm their identity. */
+/** The browser's options to sign: with any passkey of this site to sign in, with one of the person to confirm their identity. */
 export async function signatureOptions(
   database: Queryable,
   { purpose, userId, site, challengeKey: key, now }: SignedFor & Omit<PasskeyAnswer, "credential">,
@@ -222,7 +222,7 @@ export async function checkEnrolment(
   });
 }
 
-/** A passkey that is known, whose signature nobody has checked yet, and the challenge that it answers. */
+/** A known passkey whose signature is not checked yet, and the challenge that it answers. */
 type Known = {
   response: AuthenticationResponseJSON;
   challenge: string;
@@ -230,7 +230,7 @@ type Known = {
   passkey: NonNullable<Awaited<ReturnType<typeof findPasskey>>>;
 };
 
-/** Finds the passkey of an answer: one look-up by primary key, for an answer to a challenge of ours alone, and no write. */
+/** Finds the passkey of an answer: one look-up by primary key, only for an answer to our own challenge, without a write. */
 export async function findAnswering(
   database: Queryable,
   answer: PasskeyAnswer & SignedFor,
@@ -246,7 +246,7 @@ export async function findAnswering(
   return { response, challenge, due, passkey };
 }
 
-/** Checks a signature of any person to sign in, or of one person as a proof, and uses its challenge up. */
+/** Checks a signature of any person to sign in, or of one person as confirmation, and uses up its challenge. */
 export async function checkSignature(
   database: Queryable,
   answer: PasskeyAnswer & SignedFor,
@@ -285,10 +285,7 @@ async function checkKnown(
   return { userId: passkey.user_id, credentialId: passkey.credential_id, counter };
 }
 
-/**
- * No statement about the authenticator's make is asked for. The library would fetch the lists of revoked certificates that
- * a statement names, from wherever its sender likes.
- */
+/** Attestation is not requested. The library would fetch revocation lists from any address in an attestation. */
 async function refuseCertificates({ response }: RegistrationResponseJSON): Promise<void> {
   const { decodeAttestationObject } = await import("@simplewebauthn/server/helpers");
   const statement = decodeAttestationObject(
@@ -300,7 +297,7 @@ async function refuseCertificates({ response }: RegistrationResponseJSON): Promi
   if (!isPlain) throw new Error(`an attestation of the format ${format}`);
 }
 
-/** What the library throws is an answer that it does not accept: it computes, and reaches nothing that can fail. */
+/** An error thrown by the library means an unaccepted answer: it only computes, without I/O that could fail. */
 async function checkedBy<Checked extends object>(
   check: () => Promise<Checked>,
 ): Promise<Checked | PasskeyRefusal> {

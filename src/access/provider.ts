@@ -5,7 +5,7 @@ export type ProviderOptions = {
   issuer: string;
   clientId: string;
   clientSecret: string;
-  /** What people call it. */
+  /** Its display name. */
   name: string;
   scopes: string;
   /** The claim that lists a person's groups, and the group of operators; null = groups give nothing. */

@@ -14,7 +14,7 @@ import { newSecret } from "./secret.ts";
 
 const IDLE_MS = 12 * 3_600_000;
 const LONGEST_MS = 7 * 24 * 3_600_000;
-/** So that reading pages does not write all the time. */
+/** Limits writes while pages are read. */
 const TOUCH_EVERY_MS = 5 * 60_000;
 const MOST_PER_PERSON = 10;
 const FRESH_MS = 10 * 60_000;
@@ -29,7 +29,7 @@ export type SignedIn = {
   isOperator: boolean;
   /** When they last confirmed their identity. */
   authenticatedAt: Date;
-  /** The workspace they looked at last, which may be gone; null = none yet. */
+  /** The last visited workspace, which may be gone; null: none yet. */
   lastShopKey: number | null;
 };
 
@@ -53,7 +53,7 @@ export function isFreshProof(authenticatedAt: Date, now: Date): boolean {
   return now.getTime() - authenticatedAt.getTime() <= FRESH_MS;
 }
 
-/** Makes a session with a new id, which it returns; the browser's old one ends. The person has to be held. */
+/** Creates a session and returns its new id; the browser's old one ends. The person must be locked. */
 export async function beginSession(connection: Connection, request: NewSessionRequest): Promise<string> {
   const { userId, way, account, oldSessionHash, origin, now } = request;
   if (oldSessionHash !== null) await deleteSession(connection, oldSessionHash);
@@ -92,7 +92,7 @@ export async function reauthenticateSession(
   return text;
 }
 
-/** Whose valid session this is; null = nobody's. Moves its idle end on, at most every five minutes. */
+/** The person of a valid session; null: none. Extends its idle expiry, at most every five minutes. */
 export async function readSession(
   database: Queryable,
   sessionHash: Buffer,
@@ -144,7 +144,7 @@ function idleUntil(now: Date, endsAt: Date): Date {
 /** Where a request came from, such as an IP address; null = not by HTTP. */
 export type Origin = string | null;
 
-/** Records what a person did to their own ways in. */
+/** Records a person's change to their own sign-in methods. */
 export async function record(
   connection: Connection,
   { userId, origin }: { userId: string; origin: Origin },
@@ -159,7 +159,7 @@ export async function record(
   });
 }
 
-/** Records that somebody was refused who may be this person. */
+/** Records a refusal of somebody who may be this person. */
 export async function recordRefusal(
   database: Queryable,
   { userId, origin }: { userId: string; origin: Origin },

@@ -21,7 +21,10 @@ import type { ProviderAccount, ProviderProblem } from "./provider.ts";
 import { hashSecret } from "./secret.ts";
 import { beginSession, record, recordRefusal, type Origin } from "./session.ts";
 
-/** Why nobody was signed in. "changed": the person's rights are not those that the link was made for. "second": this passkey is known already. */
+/**
+ * Why a sign-in failed. "changed": the person's rights differ from those of the link. "second": this passkey is already
+ * registered.
+ */
 export type SignInRefusal =
   | "unknown"
   | "used"
@@ -47,7 +50,7 @@ export type ProviderRefusal =
   | "not_again"
   | "foreign";
 
-/** A sign-in: a new session, or why there is none. `userId` null = nobody knows whose it would be. */
+/** A sign-in: a new session, or why there is none. `userId` null: the person is unknown. */
 export type SignIn =
   | { outcome: "signed_in"; session: string; userId: string; isRecovery: boolean }
   | { outcome: SignInRefusal; userId: string | null };
@@ -71,7 +74,7 @@ export async function signInByLink(database: Database, request: LinkRequest): Pr
   return withLink(database, request, async (connection, link) => begin(connection, link, request, "link"));
 }
 
-/** Uses a link up for a person's passkey, which gives the session: where a link alone opens nothing. */
+/** Uses up a link to register a person's passkey, which starts the session: for hosts where a link alone does not sign in. */
 export async function signInByEnrolment(
   database: Database,
   request: LinkRequest & PasskeyAnswer,
@@ -102,7 +105,7 @@ export async function signInByPasskey(database: Database, request: Browser & Pas
   }
   const { userId, credentialId, counter } = signed;
   const result = await database.transaction(async (connection): Promise<SignIn> => {
-    // Held, so that of many sign-ins at once each sees the sessions of the others.
+    // Locked, so that concurrent sign-ins see each other's sessions.
     const person = await lockPerson(connection, userId);
     if (person?.disabled_at !== null) return { outcome: "disabled", userId };
     if (!(await usePasskey(connection, credentialId, counter, now))) return { outcome: "counter", userId };
@@ -167,7 +170,7 @@ export async function openLink(
   return outcome === null ? link : { outcome, userId: link.user_id };
 }
 
-/** Why a link does not work any more; null = it does. */
+/** Why a link no longer works; null: it works. */
 export function whyClosed(
   link: Pick<DescribedLink, "used_at" | "expires_at" | "has_its_rights">,
   now: Date,
@@ -197,7 +200,7 @@ async function withLink(
     const link = await openLink(connection, secret, now);
     if ("outcome" in link) return link;
     const { user_id: userId } = link;
-    // Before the link, as whoever changes or removes a person does: so neither waits for the other.
+    // Locked before the link, in the same order as changes and removals of a person, to avoid deadlocks.
     const person = await lockPerson(connection, userId);
     if (person?.disabled_at !== null) return { outcome: "disabled", userId };
     if (await useLink(connection, hashSecret(secret) as Buffer, now)) return signIn(connection, link);
@@ -220,7 +223,7 @@ async function undoable(
   }
 }
 
-/** The person is held, so that of many sign-ins at once each sees the sessions of the others. */
+/** The person is locked, so that concurrent sign-ins see each other's sessions. */
 async function begin(
   connection: Connection,
   { user_id: userId, purpose }: LinkRow,
@@ -234,7 +237,7 @@ async function begin(
 }
 
 /**
- * A recovery link ends what the person had when it is used, not when it is made: one that never arrives locks nobody out.
+ * A recovery link ends existing access when it is used, not when it is created: one that never arrives locks nobody out.
  * Disabling a person ends their access at once.
  */
 async function endAccess(connection: Connection, userId: string, origin: Origin): Promise<void> {
@@ -244,7 +247,7 @@ async function endAccess(connection: Connection, userId: string, origin: Origin)
   await record(connection, { userId, origin }, "user.recover");
 }
 
-/** Records a refusal whose person is known; a stranger's guesses fill no table. */
+/** Records a refusal whose person is known; guesses by strangers write nothing. */
 async function refused(
   database: Database,
   result: SignIn,

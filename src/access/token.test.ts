@@ -9,7 +9,7 @@ const pepper = Buffer.alloc(32, 7);
 const shopKeys = fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER });
 
 describe("a token", () => {
-  test("tells its shop and its id, and what is kept of it is a hash of its secret", () => {
+  test("contains its shop and its id, and only a hash of its secret is stored", () => {
     fc.assert(
       fc.property(shopKeys, (shopKey) => {
         const made = createToken(shopKey, pepper);
@@ -76,7 +76,7 @@ test("a token id alone gives the shop's key, up to the largest that a number hol
   assert.equal(shopKeyOfTokenId("0000000000000000"), null);
 });
 
-test("the kept hash depends on the pepper, so that a stolen table opens nothing", () => {
+test("the stored hash depends on the pepper, so that a stolen table is useless", () => {
   assert.notDeepEqual(hashSecret("secret", pepper), hashSecret("secret", randomBytes(32)));
   assert.equal(hashSecret("secret", pepper).length, 32);
 });

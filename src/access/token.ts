@@ -2,8 +2,8 @@ import { createHmac, randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
 import { rememberLast } from "../lib/remember-last.ts";
 
-// rta_live_<token id: 11 digits of shop key, 5 random><secret: 43><crc: 6>, all in base 62. Fixed widths, so that a
-// secret scanner needs one regular expression and the checksum is tested before any look-up.
+// rta_live_<token id: 11 digits of shop key, 5 random><secret: 43><crc: 6>, all in base 62. With fixed widths, a secret scanner
+// needs one regular expression, and the checksum is tested before any look-up.
 export const TOKEN_PATTERN = /^rta_live_([0-9A-Za-z]{16})([0-9A-Za-z]{43})([0-9A-Za-z]{6})$/u;
 const PREFIX = "rta_live_";
 const SHOP_KEY_DIGITS = 11;
@@ -11,7 +11,7 @@ const TOKEN_ID_RANDOM_DIGITS = 5;
 const SECRET_DIGITS = 43;
 const CHECKSUM_DIGITS = 6;
 
-/** What a well-formed token says before anything is looked up. */
+/** The parts of a well-formed token, before any look-up. */
 export type ParsedToken = { shopKey: number; tokenId: string; secret: string };
 
 /** A new token: `token` is shown once, `tokenId` and `secretHash` are kept. */
@@ -30,7 +30,7 @@ export function renewToken(tokenId: string, pepper: Buffer): NewToken {
   return { token: body + checksum(body), tokenId, secretHash: hashSecret(secret, pepper) };
 }
 
-/** What follows `rta_live_` in every token of a workspace. As texts they are in the order of the keys. */
+/** The digits after `rta_live_` in every token of a workspace. Their text order is the order of the keys. */
 export function shopKeyDigits(shopKey: number): string {
   return toBase62(BigInt(shopKey), SHOP_KEY_DIGITS);
 }
@@ -50,15 +50,15 @@ export function shopKeyOfTokenId(tokenId: string): number | null {
   return shopKeyOfDigits(tokenId.slice(0, SHOP_KEY_DIGITS));
 }
 
-// Requests of one workspace come one after another.
+// Requests of one workspace arrive consecutively.
 const shopKeyOfDigits = rememberLast((digits: string): number | null => {
   const shopKey = Number(fromBase62(digits));
   return shopKey > 0 && Number.isSafeInteger(shopKey) ? shopKey : null;
 });
 
 /**
- * What is kept of a secret: HMAC-SHA-256 under the server's pepper. Comparing two such hashes gives no timing signal
- * that helps: without the pepper an attacker cannot choose a hash's first bytes.
+ * The stored form of a secret: HMAC-SHA-256 under the server's pepper. Comparing hashes leaks no useful timing: without the
+ * pepper an attacker cannot choose a hash's first bytes.
  */
 export function hashSecret(secret: string, pepper: Buffer): Buffer {
   return createHmac("sha256", pepper).update(secret).digest();

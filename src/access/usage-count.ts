@@ -18,10 +18,10 @@ type UsageCount = CountedCaller & {
   quotaRequests: number;
 };
 
-/** What a request asks for, and through which surface. */
+/** The endpoint and surface of a request. */
 export type Asked = Pick<UsageCount, "endpoint" | "surface">;
 
-/** What becomes known of a request while it runs: null = not yet whose it is. */
+/** What is learned about a request while it runs; null: its workspace is not known yet. */
 type RunningRequest = { caller: CountedCaller | null; isCounted: boolean };
 
 /** Hears of a request that has ended. */
@@ -41,7 +41,7 @@ type UsageMemory = {
   putBack: (counts: readonly UsageCount[]) => number;
 };
 
-/** Runs a request and counts how it ended; one of which nobody knows whose it is counts nowhere. */
+/** Runs a request and counts its outcome; a request of unknown origin is not counted. */
 export async function countEnd<Result>(
   count: CountUsage,
   asked: Asked,
@@ -64,7 +64,7 @@ export async function countEnd<Result>(
 /** Some 25 MB. Requests that agree in everything take one, however many they are. */
 const MOST_COUNTS = 100_000;
 
-/** Counts in a map: nothing else happens while a request is answered. */
+/** Counts in a map, the only work while a request is answered. */
 export function createUsageMemory(mostCounts = MOST_COUNTS): UsageMemory {
   let counts = new Map<string, UsageCount>();
   const countOf = (
@@ -106,7 +106,7 @@ export function createUsageMemory(mostCounts = MOST_COUNTS): UsageMemory {
   };
 }
 
-/** A token's id holds its workspace. */
+/** A token's id contains its workspace. */
 function keyOf(count: Pick<UsageCount, "tokenId" | "day" | "endpoint" | "surface" | "outcome">): string {
   return `${count.tokenId}${count.day}${count.surface}${count.outcome}${count.endpoint}`;
 }
@@ -118,7 +118,7 @@ const ONLY_NODE = 0;
 /** Counts requests, and writes the counts. */
 type UsageWriter = {
   count: CountUsage;
-  /** Writes what is left, once no request is under way any more. */
+  /** Writes the remaining counts after the last request has ended. */
   stop: () => Promise<void>;
 };
 
@@ -133,9 +133,8 @@ type UsageWriterOptions = {
 };
 
 /**
- * Writes the counts of this process every `intervalMs`, in one transaction for each node, so that a lost node concerns its
- * own workspaces only. Counts that cannot be written are kept for the next time, as far as there is room. A request waits for
- * none of it.
+ * Writes this process's counts every `intervalMs`, in one transaction per node, so that a lost node affects only its own
+ * workspaces. Counts that cannot be written are kept for the next time, up to a limit. Requests do not wait for it.
  */
 export function startUsageWriter(options: UsageWriterOptions): UsageWriter {
   const { log, intervalMs = USAGE_INTERVAL_MS } = options;

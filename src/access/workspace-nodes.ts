@@ -8,7 +8,7 @@ export type NodeOfWorkspace = (shopKey: number) => Promise<number>;
 const REMEMBERED_MS = 600_000;
 const MOST_SHOPS = 100_000;
 
-/** Looks a workspace's node up when it is first asked for, and again after some minutes. */
+/** Looks up a workspace's node at its first use, and again after some minutes. */
 export function createWorkspaceNodes(database: Queryable): NodeOfWorkspace {
   const nodes = new Map<number, Promise<number>>();
   let sinceMs = performance.now();

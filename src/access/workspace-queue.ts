@@ -13,7 +13,7 @@ export class WorkspaceBusy extends Error {
 type WorkspaceQueueOptions = {
   /** How much work runs at once, of all workspaces. */
   places: number;
-  /** How much of one workspace. */
+  /** Limit per workspace. */
   mostPerWorkspace: number;
   longestWaitMs: number;
 };
@@ -21,9 +21,9 @@ type WorkspaceQueueOptions = {
 type Turns = { running: number; waiting: (() => void)[] };
 
 /**
- * Shares places among workspaces. Work of a workspace starts in the order of its arrival; a free place goes to the workspace with the
- * least running, then to the one that waits longest. All but the first of a workspace leaves half of the places free, so that
- * a few busy workspaces cannot take them all.
+ * Shares slots among workspaces. A workspace's work starts in order of arrival; a free slot goes to the workspace with the fewest
+ * running, then to the one that has waited longest. Only the first of a workspace may use the last half of the slots, so that a
+ * few busy workspaces cannot take them all.
  */
 export function createWorkspaceQueue({
   places,

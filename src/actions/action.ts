@@ -31,28 +31,28 @@ export class ShownSecret {
   }
 }
 
-/** What the audit keeps of an action; no secret is one of its values. */
+/** The audit details of an action; their type excludes secrets. */
 export type Detail = { readonly [name: string]: DetailValue };
 type DetailValue = string | number | boolean | null | undefined | Date | readonly DetailValue[] | Detail;
 
 type Audited = {
   detail: Detail;
   before?: Detail;
-  /** Whose audit holds it where that is not the caller's workspace; null = the installation's. */
+  /** The workspace of the audit event, if it is not the caller's; null: the installation. */
   shopKey?: number | null;
 };
 
-/** What an action has done. */
+/** The result of an action. */
 export type Done<Result> = {
-  /** What a command prints with --json. */
+  /** The output of a command with --json. */
   result: Result;
   /** In a sentence, what counts from now on. */
   done: string;
-  /** Shown this once: alone on the standard output of a command, above `done` on a page. */
+  /** Shown once: alone on a command's standard output, above `done` on a page. */
   secret?: ShownSecret;
-  /** How what was concerned is since, and how it was before; null = nothing was changed. */
+  /** The changed values, after and before; null: no change. */
   audit: Audited | null;
-  /** What follows once the transaction is committed, such as sending a message; its result and sentence are the action's. */
+  /** Runs after the commit, such as sending a message; its result and sentence replace the action's. */
   next?: () => Promise<{ result: Result; done: string }>;
 };
 
@@ -72,17 +72,17 @@ export type LinkCaller<By extends ActionCaller = WorkspaceCaller> = By & {
   consoleOrigin: () => string;
 };
 
-/** What form and command give to every action of a workspace. */
+/** The values that form and command pass to every action of a workspace. */
 export type FaceCaller = LinkCaller & Pick<ControlTools, "push">;
 
-/** What `run` is given: the caller with the rights of this moment, and the one transaction of the action. */
+/** The input of `run`: the caller with current rights, and the action's transaction. */
 export type ActionContext<By extends ActionCaller = WorkspaceCaller> = By &
   HeldRights & { connection: Connection };
 
-/** Where a person is asked whether to begin. */
+/** The place where a person is asked for confirmation. */
 type Asked = { workspace: Pick<DirectoryRow, "shop_domain"> };
 
-/** What changes something: its right, its audit event, its form and its command are of one name. */
+/** A change: its right, audit event, form and command share one name. */
 export type Action<
   Inputs extends Fields = Fields,
   Result = unknown,
@@ -93,23 +93,26 @@ export type Action<
   title: string;
   /** Its line in the help of commands. */
   about: string;
-  /** What was done, in the words of the audit, such as "Revoked a token". */
+  /** The past tense for the audit, such as "Revoked a token". */
   past: string;
   input: Inputs;
   /** Whether it needs the installation's keys. */
   usesKeys?: true;
   /** Whether it is allowed for a workspace that moves to another installation, or has moved there. */
   takesMoving?: true;
-  /** What a person is asked before it begins; null = nothing. */
+  /** The confirmation question; null: none. */
   confirm?(input: InputOf<Inputs>, caller: Asked): string | null;
-  /** What comes before the transaction, such as asking a source: it holds no lock. What no transaction can hold, such as a backup, is done here. */
+  /**
+   * Work before the transaction, such as calling a source: it holds no lock. Work that no transaction can contain, such as a
+   * backup, is done here.
+   */
   prepare?(caller: By, input: InputOf<Inputs>): Promise<Prepared>;
   run(context: ActionContext<By>, input: InputOf<Inputs>, prepared: Prepared): Promise<Done<Result>>;
-  /** What follows once the transaction is committed. */
+  /** Runs after the commit. */
   after?(caller: By, result: Result, input: InputOf<Inputs>): Promise<unknown>;
 };
 
-/** Keeps an action's input and result of one type. */
+/** Ties the types of an action's input and result. */
 export function defineAction<
   Inputs extends Fields,
   Result,
@@ -182,12 +185,12 @@ export async function readList<Row extends object, By extends ActionCaller>(
   return list.rows(caller);
 }
 
-/** What use cases work with wherever they are called from. */
+/** The tools of actions, on every surface. */
 export type ControlTools = {
   database: DatabasePool;
   keys: Keys;
   connecting: Connecting;
-  /** For exports, each of which holds a connection for as long as it is downloaded. */
+  /** For exports, each of which holds a connection during its download. */
   exporting: DatabasePool;
   /** How test messages are sent. */
   push: PushOptions;
@@ -197,7 +200,7 @@ export type ControlTools = {
   provider: Provider | null;
 };
 
-/** A member who acts on a workspace; `admitted` is what the statements of requests take. */
+/** A member who acts on a workspace; `admitted` is used by the statements of requests. */
 export type ConsoleCaller = ControlTools & {
   actor: Actor;
   workspace: DirectoryRow;

@@ -11,7 +11,7 @@ export type Actor = {
   standing: Role | "operator" | "person";
   /** They confirmed their identity within the last ten minutes. */
   isFresh: boolean;
-  /** Of whom and by what they are signed in; null = a command, or a merchant at the store platform. */
+  /** The signed-in person; null: a command, or a merchant at the store platform. */
   session: { userId: string; sessionHash: Buffer } | null;
 };
 

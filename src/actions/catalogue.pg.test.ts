@@ -86,7 +86,7 @@ test("M16: a SKU, a product, a family and a category of the catalogue can be wat
   assert.equal(recorded.length, 8);
 });
 
-test("what the workspace's own catalogue does not have cannot be watched", async () => {
+test("only entities of the workspace's own catalogue can be watched", async () => {
   await assert.rejects(watch("sku", "LAMP-01", empty), {
     kind: "impossible",
     message: 'The catalogue of empty.example has no sku "LAMP-01".',

@@ -4,8 +4,8 @@ import { isLoopbackHost } from "../lib/networks.ts";
 export type ConsoleAddress = { origin: string };
 
 /**
- * The console is at an https `publicUrl`, else under this machine's own names: at `localhost` unless `publicUrl` says another
- * of them. Plain http crosses no network.
+ * The console is at an https `publicUrl`, else at this machine's own names: `localhost`, unless `publicUrl` is another of them.
+ * Plain http never crosses a network.
  */
 export function consoleAddress(publicUrl: string | null, port: number | string): ConsoleAddress {
   const publicOrigin = publicConsole(publicUrl);
@@ -21,8 +21,8 @@ export function publicConsole(publicUrl: string | null): string | null {
 }
 
 /**
- * Where MCP clients sign in by OAuth, which needs an address that does not change: an https `publicUrl`, or one of this machine.
- * null = they use tokens alone.
+ * The address where MCP clients sign in by OAuth, which must not change: an https `publicUrl`, or one of this machine. null:
+ * clients use tokens only.
  */
 export function oauthIssuer(publicUrl: string | null): string | null {
   if (publicUrl === null) return null;

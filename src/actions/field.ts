@@ -4,7 +4,7 @@ import { invalid, Refusal } from "./refusal.ts";
 /** One of the values that a field allows, and how people read it. */
 export type Choice = readonly [value: string, text: string];
 
-/** How a form asks for a field; a command takes each but "flag" as text. */
+/** How a form asks for a field; a command takes all but "flag" as text. */
 type FieldKind =
   | "text"
   | "password"
@@ -20,14 +20,14 @@ type FieldKind =
 /** One field of an action's input: its label, its limits, and the one reader of what any face was given. */
 export type Field<Value> = {
   label: string;
-  /** What is allowed, in a few words: beside the field of a form, in the help of a command. */
+  /** The allowed values in a few words: next to the form field, and in a command's help. */
   hint?: string;
   kind: FieldKind;
   choices?: readonly Choice[];
   isOptional?: boolean;
-  /** What a command calls it where that is not its name. */
+  /** A command's option name, if it differs from the field's. */
   option?: string;
-  /** What stands for its value in the help of a command, such as "code" for --currency <code>. */
+  /** Placeholder of the value in a command's help, such as "code" for --currency <code>. */
   placeholder?: string;
   /** The one face that has this field; both unless stated otherwise. */
   only?: "form" | "command";
@@ -37,16 +37,16 @@ export type Field<Value> = {
 
 export type Fields = Readonly<Record<string, Field<unknown>>>;
 
-/** What the readers of fields make of what was given. */
+/** The values that the field readers return. */
 export type InputOf<Inputs extends Fields> = {
   [Name in keyof Inputs]: Inputs[Name] extends Field<infer Value> ? Value : never;
 };
 
-/** What a face was given, by field: texts as they were typed; `subject` is what it calls the field in a sentence. */
+/** The input of a form or command, by field, as typed; `subject` is the field's name in a sentence. */
 export type Given = {
   texts: (name: string) => readonly string[];
   subject: (name: string, field: Field<unknown>) => string;
-  /** The bytes that were sent in place of a form. */
+  /** The bytes that were sent instead of a form. */
   body?: Buffer;
   /** A form shows the words of choices, and none of their values. */
   isForm?: true;
@@ -135,7 +135,7 @@ export function someOf<const Value extends string>(
   };
 }
 
-/** Texts, one per line of a form, or an option given again and again; blank ones are left out, and may be none. */
+/** Texts, one per line of a form, or a repeated option; blank ones are ignored, and none is allowed. */
 export function lines(label: string, about: About = {}): Field<string[]> {
   return {
     label,
@@ -157,7 +157,7 @@ export function bodyBytes(label: string): Field<Buffer> {
   return { label, kind: "bytes", only: "form", read: (_subject, _texts, _now, body) => body };
 }
 
-/** The same field, which may be left out: null. */
+/** The same field, optional: null. */
 export function optional<Value>(field: Field<Value>): Field<Value | null> {
   return {
     ...field,
@@ -169,7 +169,7 @@ export function optional<Value>(field: Field<Value>): Field<Value | null> {
 
 const REQUEST_KEY = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/u;
 
-/** Names the form that asks, so that sending it twice does its action once, on whatever server. */
+/** Identifies the form, so that sending it twice acts once, on any server. */
 export const requestKey = optional(
   own(
     "The form",
@@ -181,7 +181,7 @@ export const requestKey = optional(
   ),
 );
 
-/** The same field, which may be left out: undefined. A blank text is not left out. */
+/** The same field, optional: undefined. A blank text counts as given. */
 export function omittable<Value>(field: Field<Value>): Field<Value | undefined> {
   return {
     ...field,
@@ -232,7 +232,7 @@ export function textInput(values: Readonly<Record<string, string | readonly stri
   };
 }
 
-/** What a person types to confirm what takes something away; a command, which asks, has none: null. */
+/** Text typed to confirm a destructive action; null in a command, which asks instead. */
 export const typedName: Field<string | null> = {
   label: "Type its name to confirm",
   kind: "text",

@@ -37,7 +37,7 @@ test("an expiry is a number of days or hours from now, or a future moment", () =
 test("an expiry beyond the year 9999 is refused", () =>
   assert.throws(() => readExpiry("x", "999999d", new Date("9000-01-01T00:00:00Z")), isInvalid));
 
-test("a moment needs an offset, and a day stands for its first moment in UTC", () => {
+test("a time needs an offset, and a day means its first moment in UTC", () => {
   assert.equal(readInstant("x", "2026-06-30").toISOString(), "2026-06-30T00:00:00.000Z");
   assert.equal(readInstant("x", "2026-06-30T02:00:00+02:00").toISOString(), "2026-06-30T00:00:00.000Z");
   for (const text of [
@@ -64,7 +64,7 @@ test("a lifetime is a number of days or hours", () => {
   assert.throws(() => readLifetime("x", "1 day"), isInvalid);
 });
 
-test("a list of choices comes in the choices' order, each once, and names what it does not know", () => {
+test("a list of choices is returned in the choices' order, each once, and unknown ones are named", () => {
   assert.deepEqual(readChoices("x", " b, a,b ", ["a", "b", "c"]), ["a", "b"]);
   assert.deepEqual(readChoices("x", "", ["a"]), []);
   assert.throws(() => readChoices("x", "a,d", ["a", "b"]), /list of a, b; "d" is not one of them/u);
@@ -86,7 +86,7 @@ test("text is trimmed, bounded and without control characters", () => {
   }
 });
 
-test("what is quoted cannot move a terminal's cursor and is bounded", () => {
+test("quoted text cannot move a terminal's cursor, and its length is limited", () => {
   assert.equal(quoted("a\u001b[2Jb"), '"a?[2Jb"');
   assert.equal(quoted("x".repeat(100)).length, 83);
 });

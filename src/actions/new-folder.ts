@@ -5,8 +5,8 @@ import { basename, dirname, join } from "node:path";
 import { impossible } from "./refusal.ts";
 
 /**
- * Has `write` fill a folder that only this user can read. It is written beside and then renamed, so that the folder is
- * there whole or not at all. Throws a `Refusal` for a folder that holds anything, or that cannot be written.
+ * Has `write` fill a folder that only this user can read. It is written under a temporary name and then renamed, so the folder is
+ * complete or absent. Throws a `Refusal` for a folder that is not empty or cannot be written.
  */
 export async function writeNewFolder(
   folder: string,

@@ -1,7 +1,6 @@
 /**
- * An action that is not done, with one clear sentence. `invalid`: what was given is not of the allowed form; `impossible`:
- * it is, but the installation's state does not allow it; `forbidden`: the actor's role does not; `unconfirmed`: the actor has
- * to confirm their identity again.
+ * A refused action, with one clear sentence. `invalid`: the input has the wrong form; `impossible`: the installation's state does
+ * not allow it; `forbidden`: the actor's role does not; `unconfirmed`: the actor has to confirm their identity again.
  */
 export class Refusal extends Error {
   readonly kind: "invalid" | "impossible" | "forbidden" | "unconfirmed";
@@ -25,7 +24,7 @@ export function impossible(message: string, field?: string): Refusal {
   return new Refusal("impossible", message, problemsOf(message, field));
 }
 
-/** Nothing of a workspace is changed while it moves, since the copy would not have it. */
+/** A moving workspace cannot be changed, since the copy would lack the change. */
 export function movingAway(shopDomain: string): Refusal {
   return impossible(`${shopDomain} is moving to another installation: nothing of it can be changed here.`);
 }

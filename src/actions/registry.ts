@@ -21,7 +21,7 @@ import { setRules } from "./workspace/order-rules.ts";
 import { setReasons } from "./workspace/reasons.ts";
 import { workspaceList } from "./workspace/workspace.ts";
 
-/** Every list that people and programs read, and what is asked for besides an action's own right. */
+/** Every list for people and programs, and rights required in addition to an action's own. */
 export const LISTS: readonly NamedRight[] = [
   readFigures,
   readSettings,

@@ -6,17 +6,19 @@ import { holdRole, lockMembers, type WorkspaceMemberRow } from "../store/queries
 import type { Actor } from "./actor.ts";
 import { Refusal } from "./refusal.ts";
 
-/** What an action, a list or a page asks of the actor. */
+/** The requirements of an action, list or page. */
 export type Right = {
-  /** Of the action, or of what is read, such as "token.revoke": the audit's name for it, too. */
+  /** Name of the action or list, such as "token.revoke"; also its name in the audit. */
   name: string;
-  /** The least role in the workspace; "operator" = operators of the installation alone; "person" = anybody, on their own account. */
+  /**
+   * The lowest role in the workspace; "operator": only operators of the installation; "person": anybody, on their own account.
+   */
   least: Role | "operator" | "person";
   /** A sign-in within the last ten minutes: for what gives access to others, or takes everything away. */
   proof?: boolean;
   /** It concerns no workspace: its command takes none, and no workspace's audit shows it. */
   hasNoWorkspace?: boolean;
-  /** It changes who the members of the workspace are, or what they may do: its transaction holds all of them. */
+  /** It changes members or their rights: its transaction locks all of them. */
   holdsMembers?: boolean;
 };
 
@@ -40,7 +42,7 @@ export const readAuditOfAll: NamedRight = {
 
 const STANDINGS: readonly Actor["standing"][] = ["person", ...ROLES, "operator"];
 
-/** Whether a role is enough for what a right asks for, fresh proof apart. */
+/** Whether a role suffices for a right, without regard to reauthentication. */
 export function mayDo(standing: Actor["standing"], { least }: Pick<Right, "least">): boolean {
   return STANDINGS.indexOf(standing) >= STANDINGS.indexOf(least);
 }

@@ -37,7 +37,7 @@ const SETTINGS = {
   currencyCode: "USD",
 };
 
-test("M17: the alert says what, since when, how many against how many, why, what it cost and where to look", () => {
+test("M17: the alert has the entity, since when, returned and expected numbers, reason, cost and link", () => {
   assert.deepEqual(earlyWarningAlert(WARNING, DETAILS, SETTINGS), {
     eventKey: "early_warning:product:gid://import/Product/700053:2026-09-09",
     category: "return_rate_watchlist",

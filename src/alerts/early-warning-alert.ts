@@ -7,16 +7,16 @@ import { REFUND_ONLY, UNSPECIFIED } from "../metrics/returned-units.ts";
 import type { AlertDraft } from "../store/queries/publish.ts";
 import { nameOf, selectorOf, countText, percentText, readableName, unitsText, dayWords } from "./wording.ts";
 
-/** What was sold on the order days of a warning, and what of it came back by the as-of day; money in minor units. */
+/** Units sold on the order days of a warning, and returned by the as-of day; money in minor units. */
 export type WarningDetails = {
-  /** What a product, or the product of a SKU, is called; null for groups and where it is not known. */
+  /** Title of the product, or of a SKU's product; null: a group, or unknown. */
   productTitle: string | null;
   /** First and last order day that sold something, YYYY-MM-DD. */
   orderedFrom: string;
   orderedTo: string;
   soldUnits: number;
   returnedUnits: number;
-  /** All of them; the warning counts those of one order once. */
+  /** All lines; the warning counts lines of one order once. */
   returnedLines: number;
   refundMinor: number;
   /** 0 when label costs are not included (M10). */

@@ -5,10 +5,10 @@ import { selectorOf, dayWords, type WarnedEntity } from "./wording.ts";
 
 type Entity = Omit<WarnedEntity, "title">;
 
-/** What an alert says of its episode: the problem that it announces, or another month or part of one. */
+/** An alert's episode: the problem that it announces, or another month or part of one. */
 type Episode = { episode_id: string; started_on: string; state: "open" };
 
-/** The episode of a spike: that of the early warning that came before, or of its entity's spike a month before; otherwise a new one. */
+/** The episode of a spike: that of the preceding early warning, or of its entity's spike a month before; otherwise a new one. */
 export function episodeOfSpike(
   entity: Entity,
   cohortMonth: number,

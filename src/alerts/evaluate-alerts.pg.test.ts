@@ -129,7 +129,7 @@ const watchEntities = (tenant: Tenant, entities: readonly (readonly [string, str
     entities.map(([kind, key]) => ({ shop_key: tenant.shopKey, entity_kind: kind, entity_key: key })),
   );
 
-test("M6, M16: where whole orders come back, a rise that units alone would show is no spike of what is sold in large orders", async () => {
+test("M6, M16: if whole orders come back, a rise in units alone is no spike of an entity sold in large orders", async () => {
   for (const [orders, skus] of [
     [{ lamps: 1, boxes: 1 }, ["LAMP"]],
     [{ lamps: 1, boxes: 5 }, ["LAMP"]],
@@ -169,7 +169,7 @@ test("M16: the 20 SKUs with the most returned units are watched unasked", async 
   });
 });
 
-test("M16: what the watchlist names is watched too, and told with its selector", async () => {
+test("M16: entities on the watchlist are watched too, and their alert has their selector", async () => {
   const tenant = await newTenant();
   await importLamps(tenant);
   await evaluate(tenant);
@@ -275,7 +275,7 @@ test("each outage of a connection is reported once; an import of long ago is non
   ]);
 });
 
-test("a workspace sees nothing of another one, and one without data nothing at all", async () => {
+test("a workspace sees no alerts of another one, and none without data", async () => {
   const other = await newTenant();
   await importLamps(other);
   const tenant = await newTenant();

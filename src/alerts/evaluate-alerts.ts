@@ -101,7 +101,7 @@ async function storeAlerts(
   return written;
 }
 
-/** Whether early warnings were not looked for yet at this as-of day and data version: it reads months of lines. */
+/** Whether early warnings have not been evaluated at this as-of day and data version: evaluation reads months of lines. */
 function isUnseen(settings: AlertSettingsRow, asOfDay: number): boolean {
   return settings.warned_on !== dayToText(asOfDay) || settings.warned_version !== settings.data_version;
 }
@@ -163,13 +163,13 @@ async function alertsOfMonths(
   };
 }
 
-/** What the alert of an early warning will be once it is stored. */
+/** The early warning's alert as it will be stored. */
 function openEpisodeOf({ title, metadata }: AlertDraft): OpenEpisodeRow {
   const { episode_id, started_on } = metadata as { episode_id: string; started_on: string };
   return { episode_id, kind: "early_warning", title, started_on, cohort_month: null, selector: {} };
 }
 
-/** M6: that of the month that is judged. */
+/** M6: the effect of the tested month. */
 function effectOf(sums: OrderSumsRow | undefined, soldUnits: number): number {
   const [month] = sums?.months ?? [];
   if (sums === undefined || month === undefined) return 1;
@@ -202,7 +202,7 @@ function monthOf(row: MonthUnitsRow) {
   };
 }
 
-/** M17: the alerts for what an as-of day calls for; keeps the episodes that began or went on. */
+/** M17: the alerts of an as-of day; stores episodes that began or continued. */
 async function alertsOfEarlyWarnings(
   connection: Connection,
   shopKey: number,
@@ -229,7 +229,7 @@ async function alertsOfEarlyWarnings(
   return drafts;
 }
 
-/** M17: the ids of problems of which some entity has warned within the gap before the day. */
+/** M17: the ids of problems with a warning within the gap before the day. */
 async function idsOfWarned(
   connection: Connection,
   shopKey: number,
@@ -239,7 +239,7 @@ async function idsOfWarned(
   return new Set(known.filter((episode) => isOpen(episode, asOfDay)).map(({ episodeId }) => episodeId));
 }
 
-/** M17: what a store had sold and taken back by an as-of day. */
+/** M17: a store's sales and returns by an as-of day. */
 export async function loadEvidence(
   database: Queryable,
   shopKey: number,

@@ -11,9 +11,9 @@ type ReportSettings = {
 };
 
 /**
- * M5: one alert for each month that became complete for the primary window since the newest announced one. The
- * first time only the newest, so that years of history are not a flood. `months`: the complete ones that sold
- * something, oldest first; there is nothing to report about others.
+ * M5: one alert for each month that became complete for the primary window since the newest announced one. The first time only
+ * the newest, so that years of history raise one alert. `months`: complete months with sales, oldest first; others have nothing
+ * to report.
  */
 export function reportAlerts(months: readonly ReportMonth[], settings: ReportSettings): AlertDraft[] {
   const { announcedMonth, primaryWindowDays } = settings;

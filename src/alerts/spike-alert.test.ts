@@ -83,7 +83,7 @@ test("a spike is critical from twice the baseline and ten returned units on", ()
   assert.equal(severity([0, 100], [1, 100]), "warning");
 });
 
-test("M16: a month without a row sold nothing, one before the workspace's first sale is missing", () => {
+test("M16: a month without a row has no sales, one before the workspace's first sale is missing", () => {
   const { months, ...lamp } = entity([10, 100], [40, 70]);
   const launched = { ...lamp, months: months.slice(-2) };
   assert.equal(spikeAlert(launched, settings)?.metadata["baseline_rate"], 0.1);

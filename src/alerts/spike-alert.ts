@@ -25,7 +25,7 @@ type SpikeSettings = {
   firstMonth: number;
   minSoldUnits: number;
   primaryWindowDays: number;
-  /** What was announced and has not ended. */
+  /** Announced and not yet ended. */
   open: readonly OpenEpisodeRow[];
 };
 
@@ -80,7 +80,7 @@ export function spikeAlert(entity: WatchedEntity, settings: SpikeSettings): Aler
   };
 }
 
-/** The day of an early warning about what was sold in the month; null when there was none before the month's window closed. */
+/** The day of an early warning about the month's sales; null: none before the month's window closed. */
 function earlyWarningOf(
   { warnedDay }: WatchedEntity,
   cohortMonth: number,

@@ -63,7 +63,7 @@ test("a source that never synced is stale 36 hours after it was connected", () =
 test("a sync that lies in the future is no outage", () =>
   assert.equal(staleAlert(shopify, after(-30 * DAY_MS)), null));
 
-test("what is imported by hand has no connection that could be stale, whatever its name", () => {
+test("imported data has no connection that could be stale, whatever its name", () => {
   for (const source of ["csv", "csv_labels", "shopify"]) {
     assert.equal(staleAlert({ ...shopify, source, isConnection: false }, after(5000 * DAY_MS)), null);
   }

@@ -5,7 +5,7 @@ import { daysText, readableName } from "./wording.ts";
 export type WatchedSource = {
   source: string;
   kind: "store" | "label_cost";
-  /** false = somebody imports it when they like, so that nothing could be down. */
+  /** false: imported by hand, so it cannot be down. */
   isConnection: boolean;
   /** null = it never synced. */
   lastSyncedAt: Date | null;

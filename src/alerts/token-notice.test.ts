@@ -38,7 +38,7 @@ test("each stage is one event, however often it is looked at", () => {
   assert.notEqual(events[0], events[4]);
 });
 
-test("who makes a token for a few days gets no notice of what they know", () => {
+test("a token created for a few days raises no notice", () => {
   assert.equal(tokenNotice({ ...token, createdAt: before(2) }, before(1)), null);
   assert.equal(tokenNotice({ ...token, createdAt: before(10) }, before(9)), null);
   assert.equal(tokenNotice({ ...token, createdAt: before(10) }, before(3))?.severity, "critical");

@@ -5,7 +5,7 @@ import { notifyPeople, listEndingTokens, type Notice, type EndingTokenRow } from
 
 const TOLD_ROLES = ["owner", "admin"] as const;
 
-/** Tells the owners and admins of a workspace which tokens end soon, each of them once per stage. */
+/** Notifies a workspace's owners and admins of tokens that expire soon, once per token and stage. */
 export async function writeTokenNotices(database: Database, shopKey: number, now: Date): Promise<void> {
   const until = new Date(now.getTime() + NOTICE_DAYS * DAY_MS);
   for (const row of await listEndingTokens(database, shopKey, now, until))
@@ -32,8 +32,8 @@ const STAGES = [
 const NOTICE_DAYS = 14;
 
 /**
- * The notice of a token that ends within 14 or 3 days, told the time: that of the stage it is in. null = it is in none, has
- * ended, or was made within that stage, so that its maker knows.
+ * The notice of a token that expires within 14 or 3 days, at a given time: that of its current stage. null: in no stage, expired,
+ * or created within the stage, so that its creator knows.
  */
 export function tokenNotice(token: EndingToken, now: Date): Notice | null {
   const { tokenId, name, createdAt, expiresAt } = token;

@@ -2,13 +2,13 @@ import { tenthsOfPercent } from "../lib/percent.ts";
 
 const LONGEST_NAME = 80;
 
-/** What would break a line or turn its reading direction around. */
+/** Characters that break a line or change its reading direction. */
 const BREAKING = /[\p{Cc}\u2028\u2029]+/gu;
 const DIRECTION_MARKS = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
 
 /**
- * The name of an entity or source inside a sentence: one line of at most 80 characters. Everything else stays as it
- * is; whoever shows alerts escapes them as any text. The exact key is in the metadata.
+ * The name of an entity or source inside a sentence: one line of at most 80 characters. Otherwise unchanged; alerts must be
+ * escaped like any text when shown. The exact key is in the metadata.
  */
 export function readableName(name: string): string {
   const line = name.replace(BREAKING, " ").replace(DIRECTION_MARKS, "").trim();
@@ -48,11 +48,11 @@ export function dayWords(day: string): string {
   return `${Number(day.slice(8, 10))} ${monthWords(day)}`;
 }
 
-/** What a return-rate alert is about. */
+/** The entity of a return-rate alert. */
 export type WarnedEntity = {
   kind: "sku" | "product" | "family" | "analytics_category";
   key: string;
-  /** What a product is called; null for other kinds and where it is not known. */
+  /** A product's title; null: other kinds, or unknown. */
   title: string | null;
 };
 

@@ -13,10 +13,10 @@ import type { CommandSession, CommandSpec } from "./command.ts";
 import { runningAddress } from "./service-claim.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** What a command gives to its action. */
+/** The values that a command passes to its action. */
 type CommandCaller = FaceCaller & InstallationCaller;
 
-/** How a command says what its action takes. */
+/** The command line of an action. */
 type CommandShape<Result> = {
   /** The last word of the action's name unless stated otherwise. */
   name?: string;
@@ -27,11 +27,11 @@ type CommandShape<Result> = {
   /** Fields that a file may hold, since they can be secret, each with the help of that option. */
   files?: Readonly<Record<string, string>>;
   examples?: readonly string[];
-  /** What it says after the sentence of what was done. */
+  /** Prints additional output after the action's sentence. */
   also?: (terminal: Terminal, result: Result) => void;
   /** How it names the workspace; by --workspace unless stated otherwise. */
   forWorkspace?: "word";
-  /** Whom the field `person` means, by id. It asks for that and for what the action asks (null = nothing) at once. */
+  /** Resolves the field `person` to an id. Asks about the person and the action (null: no question) in one question. */
   person?: (session: CommandSession, named: string, question: string | null) => Promise<string>;
 };
 
@@ -90,7 +90,7 @@ export function commandOf<Inputs extends Fields, Result>(
   };
 }
 
-/** Runs an action as the operator, and prints what it has done. */
+/** Runs an action as the operator, and prints its result. */
 export async function perform<Inputs extends Fields, Result>(
   session: CommandSession,
   action: Action<Inputs, Result, CommandCaller>,
@@ -152,7 +152,7 @@ export function listCommand<Row extends object>(list: List<Row>): CommandSpec {
   };
 }
 
-/** Says how to see the rows after a full page. */
+/** Explains how to see more rows after a full page. */
 export function hintNextPage<Row>(
   terminal: Terminal,
   rows: readonly Row[],
@@ -188,7 +188,7 @@ function readSettings(action: string, settings: readonly string[], typed: unknow
   throw invalid(`${quoted(unknown)} is not a setting of a ${noun}; its settings are ${settings.join(", ")}.`);
 }
 
-/** What was typed: words by their place, then settings and commander's options by name, or what a file of theirs holds. */
+/** The given values: arguments by position, then settings and commander's options by name, or the content of a file. */
 async function givenBy(
   inputs: Fields,
   shape: { words: readonly string[]; assigned: ReadonlyMap<string, string>; files: readonly string[] },
@@ -260,7 +260,7 @@ export function readAssignments(words: readonly string[]): Map<string, string> {
 /** Longer input is a mistake, such as a file of something else. */
 const LONGEST_BYTES = 65_536;
 
-/** Where a secret comes from: never from the command line, which other users of the machine can read. */
+/** Sources of a secret: never the command line, which other users of the machine can read. */
 export type SecretOptions = { tokenStdin?: boolean; tokenFile?: string };
 
 /** Throws a `Refusal` unless exactly one place is named, and when it cannot be read or is empty. */

@@ -116,7 +116,7 @@ test("a backup goes to an embedded database and from there to another server: to
   }
 });
 
-test("--keep adds a backup to a folder of backups, and removes the oldest of them and nothing else", async () => {
+test("--keep adds a backup to a folder of backups, and removes only the oldest of them", async () => {
   const folder = join(parent, "kept");
   for (const name of ["returns-2020-01-01T00-00-00Z", "returns-2020-01-02T00-00-00Z", "before-upgrade"])
     await mkdir(join(folder, name), { recursive: true });
@@ -238,7 +238,7 @@ for (const signal of ["SIGTERM", "SIGKILL"] as const) {
   });
 }
 
-test("a backup that cannot be written to its end leaves nothing, and does not hang", async () => {
+test("a backup that cannot be completed leaves no files, and does not hang", async () => {
   await execute(
     source.url,
     `insert into order_document (shop_key, order_id, document)

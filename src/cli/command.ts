@@ -5,7 +5,7 @@ import { COMMAND_OPTIONS } from "../config.ts";
 import type { Keys } from "../lib/keys.ts";
 import { inSession, inUnmigratedSession, type CommandContext, type Session } from "./session.ts";
 
-/** What a command is given; `workspace` only where it has `forWorkspace`, `keys` where it has `needsKeys`. */
+/** The input of a command; `workspace` only with `forWorkspace`, `keys` with `needsKeys`. */
 export type CommandSession = Session & {
   workspace: Awaited<ReturnType<typeof requireWorkspace>>;
   keys: Keys;
@@ -19,11 +19,11 @@ type Described = {
   examples?: readonly string[];
 };
 
-/** A command: what its help says, and what it does. */
+/** A command: its help and its function. */
 export type CommandSpec = Described & {
-  /** By flags, what each means: `{"<token-id>": "its id"}`. */
+  /** The arguments' meanings: `{"<token-id>": "its id"}`. */
   arguments?: Readonly<Record<string, string>>;
-  /** Requires --workspace, or its domain as the first word, and that there is such a workspace. */
+  /** Requires --workspace, or its domain as the first word, and that the workspace exists. */
   forWorkspace?: true | "word";
   required?: Readonly<Record<string, string>>;
   options?: Readonly<Record<string, string>>;

@@ -64,7 +64,7 @@ test("a workspace, a token and an import give answers, by commands alone", async
   assert.ok(!stderr.includes(issued.token));
 });
 
-test("settings and plans change what the next request may do", async () => {
+test("settings and plans apply to the next request", async () => {
   await runJson("workspace create --domain set.example --currency EUR");
   const changed = await runJson<Record<string, unknown>>(
     "workspace set --workspace set.example plan=enterprise primary_window_days=45",
@@ -162,7 +162,7 @@ test("mistakes end with 2, what cannot be done with 1, each in one sentence", as
   }
 });
 
-test("RETURNS_WORKSPACE stands in for --workspace, and gives way to it", async () => {
+test("RETURNS_WORKSPACE replaces --workspace, which takes precedence", async () => {
   for (const domain of ["one.example", "two.example"]) {
     await runJson(`workspace create --domain ${domain} --currency EUR`);
   }
@@ -224,7 +224,7 @@ test("an empty database is migrated by serve, not by other commands", async () =
   }
 });
 
-test("migrate asks for no secret, and leaves none behind", async () => {
+test("migrate needs no secret, and creates none", async () => {
   const folder = join(mkdtempSync(join(tmpdir(), "returns-migrate-")), "data");
   try {
     const onUrl = { DATABASE_URL: database.url, RETURNS_DATA_DIR: folder };

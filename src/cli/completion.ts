@@ -7,7 +7,7 @@ const ZSH_START = `(( $+functions[compdef] )) || { autoload -Uz compinit && comp
 autoload -Uz bashcompinit && bashcompinit
 `;
 
-/** What may follow a command: `path` is its words, each with a blank before it. */
+/** Possible completions of a command: `path` is its words, each with a blank before it. */
 type Place = { path: string; words: string[]; choices: [option: string, values: readonly string[]][] };
 
 export function addCompletionCommand(program: Command): void {

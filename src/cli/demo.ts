@@ -8,11 +8,11 @@ import { listenForInterruption, type Interruption } from "./interruption.ts";
 import { inSession, LONGEST_STOP_MS, terminalOf, type CommandContext, type Session } from "./session.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** What a start shows of the demo workspace it has just made. */
+/** The demo workspace that a start has just created, for its output. */
 export type CreatedDemo = {
   token: string;
   tokenFile: string;
-  /** What the requests below show, as a sentence without its end. */
+  /** The story of the printed requests, as a sentence without its full stop. */
   story: string;
   /** Paths with queries that return data. */
   requests: string[];

@@ -67,7 +67,7 @@ function textOf({ checks, workspaces, connections }: Diagnosis, style: TextStyle
   return parts.filter((part) => part !== "").join("\n");
 }
 
-/** Of problems, so that all of it fits on a screen. */
+/** Of problems, so that the output fits on a screen. */
 const MOST_LINES = 20;
 
 function countText(

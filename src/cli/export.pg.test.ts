@@ -155,7 +155,7 @@ for (const signal of ["SIGKILL", "SIGTERM"] as const) {
   });
 }
 
-test("erase asks before it stops serving, keep takes it back, and show tells", async () => {
+test("erase asks for confirmation, keep cancels it, and show reports it", async () => {
   const asked = await runCommand(["workspace", "erase", DOMAIN], environment);
   assert.notEqual(asked.code, 0);
   await run(["workspace", "erase", DOMAIN, "--yes"]);

@@ -7,7 +7,7 @@ import { ConfigError } from "../config.ts";
 import { impossible, invalid } from "../actions/refusal.ts";
 import { describeFailure } from "./failure.ts";
 
-test("what was not understood ends with 2, what cannot be done with 1", () => {
+test("an invalid command line exits with 2, a failure with 1", () => {
   const usage = new CommanderError(1, "commander.unknownOption", "error: unknown option '--x'");
   assert.deepEqual(describeFailure(usage), {
     message: "Unknown option '--x'.",
@@ -64,7 +64,7 @@ test("a refusal by the API keeps its code, status and request id; only a fault's
   assert.deepEqual([unknown.message, unknown.apiError?.request_id], ["No.", null]);
 });
 
-test("anything else is unexpected and says what it is", () => {
+test("any other error is reported as unexpected, with its message", () => {
   assert.deepEqual(describeFailure(new TypeError("odd")), {
     message: "odd",
     exitCode: 1,

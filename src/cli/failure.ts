@@ -4,12 +4,12 @@ import { ConfigError } from "../config.ts";
 import { Refusal } from "../actions/refusal.ts";
 import { Interrupted } from "./interruption.ts";
 
-/** What a command that failed says and ends with: 1 = not done, 2 = not understood. */
+/** Message and exit code of a failed command: 1 = failed, 2 = invalid command line. */
 type Failure = {
   message: string;
   exitCode: number;
   isUnexpected: boolean;
-  /** What --json prints of a refusal by the API; any other failure is its message alone. */
+  /** Output of --json for a refusal by the API; other failures have only a message. */
   apiError?: { code: string; message: string; status: number; request_id: string | null };
 };
 
@@ -23,7 +23,7 @@ const NETWORK_ERRORS = new Set([
 ]);
 const LOGIN_ERRORS = new Set(["28P01", "28000", "3D000"]);
 
-/** By SQLSTATE, what a database that answers and lets us in may still refuse; each says what to do. */
+/** By SQLSTATE, errors of an available database, each with instructions. */
 const STATE_SENTENCES: Readonly<Record<string, (message: string) => string>> = {
   "53100": (message) => `The database's disk is full (${message}): free space on its machine and try again.`,
   "25006": (message) =>
@@ -40,7 +40,7 @@ const STATE_SENTENCES: Readonly<Record<string, (message: string) => string>> = {
 /** Turns whatever was thrown into one sentence and an exit code. */
 export function describeFailure(error: unknown): Failure {
   if (error instanceof CommanderError) {
-    // A command group alone has shown its help already.
+    // For a command group without a command, the help has been shown already.
     const message = error.code === "commander.help" ? "" : usageSentence(error.message);
     return { ...expected(message), exitCode: 2 };
   }

@@ -54,7 +54,7 @@ test("an as-of in the future is a mistake of the command", async () => {
   );
 });
 
-test("an import that brings nothing says so and ends with 1", async () => {
+test("an import without rows says so and exits with 1", async () => {
   const header = { "order_lines.csv": "order_id,line_id,ordered_at,units\n" };
   const empty = await importFiles(header);
   assert.deepEqual(empty, {
@@ -78,7 +78,7 @@ test("a file in the place of the folder is one sentence with the fix", async () 
   });
 });
 
-test("deleted rows are counted, and those that name nothing are reported", async () => {
+test("deleted rows are counted, and those without a stored row are reported", async () => {
   await importFiles(OLD, "--as-of", "2025-01-06");
   const gone = csv("order_id,line_id,deleted", "o1,l1,true", "o2,l1,true");
   const { code, stdout, stderr } = await importFiles({ "order_lines.csv": gone }, "--as-of", "2025-01-06");

@@ -43,7 +43,7 @@ export const IMPORT: CommandSpec = {
   },
 };
 
-/** Rows that cannot be used are messages; throws a `Refusal` that says why nothing was imported when that is so. */
+/** Prints problems of rows as messages; throws a `Refusal` with the reason if nothing was imported. */
 function show(
   summary: Awaited<ReturnType<typeof importIntoWorkspace>>,
   terminal: Terminal,

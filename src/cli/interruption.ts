@@ -1,4 +1,4 @@
-/** A command that ends because of a signal; what it was doing is undone. */
+/** A command interrupted by a signal; its changes are undone. */
 export class Interrupted extends Error {
   readonly exitCode: number;
 
@@ -28,8 +28,8 @@ const STOP_SIGNALS: readonly StopSignal[] = ["SIGINT", "SIGTERM", "SIGHUP"];
 const REPEATED_SIGNAL_MS = 300;
 
 /**
- * Turns the first signal into an abort, so that a transaction is rolled back and the embedded database is left in
- * order. A second signal, or `longestStopMs`, ends the process at once: the database then rolls back by itself.
+ * Turns the first signal into an abort, so that a transaction is rolled back and the embedded database is left in order. A second
+ * signal, or `longestStopMs`, ends the process at once; the database then rolls back by itself.
  */
 export function listenForInterruption(onFirst: () => void, longestStopMs: number): Interruption {
   const abort = new AbortController();

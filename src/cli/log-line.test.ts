@@ -20,7 +20,7 @@ test("a request is its method, route, status and duration", () => {
   );
 });
 
-test("an error shows its stack below, and what is no JSON stays as it is", () => {
+test("an error shows its stack below, and text other than JSON is unchanged", () => {
   assert.equal(
     line({ level: "error", err: { message: "no", stack: "Error: no\n    at x" }, msg: "it failed" }),
     "12:34:56 ERROR it failed\n  Error: no\n      at x\n",

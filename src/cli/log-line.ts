@@ -8,7 +8,7 @@ type LogLine = Readonly<Record<string, unknown>> & {
   duration_ms?: number;
 };
 
-/** What a line of the log says elsewhere than in its fields. */
+/** Fields that a log line shows elsewhere. */
 const SHOWN_APART = new Set(["level", "time", "msg", "err", "method", "route", "status", "duration_ms"]);
 
 /**

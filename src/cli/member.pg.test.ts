@@ -72,7 +72,7 @@ test("people are made, added, invited, given roles and removed by commands alone
   assert.deepEqual(await members(), [["Operator", "owner", true]]);
 });
 
-test("without a terminal nobody is acted on by name: a member may have chosen it", async () => {
+test("without a terminal names are refused: a member may have chosen one", async () => {
   const id = await idOf("Operator");
   for (const words of [
     ["user", "link", "--name", "OPERATOR"],
@@ -107,7 +107,7 @@ test("without a terminal nobody is acted on by name: a member may have chosen it
 
 type Shown = { workspace: string | null; who: string; action: string; what: string; changes: unknown[] };
 
-test("audit shows in words who did what, what it was before, and people who are gone", async () => {
+test("audit shows in words who did what, previous values, and removed people", async () => {
   const shown = await runJson<Shown[]>(...inWorkspace("audit"));
   assert.deepEqual(
     shown.map(({ workspace, who, action, changes }) => [workspace, who, action, changes.length]),

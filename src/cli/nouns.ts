@@ -1,7 +1,7 @@
 import { commandOf, listCommand } from "./action-command.ts";
 import type { CommandGroup } from "./command.ts";
 
-/** The commands of nouns that need no more than their actions and lists. The actions are loaded when one of them is run. */
+/** The commands of nouns that consist of their actions and lists only. Actions are loaded when they run. */
 
 export async function planCommands(): Promise<CommandGroup> {
   const { planList, setPlan } = await import("../actions/plan/actions.ts");

@@ -73,13 +73,13 @@ const PERSON = { "<person>": "their id, or on a terminal their name" };
 type Among = {
   /** Whom the command may act on; default: everybody. */
   isMeant?: (person: FoundPerson) => boolean;
-  /** What happens to them, as a question; default: whether to go on. */
+  /** The question about the person; default: whether to continue. */
   question?: string;
 };
 
 /**
- * Whom a command means, by id or by name; null = nobody has that name. Members choose their names: so a name is never enough
- * for a script, and on a terminal the command says whom it has found, and asks.
+ * The person of an id or a name; null: nobody has that name. Members choose their names, so a name is never enough for a script;
+ * on a terminal the command shows the person and asks.
  */
 async function personMeant(
   session: CommandSession,
@@ -110,7 +110,7 @@ async function requirePerson(
   throw impossible(`Nobody ${among?.where ?? "here"} is called ${quoted(named.trim())}.`);
 }
 
-/** Name, id and all that tells a person from another of that name. */
+/** Name, id and the attributes that distinguish people with the same name. */
 function described({ user_id: id, name, is_operator, disabled_at, memberships }: FoundPerson): string {
   const facts = [
     id,

@@ -11,7 +11,7 @@ test("A table leaves out columns without a value, and what only machines use", (
   assert.equal(dataText([], ["title"]), "No rows.\n");
 });
 
-test("Rows come before the figures beside them, and parts have their name above", () => {
+test("Rows come before related figures, and parts have their name above", () => {
   const data = { rows: [{ sku: "LAMP-01", sold_units: 3 }], total: 1 };
   assert.equal(
     dataText(data, ["sku", "sold_units"]),
@@ -35,7 +35,7 @@ test("The rows within a part are a table of their own, also where one lacks a fi
   );
 });
 
-test("A list of texts stands beside its name, as one text", () => {
+test("A list of texts is shown next to its name, as one text", () => {
   const summary = { return_rate: 0, excluded_months: ["2026-05", "2026-06"], rest: [] };
   assert.equal(
     dataText(summary, []),

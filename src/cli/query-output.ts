@@ -3,7 +3,7 @@ import { formatFields, formatTable, PLAIN, type Cell, type TextStyle } from "../
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** What machines need and people have no use for. */
+/** Columns for programs only. */
 const HIDDEN_COLUMNS: ReadonlySet<string> = new Set([
   "columns",
   "handle",
@@ -84,7 +84,7 @@ function flattened(fields: Fields): [string, unknown][] {
   );
 }
 
-/** A store's texts could hold what moves a terminal's cursor. */
+/** A store's texts could contain terminal control sequences. */
 function cellOf(value: unknown): Cell {
   if (typeof value === "string")
     return value.toWellFormed().replaceAll(/[\u0000-\u001f\u007f-\u009f]/gu, "?");
@@ -104,7 +104,7 @@ function csvCell(value: unknown): string {
   return /^[=+\-@\t\r]/u.test(cell) ? `'${cell}` : cell;
 }
 
-/** What fits beside its name: no part of its own, no list of rows. */
+/** A value that fits next to its name: not an object or a list of rows. */
 function isPlain(value: unknown): boolean {
   return !isObject(value) || isTextList(value);
 }

@@ -154,7 +154,7 @@ async function printAnswer(
   { terminal, isAll, isCsv }: { terminal: Terminal; isAll: boolean; isCsv: boolean },
 ): Promise<void> {
   const { endpoint, parameters, signal } = ask;
-  // The names of the methods are those of the contract, as the options are.
+  // Methods are named as in the contract, like the options.
   const method = (client as unknown as Record<string, Method>)[camelCase(endpoint.name)] as Method;
   const answer = isAll ? await askAll(method, ask, terminal) : await method(parameters, { signal });
   const { data, meta } = answer;
@@ -190,7 +190,7 @@ async function copyExport(client: ReturnsClient, { endpoint, parameters, signal 
   }
 }
 
-/** All pages as one answer; pages are as long as may be, because each counts against the quota. */
+/** All pages as one answer; pages have the maximum size, because each counts against the quota. */
 async function askAll(
   method: Method,
   { endpoint, parameters, signal }: Ask,
@@ -215,7 +215,7 @@ async function askAll(
   return { ...rest, data: rows, meta: { ...meta, returned: rows.length } };
 }
 
-/** Rows alone do not say which months they count; null where the answer's data says so itself. */
+/** Rows alone do not show which months are counted; null if the answer's data does. */
 function monthsLine(meta: Meta): string | null {
   const { start_month: start, end_month: end, months_included: included, excluded_months: excluded } = meta;
   if (included === undefined) return null;
@@ -260,7 +260,7 @@ export async function connect(
   }
 }
 
-/** What a request without an answer means to a person at a terminal; anything else as it is. */
+/** Explains a request without an answer to a person at a terminal; other errors are unchanged. */
 export function queryFailure(error: unknown): unknown {
   if (!(error instanceof ReturnsNetworkError)) return error;
   if (error.reason === "unreadable_answer")

@@ -36,7 +36,7 @@ export const SERVE: CommandSpec = {
   run: serve,
 };
 
-/** Of two starts with one embedded database the second ends here; several servers of one DATABASE_URL are fine. */
+/** Of two starts with one embedded database the second ends here; several servers with one DATABASE_URL are allowed. */
 async function serve(session: Session, options: ServeOptions): Promise<void> {
   const { config, installation, interruption } = session;
   const claim = installation.embedded && (await claimService(installation.embedded, installation.dataFolder));
@@ -203,8 +203,8 @@ async function printWelcome(session: Session, address: string, demo: CreatedDemo
 }
 
 /**
- * Whoever starts a service with an embedded database can read all of it. The output of one with DATABASE_URL is often
- * collected, and its people have links of their own: `user link`.
+ * Whoever starts a service with an embedded database can read all of its data. With DATABASE_URL the output is often collected,
+ * so people get links from `user link`.
  */
 async function makeLink(
   { installation, database }: Session,

@@ -12,7 +12,7 @@ type ServiceClaim = {
 
 type ServiceFile = { pid: number; address: string | null };
 
-/** Takes the right to serve a data folder; throws a `Refusal` that says where the one who has it answers. */
+/** Claims a data folder for serving; throws a `Refusal` with the address of the process that has it. */
 export async function claimService(
   database: { claimService(): Promise<boolean> },
   dataFolder: string,

@@ -11,8 +11,8 @@ const PASSWORD_IN_URL = /((?:postgres(?:ql)?|smtps?):\/\/[^:\s"]{0,200}:)((?:\\.
 const PASSWORD_PARAMETER = /([?&]password=)(?:\\.|[^&\s"\\]){1,1000}/giu;
 
 /**
- * The service's log on standard error: lines for people on a terminal, one JSON object a line elsewhere. Fields that
- * hold secrets are left out, and a token or a database password inside any text is cut down to what may be read.
+ * The service's log on standard error: readable lines on a terminal, else one JSON object per line. Secret fields are omitted,
+ * and tokens and database passwords in texts are truncated to their public part.
  */
 export function createServiceLogger(level: string): FastifyBaseLogger {
   return pino(
@@ -41,8 +41,8 @@ const WRITE_BYTES = 16_000;
 const WRITE_AFTER_MS = 100;
 
 /**
- * Standard error, written in the background and many lines at a time: a write for each would cost a request a quarter
- * of its time. What is left at the end, or before a fatal failure ends the process, is flushed.
+ * Standard error, written in the background and in batches: a write per line would cost a quarter of a request's time. The rest
+ * is flushed at the end, or before a fatal error ends the process.
  */
 function createBackgroundOutput(): pino.DestinationStream {
   const output = pino.destination({
@@ -64,7 +64,7 @@ export function redactText(line: string): string {
     .replaceAll(PASSWORD_PARAMETER, "$1[redacted]");
 }
 
-/** The pattern takes the rest of the word, with or without an @: so no part of it is looked through twice. */
+/** The expression matches the rest of the word, with or without an @, so that no part is scanned twice. */
 function withoutPassword(whole: string, before: string, rest: string): string {
   const end = rest.lastIndexOf("@");
   return end === -1 ? whole : `${before}[redacted]${rest.slice(end)}`;

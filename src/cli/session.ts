@@ -5,13 +5,13 @@ import { migrateInstallation, openInstallation, type Installation } from "../ins
 import { listenForInterruption, type Interruption } from "./interruption.ts";
 import { createTerminal, type Terminal } from "./terminal.ts";
 
-/** How long what a signal cuts off may take to leave everything in order. */
+/** The time that an interrupted command has to clean up. */
 export const LONGEST_STOP_MS = 15_000;
 
-/** What `main` gives to the command groups. */
+/** The input of the command groups from `main`. */
 export type CommandContext = { environment: Readonly<Record<string, string | undefined>> };
 
-/** What a command works with. */
+/** The tools of a command. */
 export type Session = {
   config: Config;
   installation: Installation;
@@ -20,7 +20,7 @@ export type Session = {
   interruption: Interruption;
 };
 
-/** The terminal as the command's options and the environment ask for it. */
+/** The terminal, configured by the command's options and the environment. */
 export function terminalOf(context: CommandContext, command: Command): Terminal {
   const { json } = command.optsWithGlobals<{ json?: boolean }>();
   const { TERM, NO_COLOR } = context.environment;
@@ -28,8 +28,8 @@ export function terminalOf(context: CommandContext, command: Command): Terminal 
 }
 
 /**
- * Runs a command on an installation whose schema is current. The embedded database is joined, or started for the
- * moment, and brought up to date; that of DATABASE_URL is migrated only when asked to.
+ * Runs a command on an installation with a current schema. The embedded database is joined, or started temporarily, and migrated;
+ * that of DATABASE_URL is migrated only on request.
  */
 export async function inSession(
   context: CommandContext,

@@ -229,7 +229,7 @@ type ConnectOptions = SecretOptions & {
   clientSecretFile?: string;
 };
 
-/** What is sealed with another secret could not be opened by the worker. */
+/** The worker could not decrypt values sealed with another secret. */
 function connectCommand(source: Source): CommandSpec {
   const { key, options: settings, address } = source;
   const own = settings.map(({ flags, description, setting }) => ({

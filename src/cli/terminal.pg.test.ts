@@ -85,7 +85,7 @@ test("the log is lines for people on a terminal, and the welcome names the guide
   }
 });
 
-test("on a terminal a name is enough for whoever confirms who that is", async () => {
+test("on a terminal a name suffices once the person is confirmed", async () => {
   for (const name of ["Operator", "Bea"]) await runCommand(["user", "create", name], environment);
   for (const [answer, isDisabled] of [
     ["n", false],

@@ -3,24 +3,24 @@ import { impossible, invalid } from "../actions/refusal.ts";
 import { createProgress } from "./progress.ts";
 import { formatFields, formatRows, PLAIN, type Cell, type Columns, type TextStyle } from "../lib/table.ts";
 
-/** What a command says: data to stdout, messages to stderr. */
+/** A command's output: data to stdout, messages to stderr. */
 export type Terminal = {
   isJson: boolean;
   /** How tables and fields are written: as wide as the terminal, in full off a terminal. */
   style: TextStyle;
   /** One JSON document with --json, else the text for people. */
   print: (document: unknown, text: string) => void;
-  /** The same for rows: a table, or the document, which is the rows themselves unless told. */
+  /** The same for rows: a table, or the document, by default the rows themselves. */
   printTable: <Row extends object>(rows: readonly Row[], columns: Columns<Row>, document?: unknown) => void;
-  /** The same for one thing: names and values, or the document, which is the fields themselves unless told. */
+  /** The same for one object: names and values, or the document, by default the fields themselves. */
   printFields: (fields: object, document?: unknown) => void;
   /** A message, one line. */
   tell: (line: string) => void;
   /** A message for people only: left out with --json. */
   hint: (line: string) => void;
   /**
-   * Asks before something is destroyed, and throws a `Refusal` on a no, or without a person to ask (no terminal,
-   * or --json): a script says --yes, or what `instead` names.
+   * Asks before a destructive action, and throws a `Refusal` on a no, or without a person to ask (no terminal, or --json): a
+   * script passes --yes, or the option in `instead`.
    */
   confirm: (question: string, signal: AbortSignal, instead?: string) => Promise<void>;
   /** A line that is overwritten by the next one, and removed by "". Shown on a terminal only. */
@@ -31,7 +31,7 @@ export type Terminal = {
 
 type TerminalOptions = {
   isJson: boolean;
-  /** Nothing moves and nothing has colours there. */
+  /** Without cursor movement and colours. */
   isDumb: boolean;
   /** NO_COLOR is set. */
   isPlain: boolean;
@@ -92,7 +92,7 @@ function styleOf({ isDumb, isPlain }: TerminalOptions): TextStyle {
   };
 }
 
-/** Line mode, so that Ctrl-C stays a signal. The end of the input is a no. */
+/** Line mode, so that Ctrl-C remains a signal. The end of the input means no. */
 async function ask(question: string, signal: AbortSignal): Promise<boolean> {
   const lines = createInterface({ input: process.stdin, output: process.stderr, terminal: false });
   try {

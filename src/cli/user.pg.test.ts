@@ -80,7 +80,7 @@ test("--name makes a person, and --workspace an owner, which is recorded once", 
   );
 });
 
-test("what cannot be done is one sentence, and makes nobody", async () => {
+test("a failure is one sentence, and creates nobody", async () => {
   const people = (await peopleOf()).length;
   const cases = [
     [["--name", " "], {}, 2, /^The name must be text of 1 to 100 characters/u],
@@ -149,7 +149,7 @@ test("a person is disabled, enabled, renamed and made operator, each recorded wi
   assert.match((await user("list")).stdout, /Ada Lovelace .*shop-\d+\.example/u);
 });
 
-test("the last operator stays, and so does a name of the workspace; nobody is found who is not there", async () => {
+test("the last operator cannot be removed, names stay unique in a workspace, and an unknown person is not found", async () => {
   const tenant = await createTenant(service.database);
   const [operator, mary] = [await idOf("operator"), await idOf("Mary Ward")];
   assert.equal((await user("disable", mary)).code, 0);

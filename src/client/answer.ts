@@ -23,7 +23,7 @@ function unreadable(): ReturnsNetworkError {
   );
 }
 
-/** Reads an error answer, also that of something between us and the service. */
+/** Reads an error answer, also from an intermediary. */
 export async function readError(response: Response, path: string): Promise<ReturnsApiError> {
   const { status, headers } = response;
   const body = parsed(await response.text());
@@ -40,7 +40,7 @@ export async function readError(response: Response, path: string): Promise<Retur
   );
 }
 
-/** What the headers of every answer say. */
+/** The values in the headers of every answer. */
 export function readEnvelope(headers: Headers): { quota: Quota | null; requestId: string | null } {
   const [limit, remaining] = ["Limit", "Remaining"].map((name) =>
     Number.parseInt(headers.get(`X-RateLimit-${name}`) ?? "", 10),
@@ -83,7 +83,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null;
 }
 
-/** Ends a request that takes too long, or that its caller gives up. */
+/** Ends a request that takes too long or that its caller aborts. */
 export type Deadline = {
   signal: AbortSignal;
   /** Whether it was time, and not the caller. */

@@ -6,7 +6,7 @@ import type { EndpointMethods } from "./methods.ts";
 import type { ClientOptions, FileExport, RequestOptions, Result } from "./result.ts";
 import { retryWaitMs, sleep, type ClientRetries } from "./retry.ts";
 
-/** A client of one workspace: the one that the token belongs to. */
+/** A client of the token's workspace. */
 export type ReturnsClient = EndpointMethods;
 
 /** Makes a client; no request is sent yet. Throws `TypeError` for options that cannot be right. */
@@ -68,7 +68,7 @@ function baseUrlOf(text: string, allowPlainHttp: boolean): string {
   return `${url.origin}${url.pathname}`.replace(/(?<!\/)\/+$/u, "");
 }
 
-/** A header's error would print the token, so it is looked at before. */
+/** An error about the header would contain the token, so it is checked first. */
 function checkToken(token: unknown): string {
   if (typeof token === "string" && /^[\x21-\x7e]+$/u.test(token)) return token;
   throw new TypeError("token must be text without blanks or line ends.");
@@ -85,7 +85,7 @@ function numberOf(name: string, value: number, minimum: number): number {
 type ServiceConnection = ClientRetries & {
   /** Without a slash at its end. */
   baseUrl: string;
-  /** Asked for every try, so that a rotated token is taken up. */
+  /** Called for every attempt, so that a rotated token is used. */
   token: () => Promise<string>;
   fetch: (url: string, init: RequestInit) => Promise<Response>;
   timeoutMs: number;
@@ -186,12 +186,12 @@ function failureOf(error: unknown, { path, token, timeoutMs, signal, deadline }:
     return new ReturnsNetworkError(`${path} did not answer within ${timeoutMs} ms.`, "timeout");
   }
   if (signal?.aborted === true) return signal.reason;
-  // A fetch of the caller's own may put anything into its messages.
+  // The caller's own fetch may put anything into its messages.
   const detail = innermostMessage(error).replaceAll(token, "[token]");
   return new ReturnsNetworkError(`${path} could not be asked: ${detail}`, "connection", error);
 }
 
-/** Where fetch only says that it failed, its cause says why. */
+/** If fetch only says that it failed, its cause says why. */
 function innermostMessage(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error.cause instanceof Error) return innermostMessage(error.cause);

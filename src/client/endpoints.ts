@@ -2,9 +2,9 @@ import { camelCase, fileTypes, isPaged } from "../contract/endpoint.ts";
 import { ERROR_STATUS as STATUS_OF_ERROR } from "../contract/errors.ts";
 import { ENDPOINTS as CONTRACT } from "../contract/registry.ts";
 
-/** What the client knows of an endpoint: schemas stay out of a caller's bundle. */
+/** The client's facts about an endpoint, without schemas, to keep a caller's bundle small. */
 export type EndpointFacts = {
-  /** A name in braces is that of a parameter. */
+  /** A name in braces is a parameter. */
   path: string;
   /** Content types of a file; null = JSON. */
   fileTypes: readonly string[] | null;
@@ -25,7 +25,7 @@ export const ENDPOINTS: Readonly<Record<string, EndpointFacts>> = Object.fromEnt
   ]),
 );
 
-/** The closed list of error codes, with the HTTP status of each. */
+/** The closed list of error codes with their HTTP statuses. */
 export const ERROR_STATUS = STATUS_OF_ERROR;
 
 export type ErrorCode = keyof typeof ERROR_STATUS;

@@ -8,7 +8,7 @@ export class ReturnsApiError extends Error {
   readonly status: number;
   /** To quote to the service's operator; null when the answer has none. */
   readonly requestId: string | null;
-  /** When to try again, if the service says so. */
+  /** When to retry, if the service says so. */
   readonly retryAfterSeconds: number | null;
   /** null when the plan has no daily limit, or the answer does not say. */
   readonly quota: Quota | null;
@@ -33,7 +33,7 @@ export class ReturnsApiError extends Error {
   }
 }
 
-/** `connection`: nothing or only a part came; `timeout`: too late; `unreadable_answer`: not this API's form. */
+/** `connection`: no answer or only a part; `timeout`: too late; `unreadable_answer`: not this API's format. */
 export type NetworkFailure = "connection" | "timeout" | "unreadable_answer";
 
 /** There is no answer of the service: it may have counted the request or not. */

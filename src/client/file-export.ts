@@ -1,7 +1,7 @@
 import { readEnvelope, requireType, type Deadline } from "./answer.ts";
 import type { FileExport } from "./result.ts";
 
-/** Wraps an answer's body; `failure` says what a broken read means. */
+/** Wraps an answer's body; `failure` converts the error of a broken read. */
 export function readFile(
   response: Response,
   types: readonly string[],

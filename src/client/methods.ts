@@ -20,7 +20,7 @@ type Method<P, Answer> =
 
 type ParametersOf<E extends AnyEndpoint> = Given<Static<E["parameters"]>>;
 
-/** A caller may write `undefined` for what is left out. */
+/** A caller may pass `undefined` for an omitted value. */
 type Given<P> = { [Name in keyof P as IsOptional<P, Name> extends true ? never : Name]: P[Name] } & {
   [Name in keyof P as IsOptional<P, Name> extends true ? Name : never]?: P[Name] | undefined;
 };

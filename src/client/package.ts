@@ -64,7 +64,7 @@ export declare class ReturnsApiError extends Error {
   readonly status: number;
   /** To quote to the service's operator; null when the answer has none. */
   readonly requestId: string | null;
-  /** When to try again, if the service says so. */
+  /** When to retry, if the service says so. */
   readonly retryAfterSeconds: number | null;
   /** null when the plan has no daily limit, or the answer does not say. */
   readonly quota: Quota | null;
@@ -80,7 +80,7 @@ export declare class ReturnsNetworkError extends Error {
 `,
   "client.ts": `import type { EndpointMethods } from "./methods.ts";
 import type { ClientOptions, RequestOptions, Result } from "./result.ts";
-/** A client of one workspace: the one that the token belongs to. */
+/** A client of the token's workspace. */
 export type ReturnsClient = EndpointMethods;
 /** Makes a client; no request is sent yet. Throws \`TypeError\` for options that cannot be right. */
 export declare function createClient(options: ClientOptions): ReturnsClient;

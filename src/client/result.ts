@@ -1,7 +1,7 @@
 export interface ClientOptions {
-  /** Where the service lies, such as `https://returns.example`: what comes before `/api/v1`. */
+  /** The service's address without `/api/v1`, such as `https://returns.example`. */
   baseUrl: string;
-  /** The access token, or a function that gives the present one; it is asked for every request. */
+  /** The access token, or a function that returns the current one; called for every request. */
   token: string | (() => string | Promise<string>);
   /** Sends the token unencrypted to an `http:` address of another machine too, such as inside a cluster. Default: false. */
   allowPlainHttp?: boolean | undefined;
@@ -11,13 +11,15 @@ export interface ClientOptions {
   timeoutMs?: number | undefined;
   /** Tries after the first one. Each may count against the daily quota. Default: 2. */
   maxRetries?: number | undefined;
-  /** The longest pause between two tries; when the service asks for a longer one, its error is thrown at once. Default: 20,000. */
+  /**
+   * The longest pause between two attempts; if the service requests a longer one, its error is thrown at once. Default: 20,000.
+   */
   maxRetryWaitMs?: number | undefined;
   /** The first pause is random up to this; each further one up to twice as much as the one before. Default: 500. */
   retryBaseMs?: number | undefined;
 }
 
-/** What one request answered. */
+/** The answer to one request. */
 export interface Result<Data, Meta> {
   data: Data;
   meta: Meta;
@@ -27,7 +29,7 @@ export interface Result<Data, Meta> {
   requestId: string | null;
 }
 
-/** Where the workspace stands in the current UTC day. */
+/** The workspace's quota on the current UTC day. */
 export interface Quota {
   /** Requests a day. */
   limit: number;
@@ -36,7 +38,7 @@ export interface Quota {
   resetsAt: Date;
 }
 
-/** What one call may set. */
+/** Options of one call. */
 export interface RequestOptions {
   /** Ends the call, also while it waits between tries or while an export is read. */
   signal?: AbortSignal | undefined;
@@ -48,7 +50,7 @@ export interface RequestOptions {
 
 /** A file while it arrives. Read it once, as a stream or as text; or cancel the stream. */
 export interface FileExport {
-  /** CSV is UTF-8. Fails with `ReturnsNetworkError` when the file breaks off; what came until then is not the whole. */
+  /** CSV is UTF-8. Fails with `ReturnsNetworkError` if the file is interrupted; the part received so far is incomplete. */
   stream: ReadableStream<Uint8Array>;
   /** The whole file, of CSV. */
   text(): Promise<string>;

@@ -12,8 +12,8 @@ export type ClientRetries = {
 const RETRIED_STATUSES: ReadonlySet<number> = new Set([429, 500, 502, 503, 504]);
 
 /**
- * How long to wait before the next try, in ms; null = the error is final. Pauses are random up to a bound that doubles
- * (full jitter), so that clients which failed together do not come back together.
+ * Pause before the next attempt, in ms; null: the error is final. Pauses are random up to a doubling bound (full jitter), so that
+ * clients which failed together do not retry together.
  */
 export function retryWaitMs(
   error: unknown,
@@ -28,7 +28,7 @@ export function retryWaitMs(
   return askedMs > policy.maxRetryWaitMs ? null : askedMs + jitterMs;
 }
 
-/** Whether the same request may succeed later; every request is a GET, so that repeating it is safe. */
+/** Whether the same request may succeed later; every request is a GET, so repeating it is safe. */
 function isPassing(error: unknown): boolean {
   if (error instanceof ReturnsApiError) return RETRIED_STATUSES.has(error.status);
   return error instanceof ReturnsNetworkError && error.reason !== "unreadable_answer";

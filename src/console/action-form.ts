@@ -16,7 +16,7 @@ import {
   textField,
 } from "./views/form.ts";
 
-/** What an action is given beside what its page is given. */
+/** An action's input, in addition to its page's. */
 export type ActionCall = PageCall & {
   /** The fields of the form; empty when bytes were sent. */
   form: URLSearchParams;
@@ -24,7 +24,7 @@ export type ActionCall = PageCall & {
   bytes: Buffer;
 };
 
-/** What follows on an action. */
+/** The outcome of an action. */
 export type FormOutcome =
   /** The page at `href` is shown next, with a sentence of what counts from now on. */
   | { href: string; done: string }
@@ -44,7 +44,7 @@ export type FormAction = {
   right: Right;
   /** The page of its form, which is shown again with a refusal; null = a script asks, and gets it as JSON. */
   page: Page | null;
-  /** What its body is; a form unless stated otherwise. */
+  /** Type of the body; a form by default. */
   takes?: "bytes";
   /** Calls a use case of `control`. Throws its `Refusal`. */
   perform: (call: ActionCall) => Promise<FormOutcome>;
@@ -60,11 +60,11 @@ type FormPlace<Result> = {
   page: Page | null;
   /** The texts of a field that the form does not send under the field's own name. */
   texts?: (name: string, form: URLSearchParams) => readonly string[] | undefined;
-  /** What its fields would change, as it is now, by field: who saves over what somebody else saved meanwhile is told first. */
+  /** Current values of the fields that would change: shown first if somebody else has saved others in the meantime. */
   current?: (call: ActionCall) => Current | Promise<Current>;
-  /** Unless stated otherwise the page is shown again, with the sentence of what was done. */
+  /** By default the page is shown again, with the action's sentence. */
   follow?: (done: Done<Result>, call: ActionCall) => FormOutcome | Promise<FormOutcome>;
-  /** What follows on a refusal that is no reason to show the form again; undefined = it is one. */
+  /** Outcome of a refusal for which the form is not shown again; undefined: it is. */
   instead?: (error: unknown, call: ActionCall) => FormOutcome | undefined;
 };
 
@@ -106,7 +106,7 @@ export function formOf<Inputs extends Fields, Result>(
   };
 }
 
-/** What the button of a form sends along: what the fields were when the page was made, see `earlierText`. */
+/** Name under which a form's button sends the fields' values at the time the page was made, see `earlierText`. */
 export const EARLIER = "earlier";
 
 export function earlierText(current: Current): string {
@@ -123,7 +123,7 @@ function readEarlier(text: string): unknown[] {
   }
 }
 
-/** What the fields of a form would change, as it is now, by field. */
+/** Current values of the fields that a form would change. */
 type Current = Readonly<Record<string, string | number>>;
 
 function requireUnchanged(input: Fields, current: Current, earlier: string | null): void {
@@ -142,10 +142,10 @@ function requireUnchanged(input: Fields, current: Current, earlier: string | nul
   );
 }
 
-/** What a form asks of an action: not what it does. */
+/** The parts of an action that a form uses, without its function. */
 type AnyAction = Pick<Action, "name" | "title" | "least" | "input">;
 
-/** What a form holds beside the fields of its action. */
+/** Further parts of a form, besides the action's fields. */
 type FormLook = {
   path: string;
   /** "quiet": one of many, such as a row's; "danger": it takes something away. */
@@ -157,11 +157,11 @@ type FormLook = {
   drawn?: Readonly<Record<string, Html | null>>;
   /** As `current` of its place: sent along. */
   current?: Current;
-  /** false: nothing but why it was refused just now. */
+  /** false: only the reason of the last refusal is shown. */
   isOffered?: boolean;
-  /** What the button says where the action's title does not name what it is about. */
+  /** The button's label if the action's title does not name its object. */
   button?: string;
-  /** What a person is asked before the button is in sight. */
+  /** The question shown before the button appears. */
   question?: string | null;
 };
 
@@ -185,7 +185,7 @@ export function formFor(call: PageCall, action: AnyAction, form: FormLook): Html
   )}`;
 }
 
-/** What an action asks of a person before it begins; null = nothing. */
+/** The confirmation question of an action; null: none. */
 export function questionOf<Inputs extends Fields>(
   { shopDomain }: PageCall,
   action: Pick<Action<Inputs>, "confirm">,
@@ -238,7 +238,7 @@ export function drawField(
   }
 }
 
-/** A box of a field that takes some of a few values; a refused form keeps what was ticked. */
+/** A checkbox of a field with several possible values; a refused form keeps its state. */
 export function checkBox(
   call: PageCall,
   action: string,

@@ -29,7 +29,7 @@ const FORM_LIMIT_BYTES = 65_536;
 /** Of an upload. */
 const PART_LIMIT_BYTES = 4_194_304;
 
-/** The pages of workspaces, and what they load. They neither query nor count: they call the API's operations. */
+/** The pages of workspaces, and their assets. They run no queries and compute no figures: they call the API's operations. */
 export function createConsole(options: ConsoleOptions): RouteGroup[] {
   const sessions = createSessionPages(options);
   const { done } = sessions;

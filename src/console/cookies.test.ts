@@ -22,7 +22,7 @@ test("a page of a workspace comes back as it was, from a cookie that scripts can
   );
 });
 
-test("what is no page of a workspace is neither kept nor followed", () => {
+test("a path that is not a page of a workspace is neither stored nor followed", () => {
   for (const target of [
     "",
     "/",

@@ -1,14 +1,14 @@
 import { OAUTH_PATHS } from "../access/oauth.ts";
 import { createCookie } from "../http/cookie.ts";
 
-/** Pages of the console beside those of workspaces. */
+/** Pages of the console outside workspaces. */
 const OWN_PAGES: ReadonlySet<string> = new Set(["/me", OAUTH_PATHS.authorize]);
 /** As long as a cookie may keep: a browser drops one of more than 4096 bytes, and base64 makes four of three. */
 export const LONGEST_TARGET = 2048;
 
 /**
  * Whether a text is path and query of a page of the console, so that a redirect to it stays here: visible ASCII without a
- * backslash, which browsers read as a slash, and once dots are resolved below /w/ or a page of its own; no scheme or host.
+ * backslash, which browsers read as a slash, and once dots are resolved below /w/ or one of the other pages; no scheme or host.
  */
 export function isConsolePath(target: string): boolean {
   if (target.length > LONGEST_TARGET || !/^\/[a-z][!-[\]-~]*$/u.test(target)) return false;
@@ -22,7 +22,7 @@ const LIFETIME_SECONDS = 600;
 /** Ends the address of a form that was sent: its page is the target, since the form itself is no page. */
 export const SENT = "#sent";
 
-/** The cookie that keeps which page a person asked for, until they have signed in. */
+/** The cookie that keeps the requested page until the person has signed in. */
 export type TargetCookie = {
   /** Path and query of the page; null = none, or none that is a page of the console. */
   read(header: string | undefined): string | null;

@@ -7,9 +7,9 @@ export type ApiAnswer<Body = unknown> = { name: string; body: Body };
 export type Format<Value> = (value: Value, owner?: unknown) => string | Html;
 
 /**
- * C1: the one way to write a figure. `path` leads from `data` of the answer to the value, as "summary/return_rate" or
- * "0/sold_units", or from `meta` as "meta/total_eligible". The markup holds the exact value of the API and where it
- * comes from. C5: null shows a dash and `absent`, its reason.
+ * C1: the only way to write a figure. `path` leads from the answer's `data` to the value, as "summary/return_rate" or
+ * "0/sold_units", or from `meta` as "meta/total_eligible". The markup contains the API's exact value and its path. C5: null shows
+ * a dash and its reason, `absent`.
  */
 export function figure<Value extends number | string | boolean>(
   answer: ApiAnswer,

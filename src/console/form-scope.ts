@@ -7,10 +7,10 @@ import { logFailure } from "../lib/log-failure.ts";
 const FORM_TYPE = "application/x-www-form-urlencoded";
 const BYTES_TYPE = "application/octet-stream";
 
-/** How long the bodies of a scope may be; null = it takes no bytes. */
+/** Maximum lengths of the bodies in a scope; null: bytes are not allowed. */
 type Limits = { formBytes: number; partBytes: number | null };
 
-/** A context of its own on the server: bodies are forms, or bytes where allowed, and errors are pages. */
+/** A separate context on the server: bodies are forms, or bytes where allowed, and errors are pages. */
 export function formScope(
   server: FastifyInstance,
   limits: Limits,

@@ -13,7 +13,7 @@ import {
   wholePercent,
 } from "./format.ts";
 
-test("a rate that is not all or nothing is never shown as all or nothing", () => {
+test("a rate other than 0 or 1 is never shown as 0 or 100 %", () => {
   assert.equal(percent(0.043217), "4.3 %");
   assert.equal(percent(0), "0.0 %");
   assert.equal(percent(1), "100.0 %");
@@ -41,7 +41,7 @@ test("a rate is rounded from its units, halves up; other fractions from their si
   assert.deepEqual([decimals(1)(2.65), decimals(2, "percent")(0.00015)], ["2.7", "0.02 %"]);
 });
 
-test("a difference that rounds to nothing has no direction", () => {
+test("a difference that rounds to zero has no direction", () => {
   assert.equal(points(-0.0213), "−2.1 points");
   assert.equal(points(0.03), "+3.0 points");
   for (const none of [0, -0, 0.0004, -0.0004]) assert.equal(points(none), "±0.0 points");

@@ -8,8 +8,8 @@ const MILLION = 1_000_000;
 type Units = { return_rate?: unknown; returned_units?: unknown; sold_units?: unknown };
 
 /**
- * 0.0432 → "4.3 %": the return rate of an owner that has its units from these, whatever else from its six decimals. What is
- * not exactly none or all is not rounded to it: 0.0004 → "< 0.1 %", 0.9996 → "> 99.9 %".
+ * 0.0432 → "4.3 %": computed from the units of `owner` if it has them, else from the six decimals. A value that is not exactly
+ * none or all is not rounded to it: 0.0004 → "< 0.1 %", 0.9996 → "> 99.9 %".
  */
 export function percent(value: number, owner?: unknown): string {
   const { return_rate: rate, returned_units: returned, sold_units: sold } = (owner ?? {}) as Units;

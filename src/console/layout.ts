@@ -8,11 +8,11 @@ export type NavigationLink = { href: string; text: string; current: "page" | "tr
 export type Frame = {
   title: string;
   scripts: readonly Asset[];
-  /** null = nobody is signed in. */
+  /** null: not signed in. */
   userName: string | null;
   /** null = no workspace is shown. */
   workspace: {
-    /** What people call it. */
+    /** Its display name. */
     name: string;
     href: string;
     /** Where another one is chosen, at the same page. */
@@ -25,18 +25,18 @@ export type Frame = {
   } | null;
   /** A job under way is shown. */
   isRunning?: boolean | undefined;
-  /** What the action before this page has done. */
+  /** The result of the action before this page. */
   done?: string | null;
-  /** What stands above the page: the as-of line and banners. */
+  /** Content above the page: the as-of line and banners. */
   above: Html | null;
   body: Html;
-  /** What stands below it: the API box. */
+  /** Content below it: the API box. */
   below: Html | null;
-  /** What stands at the foot of each printed page: where it comes from and of when it is. */
+  /** Footer of each printed page: its source and date. */
   printed?: string;
 };
 
-/** The frame of every page of the console. Nothing in it is inline script or style: the content security policy forbids both. */
+/** The frame of every page of the console. It contains no inline script or style: the content security policy forbids both. */
 export function layout(frame: Frame): Html {
   const { style, icon } = CONSOLE_ASSETS;
   const { title, scripts, workspace, userName, done, above, body, below, printed } = frame;
@@ -144,13 +144,13 @@ function doneBanner(sentence: string | null | undefined): Html | null {
 const PLACE = { folder: join(import.meta.dirname, "assets"), under: "/assets" };
 
 const STYLE_FILES = ["tokens.css", "console.css", "forms.css", "pages.css", "charts.css", "print.css"];
-/** Of the pages of workspaces, joined into one module, so that a first visit needs one request less: no name twice. */
+/** Of the pages of workspaces, joined into one module to save a request on a first visit: no name may occur twice. */
 const PAGE_SCRIPT_FILES = ["bar.js", "readout.js", "progress.js", "upload.js", "keep.js"];
 
 /** Of the sign-in pages and the account page. */
 const ENTER_SCRIPT_FILES = ["enter.js", "passkey.js"];
 
-/** What the pages load. */
+/** The assets of the pages. */
 type ConsoleAssets = {
   style: Asset;
   icon: Asset;

@@ -1,4 +1,4 @@
-/** Of one person. */
+/** Per person. */
 export const MOST_FORMS_PER_MINUTE = 60;
 export const TOO_MANY_FORMS = `You have sent more than ${MOST_FORMS_PER_MINUTE} forms within a minute. Wait a minute, then continue.`;
 
@@ -11,7 +11,7 @@ export type MinuteLimit = {
   giveBack(key: string): void;
 };
 
-/** Minutes of the clock, in this process: what it remembers of one is forgotten with the first request of the next. */
+/** Counts by clock minute, in this process: a minute's counts are dropped with the first request of the next. */
 export function createMinuteLimit(mostPerMinute: number): MinuteLimit {
   const counts = new Map<string, number>();
   let minute = 0;

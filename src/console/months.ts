@@ -9,7 +9,7 @@ export type MonthQuery = { start_month: string; end_month: string };
 /** With the flag where months are counted that are still open. */
 export type ShownRange = MonthQuery & { include_incomplete?: "true" };
 
-/** The answer that says which months are the newest. */
+/** The answer with the newest months. */
 export type NewestMonths = ApiAnswer<BodyOf<"return-rate-leaderboard">>;
 
 /** Ranges that end with the newest complete month and roll: a page's own `period`. */
@@ -27,21 +27,21 @@ export type ShownMonths = {
   range: ShownRange | null;
   /** The range that rolls; null = the query names its months. */
   period: Period | null;
-  /** The answer that says which months are the newest; null = the query names its months. */
+  /** The answer with the newest months; null: the query names its months. */
   year: NewestMonths | null;
 };
 
 /** The name under which pages list the request that resolves the newest months. */
 export const RESOLVING_REQUEST = "newest_year";
 
-/** A page's own value of `include_incomplete`: the months go on to the newest of the data. "true" leaves them as they are. */
+/** A page's own value of `include_incomplete`: the range extends to the newest month of the data. "true" leaves it unchanged. */
 export const TO_NEWEST = "newest";
 
 const MOST_MONTHS = 120;
 
 /**
- * The months that a page shows: those of its query, else the newest complete ones of the primary window, which roll. With
- * open months they go on to the newest of the data, unless the query names them and says "true".
+ * The months of a page: those of its query, else the newest complete ones of the primary window, which roll. With open months
+ * they extend to the newest of the data, unless the query names them and says "true".
  */
 export async function monthsOf(call: PageCall): Promise<ShownMonths> {
   const { include_incomplete: open } = call.query;
@@ -102,7 +102,7 @@ export function withOpenMonths(range: MonthQuery, { body }: NewestMonths): Shown
   return { ...range, end_month, include_incomplete: "true" };
 }
 
-/** What the bar of a refused query says of its months. */
+/** The months in the bar of a refused query. */
 export function monthsOfRefused(call: PageCall): ShownMonths {
   const named = namedMonths(call);
   return { range: named, period: named === null ? periodOf(call) : null, year: null };
@@ -111,7 +111,7 @@ export function monthsOfRefused(call: PageCall): ShownMonths {
 type State = PageParameters & MonthQuery;
 type Report = ApiAnswer<BodyOf<"report">>;
 
-/** How many months a chart has of these rows: at least, so that a single one is seen among others, and so many fit. */
+/** Number of months of a chart with these rows: a minimum, so that a single one has context, and the maximum that fits. */
 export const TREND_MONTHS = {
   month: { least: 12, most: MOST_MONTHS },
   week: { least: 6, most: 18 },
@@ -125,15 +125,15 @@ export function intervalOf({ query }: PageCall): keyof typeof TREND_MONTHS {
 }
 
 /**
- * The months of a chart: those that are shown, at least as many as its rows need, of weeks and days the newest alone, and the
- * open ones after the newest complete month.
+ * The months of a chart: the selected ones, at least as many as its rows need, for weeks and days only the newest, and the open
+ * ones after the newest complete month.
  */
 export function readTrend(call: PageCall, state: State, newest: NewestMonths): Promise<Report> {
   const { end_month, include_incomplete } = state;
   const rows = TREND_MONTHS[intervalOf(call)];
   const [first, last] = [monthFromText(state.start_month), monthFromText(end_month)];
   const least = Math.max(Math.min(first ?? 0, (last ?? 0) - rows.least + 1), FIRST_MONTH);
-  // The API refuses what is no month.
+  // The API refuses anything but months.
   const start_month = first === null || last === null ? state.start_month : monthToText(least);
   const range = { start_month, end_month, include_incomplete };
   const isNewest = end_month >= (newest.body.meta.end_month ?? "");
@@ -145,8 +145,8 @@ export function readTrend(call: PageCall, state: State, newest: NewestMonths): P
 }
 
 /**
- * The months that the page's tiles are compared with, of as many as count: those of the report's own comparison, or the same a
- * year before; null = none.
+ * The months that the page's tiles are compared with, as many as are counted: those of the report's own comparison, or the same a
+ * year before; null: none.
  */
 export async function readBefore(call: PageCall, state: State, { body }: Report): Promise<Report | null> {
   const { compare, window } = call.query;
@@ -158,7 +158,7 @@ export async function readBefore(call: PageCall, state: State, { body }: Report)
   return call.read("before", "report", { ...state, start_month, end_month, reportSection: "costs" });
 }
 
-/** What is still to come of all months whose window may be open, whichever the page shows; null = no month is complete. */
+/** The refunds still to come for all months whose window may be open, whatever the page shows; null: no month is complete. */
 export async function readLiability(
   call: PageCall,
   state: PageParameters,
@@ -172,8 +172,8 @@ export async function readLiability(
 }
 
 /**
- * The twelve months right before the newest complete one of a trend, as M25 counts what is usual; null = none is complete, or
- * nothing was sold in it.
+ * The twelve months right before the newest complete one of a trend, the baseline of M25; null: none is complete, or it has no
+ * sales.
  */
 export async function readUsual(call: PageCall, state: State, trend: Report): Promise<Report | null> {
   const newest = trend.body.data.trend?.findLast(({ is_complete: isComplete }) => isComplete === true);

@@ -22,13 +22,13 @@ import { createMinuteLimit } from "./minute-limit.ts";
 
 const BODY_LIMIT_BYTES = 8192;
 /**
- * Registrations store nothing; what they cost is their signature. A hosted assistant registers for many people. A few addresses
- * cannot use up what all have.
+ * Registrations store nothing; they cost a signature. A hosted assistant registers for many people. A few addresses cannot use up
+ * the total.
  */
 const MOST_REGISTRATIONS = { ofAddress: 30, ofAll: 6000 };
-/** Exchanges that failed, and revocations, of one address. */
+/** Failed exchanges, and revocations, per address. */
 const MOST_FAILURES = 300;
-/** No cookie counts here, so that pages of any origin may ask. */
+/** Cookies are not used here, so pages of any origin may call it. */
 const SHARED = {
   "Access-Control-Allow-Origin": "*",
   "Access-Control-Allow-Methods": "GET, POST",
@@ -40,7 +40,7 @@ type OauthOptions = { control: ControlTools; now: () => Date };
 type Answer = { status: number; body: object | null };
 type Ask = (request: FastifyRequest) => Answer | Promise<Answer>;
 
-/** What MCP clients ask before and after a person's consent; [] where there is no address for that. */
+/** The endpoints that MCP clients call before and after consent; [] without a suitable address. */
 export function createOauthRoutes({ control, now }: OauthOptions): RouteGroup[] {
   const issuer = oauthIssuer(control.connecting.publicUrl);
   if (issuer === null) return [];
@@ -63,7 +63,7 @@ const NO_FORM = refused(
 );
 const UNKNOWN_CLIENT = refused("invalid_client", "client_id is not that of a registered client.");
 
-/** RFC 7591: no client has a secret, and each gets what this service offers, whatever it asked for. */
+/** RFC 7591: no client has a secret, and each gets this service's values, whatever it requested. */
 function createRegister(key: Buffer, now: () => Date): Ask {
   const ofAddress = createMinuteLimit(MOST_REGISTRATIONS.ofAddress);
   const ofAll = createMinuteLimit(MOST_REGISTRATIONS.ofAll);
@@ -169,7 +169,7 @@ function jsonOf(body: unknown): unknown {
   }
 }
 
-/** A route with bodies of its own: short, and read as text. */
+/** A route with its own body type: short, and read as text. */
 function route(path: string, method: "GET" | "POST", ask: Ask): RouteGroup {
   return {
     path,

@@ -31,7 +31,7 @@ export function operationByName(operations: readonly Operation[]): OperationByNa
 /** A page's call, and the requests that it collects while the page is made, with their answers in the same order. */
 export type OpenCall = PageCall & { requests: MadeRequest[]; answers: () => ApiAnswer[] };
 
-/** What every page and action can do. */
+/** Tools of every page and action. */
 export type CallTools = {
   operationOf: OperationByName;
   control: ControlTools;
@@ -39,7 +39,7 @@ export type CallTools = {
   now: () => Date;
 };
 
-/** Who asks for which page: `raw` is its query as it was sent, `held` what its path holds. */
+/** The caller and the page: `raw` is its query as sent, `held` the values in its path. */
 type CallRequest = {
   request: { headers: { host?: string | undefined } };
   member: Omit<MemberAdmission, "userId" | "userName" | "workspaceName" | "authenticatedAt" | "visit">;
@@ -48,7 +48,7 @@ type CallRequest = {
   held: Readonly<Record<string, string>>;
 };
 
-/** Somebody who is signed in as the actor of what the request does. */
+/** The signed-in person as the actor of a request. */
 export function actorOf(
   { userId, authenticatedAt }: { userId: string; authenticatedAt: Date },
   sessionHash: Buffer,
@@ -70,7 +70,7 @@ export function openCall(tools: CallTools, { request, member, actor, raw, held }
     const row = await requireWorkspace(control.database, workspace.shopDomain);
     return { ...control, actor, workspace: row, admitted: workspace, now: now() };
   };
-  // One page asks for it many times.
+  // One page uses it many times.
   let caller: Promise<ConsoleCaller> | undefined;
   const asked = new Map<string, Promise<ApiAnswer>>();
   const ask = async (name: string, endpoint: JsonEndpoint["name"], given: Record<string, string>) => {

@@ -12,9 +12,9 @@ export function parameterNames(name: JsonEndpoint["name"]): string[] {
 }
 
 /**
- * Makes the check of a page's query by name (C2), which comes before its data. A misspelt name would show another view than
- * was asked for, so it is refused as the API does, `pages` standing in for the endpoints; the shared parameters are passed
- * over wherever they mean nothing, as in the API. Throws one `invalid_request`.
+ * Creates the check of a page's query by name (C2), before its data is loaded. A misspelt name would show a different view, so it
+ * is refused as in the API, with `pages` instead of the endpoints; shared parameters are ignored where they do not apply, as in
+ * the API. Throws one `invalid_request`.
  */
 export function createNameCheck(pages: readonly Page[]): (page: Page, names: Iterable<string>) => void {
   const others = pages.map(namesOf);

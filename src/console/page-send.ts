@@ -23,12 +23,12 @@ import { asOf, printedFooter } from "./views/as-of.ts";
 import { inPageWords } from "./views/form.ts";
 
 export type Exchange = { request: FastifyRequest; reply: FastifyReply };
-/** What is shown of a page, and in which status. */
+/** A page's content and status. */
 type Shown = View & { status: number };
 
 /** Shows pages of a workspace in their frame. */
 export type PageSender = {
-  /** A page as its query asks for it, or one table of it as a file; a query that the API refuses shows its form with the API's sentences. */
+  /** A page for its query, or one of its tables as a file; a query that the API refuses shows the form with the API's errors. */
   page(
     exchange: Exchange,
     page: Page,
@@ -36,7 +36,7 @@ export type PageSender = {
     call: OpenCall,
     table: string | null,
   ): Promise<FastifyReply>;
-  /** What follows on an action, such as its page with a refused form. */
+  /** The outcome of an action, such as its page with a refused form. */
   view(exchange: Exchange, page: Page | null, member: MemberAdmission, shown: Shown): Promise<FastifyReply>;
 };
 
@@ -101,7 +101,7 @@ async function viewOf(page: Page, call: OpenCall): Promise<Shown> {
   }
 }
 
-/** A page that says why there is no other, with the navigation of the member's workspace. */
+/** An error or state page, with the navigation of the member's workspace. */
 export async function sendState(
   { request, reply }: Exchange,
   state: StatePage,
@@ -137,14 +137,14 @@ function workspaceOf(
   };
 }
 
-/** What was searched for, where a page of the search is shown. */
+/** The search text, if a search page is shown. */
 function searchOf(address: string | undefined, current: Page | null): string {
   if (current?.path !== SEARCH_PATH) return "";
   const text = parseQueryString(address ?? "").values.get("q");
   return typeof text === "string" ? text : "";
 }
 
-/** Whether a link of the navigation leads to the page that is shown, or to the list that it belongs to. */
+/** Whether a navigation link leads to the current page, or to its list. */
 function placeOf(path: string, current: Page | null): NavigationLink["current"] {
   if (path === current?.path) return "page";
   const isList =

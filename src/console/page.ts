@@ -30,10 +30,10 @@ export type MadeRequest = {
   parameters: Readonly<Record<string, string>>;
 };
 
-/** A form that was refused: its page is shown again with the sentence, and with what was filled in. */
+/** A refused form: its page is shown again with the error and the entered values. */
 export type RefusedForm = { action: string; values: URLSearchParams; refusal: Refusal };
 
-/** What a page is given. */
+/** The input of a page. */
 export type PageCall = {
   shopDomain: string;
   /** The origin of this service as the browser sees it, such as https://returns.example. */
@@ -51,23 +51,23 @@ export type PageCall = {
   query: Readonly<Record<string, string>>;
   /** Why the API refused the query; empty while it has not. */
   problems: readonly ParameterProblem[];
-  /** What the path of the page holds in place of its `:names`. */
+  /** The values of the path's `:names`. */
   path: Readonly<Record<string, string>>;
   /** The form of this page that was refused; null = none was. */
   refusedForm: RefusedForm | null;
-  /** What actions work with: the workspace and the member as the actor. */
+  /** The input of actions: the workspace, and the member as the actor. */
   caller: () => Promise<ConsoleCaller>;
   isWatched: IsWatched;
   /**
-   * What is left to set up, one statement; null = nothing, or the list is hidden, or the member may do none of it: then
-   * nothing is asked.
+   * The remaining setup steps, one statement; null: none, or the list is hidden, or the member may do none of them; then no
+   * statement runs.
    */
   setup: () => Promise<Setup | null>;
   /** Path of a page of this workspace, with a query: `href("/report", { sku: "A" })`. */
   href: (path: string, parameters?: PageParameters) => string;
   /**
-   * Asks the API's own operation, uncounted, and lists the request under `name`; a name is asked once. PageParameters that are undefined or empty are
-   * left out. Throws `ApiError`.
+   * Calls the API's own operation, uncounted, and lists the request under `name`; each name is called once. Undefined or empty
+   * PageParameters are omitted. Throws `ApiError`.
    */
   read<Name extends JsonEndpoint["name"]>(
     name: string,
@@ -76,12 +76,12 @@ export type PageCall = {
   ): Promise<ApiAnswer<BodyOf<Name>>>;
 };
 
-/** What a view makes: the frame adds navigation, the as-of line, and the API box of the requests. */
+/** The output of a view: the frame adds navigation, the as-of line, and the API box of the requests. */
 export type View = {
-  /** What the page shows and of what, such as "Report: Brass lamp". */
+  /** Page and object, such as "Report: Brass lamp". */
   title: string;
   body: Html;
-  /** Shows a secret: not compressed, since the size of what is would say something of it. */
+  /** Shows a secret: not compressed, since the size would leak information. */
   isSecret?: boolean;
   /** Shows a job that has not ended: without script the browser loads the page again every 5 s. */
   isRunning?: boolean;
@@ -99,7 +99,7 @@ export type PageFile = {
 export type Page<Data = unknown> = {
   /** For logs and metrics. */
   name: string;
-  /** Below /w/<shop_domain>; "" = the overview. A segment such as `:id` stands for any text. */
+  /** Below /w/<shop_domain>; "" = the overview. A segment such as `:id` matches any text. */
   path: string;
   right: Right;
   /** Text of the link in the navigation; null = not listed there. */
@@ -108,13 +108,13 @@ export type Page<Data = unknown> = {
   takes: readonly string[];
   data: (call: PageCall) => Promise<Data>;
   view: (data: Data, call: PageCall) => View;
-  /** What it is for and how things stand, in a sentence: its line on the overview of settings. */
+  /** Purpose and state in a sentence: its line on the overview of settings. */
   about?: (call: PageCall) => Promise<string>;
-  /** What is shown instead of the view when the API refuses the query: its form, with `call.problems` at their fields. */
+  /** Shown instead of the view if the API refuses the query: its form, with `call.problems` at their fields. */
   refused?: (call: PageCall) => View | Promise<View>;
 };
 
-/** Keeps a page's data and view of one type, and gives the registry pages of any. */
+/** Ties the types of a page's data and view, and hides them from the registry. */
 export function definePage<Data>(page: Page<Data>): Page {
   return page as Page;
 }

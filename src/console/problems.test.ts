@@ -42,7 +42,7 @@ function card(excess: number | null, cost: number, sentence: string | null = nul
   );
 }
 
-test("a card says what the excess has cost, and nothing where it cost nothing", () => {
+test("a card shows the cost of the excess, unless it is zero", () => {
   const late = "too early to say whether it gets better";
   assert.equal(card(5659, 6000)[1], `Since Sep 2026 · £5,659.00 beyond usual so far · ${late}`);
   assert.equal(card(null, 6000)[1], `Since Sep 2026 · £6,000.00 so far · ${late}`);
@@ -50,13 +50,13 @@ test("a card says what the excess has cost, and nothing where it cost nothing", 
   assert.equal(card(null, 0)[1], `Since Sep 2026 · ${late}`);
 });
 
-test("M22: a card says how its product fits, and nothing without evidence", () => {
+test("M22: a card shows its product's fit, unless there is no evidence", () => {
   const what = "70.0 % of Sep 2026 came back, usually 10.0 %.";
   assert.equal(card(0, 0)[0]?.trim(), what);
   assert.equal(card(0, 0, "Runs small in M.")[0]?.replaceAll("  ", " "), `${what} Runs small in M.`);
 });
 
-test("whether it gets better is told by the interval of the outlook", () => {
+test("the outlook's interval decides whether a problem improves", () => {
   const rates = { usual: 0.1, bad: 0.7 };
   assert.equal(verdictOf({ low: 0.71, high: 0.8 }, rates), "getting worse");
   assert.equal(verdictOf({ low: 0.6, high: 0.7 }, rates), "not better yet");

@@ -11,7 +11,7 @@ import { watchableOf, watchMark, type ListedSelector } from "./views/selection-t
 type Report = ApiAnswer<BodyOf<"report">>;
 type Year = ApiAnswer<BodyOf<"return-rate-leaderboard">>;
 
-/** What comes back more than before: the alerts about one entity, told by `lead`, and its figures since. */
+/** A problem: the alerts about one entity, led by `lead`, and its figures since. */
 export type Problem = Candidate & {
   /** Since the month of its first alert: its product, or its group itself, is the first row of the breakdown. */
   named: Report;
@@ -25,11 +25,11 @@ type Candidate = { selector: Selector; lead: number; warning: number | null; sin
 type Selector = Readonly<Record<string, string>>;
 
 const SHOWN = 3;
-/** Entities that are looked at: several may be of one product. */
+/** Entities to load: several may belong to one product. */
 const MOST_CANDIDATES = 4;
 const SELECTORS = ["sku", "product_gid", "product_group_type", "product_group_key"] as const;
 
-/** Which alerts are looked at, by their facts, and how many entities at most. */
+/** The selected alerts, by their facts, and the maximum number of entities. */
 type Scope = { isOwn?: (facts: Facts) => boolean; most?: number };
 type Facts = Readonly<Record<string, unknown>>;
 
@@ -121,7 +121,7 @@ function mostExcess(group: readonly { excess: number }[]): number {
   return Math.max(...group.map(({ excess }) => excess));
 }
 
-/** Only chooses which entities are looked at. */
+/** Only selects the entities to load. */
 function excessUnits(facts: Facts, isEarly: boolean): number {
   const at = (name: string): number => Number(facts[name] ?? 0);
   return isEarly
@@ -129,7 +129,7 @@ function excessUnits(facts: Facts, isEarly: boolean): number {
     : at("returned_units") - at("baseline_rate") * at("sold_units");
 }
 
-/** The problems as cards: what, since when, why, what it costs so far, and whether it gets better. */
+/** The problems as cards: what, since when, why, the cost so far, and whether it improves. */
 export function problemCards(problems: readonly Problem[], alerts: Alerts, call: PageCall): Html {
   if (problems.length === 0)
     return html`<p class="calm">No problems: nothing comes back more often than usual.</p>`;
@@ -216,7 +216,7 @@ function sincePart({ warning, report }: Problem, alerts: Alerts): Html {
     : html`Since ${figure(alerts, `${warning}/metadata/ordered_from`, day)}`;
 }
 
-/** M25: what the returns beyond the usual rate have cost since; null where that is nothing. */
+/** M25: the cost of the returns beyond the usual rate since then; null if there is none. */
 function costPart(problem: Problem, call: PageCall): Html | null {
   const amount = keyMoney(call.currencyCode);
   const excess = rowOf(problem)?.excess_return_cost ?? null;
@@ -226,7 +226,7 @@ function costPart(problem: Problem, call: PageCall): Html | null {
     : html` · ${figure(problem.named, "breakdown/rows/0/excess_return_cost", amount)} beyond usual so far`;
 }
 
-/** Where the newest open month is heading, against the month that was announced and what is usual. */
+/** The outlook of the newest open month, compared with the announced month and the usual rate. */
 function outlookPart({ lead, report }: Problem, alerts: Alerts): Html {
   const trend = report.body.data.trend ?? [];
   const index = trend.findLastIndex(({ outlook }) => outlook !== null);

@@ -64,7 +64,7 @@ export const SETTINGS_OVERVIEW = settingsOverview(SETTINGS_GROUPS);
 /** Every page of settings. They need neither data nor active billing. */
 export const SETTINGS: readonly Page[] = [SETTINGS_OVERVIEW, ...SETTINGS_PAGES];
 
-/** Everything under the address of a workspace that a GET asks for. */
+/** Everything that a GET can request under a workspace's address. */
 export const READABLE: readonly (Page | PageFile)[] = [...FILES, ...PAGES, ...SETTINGS];
 
 /** Every form of the pages of a workspace. */

@@ -1,6 +1,6 @@
 import { ownOriginOf } from "../lib/networks.ts";
 
-/** Where the console answers: at one https origin, or, with null, over http under the names of this machine alone. */
+/** The console's address: one https origin, or, with null, http under this machine's own names. */
 export type ConsoleSite = { publicOrigin: string | null };
 
 /** The headers that decide, as Node.js gives them. */
@@ -18,9 +18,9 @@ export type OriginVerdict = "allowed" | "other_host" | "other_origin";
 const READING_METHODS: ReadonlySet<string> = new Set(["GET", "HEAD"]);
 
 /**
- * Judges a request by its headers. A name that anybody can point at this machine is no name of ours (DNS rebinding). What
- * changes something comes from a page of ours: by its Origin and, where it is sent, by Sec-Fetch-Site; without both it is
- * refused, and so is `Origin: null`.
+ * Judges a request by its headers. A name that anybody can point at this machine is not accepted (DNS rebinding). Changes must
+ * come from our own pages: checked by Origin and, if sent, by Sec-Fetch-Site; without both the request is refused, and so is
+ * `Origin: null`.
  */
 export function judgeRequest(head: RequestHead, site: ConsoleSite): OriginVerdict {
   const ownOrigin = ownOriginOf(head.host, site.publicOrigin);
@@ -35,8 +35,8 @@ export function judgeRequest(head: RequestHead, site: ConsoleSite): OriginVerdic
 }
 
 /**
- * What a page may load, and from where; `imageSources` are origins of images besides this service, `formTargets` what answers
- * to its forms may lead to.
+ * What a page may load, and from where; `imageSources` are additional image origins, `formTargets` the allowed redirect targets
+ * of its forms.
  */
 export function contentSecurityPolicy(
   imageSources: readonly string[] = [],
@@ -58,7 +58,7 @@ export function contentSecurityPolicy(
 const ONE_YEAR_SECONDS = 31_536_000;
 
 /**
- * What every page of the console sends beside the headers of every answer. Its referrer policy lets a form of ours send its
+ * Headers of every page of the console, in addition to those of every answer. Its referrer policy lets our forms send their
  * Origin, which `no-referrer` would turn into "null".
  */
 export function consoleHeaders({ publicOrigin }: ConsoleSite): Readonly<Record<string, string>> {

@@ -1,4 +1,4 @@
-/** What a path holds in place of the `:names` of a pattern, decoded; null = it does not match. */
+/** Values of a pattern's `:names` in a path, decoded; null: it does not match. */
 export function matchPath(pattern: string, path: string): Record<string, string> | null {
   const wanted = pattern.split("/");
   const given = path.split("/");
@@ -29,7 +29,7 @@ export function findByPath<Place extends { path: string }>(
   return null;
 }
 
-/** What is no percent-encoded UTF-8, or holds a control character, names nothing. */
+/** Invalid percent-encoded UTF-8, or a control character, matches nothing. */
 export function decodeSegment(text: string): string {
   try {
     const decoded = decodeURIComponent(text);

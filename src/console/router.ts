@@ -85,17 +85,17 @@ export function createPageRouter({ guard, tools, send }: RouterOptions) {
   };
 }
 
-/** In the address of a page: the id of the table that is asked for as a file. */
+/** Parameter in a page's address: the id of the table requested as a file. */
 const TABLE_NAME = "csv";
 
-/** What mail programs and advertisers add to links. Any other name that a page does not take is refused. */
+/** Parameters that mail programs and advertisers add to links. Any other unknown name is refused. */
 const TRACKING = /^(?:utm_\w*|gclid|fbclid)$/u;
 
 function withoutTracking({ values, refusals }: RawInput) {
   return { values: new Map([...values].filter(([name]) => !TRACKING.test(name))), refusals };
 }
 
-/** The page of today that shows what an address of an earlier version showed; what it has no name for is left out. */
+/** The current page for an address of an earlier version; parameters without an equivalent are dropped. */
 function movedTo(
   { workspace }: MemberAdmission,
   view: Readonly<Record<string, string>>,
@@ -115,9 +115,8 @@ function missing(request: FastifyRequest, reply: FastifyReply, path: string): St
 }
 
 /**
- * Why a member does not see a page of their own workspace whatever their role; null = they do. Settings are shown in any
- * state. Of a file the operation says whether the workspace is ready: it asks for what the plan includes first, as the API
- * does.
+ * Why a member of any role cannot see a page of their own workspace; null: they can. Settings are shown in any state. For a file
+ * the operation checks readiness: it checks the plan first, as the API does.
  */
 function stateOf(member: MemberAdmission, page: Page | PageFile): StatePage | null {
   if (SETTINGS.some((each) => each === page)) return null;
@@ -130,12 +129,12 @@ function stateOf(member: MemberAdmission, page: Page | PageFile): StatePage | nu
 
 /** Each holds some 16 MB while it is taken in: its bytes, and a copy on the way to the database. */
 const MOST_PARTS_AT_ONCE = 12;
-/** The page sends one after the other. */
+/** The page sends one at a time. */
 const MOST_OF_A_WORKSPACE = 2;
 
 /**
- * Places of this process for bodies of bytes, asked for before a body is read and free once its request has ended. Throws
- * when all are taken, or those of the workspace.
+ * This process's slots for bodies of bytes, taken before a body is read and released when its request has ended. Throws if all
+ * are taken, or those of the workspace.
  */
 function createPartPlaces(): (shopKey: number, reply: FastifyReply) => void {
   const takenByWorkspace = new Map<number, number>();
@@ -147,7 +146,7 @@ function createPartPlaces(): (shopKey: number, reply: FastifyReply) => void {
     taken += by;
   };
   return (shopKey, reply) => {
-    // Its sender was looked up meanwhile, and nothing would give the place back.
+    // The connection closed during the sender's look-up, so the slot would never be released.
     if (reply.raw.closed) return;
     if ((takenByWorkspace.get(shopKey) ?? 0) >= MOST_OF_A_WORKSPACE)
       throw partRefused(`${MOST_OF_A_WORKSPACE} parts of uploads to this workspace are being received.`);
@@ -170,9 +169,9 @@ const TAKES_FORM = new ApiError("invalid_request", "This accepts a form, not bin
 const TOO_MANY = new ApiError("rate_limited", TOO_MANY_FORMS, { retryAfterSeconds: 60 });
 
 /**
- * Routes a form to its action of the registry: member, action, right, use case, outcome. `admit` is for before the body is
- * read: a stranger's is not, nor are bytes that the member may not send. When it has arrived, the member is admitted again, and
- * what the use case writes holds their rights.
+ * Routes a form to its action of the registry: member, action, right, use case, outcome. `admit` runs before the body is read: a
+ * stranger's body is not read, nor are bytes that the member may not send. After its arrival, the member is admitted again, and
+ * the use case locks their rights.
  */
 export function createActionRouter({ guard, tools, send, done, sessions }: ActionRouterOptions) {
   const admits = createMinuteLimit(MOST_FORMS_PER_MINUTE);
@@ -239,7 +238,7 @@ export function createActionRouter({ guard, tools, send, done, sessions }: Actio
   return { admit, perform };
 }
 
-/** An action that was asked for, and what answers it. */
+/** A submitted action, and its response. */
 type SentAction = Exchange & {
   member: MemberAdmission;
   action: FormAction;
@@ -261,13 +260,13 @@ async function sendOutcome(sent: SentAction, outcome: FormOutcome): Promise<Fast
   return reply.type(type).header("Content-Disposition", `attachment; filename="${name}"`).send(body);
 }
 
-/** The refusal of what a script asked for. */
+/** The refusal of a script's request. */
 function sendSentence({ request, reply }: Exchange, { kind, message }: Refusal): FastifyReply {
   noteRefusal(request, message);
   return reply.code(STATUS_OF_REFUSAL[kind]).send({ error: { kind, message } });
 }
 
-/** Shows the page of the form again, with what was filled in; a script gets the sentence alone. */
+/** Shows the form's page again with the entered values; a script gets only the sentence. */
 async function sendRefusal(sent: SentAction, refusal: Refusal): Promise<FastifyReply> {
   const { request, reply, member, action, call, send } = sent;
   const { page } = action;
@@ -280,7 +279,7 @@ async function sendRefusal(sent: SentAction, refusal: Refusal): Promise<FastifyR
   return send.view({ request, reply }, page, member, { status, ...view });
 }
 
-/** The page that says what went wrong with a request. */
+/** The page that explains a failed request. */
 function stateOfError(error: unknown, request: FastifyRequest, member: MemberAdmission | null): StatePage {
   if (error instanceof Refusal) return stateOfRefusal(error, freshHref(request));
   if (error instanceof ApiError) {
@@ -304,13 +303,13 @@ function stateOfRefusal({ kind, message }: Refusal, href: string): StatePage {
   return kind === "unconfirmed" ? unconfirmed(message, href) : badInput(message, href);
 }
 
-/** The page itself without its query; a file needs one, so that it leads to the report that it is of. */
+/** The page without its query; a file needs one, to refer to its report. */
 function freshHref(request: FastifyRequest): string {
   const { shopDomain, path } = placeOf(request);
   return addressOf(shopDomain, FILES.some((file) => file.path === path) ? "/report" : path);
 }
 
-/** A request of a member: the hash of their cookie, and what it asks for below /w/<shop_domain>. */
+/** A member's request: the hash of their cookie, and the path below /w/<shop_domain>. */
 type GuardedRequest = { member: MemberAdmission; sessionHash: Buffer; path: string };
 
 type Guard = (
@@ -324,7 +323,7 @@ type Guard = (
  */
 type MemberGuard = { admit: Guard; again: Guard };
 
-/** Of one person. A page makes up to 12 requests; the queue of its workspace bounds how many of them run at once. */
+/** Per person. A page makes up to 12 requests; its workspace's queue limits how many run at once. */
 const MOST_PAGES_PER_MINUTE = 300;
 const TOO_MANY_PAGES = new ApiError(
   "rate_limited",

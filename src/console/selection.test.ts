@@ -55,7 +55,7 @@ const SOLD = {
 };
 const NOTHING = { sold_units: 0, returned_units: 0, return_rate: 0, return_rate_interval: null };
 
-test("breakdown rows keep months and window, say themselves what they select, and nothing sold is no rate", () => {
+test("breakdown rows keep months and window, have their own selector, and no rate without sales", () => {
   const rows = [
     { key: "x", label: "Lamp", selector: { sku: "X", vendor: "A" }, ...SOLD, ...AMOUNTS },
     { key: "b", label: "Brand", selector: { vendor: "B" }, ...SOLD, ...AMOUNTS },
@@ -74,7 +74,7 @@ test("breakdown rows keep months and window, say themselves what they select, an
   assert.doesNotMatch(markup, /Everything else/u, "no row for nothing");
 });
 
-test("the rate tile has no rate where nothing was sold, and says so once", () => {
+test("the rate tile has no rate without sales, and says so once", () => {
   const summary = { ...NOTHING, ...AMOUNTS, cost_per_returned_unit: null, median_days_to_return: null };
   const body = { data: { label_costs_included: true, summary: { ...summary, outlook: null } }, meta: {} };
   const report = { name: "report", body } as unknown as ApiAnswer<BodyOf<"report">>;

@@ -1,7 +1,7 @@
 import type { PageParameters } from "./page.ts";
 import { SELECTOR_NAMES } from "../contract/parameters.ts";
 
-/** What links carry from one page to another besides the selection: the vendor, months, window and the two flags. */
+/** Parameters that links carry from page to page besides the selection: the vendor, months, window and the two flags. */
 const KEPT_NAMES: readonly string[] = [
   "vendor",
   "start_month",
@@ -10,9 +10,9 @@ const KEPT_NAMES: readonly string[] = [
   "include_incomplete",
   "include_used_variants",
 ];
-/** How a page says which months it shows, beside the API's parameters, and with which it compares them. */
+/** A page's parameters for its months and their comparison, in addition to the API's. */
 export const ROLLING_NAMES: readonly string[] = ["period", "compare"];
-/** What stays while a product is chosen, and after it. */
+/** Parameters kept while and after a product is chosen. */
 export const CHOICE_NAMES: readonly string[] = [
   ...KEPT_NAMES.filter((name) => name !== "vendor"),
   ...ROLLING_NAMES,
@@ -35,7 +35,7 @@ export function cohortStateOf(query: Query): PageParameters {
 }
 
 /**
- * What a link to another selection keeps: months, window, the two flags and the vendor, which the link of a vendor's own row
+ * The parameters that a link to another selection keeps: months, window, the two flags and the vendor, which a vendor row's link
  * replaces.
  */
 export function stateWithoutSelector(query: Query): PageParameters {

@@ -39,12 +39,12 @@ export type Routes = Readonly<Record<string, RouteHandlers>>;
 /** Whose request it is, and the hash of its cookie. */
 export type Visitor = { person: SignedIn; sessionHash: Buffer };
 
-/** What pages outside workspaces are rendered with. */
+/** The context of pages outside workspaces. */
 export type SessionContext = SessionOptions & {
   sessionHashOf: (request: FastifyRequest) => Buffer | null;
-  /** Whose request this is, by the session cookie alone; null = nobody's. Keeps the session alive. */
+  /** The person of a request, by the session cookie only; null: none. Keeps the session alive. */
   signedIn: (request: FastifyRequest) => Promise<Visitor | null>;
-  /** Redirects a request without a session to the sign-in page, which leads back to the requested page. */
+  /** Redirects a request without a session to the sign-in page, which returns to the requested page. */
   toSignIn: (request: FastifyRequest, reply: FastifyReply) => FastifyReply;
   /** As a Set-Cookie header. */
   writeSession: (session: string) => string;
@@ -71,7 +71,7 @@ export function showState(
   return sendHtml(reply, state.status, stateMarkup(reply, state, frame));
 }
 
-/** Sends a page of the account, with the sentence about the last action; the log says why a form was `refused`. */
+/** Sends a page of the account, with the last action's sentence; the log says why a form was `refused`. */
 export function showOwn(
   { done }: SessionContext,
   request: FastifyRequest,
@@ -107,7 +107,7 @@ export function passkeySiteOf(
   return /^localhost(?::\d+)?$/u.test(host) ? { rpId: "localhost", origin: `http://${host}` } : null;
 }
 
-/** The secret of a link that was sent; what was pasted may be the whole link. */
+/** The secret of a submitted link; the whole link may be pasted. */
 export function secretOf(request: FastifyRequest): string {
   const given = formOf(request).get("secret") ?? "";
   return given.slice(given.lastIndexOf("#") + 1).trim();
@@ -132,17 +132,17 @@ type Attempt<Result> = {
   now: Date;
   /** Checks cheaply, without writing, whether it can succeed. */
   canSucceed: () => Promise<boolean>;
-  /** Beyond the limit a refusal is not written down, so that nobody fills the table. */
+  /** Beyond the limit refusals are not recorded, so that nobody can fill the table. */
   make: (recordsRefusals: boolean) => Promise<Result>;
   hasFailed: (result: Result) => boolean;
 };
 
-/** So that checks beyond the limit leave the database's connections to others. */
+/** Leaves database connections for others when checks exceed the limit. */
 const lookInTurn = createPlaces(2);
 
 /**
- * Makes an attempt, of which so many may fail in a minute; null = too many have. Beyond the limit those that can succeed are
- * still made: nobody is kept out by the failures of others at their address.
+ * Makes an attempt, with a limit on failures per minute; null: limit reached. Beyond the limit, attempts that can succeed are
+ * still made: nobody is locked out by the failures of others at their address.
  */
 export async function attempt<Result>(limit: MinuteLimit, asked: Attempt<Result>): Promise<Result | null> {
   const { request, key, now, canSucceed, make, hasFailed } = asked;

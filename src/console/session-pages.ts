@@ -16,8 +16,8 @@ const SECRET_FIELD = html`<p class="field">
 </p>`;
 
 /**
- * The page that a link opens: one button on this machine; over https it creates a passkey, which signs in. `link`: what the
- * page says of it; null = nothing is known. Without JavaScript, the link is pasted.
+ * The page of a link: one button on this machine; over https it creates a passkey, which signs in. `link`: the page's content;
+ * null: unknown. Without JavaScript, the link is pasted.
  */
 export function signInState(
   link: LinkState | null,
@@ -256,7 +256,7 @@ function loopbackRemedies(port: number): Html {
     </ul>`;
 }
 
-/** `page`: what of each workspace is led to. */
+/** `page`: the page that each workspace link leads to. */
 type Choice = Memberships & { search: string; after: string; page: string };
 
 /** The list of workspaces of a person who has several or none; a search form where they do not fit one page. */

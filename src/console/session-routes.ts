@@ -23,7 +23,7 @@ import { switchedPage } from "./switch.ts";
 import { createTargetCookie, SENT } from "./cookies.ts";
 import { welcomeRoutes } from "./welcome.ts";
 
-/** The way into the console, and what its other pages ask of it. */
+/** Sign-in to the console, and the functions that its other pages use. */
 export type SessionPages = Pick<SessionContext, "sessionHashOf" | "toSignIn" | "done"> & {
   surfaces: RouteGroup[];
   /** Sets the headers of every page; answers a request that came by another name or from another site, else null. */
@@ -140,7 +140,7 @@ function homeRoutes(context: SessionContext): Routes {
   };
 }
 
-/** Of a query parameter: what is no text, or none that PostgreSQL takes, is as if it were missing. */
+/** A query parameter that is not text, or not valid for PostgreSQL, counts as missing. */
 function textOf(value: unknown): string {
   return typeof value === "string" && value.length <= 253 && !value.includes("\0") ? value.trim() : "";
 }

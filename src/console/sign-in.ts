@@ -27,14 +27,14 @@ import { html } from "../lib/html.ts";
 import type { Html } from "../lib/html.ts";
 import { HOW_TO_GET_A_LINK, passkeyForm } from "./views/form.ts";
 
-/** That failed, of one address. */
+/** Failed attempts per address. */
 export const MOST_FAILURES_PER_MINUTE = 30;
 const AFTER_RECOVERY =
   "Your earlier passkeys and linked accounts have been removed, and every other sign-in has ended.";
 
 /**
- * The ways in: a passkey, and one-time links, which over https only let their person create a passkey. A sign-in with a
- * passkey asks for its options first.
+ * The sign-in methods: a passkey, and one-time links, which over https only let their person create a passkey. A sign-in with a
+ * passkey first requests its options.
  */
 export function signInRoutes(context: SessionContext, target: TargetCookie): Routes {
   const { identity, site } = context;
@@ -110,7 +110,7 @@ export function signInRoutes(context: SessionContext, target: TargetCookie): Rou
         (await context.signedIn(request)) === null ? showSignIn(context, reply) : reply.redirect("/", 303),
       post: byPasskey,
     },
-    // Neither reads nor writes anything, so that nobody's questions use up another's.
+    // Without reads or writes, so that nobody can use up another's limit.
     "/sign-in/options": { post: signatureOptions },
   };
 }
@@ -186,11 +186,11 @@ export function createFinish({ identity, site, writeSession, done }: SessionCont
   };
 }
 
-/** Of one person: those that failed, and questions. */
+/** Per person: failures, and requests for options. */
 const MOST_PROOFS_PER_MINUTE = 30;
 const PROVED = "You have confirmed your identity. The confirmation lasts 10 minutes.";
 
-/** Where somebody who is signed in confirms their identity; it leads back to the page that asked for it. */
+/** Identity confirmation for a signed-in person; it returns to the page that required it. */
 export function reauthenticateRoutes(context: SessionContext): Routes {
   const answers = createMinuteLimit(MOST_PROOFS_PER_MINUTE);
   const questions = createMinuteLimit(MOST_PROOFS_PER_MINUTE);

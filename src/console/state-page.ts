@@ -1,7 +1,7 @@
 import { html, type Html } from "../lib/html.ts";
 import { isLostDatabase } from "../lib/log-failure.ts";
 
-/** A page that says why there is no other: its status, and what the reader can do next. */
+/** A page that explains why another is not shown: its status, and the reader's next steps. */
 export type StatePage = { status: number; title: string; body: Html; retryAfterSeconds?: number };
 
 /** The same bytes for a missing workspace and for somebody else's. */
@@ -42,7 +42,7 @@ const READINESS: Readonly<Record<string, readonly [title: string, text: string]>
   ],
 };
 
-/** The data page says when, and can cancel it. */
+/** The data page shows the date, and can cancel it. */
 export function erasing(dataHref: string): StatePage {
   return {
     status: 409,
@@ -53,10 +53,7 @@ export function erasing(dataHref: string): StatePage {
   };
 }
 
-/**
- * The API withholds figures of a workspace that is not ready (409), and so does the console; `waysOn` = what the member can do
- * about it.
- */
+/** The API withholds figures of a workspace that is not ready (409), and so does the console; `waysOn`: the member's options. */
 export function notReady(readiness: string, waysOn: Html | null = null): StatePage {
   const [title, text] = READINESS[readiness] ?? ["Not ready", "Figures appear after the next sync."];
   return {
@@ -81,7 +78,7 @@ export function forbidden(sentence: string): StatePage {
   };
 }
 
-/** `sentence`: the API's own, which names each field and what it allows. */
+/** `sentence`: the API's own, which names each field and the allowed values. */
 export function badInput(sentence: string, freshHref: string): StatePage {
   return {
     status: 400,

@@ -4,10 +4,10 @@ import { READABLE } from "./registry.ts";
 import { findByPath } from "./route.ts";
 import { pick } from "./selection.ts";
 
-/** What means the same in every workspace: no product of one is a product of another. */
+/** Parameters with the same meaning in every workspace: products differ between workspaces. */
 const KEPT = ["start_month", "end_month", "window", "include_incomplete"];
 
-/** The list of a person's workspaces, which leads to the page that is shown now in each. */
+/** The list of a person's workspaces, whose links lead to the current page in each. */
 export function switchAddress(current: Page | null, address: string): string {
   // A page about one thing of this workspace has no counterpart.
   if (current === null || current.path.includes(":")) return "/w";
@@ -15,7 +15,7 @@ export function switchAddress(current: Page | null, address: string): string {
   return `/w?page=${encodeURIComponent(`${current.path}${query === "" ? "" : `?${query}`}`)}`;
 }
 
-/** Below /w/<shop_domain>: the page that the list was asked for, if there is one of that path; else the overview. */
+/** Below /w/<shop_domain>: the page from which the list was opened, if that path exists; else the overview. */
 export function switchedPage(asked: unknown): string {
   if (typeof asked !== "string") return "";
   const [path = ""] = asked.split("?", 1);

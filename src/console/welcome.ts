@@ -92,7 +92,7 @@ const WAYS: Readonly<Record<string, string>> = {
   csv: IMPORTS_PATH,
 };
 
-/** The page of somebody who has no workspace yet, or wants one more: operators make it there, and become its owner. */
+/** The page for somebody without a workspace, or who wants another: operators create it there, and become its owner. */
 export function welcomeRoutes(context: SessionContext): Routes {
   const admits = createMinuteLimit(MOST_FORMS_PER_MINUTE);
   return {
@@ -116,7 +116,7 @@ export function welcomeRoutes(context: SessionContext): Routes {
 
 type Asked = { request: FastifyRequest; reply: FastifyReply; person: SignedIn };
 
-/** Makes the workspace, and leads to the way on that was chosen. */
+/** Creates the workspace, and continues with the chosen method. */
 async function create(
   context: SessionContext,
   asked: Asked & { sessionHash: Buffer },

@@ -1,4 +1,4 @@
-/** A page of a workspace and its query, which shows what an alert is about. `path` is below the workspace; "" = its overview. */
+/** The page of a workspace that shows an alert's subject, with its query. `path` is below the workspace; "" = its overview. */
 export type AlertView = { path: "" | "/report"; parameters: Readonly<Record<string, string>> };
 
 type Metadata = Readonly<Record<string, unknown>>;
@@ -43,7 +43,7 @@ function reportParameters(category: string, metadata: Metadata): Record<string, 
   return { ...Object.fromEntries(selector), ...months, ...young };
 }
 
-/** Of two months or days, both of which a report includes. */
+/** Months of a range between two months or days, both included in a report. */
 function monthsOf(from: unknown, to: unknown): { start_month: string; end_month: string } | null {
   if (typeof from !== "string" || typeof to !== "string") return null;
   return { start_month: from.slice(0, 7), end_month: to.slice(0, 7) };

@@ -20,7 +20,7 @@ export const TAGS = {
 export type ToolText = {
   name: string;
   title: string;
-  /** What it returns, when to use it and what else does, defaults, an example. */
+  /** Its result, when to use it and alternatives, defaults, an example. */
   lines: readonly string[];
   /** Its schema also lists a selector as one object; every tool with a selector takes one. */
   listsSelectorObject?: boolean;
@@ -34,7 +34,7 @@ export type Endpoint<
 > = {
   /** The name in every layer: file, handler, query, test, command, client method. */
   name: Name;
-  /** A name in braces is that of a parameter that takes listed values. */
+  /** A name in braces is a parameter with listed values. */
   path: `/api/v1/${string}`;
   scope: Scope;
   entitlements: readonly Entitlement[];
@@ -42,7 +42,7 @@ export type Endpoint<
   summary: string;
   description: string;
   parameters: Parameters;
-  /** Names that REST takes and ignores, beside the shared parameters: those of an endpoint with the same state. */
+  /** Names that REST accepts and ignores, in addition to the shared parameters: those of an endpoint with the same state. */
   ignores?: readonly string[];
   /** Schema of the JSON body; null = a file. */
   response: Response;
@@ -57,7 +57,7 @@ export type Endpoint<
 /** The validated input of an endpoint, in the wire's names; `normalized` names parameters whose value was not allowed and fell back. */
 export type Input<E extends Endpoint> = Static<E["parameters"]> & {
   normalized?: readonly string[];
-  /** A tool asks with a value that only the data can tell to be unknown: it is refused where REST falls back. */
+  /** A tool's value that only the data can identify as unknown is refused where REST falls back. */
   isTool?: true;
 };
 
@@ -89,7 +89,7 @@ export type ParameterSchema = TSchema & {
   "x-unreadable"?: unknown;
   /** The values that are named one by one, where there are others, too. */
   "x-names"?: string[];
-  /** What values begin with that the data has to know. */
+  /** The prefix of values that depend on the data. */
   "x-looked-up"?: string;
   /** The values that a tool takes where REST takes any text. */
   "x-tool-enum"?: string[];
@@ -99,7 +99,7 @@ export type ParameterSchema = TSchema & {
 
 export type Parameter = { name: string; schema: ParameterSchema; isRequired: boolean };
 
-/** What a schema of parameters lists, in its order. */
+/** The parameters of a schema, in its order. */
 export function listParameters({ properties, required }: TObject): Parameter[] {
   const names = new Set(required as string[] | undefined);
   return Object.entries(properties).map(([name, schema]) => ({
@@ -116,7 +116,7 @@ export function pathNames(path: string): string[] {
   return [...path.matchAll(PATH_NAME)].map(([, name]) => name as string);
 }
 
-/** A path with values in place of its names; a name without one stays. */
+/** A path with values instead of its names; a name without a value is kept. */
 export function filledPath(path: string, values: Readonly<Record<string, unknown>>): string {
   return path.replaceAll(PATH_NAME, (named, name: string) => {
     const value = values[name];
@@ -124,7 +124,7 @@ export function filledPath(path: string, values: Readonly<Record<string, unknown
   });
 }
 
-/** Every path that an endpoint is served at, with the values that it stands for. */
+/** Every path at which an endpoint is served, with its values. */
 export function servedPaths({ path, parameters }: Endpoint): { path: string; values: [string, string][] }[] {
   let served: [string, string][][] = [[]];
   for (const name of pathNames(path)) {
@@ -141,7 +141,7 @@ export function fileTypes(endpoint: Endpoint): readonly string[] | null {
   return endpoint.response === null ? (endpoint.fileTypes ?? ["text/csv"]) : null;
 }
 
-/** Whether what it takes selects what the figures are about. */
+/** Whether its parameters include a selector. */
 export function takesSelector({ parameters }: Endpoint): boolean {
   return "sku" in parameters.properties;
 }
@@ -161,10 +161,10 @@ export function camelCase(name: string): string {
   return name.replaceAll(/[-_](\w)/gu, (_match, letter: string) => letter.toUpperCase());
 }
 
-/** What a handler receives: a snapshot of the data, and the input. */
+/** A handler's input: a snapshot of the data, and the parameters. */
 export type Call<E extends Endpoint, Snapshot> = Snapshot & { input: Input<E> };
 
-/** A file that is never held whole; it fails where a part of it is missing. */
+/** A file that is never completely in memory; it fails if a part is missing. */
 export type StreamedFile = {
   kind: "stream";
   filename: string;

@@ -1,6 +1,6 @@
 import type { Endpoint } from "./endpoint.ts";
 
-/** The closed list of error codes and the HTTP status of each. */
+/** The closed list of error codes with their HTTP statuses. */
 export const ERROR_STATUS = {
   invalid_request: 400,
   unauthorized: 401,
@@ -16,15 +16,15 @@ export type ErrorCode = keyof typeof ERROR_STATUS;
 /** The body of every error answer. */
 export type ErrorBody = { error: { code: ErrorCode; message: string } };
 
-/** Where a workspace with a finite plan stands in the current UTC day. */
+/** The quota of a workspace with a finite plan on the current UTC day. */
 export type QuotaState = { limit: number; used: number; resetsAt: Date };
 
 /** A sentence of an `invalid_request`, and the parameter that it is about; null = several, or none. */
 export type ParameterProblem = { name: string | null; sentence: string };
 
 /**
- * A refusal with one clear sentence for the caller. Anything else that is thrown becomes a plain 500. `message` speaks
- * of REST; one answer may be made for several requests, so each surface asks for its own words.
+ * A refusal with one clear sentence for the caller. Any other thrown error becomes a plain 500. `message` uses REST's vocabulary;
+ * one answer may serve several requests, so each surface requests its own wording.
  */
 export class ApiError extends Error {
   readonly code: ErrorCode;
@@ -32,7 +32,7 @@ export class ApiError extends Error {
   readonly retryAfterSeconds: number | null;
   /** The scope that a valid token of an entitled workspace lacks; null = refused for another reason. */
   readonly missingScope: string | null;
-  /** Of an `invalid_request`: what is wrong with each parameter, in the words of REST and the order of the message. */
+  /** For an `invalid_request`: the problem of each parameter, in REST's vocabulary and the order of the message. */
   readonly problems: readonly ParameterProblem[];
   readonly #wording: Wording;
 
@@ -63,7 +63,7 @@ export class ApiError extends Error {
   }
 }
 
-/** A 400 that names the parameter and says what is allowed; `name`: the parameter, null = several or none. */
+/** A 400 that names the parameter and the allowed values; `name`: the parameter, null: several or none. */
 export function invalidRequest(wording: string | Wording, name: string | null = null): ApiError {
   const sentence = typeof wording === "string" ? wording : wording(REST_WORDS);
   return new ApiError("invalid_request", wording, { problems: [{ name, sentence }] });
@@ -85,11 +85,11 @@ export function errorBody(code: ErrorCode, message: string): ErrorBody {
 /** How a surface speaks of the contract. */
 export type Vocabulary = {
   surface: "rest" | "mcp";
-  /** What an endpoint is called as a kind. */
+  /** The word for an endpoint. */
   endpointKind: string;
-  /** What the names in a request are called. */
+  /** The word for the names in a request. */
   inputKind: string;
-  /** What an endpoint is called; null = the surface does not have it. */
+  /** An endpoint's name; null: the surface does not have it. */
   nameOf: (endpoint: Endpoint) => string | null;
 };
 
@@ -107,5 +107,5 @@ export const MCP_WORDS: Vocabulary = {
   nameOf: ({ tool }) => tool?.name ?? null,
 };
 
-/** A sentence that names parts of the contract, in the words of the surface that says it. */
+/** A sentence that names parts of the contract, in the surface's vocabulary. */
 type Wording = (words: Vocabulary) => string;

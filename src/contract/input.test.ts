@@ -224,7 +224,7 @@ test("a tool takes the listed values alone where REST takes any text", () => {
   );
 });
 
-test("what the schema does not list is left out, whatever it is called", () => {
+test("members outside the schema are left out, whatever their name", () => {
   const reader = compileInput(Type.Object({ p: Type.Optional(Type.String()) }));
   const raw = new Map<string, unknown>([
     ["p", "a"],

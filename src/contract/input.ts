@@ -8,7 +8,7 @@ import { MAXIMUM_MONTHS_BY_INTERVAL, SELECTOR_NAMES } from "./parameters.ts";
 import { selectorProblem, type SelectorInput } from "./selector.ts";
 import { compileUnknownNames } from "./unknown-names.ts";
 
-/** What a surface received: values by name, and a sentence for each name whose value it could not read. */
+/** A surface's input: values by name, and a sentence for each value that it could not read. */
 export type RawInput = { values: ReadonlyMap<string, unknown>; refusals: ReadonlyMap<string, string> };
 
 /** Reads raw parameters (strings of a query, or JSON values of a tool call) into a validated input. */
@@ -20,14 +20,14 @@ export type NewestMonth = (window: unknown) => string | null;
 /** A sentence for each bad field, by its name, in the order in which they are reported. */
 type Problems = Map<string, string>;
 
-/** As long as a cursor may be, the longest of all. What is longer meets no pattern. */
+/** The maximum length of a cursor, the longest value. Longer values reach no regular expression. */
 const LONGEST_VALUE = 4096;
 
 type Notes = { problems: Problems; normalized: string[] };
 
 type ParameterReader = {
   name: string;
-  /** Returns undefined and notes a problem, or the name and what it falls back to, when the value is not allowed. */
+  /** Returns undefined and records a problem, or the name and its fallback, if the value is not allowed. */
   read: (value: unknown, notes: Notes) => unknown;
   fallback: unknown;
   isRequired: boolean;
@@ -35,9 +35,9 @@ type ParameterReader = {
 };
 
 /**
- * Compiles what an endpoint takes on a surface into a reader, once. The reader takes values as REST does ("10", "true")
- * and as JSON does (10, true) and fills defaults. It throws one `invalid_request` for all that is wrong, a sentence for
- * each bad field: unknown names first, then the endpoint's own in the order of the contract.
+ * Compiles an endpoint's input on a surface into a reader, once. The reader takes values as in REST ("10", "true") and as in JSON
+ * (10, true) and fills in defaults. It throws one `invalid_request` for all errors, a sentence for each invalid field: unknown
+ * names first, then the endpoint's own in the order of the contract.
  */
 export function compileRequest(endpoint: Endpoint, words: Vocabulary): InputReader {
   const findUnknown = compileUnknownNames(endpoint, words);
@@ -100,7 +100,7 @@ function noteRefusal(problems: Problems, refusals: ReadonlyMap<string, string>, 
   return true;
 }
 
-/** A tool takes the listed values alone where REST takes any text: a model repairs a refusal, and trusts an empty list. */
+/** A tool accepts only the listed values where REST accepts any text: a model corrects a refusal, but trusts an empty list. */
 function forSurface(schema: ParameterSchema, { surface }: Vocabulary): ParameterSchema {
   const values = surface === "mcp" ? schema["x-tool-enum"] : undefined;
   return values === undefined ? schema : { type: "string", enum: values };
@@ -111,7 +111,7 @@ function compileParameter({ name, isRequired, ...parameter }: Parameter, words: 
   const decode = decoderOf(schema);
   const allowed = `${name} must be ${allowedText(schema)}`;
   const isNumber = schema.type === "integer" || schema.type === "number";
-  // A model repairs a refusal; in REST a value of the report's state that is not listed falls back, and meta says so.
+  // A model corrects a refusal; in REST an unlisted value of the report's state falls back, and meta says so.
   const names = schema.enum ?? schema["x-names"];
   const isNormalized = schema["x-normalized"] === true && (words.surface === "rest" || names === undefined);
   const read = (value: unknown, { problems, normalized }: Notes): unknown => {
@@ -179,7 +179,7 @@ function decodeNumber(value: unknown, schema: ParameterSchema): number | undefin
   return number;
 }
 
-// RFC 3339; the space stands for an offset's "+" that a query string turned into a blank.
+// RFC 3339; the space stands for an offset's "+" that a query string decoded as a blank.
 const DATE_TIME = /^(\d{4}-\d{2}-\d{2})[Tt](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?)([Zz]|[+\- ]\d{2}:\d{2})$/u;
 
 function decodeDateTime(value: unknown): string | undefined {

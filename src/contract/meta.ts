@@ -32,7 +32,7 @@ export const intervalEcho = {
 };
 /** Of the selected cohorts inside the window. */
 export const figures = { sold_units: units, returned_units: units, return_rate: rate };
-/** What was sold is worth, and the part of it that was paid back. */
+/** The value of the units sold, and the refunded share. */
 export const soldValue = {
   sold_amount: orNull(
     Type.Number({
@@ -146,7 +146,7 @@ const asOf = {
   ),
 };
 
-/** ApiMeta with the given echoes; nothing else may appear. */
+/** ApiMeta with the given echoes; no other members are allowed. */
 export function meta<Echo extends TProperties>(echo: Echo) {
   return closed({ ...identity, freshness, ...echo });
 }
@@ -163,7 +163,7 @@ export function body<Data extends TSchema, Echo extends TProperties>(data: Data,
   return closed({ data, meta: meta({ ...asOf, ...echo }) });
 }
 
-/** What a leaderboard row says of its product; both names of the product's id carry the same value. */
+/** A leaderboard row's product; both names of the product's id have the same value. */
 export const leaderboardProduct = {
   store_product_gid: nullableText,
   shopify_product_gid: nullableText,

@@ -40,7 +40,7 @@ export const selectorParameters = {
   product_group_key: text("Key of the product group; goes with product_group_type."),
 };
 
-/** What the text of a tool with a selector says of it. */
+/** The line about the selector in a tool's text. */
 export const SELECTOR_LINE =
   "Selector: sku, or product_gid, or product_group_type with product_group_key; take it from list_entities. None = the whole store.";
 export const SELECTOR_OBJECT_LINE = `${SELECTOR_LINE} Or pass a list_entities row's selector object as selector.`;
@@ -60,7 +60,7 @@ export const observationWindow = Type.Enum(["primary", "30d", "90d", "lifetime"]
   description: "Observation window: days after the order in which a returned unit counts.",
 });
 
-/** What the text of a tool over cohort months says of them. */
+/** The line about cohort months in a tool's text. */
 export const COHORT_LINE =
   "Months are order cohorts in UTC, both ends included, at most 120. Default window: primary; months still open in it are left out. " +
   "months_included 0: nothing was counted, so zeros are not results.";
@@ -118,7 +118,7 @@ export const SHARED_PARAMETERS: readonly string[] = Object.keys({
   ...cursorParameter,
 });
 
-/** Compatibility names that endpoints still take; nothing suggests or lists them, because one name is enough. */
+/** Compatibility names that endpoints still accept; they are not suggested or listed, because one name is enough. */
 export const ALIASES: ReadonlySet<string> = new Set(["store_product_gid", "shopify_product_gid"]);
 
 /** Of endpoints whose rows have members that a reader can do without. */
@@ -188,10 +188,10 @@ export const REPORT_SECTIONS = [
 ] as const;
 
 export const BREAKDOWNS = ["vendor", "product", "sku", "family", "analytics_category"] as const;
-/** What a breakdown by an option of variants begins with; the option's name follows. */
+/** Prefix of a breakdown by a variant option; the option's name follows. */
 export const OPTION_PREFIX = "option:";
 
-/** What the rows of a breakdown can be ordered by. */
+/** The sort orders of a breakdown's rows. */
 export const BREAKDOWN_ORDERS = [
   "returns_cost",
   "excess_return_cost",

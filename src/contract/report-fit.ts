@@ -102,7 +102,7 @@ export const fit = orNull(
 
 export type ReportFit = Exclude<Static<typeof fit>, null>;
 
-/** What a reason comes down to (M22), in words. */
+/** The group of a reason (M22), in words. */
 export const REASON_GROUP_WORDS = {
   too_small: "Too small",
   too_large: "Too large",

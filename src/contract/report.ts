@@ -377,12 +377,12 @@ const data = closed(
   { component: "Report" },
 );
 
-/** The report's data: the first four members and those of sale events always, the others as the section asks. */
+/** The report's data: the first four members and those of sale events always, the others depending on the section. */
 export type ReportData = Static<typeof data>;
 export type ReportOutlook = Exclude<Static<typeof outlook>, null>;
 export type ReportBreakdown = Static<typeof breakdown>;
 export type ReportCurves = Required<Pick<ReportData, "return_curves" | "pooled_return_curve">>;
-/** Parts that a section of their own has alone. */
+/** Parts that only their own section has. */
 export type ReportLiability = Exclude<Static<typeof liability>, null>;
 export type ReportExtras = {
   outcomes: ReportOutcomes | null;
@@ -392,7 +392,7 @@ export type ReportExtras = {
 };
 export type ReportSection = (typeof REPORT_SECTIONS)[number];
 
-/** What the report and its export take alike. */
+/** Parameters common to the report and its export. */
 export const reportParameters = {
   ...cohortParameters,
   ...intervalParameter,

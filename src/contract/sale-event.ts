@@ -22,7 +22,7 @@ const eventNames = {
   ends_on: day,
 };
 
-/** The sale event that a report was asked for, against its baseline. */
+/** The requested sale event, compared with its baseline. */
 export const saleEvent = orNull(
   closed(
     {
@@ -53,5 +53,5 @@ export const saleEvent = orNull(
   ),
 );
 
-/** A sale event that a report can be asked for. */
+/** A sale event that a report can request. */
 export const listedSaleEvent = closed(eventNames, { component: "SaleEvent" });

@@ -1,4 +1,4 @@
-/** What a request is about: the workspace (key '') unless one of the others is named. */
+/** The subject of a request: the workspace (key '') unless another one is named. */
 export type Selector = {
   kind: "workspace" | "sku" | "product" | "family" | "analytics_category";
   key: string;
@@ -13,7 +13,7 @@ export type SelectorInput = {
   product_group_key?: string;
 };
 
-/** What is contradictory in the selector family of an input, as a sentence; null = nothing. */
+/** The contradiction in an input's selectors, as a sentence; null: none. */
 export function selectorProblem(input: SelectorInput): string | null {
   const productGids = productGidsOf(input);
   if (new Set(productGids).size > 1) return "product_gid and its aliases must not name different products.";
@@ -27,7 +27,7 @@ export function selectorProblem(input: SelectorInput): string | null {
     : null;
 }
 
-/** The selector of a validated input: one of which `selectorProblem` says nothing. */
+/** The selector of a validated input, for which `selectorProblem` returns null. */
 export function readSelector(input: SelectorInput): Selector {
   const { sku, product_group_type: groupType, product_group_key: groupKey } = input;
   const [productGid] = productGidsOf(input);

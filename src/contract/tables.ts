@@ -4,7 +4,7 @@ export type ColumnType = "text" | "integer" | "boolean" | "date" | "timestamp" |
 export type TableColumn = {
   name: string;
   type: ColumnType;
-  /** What a number counts; null = it is no number. Money is in the currency of the workspace. */
+  /** The unit of a number; null: not a number. Money is in the currency of the workspace. */
   unit: "units" | "days" | "currency" | null;
   /** The rule of METRICS.md that the column follows; null = none. */
   rule: string | null;
@@ -15,7 +15,7 @@ export type TableColumn = {
 export type ExportedTable = {
   name: string;
   description: string;
-  /** What a row's month is; null = rows have none, and a range of months changes nothing. */
+  /** The meaning of a row's month; null: rows have none, and a range of months is ignored. */
   month: string | null;
   columns: readonly TableColumn[];
 };

@@ -11,13 +11,13 @@ export type UnknownNames = (names: Iterable<string>) => string[];
 const MOST_NAMED = 5;
 const LONGEST_SHOWN = 40;
 
-/** Something that takes parameters: what a sentence calls it, and the names that it suggests and lists. */
+/** Something with parameters: its name in a sentence, and the names that it suggests and lists. */
 export type NamesOf = { self: string; listed: readonly string[] };
 
 /**
- * Compiles what an endpoint takes on a surface. An unknown name is refused, because a misspelt filter would answer for
- * more than was asked. REST passes over the shared parameters that the endpoint does not use; a tool takes what its
- * input schema lists, the aliases of product_gid, and with a selector the selector object.
+ * Compiles the parameter names of an endpoint on a surface. An unknown name is refused, because ignoring a misspelt filter would
+ * answer for too much. REST ignores shared parameters that the endpoint does not use; a tool accepts those in its input schema,
+ * the aliases of product_gid, and with a selector the selector object.
  */
 export function compileUnknownNames(endpoint: Endpoint, words: Vocabulary): UnknownNames {
   const self = words.nameOf(endpoint) ?? endpoint.path;
@@ -36,8 +36,8 @@ export function compileUnknownNames(endpoint: Endpoint, words: Vocabulary): Unkn
 }
 
 /**
- * The sentences about names that are not in `taken`. `others`: what else takes parameters, named where one of them takes
- * what was meant. `inputKind`: what a name is called, with its article.
+ * The sentences about names that are not in `taken`. `others`: others with parameters, mentioned if one of them has the intended
+ * name. `inputKind`: the word for a name, with its article.
  */
 export function compileNames(
   { self, listed }: NamesOf,
@@ -77,7 +77,7 @@ function listedNames(endpoint: Endpoint, { surface }: Vocabulary): string[] {
   );
 }
 
-/** A name as a message may show it: whoever made the request chose it. */
+/** A name as a message may show it: it comes from the caller. */
 function shown(name: string): string {
   if (/^[\w.-]{1,40}$/u.test(name)) return name;
   const visible = name

@@ -5,7 +5,7 @@ import { ALIASES } from "./parameters.ts";
 /** A request as documents and pages write it down, with its parameters as an address has them. */
 export type WrittenRequest = { endpoint: Endpoint; parameters: Readonly<Record<string, string>> };
 
-/** What a shell, or the header of a request, fills in. */
+/** Filled in by a shell, or in a request's header. */
 const TOKEN = "$TOKEN";
 
 type Value = string | number | boolean;
@@ -39,7 +39,7 @@ export function curlPostText(address: string, path: string, body: unknown): stri
   return lines(`curl -sS ${shellQuoted(address + path)}`, authorization(TOKEN), type, json);
 }
 
-/** A request for curl on one line, which ends its output with a line end; `token` may be text that the shell fills in. */
+/** A request for curl on one line, which ends its output with a line end; `token` may be text that the shell expands. */
 export function curlLine(address: string, pathAndQuery: string, token: string): string {
   return `curl -sS -w '\\n' ${authorization(token)} ${shellQuoted(address + pathAndQuery)}`;
 }
@@ -50,7 +50,7 @@ export function curlRequestText(address: string, request: WrittenRequest): strin
   return curlText(address, path, query);
 }
 
-/** What `tools/call` takes; null where no tool wraps the endpoint. */
+/** The parameters of `tools/call`; null: no tool wraps the endpoint. */
 export function toolCall(request: WrittenRequest): { name: string; arguments: Record<string, Value> } | null {
   const { tool } = request.endpoint;
   return tool === null ? null : { name: tool.name, arguments: Object.fromEntries(givenValues(request)) };
@@ -105,7 +105,7 @@ function givenValues({ endpoint, parameters }: WrittenRequest): [string, Value][
   });
 }
 
-/** What stands in the path, and what in the query. */
+/** The values in the path, and those in the query. */
 function placed(request: WrittenRequest): { path: string; query: [string, Value][] } {
   const { path } = request.endpoint;
   const given = givenValues(request);
@@ -136,7 +136,7 @@ export function mcpAddress(address: string): string {
   return `${address}/api/v1/mcp`;
 }
 
-/** What connects Claude Code with a service, as one line of a shell; docs/mcp.md writes it the same way. */
+/** The shell command that connects Claude Code with a service; docs/mcp.md has the same. */
 export function mcpCommandLine(address: string, token: string): string {
   return `claude mcp add --transport http returns ${mcpAddress(address)} --header "Authorization: Bearer ${token}"`;
 }
@@ -155,7 +155,7 @@ function lines(...parts: string[]): string {
   return parts.join(" \\\n  ");
 }
 
-/** Quotes what a shell could read as anything but plain text. */
+/** Quotes text that a shell would interpret. */
 function shellWord(text: string): string {
   return /^[\w./:@%+,][\w./:@%+,=-]*$/u.test(text) ? text : shellQuoted(text);
 }

@@ -45,10 +45,10 @@ export interface SmallCut {
   firstDay: number;
 }
 
-/** Share of the lines of the cut that come back as too small, beyond what comes back anyway. */
+/** Additional share of the cut's lines that are returned as too small. */
 export const SMALL_CUT_RATE = 0.3;
 
-/** Of the best-selling product of clothes that seldom come back, so that the change shows. */
+/** For the best-selling product among rarely returned clothes, so that the change is visible. */
 export function planSmallCut(products: readonly Product[], todayDay: number): SmallCut {
   const [product] = products
     .filter(({ family, launchedAfter }) => family === "T-Shirts" && launchedAfter === 0)

@@ -11,7 +11,7 @@ export interface Variant {
   size: string;
   colour: string;
   condition: "new" | "used";
-  /** The new SKU that a used one stands for; empty for a new one. */
+  /** The new SKU that a used one corresponds to; empty for a new one. */
   counterpartSku: string;
   priceMinor: number;
   unitCostMinor: number | null;
@@ -28,7 +28,7 @@ export interface Product {
   title: string;
   handle: string;
   vendor: string;
-  /** What it looks like, by a name of pictures.ts. */
+  /** Its appearance, by a name of pictures.ts. */
   silhouette: string;
   /** The colour that sells most. */
   colour: string;
@@ -56,8 +56,8 @@ const USED_RETURN_FACTOR = 0.8;
 const MAIN_COLOUR_SHARE_OF_BATCH_PRODUCT = 0.87;
 
 /**
- * Builds products and variants from the seed alone, so that the same shop opens whatever the day. `breadth` is how many
- * times the assortment is in it, each time as products of their own.
+ * Builds products and variants from the seed alone, so that the same shop appears on any day. `breadth`: how often the assortment
+ * is repeated, each time as separate products.
  */
 export function buildCatalogue(seed: number, breadth: number): Catalogue {
   const random = createRandom(seed, "catalogue");
@@ -192,7 +192,7 @@ function handleOf(title: string): string {
 
 export type ProductKind = "apparel" | "shoes" | "home";
 
-/** One family of the demo store: what is sold, how much of it, and how often it comes back. */
+/** One family of the demo store: its products, their quantities, and their return rate. */
 interface FamilyPlan {
   family: string;
   analyticsCategory: string;
@@ -200,7 +200,7 @@ interface FamilyPlan {
   code: string;
   vendors: readonly string[];
   titles: readonly string[];
-  /** What each title looks like, by a name of pictures.ts; a single one is that of all. */
+  /** The appearance of each title, by a name of pictures.ts; a single one applies to all. */
   silhouettes: readonly string[];
   colours: readonly string[];
   coloursPerProduct: number;

@@ -96,7 +96,7 @@ test("a day that does not exist is refused before anything is written", async ()
   assert.ok(!(await readdir(root)).includes("never"));
 });
 
-test("the summary tells the size of the files, and the store is large enough", () => {
+test("the summary has the size of the files, and the store is large enough", () => {
   assert.equal(summary.orders, new Set(folder.order_lines.map((row) => row.order_id)).size);
   assert.equal(summary.orderLines, folder.order_lines.length);
   assert.equal(summary.skus, new Set(folder.variants.map((row) => row.sku)).size);
@@ -212,7 +212,7 @@ test("refunds come with and without returns and units, before and after fulfilme
   assert.ok(count(refunds, isReduced) > 100, "some refunds lack a restocking fee");
 });
 
-test("M1: some lines sell nothing, or lack a SKU or a product", () => {
+test("M1: some lines have no sales, or lack a SKU or a product", () => {
   const rows = folder.order_lines;
   assert.ok(count(rows, (row) => row.test === "true") > 20);
   assert.ok(count(rows, (row) => row.gift_card === "true") > 100);

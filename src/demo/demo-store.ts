@@ -60,7 +60,7 @@ function chargeTime({ requestedAt, closedAt }: ReturnCase, random: Random): numb
   return closedAt === null ? chargedAt : Math.min(chargedAt, closedAt);
 }
 
-/** What the carrier's bill names: the order, the return, or both. */
+/** The references on the carrier's bill: the order, the return, or both. */
 function referencesOf(
   orderId: string,
   returnId: string,
@@ -181,7 +181,7 @@ function restockTypeOf({ reason }: ReturnedLine, random: Random): string {
   return point < 0.98 ? "NO_RESTOCK" : "";
 }
 
-/** Money for lost or flawed goods that nobody wants back; often only a part of it, for no units at all. */
+/** Money for lost or damaged goods that are not sent back; often a partial amount, without units. */
 function refundGoodwill(
   order: Order,
   line: OrderLine,
@@ -202,7 +202,7 @@ function refundGoodwill(
     refunded_at: timeText(refundedAt),
     units,
     subtotal: amountText(Math.round(line.unitPriceMinor * part)),
-    // The platform may name none, which stands for NO_RESTOCK.
+    // The platform may omit it, which means NO_RESTOCK.
     restock_type: moneyOnly && random.chance(0.3) ? "" : "NO_RESTOCK",
     return_id: "",
   };
@@ -216,11 +216,11 @@ interface DemoStoreOptions {
   today: string;
   /** Another seed opens another shop. */
   seed?: number;
-  /** Whole months before that of today; 24 unless told. */
+  /** Whole months before the current one; default: 24. */
   months?: number;
-  /** Orders in all; 34,000 unless told. */
+  /** Total orders; default: 34,000. */
   orders?: number;
-  /** How many times the assortment of about 500 SKUs is in the catalogue; once unless told. */
+  /** How often the assortment of about 500 SKUs is in the catalogue; default: once. */
   breadth?: number;
   /** Called with the number of orders, on the way and once at the end. */
   onProgress?: (done: number, total: number) => void;
@@ -299,7 +299,7 @@ async function writeOrders(
   return done;
 }
 
-/** Each stage has its own stream of random numbers, so that changing one leaves the others alone. */
+/** Each stage has its own stream of random numbers, so that changing one does not affect the others. */
 function afterSalesWriter(plan: StorePlan, writer: ImportFolderWriter): (order: Order) => void {
   const endAt = plan.todayDay * DAY_MS;
   const random = createRandom(plan.seed, "returns");
@@ -465,12 +465,12 @@ export type ImportFile = (typeof FILES)[number];
 /** Values by column; the first row of a file decides its columns and their order. */
 type ImportRow = Readonly<Record<string, string | number>>;
 
-/** Writes rows to the files of one folder, holding only some thousand rows in memory. */
+/** Writes rows to the files of one folder, with only a few thousand rows in memory. */
 interface ImportFolderWriter {
   add(file: ImportFile, row: ImportRow): void;
   /** Writes out the files that have gathered enough rows; await it now and then between rows. */
   drain(): Promise<void>;
-  /** Writes out what is left. */
+  /** Writes the rest. */
   finish(): Promise<void>;
   rowCount(file: ImportFile): number;
 }

@@ -58,15 +58,15 @@ type DemoToken = { token: string; file: string };
 export type Demo = { domain: string; store: DemoStoreSummary; token: DemoToken };
 
 const DEMO_PLAN = "scale";
-/** What the names of files with tokens begin with. */
+/** Prefix of the names of files with tokens. */
 export const DEMO_TOKEN_PREFIX = "demo-token";
 const LEFTOVER_AGE_MS = 3_600_000;
 /** A store that had been connected for a quarter has the early warnings of its weeks. */
 const REPLAYED_WEEKS = [12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1];
 
 /**
- * Creates the demo workspace or fills it again; while it is refilled it answers not_ready. The product with a bad
- * batch is watched. What is cut off on the way is done again by the next call.
+ * Creates or refills the demo workspace; while it is refilled it answers not_ready. The product with a bad batch is watched. An
+ * interrupted call is completed by the next one.
  */
 export async function makeDemo(options: DemoOptions): Promise<Demo> {
   const { database, today, now, onProgress } = options;
@@ -100,7 +100,7 @@ export async function writeDemoFolder(folder: string, request: DemoStoreRequest)
   });
 }
 
-/** Whether a first start has still to make the demo workspace: nothing is there, or its making was cut off. */
+/** Whether a first start still has to create the demo workspace: it is missing, or its creation was interrupted. */
 export async function isDemoMissing(database: Database): Promise<boolean> {
   const workspaces = await listWorkspaces(database, { ...ANY_WORKSPACE, limit: 2 });
   if (workspaces.length === 0) return true;
@@ -108,7 +108,7 @@ export async function isDemoMissing(database: Database): Promise<boolean> {
   return workspaces.length === 1 && only?.shop_domain === DEMO_STORE.domain && only.data_version === 0;
 }
 
-/** Where a database's demo token is kept: one data folder may serve the embedded database and others in turn. */
+/** The file of a database's demo token: one data folder may serve the embedded database and others at different times. */
 export function demoTokenFile(installation: {
   dataFolder: string;
   embedded: object | null;
@@ -184,7 +184,7 @@ function readTokenFile(file: string): string | null {
   }
 }
 
-/** Also removes what a start that was killed has left behind. */
+/** Also removes leftovers of a killed start. */
 function makeTemporaryFolder(dataFolder: string, now: Date): string {
   const parent = join(dataFolder, "tmp");
   mkdirSync(parent, { recursive: true, mode: 0o700 });

@@ -35,13 +35,13 @@ export interface OrderLine {
 interface OrderedItem {
   product: Product;
   variant: Variant;
-  /** Units returned per unit sold, over the lifetime, as it was sold on that day. */
+  /** Units returned per unit sold, over the lifetime, for sales of that day. */
   returnRate: number;
   fromBadBatch: boolean;
   ofSmallCut: boolean;
 }
 
-/** What a shopper may choose from on one day, and how likely. */
+/** A shopper's choices on one day, with their probabilities. */
 interface DayOffer {
   day: number;
   drawProduct: WeightedDraw<Product>;
@@ -160,7 +160,7 @@ function cancelOrder(order: Order, endAt: number, random: Random): void {
   }
 }
 
-/** What every shop also sells: things without a SKU, without a product, or without goods at all. */
+/** Unusual lines of every shop: without a SKU, without a product, or without goods. */
 type Oddment = Pick<
   OrderLine,
   "productId" | "variantId" | "sku" | "title" | "vendor" | "units" | "unitPriceMinor" | "giftCard"
@@ -225,7 +225,7 @@ function drawsOf(weights: readonly number[]): Record<Fit, WeightedDraw<Reason>> 
 
 type DemoReturnStatus = "REQUESTED" | "OPEN" | "CLOSED" | "DECLINED" | "CANCELED";
 
-/** One return request of an order, as it stands at the end of the store's history. */
+/** One return request of an order, in its state at the end of the store's history. */
 export interface ReturnCase {
   returnId: string;
   status: DemoReturnStatus;
@@ -242,7 +242,7 @@ export interface ReturnedLine {
   units: number;
   /** Units that arrived and were accepted, at least one. */
   acceptedUnits: number;
-  /** Whether the platform says how many units were processed. */
+  /** Whether the platform reports the processed units. */
   processedReported: boolean;
   reason: string;
 }
@@ -254,7 +254,7 @@ interface Timing {
 
 type Outcome = "CLOSED" | "DECLINED" | "CANCELED" | "STALLED";
 
-/** Out of a hundred requests; only CLOSED ones count, so that more are drawn than the return rate says. */
+/** Per hundred requests; only CLOSED ones count, so more are drawn than the return rate requires. */
 const OUTCOME_WEIGHTS: Record<Outcome, number> = { CLOSED: 92, DECLINED: 4, CANCELED: 3.4, STALLED: 0.6 };
 const CLOSED_SHARE = OUTCOME_WEIGHTS.CLOSED / 100;
 const drawOutcome = weightedDraw(
@@ -263,8 +263,8 @@ const drawOutcome = weightedDraw(
 );
 
 /**
- * Simulates the return requests of an order up to endAt; later ones are left out. What the small cut adds has random numbers
- * of its own: without it the rest comes back as it does with it.
+ * Simulates an order's return requests up to endAt; later ones are omitted. The small cut's additional returns use separate
+ * random numbers, so that the rest is the same without it.
  */
 export function simulateReturns(
   order: Order,

@@ -14,7 +14,7 @@ test("every product of the demo store has a picture in its first colour, whateve
   }
 });
 
-test("each picture is a small document of its own that loads and runs nothing", () => {
+test("each picture is a small separate document without external resources or scripts", () => {
   const texts = new Set<string>();
   for (const [name, picture] of pictures) {
     const text = renderHtml(picture);

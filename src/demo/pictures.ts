@@ -26,7 +26,7 @@ const tube = (d: string, { fill, line }: Paint, width: number): Html =>
 const buttons = (x: number, heights: readonly number[], { cream }: Paint): Html[] =>
   heights.map((y) => html`<circle cx="${x}" cy="${y}" r="1.2" fill="${cream}" />`);
 
-/** What the demo store sells, on a square of 64 by 64, each with its main parts as closed paths. */
+/** Silhouettes of the demo store's products, on a square of 64 by 64, each with its main parts as closed paths. */
 const SILHOUETTES = {
   dress: () =>
     html`<path

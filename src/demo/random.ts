@@ -16,7 +16,7 @@ export interface Random {
 /** A draw from items in proportion to their weights. */
 export type WeightedDraw<Item> = (random: Random) => Item;
 
-/** Streams of one seed with different names are independent, so that one part of the store can change alone. */
+/** Streams of one seed with different names are independent, so that one part of the store can change separately. */
 export function createRandom(seed: number, name: string): Random {
   const fraction = mulberry32(hashText(`${seed}/${name}`));
   const between = (low: number, high: number) => low + fraction() * (high - low);

@@ -16,7 +16,7 @@ export interface DemoSaleEvent {
   returnFactor: number;
 }
 
-/** An event this old has its first 30 days behind it, so that its return rate is worth showing. */
+/** For an event this old, the first 30 days have passed, so its return rate is meaningful. */
 const SETTLED_DAYS = 45;
 const FRIDAY = 5;
 

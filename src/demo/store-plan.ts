@@ -4,7 +4,7 @@ import { buildCatalogue, type Catalogue } from "./catalogue.ts";
 import { createRandom } from "./random.ts";
 import { chooseSaleEvents, storeSaleDemand, type DemoSaleEvent } from "./sale-events.ts";
 
-/** All that is settled before the first order: what is sold, when, and what will be special about it. */
+/** All decisions before the first order: products, dates and special events. */
 export interface StorePlan {
   seed: number;
   /** First day with orders. */
@@ -15,7 +15,7 @@ export interface StorePlan {
   events: readonly DemoSaleEvent[];
   batch: BadBatch;
   smallCut: SmallCut;
-  /** Orders of each day, beginning with firstDay. */
+  /** Orders of each day, from firstDay on. */
   ordersByDay: readonly number[];
 }
 
@@ -23,7 +23,7 @@ interface StoreSize {
   /** First day without orders. */
   todayDay: number;
   seed: number;
-  /** Whole months before that of today. */
+  /** Whole months before the current one. */
   months: number;
   orders: number;
   /** How many times the assortment is in the catalogue. */
@@ -46,7 +46,7 @@ export function progressOn(plan: Life, day: number): number {
   return (day - plan.firstDay) / (plan.todayDay - plan.firstDay);
 }
 
-/** Spreads the orders over the days by demand, so that every store of a size has as many. */
+/** Distributes the orders over the days by demand, so that stores of one size have the same number. */
 function spreadOrders(plan: Life, orders: number): number[] {
   const random = createRandom(plan.seed, "demand");
   const demandUpTo: number[] = [0];

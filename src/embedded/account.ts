@@ -10,7 +10,7 @@ type ProgramEnd = { code: number | null; output: string };
 
 const accountName = "returns-db";
 
-/** All that a process of PostgreSQL sees of the environment: nothing that could lead it somewhere else. */
+/** The environment of PostgreSQL processes: without variables that could redirect them. */
 export const serverEnvironment = {
   PATH: "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin",
   LC_ALL: "C",
@@ -22,8 +22,8 @@ export function isRoot(): boolean {
 }
 
 /**
- * The user for a cluster's server: for an ordinary user nobody else (undefined); for root the owner of the cluster,
- * and for a new one a system user of its own, or "nobody" where none can be made.
+ * The user for a cluster's server: for an ordinary user nobody else (undefined); for root the cluster's owner, and for a new
+ * cluster its own system user, or "nobody" if none can be created.
  */
 export async function findAccount(clusterFolder: string): Promise<Account | undefined> {
   if (!isRoot()) return undefined;
@@ -54,7 +54,7 @@ async function lookUp(name: string): Promise<Account | undefined> {
   const user = await run("id", ["-u", name], undefined);
   const group = await run("id", ["-g", name], undefined);
   if (user.code !== 0 || group.code !== 0) return undefined;
-  // macOS prints the negative ids of "nobody" as unsigned, spawn takes them signed.
+  // macOS prints the negative ids of "nobody" as unsigned, spawn expects them signed.
   return { name, uid: Number(user.output) | 0, gid: Number(group.output) | 0 };
 }
 
@@ -73,7 +73,7 @@ export async function canEnter(folder: string, account: Account): Promise<boolea
 /** Runs a program to its end as the given user; a program that cannot be started has the code null. */
 export function run(program: string, args: string[], account: Account | undefined): Promise<ProgramEnd> {
   return new Promise((resolve) => {
-    // The working folder of this process may be closed to the other user.
+    // This process's working folder may be inaccessible to the other user.
     const identity = account === undefined ? {} : { uid: account.uid, gid: account.gid };
     const options = { cwd: "/", env: serverEnvironment, ...identity };
     const child = spawn(program, args, { ...options, stdio: ["ignore", "pipe", "pipe"] });

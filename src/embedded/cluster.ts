@@ -19,7 +19,7 @@ import { basename, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { canEnter, findAccount, isRoot, makeFolders, run, type Account } from "./account.ts";
 
-/** Where the parts of one embedded database lie. All of `folder` appears at once, when it is complete. */
+/** The paths of one embedded database. `folder` appears at once, when it is complete. */
 export type Cluster = {
   folder: string;
   /** PostgreSQL's own data folder. */
@@ -31,7 +31,7 @@ export type Cluster = {
 
 export const userName = "returns";
 
-/** What root's databases use; every user can reach it, unless it is that of the systemd unit. */
+/** The folder of root's databases; every user can reach it, except that of the systemd unit. */
 const SYSTEM_FOLDER = "/var/lib/returns-analytics";
 const folderName = "postgresql";
 const majorVersion = "18";
@@ -58,7 +58,7 @@ export function defaultDataFolder(projectFolder: string, systemFolder = SYSTEM_F
   );
 }
 
-/** undefined: there is none, or it is in a folder that this user may not enter, such as that of the systemd unit. */
+/** undefined: none, or in a folder that this user may not enter, such as that of the systemd unit. */
 function ownerOf(folder: string): number | undefined {
   try {
     return statSync(folder, { throwIfNoEntry: false })?.uid;
@@ -92,8 +92,8 @@ function isRunning(dataFolder: string): boolean {
 }
 
 /**
- * The cluster in a data folder, made when missing. Two processes may do this at once: both prepare one in a folder of
- * their own, the first to rename it wins. Throws one clear sentence when the folder cannot be used.
+ * The cluster in a data folder, created if missing. Two processes may do this concurrently: both prepare one in a separate
+ * folder, and the first to rename it wins. Throws one clear sentence if the folder cannot be used.
  */
 export async function openCluster(dataFolder: string, settings: Record<string, string>): Promise<Cluster> {
   try {
@@ -117,7 +117,7 @@ export async function preparePrograms(
   return { binaries: await prepareBinaries({ packageFolder, copyFolder, account }), account };
 }
 
-/** Turns what the file system refuses into a sentence that says what to do. */
+/** Turns a file system error into a sentence with instructions. */
 export function explain(error: unknown, dataFolder: string): Error {
   const { code, message, cause } = error as NodeJS.ErrnoException;
   const because = { cause: error };
@@ -197,7 +197,7 @@ async function fillCluster(draft: string, settings: Record<string, string>): Pro
   if (account !== undefined) chownSync(passwordFile, 0, 0);
 }
 
-/** For root also open to the server's user, who needs to pass through; nobody can list it or read the files. */
+/** For root also accessible to the server's user, which must pass through; nobody can list it or read the files. */
 function makeDataFolder(dataFolder: string): void {
   if (makeFolders(dataFolder, isRoot() ? 0o711 : 0o700) || !isRoot()) return;
   if (dirname(dataFolder) === SYSTEM_FOLDER || readdirSync(dataFolder).length === 0) {
@@ -309,7 +309,7 @@ function restoreLinks(packageFolder: string): boolean {
   return complete;
 }
 
-/** Fills a folder beside the final one and renames it, so that a crash or a second copier does no harm. */
+/** Fills a temporary folder and renames it, so that a crash or a concurrent copy does no harm. */
 async function copyPackage(packageFolder: string, copyFolder: string): Promise<void> {
   if (existsSync(copyFolder)) return;
   makeFolders(dirname(copyFolder), 0o755);

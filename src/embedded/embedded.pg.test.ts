@@ -74,7 +74,7 @@ describe("Processes that share a data folder", () => {
 });
 
 describe("After a crash", () => {
-  test("killing the server and its starter loses nothing that was committed", async () => {
+  test("killing the server and its starter loses no committed data", async () => {
     const member = await joinApart(dataFolder);
     await ask(member.joined.url, "create table kept as select 42 as answer");
     const pid = serverPid();

@@ -98,7 +98,7 @@ export async function joinEmbedded(options: EmbeddedOptions): Promise<EmbeddedDa
     while (!left.signal.aborted) {
       await sleep(rejoinMs, undefined, { signal: left.signal }).catch(() => {});
       try {
-        // A server that still runs is joined once more to leave it, so that the last to leave stops it.
+        // A server that still runs is joined again in order to leave it, so that the last process to leave stops it.
         if (left.signal.aborted && (await findServer(cluster)) === undefined) return;
         const next = await joinCluster(cluster, password, settings);
         const isServedByOther = isServing && !(await tryLock(next.client, serviceLock));
@@ -224,7 +224,7 @@ async function createDatabase(client: pg.Client): Promise<void> {
   }
 }
 
-/** Gives up the shared lock before trying the exclusive one: of two that leave at once the later is alone then. */
+/** Releases the shared lock before trying the exclusive one: of two processes that leave at once, the later one then gets it. */
 async function leave(cluster: Cluster, presence: Presence, log: (line: string) => void): Promise<void> {
   try {
     await presence.client.query("select pg_advisory_unlock_shared($1)", [presenceLock]);
@@ -270,7 +270,7 @@ const defaultSettings = {
   log_checkpoints: "off",
 };
 
-/** What happens when two start at once, or right after a crash: not a failure, only a reason to look again. */
+/** Errors of two concurrent starts, or right after a crash: not failures, but reasons to check again. */
 const passingFailure =
   // oxlint-disable-next-line house/linear-patterns -- sees the last words of a PostgreSQL of this machine
   /lock file ".*" (already exists|is empty)|shared memory block .* is still in use|could not create any TCP\/IP sockets/;
@@ -294,8 +294,8 @@ async function findServer(cluster: Cluster): Promise<Server | undefined> {
 }
 
 /**
- * Starts the cluster's server in a session of its own, so that a Ctrl-C in the terminal reaches only this process.
- * The port of last time is taken again when it is free. Returns undefined when another process was faster.
+ * Starts the cluster's server in a separate session, so that a Ctrl-C in the terminal reaches only this process. The previous
+ * port is reused if it is free. Returns undefined if another process was faster.
  */
 async function startServer(
   cluster: Cluster,
@@ -346,7 +346,7 @@ async function startServer(
   );
 }
 
-/** Stops the cluster's server, cutting off its clients, and waits until it is gone. */
+/** Stops the cluster's server, disconnecting its clients, and waits for its end. */
 async function stopServer(cluster: Cluster, deadline: number): Promise<void> {
   const server = await findServer(cluster);
   if (server === undefined) return;
@@ -357,7 +357,7 @@ async function stopServer(cluster: Cluster, deadline: number): Promise<void> {
   }
 }
 
-/** Asks what the process was started as, because the number may belong to an unrelated process by now. */
+/** Checks the process's command line, because the number may belong to another process now. */
 async function isServerOf(cluster: Cluster, pid: number): Promise<boolean> {
   const command =
     process.platform === "linux"
@@ -375,7 +375,7 @@ function exists(pid: number): boolean {
   }
 }
 
-/** Moves the file away and looks at it again first, so that a server that started meanwhile keeps its lock file. */
+/** Moves the file away and checks it again first, so that a server that has started meanwhile keeps its lock file. */
 function replaceLockFile(lockFile: string, judgedText: string, newText: string | undefined): void {
   const aside = `${lockFile}.${randomBytes(4).toString("hex")}`;
   try {
@@ -393,7 +393,7 @@ async function choosePort(preferred: number): Promise<number> {
   return (preferred > 0 ? await listen(preferred) : undefined) ?? (await listen(0)) ?? 0;
 }
 
-/** The port if this machine lets a server listen on it; 0 asks for any free one. */
+/** The port if a server can listen on it; 0 selects any free one. */
 function listen(port: number): Promise<number | undefined> {
   return new Promise((resolve) => {
     const server = createServer();

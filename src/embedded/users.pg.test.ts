@@ -75,7 +75,7 @@ describe("Users", () => {
     },
   );
 
-  test("the default data folder lies in the project, and for root in a system folder of its own", () => {
+  test("the default data folder is in the project, and for root in a separate system folder", () => {
     const chosen = defaultDataFolder(projectFolder);
     if (isRoot)
       assert.match(chosen, new RegExp(`^/var/lib/returns-analytics/${basename(projectFolder)}-[0-9a-f]{8}$`));

@@ -39,10 +39,10 @@ export async function alerts(
 /** Where links of alerts lead; `consoleAddress` null = there is no console that others reach. */
 type AlertPlace = { consoleAddress: string | null; shopDomain: string };
 
-/** An alert as the API gives it and as webhooks receive it: one place, so that their JSON is equal. */
+/** An alert as in the API and in webhooks: one place, so that their JSON is equal. */
 export type FeedAlert = ReturnType<typeof feedAlert>;
 
-/** An alert that was stored without a link gets that of the console's page. */
+/** An alert stored without a link gets that of the console's page. */
 export function feedAlert(row: AlertRow, place: AlertPlace) {
   const link = linkOf(row, place);
   return {
@@ -64,12 +64,12 @@ function linkOf(row: AlertRow, { consoleAddress, shopDomain }: AlertPlace): Aler
   return alertLink(row, { consoleAddress, shopDomain });
 }
 
-/** Where an alert leads, and what the link is called. */
+/** An alert's link and its label. */
 type AlertLink = { url: string | null; label: string | null };
 
 /**
- * The page of the console that shows what an alert is about; null for an alert of a category that this service does not
- * write. `consoleAddress` is the origin of the console.
+ * The page of the console for an alert's subject; null for a category that this service does not write. `consoleAddress` is the
+ * console's origin.
  */
 export function alertLink(
   alert: Pick<AlertRow, "category" | "metadata">,

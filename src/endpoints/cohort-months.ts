@@ -67,7 +67,7 @@ export function rateFigures({ soldUnits, returnedUnits }: Pick<Totals, "soldUnit
   };
 }
 
-/** What of a range counts, as every answer over cohort months says it (M5). */
+/** The counted months of a range, as in every answer over cohort months (M5). */
 export function coverageOf(range: CohortRange) {
   const { windowDays: days, asOfDay, includeIncomplete } = range;
   const { monthsIncluded, excludedMonths, completeThrough } = monthCoverage(

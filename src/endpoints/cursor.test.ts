@@ -61,7 +61,7 @@ describe("a cursor", () => {
     });
   });
 
-  test("tells filters apart however their texts are cut", () => {
+  test("distinguishes filters, however their texts are divided", () => {
     const cursor = codec.encode(bindingOf({ filters: ['a","b', "c"] }), [1]);
     expectRefused(bindingOf({ filters: ["a", 'b","c'] }), cursor);
   });

@@ -2,7 +2,7 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 import { invalidRequest } from "../contract/errors.ts";
 import type { Workspace } from "../store/workspace.ts";
 
-/** What a cursor is bound to: it opens only this workspace's, this endpoint's pages under these filters. */
+/** The binding of a cursor: it is valid only for this workspace, this endpoint and these filters. */
 export type CursorBinding = { workspace: Workspace; endpoint: string; filters: readonly (string | null)[] };
 
 /** A keyset position: the sort values of the last row of a page. */

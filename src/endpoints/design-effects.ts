@@ -7,8 +7,8 @@ import type { Selection } from "../store/queries/selection.ts";
 import type { Workspace } from "../store/workspace.ts";
 
 /**
- * M6: how the units of each part's orders come back, in the newest twelve months complete for the primary window, and the
- * squares of its own orders of `months`. A part is a selection, or several together.
+ * M6: the pattern of each part's orders, in the newest twelve months complete for the primary window, and the squares of its own
+ * orders of `months`. A part is a selection, or several together.
  */
 export async function loadOrders(
   database: Queryable,

@@ -85,7 +85,7 @@ describe("a search", () => {
     assert.ok((await search("nordwind")).includes("TEE-10"));
   });
 
-  test("forgives a wrong letter, and finds nothing for an unrelated word", async () => {
+  test("tolerates a wrong letter, and finds no match for an unrelated word", async () => {
     assert.ok((await search("nordwnd")).includes("TEE"));
     assert.deepEqual(await search("submarine"), []);
   });

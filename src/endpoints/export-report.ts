@@ -6,7 +6,10 @@ import { buildReport } from "./report-build.ts";
 import { exportFilename, reportCsv } from "./report-csv.ts";
 import { reportRows } from "./report-rows.ts";
 
-/** The whole report as CSV: every figure of the JSON report once, the bridge where it is asked for. All of it is computed before the first piece. */
+/**
+ * The whole report as CSV: every figure of the JSON report once, and the bridge if requested. All of it is computed before the
+ * first chunk.
+ */
 export async function exportReport(call: EndpointCall<typeof contract>): Promise<Answer> {
   const { database, workspace } = call;
   const input = await withKnownOption(database, workspace, call.input);

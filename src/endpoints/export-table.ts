@@ -66,7 +66,7 @@ type WriteTable = (
 
 type SchemaElement = ConstructorParameters<typeof ParquetWriter>[0]["schema"][number];
 
-/** A group is held in memory, and encoded without a pause for other requests. */
+/** A group is held in memory, and encoded without yielding to other requests. */
 const ROWS_PER_GROUP = 4_000;
 
 /** Most digits of an amount in 64 bits. */
@@ -82,7 +82,7 @@ const parquetFile: WriteTable = async function* parquetFile(columns, exponent, p
     index === 0 ? element : { ...element, repetition_type: "OPTIONAL" },
   );
   const parquet = new ParquetWriter({ writer, schema, createdBy: "Returns Analytics API" });
-  /** What has been written since the last time. */
+  /** The bytes written since the last call. */
   const take = (): Uint8Array => {
     const bytes = writer.getBytes().slice();
     writer.index = 0;
@@ -112,7 +112,7 @@ const parquetFile: WriteTable = async function* parquetFile(columns, exponent, p
   yield take();
 };
 
-/** How a type is declared, and what a column of one group makes of its values. */
+/** A type's declaration, and its encoding of a group's column. */
 type Form = {
   schema: (exponent: number) => Omit<SchemaElement, "name">;
   values: () => (value: never) => unknown;
@@ -121,7 +121,7 @@ type Form = {
 const same = () => (value: unknown) => value;
 const bigInts = () => (value: number) => BigInt(value);
 
-/** Encodes a text once a group, into shared memory: an array of its own for each value costs more than all else. */
+/** Encodes each text once per group, into shared memory: separate arrays would cost more than everything else. */
 function encodedTexts(): (text: string) => Uint8Array {
   const known = new Map<string, Uint8Array>();
   return (text) => {
@@ -150,7 +150,7 @@ const FORMS: Readonly<Record<ColumnType, Form>> = {
     }),
     values: same,
   },
-  // A bigint is taken for minor units, so that no amount passes through a fraction.
+  // A bigint is in minor units, so that no amount is converted to floating point.
   money: {
     schema: (exponent) => ({
       type: "INT64",

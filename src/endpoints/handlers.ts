@@ -23,7 +23,7 @@ export type Handlers = { [E in AnyEndpoint as E["name"]]: (call: EndpointCall<E>
 
 type HandlerTools = {
   cursors: CursorCodec;
-  /** The origin of the console that links of alerts lead to; null = they lead nowhere. */
+  /** The console's origin for links of alerts; null: no links. */
   consoleAddress: string | null;
   openStream: OpenStream;
 };
@@ -45,7 +45,7 @@ export function createHandlers({ cursors, consoleAddress, openStream }: HandlerT
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** With `fields=required`, rows (`data`, or its `rows`) have only what the answer's schema requires of each. */
+/** With `fields=required`, rows (`data`, or its `rows`) have only the members that the answer's schema requires. */
 function withFields<Call extends { input: { fields?: "all" | "required" } }>(
   { properties: { data } }: { properties: { data: TArray<TObject> | TObject<{ rows: TArray<TObject> }> } },
   handler: (call: Call) => Promise<Answer>,

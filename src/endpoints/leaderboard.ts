@@ -5,7 +5,7 @@ import type { Workspace } from "../store/workspace.ts";
 import { presentSoldValue } from "./sold-value.ts";
 import { rateFigures } from "./cohort-months.ts";
 
-/** What both leaderboards say of each ranked SKU's product, by SKU. */
+/** Product data of both leaderboards for each ranked SKU, by SKU. */
 export async function leaderboardProducts(
   database: Queryable,
   workspace: Workspace,

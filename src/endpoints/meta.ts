@@ -3,7 +3,7 @@ import { entities } from "../contract/entities.ts";
 import { staleForMs } from "../metrics/staleness.ts";
 import type { Workspace } from "../store/workspace.ts";
 
-/** The members of meta that every answer has, before the endpoint's own echoes; the specification closes those of entities. */
+/** The members of meta in every answer, before the endpoint's own echoes; the specification closes those of entities. */
 export function baseMeta(workspace: Workspace, now: Date, { name }: Pick<Endpoint, "name">) {
   return {
     api_version: API_VERSION,

@@ -28,7 +28,7 @@ export async function withKnownOption<Asked extends BreakdownInput>(
   return { ...input, breakdownBy: undefined, normalized };
 }
 
-/** What a breakdown divides by. */
+/** The dimension of a breakdown. */
 export function asDivision(breakdownBy: string): { by: BreakdownBy; option: string | null } {
   const option = optionOf(breakdownBy);
   return option === null ? { by: breakdownBy as BreakdownBy, option } : { by: "option", option };

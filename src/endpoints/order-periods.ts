@@ -55,7 +55,7 @@ export async function loadOrderPeriods(
   });
 }
 
-/** How a row over orders says which: those of a month, or of a week or day within it. */
+/** The place of a row over orders: a month, or a week or day within it. */
 export function presentPlace({ month, period }: { month: number; period?: OrderPeriod }) {
   return {
     cohort_month: monthToDate(month),

@@ -27,7 +27,7 @@ import { presentSoldValue } from "./sold-value.ts";
 type BreakdownRequest = {
   /** As `breakdownBy` names it; an option that the workspace has. */
   by: string;
-  /** null = none was asked for. */
+  /** null: none was requested. */
   order: BreakdownOrder | null;
   selection: Selection;
   /** null = lifetime. */
@@ -119,7 +119,7 @@ export async function requestBreakdown(
   };
 }
 
-/** M22: as asked for, else sizes as they grow and then other values by sold units; last what has no value. */
+/** M22: in the requested order, else sizes in ascending order and then other values by sold units; units without a value last. */
 function ofOption(rows: readonly BreakdownRow[], order: BreakdownOrder | null): BreakdownRow[] {
   return rows.toSorted(
     (left, right) =>
@@ -147,7 +147,7 @@ function topReason({ reasons, returned_units: returnedUnits }: BreakdownRow) {
   return { reason: top.reason, label: top.label, share: rate(most, returnedUnits) };
 }
 
-/** What the rows leave of the total: further keys, and lines that have none. */
+/** The total minus the rows: further keys, and lines without one. */
 function restOf({ total, rows }: BreakdownAnswer): BreakdownFigures {
   const rest = { ...total };
   for (const row of rows) {

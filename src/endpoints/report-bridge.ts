@@ -22,7 +22,7 @@ type BridgeRequest = {
 /** `lines`: of the steps by SKU and month of order; they add up to the steps. */
 export type LoadedBridge = { bridge: ReportBridge; lines: BridgeRow[] };
 
-/** M24: from what the source books to the cohort figure, and from the compared period's rate to this one. */
+/** M24: from the source's bookings to the cohort figure, and from the compared period's rate to this one. */
 export async function loadBridge(
   database: Queryable,
   workspace: Workspace,
@@ -55,7 +55,7 @@ export async function loadBridge(
   };
 }
 
-/** Steps before `returned_in_months` are stored as what the source has more. */
+/** Steps before `returned_in_months` are stored as the source's surplus. */
 function signOf(step: string): 1 | -1 {
   return BRIDGE_STEPS.some((row) => row.step === step && row.after === "booked") ? -1 : 1;
 }
@@ -95,7 +95,7 @@ function monthsByThen(range: CohortRange, before: CohortRange) {
     const counterpart = counterparts[place] ?? range.endMonth;
     const isWhole = asOfDay === null || (windowDays !== null && isComplete(counterpart, windowDays, asOfDay));
     const shift = firstDayOfMonth(counterpart) - firstDayOfMonth(month);
-    // Counterparts at the end of the calendar lead to days before its beginning, which no text can name.
+    // Counterparts at the end of the calendar would be days before its beginning, which text cannot represent.
     return { month, lastDay: isWhole ? null : Math.max(firstDayOfMonth(FIRST_MONTH), asOfDay - shift) };
   });
 }

@@ -96,14 +96,14 @@ function presentFigures({ returnedUnits, returnRate, interval }: CurveFigures) {
 
 type ReportInput = Omit<Input<typeof contract>, "reportSection">;
 
-/** Parts that were not asked for are null. */
+/** Parts that were not requested are null. */
 export type BuiltReport = ReportParts & {
   data: WholeReport;
   selection: Selection;
   skus: readonly string[] | null;
 };
 
-/** What of a report to load: unmatched labels are null in a section that does not show them. */
+/** The parts of a report to load: unmatched labels are null in a section that does not show them. */
 type ReportScope = {
   section: ReportSection;
   withCurves: boolean;

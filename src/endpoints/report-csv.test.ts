@@ -67,7 +67,7 @@ test("any text comes back whole from another parser", async () => {
   );
 });
 
-test("the file name tells the selection and the months", () => {
+test("the file name contains the selection and the months", () => {
   assert.equal(
     exportFilename({ kind: "workspace", key: "" }, range),
     "returns-report_workspace_2026-01_2026-03.csv",

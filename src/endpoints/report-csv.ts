@@ -24,7 +24,7 @@ export function exportFilename(
   return `returns-report_${[...selection, ...vendor].join("-")}_${range.start_month}_${range.end_month}.csv`;
 }
 
-/** Every value becomes text here, so that the writer never chooses a form. */
+/** Every value becomes text here, so that the writer never chooses a format. */
 function cellText(value: ReportRow["value"]): string {
   if (value === null) return "";
   return typeof value === "string" ? guardedText(value) : String(value);

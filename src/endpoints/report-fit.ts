@@ -12,7 +12,7 @@ import { countedMonths, type CohortRange } from "./cohort-months.ts";
 
 const SIZE_NAME =
   /^(?:(?:shoe|eu|uk|us)[ -]?)?(?:size|sizes)$|^(?:schuh)?gr(?:ö|oe)(?:ß|ss)e$|^taille$|^pointure$|^talla$|^taglia$/iu;
-/** Returns of other products of the category that are enough to tell what is usual (as M6 and M17). */
+/** Number of returns of the category's other products that suffices for a usual share (as in M6 and M17). */
 const ENOUGH_RETURNS = 200;
 const MOST_SIZES = 60;
 

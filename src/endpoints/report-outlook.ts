@@ -22,7 +22,7 @@ import type { Selection } from "../store/queries/selection.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { countedMonths, type CohortRange } from "./cohort-months.ts";
 
-/** The outlook of each open month, and of the whole range; null where there is none. */
+/** The outlook of each open month, and of the whole range; null: none. */
 export type ReportOutlooks = {
   ofMonth: (month: number) => ReportOutlook | null;
   ofRange: ReportOutlook | null;
@@ -33,7 +33,7 @@ const OUTLOOK_LEVEL = 0.8;
 
 type OutlookRequest = { range: CohortRange; selection: Selection };
 
-/** M18: where the open months of a range are heading. Nothing of it enters a figure. */
+/** M18: the outlooks of the open months of a range. They are never part of a figure. */
 export async function loadOutlooks(
   database: Queryable,
   workspace: Workspace,

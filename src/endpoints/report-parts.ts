@@ -20,7 +20,7 @@ import { compareReasons, presentReason } from "./report-reason.ts";
 import { presentSoldValue } from "./sold-value.ts";
 import { rateFigures, type CohortMonth, type CohortRange, type coverageOf } from "./cohort-months.ts";
 
-/** What every part of a report is made of: the counted months, their sum, and the facts behind them. */
+/** The common basis of a report's parts: the counted months, their sum, and the underlying facts. */
 export type ReportBasis = {
   coverage: ReturnType<typeof coverageOf>;
   months: readonly CohortMonth[];

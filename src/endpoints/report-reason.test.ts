@@ -12,7 +12,7 @@ test("M8: a reason's handle becomes words, in either case", () => {
   assert.equal(labelOf("defective"), "Defective");
 });
 
-test("M8: the absence of a reason has words of its own, distinct from a reason of the same text", () => {
+test("M8: a missing reason has its own wording, distinct from a reason of the same text", () => {
   assert.deepEqual([REFUND_ONLY, UNSPECIFIED, "refund_only", "unspecified"].map(presentReason), [
     { reason: "refund_only", kind: "refund_only", label: "Refund without return" },
     { reason: "unspecified", kind: "unspecified", label: "Unspecified" },

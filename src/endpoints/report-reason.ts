@@ -28,7 +28,7 @@ export function compareReasons(left: PresentedReason, right: PresentedReason): n
   );
 }
 
-/** "too_small" and "TOO_SMALL" are "Too small"; what is no handle stays as it is. */
+/** "too_small" and "TOO_SMALL" become "Too small"; other texts are unchanged. */
 function statedLabel(reason: string): string {
   if (!HANDLE.test(reason)) return reason;
   const words = reason.replaceAll(/[_-]/gu, " ").toLowerCase();

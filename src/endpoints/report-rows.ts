@@ -47,8 +47,8 @@ type Place = { section: ReportRowSection; cohortMonth?: string; key?: string; la
 type Figures = Record<string, string | number | boolean | null>;
 
 /**
- * Every figure of a report once, section by section: `metric` is the JSON member, `key` distinguishes members of one
- * name. A null is a row without value; a null comparison, outlook or sale event has no rows of its own.
+ * Every figure of a report once, section by section: `metric` is the JSON member, `key` distinguishes members with the same name.
+ * A null is a row without value; a null comparison, outlook or sale event has no rows.
  */
 export function* reportRows(
   report: WholeReport,
@@ -60,7 +60,7 @@ export function* reportRows(
   yield [...summaryRows(report, rowsOf)];
   for (const row of report.trend) {
     const { cohort_month: cohortMonth, period_start: label, return_rate_interval, outlook, ...figures } = row;
-    // Weeks and days of a month are told apart by their first day.
+    // Weeks and days of a month are distinguished by their first day.
     const place = { section: "trend", cohortMonth, ...(label === undefined ? {} : { label }) } as const;
     yield rowsOf(place, figures);
     yield rowsOf({ ...place, key: "return_rate_interval" }, boundsOf(return_rate_interval));
@@ -215,7 +215,7 @@ function* fitRows(
   }
 }
 
-/** The steps, and by line those of one step after the other. */
+/** The steps, and the lines of each step. */
 function* bridgeRows({ bridge, lines }: LoadedBridge, rowsOf: RowsOf): Generator<ReportRow[]> {
   const { steps, rate_change: change, ...figures } = bridge;
   yield rowsOf({ section: "bridge" }, figures);
@@ -271,7 +271,7 @@ const UNITS: readonly [metric: RegExp, unit: string | null][] = [
   ],
 ];
 
-/** Null in the table stands for money, whose unit is the currency. */
+/** Null in the table means money, whose unit is the currency. */
 function unitOf(metric: string, currencyCode: string): string {
   const found = UNITS.find(([pattern]) => pattern.test(metric));
   if (found === undefined) throw new Error(`no unit for ${metric}`);

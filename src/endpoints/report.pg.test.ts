@@ -53,7 +53,7 @@ test("M7: reasons, timing, trend and breakdown each sum to the summary, and the 
   assert.equal(fallback.breakdown.breakdown_by, "product");
 });
 
-test("M6: a comparison that sold nothing has rate 0 and no change", async () => {
+test("M6: a comparison without sales has rate 0 and no change", async () => {
   const { data } = await ask({ start_month: "2024-01", end_month: "2024-02" });
   assert.equal(data.comparison?.return_rate, 0);
   assert.equal(data.comparison?.return_rate_change, null);
@@ -72,7 +72,7 @@ test("M5: as many complete months are compared as count in the range, whatever l
   assert.deepEqual(await range({ ...open, window: "lifetime" }), [1, "2025-05", "2025-05"]);
 });
 
-test("M5: where every month is incomplete nothing counts, and nothing is divided", async () => {
+test("M5: if every month is incomplete no month counts, and there is no division by zero", async () => {
   const { data } = await ask({ start_month: "2025-05", end_month: "2025-06" });
   assert.deepEqual([data.trend, data.return_reasons, data.comparison], [[], [], null]);
   assert.equal(data.summary.sold_units, 0);
@@ -88,7 +88,7 @@ test("M5: where every month is incomplete nothing counts, and nothing is divided
   );
 });
 
-test("M5, M12: before the first sync nothing finite is complete, compared or ranked", async () => {
+test("M5, M12: before the first sync no finite window is complete, compared or ranked", async () => {
   const { token } = tenant;
   const range = { start_month: "2025-01", end_month: "2025-02" };
   const ranked = async (): Promise<unknown[]> => {
@@ -193,7 +193,7 @@ test("the widest and the oldest ranges are answered", async () => {
   assert.equal(latest.sale_event?.baseline_period.days, 3652);
 });
 
-test("an entity of nobody and one of another workspace are refused in the same words", async () => {
+test("an unknown entity and one of another workspace get the same refusal", async () => {
   const { shopKey } = await createTenant(service.database);
   await insertRows(service.database, "sku", [{ shop_key: shopKey, sku: "THEIRS" }]);
   const message = async (sku: string): Promise<string> => {
@@ -220,7 +220,7 @@ test("M5, M15: days whose window is open are left out of a sale event unless ask
   assert.ok((closed?.event.sold_units ?? 0) < (open?.event.sold_units ?? 0));
 });
 
-test("M15: an event without SKUs of its own is the whole workspace; one a year earlier has no change", async () => {
+test("M15: an event without SKUs covers the whole workspace; one a year earlier has no change", async () => {
   const { data: whole } = await ask({ saleEvent: "summer", sku: "HAT", saleEventScope: "event_scope" });
   const { data: all } = await ask({ saleEvent: "summer" });
   assert.deepEqual(whole.sale_event?.event, all.sale_event?.event);

@@ -6,7 +6,7 @@ import { buildReport, type BuiltReport } from "./report-build.ts";
 import { withKnownOption } from "./options.ts";
 import { selectorEcho } from "./selection.ts";
 
-/** The report of a selection: all of it, or the part that `reportSection` names beside the summary and the sale event. */
+/** The report of a selection: all of it, or the part named by `reportSection`, with the summary and the sale event. */
 export async function report(call: EndpointCall<typeof contract>): Promise<Answer> {
   const { database, workspace } = call;
   const input = await withKnownOption(database, workspace, call.input);

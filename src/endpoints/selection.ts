@@ -5,7 +5,7 @@ import { nearestName, SHOWN_NAME } from "../lib/nearest-name.ts";
 import { listVendors, type Found, type Selection } from "../store/queries/selection.ts";
 import type { Snapshot } from "../store/workspace.ts";
 
-/** `vendor` leaves only what is that vendor's; null = any. On leaderboards it is a filter of rows instead (M12, M13). */
+/** `vendor` keeps only that vendor's lines; null: any. On leaderboards it filters rows instead (M12, M13). */
 export function requestSelection(
   input: SelectorInput & { include_used_variants?: boolean; vendor?: string },
   vendor: string | null,
@@ -37,8 +37,8 @@ const SELECTOR_PARAMETER = {
 };
 
 /**
- * Throws when the workspace never had the entity or vendor; the message does not reveal whether another one has it. The
- * nearest vendor is one of its own.
+ * Throws if the workspace never had the entity or vendor; the message does not reveal whether another one has it. The suggested
+ * vendor is one of its own.
  */
 export async function requireFound(
   { database, workspace }: Snapshot,

@@ -2,7 +2,7 @@ import { decimalFromMinor } from "../metrics/money.ts";
 import { share } from "../metrics/rate.ts";
 import { refundShare, type Totals } from "../metrics/totals.ts";
 
-/** M20: what was sold, as far as its value is known, and what part of it was paid back. */
+/** M20: the value of the units sold, as far as it is known, and the refunded share. */
 export function presentSoldValue(
   totals: Pick<Totals, "soldUnits" | "valuedSoldUnits" | "soldMinor" | "refundMinor">,
   currencyExponent: number,

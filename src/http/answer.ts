@@ -17,7 +17,7 @@ export function sendAnswer(reply: FastifyReply, answer: ReadyAnswer): FastifyRep
     const { type, content } = answer;
     reply.type(type === "text/csv" ? CSV_TYPE : type);
     if (reply.request.method !== "HEAD") return reply.send(content);
-    // Nobody reads it, and it would be held until its reader is given up.
+    // Nobody reads it, and it would be held until its reader times out.
     content.destroy();
     return reply.send("");
   }
@@ -40,7 +40,7 @@ export function sendRefusal(
     .send(jsonText(errorBody(code, message)));
 }
 
-// What Fastify refuses before a handler runs: its codes, with the API's messages.
+// Fastify's refusals before a handler runs: its codes, with the API's messages.
 const TRANSPORT_REFUSALS: Record<string, { status: number; message: string }> = {
   FST_ERR_BAD_URL: { status: 400, message: "The path of the URL must be percent-encoded UTF-8." },
   FST_ERR_CTP_BODY_TOO_LARGE: { status: 413, message: "The request body is too large." },

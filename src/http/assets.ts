@@ -10,7 +10,7 @@ const TYPES: Readonly<Record<string, string>> = {
   svg: "image/svg+xml",
 };
 
-/** A file that pages load: its address holds its hash, so that a browser keeps it for good. */
+/** A file that pages load: its address contains its hash, so that browsers can cache it permanently. */
 export type Asset = { path: string; type: string; body: Buffer };
 
 /** Reads a file, or several that are joined in their order, of a folder; `under`: where it is served. */

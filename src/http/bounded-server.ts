@@ -10,7 +10,7 @@ const KEEP_ALIVE_MS = 72_000;
 /** Clients in use wait for an answer before they send the next request on its connection. */
 const MOST_UNANSWERED = 16;
 
-/** The HTTP server below every surface: what one connection may ask of it, before any request is looked at. */
+/** The HTTP server below every surface, with the limits of one connection, before any request is read. */
 export function createBoundedServer(handle: RequestListener): Server {
   return createServer(
     {
@@ -26,7 +26,7 @@ export function createBoundedServer(handle: RequestListener): Server {
   );
 }
 
-/** `remove` has no public name in Node.js: it leaves the rest of what is being parsed. */
+/** `remove` is not public in Node.js: it discards the rest of the parsed chunk. */
 type ParsedSocket = Socket & { parser?: { remove?: () => void } | null };
 
 const unanswered = new WeakMap<Socket, number>();

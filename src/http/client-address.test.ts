@@ -93,7 +93,7 @@ test("without proxies, and on a connection that is gone, no header counts", () =
   assert.equal(from(undefined, { "x-forwarded-for": "1.1.1.1" }), "unknown");
 });
 
-test("one address has one spelling, and what is none is none", () => {
+test("an address has one spelling, and other texts are not addresses", () => {
   for (const same of ["fe80::1%eth0", "FE80:0:0::0001", "[fe80::1]:80"])
     assert.equal(readAddress(same), "fe80::1");
   for (const none of ["", "1.2.3", "1.2.3.4.5", "1.2.3.4:", "::1:", "localhost", "1.2.3.4 5"])

@@ -27,9 +27,9 @@ export function addClientAddress(server: FastifyInstance, proxies: readonly Netw
 }
 
 /**
- * The address that a request came from. A proxy that is trusted names who asked it: the lists are read from the right, as far
- * as each hop is trusted. What stands further left may be the client's own invention, and so may the second list where a proxy
- * writes the one and passes the other on: where the two disagree, the nearest hop that is sure is the address.
+ * The client's address of a request. A trusted proxy names its client: the lists are read from the right, as far as each hop is
+ * trusted. Entries further left may be forged by the client, and so may the second list, if a proxy writes one and forwards the
+ * other: if the two disagree, the nearest certain hop is the address.
  */
 export function clientAddressOf({ socket, headers }: RequestHead, trusted: BlockList): string {
   const peer = readAddress(socket.remoteAddress ?? "");
@@ -59,7 +59,7 @@ export function readAddress(text: string): string | null {
   return [left >> 8, left & 255, right >> 8, right & 255].join(".");
 }
 
-/** What is counted as one client: an IPv4 address, or the /64 of an IPv6 one, all of which belong to whoever has one. */
+/** What counts as one client: an IPv4 address, or the /64 of an IPv6 one, which belongs to a single customer. */
 export function clientKeyOf(address: string): string {
   if (isIP(address) !== 6) return address;
   const [left = "", right] = address.split("::", 2);

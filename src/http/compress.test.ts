@@ -49,7 +49,7 @@ test("a long text is compressed for those who accept gzip, a stream too, and is 
   }
 });
 
-test("others get it as it is, and a cache is told that it varies", async () => {
+test("other clients get it uncompressed, with a Vary header for caches", async () => {
   for (const accepted of [undefined, "identity", "br", "gzip;q=0", "gzip; q=0.0, br", "xgzip"]) {
     const { headers, body } = await get("/long", accepted);
     assert.equal(headers["content-encoding"], undefined, accepted ?? "none");
@@ -58,7 +58,7 @@ test("others get it as it is, and a cache is told that it varies", async () => {
   }
 });
 
-test("what is short, secret, encoded or no text is left as it is", async () => {
+test("short, secret, encoded or binary bodies are not compressed", async () => {
   for (const path of ["/short", "/secret", "/image"]) {
     const { headers } = await get(path, "gzip");
     assert.equal(headers["content-encoding"], undefined, path);

@@ -2,7 +2,7 @@ import { pipeline, Readable } from "node:stream";
 import { createGzip, gzip } from "node:zlib";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 
-/** What is shorter fits one packet either way. */
+/** Shorter bodies fit into one packet either way. */
 const SHORTEST_BYTES = 1024;
 const COMPRESSIBLE = /^(?:text\/|application\/json|image\/svg)/u;
 const ACCEPTS_GZIP = /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/iu;
@@ -11,14 +11,14 @@ function acceptsGzip({ headers }: FastifyRequest): boolean {
   return ACCEPTS_GZIP.test(headers["accept-encoding"] ?? "");
 }
 
-/** Sends this answer as it is: it shows a secret, of which the compressed size would say something (BREACH). */
+/** Sends this answer uncompressed: it shows a secret, which the compressed size could reveal (BREACH). */
 export function withoutCompression(reply: FastifyReply): FastifyReply {
   return reply.header("Content-Encoding", "identity");
 }
 
 /**
- * Compresses text for clients that accept gzip, streams included. What has an encoding already is left alone.
- * docs/security.md says why no answer gives anything away by its size.
+ * Compresses text for clients that accept gzip, including streams. Encoded responses are unchanged. docs/security.md explains why
+ * the size of no answer reveals a secret.
  */
 export function compressAnswers(server: FastifyInstance): void {
   server.addHook("onSend", (request, reply, payload: unknown, done) => {
@@ -37,7 +37,7 @@ export function compressAnswers(server: FastifyInstance): void {
     }
     reply.header("Content-Encoding", "gzip").removeHeader("Content-Length");
     if (isText) gzip(payload, done);
-    // A stream that fails ends the connection, so that a part never looks whole.
+    // A failed stream closes the connection, so that a partial file never looks complete.
     else
       done(
         null,

@@ -11,8 +11,8 @@ export type Cookie = {
 };
 
 /**
- * On https the prefix __Host- keeps other hosts of the domain from setting it; on loopback, which has no https, Safari would
- * drop that name. The value is text without `=` and `;`.
+ * On https the prefix __Host- keeps other hosts of the domain from setting it; on loopback, without https, Safari would drop that
+ * name. The value is text without `=` and `;`.
  */
 export function createCookie(ownName: string, isSecure: boolean, lifetimeSeconds: number): Cookie {
   const name = isSecure ? `__Host-${ownName}` : ownName;
@@ -44,7 +44,7 @@ function readCookie(header: string, name: string): string | null {
 const VALUE = /^[A-Za-z0-9_-]{43}$/u;
 const LIFETIME_SECONDS = 600;
 
-/** The cookie that identifies a browser while a merchant approves; what no `newBrowser` made is read as none. */
+/** The cookie that identifies a browser while a merchant approves; values not from `newBrowser` count as missing. */
 export type BrowserCookie = Pick<Cookie, "read" | "write">;
 
 export function createBrowserCookie(isSecure: boolean): BrowserCookie {

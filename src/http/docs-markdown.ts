@@ -13,15 +13,15 @@ export type Rendered = {
 /** The first heading, and the first sentence as plain text. */
 export type Head = { title: string; summary: string };
 
-/** How a document finds what it points to. */
+/** How a document resolves its links. */
 type Surroundings = {
-  /** The address of what a link names; null = it is not served, and only its text is shown. */
+  /** The address of a link's target; null: not served, and only its text is shown. */
   linkTo: (target: string) => string | null;
   /** The text of an SVG picture. */
   picture: (target: string) => string;
 };
 
-/** Renders a Markdown document of this project; throws when it holds what the pages do not show, such as HTML. */
+/** Renders a Markdown document of this project; throws if it contains anything that the pages do not support, such as HTML. */
 export function renderMarkdown(markdown: string, surroundings: Surroundings): Rendered {
   const tokens = lexer(markdown);
   const render = renderer(surroundings);
@@ -34,7 +34,7 @@ export function renderMarkdown(markdown: string, surroundings: Surroundings): Re
   };
 }
 
-/** The same Markdown with the addresses that this service has for what its links name; what is not served keeps its text. */
+/** The same Markdown with this service's addresses for its links; links to documents that are not served become text. */
 export function withAddresses(markdown: string, { linkTo }: Pick<Surroundings, "linkTo">): string {
   const parts: string[] = [];
   let read = 0;
@@ -50,7 +50,7 @@ export function withAddresses(markdown: string, { linkTo }: Pick<Surroundings, "
   return [...parts, markdown.slice(read)].join("");
 }
 
-/** Reads the head of a document alone, which begins with its heading and a paragraph: far quicker than all of it. */
+/** Reads only the start of a document, its heading and a paragraph: far faster than all of it. */
 export function readHead(markdown: string): Head {
   const tokens = lexer(markdown.split("\n\n", 2).join("\n\n"));
   const first = tokens.find((token) => token.type === "heading") as Tokens.Heading | undefined;
@@ -205,11 +205,11 @@ export type DocsPage = {
   description: string;
   navigation: readonly NavigationGroup[];
   body: Html;
-  /** Headings for a list beside the page; empty = no list. */
+  /** Headings for the page's table of contents; empty: none. */
   sections: readonly { id: string; text: string }[];
   /** A class of the page's own for its layout. */
   layout: "guide" | "reference";
-  /** What is read before and after it, at its end. */
+  /** The previous and next pages, at its end. */
   previous?: DocsLink | undefined;
   next?: DocsLink | undefined;
 };
@@ -225,7 +225,7 @@ export const DOCS_ASSETS = [ICON, STYLE, REFERENCE_STYLE, PAGE_SCRIPT, SEARCH_SC
 
 const REFERENCE_LINK = html`\n<link rel="stylesheet" href="${REFERENCE_STYLE.path}">`;
 
-/** The frame of every page. Nothing in it is inline script or style: the content security policy forbids both. */
+/** The frame of every page. It contains no inline script or style: the content security policy forbids both. */
 export function renderPage(page: DocsPage): Html {
   return html`<!doctype html>
 <html lang="en">

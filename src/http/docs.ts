@@ -40,7 +40,7 @@ type Operation = {
   requestBody?: { content: Record<string, Example> };
   responses: Record<string, Answer>;
 };
-/** The pages' script puts the service's own address in its place. */
+/** The pages' script replaces it with the service's own address. */
 const EXAMPLE_ADDRESS = "http://127.0.0.1:8080";
 
 /** Where npm installs the client from. */
@@ -206,7 +206,7 @@ function listFields(schema: JsonSchema, components: Readonly<Record<string, unkn
   const resolve = (given: Schema): Schema => {
     const name = given.$ref?.split("/").at(-1);
     if (name === undefined) return given;
-    // What a reference says of itself is more to the point than what it refers to.
+    // A reference's own description is more specific than that of its target.
     return {
       ...(components[name] as Schema),
       ...(given.description === undefined ? {} : { description: given.description }),
@@ -303,7 +303,7 @@ function withoutBlocks(markup: string): string {
   return markup.replaceAll(/<(svg|pre)\b.*?<\/\1>/gsu, " ").replaceAll(/<\/t[dh]>/gu, " $&");
 }
 
-/** A file of the documentation; a page's `body` is rendered for the first request, since few processes are asked for all. */
+/** A file of the documentation; a page's `body` is rendered at its first request, since few processes serve all of them. */
 type Document = { path: string; type: string; body: () => Buffer };
 
 const HTML_TYPE = "text/html; charset=utf-8";
@@ -417,7 +417,7 @@ function buildDocuments(
   ];
 }
 
-/** A file that is sent as it is: read here, so that no request waits for the disk. */
+/** A static file, read here so that no request waits for the disk. */
 function fileOf(path: string, type: string, file: string): Document {
   const body = readFileSync(file);
   return { path, type, body: () => body };
@@ -492,12 +492,12 @@ function llmsText(guides: readonly Guide[]): string {
   ].join("\n");
 }
 
-/** A guide as it is served: as Markdown, its twin, and rendered; both are made when first asked for. */
+/** A served guide: as Markdown, its twin, and rendered; both are created on first use. */
 type Guide = Head & { path: string; twin: () => string; render: () => Rendered };
 
 const PROJECT_FOLDER = join(import.meta.dirname, "..", "..");
 
-/** In reading order: the address under /docs/ and the file that holds it. */
+/** In reading order: the address under /docs/ and its source file. */
 const FILES: readonly (readonly [slug: string, file: string])[] = [
   ["getting-started", "docs/guides/getting-started.md"],
   ["console", "docs/guides/console.md"],

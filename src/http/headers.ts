@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { API_VERSION } from "../contract/endpoint.ts";
 
-/** On every response, errors included: nothing between us and the caller may keep a copy. */
+/** On every response, including errors: intermediaries must not store copies. */
 export const COMMON_HEADERS = {
   "Cache-Control": "private, no-store, no-cache, max-age=0, must-revalidate",
   "CDN-Cache-Control": "no-store",

@@ -2,8 +2,8 @@ import { pascalCase, type Endpoint } from "../contract/endpoint.ts";
 import { ENDPOINTS } from "../contract/registry.ts";
 
 /**
- * What a field means that many answers have, or whose schema is a component of its own. A name means the same
- * everywhere; where it does not, the schema's name is added. All others are described in their schemas.
+ * Descriptions of fields common to many answers, or whose schema is a separate component. A name has the same meaning everywhere;
+ * otherwise the schema's name is added. All others are described in their schemas.
  */
 const FIELDS: Readonly<Record<string, string>> = {
   data: "The answer itself.",
@@ -100,7 +100,7 @@ function describeField(component: string, name: string): string | undefined {
 
 export type JsonMembers = { [member: string]: unknown };
 
-/** What the document's own words need of a JSON Schema; the rest is passed on. */
+/** The parts of a JSON Schema that the document uses; the rest is passed on. */
 export type JsonSchema = JsonMembers & {
   type?: string | string[];
   description?: string;
@@ -153,7 +153,7 @@ function collectNamed(schema: JsonSchema, components: Map<string, JsonSchema>): 
   for (const member of inner) collectNamed(member, components);
 }
 
-/** A schema in the words of OpenAPI 3.1: enums typed, null as a type, nothing internal, patterns that RE2 reads. */
+/** A schema in OpenAPI 3.1: enums typed, null as a type, without internal members, with patterns that RE2 supports. */
 export function plainSchema(schema: JsonSchema): JsonSchema {
   return written(schema, "");
 }

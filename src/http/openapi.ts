@@ -64,7 +64,7 @@ const BEARER: JsonMembers = {
   description: `A token of one workspace, \`rta_live_…\`. Scopes: ${scopesText()}. Each operation names the one it needs.`,
 };
 
-/** The scopes and what they open: `read:reports` (report, timeseries); nothing for one that says it itself. */
+/** The scopes and what they open: `read:reports` (report, timeseries); empty for a scope whose name says it. */
 function scopesText(): string {
   const byScope = Map.groupBy(ENDPOINTS as readonly Endpoint[], ({ scope }) => scope);
   const texts = [...byScope].map(([scope, endpoints]) => {
@@ -94,7 +94,7 @@ const MONTHS_TEXT =
   `**Months.** Order cohorts in UTC, both ends included, at most ${MAXIMUM_MONTHS}. Months whose window is still open ` +
   "are left out unless `include_incomplete=true`.";
 
-/** What the demo store answered to each endpoint's example, lists shortened, as a test wrote it down. */
+/** The demo store's answers to each endpoint's example, with shortened lists, as written by a test. */
 const ANSWERS: Readonly<Record<string, unknown>> = examples.endpoints;
 
 /** The OpenAPI operation of an endpoint, named like its tool, or like itself where it has none. */
@@ -234,7 +234,7 @@ const HEADERS: Readonly<Record<string, JsonMembers>> = {
 const COMMON = [...Object.keys(COMMON_HEADERS), "X-Request-ID"];
 const QUOTA = Object.keys(HEADERS).filter((name) => name.startsWith("X-RateLimit-"));
 
-/** References to the headers of an answer: common ones, those of the quota where they are sent, and others. */
+/** References to the headers of an answer: common ones, those of the quota if they are sent, and others. */
 function headerReferences(options: { hasQuota: boolean; others?: readonly string[] }): JsonMembers {
   const names = [...COMMON, ...(options.hasQuota ? QUOTA : []), ...(options.others ?? [])];
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));

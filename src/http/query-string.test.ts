@@ -6,7 +6,7 @@ import { parseQueryString } from "./query-string.ts";
 const valuesOf = (url: string) => Object.fromEntries(parseQueryString(url).values);
 
 describe("a query string", () => {
-  test("that is missing or empty holds nothing", () => {
+  test("that is missing or empty has no value", () => {
     for (const url of ["/path", "/path?", "/path?&&&", ""])
       assert.equal(parseQueryString(url).values.size, 0);
   });

@@ -1,9 +1,9 @@
 import type { RawInput } from "../contract/input.ts";
 
 /**
- * Splits the query of a URL into raw parameters. `+` is a blank. Names given more than once and values that are no
- * percent-encoded UTF-8 are reported, not refused: the endpoint decides whether a name is known. A name that
- * cannot be decoded stands as it was sent. `given`: what the path says already.
+ * Splits the query of a URL into raw parameters. `+` is a blank. Repeated names and values that are not percent-encoded UTF-8 are
+ * reported, not refused: the endpoint decides whether a name is known. A name that cannot be decoded is kept as sent. `given`:
+ * parameters already in the path.
  */
 export function parseQueryString(url: string, given: readonly [string, string][] = []): RawInput {
   const values = new Map<string, unknown>(given);

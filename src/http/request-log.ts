@@ -9,10 +9,7 @@ type Write = (...line: Line) => void;
 
 const LEVELS = ["fatal", "error", "warn", "info", "debug", "trace"] as const;
 
-/**
- * The log of one request. Most requests write nothing but their own line, so a logger with their bindings is made
- * only when one is asked for more.
- */
+/** The log of one request. Most requests write only their own line, so a logger with their bindings is created on first use. */
 class RequestLog {
   readonly bindings: Bindings;
   readonly logger: FastifyBaseLogger;
@@ -52,10 +49,10 @@ export function createRequestLog(logger: FastifyBaseLogger, bindings: Bindings):
 
 const REFUSED_STATUSES: ReadonlySet<number> = new Set([401, 403, 429]);
 const LONGEST_REASON = 200;
-/** What a refusal repeats of what was sent, such as a name. */
+/** The quoted parts of a refusal, such as a name from the request. */
 const QUOTED = /"(?:\\.|[^"\\]|\\$)*(?:"|$)/gsu;
 
-/** Lets the request's own line say why it was refused, without what the reason quotes. */
+/** Adds the reason of a refusal to the request's own line, without quoted input. */
 export function noteRefusal(request: FastifyRequest, reason: string): void {
   request.log = request.log.child({ reason: reason.replaceAll(QUOTED, "…").slice(0, LONGEST_REASON) });
 }
@@ -67,8 +64,8 @@ function refusedCaller({ headers, clientAddress }: FastifyRequest): Bindings {
 }
 
 /**
- * Creates the writer of one log line per request, without its query or headers. Probes are logged at level debug,
- * refusals at level warn with the caller. A line contains nothing that could be secret.
+ * Creates the writer of one log line per request, without its query or headers. Probes are logged at level debug, refusals at
+ * level warn with the caller. A line contains no secrets.
  */
 export function createRequestLine(
   logger: FastifyBaseLogger,

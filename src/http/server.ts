@@ -17,9 +17,9 @@ import type { HttpMetrics } from "./metrics.ts";
 import { parseQueryString } from "./query-string.ts";
 import { createRequestLine, createRequestLog, PROBE_ROUTES } from "./request-log.ts";
 
-/** A route beside the REST endpoints, with answers of its own form. */
+/** A route in addition to the REST endpoints, with its own answer format. */
 export type RouteGroup = {
-  /** A path that ends in `/*` stands for all that begin with what is before the star. */
+  /** A path that ends in `/*` matches all paths with the prefix before the star. */
   path: string;
   allowedMethods: string;
   register: (server: FastifyInstance) => void;
@@ -30,11 +30,11 @@ export type ServerOptions = {
   surfaces: readonly RouteGroup[];
   logger: FastifyBaseLogger;
   metrics: HttpMetrics;
-  /** What the token of a request whose path cannot be read has used of its plan; null = unknown or unlimited. */
+  /** The used quota of the token in a request whose path cannot be read; null: unknown or unlimited. */
   quotaOf?: (authorization: string | undefined) => Promise<QuotaState | null>;
-  /** Whose word is taken for where a request came from; default: nobody's. */
+  /** Proxies trusted to report a client's address; default: none. */
   trustedProxies?: readonly Network[];
-  /** What a browser gets at an unknown path outside /api; null = the same as a program. */
+  /** A browser's response at an unknown path outside /api; null: the same as a program's. */
   notFoundPage: { headers: Readonly<Record<string, string>>; body: Buffer } | null;
   /** Adds routes that are no endpoints of the contract: health, readiness, metrics. */
   registerOperationsRoutes: ((server: FastifyInstance) => void) | null;
@@ -96,7 +96,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   return server;
 }
 
-/** A server with nothing but the routes for operators, for a port of their own. */
+/** A server with only the operators' routes, for a separate port. */
 export function createOperationsServer(
   logger: FastifyBaseLogger,
   register: (server: FastifyInstance) => void,
@@ -145,7 +145,7 @@ function setCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {
   reply.header("X-Request-ID", request.id);
 }
 
-/** What has no route passes no hook and no admission; whoever asks with a token still sees the quota. */
+/** A request without a route passes no hook or admission; with a token it still gets the quota headers. */
 async function answerUnroutable(
   error: unknown,
   request: FastifyRequest,
@@ -173,7 +173,7 @@ function refuseUnknown(
   { methodsOf, notFoundPage }: Known,
 ): FastifyReply {
   const path = (request.raw.url ?? "").split("?", 1)[0] ?? "";
-  // A surface that found nothing at its path asks for the same 404, in a method that it allows.
+  // A surface that finds nothing at its path calls for the same 404, with an allowed method.
   const known = methodsOf(path);
   const allowed = known?.split(", ").includes(request.method) === true ? undefined : known;
   if (allowed === undefined && notFoundPage !== null && isBrowserOutsideApi(request, path)) {
@@ -196,7 +196,7 @@ const UNPARSABLE: Readonly<Record<string, readonly [string, string]>> = {
   ERR_HTTP_REQUEST_TIMEOUT: ["408 Request Timeout", "The request took too long to arrive."],
 };
 
-/** What Node's parser gives up on never becomes a request; it still gets an answer in the contract's form. */
+/** A request that Node's parser rejects never becomes a request; it still gets an answer in the contract's format. */
 function answerUnparsable(error: Error & { code?: string }, socket: Socket): void {
   if (!socket.writable) {
     socket.destroy();
@@ -212,7 +212,7 @@ function answerUnparsable(error: Error & { code?: string }, socket: Socket): voi
   );
 }
 
-/** The rest of a body this short is taken and thrown away, so that its connection can be used again. */
+/** The rest of a body this short is discarded, so that its connection can be reused. */
 const SHORT_BODY_BYTES = 65_536;
 /** How long a client that still sends has to read its answer. */
 const GRACE_MS = 2000;
@@ -272,7 +272,7 @@ function traceRequests(server: FastifyInstance): void {
     request.log = request.log.child({ trace_id: span.traceId });
     inSpan(span, done);
   });
-  // Where a body has been read, it is the socket that goes on.
+  // After a body has been read, the socket emits the events.
   server.addHook("preHandler", (request, _reply, done) => {
     const span = spans.get(request);
     if (span === undefined) done();
@@ -291,7 +291,7 @@ function startRequestSpan(request: FastifyRequest): Span | null {
   return startSpan(spanOf(request.method, route), typeof traceparent === "string" ? traceparent : undefined);
 }
 
-/** Paths may name a workspace or anything else, so that only the route is shown. */
+/** Paths may contain a workspace's name, so only the route is recorded. */
 function spanOf(method: string, route: string | undefined): SpanOptions {
   return {
     name: route === undefined ? method : `${method} ${route}`,

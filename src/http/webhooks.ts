@@ -8,7 +8,7 @@ import { createHash } from "node:crypto";
 import { html, renderHtml, type Html } from "../lib/html.ts";
 import { newBrowser, type BrowserCookie } from "./cookie.ts";
 
-/** A delivery as it arrived. Header names are in lower case; the body is what a signature is over. */
+/** A delivery as received. Header names are in lower case; the signature covers the body. */
 type ReceivedWebhook = { headers: Readonly<Record<string, string>>; body: Buffer };
 
 /** Taken, or refused with one sentence. A 503 is sent again by the platform. */
@@ -19,11 +19,11 @@ const PATH = "/webhooks/shopify";
 const BODY_LIMIT_BYTES = 1_048_576;
 /** Deliveries wait in memory for one of a few database connections. */
 const INTAKE = { requests: 64, bytes: 8 * BODY_LIMIT_BYTES };
-/** The platform itself gives up after five seconds. */
+/** The platform itself times out after five seconds. */
 const BODY_TIMEOUT_MS = 10_000;
 /** It sends a body at once, whose packets may get lost. */
 const BODY_PAUSE_MS = 2000;
-/** What a slow sender manages, over a distance at which half a second passes before it sends more. */
+/** The throughput of a slow sender with a round trip of half a second. */
 const SLOW_BYTES_PER_MS = 64;
 const MOST_AHEAD_MS = 500;
 const RETRY_AFTER_SECONDS = 10;
@@ -48,7 +48,7 @@ export function createWebhookRoute(
     path: PATH,
     allowedMethods: "POST",
     register: (server: FastifyInstance): void => {
-      // A context of its own: a signature is over the bytes, so that nothing may parse them first.
+      // A separate context: a signature covers the raw bytes, so they must not be parsed first.
       void server.register(async (scope) => {
         scope.removeAllContentTypeParsers();
         scope.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
@@ -86,8 +86,8 @@ type Intake = {
 };
 
 /**
- * The deliveries that are held in memory. Anybody can begin one, because a signature is checked at the end of the body: so
- * bytes count as they arrive, and where there is no room the slowest delivery is ended.
+ * The deliveries held in memory. Anybody can begin one, because a signature is checked at the end of the body: so bytes count as
+ * they arrive, and if there is no room the slowest delivery is ended.
  */
 function openIntake(): Intake {
   const places = new Set<Place>();
@@ -125,7 +125,7 @@ function openIntake(): Intake {
   };
 }
 
-/** Whether the body may be read; false = it was refused unread. The place is free again after the answer. */
+/** Whether the body may be read; false: it was refused unread. The slot is released after the answer. */
 function beginReading(request: FastifyRequest, reply: FastifyReply, intake: Intake): boolean {
   const { "x-shopify-hmac-sha256": signature, "content-length": length } = request.headers;
   const { raw } = request;
@@ -187,7 +187,7 @@ type ConnectPage = {
   status: 200 | 400 | 401 | 404 | 409 | 502;
   title: string;
   message: string;
-  /** A page of this service to go on to. */
+  /** A page of this service as the next step. */
   next?: { href: string; text: string };
 };
 
@@ -209,7 +209,7 @@ const PAGE_HEADERS = {
   "Referrer-Policy": "no-referrer",
 } as const;
 
-/** The two pages of an installation. They answer GET alone: a HEAD would use up what may be used once. */
+/** The two pages of an installation. They answer only GET: a HEAD would use up one-time values. */
 export function createConnectRoutes(handlers: ConnectHandlers, cookie: BrowserCookie): RouteGroup[] {
   return [
     createPage("/connect/shopify", async (request, reply) => {

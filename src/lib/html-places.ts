@@ -1,6 +1,6 @@
 /**
- * Where a value stands in a template of the tag `html`: in text, in a quoted attribute, at the start of one that holds an
- * address, or among the attributes of an element. "nowhere" takes no value.
+ * The position of a value in a template of the tag `html`: in text, in a quoted attribute, at the start of one that holds an
+ * address, or among the attributes of an element. "nowhere" allows no value.
  */
 export type Place = "text" | "attribute" | "address" | "attributes" | "nowhere";
 

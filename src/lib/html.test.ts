@@ -9,12 +9,12 @@ test("escapes values and keeps markup", () => {
   assert.equal(renderHtml(html`<p>${name}</p>`), '<p><b title="a&quot;b">&lt;i&gt;&amp;&#39;</b></p>');
 });
 
-test("joins lists, writes numbers, and shows nothing for what is absent", () => {
+test("joins lists, writes numbers, and shows nothing for absent values", () => {
   const cells: HtmlValue = [1, null, html`<i></i>`, [undefined, false, -0.5]];
   assert.equal(renderHtml(html`${cells}`), "1<i></i>-0.5");
 });
 
-test("refuses what is neither text nor markup of the tag, in every place", () => {
+test("refuses values other than text and the tag's markup, in every position", () => {
   const forged = [
     JSON.parse('{"text":"<script>"}'),
     new Date(0),
@@ -56,14 +56,14 @@ test("an address leads to the web, to mail or to this service, or nowhere", () =
   assert.equal(renderHtml(html`<a${html` href="${parts[1]}"`}></a>`), '<a href="about:invalid"></a>');
 });
 
-test("among attributes stand templates of attributes, and nothing for what is absent", () => {
+test("among attributes only templates of attributes are allowed, and absent values show nothing", () => {
   const name = 'a" onclick="b';
   const marked = html`<b ${false}${null}${""}${[html` title="${name}"`, html` hidden`]}></b>`;
   assert.equal(renderHtml(marked), '<b  title="a&quot; onclick=&quot;b" hidden></b>');
   for (const value of ["hidden", 0, ["hidden"]]) assert.throws(() => html`<b ${value}></b>`, TypeError);
 });
 
-test("no value stands in a script, a style sheet, a comment, a name or an attribute without quotes", () => {
+test("no value is allowed in a script, a style sheet, a comment, a name or an attribute without quotes", () => {
   const value = "a";
   for (const make of [
     () => html`<script>${value}</script>`,

@@ -2,20 +2,20 @@ import { placesOf, type Place } from "./html-places.ts";
 
 const text: unique symbol = Symbol("text");
 
-/** Markup that only the tag `html` makes: what was a value in it is escaped. */
+/** Markup that only the tag `html` creates: its values are escaped. */
 export type Html = { readonly [text]: string };
 
-/** What a place in a template takes. null, undefined and false show nothing; an array shows its members. */
+/** The allowed values in a template. null, undefined and false show nothing; an array shows its members. */
 export type HtmlValue = string | number | Html | null | undefined | false | readonly HtmlValue[];
 
-/** The places of each template in the code, found once. */
+/** The positions in each template of the code, determined once. */
 const known = new WeakMap<TemplateStringsArray, Place[]>();
 
 /**
- * Makes markup from a template. Every value is escaped for text and for quoted attributes, but markup made by this tag.
- * An attribute takes text alone, and an address that is not http(s), mailto or of this service becomes "about:invalid".
- * Among attributes stand only templates that hold attributes: `<b${isNew && html` hidden`}>`. Throws `TypeError` for a
- * value that does not fit its place. There is no way to pass text through.
+ * Creates markup from a template. Every value is escaped for text and for quoted attributes, except markup from this tag. An
+ * attribute takes only text, and an address that is not http(s), mailto or of this service becomes "about:invalid". Among
+ * attributes only templates of attributes are allowed: `<b${isNew && html` hidden`}>`. Throws `TypeError` for a value that does
+ * not fit its position. Text cannot bypass the escaping.
  */
 export function html(strings: TemplateStringsArray, ...values: readonly HtmlValue[]): Html {
   let places = known.get(strings);
@@ -27,7 +27,7 @@ export function html(strings: TemplateStringsArray, ...values: readonly HtmlValu
   return { [text]: markup };
 }
 
-/** The text of a whole document or of a part of one. */
+/** The text of a whole document or of a part. */
 export function renderHtml(markup: Html): string {
   return markup[text];
 }
@@ -44,7 +44,7 @@ function write(value: HtmlValue, place: Place): string {
   throw new TypeError(`A template takes no ${typeof value} in this place (${place}).`);
 }
 
-/** Any other scheme, such as javascript:, may run a program; what stands before a scheme would hide it. */
+/** Any other scheme, such as javascript:, may run a program; characters before a scheme would hide it. */
 function isAddress(value: HtmlValue): boolean {
   return typeof value === "string" && /^(?:https?:|mailto:|[/#?])/iu.test(value);
 }
@@ -69,7 +69,7 @@ const ENTITIES: Readonly<Record<string, string>> = Object.fromEntries(
   Object.entries(ESCAPES).map(([character, entity]) => [entity, character]),
 );
 
-/** What this file has escaped, as it was. */
+/** Reverses this file's escaping. */
 export function unescapeHtml(value: string): string {
   return value.replaceAll(/&(?:amp|lt|gt|quot|#39);/gu, (entity) => ENTITIES[entity] ?? "");
 }

@@ -17,12 +17,12 @@ describe("the keys that earlier versions derived", () => {
     assert.equal(new Set(keys).size, 3);
   });
 
-  test("stay what they are: another derivation would end every token and cursor", () => {
+  test("never change: another derivation would invalidate every token and cursor", () => {
     const pepper = Buffer.from(hkdfSync("sha256", "one", "returns-analytics", "token pepper", 32));
     assert.deepEqual(deriveKeys("one").tokenPepper, pepper);
   });
 
-  test("have the fingerprint of their root secret, which stays what it is: backups hold it", () => {
+  test("have the fingerprint of their root secret, which never changes: backups contain it", () => {
     assert.deepEqual(fingerprintOf(deriveKeys("one").tokenPepper), rootFingerprint("one"));
     assert.equal(
       rootFingerprint("one").toString("hex"),
@@ -32,13 +32,13 @@ describe("the keys that earlier versions derived", () => {
 });
 
 describe("the keys of an installation", () => {
-  test("are random, and each has a purpose of its own", () => {
+  test("are random, and each has its own purpose", () => {
     const keys = [makeKeys(), makeKeys()].flatMap<Buffer>((each) => Object.values(each));
     assert.equal(new Set(keys.map((key) => key.toString("hex"))).size, 6);
     for (const key of keys) assert.equal(key.length, 32);
   });
 
-  test("are opened by the root secret and for the version that they were sealed for, and by nothing else", () => {
+  test("are opened only by the root secret and version that they were sealed for", () => {
     const keys = makeKeys();
     const sealed = sealKeys("one", 3, keys);
     assert.deepEqual(unsealKeys("one", 3, sealed), keys);

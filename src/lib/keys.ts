@@ -2,8 +2,8 @@ import { createHmac, hkdfSync, randomBytes } from "node:crypto";
 import { seal, unseal } from "./seal.ts";
 
 /**
- * The keys of an installation, for separate purposes, so that none can stand for another. They stay the same for as long as the
- * installation lives; every valid root secret opens them.
+ * The keys of an installation, one per purpose, so that none can replace another. They remain the same for the installation's
+ * lifetime; every valid root secret opens them.
  */
 export type Keys = { tokenPepper: Buffer; cursorKey: Buffer; sealingKey: Buffer };
 
@@ -26,17 +26,17 @@ export function deriveKeys(secret: string): Keys {
   };
 }
 
-/** What tells one token pepper from another, and nothing else of it. */
+/** Distinguishes token peppers, without revealing them. */
 export function fingerprintOf(tokenPepper: Buffer): Buffer {
   return createHmac("sha256", tokenPepper).update("fingerprint of the installation").digest();
 }
 
-/** What tells one root secret from another: as versions before 0020_root_secrets stored it, in backups too. */
+/** Distinguishes root secrets, in the format stored by versions before 0020_root_secrets, also in backups. */
 export function rootFingerprint(secret: string): Buffer {
   return fingerprintOf(derive(secret, "token pepper"));
 }
 
-/** Seals an installation's keys under a key of the root secret, for the row of this version alone. */
+/** Seals an installation's keys under a key of the root secret, bound to the row of this version. */
 export function sealKeys(secret: string, version: number, keys: Keys): Buffer {
   const { tokenPepper, cursorKey, sealingKey } = keys;
   const text = [tokenPepper, cursorKey, sealingKey].map((key) => key.toString("base64url")).join(".");

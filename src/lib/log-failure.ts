@@ -5,8 +5,8 @@ let lastAtMs = Number.NEGATIVE_INFINITY;
 let unlogged = 0;
 
 /**
- * Logs what a request failed with. While the database is away all of them fail with the same: one line a second, without a
- * stack, says how many since the line before.
+ * Logs the error of a request. While the database is unavailable all of them fail with the same error: one line a second, without
+ * a stack, counts those since the previous line.
  */
 export function logFailure(log: Log, error: unknown, route: string | undefined): void {
   if (!isLostDatabase(error)) return log.error({ err: error, route }, "unexpected error");
@@ -26,8 +26,8 @@ const LOST_TEXT =
   /Connection terminated|timeout exceeded when trying to connect|Query read timeout|connection error and is not queryable|not currently accepting connections|failed to (?:complete COPY on|COPY to shard)/u;
 
 /**
- * Whether what a statement threw means that the database did not answer, by SQLSTATE, error of the network or driver; of a
- * COPY that lost its node on the way Citus gives no SQLSTATE of a connection.
+ * Whether a statement's error means that the database did not answer, by SQLSTATE, network or driver error; for a COPY that lost
+ * its node on the way Citus reports no connection SQLSTATE.
  */
 export function isLostDatabase(error: unknown): boolean {
   if (!(error instanceof Error)) return false;

@@ -1,6 +1,6 @@
 /**
- * The one reader and writer of months and days. Days are epoch days (days since 1970-01-01 UTC); months are month indexes
- * (year * 12 + month − 1). Text stands on the wire, in files and in the database only.
+ * The only code that reads and writes months and days. Days are epoch days (days since 1970-01-01 UTC); months are month indexes
+ * (year × 12 + month − 1). Text is used only in requests, files and the database.
  */
 
 const millisecondsPerDay = 86_400_000;
@@ -56,7 +56,7 @@ export function monthOfDate(date: string): number {
   return knownMonth(date.slice(0, "YYYY-MM".length));
 }
 
-/** The date by which the database knows a month, its first: `YYYY-MM-01`. */
+/** The database's date of a month, its first day: `YYYY-MM-01`. */
 export function monthToDate(month: number): string {
   return `${monthToText(month)}-01`;
 }

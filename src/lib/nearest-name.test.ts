@@ -36,7 +36,7 @@ test("a name with a wrong, missing, added or swapped letter, or other separators
   });
 });
 
-test("a name that is part of a known one, or holds one, stands for the nearest in length", () => {
+test("a name that is part of a known one, or contains one, matches the nearest in length", () => {
   expectNearest({
     start: "start_month",
     product_group: "product_group_key",
@@ -48,7 +48,7 @@ test("a name that is part of a known one, or holds one, stands for the nearest i
   });
 });
 
-test("an unlike name stands for none, nor does an empty or a long one", () => {
+test("an unrelated, empty or long name matches none", () => {
   expectNearest({ from: null, "": null, "[]": null, x: null, query_text: null, __proto__x: null });
   assert.equal(nearestName("start_month".repeat(100), NAMES), null);
 });

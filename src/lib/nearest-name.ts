@@ -1,13 +1,12 @@
 const LONGEST_NAME = 64;
 const SHORTEST_PART = 3;
 
-/** Strangers name vendors and options: what is shown to a model is short, and reads as a name. */
+/** Vendors and options have names from outside: a model is shown only short texts that look like names. */
 export const SHOWN_NAME = /^[\p{L}\p{N}][\p{L}\p{N} .&'_-]{0,39}$/u;
 
 /**
- * The candidate that a misspelt name most likely stands for, or null: one that differs by a letter or two (case and
- * separators do not count), else one that begins with the name or the other way round, else one that holds the other.
- * Of equals the one nearest in length.
+ * The most likely candidate for a misspelt name, or null: one that differs by a letter or two (ignoring case and separators),
+ * else one that begins with the name or the reverse, else one that contains the other. Among equals the one nearest in length.
  */
 export function nearestName(name: string, candidates: readonly string[]): string | null {
   const plainName = plain(name);
@@ -28,7 +27,7 @@ function plain(name: string): string {
 const PREFIX = 100;
 const PART = 200;
 
-/** Smaller is nearer: edits, then prefixes, then parts, each by the difference in length; Infinity = unlike. */
+/** Smaller is nearer: edits, then prefixes, then parts, each by the difference in length; Infinity: unrelated. */
 function distanceOf(one: string, other: string): number {
   const [short, long] = one.length <= other.length ? [one, other] : [other, one];
   const edits = editDistance(one, other);

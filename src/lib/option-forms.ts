@@ -87,7 +87,7 @@ export const networks: Form<readonly Network[]> = {
   read: (list) => readNetworks(list, false),
 };
 
-/** An address is read as the network of it alone. */
+/** An address counts as a network of one address. */
 export const addressesAndNetworks: Form<readonly Network[]> = {
   rule: "list addresses and networks such as 127.0.0.1,10.0.0.0/8,fd00::/8",
   read: (list) => readNetworks(list, true),
@@ -104,7 +104,7 @@ function readNetworks(list: string, takesAddresses: boolean): Network[] | undefi
   return read.includes(undefined) ? undefined : (read as Network[]);
 }
 
-/** Platforms send browsers and webhooks there, so that it is the root of an origin. */
+/** Platforms send browsers and webhooks there, so it must be the root of an origin. */
 export const rootAddress: Form<string> = {
   rule: "be an address without a path, such as https://returns.example.com",
   read: (address) => {

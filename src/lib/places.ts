@@ -8,7 +8,7 @@ export function createPlaces(most: number): <Result>(work: () => Promise<Result>
     try {
       return await work();
     } finally {
-      // Whoever is next takes this place over.
+      // The next waiting one takes over this slot.
       const next = waiting.shift();
       if (next === undefined) running -= 1;
       else next();

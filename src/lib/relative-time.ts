@@ -1,7 +1,7 @@
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
-/** From then on a day of the calendar says more. */
+/** From then on a calendar date is clearer. */
 const LONGEST_MS = 60 * DAY_MS;
 
 /** A moment as people say it: `just now`, `5 min ago`, `in 3 h`, `12 days ago`, `2025-11-03`. */

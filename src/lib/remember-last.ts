@@ -1,6 +1,6 @@
 /**
- * The same function, which gives its last result again for the same argument. For runs of calls about one object: a
- * table by object would hold each until the garbage collector has looked at it twice.
+ * The same function, which returns its last result again for the same argument. For consecutive calls about one object: a map by
+ * object would keep each until the second garbage collection.
  */
 export function rememberLast<Argument, Result>(
   make: (argument: Argument) => Result,

@@ -1,7 +1,7 @@
-/** For how many days upkeep keeps rows that grow with time; Infinity = forever. The names are those of `Config`. */
+/** Days for which upkeep keeps rows that grow with time; Infinity: forever. The names are those of `Config`. */
 export type Retention = {
   keepRunsDays: number;
-  /** Webhook deliveries, and the runs that they ask for. */
+  /** Webhook deliveries, and the runs that they request. */
   keepDeliveriesDays: number;
   /** Of workspaces, the installation and people. */
   keepAuditDays: number;

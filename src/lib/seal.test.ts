@@ -5,7 +5,7 @@ import { seal, unseal } from "./seal.ts";
 
 const key = randomBytes(32);
 
-test("what was sealed opens again, and looks different each time", () => {
+test("a sealed value opens again, and looks different each time", () => {
   const sealed = seal(key, "shop 1", "a token");
   assert.equal(unseal(key, "shop 1", sealed), "a token");
   assert.notDeepEqual(seal(key, "shop 1", "a token"), sealed);

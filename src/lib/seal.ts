@@ -4,8 +4,8 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
 /**
- * AES-256-GCM: nonce, tag, ciphertext. `context` is authenticated, not hidden: what was sealed for one purpose cannot
- * be opened for another.
+ * AES-256-GCM: nonce, tag, ciphertext. `context` is authenticated, not hidden: a value sealed for one purpose cannot be opened
+ * for another.
  */
 export function seal(key: Buffer, context: string, plaintext: string): Buffer {
   const nonce = randomBytes(NONCE_BYTES);

@@ -3,7 +3,7 @@ import { relativeTime } from "./relative-time.ts";
 /** A cell for people: null and absent are shown as a dash, times in UTC. */
 export type Cell = string | number | boolean | Date | null | undefined | readonly string[];
 
-/** What a terminal allows; a file or a pipe gets everything in full (`PLAIN`). */
+/** A terminal's capabilities; a file or a pipe gets the full output (`PLAIN`). */
 export type TextStyle = {
   /** Characters in a line; null = as many as it takes. */
   widthCharacters: number | null;
@@ -137,7 +137,7 @@ const RED = 31;
 const GREEN = 32;
 const YELLOW = 33;
 
-/** What a state means at a glance: the words that the commands show as states, and no others. */
+/** Colours of the states in commands, and of no other words. */
 const COLORS: ReadonlyMap<string, number> = new Map([
   ...["ok", "succeeded", "ready", "active"].map((word) => [word, GREEN] as const),
   ...["PROBLEM", "failed", "disconnected", "revoked", "inactive"].map((word) => [word, RED] as const),
@@ -159,7 +159,7 @@ function colored(text: string, cell: string, hasColor: boolean): string {
   return color === undefined ? text : painted(text, color);
 }
 
-/** Blanks around it stay as they are, so that lines can be trimmed. */
+/** Surrounding blanks are unchanged, so that lines can be trimmed. */
 function painted(text: string, color: number): string {
   const inner = text.trim();
   return inner === "" ? text : text.replace(inner, () => `\u001b[${color}m${inner}\u001b[0m`);

@@ -1,6 +1,6 @@
 /**
- * What a span says: names of a closed set, counts, durations and classes of errors. Never what a caller sent or what a
- * workspace is called: docs/decisions/0048-traces.md.
+ * A span's attributes: names from a closed set, counts, durations and error classes. Never a caller's input or a workspace's
+ * name: docs/decisions/0048-traces.md.
  */
 export type Attributes = Readonly<Record<string, string | number | boolean>>;
 
@@ -8,7 +8,7 @@ export type SpanOptions = {
   /** Of a closed set: a route, a statement, a source. */
   name: string;
   kind?: "server" | "client";
-  /** true: begins a trace of its own. Any other span exists only within a sampled trace. */
+  /** true: begins a new trace. Any other span exists only within a sampled trace. */
   isRoot?: boolean;
   attributes?: Attributes;
   /** Errors that are answers, such as refusals: the span has not failed. */
@@ -25,11 +25,11 @@ export type Span = {
   end(): void;
 };
 
-/** What records spans. src/operations/tracing.ts has the one there is; nothing of it is loaded while traces are off. */
+/** Records spans. src/operations/tracing.ts has the only implementation; it is not loaded while traces are off. */
 export type Tracer = {
   /** The span around what runs now; null = none, or its trace is not sampled. */
   active(): Span | null;
-  /** null = it is not recorded. `traceparent`: what the caller of a root sent. */
+  /** null: not recorded. `traceparent`: the header from a root's caller. */
   start(options: SpanOptions, traceparent?: string): Span | null;
   /** Runs work inside a span; null = inside none. */
   within<Result>(span: Span | null, work: () => Result): Result;
@@ -46,7 +46,7 @@ export function isTracing(): boolean {
   return tracer !== null;
 }
 
-/** Does work inside a span of its own, which ends with it and fails when it throws. */
+/** Does work inside a new span, which ends with it and fails if it throws. */
 export function traced<Result>(options: SpanOptions, work: () => Promise<Result>): Promise<Result> {
   if (tracer === null) return work();
   if (options.isRoot !== true && tracer.active() === null) return work();

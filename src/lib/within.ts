@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** The answer, or a rejection when it takes longer; what was asked is left to finish. */
+/** The result, or a rejection if it takes longer; the query is left to finish. */
 export async function within<Result>(milliseconds: number, answer: Promise<Result>): Promise<Result> {
   const timeout = new AbortController();
   const late = sleep(milliseconds, undefined, { signal: timeout.signal }).then(() => {

@@ -21,7 +21,7 @@ export type Request = {
   params: JsonObject | "not an object";
 };
 
-/** A request, or a message that is owed no answer: a notification, or a response to nothing we asked. */
+/** A request, or a message without a response: a notification, or a response to a request that we never sent. */
 export type Message = Request | { kind: "unanswered"; method: string | null };
 
 /** Why a body is no message; `code` is JSON-RPC's. */
@@ -81,10 +81,10 @@ export const INVALID_PARAMS = -32602;
 export const INTERNAL = -32603;
 export const NOT_AUTHENTICATED = -32001;
 
-/** What went wrong; `data` is for programs, `message` a sentence for people. */
+/** An error; `data` is for programs, `message` a sentence for people. */
 export type RpcError = { code: number; message: string; data?: unknown };
 
-/** An HTTP answer; `text` null = nothing is owed. */
+/** An HTTP answer; `text` null: no body. */
 export type RpcAnswer = { status: number; text: string | null };
 
 /** The result of a request; `resultText` is its JSON. */
@@ -219,7 +219,7 @@ function isGiven(value: unknown): boolean {
 
 const DEFAULT_VERSION = "2025-06-18";
 
-/** Revisions that do not differ for a server of tools alone. */
+/** Revisions without a difference for a server with only tools. */
 const VERSIONS: ReadonlySet<unknown> = new Set([DEFAULT_VERSION, "2025-11-25"]);
 
 export const CAPABILITIES = { tools: {} } as const;
@@ -227,9 +227,9 @@ export const SERVER_INFO = { name: "returns-analytics", title: SERVER_TITLE, ver
 
 export type MethodOutcome = { resultText: string } | { error: RpcError };
 
-/** What differs between the protocol's revisions. */
+/** The differences between the protocol's revisions. */
 export type Revision = {
-  /** What is wrong with a message before its method is looked at, answered with HTTP 400; null = nothing. */
+  /** The problem of a message before its method is read, answered with HTTP 400; null: none. */
   refuse: (headers: IncomingHttpHeaders, message: Message) => RpcError | null;
   /** By name, what answers a request that was not refused and that no tool has to run for. */
   methods: ReadonlyMap<string, (params: JsonObject) => MethodOutcome>;
@@ -271,7 +271,7 @@ export function runMethod({ methods, unknownMethod }: Revision, { method, params
   return isObject(params) ? run(params) : refused(INVALID_PARAMS, "params must be an object.");
 }
 
-/** Every version is answered with one of ours: the client decides whether to go on. */
+/** Every version is answered with one of ours: the client decides whether to continue. */
 function initialize(params: JsonObject): MethodOutcome {
   const asked = params["protocolVersion"];
   return {

@@ -42,7 +42,7 @@ import type {
   Revision,
 } from "./tool-call.ts";
 
-/** The revision without a handshake: every request names its version and what the client is capable of. */
+/** The revision without a handshake: every request names its version and the client's capabilities. */
 const MODERN_VERSION = "2026-07-28";
 
 const HEADER_MISMATCH = -32020;
@@ -214,13 +214,15 @@ function readBody(request: IncomingMessage, limits: BodyLimits): Promise<Buffer>
 type McpOptions = {
   operations: readonly Operation[];
   admit: Admit;
-  /** Origins of browser pages that may call beside the service's own; a request without Origin is no browser's. */
+  /**
+   * Origins of browser pages that may call it, in addition to the service's own; a request without Origin is not from a browser.
+   */
   allowedOrigins: readonly string[];
   /** Where the service is reached over https; null = only under this machine's own names are its pages known. */
   publicOrigin: string | null;
   /** Where clients sign in by themselves; null = they need a token. */
   issuer?: string | null;
-  /** Hears of each tool call that is answered with an error, which HTTP does not show. */
+  /** Called for each tool call that is answered with an error, which HTTP does not show. */
   onToolError?: (code: ErrorCode) => void;
   /** How long a body may take to arrive; 10 s by default. */
   bodyTimeoutMs?: number;
@@ -232,7 +234,7 @@ const BODY_LIMIT_BYTES = 65_536;
 const BODY_TIMEOUT_MS = 10_000;
 /** Less than the headers may have: reading it costs less than querying the database twice (docs/decisions/0016). */
 const SHORT_BODY_BYTES = 4096;
-/** Credentials are a header that the page sets itself, so no cookie is asked for. */
+/** Credentials are a header that the page sets itself, so cookies are not needed. */
 const PREFLIGHT_HEADERS = {
   "Access-Control-Allow-Methods": "POST",
   "Access-Control-Allow-Headers":
@@ -271,7 +273,7 @@ export function createMcpRoutes(options: McpOptions) {
         return reply;
       };
       server.options(PATH, { onRequest: async (request, reply) => preflight(request, reply) }, preflight);
-      // A context of its own: its parser and error form are not the other routes'.
+      // A separate context with its own parser and error format.
       void server.register(async (scope) => {
         scope.removeAllContentTypeParsers();
         scope.addContentTypeParser("application/json", ({ raw }: FastifyRequest) => readBody(raw, limits));
@@ -282,7 +284,7 @@ export function createMcpRoutes(options: McpOptions) {
           else sendRpc(reply, refusal);
         });
         scope.addHook("onRequest", async (request, reply) => {
-          // By then, what came in one piece with the headers is here.
+          // By then, data that arrived in one chunk with the headers is available.
           await nextTurn();
           if (hasShortBody(request)) return;
           await admit(request, reply);
@@ -424,7 +426,7 @@ function uncountedAnswer(message: Message, revision: Revision): RpcAnswer {
   return rpcError(isUnknown ? revision.unknownMethod.status : 200, message.id, outcome.error);
 }
 
-/** What answers an error of ours or of Fastify, whose own refusals carry a status. */
+/** The answer to an error of ours or of Fastify, whose refusals have a status. */
 function failureAnswer(
   error: unknown,
   request: FastifyRequest,

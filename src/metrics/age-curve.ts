@@ -1,6 +1,6 @@
 /**
- * How far returns have come by age, learned from a base period of which all is old enough (M17). Ages and lags are days
- * after the order; counts are order lines of which at least one unit came back.
+ * The share of returns by age, from a base period in which all orders are old enough (M17). Ages and lags are days after the
+ * order; counts are order lines with at least one returned unit.
  */
 
 /** Returns later than the horizon are not evidence: the larger of 60 days and the longest window in question. */
@@ -12,9 +12,9 @@ export function horizonDays(windowDays: number): number {
 export const BASE_DAYS = 240;
 /** Days of it on which the store sold anything, below which nothing is learned from it. */
 export const FEWEST_BASE_DAYS = 60;
-/** Returned lines of a category from which it has a curve of its own, instead of the store's. */
+/** Number of a category's returned lines from which it has its own curve instead of the store's. */
 export const FEWEST_CATEGORY_LINES = 200;
-/** Returned lines that an entity's rate is held to that of its category or store by. */
+/** Weight of the prior, in returned lines, that an entity's rate takes from its category or store. */
 export const PRIOR_LINES = 5;
 
 /** Order days of the base period of an as-of day: `fromDay` included, `beforeDay` not. */

@@ -51,7 +51,7 @@ function differences(...[line, refunds, returned]: Parameters<typeof bookingDiff
   );
 }
 
-test("M24: what is returned on the day on which it is booked is no difference", () => {
+test("M24: units returned on the day on which they are booked are no difference", () => {
   assert.deepEqual(differences(LINE, [], []), []);
   assert.deepEqual(differences(LINE, [refund("2026-02-01", 2)], [returnedOn("2026-02-01", 2)]), []);
 });
@@ -72,7 +72,7 @@ test("M24: edits and cancellations before fulfilment take their units out", () =
   ]);
 });
 
-test("M24: what a line books beyond what comes back of it, ever, is not counted: the last of it", () => {
+test("M24: units that a line books beyond its returned units are not counted, starting with the last", () => {
   const refunds = [refund("2026-02-01", 3), refund("2026-02-05", 1)];
   assert.deepEqual(differences(LINE, refunds, [returnedOn("2026-02-01", 3)]), ["2026-02-05 not_counted 1"]);
 });
@@ -85,7 +85,7 @@ test("M24: a ledger's reversals stand in for refunds, and what counts on another
   ]);
 });
 
-test("M24: of a line that sells nothing, all that is booked is left out, and its cancellation the rest", () => {
+test("M24: all bookings of a line without sales are left out, and its cancellation is the rest", () => {
   const canceled = { ...LINE, canceledAt: at("2026-01-20") };
   assert.deepEqual(differences(canceled, [refund("2026-01-15", 1)], null), [
     "2026-01-15 left_out_orders 1",
@@ -96,7 +96,7 @@ test("M24: of a line that sells nothing, all that is booked is left out, and its
   ]);
 });
 
-test("M24: the differences of a day are what is booked on it less what is returned on it", () => {
+test("M24: the differences of a day are its booked units less its returned units", () => {
   const units = fc.record({ day: fc.integer({ min: 20_463, max: 20_470 }), units: fc.nat({ max: 4 }) });
   const refunds = fc.array(fc.record({ row: units, isCanceled: fc.boolean() }), { maxLength: 5 });
   fc.assert(

@@ -91,7 +91,7 @@ test("M2: rows given twice change nothing", () => {
   );
 });
 
-test("M2: every line returns between 0 and its sold units, and one that sells nothing has no events", () => {
+test("M2: every line returns between 0 and its sold units, and one without sales has no events", () => {
   fc.assert(
     fc.property(anyOrder, (order) => {
       const facts = projectOrder(order);

@@ -102,7 +102,7 @@ test("M1: a line is sold on its UTC day, in that day's month", () => {
   ]);
 });
 
-test("M20: the value of a line is stated, or its price times its units; a stored price of Shopify's says nothing", () => {
+test("M20: the value of a line is stated, or its price times its units; a stored price of Shopify's is ignored", () => {
   const valueOf = (change: Partial<DocumentLine>) => project([line(change)]).lines[0]?.soldMinor;
   assert.equal(valueOf({ removedUnits: 1 }), 4000);
   assert.equal(valueOf({ soldMinor: 4999 }), 4999);
@@ -119,7 +119,7 @@ test("M1: removed units and CANCEL refunds add up, never below 0, and bring no m
   assert.equal(project([line({ removedUnits: 4 })], [], [cancel]).lines[0]?.soldUnits, 0);
 });
 
-test("M1: test orders, canceled orders and gift cards sell nothing and bring no events", () => {
+test("M1: test orders, canceled orders and gift cards have no sales and no events", () => {
   for (const changes of [{ test: true }, { giftCard: true }, { canceledAt: "2024-01-11T00:00:00Z" }]) {
     const facts = project([line(changes)], [closedReturn()], [refund()]);
     assert.equal(facts.lines[0]?.soldUnits, 0);
@@ -173,7 +173,7 @@ test("M2: refunds of no return add to returns", () => {
   ]);
 });
 
-test("M2: a refund naming a return that its line does not have stands by itself", () => {
+test("M2: a refund naming a return that its line does not have counts separately", () => {
   const elsewhere = closedReturn({ lineId: "l2", returnId: "r2" });
   const facts = project([line(), line({ lineId: "l2" })], [elsewhere], [refund({ returnId: "r2" })]);
   assert.equal(eventsOf(facts)[0], `01-25 15 ${REFUND_ONLY}: 1/1/0 1000`);
@@ -245,12 +245,12 @@ test("M8: rows of one day and reason are merged", () => {
   assert.deepEqual(eventsOf(facts), ["01-20 10 SIZE: 4/0/0 0"]);
 });
 
-test("M9: a refund of money only is dated by itself and returns nothing", () => {
+test("M9: a refund of money only has its own date and returns no units", () => {
   const facts = project([line()], [], [refund({ units: 0, subtotalMinor: 250 })]);
   assert.deepEqual(eventsOf(facts), ["01-25 15 null: 0/0/0 250"]);
 });
 
-test("M1: a line whose units were all removed sells nothing and brings no money", () => {
+test("M1: a line whose units were all removed has no sales and no money", () => {
   const facts = project([line({ removedUnits: 5 })], [], [refund()]);
   assert.deepEqual(eventsOf(facts), []);
 });
@@ -320,7 +320,7 @@ test("M23: a unit is exchanged with its whole return, refunded as far as a refun
   assert.deepEqual(outcomesOf(project([line()], [], [refund()])), ["15: 0/0 0 0"]);
 });
 
-test("M23: what an exchange kept of a line that counts as two is split over both", () => {
+test("M23: the value kept by an exchange is split over both lots of a line", () => {
   const changes = [{ changedAt: "2024-01-12T12:00:00Z", units: 1, by: "edit" as const }];
   const exchange = closedReturn({ exchangedUnits: 1, keptMinor: 1001 });
   const facts = project([line({ units: 1, changes })], [exchange]);
@@ -332,7 +332,7 @@ test("M23: what an exchange kept of a line that counts as two is split over both
   ]);
 });
 
-test("M23, M24: amounts of an order count where a line sells; where none does, what is booked is left out", () => {
+test("M23, M24: an order's amounts count if a line has sales; otherwise its bookings are left out", () => {
   const amountRefunds = [{ refundId: "f9", refundedAt: "2024-01-26T00:00:00Z", amountMinor: 300 }];
   const order = {
     orderId: "o",

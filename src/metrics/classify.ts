@@ -23,7 +23,7 @@ export interface OrderFacts {
   requests: RequestFact[];
   /** Refunds of an amount without lines (M23); none where no line sells. */
   amountRefunds: readonly DocumentAmountRefund[];
-  /** What the source books otherwise (M24); `lineId` is the document's. */
+  /** The source's differing bookings (M24); `lineId` is the document's. */
   differences: BookingDifference[];
   warnings: ProjectionWarning[];
 }
@@ -44,7 +44,7 @@ export interface LineFact {
   vendor: string | null;
 }
 
-/** What happened to a line on a day; one row for each lineId, lagDays, occurredOnDay and reason. */
+/** The events of a line on a day; one row for each lineId, lagDays, occurredOnDay and reason. */
 export interface EventFact {
   lineId: string;
   lagDays: number;
@@ -55,10 +55,10 @@ export interface EventFact {
   refundedUnits: number;
   restockedUnits: number;
   refundMinor: number;
-  /** M23: of the returned units those of an exchange, and those that are neither exchanged nor refunded. */
+  /** M23: the exchanged part of the returned units, and the part neither exchanged nor refunded. */
   exchangedUnits: number;
   otherUnits: number;
-  /** M23: of the refunded money that of exchanges, and what they kept. */
+  /** M23: the part of the refunded money that belongs to exchanges, and the value that exchanges kept. */
   exchangeRefundMinor: number;
   keptMinor: number;
 }
@@ -81,9 +81,8 @@ export interface ProjectionWarning {
 }
 
 /**
- * Decides what counts of one order: M1 sold, M2 returned, M3 lag, M8 reasons, M9 refunded money. The result
- * does not depend on the order of the document's rows; of rows with the same key the last one counts. `rules` are those of
- * the workspace.
+ * Classifies one order: M1 sold, M2 returned, M3 lag, M8 reasons, M9 refunded money. The result does not depend on the order of
+ * the document's rows; of rows with the same key the last one counts. `rules` are the workspace's.
  */
 export function projectOrder(document: OrderDocument, rules: OrderRules = NO_RULES): OrderFacts {
   const lines = lastByKey(document.lines, (line) => line.lineId);
@@ -143,10 +142,10 @@ function projectLine(line: DocumentLine, { returns, refunds: allRefunds }: LotPa
   }
 }
 
-/** M1: the units of a line that were sold on one day, which count as a line of their own. */
+/** M1: the units of a line sold on one day, which count as a separate line. */
 type Lot = { lineId: string; orderedOnDay: number; units: number };
 
-/** What came back of a lot. */
+/** The returns and refunds of a lot. */
 type LotPart = { returns: readonly DocumentReturn[]; refunds: readonly DocumentRefund[] };
 
 function projectLot(
@@ -221,7 +220,7 @@ function lotsOf(line: DocumentLine, refunds: readonly DocumentRefund[], doesSell
   ];
 }
 
-/** M20: the value of each lot, by its place: so much of the line's as units of it are left; null = unknown. */
+/** M20: the value of each lot, by index: the line's value in proportion to the lot's remaining units; null: unknown. */
 function valuesOfLots(line: DocumentLine, lots: readonly Lot[]): ReadonlyMap<string, number> | null {
   const { units, removedUnits, changes = [] } = line;
   const valuedUnits = changes.reduce((sum, change) => sum + change.units, units - removedUnits);
@@ -242,8 +241,8 @@ function soldMinorOf({ soldMinor, unitPriceMinor, lineId }: DocumentLine, units:
 }
 
 /**
- * M1: the rows of a line by its lots, units and money split. What came back by time (M2) is taken from the units sold
- * first; a return and its refunds are about the same units, and so take theirs in the same order.
+ * M1: a line's rows by its lots, with units and money split. Returned units (M2) are taken, in order of time, from the units sold
+ * first; a return and its refunds concern the same units, and so take theirs in the same order.
  */
 function partsOfLots(
   lots: readonly Lot[],
@@ -299,7 +298,7 @@ function partsOfLots(
     const key = `true ${request.returnId}`;
     const units = unitsOf(request);
     const shares = spread(key, 0, units);
-    // Without units of its own, a return keeps it of the unit that came back first.
+    // Without units, a return keeps the value with the unit that came back first.
     const keepers = units > 0 ? shares : spread(key, 0, 1);
     const kept = allocateLabel(
       request.keptMinor ?? 0,
@@ -319,7 +318,7 @@ function partsOfLots(
 
 type LotUnits = { lot: number; units: number };
 
-/** So many units of the pieces behind those skipped, by lot; what is beyond them goes to the last piece's lot. */
+/** The given number of units after the skipped ones, by lot; any surplus goes to the last lot. */
 function unitsByLot(
   pieces: readonly LotUnits[],
   skippedUnits: number,
@@ -393,7 +392,7 @@ function eventsOfLine(
 }
 
 /**
- * M23: units of an exchange are exchanged, what it kept goes with the first of them; of other returns the units that come
+ * M23: units of an exchange are exchanged, and the first of them carries the kept value; of other returns the units that come
  * back first are refunded, as far as there are refunds.
  */
 function openOutcomes(

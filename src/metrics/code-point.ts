@@ -1,6 +1,6 @@
 /**
- * Orders texts by code point, as PostgreSQL's COLLATE "C" orders UTF-8. JavaScript's `<` compares UTF-16
- * units and so puts characters beyond U+FFFF before U+E000–U+FFFF.
+ * Sorts texts by code point, as PostgreSQL's COLLATE "C" sorts UTF-8. JavaScript's `<` compares UTF-16 units and so puts
+ * characters beyond U+FFFF before U+E000–U+FFFF.
  */
 export function compareCodePoints(left: string, right: string): number {
   const length = Math.min(left.length, right.length);

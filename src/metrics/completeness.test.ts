@@ -115,7 +115,7 @@ test("M5: a range is compared with as many complete months before it", () => {
   assert.equal(compared("2024-06", 2, null, null), "2024-04 2024-05");
 });
 
-test("M5: nothing included, nothing complete and nothing before the year 1 can be compared with", () => {
+test("M5: without included or complete months, or before the year 1, there is no comparison", () => {
   assert.equal(compared("2024-06", 0, 30, "2024-06-15"), null);
   assert.equal(compared("2024-06", 2, 30, null), null);
   assert.equal(compared("0001-03", 2, 30, "2024-06-15"), "0001-01 0001-02");

@@ -9,7 +9,7 @@ export function isComplete(month: number, windowDays: number | null, asOfDay: nu
   return isDayComplete(lastDayOfMonth(month), windowDays, asOfDay);
 }
 
-/** M5 at day grain, for sale events: whether the window of what was ordered on a day has closed. */
+/** M5 by day, for sale events: whether the window of a day's orders has closed. */
 export function isDayComplete(
   orderedOnDay: number,
   windowDays: number | null,

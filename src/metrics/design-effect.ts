@@ -1,8 +1,8 @@
-/** Sums over orders; where they are of a category, over its part of each order. Units are those inside the primary window. */
+/** Sums over orders; for a category, over its part of each order. Units are those inside the primary window. */
 export type OrderSums = {
   /** Orders that sold something. */
   orders: number;
-  /** Those of them of which something came back. */
+  /** Those with at least one return. */
   returnedOrders: number;
   soldUnits: number;
   returnedUnits: number;
@@ -12,9 +12,9 @@ export type OrderSums = {
   squaredReturnedUnits: number;
 };
 
-/** How units of one order come back. */
+/** The return pattern of units of one order. */
 export type OrderPattern = {
-  /** From 0, where they do so apart, to 1, where they share one fate. */
+  /** From 0, independent, to 1, always the same outcome. */
   correlation: number;
   /** Units of the order that a unit is in, on average. */
   orderSize: number;
@@ -28,7 +28,7 @@ export const INDEPENDENT_UNITS: Orders = { correlation: 0, orderSize: 1, squared
 /** Returned orders from which a correlation is estimated. */
 export const FEWEST_RETURNED_ORDERS = 200;
 
-/** M6: that of the category where enough of its orders had a return, else of the store, else none. Null = there are no sums. */
+/** M6: the category's pattern if enough of its orders had a return, else the store's, else none. Null: there are no sums. */
 export function orderPattern(category: OrderSums | null, store: OrderSums | null): OrderPattern {
   const sums = [category, store].find((part) => (part?.returnedOrders ?? 0) >= FEWEST_RETURNED_ORDERS);
   if (sums === undefined || sums === null) return INDEPENDENT_UNITS;
@@ -43,9 +43,8 @@ export function orderPattern(category: OrderSums | null, store: OrderSums | null
 }
 
 /**
- * M6: how many times the variance of the rate of `soldUnits` is that of as many independent units, at least 1. Their orders are
- * those of the cohort months, and others whose squares are given. Where squares are not known, orders are as large as the
- * pattern's.
+ * M6: the variance of the rate of `soldUnits`, divided by that of as many independent units, at least 1. Their orders are those
+ * of the cohort months, and others whose squares are given. Where squares are unknown, orders have the size of the pattern.
  */
 export function designEffect(
   orders: Orders,

@@ -87,7 +87,7 @@ test("M17: a store with few days in the base period, or without returns, is not 
   assert.deepEqual(warn([listing("A", { returned: MANY, baseReturned: 0 })]), []);
 });
 
-test("M17: what has no history is held to the store's rate", () => {
+test("M17: an entity without history takes the store's rate", () => {
   const fresh = { baseLines: 0, baseReturned: 0 };
   const warnings = warn([listing("A", { ...fresh, returned: MANY }), listing("B")]);
   // Five lines at one in ten are its whole past: 5 / 50 of 18.
@@ -95,14 +95,14 @@ test("M17: what has no history is held to the store's rate", () => {
   assert.deepEqual(warn([listing("A", { ...fresh, returned: [12, 14, 16] }), listing("B")]), []);
 });
 
-test("M17: more entities that sell ask for more evidence", () => {
+test("M17: more entities with sales require more evidence", () => {
   const borderline = MANY.slice(0, 11);
   const others = (count: number) => Array.from({ length: count }, (_, place) => listing(`other ${place}`));
   assert.notDeepEqual(warn([listing("A", { returned: borderline }), ...others(1)]), []);
   assert.deepEqual(warn([listing("A", { returned: borderline }), ...others(400)]), []);
 });
 
-test("M17: a category with 200 returned lines has a curve and a rate of its own", () => {
+test("M17: a category with 200 returned lines has its own curve and rate", () => {
   const late = (sku: string, change: Change = {}): ListingLines => {
     const made = listing(sku, { category: "Late", ...change });
     return { ...made, base: { ...made.base, lagDays: [50, 55] } };

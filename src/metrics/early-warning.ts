@@ -12,7 +12,7 @@ export function breadthOf({ kind }: { kind: WarnedKind }): number {
   return WARNED_KINDS.indexOf(kind);
 }
 
-/** What belongs to one SKU and product in one condition, in order lines; ages are days at the as-of day. */
+/** One SKU and product in one condition, in order lines; ages are days at the as-of day. */
 export type ListingLines = {
   sku: string | null;
   productGid: string | null;
@@ -39,10 +39,10 @@ const LARGEST_P = 0.001;
 /** The part of an entity's excess from which a narrower one is named as part of it. */
 const PART_OF_EXCESS = 0.2;
 
-/** Lines sold in a window; those that came back, of one order only one; and how many should have by now. */
+/** Lines sold in a window; those returned, counting only one per order; and the expected number so far. */
 type WindowLines = { windowDays: number; lines: number; returnedLines: number; expectedLines: number };
 
-/** An entity of which clearly more has come back than had, at the same age, of what was sold before. */
+/** An entity with significantly more returns than earlier sales had at the same age. */
 export type EarlyWarning = WindowLines & {
   kind: WarnedKind;
   key: string;
@@ -62,7 +62,7 @@ export function excessLines({ returnedLines, expectedLines }: WindowLines): numb
   return returnedLines - expectedLines;
 }
 
-/** What a store had sold and taken back by an as-of day. */
+/** A store's sales and returns by an as-of day. */
 export type StoreEvidence = {
   listings: readonly ListingLines[];
   /** Days of the base period on which anything was sold. */
@@ -120,7 +120,7 @@ function curvesByCategory(listings: readonly ListingLines[], horizonDays: number
   return (category: string | null): AgeCurve => curves.get(category) ?? store;
 }
 
-/** The entities that listings belong to, each with those of the given listings that are its own. */
+/** The entities of listings, each with its own part of the given listings. */
 function entitiesOf(members: readonly Member[]): Map<string, Entity> {
   const entities = new Map<string, Entity>();
   for (const member of members) {
@@ -170,7 +170,7 @@ function mostUnlikelyWindow(entity: Entity, sellers: number): (WindowLines & { p
   return found;
 }
 
-/** The rate per line: the entity's own in the base period, held weakly to that of its categories or store. */
+/** The rate per line: the entity's own in the base period, with a weak prior from its categories or store. */
 function rateOf({ members }: Entity): GammaRate {
   let lines = 0;
   let returnedLines = 0;
@@ -189,7 +189,7 @@ function rateOf({ members }: Entity): GammaRate {
   return { shape: returnedLines + PRIOR_LINES, weight: lines + (PRIOR_LINES * weighed) / guessed };
 }
 
-/** Lines of one order count once: they come back for one reason, in one parcel. `exposure` is lines by their share. */
+/** Lines of one order count once: they are returned for one reason, in one parcel. `exposure` is lines by their share. */
 function countWindow(
   { members }: Entity,
   rate: GammaRate,
@@ -218,7 +218,7 @@ function countWindow(
   };
 }
 
-/** Narrower entities by what they have of the entity's own lines: a SKU of two products counts in each with its own part. */
+/** Narrower entities by their part of the entity's own lines: a SKU of two products counts in each with its own part. */
 function partsOf(entity: Entity, found: WindowLines): EarlyWarning["parts"] {
   return [...entitiesOf(entity.members).values()]
     .filter((part) => breadthOf(part) < breadthOf(entity) && part.returnedLines > 0)

@@ -1,16 +1,16 @@
 /**
- * M22: whether a product runs small or large, and in which sizes. Each size has a share of its returns that were too small or
- * too large, Beta distributed, held to its siblings and they to what is usual.
+ * M22: whether a product runs small or large, and in which sizes. Each size has a share of returns that were too small or too
+ * large, Beta distributed, with its siblings as prior, and the usual share as theirs.
  */
 
-/** Returns with a stated reason, an order counted once for each size, and those of them that were too small or too large. */
+/** Returns with a stated reason, an order counted once for each size, and those that were too small or too large. */
 export type FitCounts = { returns: number; tooSmall: number; tooLarge: number };
 
 export type FitShare = { share: number; low: number; high: number };
 
 export type Fit = { tooSmall: FitShare; tooLarge: FitShare; fit: "small" | "large" | null; isThin: boolean };
 
-/** What a size is held to: so many returns of the usual kind. */
+/** Weight of a size's prior, in returns. */
 const HELD_RETURNS = 5;
 /** Without other products a quarter of the returns is too small, and a quarter too large. */
 const USUAL_RETURNS = 20;

@@ -1,7 +1,7 @@
 import { compareCodePoints } from "./code-point.ts";
 
 interface LabelShare {
-  /** What takes a part of the label: a line id. */
+  /** The line id that takes a part of the label. */
   key: string;
   units: number;
 }
@@ -19,7 +19,7 @@ export function allocateLabel(
   const totalUnits = BigInt(unitsByKey.values().reduce((sum, units) => sum + units, 0));
   if (totalUnits === 0n) return null;
 
-  // A credit is split as its amount would be; the sign is put back on every part.
+  // A credit is split like its absolute amount; every part gets the sign again.
   const sizeMinor = Math.abs(amountMinor);
   const parts = [...unitsByKey].map(([key, units]) => {
     const product = BigInt(sizeMinor) * BigInt(units);

@@ -69,7 +69,7 @@ test("M21: goods have a value from a known cost of 95 % of the returned units on
   assert.equal(of(94), null);
 });
 
-test("M7, M21: months together are their sum, and never below nothing", () => {
+test("M7, M21: several months are their sum, and never negative", () => {
   const rate = known(refundRate(SIX, [], SIX));
   const months = [liabilityOf(outlook(180.33, 164, 200), rate), liabilityOf(outlook(101.11, 100, 103), rate)];
   const total = sumLiabilities(months, liabilityOf(outlook(181.44, 150, 210), rate));

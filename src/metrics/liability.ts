@@ -1,7 +1,7 @@
-/** M21: what refunds are still to come for what is sold already. Money in minor units of the shop's currency. */
+/** M21: the refunds still to come for units already sold. Money in minor units of the shop's currency. */
 import type { Outlook } from "./outlook.ts";
 
-/** What came back of a complete cohort month inside the window. */
+/** The returns of a complete cohort month inside the window. */
 export type ReturnedMonth = {
   returnedUnits: number;
   refundMinor: number;
@@ -11,7 +11,7 @@ export type ReturnedMonth = {
   costedReturnedUnits: number;
 };
 
-/** So many complete months say what a returned unit is refunded with. */
+/** Number of complete months that determine the refund of a returned unit. */
 export const LIABILITY_MONTHS = 6;
 /** Returned units below which a selection's months say too little by themselves. */
 const FEWEST_UNITS = 30;
@@ -24,7 +24,7 @@ const FEWEST_COSTED_PERCENT = 95;
 /** Standard deviations on each side of the mean that hold 80 %. */
 const DEVIATIONS_80 = 1.2815515655446004;
 
-/** What is known of the refunds of a selection before its open months are looked at. */
+/** The refund rate of a selection, before its open months are read. */
 export type RefundRate = {
   refundMinorPerUnit: number;
   /** Relative variance of the refund of one unit, and the units behind the mean. */
@@ -36,8 +36,8 @@ export type RefundRate = {
 };
 
 /**
- * M21: the refund of a returned unit by the selection's newest complete months, and where these hold few units those of its
- * category, else of the store. Null when nothing came back.
+ * M21: the refund of a returned unit in the selection's newest complete months, and if these have few units in its category's,
+ * else the store's. Null without returns.
  */
 export function refundRate(
   own: readonly ReturnedMonth[],
@@ -70,7 +70,7 @@ export type Liability = {
   goodsMinor: number | null;
 };
 
-/** M21: the refunds to come of an outlook with one 80 % interval: of a month, or of several together. */
+/** M21: the refunds to come for an outlook with one 80 % interval: of a month, or of several together. */
 export function liabilityOf(outlook: Outlook, rate: RefundRate): Liability {
   const { low, high } = outlook.intervals[0] as Outlook["intervals"][number];
   const { refundMinorPerUnit: each, variance, units } = rate;

@@ -33,7 +33,7 @@ test("M9: decimals are read exactly", () => {
   assert.equal(minorFromDecimal("90071992547409.91", 2), Number.MAX_SAFE_INTEGER);
 });
 
-test("M9: what is no plain decimal of the currency is refused", () => {
+test("M9: anything but a plain decimal of the currency is refused", () => {
   for (const text of [
     "",
     " 1",

@@ -40,7 +40,7 @@ test("a rate known for sure is Poisson", () => {
   assert.ok(Math.abs(tailProbability(5, sure, 1.2) - 0.007745771) < 1e-7);
 });
 
-test("ends of the range, and tails far below what a subtraction would keep", () => {
+test("ends of the range, and tails far below the precision of a subtraction", () => {
   assert.equal(tailProbability(0, { shape: 5, weight: 50 }, 10), 1);
   assert.equal(tailProbability(1, { shape: 5, weight: 50 }, 0), 0);
   assert.ok(tailProbability(1, { shape: 5, weight: 50 }, 1000) > 0.99);

@@ -1,6 +1,6 @@
 /**
- * Counts whose rate is uncertain: the rate is Gamma(shape, scale⁻¹ = weight), the count over an exposure is Poisson, so
- * the count is negative binomial. Closed form by the recurrence of its probabilities; nothing is simulated.
+ * Counts with an uncertain rate: the rate is Gamma(shape, scale⁻¹ = weight), the count over an exposure is Poisson, so the count
+ * is negative binomial. Closed form by the recurrence of its probabilities, without simulation.
  */
 
 /** A rate per line: mean `shape` ÷ `weight`, and the surer the larger both are. */
@@ -42,7 +42,7 @@ export function quantiles(
   let below = 0;
   for (let count = 0; ; count += 1) {
     below += Math.exp(logProbability);
-    // Rounding may keep the sum below a level near 1: what is left past ten times the mean is nothing.
+    // Rounding may keep the sum below a level near 1: the remainder beyond ten times the mean is negligible.
     const reached = count > 100 + (10 * shape * exposure) / weight ? 1 : below;
     while (found.length < levels.length && reached >= (levels[found.length] as number)) found.push(count);
     if (found.length === levels.length) return found;

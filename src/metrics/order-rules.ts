@@ -1,6 +1,6 @@
 import type { DocumentRefund, OrderDocument } from "./order.ts";
 
-/** Orders that a workspace counts or leaves out, by what they are. */
+/** Kinds of orders that a workspace counts or leaves out. */
 export const ORDER_KINDS = ["free_drafts", "free_orders", "unpaid", "voided"] as const;
 export type OrderKind = (typeof ORDER_KINDS)[number];
 
@@ -17,7 +17,7 @@ export type OrderRules = {
   leftOutKinds: readonly OrderKind[];
   leftOutChannels: readonly string[];
   leftOutTags: readonly string[];
-  /** Whether a refund that names no return and restocks nothing counts as returned units; else it is money alone. */
+  /** Whether a refund that names no return and restocks nothing counts as returned units; otherwise only its money counts. */
   refundsWithoutRestockReturn: boolean;
 };
 
@@ -31,7 +31,7 @@ export const NO_RULES: OrderRules = {
   refundsWithoutRestockReturn: true,
 };
 
-/** Of Loop the names are those of its exchange orders; its tags are on the orders that were exchanged. */
+/** For Loop, the names of its exchange orders; its tags are on the exchanged orders. */
 export const DEFAULT_RULES: OrderRules = {
   ...NO_RULES,
   exchangeNames: ["EXC-"],
@@ -73,7 +73,7 @@ type Listed = {
 
 const listedByRules = new WeakMap<OrderRules, Listed>();
 
-/** What rules list, folded once for all orders: one may have 250 tags, and rules 100, in thousands of orders. */
+/** The lists of the rules, folded once for all orders: an order may have 250 tags, and rules 100, in thousands of orders. */
 function listedIn(rules: OrderRules): Listed {
   const known = listedByRules.get(rules);
   if (known !== undefined) return known;
@@ -93,12 +93,12 @@ export function refundByRules<Refund extends DocumentRefund>(refund: Refund, rul
   return isMoneyAlone ? { ...refund, units: 0 } : refund;
 }
 
-/** Of ASCII letters alone: what every PostgreSQL does, too. */
+/** Only ASCII letters, which every PostgreSQL folds in the same way. */
 export function folded(text: string): string {
   return text.replaceAll(/[A-Z]+/gu, (letters) => letters.toLowerCase());
 }
 
-/** What can count otherwise under two sets of rules; what has none of these counts the same. In lower case. */
+/** Values by which two sets of rules can differ; orders without any of them count the same. In lower case. */
 type RulesDifference = {
   names: string[];
   tags: string[];

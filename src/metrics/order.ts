@@ -7,7 +7,7 @@ export interface OrderDocument {
   lines: DocumentLine[];
   returns: DocumentReturn[];
   refunds: DocumentRefund[];
-  /** What people and label sources call the order, such as #1001; absent where the source has no names. */
+  /** The order's name for people and label sources, such as #1001; absent if the source has no names. */
   orderName?: string | null;
   /** Parcels on their way back; absent if the source does not report them. */
   trackings?: DocumentTracking[];
@@ -56,9 +56,9 @@ export interface DocumentLine {
   canceledAt: string | null;
   /** Gift cards and tips. */
   giftCard: boolean;
-  /** What was added to the line and removed from it after the order was placed, in order of time; absent = nothing. */
+  /** Units added to and removed from the line after the order was placed, in order of time; absent: none. */
   changes?: LineChange[];
-  /** What the source books as taken back by refunds and returns, in order of time; absent = what its refunds say. */
+  /** Units that the source books as taken back by refunds and returns, in order of time; absent: according to its refunds. */
   reversals?: LineReversal[];
 }
 
@@ -90,7 +90,7 @@ export interface DocumentReturn {
   reason: string | null;
   /** Units of other lines that the whole return sent out instead: above 0, it was an exchange. */
   exchangedUnits?: number;
-  /** What of the value of these units an exchange kept, and so nobody paid back. */
+  /** The part of these units' value that an exchange kept, and that was not paid back. */
   keptMinor?: number;
 }
 
@@ -103,7 +103,7 @@ export interface DocumentRefund {
   refundedAt: string;
   /** 0 for a refund of money only. */
   units: number;
-  /** Without what an exchange kept. */
+  /** Without the value kept by an exchange. */
   subtotalMinor: number;
   restockType: RestockType;
   /** The return this refund belongs to, if any. */

@@ -11,8 +11,8 @@ import { monthOfDay, lastDayOfMonth } from "../lib/month.ts";
 import { quantiles, type GammaRate } from "./negative-binomial.ts";
 
 /**
- * What was sold on an order day, and of it what came back after how many days: sums up to each lag, ascending. A line
- * comes back once, when the first of its units does.
+ * Sales of an order day, and their returns by lag: sums up to each lag, ascending. A line counts as returned with its first
+ * returned unit.
  */
 export type DayCurve = {
   /** Counted from 1970-01-01. */
@@ -37,23 +37,23 @@ export type OutlookBasis = {
 /** How young cohorts will have ended when their windows close, in hundredths of units; intervals in the order of their levels. */
 export type Outlook = {
   soldUnits: number;
-  /** What is back so far inside the window. */
+  /** Returns so far inside the window. */
   returnedUnitsSoFar: number;
   returnedUnits: number;
   intervals: { level: number; low: number; high: number }[];
-  /** Lines to be expected back inside the window, and those of them that are not old enough to be. */
+  /** Lines expected back inside the window, and the part of them that is not old enough yet. */
   wholeLines: number;
   comingLines: number;
 };
 
 /** Of the newest so many complete months, those with sales show how much a selection's months differ. */
 export const OUTLOOK_MONTHS = 24;
-/** Relative variance between months of a selection of which little is known, and the months that it counts for. */
+/** Prior of the relative variance between months, and its weight in months. */
 const USUAL_SPREAD = 0.02;
 const USUAL_MONTHS = 6;
-/** Curves differ between months as rates do, which the model does not know: backtests ask for so much wider intervals. */
+/** Curves vary between months as rates do, which the model ignores: backtests require wider intervals by this factor. */
 const WIDENING = 1.25;
-/** The part of the days, those with the most units per line, that says nothing of usual lines. */
+/** The share of days, those with the most units per line, excluded from the usual lines. */
 const UNUSUAL_DAYS = 0.05;
 /** How alike the errors of two months are: they share a rate and a curve, but not their chance. */
 const MONTHS_ALIKE = 0.5;
@@ -68,7 +68,7 @@ export function curveDaysOf(
   return returned >= FEWEST_CATEGORY_LINES ? category : store;
 }
 
-/** What is known before a cohort is looked at. */
+/** The model before a cohort is read. */
 type OutlookModel = {
   basis: OutlookBasis;
   curve: AgeCurve;
@@ -140,13 +140,13 @@ export function outlookOf(
   const countsBy = (dispersion: number) => quantiles(tails, learned, coming / dispersion);
   const expected = (coming * learned.shape) / learned.weight;
   const [byLine, byUnit] = [countsBy(lineDispersion), countsBy(unitDispersion)];
-  // No more comes back than was sold.
+  // Returns cannot exceed sales.
   const unitsOf = (more: number): number =>
     inHundredths(inside + Math.min(soldUnits - inside, unitsPerLine * Math.max(0, more)));
   const unitsAt = (tail: number): number => {
     const place = tails.indexOf(tail);
     const lines = [lineDispersion * (byLine[place] as number), unitDispersion * (byUnit[place] as number)];
-    // Of few lines the likeliest count is none, even at a high level: the interval still holds what is expected.
+    // With few lines the most likely count is 0, even at a high level: the interval still includes the expected value.
     const widest = tail < 0.5 ? Math.min(expected, ...lines) : Math.max(expected, ...lines);
     return unitsOf(expected + WIDENING * (widest - expected));
   };
@@ -236,7 +236,7 @@ function usualUnits(days: readonly DayCurve[], horizonDays: number) {
   };
 }
 
-/** Variance over mean of what came back by day, given the pooled rate; at least 1. */
+/** Variance-to-mean ratio of the returns by day, given the pooled rate; at least 1. */
 function dispersionOf(
   days: readonly DayCurve[],
   countsOf: (day: DayCurve) => [sold: number, returned: number],

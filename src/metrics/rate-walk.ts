@@ -21,7 +21,7 @@ interface RateWalk {
 
 const MILLION = 1_000_000;
 
-/** null when either side sold nothing. The products' units add up to those of the periods. */
+/** null: either side has no sales. The products' units add up to those of the periods. */
 export function rateWalk(
   period: RateUnits,
   base: RateUnits,
@@ -41,7 +41,7 @@ export function rateWalk(
   return { timing, mix, rate };
 }
 
-/** Halves away from zero; what is a half but for the last bits of its quotients is one. */
+/** Halves away from zero; a value that misses a half only by the last bits of its quotients counts as one. */
 function sixDecimals(value: number): number {
   const size = Math.floor(Math.abs(value) * MILLION + 0.5 + 1e-6) / MILLION;
   return value < 0 && size > 0 ? -size : size;

@@ -53,8 +53,8 @@ export function compareRates(
 }
 
 /**
- * M6: the 95 % Wilson interval of a rate, rounded to 6 decimals; null when nothing was sold. `effect`: that of designEffect,
- * by which the sold units are worth fewer independent ones.
+ * M6: the 95 % Wilson interval of a rate, rounded to 6 decimals; null without sales. `effect`: that of designEffect, which
+ * reduces the sold units to fewer independent ones.
  */
 export function wilsonInterval(
   returnedUnits: number,
@@ -86,7 +86,7 @@ export function wholePercent(part: number, whole: number): number {
   return whole === 0 ? 0 : Number(roundedQuotient(BigInt(part) * 100n, BigInt(whole)));
 }
 
-/** An estimated fraction, held between 0 and 1 and rounded to 6 decimals. */
+/** An estimated fraction, limited to 0 to 1 and rounded to 6 decimals. */
 export function fractionInMillionths(fraction: number): number {
   return sixDecimals(Math.min(1, Math.max(0, fraction)));
 }

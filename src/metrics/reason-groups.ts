@@ -1,6 +1,6 @@
 import { fold } from "../lib/fold.ts";
 
-/** What a reason comes down to (M22). */
+/** Groups of reasons (M22). */
 export const REASON_GROUPS = [
   "too_small",
   "too_large",

@@ -6,7 +6,7 @@ import { rate, wilsonInterval, type RateInterval } from "./rate.ts";
 /** M19: the ages of a return curve, in days after the order. */
 export const CURVE_AGES = [7, 14, 30, 60, 90, 180, 365] as const;
 
-/** What was sold in a cohort month, and how much of it came back by each of `CURVE_AGES`. */
+/** Units sold in a cohort month, and returned by each of `CURVE_AGES`. */
 export interface CohortCurve {
   month: number;
   soldUnits: number;

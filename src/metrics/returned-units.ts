@@ -9,10 +9,10 @@ import type { DocumentRefund, DocumentReturn } from "./order.ts";
 export const REFUND_ONLY = " refund_only";
 export const UNSPECIFIED = " unspecified";
 
-/** Units of one line that became returned at one instant. */
+/** Units of one line that became returned at the same time. */
 export interface ClassifiedUnits {
   instantMs: number;
-  /** What classified them: a return id, or the id of a refund linked to no return. */
+  /** Their classification's source: a return id, or the id of a refund linked to no return. */
   sourceId: string;
   linked: boolean;
   reason: string;

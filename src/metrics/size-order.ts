@@ -1,4 +1,4 @@
-/** A size as it is ordered: letters before numbers, numbers of one system together, the smallest first. */
+/** A size for sorting: letters before numbers, numbers of one system together, ascending. */
 export type SizePlace = { system: string; first: number; second: number };
 
 const LETTERS: Readonly<Record<string, number>> = { s: -1, small: -1, m: 0, medium: 0, l: 1, large: 1 };
@@ -22,8 +22,8 @@ const SYSTEMS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Where a value stands in the order of sizes: XXS to 9XL, two of them such as S/M between, numbers with halves, of EU, UK, US
- * and other systems, and waist and length. null = it is no size.
+ * A value's position among sizes: XXS to 9XL, two of them such as S/M in between, numbers with halves, of EU, UK, US and other
+ * systems, and waist and length. null: not a size.
  */
 export function sizePlace(value: string): SizePlace | null {
   const text = value.trim().toLowerCase();

@@ -10,7 +10,7 @@ export function staleForMs(since: Date | null, now: Date): number | null {
   return ageMs > STALE_AFTER_MS ? ageMs : null;
 }
 
-/** What was synced before this moment is too old. */
+/** Data synced before this time is stale. */
 export function staleSince(now: Date): Date {
   return new Date(now.getTime() - STALE_AFTER_MS);
 }

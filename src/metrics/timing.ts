@@ -45,7 +45,7 @@ export function timingBuckets(unitsByLag: UnitsByLag): TimingBucketUnits[] {
   });
 }
 
-/** M3: the median of the days to return, every unit counted; the mean of the middle two; null without units. */
+/** M3: the median of the days to return over all units; the mean of the middle two; null without units. */
 export function medianDays(unitsByLag: UnitsByLag): number | null {
   const entries = entriesOf(unitsByLag).toSorted(([left], [right]) => left - right);
   const totalUnits = entries.reduce((sum, [, units]) => sum + units, 0);

@@ -10,7 +10,7 @@ export interface Totals {
   returnedUnits: number;
   refundedUnits: number;
   restockedUnits: number;
-  /** Unit cost × restocked units, over what has a unit cost. */
+  /** Unit cost × restocked units, for units with a unit cost. */
   restockedCostMinor: number;
   /** Sold units whose unit cost is known. */
   costedSoldUnits: number;

@@ -3,7 +3,7 @@ import { breadthOf, entityId, excessLines, type EarlyWarning, type WarnedKind } 
 
 type Entity = { kind: WarnedKind; key: string };
 
-/** What is known of an entity that warned or was named as a part; days count from 1970-01-01. */
+/** State of an entity that warned or was named as a part; days count from 1970-01-01. */
 export type WarningEpisode = Entity & {
   /** The day of its alert: the one that announced it, explains it or named it as a part. */
   startedDay: number;
@@ -41,8 +41,8 @@ export function isOpen({ hasWarned, latestDay }: WarningEpisode, asOfDay: number
 }
 
 /**
- * M17: which warnings of a day are news. `known` holds the newest episode of each entity. A warning that goes on is none;
- * neither is one that a narrower warned entity explains, nor one that is named as part of a broader one of this day.
+ * M17: the new warnings of a day. `known` holds the newest episode of each entity. A continuing warning is not new; nor is one
+ * that a narrower warned entity explains, or one named as part of a broader one on this day.
  */
 export function announceWarnings(
   warnings: readonly EarlyWarning[],
@@ -71,7 +71,7 @@ export function announceWarnings(
   for (const warning of broadestFirst) {
     const before = find(warning);
     if (before !== undefined && isOpenNow(before)) {
-      // An older as-of may be evaluated again; it does not end what a newer one saw.
+      // An older as-of may be evaluated again; it does not end episodes from a newer one.
       episodes.set(entityId(warning), { ...before, latestDay: Math.max(asOfDay, before.latestDay) });
       continue;
     }

@@ -27,8 +27,8 @@ import { seesWorkers } from "../store/worker-session.ts";
 import { PINNED_APIS } from "../sync/connectors/sources.ts";
 
 /**
- * One thing looked at; `message` says what was found, and what to do when it is not right. `alert`: the alert of
- * deploy/prometheus/rules.yml that says the same, null = none does. Where it is ok all the same, the alert is a warning.
+ * One check; `message` has the finding, and instructions if it failed. `alert`: the equivalent alert of
+ * deploy/prometheus/rules.yml, null: none. If `ok` is true as well, the alert is a warning.
  */
 export type Check = { name: string; ok: boolean; alert: string | null; message: string };
 
@@ -43,7 +43,7 @@ type Counted<Row> = { total: number; with_problems: number; first: Row[] };
 export type Diagnosis = {
   ok: boolean;
   checks: Check[];
-  /** Also the first whose owner asks for a plan. */
+  /** Also the first whose owner requests a plan. */
   workspaces: Counted<WorkspaceDiagnosis>;
   connections: Counted<ConnectionDiagnosis>;
 };
@@ -156,8 +156,8 @@ function checkDataFolder(dataFolder: string): Check {
 }
 
 /**
- * A source that refuses its credentials, or was not synced for too long, leaves answers behind the store. One that the
- * operator has disconnected does so on purpose.
+ * A source that refuses its credentials, or was not synced for too long, makes answers outdated. One that the operator has
+ * disconnected does so on purpose.
  */
 export function checkConnections({ total, first: [first] }: Diagnosis["connections"]): Check {
   const name = "connections";
@@ -172,7 +172,7 @@ export function checkConnections({ total, first: [first] }: Diagnosis["connectio
   );
 }
 
-/** Past its end a source answers as its oldest supported version does, which nobody has tested. */
+/** After its end a source answers with its oldest supported version, which is untested. */
 export function checkSourceApis(now: Date): Check {
   const name = "source APIs";
   const ending = PINNED_APIS.filter(({ endsAt }) => endsAt.getTime() - now.getTime() < 60 * 24 * HOUR_MS);
@@ -191,7 +191,7 @@ export function checkSourceApis(now: Date): Check {
   return warning(name, "ReturnsSourceApiEnds", `${versions.join("; ")}: upgrade the service.`);
 }
 
-/** Without a worker the installation serves what it has: a warning. `workers`: null = not seen. */
+/** Without a worker the installation serves existing data: a warning. `workers`: null: not visible. */
 export function checkWorker(workers: number | null): Check {
   if (workers === null) return fine("worker", "not visible from this node: run it at the coordinator");
   if (workers > 0) return fine("worker", "connected");
@@ -203,8 +203,8 @@ export function checkWorker(workers: number | null): Check {
 }
 
 /**
- * What workers and timers do; `isSeen`: the database knows the claims of workers. What it does not answer in time, because of a
- * lock or a lost node, is one check that says so.
+ * The work of workers and timers; `isSeen`: the database knows the workers' claims. A query that is not answered in time, because
+ * of a lock or a lost node, becomes one check that says so.
  */
 async function checkUpkeep({ database }: Patient, isSeen: boolean): Promise<Check[]> {
   const groups = {
@@ -320,7 +320,7 @@ async function checkBackup(database: Queryable): Promise<Check[]> {
   return [warning("backup", "ReturnsBackupOld", message)];
 }
 
-/** Whether a running service is ready. `address`: of its port for operators, null = none is set where this is asked. */
+/** Whether a running service is ready. `address`: of its operators' port, null: none is set here. */
 export async function checkService(address: string | null): Promise<Check> {
   const name = "service";
   if (address === null)
@@ -341,7 +341,7 @@ function forPeople(seconds: number): string {
   return distanceText(seconds * 1000);
 }
 
-/** What is wrong with each connection, as ends of sentences. */
+/** The problem of each connection, as ends of sentences. */
 export function diagnoseConnections(rows: readonly ConnectionHealthRow[], now: Date): ConnectionDiagnosis[] {
   return rows.map((row) => {
     const staleMs = staleForMs(row.last_synced_at ?? row.connected_at, now);

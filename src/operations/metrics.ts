@@ -20,7 +20,7 @@ import {
 import { countWorkers } from "../store/queries/worker-health.ts";
 import { seesWorkers } from "../store/worker-session.ts";
 
-/** The metrics of one process: its requests, its pools, and what each scrape reads from the database. */
+/** The metrics of one process: its requests, its pools, and those read from the database at each scrape. */
 export type Metrics = HttpMetrics & {
   /** A request has its admission, or was refused one, after so long. */
   observeAdmission: (waitSeconds: number) => void;
@@ -106,7 +106,7 @@ class ReadGauge extends Gauge {
 
 type MakeGauge = (name: string, help: string, labelNames?: readonly string[]) => ReadGauge;
 
-/** Makes gauges of one registry. */
+/** Creates gauges of one registry. */
 function gaugesOf(registry: Registry): MakeGauge {
   return (name, help, labelNames = []) => new ReadGauge(name, help, labelNames, registry);
 }
@@ -173,8 +173,9 @@ function group<Found>(
 }
 
 /**
- * What each scrape reads of the database. A group that cannot be read, such as one that asks all nodes of a Citus while one is
- * lost, is left out and named by returns_metrics_unavailable; the others are shown. Scrapes at the same time share one.
+ * The metrics that each scrape reads from the database. A group that cannot be read, such as one that queries all nodes of a
+ * Citus while one is lost, is omitted and named by returns_metrics_unavailable; the others are shown. Concurrent scrapes share
+ * one read.
  */
 function createDatabaseMetrics(database: Queryable, gauge: MakeGauge): () => Promise<void> {
   const up = gauge("returns_database_up", "1 when the database answers, else 0.");
@@ -190,7 +191,7 @@ function createDatabaseMetrics(database: Queryable, gauge: MakeGauge): () => Pro
     const shows = await Promise.all(
       groups.map(async ({ read }) => (isUp ? readInTime(read(database)) : null)),
     );
-    // In one turn of the event loop, so that no scrape shows half of it.
+    // In one turn of the event loop, so that no scrape sees a partial update.
     up.set(isUp ? 1 : 0);
     for (const [index, { name, gauges }] of groups.entries()) {
       for (const shown of gauges) shown.clear();

@@ -24,7 +24,7 @@ import { setTracer, type Attributes, type Span, type SpanOptions, type Tracer } 
 import { VERSION } from "../lib/version.ts";
 import { within } from "../lib/within.ts";
 
-/** What the SDK does not read from the environment itself. */
+/** Options that the SDK does not read from the environment. */
 type TracingOptions = {
   /** As OTEL_EXPORTER_OTLP_HEADERS has them; null = none. */
   otlpHeaders: string | null;
@@ -42,7 +42,7 @@ type TracingLog = {
 };
 
 export type Tracing = {
-  /** Sends what is recorded. */
+  /** Sends the recorded spans. */
   stop(): Promise<void>;
 };
 
@@ -82,7 +82,10 @@ function rootSamplerOf(name: string, ratio: number): Sampler {
   return name === "always_off" ? new AlwaysOffSampler() : new TraceIdRatioBasedSampler(ratio);
 }
 
-/** The SDK's exporter. What the collector does not take is dropped: the log says so once, and when it takes spans again. */
+/**
+ * The SDK's exporter. Spans that the collector does not accept are dropped: the log reports it once, and when it accepts spans
+ * again.
+ */
 function createExporter({ otlpHeaders, otlpTimeoutMs }: TracingOptions, log: TracingLog): SpanExporter {
   const exporter = new OTLPTraceExporter({
     headers: parseKeyPairsIntoRecord(otlpHeaders ?? undefined),
@@ -109,12 +112,12 @@ function createExporter({ otlpHeaders, otlpTimeoutMs }: TracingOptions, log: Tra
   };
 }
 
-/** Of one trace in this process: a backfill runs many thousands of statements. */
+/** Per trace in this process: a backfill runs many thousands of statements. */
 const MOST_SPANS = 1000;
 
 const KINDS = { server: SpanKind.SERVER, client: SpanKind.CLIENT, internal: SpanKind.INTERNAL } as const;
 
-/** What the spans of one trace in this process share. */
+/** Shared by the spans of one trace in this process. */
 type Trace = { spans: number; leftOut: number };
 
 class RecordedSpan implements Span {

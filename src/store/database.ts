@@ -3,12 +3,12 @@ import { watchSilence, type SilenceWatch } from "./silent-connections.ts";
 
 const CANCEL_TIMEOUT_MS = 3000;
 
-/** `end` comes back once nothing is canceled any more, so that the connection's next user is left alone. */
+/** `end` resolves when no cancellation is pending any more, so that it cannot hit the connection's next user. */
 type Canceling = { end(): Promise<void> };
 
 /**
- * Cancels the running statement of a client when the signal aborts; otherwise the server would run it to its end and hold
- * its transaction's locks. Throws the signal's reason when it has already aborted.
+ * Cancels a client's running statement when the signal aborts; otherwise the server would finish it and hold its transaction's
+ * locks. Throws the signal's reason if it has already aborted.
  */
 function cancelOnAbort(pool: pg.Pool, backendId: number, signal: AbortSignal): Canceling {
   signal.throwIfAborted();
@@ -84,8 +84,8 @@ type PoolUsage = { open: number; idle: number; most: number; waiting: number; wa
 
 export type DatabasePool = Database & {
   /**
-   * Runs `work`, which only reads, on one snapshot: all of its statements see what the first one saw. With `ofOneWorkspace` they
-   * see rows of this workspace alone, whatever they ask for.
+   * Runs `work`, which only reads, on one snapshot: all of its statements see the same data. With `ofOneWorkspace` they see only
+   * rows of this workspace.
    */
   snapshot<Result>(shopKey: number, work: (connection: Queryable) => Promise<Result>): Promise<Result>;
   usage(): PoolUsage;
@@ -99,13 +99,13 @@ export type DatabaseOptions = {
   maxConnections: number;
   /** true: the database itself refuses every write on these connections. */
   readOnly: boolean;
-  /** true: the names of tables are those of views of one workspace, and a read beside snapshots fails (decision 0047). */
+  /** true: table names refer to views of one workspace, and a read outside snapshots fails (decision 0047). */
   ofOneWorkspace?: boolean;
-  /** true: Citus plans the statements of this database, which it can do with their values alone. */
+  /** true: Citus plans the statements of this database, which requires their values. */
   hasCitus?: boolean;
   /**
-   * Longest run of one statement in milliseconds, after which the server cancels it; 0 = no limit (imports). A
-   * connection on which not even that is answered is cut a second later.
+   * Longest duration of one statement in milliseconds, after which the server cancels it; 0: no limit (imports). A connection
+   * that does not even answer the cancellation is closed a second later.
    */
   statementTimeoutMs: number;
   applicationName: string;
@@ -122,17 +122,17 @@ export const SHOP_SETTING = "returns.shop_key";
 const SILENCE_GRACE_MS = 1000;
 
 /**
- * Requests are many and read little: starting parallel workers, or planning for the values of each, costs more than it
- * saves, and slows other requests down.
+ * Requests are many and read little: parallel workers, or plans for the values of each, cost more than they save, and slow down
+ * other requests.
  */
 const READING_SETTINGS = ["-c default_transaction_read_only=on", "-c max_parallel_workers_per_gather=0"];
 /** Citus finds the node of a join by the values: it has no plan without them, and this forbids any other. */
 const PLAN_ONCE = "-c plan_cache_mode=force_generic_plan";
 const VIEWS_FIRST = `-c search_path=${VIEW_SCHEMA},public`;
-/** Has Citus set on the nodes what a transaction sets. */
+/** Makes Citus apply a transaction's settings on the nodes. */
 const SET_ON_NODES = "-c citus.propagate_set_commands=local";
 
-/** Opens a pool. Nothing connects until the first statement. */
+/** Opens a pool. It connects with the first statement. */
 export function openDatabase(options: DatabaseOptions): DatabasePool {
   const { statementTimeoutMs, readOnly } = options;
   const pool = new pg.Pool({
@@ -193,8 +193,8 @@ function settingsOf({ readOnly, ofOneWorkspace = false, hasCitus = false }: Data
 }
 
 /**
- * One message, so that it takes no round trip of its own; `set local` costs a third of what `set_config` does, and Citus
- * passes it on to its nodes.
+ * One message, so that it needs no separate round trip; `set local` costs a third of `set_config`, and Citus passes it on to its
+ * nodes.
  */
 function beginSnapshot(shopKey: number | null): string {
   return shopKey === null
@@ -282,7 +282,7 @@ async function runSnapshot<Result>(
       client.off("error", ignore);
       client.release(error);
     };
-    // Nothing was written, so that nobody waits for the end.
+    // Nothing was written, so the end is not awaited.
     client.query("commit").then(() => release(), release);
   }
 }

@@ -11,8 +11,8 @@ export type AccountWorkspace = AccountRow & { database: Database };
 const WORKSPACES_PER_PAGE = 500;
 
 /**
- * The workspaces that are, or were, connected to an account of a source such as demo.myshopify.com, the connected one
- * first; also the one whose own domain it is. Only the directory and the nodes of these workspaces are asked.
+ * The workspaces that are, or were, connected to an account of a source such as demo.myshopify.com, the connected one first; also
+ * the one with that domain. Only the directory and the nodes of these workspaces are queried.
  */
 export async function listAccountWorkspaces(
   directory: Database,
@@ -33,7 +33,7 @@ function standingOf({ sealed_credentials: sealed, settings }: AccountRow): numbe
   return settings === null ? 2 : 1;
 }
 
-/** The keys of every workspace, page by page: none of their nodes is asked. */
+/** The keys of every workspace, page by page, without querying their nodes. */
 export async function* listWorkspacePages(directory: Queryable): AsyncGenerator<number[]> {
   let after = 0;
   for (;;) {

@@ -25,7 +25,7 @@ import { applyWorkspaceViews, grantWorkspaceViews } from "./workspace-views.ts";
 /** Tables that one call placed (none when all were already), and the functions that run on their nodes. */
 type Distribution = PlacedTables & { functions: string[] };
 
-/** Tables that one call placed, by what they are now (decision 0038). */
+/** Tables distributed by one call, by their new type (decision 0038). */
 type PlacedTables = {
   distributed_tables: string[];
   reference_tables: string[];
@@ -55,7 +55,7 @@ export async function distributeInstallation(database: Database): Promise<Distri
     }
     await workOnOneShardAtATime(connection);
     const distribution = await distributeAll(connection);
-    // A distributed table has sequences of its own, to which nobody has a right yet.
+    // A distributed table has new sequences, to which rights must be granted.
     await applyRoles(connection);
     // Citus drops the views of tables that it creates again.
     await applyWorkspaceViews(connection);
@@ -64,13 +64,13 @@ export async function distributeInstallation(database: Database): Promise<Distri
   });
 }
 
-/** The same for a transaction that works on one shard at a time: what a migration brought to a distributed database. */
+/** The same for a transaction that works on one shard at a time: new tables of a migration in a distributed database. */
 export async function distributeAll(connection: Connection): Promise<Distribution> {
   const placed = await placeTables(connection);
   return { ...placed, functions: await distributeFunctions(connection) };
 }
 
-/** Whether the tables are spread over nodes: Citus alone does not do that. */
+/** Whether the tables are distributed over nodes: Citus alone does not do that. */
 export async function isDistributed(database: Queryable): Promise<boolean> {
   return (await hasCitus(database)) && (await hasDistributedTables(database));
 }

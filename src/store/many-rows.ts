@@ -1,14 +1,13 @@
 import type { Connection } from "./database.ts";
 
-// The only place that sets how statements are planned: the first setting has Citus pass the others on to the node of the
-// workspace, where they are planned; to others it says nothing.
+// The only place for planner settings: the first one makes Citus pass the others on to the workspace's node, where statements are
+// planned; elsewhere it has no effect.
 const PASSED_ON = "set local citus.propagate_set_commands = 'local'";
-// Tables fill while a run goes on: a plan that was made for an empty one would stay.
+// Tables fill during a run: a plan made for an empty one would be kept.
 const FOR_RUN = `${PASSED_ON}; set local work_mem = '64MB'; set local cursor_tuple_fraction = 1;
   set local plan_cache_mode = force_custom_plan`;
-// The planner expects a few rows after each grouping, and a single one of a new workspace, whose rows `analyze` would make known
-// while it keeps other workspaces' runs waiting. From that follow loops over all rows for each, or sorts where hashing takes a
-// fraction.
+// The planner expects a few rows after each grouping, and a single one for a new workspace; `analyze` would correct that, but
+// block other workspaces' runs. This leads to loops over all rows for each row, or to sorts where hashing is much faster.
 const FOR_MANY_ROWS = `${PASSED_ON}; set local jit = off; set local work_mem = '64MB'; set local hash_mem_multiplier = 8;
   set local plan_cache_mode = force_custom_plan; set local enable_nestloop = off; set local enable_mergejoin = off;
   set local enable_sort = off`;

@@ -24,8 +24,8 @@ const CREATE_MIGRATIONS_TABLE = `create table if not exists ${MIGRATIONS_TABLE}
 export const MIGRATION_LOCK = 7_241_865_325_823_964n;
 
 /**
- * A migration waits so long for a table's lock, during which requests wait behind it, and then begins again. That is less
- * than the second after which whoever waits looks for a deadlock: it gives up before it could make a request fail.
+ * How long a migration waits for a table's lock, during which requests wait behind it, before it retries. This is less than the
+ * second after which waiting statements check for a deadlock: it backs off before it could make a request fail.
  */
 const LOCK_TIMEOUT_MS = 700;
 const BETWEEN_TRIES_MS = 500;
@@ -45,10 +45,9 @@ type MigrateOptions = {
 };
 
 /**
- * Brings the database's schema to this version: forward only, each file in a transaction, under an advisory lock so
- * that two at once are harmless. On a distributed database each new table is distributed in the same transaction. Throws when
- * the database's schema is newer than this version works with, and the database's own error, with its SQLSTATE, when
- * nothing can be created there.
+ * Migrates the database's schema to this version: forward only, each file in a transaction, under an advisory lock so that two at
+ * once are harmless. On a distributed database each new table is distributed in the same transaction. Throws if the schema is
+ * newer than this version supports, and the database's own error, with its SQLSTATE, if nothing can be created there.
  */
 export async function migrate(options: MigrateOptions): Promise<void> {
   const folder = options.folder ?? MIGRATIONS_FOLDER;
@@ -82,8 +81,8 @@ export class UnknownMigrations extends Error {
 }
 
 /**
- * Runs the first migrations, those of these names, in the connection's own transaction: on an empty database, which gets
- * the schema of an earlier version or of this one. Throws `UnknownMigrations`.
+ * Runs the first migrations, those with these names, in the connection's own transaction: on an empty database, which gets the
+ * schema of an earlier version or of this one. Throws `UnknownMigrations`.
  */
 export async function makeSchema(connection: Connection, names: readonly string[]): Promise<void> {
   const first = (await knownMigrations()).slice(0, names.length);
@@ -93,7 +92,7 @@ export async function makeSchema(connection: Connection, names: readonly string[
   await connection.client.query(CREATE_MIGRATIONS_TABLE);
   for (const name of names) {
     const { statements, ...migration } = await readMigration(MIGRATIONS_FOLDER, name);
-    // Nobody else uses this database yet, which has no rows to change either.
+    // Nobody else uses this database yet, and there are no rows to change.
     const here = statements
       .filter((text) => !(migration.isOutside && FOR_EACH_SHOP.test(text)))
       .map((text) => text.replace(CONCURRENT_INDEX, "$<create> $<name>"));
@@ -107,8 +106,8 @@ export async function holdOffMigrations(connection: Connection): Promise<void> {
 }
 
 /**
- * Waits for a migration that runs, but not for a session that holds its lock and never ends. It asks again and again: an index
- * that is built concurrently would wait for a statement that waits.
+ * Waits for a running migration, but not for a session that holds its lock and never ends. It polls: a concurrent index build
+ * would wait for a waiting statement.
  */
 async function takeMigrationLock(
   { client }: Connection,
@@ -150,7 +149,7 @@ export async function runUnlessMigrating(
   return true;
 }
 
-/** Has an installation give out shop keys of a range from now on; bounds are no parameters of such a statement. */
+/** Makes an installation assign shop keys from a range from now on; such a statement cannot take the bounds as parameters. */
 export async function setShopKeyRange(
   { client }: Connection,
   { first, last, next }: { first: number; last: number; next: number },
@@ -172,14 +171,14 @@ export type SchemaLevel = "current" | "behind" | "ahead" | "newer" | "older";
 /** The first migration of the versions before 0.1.0. */
 const FIRST_BEFORE_0_1 = "0001_control";
 
-/** What to do about a schema that this version can neither use nor migrate. */
+/** Instructions for a schema that this version can neither use nor migrate. */
 export const UNUSABLE = {
   newer: "The database's schema is newer than this version of the service knows: install the newer version.",
   older:
     'The database was made by a version before 0.1.0: run "./returns migrate" of version 0.1.0 on it, then start this version.',
 } as const;
 
-/** Whether `migrate` has something to do on a database of this level: roles may be newer than its schema. */
+/** Whether `migrate` has work to do on a database of this level: roles may be newer than its schema. */
 export async function isMigrationDue(database: Queryable, level: SchemaLevel): Promise<boolean> {
   if (level !== "current") return level === "behind";
   return (await planRoles(database)).length > 0 || (await planWorkspaceViews(database)).length > 0;
@@ -209,7 +208,7 @@ async function readApplied(connection: Connection): Promise<AppliedMigration[]> 
 }
 
 const UNDEFINED_TABLE = "42P01";
-/** What a user without rights, a replica or a full disk refuses, before anything is locked. */
+/** The refusals of a user without rights, a replica or a full disk, before any lock is taken. */
 const TRY_TO_CREATE = `begin; create table ${MIGRATIONS_TABLE}_attempt (id integer); rollback`;
 
 async function requireMigratable(connection: Connection): Promise<void> {
@@ -282,7 +281,7 @@ async function runMigration(connection: Connection, migration: Migration): Promi
   const isSpread = await isDistributed(connection);
   if (isSpread) await changeEveryNode(connection);
   else await lockAltered(connection, statements);
-  // Views keep what they show from being removed or renamed.
+  // Views block the removal and renaming of their columns.
   const replacesViews =
     statements.some((text) => TAKES_FROM_VIEWS.test(text)) && (await hasWorkspaceViews(connection));
   if (replacesViews) await dropWorkspaceViews(connection);
@@ -294,8 +293,8 @@ async function runMigration(connection: Connection, migration: Migration): Promi
 }
 
 /**
- * Locks the tables that a migration alters before it alters the first, so that it waits for nothing while others wait for it.
- * A view comes before its table, as for whoever reads through it.
+ * Locks all tables that a migration alters before it alters the first, so that it never waits while others wait for it. A view
+ * comes before its table, in the order of readers through it.
  */
 async function lockAltered({ client }: Connection, statements: readonly string[]): Promise<void> {
   const altered = statements.flatMap((text) => ALTERED_TABLE.exec(text)?.groups?.["table"] ?? []);
@@ -310,8 +309,8 @@ async function lockAltered({ client }: Connection, statements: readonly string[]
 }
 
 /**
- * Each statement for itself, so that none keeps others from a table for long: index builds, and backfills workspace by workspace. One
- * that was cut off is run again from its beginning; an index that it left unfinished is built again.
+ * Each statement separately, so that none locks a table for long: index builds, and backfills workspace by workspace. An
+ * interrupted file is run again from its beginning; an unfinished index is built again.
  */
 async function runOutside(connection: Connection, migration: Migration): Promise<void> {
   const { client } = connection;
@@ -339,8 +338,8 @@ async function changeEveryNode(connection: Connection): Promise<void> {
 }
 
 /**
- * Gives roles that were made since the last migration their rights, too, and every table of a workspace its view: each in a
- * transaction of its own, which waits for one lock and holds no other.
+ * Grants rights to roles created since the last migration, and creates the view of every workspace table: each in a separate
+ * transaction, which waits for one lock and holds no other.
  */
 async function secure(connection: Connection, log: (line: string) => void): Promise<void> {
   const isSpread = await isDistributed(connection);
@@ -359,7 +358,7 @@ async function secure(connection: Connection, log: (line: string) => void): Prom
       for (const statement of view) await client.query(statement);
     });
   }
-  // A node that has joined a Citus has the views, but nobody's right to read them; the coordinator alone gives it.
+  // A node that has joined a Citus has the views, but no rights to read them; only the coordinator can grant them.
   if (isSpread && (await isCoordinator(connection))) await change(grantWorkspaceViews);
 }
 
@@ -391,7 +390,7 @@ export async function checkReadiness(database: Queryable): Promise<Readiness> {
 /** A file of migrations/. */
 type Migration = {
   name: string;
-  /** The last migration that a version must know at least to work with the schema of this one; null = this one. */
+  /** The oldest migration that a version must know to be compatible with this schema; null: this one. */
   worksWith: string | null;
   /** Its statements run one by one, each committed for itself. */
   isOutside: boolean;
@@ -401,7 +400,7 @@ type Migration = {
 const EXTENSION = ".sql";
 const WORKS_WITH = /^-- Works with (\w+)\.$/mu;
 const OUTSIDE = /^-- Outside of transactions\.$/mu;
-/** A comment, a quoted text or name, the end of a statement, or what is between. */
+/** A comment, a quoted text or name, the end of a statement, or the text in between. */
 const TOKEN =
   // oxlint-disable-next-line house/linear-patterns -- sees migrations of this project alone
   /--[^\n]*|\/\*.*?\*\/|'(?:[^']|'')*'|"(?:[^"]|"")*"|\$((?:[A-Za-z_]\w*)?)\$.*?\$\1\$|;|[^-/'"$;]+|./gsu;

@@ -11,12 +11,12 @@ export type NodeDatabases = {
 };
 
 type NodeDatabasesOptions = {
-  /** Where the service connects: it passes on what is for another node. */
+  /** The service's default connection: it forwards statements for other nodes. */
   coordinator: Pool;
   /** The address of the coordinator; the nodes have its user, password and database. */
   url: string;
   open: (url: string) => DatabasePool;
-  /** Whether connections to a node do what they are for; all that lead to it by default. */
+  /** Whether connections to a node are usable; by default all of them. */
   isFit?: (database: Queryable) => Promise<boolean>;
   /** 60000 by default. */
   retryMs?: number;
@@ -91,7 +91,7 @@ export function openNodeDatabases(options: NodeDatabasesOptions): NodeDatabases 
                 connection.rows<Row>(...asked).catch(leaving),
             });
           };
-          // What the work itself throws says nothing of the node.
+          // An error thrown by the work itself does not concern the node.
           return database.snapshot(shopKey, watched).catch((error: unknown) => {
             if (!hasBegun) leave(node, database);
             throw error;
@@ -107,7 +107,7 @@ export function openNodeDatabases(options: NodeDatabasesOptions): NodeDatabases 
   };
 }
 
-/** Throws unless the address that the catalogue names leads to that node. */
+/** Throws unless the address in the catalogue leads to that node. */
 async function openNode(
   options: NodeDatabasesOptions,
   key: number,

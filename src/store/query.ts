@@ -107,7 +107,7 @@ export function queryAny<Inputs extends readonly unknown[] = [], On extends Quer
   return define(name, text, valuesOf, (rows) => rows.length > 0);
 }
 
-/** Runs statements one after the other with the same inputs; returns what the first one does. */
+/** Runs statements one after another with the same inputs; returns the first one's result. */
 export function inOrder<Inputs extends readonly unknown[], Result, On extends Queryable>(
   first: Query<Inputs, Result, On>,
   ...others: Query<Inputs, void, On>[]
@@ -122,7 +122,7 @@ export function inOrder<Inputs extends readonly unknown[], Result, On extends Qu
 /** The next rows of a cursor; empty at the end. */
 export type NextRows<Row> = () => Promise<Row[]>;
 
-/** Opens a cursor over what `select` finds, for portions of so many rows; it is closed when it has no more. */
+/** Opens a cursor over the rows of `select`, read in chunks of the given size; it is closed when it is exhausted. */
 export function cursor<Row extends object, Inputs extends readonly unknown[] = []>(
   name: string,
   rowsPerFetch: number,

@@ -1,6 +1,6 @@
 /**
- * Who may do what with each table, function and sequence. The owner, who runs `migrate`, may do everything; the others are
- * group roles without a login (deploy/roles.sql), of which logins are members.
+ * The rights on each table, function and sequence. The owner, who runs `migrate`, has all rights; the others are group roles
+ * without a login (deploy/roles.sql), whose members are logins.
  */
 export const ROLES = ["worker", "admission", "reader"] as const;
 export type DatabaseRole = (typeof ROLES)[number];
@@ -25,7 +25,7 @@ const WRITE: TableRights = { select: "all", insert: "all", update: "all", delete
 
 const readOf = (...columns: string[]): TableRights => ({ select: columns });
 
-/** All but the hash of its secret, and the form that asked for it. */
+/** All but the hash of its secret, and the form that created it. */
 const TOKEN_COLUMNS = [
   "shop_key",
   "token_id",
@@ -128,15 +128,15 @@ export const FUNCTIONS: Readonly<Record<string, DatabaseRole>> = {
 };
 
 /**
- * Every sequence but that of `schema_migration`. A backup by the worker's login would leave out those that it has no right
- * to; identity columns need none.
+ * Every sequence except that of `schema_migration`. A backup by the worker's login would omit those without a right; identity
+ * columns need none.
  */
 export const SEQUENCES: Readonly<Record<string, DatabaseRole>> = {
   shop_directory_shop_key_seq: "worker",
   sync_record_record_number_seq: "worker",
 };
 
-/** What a role may do with one table; `columns`: null = the whole table. */
+/** A role's right on one table; `columns`: null: the whole table. */
 type TableRight = {
   role: DatabaseRole;
   table: string;

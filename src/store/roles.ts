@@ -14,8 +14,8 @@ import {
 import type { DatabaseRole } from "./role-rights.ts";
 
 /**
- * The statements that give the group roles of this server the rights of `role-rights.ts`, and nobody else more than that;
- * none when they have them, or there are no such roles. A table or column that a later migration brings is left out.
+ * The statements that give this server's group roles the rights of `role-rights.ts`, and revoke further ones; none if they match,
+ * or if there are no such roles. Tables and columns of later migrations are omitted.
  */
 export async function planRoles(database: Queryable): Promise<string[]> {
   const groups = await listRoles(database, ROLES.map(groupOf));

@@ -3,7 +3,7 @@ import type pg from "pg";
 
 const CHECK_MS = 250;
 
-/** Which connections of a pool wait for the server: those of single statements by themselves, others as they say. */
+/** The connections of a pool that wait for the server: single statements automatically, others explicitly. */
 export type SilenceWatch = {
   asked(this: void, client: pg.PoolClient): void;
   answered(this: void, client: pg.PoolClient): void;
@@ -34,7 +34,7 @@ export function watchSilence(pool: pg.Pool, longestMs: number): SilenceWatch {
   return { asked, answered, stop: () => clearInterval(timer) };
 }
 
-/** Rejects what waits on a connection and has the pool open another; `end` first, so that its end is no surprise. */
+/** Rejects the work waiting on a connection and makes the pool open another; `end` first, so that its end is expected. */
 function cut(client: pg.PoolClient): void {
   void (client as pg.PoolClient & pg.Client).end();
   streamOf(client).destroy();

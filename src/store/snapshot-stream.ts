@@ -11,7 +11,7 @@ export class StreamsBusy extends Error {
 const BOTH_TAKEN = "Two tables of this workspace are being read already: read them one after the other.";
 const ALL_TAKEN = "Too many tables are being read now: try again in a minute.";
 
-/** A part that is taken in one piece; a reader that takes none for as long as `stallMs` is given up. */
+/** A part that is read in one piece; a reader that takes none for `stallMs` is disconnected. */
 const PART_BYTES = 65_536;
 
 /**

@@ -19,7 +19,7 @@ export async function setCopyFormat({ client }: Connection): Promise<void> {
   await client.query(AS_ANY_SERVER_READS_IT);
 }
 
-/** Keeps tables from being changed in their form for the rest of the transaction; rows may change. */
+/** Locks tables against schema changes for the rest of the transaction; rows may change. */
 export async function holdTables({ client }: Connection, tables: readonly CopiedTable[]): Promise<void> {
   if (tables.length === 0) return;
   await client.query(`lock table ${tables.map(qualifiedName).join(", ")} in access share mode`);
@@ -44,7 +44,7 @@ export function copyIn({ client }: Connection, table: CopiedTable): CopyIn {
   );
 }
 
-/** How many rows a table has of a workspace, and the sum of a 64-bit hash of each. Needs `setCopyFormat`. */
+/** The number of a workspace's rows in a table, and the sum of a 64-bit hash of each. Needs `setCopyFormat`. */
 export async function digestRows(
   { client }: Connection,
   table: CopiedTable,

@@ -7,13 +7,13 @@ import { streamOf } from "./silent-connections.ts";
 /** A source of one workspace. */
 export type SourceKey = { shopKey: number; source: string };
 
-/** A worker's own connection. What it claims is the worker's as long as it lasts: it ends with the process. */
+/** A worker's own connection. Its claims last as long as it does: it ends with the process. */
 export type WorkerSession = {
   /** Aborted when the connection breaks: other workers may claim the same from then on. */
   lost: AbortSignal;
   /** Takes the right to run sources, in this order, up to so many; returns those that no other session has. */
   claim(places: readonly SourceKey[], most: number): Promise<SourceKey[]>;
-  /** Gives a claim back; nothing when the connection is broken. */
+  /** Releases a claim; no effect on a broken connection. */
   release(place: SourceKey): Promise<void>;
   close(): Promise<void>;
 };
@@ -22,7 +22,7 @@ class SessionLost extends Error {
   override name = "SessionLost";
 }
 
-/** Whether workers, and what they have claimed, can be seen through this connection: of a Citus only the coordinator knows. */
+/** Whether workers and their claims are visible through this connection: on a Citus only the coordinator knows them. */
 export async function seesWorkers(database: Queryable): Promise<boolean> {
   return !(await hasCitus(database)) || (await isCoordinator(database));
 }
@@ -32,7 +32,7 @@ const PING_MS = 5000;
 const LONGEST_END_MS = 2000;
 /** The server notices that a worker vanished without closing its connection after 25 s; the worker itself before. */
 const SERVER_OPTIONS = "-c tcp_keepalives_idle=10 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=3";
-/** A scan that stops at its limit locks no more than it returns. */
+/** A scan that stops at its limit locks only the rows that it returns. */
 const CLAIM = `select p.shop_key::float8 as "shopKey", p.source
                  from unnest($1::bigint[], $2::text[]) p (shop_key, source)
                 where pg_try_advisory_lock(${claimKey("p.shop_key", "p.source")}) limit $3`;

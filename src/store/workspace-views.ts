@@ -3,9 +3,9 @@ import { listWorkspaceViews, type WorkspaceViewRow } from "./queries/roles.ts";
 import { TABLE_RIGHTS, TABLES_WITH_RIGHTS } from "./role-rights.ts";
 
 /**
- * The statements that give every table with a shop_key a view of the same name, of the rows of the one workspace that the
- * transaction names; none when all have theirs (docs/decisions/0047-row-level-security.md). Without a workspace a view fails.
- * Those of one view stand together and belong in one transaction: without its view a name would lead to the table.
+ * The statements that give every table with a shop_key a view of the same name, with the rows of the transaction's workspace;
+ * none if all exist (docs/decisions/0047-row-level-security.md). Without a workspace a view fails. Those of one view belong in
+ * one transaction: without its view a name would refer to the table.
  */
 export async function planWorkspaceViews(database: Queryable): Promise<string[][]> {
   const views = (await listWorkspaceViews(database))
@@ -51,7 +51,7 @@ const OPEN_SCHEMA = [
   `grant usage on schema ${VIEW_SCHEMA} to public`,
 ];
 
-/** Of tables with secrets the columns that the reader may read: a view asks for the right to all of its columns. */
+/** For tables with secrets, the columns that the reader may read: a view needs the right to all of its columns. */
 const READABLE: ReadonlyMap<string, readonly string[]> = new Map(
   TABLE_RIGHTS.flatMap(({ role, table, columns }) =>
     role === "reader" && columns !== null ? [[table, columns] as const] : [],
@@ -68,7 +68,7 @@ function planView({ name, table_columns: all, view_columns: shown }: WorkspaceVi
   const create =
     `create or replace view ${view} with (security_invoker = true) as select ${columns.join(", ")} from public.${name}` +
     ` where shop_key = current_setting('${SHOP_SETTING}')::bigint`;
-  // New columns at the end replace it as it is, with its rights, and whoever reads through it need not end first.
+  // With new columns at the end, the view is replaced in place, with its rights, without waiting for its readers.
   if (shown?.every((column, place) => column === columns[place]) === true) return [create];
   return [...drop, create, `grant select on ${view} to public`];
 }

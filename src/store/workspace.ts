@@ -17,12 +17,12 @@ export type Member = {
   shopKey: number;
   userId: string;
   userName: string;
-  /** What people call the workspace. */
+  /** The workspace's display name. */
   workspaceName: string;
   role: "viewer" | "admin" | "owner";
   /** When they last confirmed their identity. */
   authenticatedAt: Date;
-  /** What is noted of the page before: the person's workspace, when they and the session were last seen, and when it ends. */
+  /** Recorded values of the previous visit: the person's workspace, when they and the session were last seen, and its expiry. */
   visit: { lastShopKey: number | null; personSeenAt: Date | null; lastSeenAt: Date; endsAt: Date };
 };
 
@@ -50,5 +50,5 @@ export type Workspace = {
   sources: readonly SourceState[];
 };
 
-/** What one snapshot of the database sees: every statement on `database` reads the facts that `workspace` describes. */
+/** One snapshot of the database: every statement on `database` reads the facts described by `workspace`. */
 export type Snapshot = { database: Queryable; workspace: Workspace };

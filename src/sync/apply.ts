@@ -32,7 +32,7 @@ import { mergeOrders, type MergedOrders, type SourceOrders } from "./document-me
 import { putRunLabels, splitLabels, type PutLabels, type SourceLabels, type SplitLabels } from "./labels.ts";
 import { loadRules, openOrdersBetween } from "./order-rules.ts";
 
-/** So many changed rows may mislead the planner until it has looked at them. */
+/** Number of changed rows that may mislead the planner until they are analyzed. */
 export const MANY_ROWS = 1000;
 
 type StagedRun = {
@@ -60,18 +60,18 @@ type AppliedRun = {
 };
 
 /**
- * From what a run brings to what is served: catalogue, order documents, facts, labels, cohorts, in the transaction
- * that `lockWorkspace`, and `createStage` or without a catalogue `planForRun`, were called in. The way of every source; publishing is up to the caller.
+ * Applies a run's input to the served data: catalogue, order documents, facts, labels, cohorts, in the transaction of
+ * `lockWorkspace`, and of `createStage` or without a catalogue `planForRun`. Common to all sources; the caller publishes.
  */
 export async function applyStage(run: StagedRun): Promise<AppliedRun> {
   const { connection, shopKey, currencyCode, onProgress } = run;
   const changedKeys = newChangedKeys();
   const unusableImages = run.hasCatalogue ? await dropUnusableImages(connection) : 0;
   const catalogueChanges = run.hasCatalogue ? await putCatalogue(connection, shopKey, changedKeys) : 0;
-  // Statistics do not know rows of this transaction: they may give the workspace a single variant, and each name a loop over all.
+  // Statistics do not include this transaction's rows: the planner may expect a single variant, and loop over all for each name.
   const isLargeCatalogue = catalogueChanges >= MANY_ROWS;
   if (isLargeCatalogue) await planForManyRows(connection);
-  // Lines that this run does not touch; those of changed orders are resolved when they are written.
+  // Lines that this run does not change; those of changed orders are resolved when they are written.
   if (catalogueChanges > 0) {
     const { variants, skus } = changedKeys;
     addPlaces(changedKeys, await resolveLinesAgain(connection, shopKey, [...variants], [...skus]));

@@ -1,6 +1,6 @@
 import type { LabelKey, LinePlaces } from "../store/queries/facts.ts";
 
-/** What a run changed and has to derive again at its end. It stays in memory, about 100 bytes each. */
+/** The changed keys of a run, to be recomputed at its end. In memory, about 100 bytes each. */
 export type ChangedKeys = {
   variants: Set<string>;
   products: Set<string>;

@@ -15,17 +15,17 @@ export type Connector = {
   sync(context: SyncContext): Promise<SyncOutcome>;
 };
 
-/** What the commands need of a source. */
+/** The parts of a source that the commands use. */
 export type Source = Pick<Connector, "source" | "kind"> & {
   /** Its display name: "ShipStation". */
   title: string;
-  /** What it brings, as one sentence of the commands' help. */
+  /** Its data, as one sentence in the commands' help. */
   summary: string;
   /** The address of its API; null = each shop has its own, which is given on connecting. */
   address: string | null;
   /** The secret that connects it, and what people call that. */
   key: { secret: string; title: string };
-  /** Secrets that may come with the key. Those of an earlier connection stay when it is connected again without them. */
+  /** Secrets in addition to the key. Those of an earlier connection are kept if it is connected again without them. */
   otherSecrets: readonly { secret: string; title: string; description: string }[];
   /** Settings of a connection, chosen with options of the command or in a form. */
   options: readonly SettingOption[];
@@ -49,12 +49,12 @@ export type SettingOption = {
   isList: boolean;
 };
 
-/** A source with an address and the secrets that it is asked with. */
+/** A source's address and secrets. */
 export type SourcePlace = { url: string; secrets: Secrets; signal: AbortSignal };
 
 /** Whose credentials they are; null = the source does not say. */
 type SourceAccount = {
-  /** The shop's name at the source: a workspace holds the data of one, and a shop is in one workspace. */
+  /** The shop's name at the source: a workspace has the data of one shop, and a shop is in one workspace. */
   account: string | null;
   currencyCode: string | null;
   /** Sentences for the person who connected it. */
@@ -81,8 +81,8 @@ export type SyncContext = {
 export type Credentials = {
   read(): Promise<Secrets>;
   /**
-   * Replaces the secrets by what `change` makes of them, one such change at a time over all processes: `change` sees
-   * what an earlier one left. Returns what is stored now.
+   * Replaces the secrets with the result of `change`, one change at a time over all processes: `change` receives the result of an
+   * earlier one. Returns the stored secrets.
    */
   change(change: (secrets: Secrets) => Promise<Secrets>): Promise<Secrets>;
 };
@@ -93,7 +93,7 @@ export type Secrets = Readonly<Record<string, string>>;
 export type SyncProgress = { stage: string; done: number; total: number | null };
 
 export type SyncOutcome = {
-  /** What the run read and changed, by name: orders, changed_orders, products, labels, … */
+  /** Counts of the run's read and changed records, by name: orders, changed_orders, products, labels, … */
   counts: Record<string, number>;
   /** Notes for the operator about a successful run. */
   notes: string[];

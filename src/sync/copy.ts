@@ -7,7 +7,7 @@ export type CopyBuffer = {
   /** `written`: the row's further cells, of `writtenCells`. */
   add(values: readonly CopyValue[], written?: string): void;
   /**
-   * Sends what has gathered once it is worth a batch, and returns while it travels: until `send` or the next call,
+   * Sends the buffered rows if they are worth a batch, and returns while they are being sent: until `send` or the next call,
    * nothing else may run on the connection.
    */
   sendIfFull(): Promise<void>;
@@ -59,7 +59,7 @@ async function copyText(connection: Connection, target: string, text: string): P
   });
 }
 
-/** Citus reports what a node refused in a COPY as an error of its own: a repeated key gets its SQLSTATE back. */
+/** Citus reports a node's error in a COPY with its own SQLSTATE: a repeated key gets its original one back. */
 function withState(error: Error & { code?: string }): Error {
   const isRepeatedKey = error.code === "XX000" && /violates unique constraint/u.test(error.message);
   return isRepeatedKey ? Object.assign(error, { code: "23505" }) : error;

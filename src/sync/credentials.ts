@@ -7,9 +7,9 @@ import { SourceRefused, type Credentials, type Secrets } from "./connector.ts";
 type CredentialsPlace = { sealingKey: Buffer; shopKey: number; source: string };
 
 /**
- * The secrets of one connection. `read` and `change` throw `SourceRefused` when there are none, or when they were sealed
- * with another installation's secret. `change` holds the row's lock while it runs: of several processes that find an
- * expired token, one refreshes it and the others see what it stored. What `change` throws leaves the row as it was.
+ * The secrets of one connection. `read` and `change` throw `SourceRefused` if there are none, or if they were sealed with another
+ * installation's secret. `change` holds the row's lock while it runs: of several processes that find an expired token, one
+ * refreshes it and the others see the result. If `change` throws, the row is unchanged.
  */
 export function openCredentials(options: CredentialsPlace & { database: Database }): Credentials {
   const { database, shopKey, source } = options;
@@ -31,7 +31,7 @@ export function openCredentials(options: CredentialsPlace & { database: Database
   };
 }
 
-/** Secrets as they are stored: bound to their workspace and source, so that a row copied to another opens nothing. */
+/** Secrets as stored: bound to their workspace and source, so that a copied row cannot be opened. */
 export function sealSecrets(place: CredentialsPlace, secrets: Secrets): Buffer {
   return seal(place.sealingKey, contextOf(place), JSON.stringify(secrets));
 }
@@ -42,7 +42,7 @@ export function unsealSecrets(place: CredentialsPlace, sealed: Buffer | null): S
   try {
     return JSON.parse(unseal(place.sealingKey, contextOf(place), sealed)) as Secrets;
   } catch {
-    // The cause says nothing that helps, and must not carry any part of the secrets into a log.
+    // The cause is not helpful, and must not put any part of the secrets into a log.
     throw new SourceRefused(
       "The credentials were sealed with keys that this installation no longer has: connect the source again.",
     );

@@ -10,14 +10,14 @@ import { inPortions } from "./portions.ts";
 import { openFactWriter, type ChangedDocument, type WarningCounts } from "./project.ts";
 import { ORDER_DEFAULTS, storedText } from "./stored-document.ts";
 
-/** What a source reports of one order; `removed` names rows that it reports as gone. */
+/** A source's report of one order; `removed` lists deleted rows. */
 export type DocumentPart = Omit<OrderDocument, "orderId"> & { removed?: RemovedRows };
 
 /** The three kinds of rows of a document. */
 export const ROW_KINDS = ["lines", "returns", "refunds"] as const;
 export type RowKind = (typeof ROW_KINDS)[number];
 
-/** The ids that a row is known by among those of its kind. */
+/** The ids that identify a row among those of its kind. */
 export type RowIds = { lineId: string; returnId?: string | null; refundId?: string };
 
 /** Rows by their ids. A line takes its returns and refunds with it. */
@@ -41,10 +41,9 @@ export function unitsEver({ units, changes = [] }: Pick<DocumentLine, "units" | 
 }
 
 /**
- * For a source that sends only what changed: lays its rows over the stored document; a row replaces the one of its
- * key, and what it leaves out stays, unless it is among those removed. Rows stand in key order, so that the same rows
- * give the same document whatever way they came. A document without lines is of an order that is gone. Null when
- * nothing would change.
+ * For a source that sends only changes: merges its rows into the stored document; a row replaces the one with its key, and
+ * omitted rows are kept unless they are in `removed`. Rows are in key order, so that the same rows give the same document in any
+ * order of arrival. A document without lines means a deleted order. Null: nothing would change.
  */
 export function mergeDocument(
   stored: OrderDocument | null,
@@ -78,8 +77,8 @@ export function mergeDocument(
 }
 
 /**
- * For a source that always sends the whole order: what it omits is removed. An order without lines is one that the
- * source no longer has. A line keeps its product and variant when the source has deleted them.
+ * For a source that always sends the whole order: omitted rows are removed. An order without lines no longer exists at the
+ * source. A line keeps its product and variant after the source has deleted them.
  */
 export function replaceDocument(
   stored: OrderDocument | null,
@@ -96,7 +95,7 @@ export function replaceDocument(
   return isDeepStrictEqual(stored, whole) ? null : whole;
 }
 
-/** What was sold stays sold by its product, whose history would end otherwise. */
+/** Sales keep their product, whose history would end otherwise. */
 function keepProducts(stored: readonly DocumentLine[], lines: readonly DocumentLine[]): DocumentLine[] {
   const storedById = new Map(stored.map((line) => [line.lineId, line]));
   return lines.map((line) => {
@@ -147,8 +146,8 @@ export type SourceOrders = {
 export type MergedOrders = { changedOrders: number; unchangedOrders: number; warnings: WarningCounts };
 
 /**
- * Merges orders reported by a source into their stored documents; changed documents and their facts replace the stored
- * ones, and their dependents are marked. An order of which no line is left is removed. `onOrders` gets the number of orders done.
+ * Merges orders reported by a source into their stored documents; changed documents and their facts replace the stored ones, and
+ * their dependents are marked. An order without remaining lines is removed. `onOrders` gets the number of orders done.
  */
 export async function mergeOrders(
   connection: Connection,
@@ -190,7 +189,7 @@ export async function mergeOrders(
   return { changedOrders, unchangedOrders, warnings: facts.warnings };
 }
 
-/** What is stored again of an order whose customer asked to be forgotten: of its name, what says that it is an exchange. */
+/** A redacted order as stored again: only the prefix of its name that marks an exchange is kept. */
 function withoutNames(
   { orderName = null, trackings: _trackings, ...part }: DocumentPart,
   rules: OrderRules,

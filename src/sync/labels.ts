@@ -20,16 +20,16 @@ import { putChanged } from "./portions.ts";
 /** The labels of a run, of one source. */
 export type SourceLabels = {
   source: string;
-  /** Labels that the source says are gone, stored or not. */
+  /** Labels deleted at the source, stored or not. */
   gone: readonly string[];
   /** The next labels, each label once in a run; empty at the end. */
   next: NextRows<LabelRow>;
 };
 
-/** Labels that were read, and those of them that are new or different; `removed` are those gone that were stored. */
+/** Labels read, and the new or changed ones; `removed`: the deleted ones that were stored. */
 export type PutLabels = { read: number; changed: number; removed: number };
 
-/** Stores the labels of a run and removes those that are gone; touches all that come out different. */
+/** Stores the labels of a run and removes deleted ones; marks all that have changed. */
 export async function putRunLabels(
   connection: Connection,
   shopKey: number,
@@ -56,8 +56,8 @@ export async function putRunLabels(
 }
 
 /**
- * A label that its source sends again by an order name or a tracking number, or by nothing, with the stored values of a
- * redacted one. A label that names ids alone holds nothing to remove, and may name another order than before.
+ * A label sent again with an order name, a tracking number or no reference gets the stored values of a redacted one. A label with
+ * ids only contains nothing to remove, and may name another order than before.
  */
 function redactedRow(row: LabelRow, redacted: RedactedLabel | undefined): LabelRow {
   if (redacted === undefined) return row;
@@ -120,7 +120,7 @@ function openShares(
   const keyOf = ([orderId, lineId]: LabelCandidate): string => `${lineId}\0${orderId}`;
   return {
     send: () => buffer.send(),
-    // A return reference beats an order reference; false when neither leads to returned units.
+    // A return reference takes precedence over an order reference; false: neither leads to returned units.
     split: ({ label_id: labelId, amount_minor: amountMinor, by_return: byReturn, by_order: byOrder }) => {
       const candidates = byReturn ?? byOrder ?? [];
       const parts = allocateLabel(

@@ -7,8 +7,8 @@ const LONGEST_MS = 12 * HOUR_MS;
 const WEEK_MS = 7 * 24 * HOUR_MS;
 
 /**
- * How long after one poll of a source the next is due: as long as a store takes for an order, from a quarter of an hour (label
- * sources: an hour) to 12 hours. Where webhooks tell what changes, a poll only checks that they told all.
+ * The interval until the next poll of a source: the average time between a store's orders, from 15 minutes (label sources: an
+ * hour) to 12 hours. If webhooks report changes, a poll only checks that they reported all.
  */
 export function pollIntervalMs(
   kind: SourceKind,

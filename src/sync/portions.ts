@@ -2,9 +2,9 @@ import { isDeepStrictEqual } from "node:util";
 import type { NextRows } from "../store/query.ts";
 
 /**
- * Reads portions until an empty one. `prepare` works on one while the database writes the one before and gathers the
- * one after; it shares nothing with the function it returns for an earlier one, which writes. The connection has one
- * thing to do at a time, and nothing when this ends, also when it throws.
+ * Reads chunks until an empty one. `prepare` works on one while the database writes the previous one and fetches the next; it
+ * shares nothing with the function it returned for an earlier one, which writes. The connection has one task at a time, and none
+ * when this ends, also if it throws.
  */
 export async function inPortions<Item>(
   read: () => Promise<Item[]>,

@@ -23,7 +23,7 @@ type LineWriter = {
   put(lines: readonly OrderLine[]): Promise<void>;
 };
 
-/** So many different things that lines name are remembered: a catalogue of that size is asked for once. */
+/** Number of cached line names: a catalogue of that size is queried once. */
 const MOST_REMEMBERED = 100_000;
 
 /** Opens a writer of a run. The catalogue stays as it is meanwhile. */
@@ -115,16 +115,16 @@ export type WarningCounts = Map<ProjectionWarning["kind"] | "unusable_image", nu
 /** `existed`: the workspace has facts of this order already, which these replace. */
 export type ChangedDocument = { document: OrderDocument; existed: boolean };
 
-/** Projects documents into facts, those of an order once. */
+/** Projects documents into facts, each order once. */
 type FactWriter = {
   /** The returned function writes the facts. */
   project(changed: readonly ChangedDocument[]): () => Promise<void>;
-  /** Marks what hangs on the orders that it has not been looked for yet. */
+  /** Marks the dependents of orders that have not been checked yet. */
   finish(): Promise<void>;
   warnings: WarningCounts;
 };
 
-/** So many orders at once are asked for their labels: it joins tables that are the same for one and for many. */
+/** Number of orders per label look-up: it joins tables at the same cost for one or many. */
 const ORDERS_PER_LOOK = 5000;
 
 /**
@@ -262,7 +262,7 @@ function eventFigures(event: EventFact) {
   ];
 }
 
-/** What the projection of changed orders found odd, as the rest of a sentence behind a number. */
+/** Anomalies in the projection of changed orders, as the rest of a sentence after a number. */
 export const WARNING_TEXTS = {
   refund_exceeds_line: "refunds claim more units than their line has left; the rest counts as money only",
   return_exceeds_line: "returns claim more units than their line has left; the rest is not counted",

@@ -6,7 +6,7 @@ import { publishImport, putLabelSource, putStoreSource, raiseDataVersion } from 
 type StoreRun = {
   shopKey: number;
   source: string;
-  /** M5: everything the source held at this moment has been read. */
+  /** M5: all of the source's data at this time has been read. */
   asOf: Date;
   /** Whether anything that is served came out different. */
   isChanged: boolean;
@@ -21,7 +21,7 @@ type StoreRun = {
  */
 export async function publishStoreRun(connection: Connection, run: StoreRun): Promise<void> {
   const { shopKey, source, asOf, isChanged, backfilledOrders } = run;
-  // The source before its workspace, as whoever disconnects it: the other way round, the two could block each other.
+  // The source before its workspace, in the order of disconnecting: otherwise the two could deadlock.
   const isConnected = await putStoreSource(connection, shopKey, source, asOf);
   const dataVersion = await publishImport(connection, shopKey, asOf, isChanged, isConnected);
   if (!isChanged || backfilledOrders === null) return;

@@ -19,16 +19,15 @@ const RESUME_MS = 1000;
 
 /** A run that one worker executes. */
 export type StartedRun = {
-  /** As it was when the run began. */
+  /** At the beginning of the run. */
   connection: ConnectionRow;
   request: SyncRequestRow;
   runId: string;
 };
 
 /**
- * Starts what is due of a source whose claim the caller has. null when nothing is due, also when the source is not
- * connected any more, and then nothing is left to do for it. A store's first backfill is what its workspace waits for
- * from here on.
+ * Starts the due run of a source claimed by the caller. null: none is due, or the source is no longer connected, and its requests
+ * are removed. From a store's first backfill on, its workspace waits for it.
  */
 export async function startDueRun(
   database: Database,
@@ -59,9 +58,8 @@ export async function startDueRun(
 }
 
 /**
- * History, request and source change together. A run that somebody else has closed already changes nothing, and one
- * whose source was disconnected meanwhile only its history: whoever disconnected it has decided the rest. A failure is
- * waited out for `retryMs`.
+ * History, request and source change together. A run already closed by another process changes nothing, and one whose source was
+ * disconnected meanwhile changes only its history: the disconnection decides the rest. A failure is retried after `retryMs`.
  */
 export async function recordEnd(
   database: Database,
@@ -130,8 +128,8 @@ export type RunEnd = {
 export type RunAttempt = { outcome: SyncOutcome } | { error: unknown; isStopped: boolean };
 
 /**
- * What a connector's outcome or error means. Errors of sources arrive as `SourceFailed` and `SourceRefused`, so a
- * broken connection in any other is the database's: that cuts the run off, but says nothing about its source.
+ * The meaning of a connector's outcome or error. Errors of sources arrive as `SourceFailed` and `SourceRefused`, so a broken
+ * connection in any other is the database's: it interrupts the run, without blaming its source.
  */
 export function describeEnd(attempt: RunAttempt, runId: string): RunEnd {
   const end: RunEnd = {

@@ -6,7 +6,7 @@ import { updateRunProgress } from "../store/queries/sync-run.ts";
 import type { Connector, Credentials, SyncProgress } from "./connector.ts";
 import { describeEnd, recordEnd, type RunAttempt, type RunEnd, type StartedRun } from "./run-record.ts";
 
-/** What runs need of the process they are in. */
+/** The process's resources for runs. */
 export type RunEnvironment = {
   database: Database;
   connectors: readonly Connector[];
@@ -82,7 +82,7 @@ async function execute(
   return { runId, status: end.status, isQuiet: end.isQuiet };
 }
 
-/** What the connector made of it: its outcome, or what it threw. */
+/** The connector's outcome, or its error. */
 async function attempt(
   environment: RunEnvironment,
   { connection, request }: StartedRun,
@@ -113,7 +113,7 @@ async function attempt(
   }
 }
 
-/** What `work` comes to, or the signal's reason when it has not settled long after the signal. */
+/** The result of `work`, or the signal's reason if it has not settled long after the signal. */
 async function settledOrLate<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
   const settled = new AbortController();
   const late = once(signal, "abort", { signal: settled.signal })
@@ -122,13 +122,13 @@ async function settledOrLate<Result>(work: Promise<Result>, signal: AbortSignal)
   return Promise.race([work, late]).finally(() => settled.abort());
 }
 
-/** Doubled with each failure in a row; a quarter more or less, so that workspaces do not come back all at once. */
+/** Doubled with each consecutive failure, ± 25 %, so that workspaces do not all retry at once. */
 export function retryDelayMs(firstRetryMs: number, failures: number, random = Math.random()): number {
   const delayMs = Math.min(LONGEST_RETRY_MS, firstRetryMs * 2 ** Math.min(failures, 20));
   return Math.round(delayMs * (0.75 + random / 2));
 }
 
-/** What a run read and changed, for its span: `returns.records.orders` and so on. */
+/** Counts of a run's records, for its span: `returns.records.orders` and so on. */
 export function recordCounts(counts: Readonly<Record<string, number>>): Attributes {
   return Object.fromEntries(
     Object.entries(counts).map(([name, count]) => [`returns.records.${name}`, count]),

@@ -1,8 +1,8 @@
 import type { DocumentLine, DocumentRefund, DocumentReturn, OrderDocument } from "../metrics/order.ts";
 
 /**
- * The one place that knows how a document is stored: as JSON without the members whose value is the usual one, without
- * its order id, which is a column, and with the moment of its first line once for all lines that share it.
+ * The only place that knows the stored format of a document: JSON without the members that have default values, without its order
+ * id, which is a column, and with the time of its first line once for all lines that share it.
  */
 type StoredDocument = {
   orderedAt?: string;
@@ -11,10 +11,10 @@ type StoredDocument = {
   refunds?: Partial<DocumentRefund>[];
 } & Partial<OrderMembers>;
 
-/** The members of a document beside its lines, returns and refunds. */
+/** The members of a document besides its lines, returns and refunds. */
 type OrderMembers = Required<Omit<OrderDocument, "orderId" | "lines" | "returns" | "refunds">>;
 
-/** What they are when JSON leaves them out. */
+/** Their values when JSON omits them. */
 export const ORDER_DEFAULTS: OrderMembers = {
   orderName: null,
   trackings: [],
@@ -25,7 +25,7 @@ export const ORDER_DEFAULTS: OrderMembers = {
   free: false,
 };
 
-/** What the members of a row are when JSON leaves them out. */
+/** The values of a row's members when JSON omits them. */
 export const ROW_DEFAULTS = {
   lines: {
     productId: null,
@@ -72,7 +72,7 @@ export function storedText(document: OrderDocument): string {
   return JSON.stringify(stored);
 }
 
-/** The document of a stored JSON value, with all its members; also of one that was stored with them. */
+/** The document of a stored JSON value, with all its members; also of a value stored with them. */
 export function readStored(orderId: string, value: unknown): OrderDocument {
   const { orderedAt, lines, returns = [], refunds = [], ...members } = value as StoredDocument;
   const lineDefaults = { ...ROW_DEFAULTS.lines, orderedAt };

@@ -5,9 +5,9 @@ import type { QueuedRow } from "../store/queries/run-queue.ts";
 import type { WorkerSession } from "../store/worker-session.ts";
 import type { RunLog } from "../sync/runs.ts";
 
-/** What a worker pushes. */
+/** Deliveries of a worker. */
 export type Deliveries = {
-  /** Begins what is due and what no other worker has claimed; it does not wait for receivers. */
+  /** Begins due deliveries that no other worker has claimed; it does not wait for receivers. */
   poll(session: WorkerSession): Promise<void>;
   /** Ends after the messages under way. */
   stop(): Promise<void>;
@@ -18,7 +18,7 @@ type QueuedPush = Pick<QueuedRow, "shop_key" | "source" | "asked">;
 
 /** Endpoints at a time: a receiver that is slow keeps its own place for its time limit, and no other's. */
 const MOST_ENDPOINTS = 64;
-/** Until an endpoint is polled again of which nothing could be read or recorded: its workspace's node may be away. */
+/** Pause after an endpoint could not be read or recorded: its workspace's node may be unavailable. */
 const RETRY_MS = 15_000;
 
 export function createDeliveries(environment: DeliveryEnvironment & { log: RunLog }): Deliveries {
@@ -62,7 +62,7 @@ export function createDeliveries(environment: DeliveryEnvironment & { log: RunLo
   };
 }
 
-/** Delivers what is due at an endpoint, and says when it is polled next. Its own row is the truth, as with sources. */
+/** Makes an endpoint's due deliveries, and sets its next poll. Its own row is the source of truth, as with sources. */
 export async function deliverQueued(
   environment: DeliveryEnvironment,
   queued: QueuedPush,

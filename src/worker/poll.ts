@@ -27,18 +27,18 @@ import { startDueRun } from "../sync/run-record.ts";
 import { executeRun, type RunEnvironment } from "../sync/runs.ts";
 import { checkWorkspace, type UpkeepEnvironment } from "./upkeep.ts";
 
-/** What a poll needs of its worker. */
+/** The resources of a poll. */
 export type PollEnvironment = RunEnvironment &
   UpkeepEnvironment & {
     /** For the queue and for progress: its statements are short, and have to end in time. */
     queueDatabase: Database;
-    /** How long an abandoned run is left alone: a process that only lost its connection has stopped it by then. */
+    /** Grace period of an abandoned run: a process that only lost its connection has stopped it by then. */
     graceMs: number;
-    /** false: it does nothing by the clock, and only what others ask for. */
+    /** false: it does no scheduled work, only requested runs. */
     hasSchedule: boolean;
   };
 
-/** A poll of which the caller has the claim. */
+/** A poll claimed by the caller. */
 export type Poll = {
   place: SourceKey;
   stop: AbortSignal;
@@ -50,10 +50,10 @@ export type Poll = {
 const REREAD_MS = 24 * 3_600_000;
 
 /**
- * Polls a source or uploads of a workspace, or checks the workspace itself: asks for what the clock has started, does what is due, and says when it is
- * polled next. Its rows are the truth, and the queue only says when to read them: a poll that is cut off
- * anywhere leaves its row of the queue as it was, and the next poll finds what is left to do. Throws when the database,
- * or the workspace's node, does not answer.
+ * Polls a source or uploads of a workspace, or checks the workspace itself: requests scheduled runs, does due work, and sets the
+ * next poll. Its rows are the source of truth, and the queue only says when to read them: an interrupted poll leaves its row of
+ * the queue unchanged, and the next poll finds the remaining work. Throws if the database, or the workspace's node, does not
+ * answer.
  */
 export async function pollPlace(environment: PollEnvironment, poll: Poll): Promise<void> {
   const { shopKey, source } = poll.place;
@@ -70,7 +70,7 @@ async function pollWorkspace(environment: PollEnvironment, queued: QueuedRow): P
   else await leaveQueue(queueDatabase, queued);
 }
 
-/** A moment at which an interval that began `now` is nearly over: workspaces that were due together drift apart. */
+/** A time shortly before the end of an interval that began `now`: workspaces that were due together spread out. */
 function within(intervalMs: number, now: Date): Date {
   return new Date(now.getTime() + intervalMs * (0.85 + 0.1 * Math.random()));
 }
@@ -103,21 +103,21 @@ async function pollSource(
   }
   // The next poll continues it.
   if (stop.aborted) return;
-  // What waits for the end of an erasure or a move is polled when that is canceled.
+  // Work that waits for the end of an erasure or a move is polled when that is canceled.
   const after = state.is_stopped ? null : await findSourceState(database, shopKey, source);
   const times = [after?.request_at, ...(hasSchedule ? [after?.poll_at, after?.reread_at] : [])];
   const known = times.flatMap((time) => (time === null || time === undefined ? [] : [time.getTime()]));
   await finishPoll(queueDatabase, queued, known.length === 0 ? null : new Date(Math.min(...known)));
 }
 
-/** Asks for what is due by the clock. It stays due until a run has succeeded, whose request is repeated meanwhile. */
+/** Requests scheduled runs. A poll stays due until a run has succeeded, whose request is repeated meanwhile. */
 async function askByClock(
   { database }: PollEnvironment,
   { shop_key: shopKey, source }: QueuedRow,
   { poll_at: pollAt, reread_at: rereadAt, last_synced_at: syncedAt, now }: SourceStateRow,
 ): Promise<void> {
   const ask = (kind: SyncKind) => askForRun(database, { shopKey, source, kind, requestedBy: "schedule" });
-  // What was never read is read from its beginning.
+  // A source without a successful read gets a full one.
   if (pollAt !== null && pollAt <= now) await ask(syncedAt === null ? "backfill" : "incremental");
   if (rereadAt !== null && rereadAt <= now) await ask("open_returns");
 }
@@ -184,14 +184,14 @@ async function followRules({ database, log }: PollEnvironment, queued: QueuedRow
   const { shop_key: shopKey } = queued;
   return applyRules(database, shopKey, stop).catch((error: unknown) => {
     if (stop.aborted || isLostDatabase(error)) throw error;
-    // What is left to the next upkeep keeps no upload waiting.
+    // Work left to the next upkeep does not delay uploads.
     if (!(error instanceof WorkspaceGone))
       log.error({ shopKey, err: error }, "the rules of a workspace could not be applied");
     return false;
   });
 }
 
-/** The next one continues what a killed worker left open. */
+/** The next poll resumes a killed worker's run. */
 async function leaveAlone({ graceMs, log }: PollEnvironment, queued: QueuedRow, stop: AbortSignal) {
   await sleep(graceMs, undefined, { signal: stop }).catch(() => {});
   if (stop.aborted) return;

@@ -44,14 +44,14 @@ import { removeEndedParts } from "../sync/connectors/csv/import-upload.ts";
 import { loadRules } from "../sync/order-rules.ts";
 import type { RunLog } from "../sync/runs.ts";
 
-/** What checking a workspace needs of its worker; `retention`: what it keeps, and how long. */
+/** The worker's resources for checking a workspace; `retention`: what it keeps, and how long. */
 export type UpkeepEnvironment = { database: Database; now: () => Date; log: RunLog; retention: Retention };
 
 const DAY_MS = 24 * 3_600_000;
 /** Their results stay to be read. */
 const KEEP_UPLOADS_MS = 30 * DAY_MS;
 
-/** Evaluates a workspace's alerts, and keeps it in order even where they fail. false = there is no such workspace any more. */
+/** Evaluates a workspace's alerts, and does its upkeep even if they fail. false: the workspace no longer exists. */
 export async function checkWorkspace(environment: UpkeepEnvironment, shopKey: number): Promise<boolean> {
   const { database, now } = environment;
   const [alerts] = await Promise.allSettled([evaluateUnlessStopped(database, shopKey, now())]);
@@ -65,7 +65,7 @@ async function evaluateUnlessStopped(database: Database, shopKey: number, now: D
   if ((await findStop(database, shopKey)) === null) await evaluateAlerts({ database, shopKey, now });
 }
 
-/** Deletes what is old of one workspace, tells its members what they should know, and erases it when its time has come. */
+/** Deletes one workspace's expired rows, notifies its members, and erases it when due. */
 export async function keepInOrder(
   { database, now, log, retention }: UpkeepEnvironment,
   shopKey: number,
@@ -101,8 +101,8 @@ async function endUploads(database: Database, shopKey: number, now: Date): Promi
 }
 
 /**
- * Erases a workspace whose time has come, in one transaction: one that is cut off leaves all of it, and the next upkeep
- * erases it. What stays is the installation's record of it. false = it was taken back meanwhile, or is gone.
+ * Erases a due workspace in one transaction: if it is interrupted, nothing is erased, and the next upkeep tries again. The
+ * installation keeps a record. false: canceled meanwhile, or already gone.
  */
 export async function eraseDue(database: Database, shopKey: number, now: Date): Promise<boolean> {
   try {
@@ -147,20 +147,22 @@ export async function runDueTask(environment: UpkeepEnvironment, stop: AbortSign
   });
 }
 
-/** Deletes what is old of the installation and of people, and puts workspaces that the queue has lost back into it. */
+/** Deletes expired rows of the installation and of people, and queues workspaces missing from the queue. */
 export async function keepInstallation({ database, now, retention }: UpkeepEnvironment): Promise<void> {
   const [deleted] = await Promise.allSettled([deleteOldOfInstallation(database, retention, now())]);
   for await (const page of listWorkspacePages(database)) await queueWorkspaces(database, page, now());
   if (deleted.status === "rejected") throw deleted.reason;
 }
 
-/** Of one table and workspace in one upkeep, so that a workspace with millions of rows holds up no other: the next one goes on. */
+/**
+ * Per table, workspace and upkeep, so that a workspace with millions of rows does not delay others: the next upkeep continues.
+ */
 const MOST_DELETIONS = 100;
 /** For so long somebody may still wonder why an app has no access. */
 const KEEP_ENDED_GRANTS_DAYS = 30;
 const SCHEDULED_RUNS: readonly SyncKind[] = ["backfill", "incremental", "open_returns"];
 
-/** Deletes what has become too old of a workspace, in portions; a crash leaves the rest to the next upkeep. */
+/** Deletes a workspace's expired rows in batches; after a crash the next upkeep deletes the rest. */
 export async function deleteOldOfWorkspace(
   database: Database,
   shopKey: number,
@@ -186,7 +188,7 @@ export async function deleteOldOfWorkspace(
   await deleteOldAudit(database, shopKey, keepAuditDays, now);
 }
 
-/** The same of the installation and of people: what they did, and links, challenges and sessions that have ended. */
+/** The same for the installation and for people: their actions, and expired links, challenges and sessions. */
 async function deleteOldOfInstallation(
   database: Database,
   { keepAuditDays }: Retention,
@@ -261,13 +263,13 @@ async function repeat(deletePortion: () => Promise<number>): Promise<void> {
   }
 }
 
-/** The audit goes by whole days, so that each has one record of a deletion at most. null = it is kept forever. */
+/** The audit is deleted by whole days, so that each has at most one record of a deletion. null: it is kept forever. */
 function auditLimit(now: Date, keepDays: number): Date | null {
   if (keepDays === Number.POSITIVE_INFINITY) return null;
   return new Date(Math.floor(daysBefore(now, keepDays).getTime() / DAY_MS) * DAY_MS);
 }
 
-/** A removal can be undone for a day; an hour later nobody is about to. */
+/** A removal can be undone for a day; after another hour no undo can be in progress. */
 function undoneBefore(now: Date): Date {
   return new Date(now.getTime() - 25 * 3_600_000);
 }

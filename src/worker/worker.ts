@@ -9,13 +9,13 @@ import { pollPlace, type PollEnvironment } from "./poll.ts";
 import { runDueTask } from "./upkeep.ts";
 
 export type WorkerOptions = PollEnvironment & {
-  /** Of the session, a connection of its own. */
+  /** Of the session's separate connection. */
   databaseUrl: string;
   /** Pushes alerts; null = others do. */
   deliveries: Deliveries | null;
   /** Runs at a time in this process. */
   concurrency: number;
-  /** How often it polls for what is due. */
+  /** Interval of polls for due work. */
   pollMs: number;
   /** How long a stop waits for runs to reach a safe point. */
   longestStopMs: number;
@@ -26,7 +26,7 @@ export type Worker = {
   stop(): Promise<void>;
 };
 
-/** What a run is asked to stop for. */
+/** The reason for stopping a run. */
 class WorkerStopping extends Error {
   override name = "WorkerStopping";
 }
@@ -37,7 +37,7 @@ type State = {
   stopping: AbortController;
   /** Ends the pause between two polls. */
   waking: AbortController;
-  /** What this process has claimed, by place. */
+  /** This process's claims, by place. */
   polls: Map<string, ActivePoll>;
   /** How often in a row a poll has failed, by place. */
   failures: Map<string, number>;
@@ -54,21 +54,20 @@ type ActivePoll = {
   done: Promise<void>;
   /** Writes the progress that is not in the database yet. */
   show: (() => Promise<void>) | null;
-  /** Ends this run alone. */
+  /** Stops only this run. */
   stopping: AbortController;
 };
 
 /** More than all workers have active at once, whose rows stay due: the next ones are found behind them. */
 const MOST_QUEUED = 500;
-/** Workspaces that are checked at a time, beside runs, so that no run that takes long keeps alerts and upkeep waiting. */
+/** Concurrent workspace checks, in addition to runs, so that long runs do not delay alerts and upkeep. */
 export const WORKSPACE_CHECKS = 2;
 /** Workspaces that are claimed at once: a check takes a fraction of the time between two polls. */
 const MOST_CLAIMED = 16;
 
 /**
- * Starts a worker: once a second it reads what of the queue is due, and the tasks of the schedule. Several on one
- * database share the work. It outlives the database's absence; only its start needs it. Throws when the database does
- * not answer then.
+ * Starts a worker: once a second it reads the queue's due rows, and the scheduled tasks. Several workers on one database share
+ * the work. It survives an unavailable database, except at its start, when it throws.
  */
 export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const { log, concurrency, longestStopMs } = options;
@@ -105,7 +104,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   };
 }
 
-/** While the database does not answer it keeps trying, and says so once. */
+/** While the database does not answer it retries, and logs once. */
 async function pollUntilStopped(state: State): Promise<void> {
   const { databaseUrl, log, pollMs } = state.options;
   let isAway = false;
@@ -183,8 +182,8 @@ function beginLooks(state: State): void {
 }
 
 /**
- * Writes the progress of active runs, and stops those of a workspace that is going to be erased, or moves: what a run has
- * read so far waits with its request. A workspace whose node does not answer keeps nobody else's runs waiting.
+ * Writes the progress of active runs, and stops those of a workspace that is being erased or moved: the run's fetched data waits
+ * with its request. A workspace whose node does not answer does not delay other runs.
  */
 async function watchRuns({ options, polls }: State): Promise<void> {
   for (const active of polls.values()) {
@@ -195,7 +194,7 @@ async function watchRuns({ options, polls }: State): Promise<void> {
       const stop = await findStop(options.queueDatabase, shopKey);
       if (stop !== null) active.stopping.abort(new WorkspaceStopped(stop));
     } catch {
-      // The run itself finds out that the database does not answer, and says so.
+      // The run itself detects and reports that the database does not answer.
     }
   }
 }
@@ -225,7 +224,7 @@ function beginPoll(state: State, place: SourceKey): void {
   );
 }
 
-/** A poll that fails is made again later and later, and said once: the workspace's node may be away for long. */
+/** A failed poll is retried with growing delays, and logged once: the workspace's node may be unavailable for long. */
 async function backOff({ options, failures }: State, place: SourceKey, error: unknown): Promise<void> {
   const { log, queueDatabase, firstRetryMs } = options;
   const failed = failures.get(keyOf(place)) ?? 0;

@@ -59,7 +59,7 @@ export type MyAccount = { passkeys: MyPasskey[]; sessions: MySession[]; linked: 
 export const NO_PASSKEYS_HERE =
   "Passkeys do not work on an IP address: open the console as http://localhost instead.";
 
-/** In place of the id of a session: all but this browser's. */
+/** Used instead of a session's id: all but this browser's. */
 export const OTHERS = "others";
 
 const REFUSED_PASSKEYS: Readonly<Record<PasskeyRefusal["refused"], string>> = {
@@ -169,7 +169,7 @@ export const removePasskey = defineAction({
   },
   run: async ({ connection, actor, isPublic, provider }: ActionContext<AccountCaller>, { id, knows }) => {
     const { userId } = actor.session;
-    // Held, so that two removals at once do not both find another passkey.
+    // Locked, so that two concurrent removals do not both find another passkey.
     await lockPerson(connection, userId);
     const others = (await listPasskeys(connection, userId)).filter(
       (passkey) => passkey.credential_id.toString("base64url") !== id,

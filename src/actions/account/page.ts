@@ -57,7 +57,7 @@ export function accountRoutes(context: SessionContext): Routes {
   };
 }
 
-/** Runs an action on what a form holds, or on `fixed`; a form may ask to end the other sessions, too. */
+/** Runs an action with a form's values, or with `fixed`; a form may also ask to end the other sessions. */
 function createPost<Inputs extends Fields, Result, Prepared>(
   { context, admits }: { context: SessionContext; admits: MinuteLimit },
   action: Action<Inputs, Result, AccountCaller, Prepared>,
@@ -141,7 +141,7 @@ function callerOf(
   };
 }
 
-/** What the browser needs to make one more passkey. */
+/** The browser's options to create another passkey. */
 function createOptions(context: SessionContext): RouteHandler {
   return async (request, reply) => {
     const visitor = await context.signedIn(request);
@@ -286,7 +286,7 @@ function knowsBox(place: string): Html {
   </p>`;
 }
 
-/** Who adds or removes a passkey may have lost a device, or found a stranger's. */
+/** Somebody who adds or removes a passkey may have lost a device, or found an unknown one. */
 function endOthersBox(place: string): Html {
   return html`<p class="check">
     <input id="end-others-${place}" type="checkbox" name="end_others" value="yes" />

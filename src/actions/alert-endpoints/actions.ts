@@ -158,7 +158,7 @@ export const addEndpoint = defineAction({
   },
 });
 
-/** Its name, or its id; an id is looked for first. */
+/** Its name or id; the id is looked up first. */
 const endpoint = own("The endpoint", (_subject, given) => given, {
   kind: "hidden",
   hint: "its name, or its id from `notify list`",
@@ -268,7 +268,7 @@ export const pauseEndpoint = defineAction({
   },
 });
 
-/** It is sent what it missed, in order. */
+/** It receives the missed alerts in order. */
 export const resumeEndpoint = defineAction({
   name: "notify.resume",
   title: "Resume endpoint",
@@ -290,7 +290,7 @@ export const resumeEndpoint = defineAction({
   },
 });
 
-/** Nothing more is sent to the endpoint; for a day that can be undone, then it is deleted with its secrets. */
+/** Stops deliveries to the endpoint; it can be restored for a day, then it is deleted with its secrets. */
 export const removeEndpoint = defineAction({
   name: "notify.remove",
   title: "Remove endpoint",
@@ -304,7 +304,7 @@ export const removeEndpoint = defineAction({
     const found = await requireEndpoint(context, given);
     const { endpoint_id: endpointId, name } = found;
     await markEndpointRemoved(connection, workspace.shop_key, endpointId, now);
-    // Who looks at it finds that it is gone.
+    // The worker finds that it was removed.
     await queuePush(connection, workspace.shop_key, endpointId, now);
     return {
       result: { endpoint_id: endpointId, name, changed: true },
@@ -314,7 +314,7 @@ export const removeEndpoint = defineAction({
   },
 });
 
-/** As if it had never been removed: what came meanwhile is sent, in order. */
+/** Restores it as if it had never been removed: missed alerts are sent in order. */
 export const restoreEndpoint = defineAction({
   name: "notify.restore",
   title: "Undo removal",
@@ -434,7 +434,7 @@ function mailAddress(address: string, { smtp }: PushOptions): Address {
   return { address, shownAddress: address };
 }
 
-/** What its name resolves to is checked at each connection. */
+/** Its resolved addresses are checked at each connection. */
 function webAddress(given: string, { allowedNetworks: allowed }: PushOptions): Address {
   const url = URL.parse(given);
   const protocols = allowed.rules.length > 0 ? ["https:", "http:"] : ["https:"];

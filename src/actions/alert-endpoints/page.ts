@@ -29,7 +29,7 @@ type Data = { endpoints: EndpointRow[]; removed: RemovedEndpointRow[]; hasMail: 
 
 const PATH = "/settings/notifications";
 const TITLE = "Delivery";
-/** The actions of one endpoint. */
+/** The actions on one endpoint. */
 const OF_ONE = ENDPOINT_ACTIONS.filter(({ name }) => name !== addEndpoint.name);
 
 /** Where the alerts of the workspace are sent. */
@@ -209,7 +209,7 @@ function hourText(hour: number): string {
   return `${String(hour).padStart(2, "0")}:00 UTC`;
 }
 
-/** Where it is, what it receives, and how it goes. */
+/** Its address, alerts and delivery state. */
 function endpointFacts(endpoint: EndpointRow, now: Date): Html {
   const { kind, shown_address: address, severities, categories, digest_hour: hour } = endpoint;
   const { last_delivered_at: deliveredAt, last_problem: problem, previous_until: previousUntil } = endpoint;

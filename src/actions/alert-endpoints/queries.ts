@@ -71,7 +71,7 @@ export const setEndpointSecrets = command<
   `update alert_endpoint e set sealed_secrets = $3, previous_until = $4 where e.shop_key = $1 and e.endpoint_id = $2`,
 );
 
-/** Notes a test message; false = there was another one after `since`. Primary key. */
+/** Records a test message; false: there was another one after `since`. Primary key. */
 export const noteTest = queryAny<[shopKey: number, endpointId: string, now: Date, since: Date], Connection>(
   "note_alert_endpoint_test",
   `update alert_endpoint e set tested_at = $3
@@ -102,7 +102,7 @@ export const pauseEndpoint = command<[shopKey: number, endpointId: string, reaso
     where e.shop_key = $1 and e.endpoint_id = $2 and e.paused_at is null`,
 );
 
-/** Resumes an endpoint; it receives what it missed, in order. Primary key. */
+/** Resumes an endpoint; it receives the missed alerts in order. Primary key. */
 export const resumeEndpoint = command<[shopKey: number, endpointId: string, now: Date]>(
   "resume_alert_endpoint",
   `update alert_endpoint e
@@ -110,7 +110,7 @@ export const resumeEndpoint = command<[shopKey: number, endpointId: string, now:
     where e.shop_key = $1 and e.endpoint_id = $2`,
 );
 
-/** Nothing more is sent to it; its row stays for as long as that can be undone. Primary key. */
+/** Stops deliveries; its row is kept while the removal can be undone. Primary key. */
 export const markEndpointRemoved = command<[shopKey: number, endpointId: string, now: Date]>(
   "remove_alert_endpoint",
   "update alert_endpoint e set removed_at = $3 where e.shop_key = $1 and e.endpoint_id = $2",
@@ -125,7 +125,7 @@ export const listRemovedEndpoints = query<RemovedEndpointRow, [shopKey: number, 
     where e.shop_key = $1 and e.removed_at > $2 order by e.removed_at desc, e.endpoint_id`,
 );
 
-/** It goes on where it was, and receives what it missed, in order. Primary key. */
+/** Resumes where it stopped, and sends the missed alerts in order. Primary key. */
 export const unmarkEndpoint = command<[shopKey: number, endpointId: string, now: Date]>(
   "restore_alert_endpoint",
   "update alert_endpoint e set removed_at = null, due_at = $3 where e.shop_key = $1 and e.endpoint_id = $2",

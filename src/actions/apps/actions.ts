@@ -24,7 +24,7 @@ import { lockToken, revokeToken as endToken } from "../tokens/queries.ts";
 import { insertGrant, findGrant, hasApiAccess, holdGranter, renewAccess, renewGrant } from "./queries.ts";
 import type { GrantRow } from "./queries.ts";
 
-/** What an app asks for, as its request and its registration say. */
+/** The access that an app requests, from its request and its registration. */
 export type AppRequest = {
   clientHash: Buffer;
   name: string;
@@ -83,10 +83,10 @@ export function receiverOf(redirectUri: string): string {
   return /^https?:$/u.test(protocol) ? host : `${protocol}//`;
 }
 
-/** A client that has proved nothing yet, and with what its grant is looked at. */
+/** An unauthenticated client, and what its grant is checked with. */
 export type GrantCaller = { database: Database; keys: Keys; now: Date; clientId: string; address: string };
 
-/** What a client is given (RFC 6749, section 5.1). */
+/** The token response (RFC 6749, section 5.1). */
 type Issued = {
   access_token: string;
   token_type: "Bearer";
@@ -98,10 +98,10 @@ type Issued = {
 const ACCESS_SECONDS = 3600;
 const REFRESH_MS = 30 * 24 * 3_600_000;
 
-/** "used" = whoever sent it has a secret that was used before: one of the two took it from the other. */
+/** "used": the secret was used before, so it may be stolen. */
 type Verdict = "valid" | "expired" | "used" | "unknown";
 
-/** Exchanges a code, once (PKCE, RFC 7636). Used again, it ends what it gave. */
+/** Exchanges a code, once (PKCE, RFC 7636). Reuse ends its grant. */
 export async function exchangeCode(
   caller: GrantCaller,
   { code, redirectUri, verifier }: { code: string; redirectUri: string; verifier: string },
@@ -137,7 +137,7 @@ export async function endGrant(caller: GrantCaller, token: string): Promise<Oaut
   const tokenId = access?.tokenId ?? refresh?.tokenId;
   const shopKey = tokenId === undefined ? null : shopKeyOfTokenId(tokenId);
   if (tokenId === undefined || shopKey === null) return null;
-  // Whoever guesses holds no row, and does not learn which workspaces move.
+  // Somebody who guesses locks no row, and does not learn which workspaces are moving.
   const found = await findGrant(caller.database, shopKey, tokenId);
   if (found === null || !isOfClient(found, caller)) return null;
   return caller.database.transaction(async (connection) => {
@@ -162,8 +162,8 @@ const MOVING = refused("temporarily_unavailable", "The workspace is moving: try 
 type IsHash = (secret: string, hash: Buffer | null) => boolean;
 
 /**
- * Gives a grant new secrets if `judge` finds the one that was sent valid, and the person who consented, their role and the plan
- * still allow it. Members are held before rows of the workspace, as everywhere (`holdRights`).
+ * Gives a grant new secrets if `judge` accepts the one sent, and the person who consented, their role and the plan still allow
+ * it. Members are locked before rows of the workspace, as everywhere (`holdRights`).
  */
 async function renew(
   caller: GrantCaller,

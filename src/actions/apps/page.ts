@@ -31,7 +31,7 @@ import { connectApp, receiverOf, type AppRequest } from "./actions.ts";
 const PATH = OAUTH_PATHS.authorize;
 const TOO_MANY = tooMany(TOO_MANY_FORMS, 60);
 
-/** A request that may be put to a person; `query`: its parameters. */
+/** A valid request to show to a person; `query`: its parameters. */
 type Asked = AppRequest & { query: string; state: string | null; scopes: readonly Scope[] };
 
 /** Where an app asks a person for access, and they allow or deny it. */
@@ -77,12 +77,12 @@ export function consentRoutes(context: SessionContext): Routes {
 type OwnServer = { issuer: string; key: Buffer };
 
 /**
- * Reads a request. A page says what is wrong with it: anybody can register an address, so that sending a browser there
- * before its person has decided would lead them anywhere in this service's name (RFC 9700, 4.11).
+ * Reads a request. Errors are shown on a page: anybody can register an address, so redirecting a browser there before the person
+ * has decided would be an open redirect (RFC 9700, 4.11).
  */
 function readRequest(query: string, { issuer, key }: OwnServer): Asked | { problem: string } {
   const given = new URLSearchParams(query);
-  // Re-encoded, because it becomes part of addresses, such as that of the page where a person confirms their identity.
+  // Re-encoded, because it becomes part of addresses, such as that of the page to confirm an identity.
   const encoded = given.toString();
   if (Math.max(query.length, encoded.length) > LONGEST_TARGET - PATH.length - 1)
     return { problem: "Its request is too long." };
@@ -112,7 +112,7 @@ function readRequest(query: string, { issuer, key }: OwnServer): Asked | { probl
     redirectUri,
     codeChallenge,
     state: given.get("state"),
-    // Some clients ask for scopes of OpenID alone: the person chooses.
+    // Some clients request only OpenID scopes: the person chooses.
     scopes: known.length === 0 ? SCOPES : known,
   };
 }
@@ -230,7 +230,7 @@ function placeNote({ redirectUri }: Asked): string | null {
   return protocol === "https:" ? null : "a program installed on your device";
 }
 
-/** Nothing is chosen for a person with several. */
+/** Nothing is preselected for a person with several workspaces. */
 function workspaceField(place: FormPlace, allowed: readonly Membership[], isMore: boolean): Html {
   const label = "Workspace";
   const hint = "The domain of one that you are an owner or admin of.";

@@ -11,7 +11,7 @@ type NewGrant = {
   codeExpiresAt: Date;
 };
 
-/** Keeps what somebody has consented to, beside its row of api_token. */
+/** Stores a consent with its row of api_token. */
 export const insertGrant = command<[shopKey: number, grant: NewGrant]>(
   "insert_oauth_grant",
   `insert into oauth_grant (shop_key, token_id, client_hash, redirect_uri, code_hash, code_challenge, code_expires_at)
@@ -81,14 +81,14 @@ export const renewAccess = command<
   (shopKey, tokenId, access) => [shopKey, tokenId, access.secretHash, access.expiresAt],
 );
 
-/** The role of a member who may sign in, which nobody takes from them until the transaction ends; null = there is none. */
+/** The role of a member who may sign in, locked until the transaction ends; null: none. */
 export const holdGranter = queryValue<Member["role"], [shopKey: number, userId: string], Connection>(
   "hold_granter",
   `select m.role from workspace_member m join console_user u on u.user_id = m.user_id
     where m.shop_key = $1 and m.user_id = $2 and u.disabled_at is null for share of m`,
 );
 
-/** Whether a token is that of an app. Primary key. */
+/** Whether a token belongs to an app. Primary key. */
 export const isOfApp = queryValue<boolean, [shopKey: number, tokenId: string]>(
   "is_of_app",
   "select true as is_of_app from oauth_grant where shop_key = $1 and token_id = $2",

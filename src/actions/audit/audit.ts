@@ -8,7 +8,7 @@ import { invalid } from "../refusal.ts";
 import { ACTIONS, LISTS } from "../registry.ts";
 import { readAudit, readAuditOfAll, requireRight } from "../right.ts";
 
-/** One part of what an action concerned: its value before and after; null = it did not exist, or no longer exists. */
+/** One part of an action's changes: its value before and after; null: it did not exist, or no longer exists. */
 export type AuditChange = { name: string; before: string | null; after: string | null };
 
 type AuditCaller = ActionCaller & Pick<WorkspaceCaller, "workspace">;
@@ -28,7 +28,7 @@ export type ShownAction = {
   origin: string | null;
 };
 
-/** Which actions are asked for, as an address holds it: `from` and `to` are days, both included. "" = any. */
+/** The requested actions, as in an address: `from` and `to` are days, both included. "" = any. */
 export type AuditQuery = { who?: string; action?: string; from?: string; to?: string };
 
 /** `next`: where the page after this one begins; null = this is the last. */
@@ -41,7 +41,7 @@ const CURSOR =
 /** An actor or an action as they are stored. */
 const STORED_NAME = /^[a-z][a-z0-9_.:-]{0,99}$/u;
 
-/** Who is gone; the audit keeps what they did. */
+/** The person is gone; the audit keeps their actions. */
 const REMOVED = "removed member";
 const NAMES: Readonly<Record<string, string>> = {
   app: "Connected app",
@@ -50,7 +50,7 @@ const NAMES: Readonly<Record<string, string>> = {
   shopify: "Shopify",
 };
 
-/** What the lists of commands ask for; `after`: the cursor of the row that the page follows on, null = the first page. */
+/** The query of list commands; `after`: the cursor of the previous row, null: the first page. */
 type Newest = { filter: AuditFilter; after: string | null; limit: number };
 
 /** `workspace` null = it concerned the installation. */
@@ -99,7 +99,7 @@ export const auditListOfAll = defineList<ListedAction, ActionCaller & Newest>({
   },
 });
 
-/** One page of what was done in a workspace, newest first. Throws a `Refusal` for an invalid day or cursor. */
+/** One page of a workspace's actions, newest first. Throws a `Refusal` for an invalid day or cursor. */
 export async function showAudit(
   { database, actor, workspace }: AuditCaller,
   request: { query: AuditQuery; cursor: string | null; limit: number },
@@ -164,7 +164,7 @@ function whoOf({ actor, actor_name: name }: AuditRow): string {
   return actor.startsWith("user:") ? (name ?? REMOVED) : (NAMES[actor] ?? actor);
 }
 
-/** What stayed as it was says what was concerned, such as the source of a run. */
+/** Unchanged values identify the object, such as the source of a run. */
 function changesOf({ detail, before, concerned_name: person }: AuditRow): AuditChange[] {
   const names = [...new Set([...Object.keys(detail), ...Object.keys(before ?? {})])];
   const concerned = "user_id" in detail ? [{ name: "member", before: null, after: person ?? REMOVED }] : [];
@@ -249,7 +249,7 @@ const WORDS = {
   "secret.retire": "Removed a root secret",
 };
 
-/** What was done, in words, by the name of the right or of the event: of whatever the audit holds and rights allow. */
+/** Wording by the name of the right or event, for everything that the audit contains and rights allow. */
 export const AUDIT_WORDS: Readonly<Record<string, string>> = {
   ...Object.fromEntries([...LISTS, ...ACTIONS].map(({ name, past }) => [name, past])),
   ...WORDS,

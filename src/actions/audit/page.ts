@@ -25,7 +25,7 @@ const LIMIT = 50;
 const FILTERS = ["who", "action", "from", "to"] as const;
 
 type Data = AuditPage & {
-  /** Who acts may be: the members by name. */
+  /** Possible actors: the members by name. */
   people: { actor: string; name: string }[];
   /** How far back it reaches; null = to its beginning. */
   kept: string | null;
@@ -84,7 +84,7 @@ function queryOf(query: Query): AuditQuery {
   return pick(query, FILTERS);
 }
 
-/** An invalid day is refused beside its field. Throws `ApiError`. */
+/** An invalid day is reported at its field. Throws `ApiError`. */
 function requireDays(query: Query): void {
   const problems = (["from", "to"] as const).flatMap((name) => {
     try {

@@ -4,15 +4,15 @@ import { query } from "../../store/query.ts";
 export type AuditRow = {
   audit_id: string;
   happened_at: Date;
-  /** happened_at at full precision, as the cursor holds it. */
+  /** happened_at at full precision, as in the cursor. */
   position: string;
   actor: string;
-  /** Of the person who acted; null = they are gone, or it was no person. */
+  /** Name of the person who acted; null: deleted, or not a person. */
   actor_name: string | null;
   action: string;
   detail: Record<string, unknown>;
   before: Record<string, unknown> | null;
-  /** Of the person whom detail names; null = they are gone, or it names none. */
+  /** Name of the person in `detail`; null: deleted, or none. */
   concerned_name: string | null;
   origin: string | null;
 };

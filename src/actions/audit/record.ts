@@ -8,7 +8,7 @@ type AuditedAction = {
   shopKey: number | null;
   /** The name of the right that it takes. */
   action: string;
-  /** What was concerned, and how it is since. */
+  /** The changed values, after the change. */
   detail: Readonly<Record<string, unknown>>;
   /** How that was before; absent = nothing was. */
   before?: Readonly<Record<string, unknown>>;

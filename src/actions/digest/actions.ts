@@ -13,7 +13,7 @@ import { endDigests, findDigest, putDigest } from "./queries.ts";
 export const TIME_ZONES: readonly string[] = ["UTC", ...Intl.supportedValuesOf("timeZone")];
 export const SENT_AT = "Mondays at 07:00";
 const HOUR = 7;
-/** Between two mails that ask an address: it may be a stranger's. */
+/** Between two confirmation mails: the address may belong to a stranger. */
 const ASKING_PAUSE_MS = 60_000;
 
 /** Why this installation sends no digest; null = it does. */
@@ -173,12 +173,12 @@ async function askingMessage(
 
 export const DIGEST_PATH = "/digest";
 
-/** What a link of the weekly digest does, for one member of one workspace. `askedAt`: of the mail that asks, in milliseconds. */
+/** A link of the weekly digest, for one member of one workspace. `askedAt`: time of the confirmation mail, in milliseconds. */
 export type DigestLink = { purpose: "confirm" | "stop"; shopKey: number; userId: string; askedAt: number };
 
 const PAYLOAD = /^(confirm|stop)\.(\d{1,16})\.([0-9a-f-]{36})\.(\d{1,16})$/u;
 
-/** The address of a link, signed for this alone. It works without sign-in, and says nothing to anybody else. */
+/** A link's address, signed for one purpose. It works without sign-in, and reveals nothing. */
 export function digestAddress(key: Buffer, origin: string, link: DigestLink): string {
   const payload = [link.purpose, link.shopKey, link.userId, link.askedAt].join(".");
   return `${origin}${DIGEST_PATH}?link=${payload}.${sign(key, payload)}`;

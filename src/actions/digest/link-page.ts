@@ -27,8 +27,8 @@ const NOTHING: StatePage = {
 const FORM_LIMIT_BYTES = 2048;
 
 /**
- * What the links of its mails lead to, without sign-in. A GET, as mail scanners make, changes nothing; a POST does what the link is
- * signed for: of a mail program, too, which sends no Origin (RFC 8058).
+ * The pages behind the links of its mails, without sign-in. A GET, as mail scanners send, changes nothing; a POST performs the
+ * signed purpose, also from a mail program, which sends no Origin (RFC 8058).
  */
 export function digestRoutes({ control, now }: SessionContext): Routes {
   const key = digestKeyOf(control.keys);

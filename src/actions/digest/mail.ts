@@ -15,8 +15,8 @@ const BAR_CHARACTERS = 20;
 const SHOWN_MONTHS = 12;
 
 /**
- * The overview of a workspace as a mail, in HTML and in plain text, from the same parts: its problems, its figures and its months.
- * Bars are cells of tables, styles stand at their elements, and nothing is loaded from anywhere.
+ * A workspace's overview as a mail, in HTML and in plain text, from the same parts: its problems, figures and months. Bars are
+ * table cells, styles are inline, and no resources are loaded.
  */
 export function digestMail(
   shown: OverviewData,
@@ -188,7 +188,7 @@ function monthsOf({ trend }: OverviewData) {
   return months.map((each) => ({ ...each, share: Math.round((100 * each.rate) / highest) }));
 }
 
-/** Asks an address whether it wants the digest of a workspace. */
+/** Mail that asks an address to confirm the digest of a workspace. */
 export function askingMail(name: string, address: string): Mail {
   const title = `Confirm the weekly digest of ${name}`;
   const asked = `A member of ${name} asked for its weekly digest of returns at this address.`;
@@ -223,7 +223,7 @@ function page(title: string, body: Html): string {
   return `<!doctype html>\n${renderHtml(markup)}`;
 }
 
-/** What is read of markup. */
+/** The text of markup. */
 function plain(markup: Html): string {
   const [first = "", ...parts] = renderHtml(markup).split("<");
   const text = first + parts.map((part) => part.slice(part.indexOf(">") + 1)).join("");

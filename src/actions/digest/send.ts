@@ -22,9 +22,8 @@ const LEASE_MS = 15 * 60_000;
 const WEEK_MS = 7 * 24 * 3_600_000;
 
 /**
- * Sends the digests that are due, one after the other, until none is or `stop` is aborted. However many workers look, each is
- * claimed by one. A worker that is killed between the mail server's answer and its own record sends it again, under the same
- * message id.
+ * Sends the due digests one at a time, until none is left or `stop` is aborted. Each is claimed by one worker. If a worker is
+ * killed between the mail server's response and its own record, the digest is sent again with the same message id.
  */
 export async function sendDigests(environment: DigestEnvironment, stop: AbortSignal): Promise<void> {
   const { control, now, random, log } = environment;
@@ -51,7 +50,7 @@ export async function sendDigests(environment: DigestEnvironment, stop: AbortSig
 
 type Outcome = SendOutcome | { status: "withheld"; problem: string };
 
-/** What a member may see, as the console would show it to them now. */
+/** Content that the console would show the member now. */
 async function sendOne(environment: DigestEnvironment, due: DueDigest): Promise<Outcome> {
   const { control, operations, site, now } = environment;
   const { shop_key: shopKey, user_id: userId } = due;

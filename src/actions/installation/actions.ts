@@ -83,9 +83,8 @@ const MOST_KEPT = 10_000;
 const folderField = (hint: string) => own("Folder", (_subject, given) => resolve(given), { hint });
 
 /**
- * Writes everything that the database holds into a new folder, from one snapshot, while others read and write; the schema
- * may be behind. Refused on Citus, during a migration, for a folder that cannot be written, and for a secret that the
- * database does not know.
+ * Writes the whole database into a new folder, from one snapshot, during normal use; the schema may be behind. Refused on Citus,
+ * during a migration, for a folder that cannot be written, and for a secret that the database does not know.
  */
 export const backup = defineAction({
   name: "backup",
@@ -108,7 +107,7 @@ export const backup = defineAction({
   },
   prepare: async (caller: InstallationCaller, { folder: given, with_secret: withSecret, keep }) => {
     const folder = keep === null ? given : nextBackupIn(given, caller.now);
-    // Any other error is that of writing into it.
+    // Any other error comes from writing into it.
     if (keep !== null) await mkdir(given, { mode: 0o700 }).catch(() => {});
     const secret = withSecret ? ownSecret(caller.secrets) : null;
     if (withSecret && secret === null) throw impossible("No secret is set that the backup could include.");
@@ -152,7 +151,7 @@ export const restore = defineAction({
     const from = await readBackup(folder);
     const secret = await secretForRestore(from, ownSecret(secrets));
     const restored = await restoreBackup(from, caller);
-    // Not before: the secret of a backup that is refused is not that of this data folder.
+    // Not earlier: the secret of a refused backup must not enter this data folder.
     if (secrets.secret === null) readOrCreateSecret(secrets.dataFolder, secret);
     await migrate();
     const { made_at, version } = from.manifest;
@@ -166,7 +165,7 @@ export const restore = defineAction({
       audit: { detail: { made_at, version, rows } },
     };
   },
-  // The planner knows the sizes of the tables.
+  // Gives the planner the sizes of the tables.
   after: ({ database }) => analyzeEverything(database),
 });
 
@@ -237,7 +236,7 @@ async function writeBackup(
   return { made, hasPlace: level === "current" };
 }
 
-/** Each node of a Citus has snapshots of its own: what goes through the coordinator is not of one moment. */
+/** Each node of a Citus has its own snapshots: a backup through the coordinator would be inconsistent. */
 async function requireOneServer(database: Database): Promise<void> {
   if (!(await isDistributed(database))) return;
   throw impossible(
@@ -306,7 +305,7 @@ async function listFingerprints(connection: Connection, tables: readonly Table[]
   return valid.map((fingerprint) => fingerprint.toString("hex"));
 }
 
-/** Writes a table's rows as they come; no more is read than is written. */
+/** Streams a table's rows, reading no faster than it writes. */
 async function writeCompressed(
   connection: Connection,
   copy: CopyOut,
@@ -334,22 +333,22 @@ async function writeCompressed(
   try {
     await pipeline(copy, counting, createZstdCompress(), hashing, target);
   } catch (error) {
-    // The rest of a COPY that nobody reads would hold up the connection for good.
+    // An unread rest of a COPY would block the connection for good.
     if (!(error as { severity?: string }).severity) streamOf(connection.client).destroy();
     throw error;
   }
   return { bytes, sha256: hash.digest("hex") };
 }
 
-/** What was restored; `left_out`: tables of the backup that its version of the service does not have. */
+/** A restore's result; `left_out`: tables of the backup that its version of the service does not have. */
 export type Restored = { rows: number; tables: number; left_out: string[] };
 
 /** Signs people in, which a restored database does not: they sign in again. */
 const ENDED_TABLES: ReadonlySet<string> = new Set(["console_session", "console_link", "console_challenge"]);
 
 /**
- * The secrets that a restored installation runs with: the list that is set, of which one has to be valid in the backup, or else
- * the one that the backup holds. Throws a `Refusal` when neither is.
+ * The root secrets of a restored installation: the configured list, one of which must be valid in the backup, or else the
+ * backup's own. Throws a `Refusal` if there is neither.
  */
 export async function secretForRestore(from: Backup, setSecret: string | null): Promise<string> {
   const held = await readBackupSecret(from);
@@ -368,9 +367,9 @@ export async function secretForRestore(from: Backup, setSecret: string | null): 
 }
 
 /**
- * Restores a backup into an empty database, all of it in one transaction: at its own schema level, from which a migration
- * goes on. Sign-ins and links of people have ended, and no response cache knows its data versions. Throws a `Refusal` when a file
- * is missing or damaged, or the database holds anything.
+ * Restores a backup into an empty database in one transaction: at its own schema level, to be migrated afterwards. Sign-ins and
+ * links of people have ended, and no response cache has its data versions. Throws a `Refusal` if a file is missing or damaged, or
+ * the database is not empty.
  */
 export async function restoreBackup(
   from: Backup,
@@ -405,7 +404,7 @@ async function requireEmpty(connection: Connection): Promise<void> {
   );
 }
 
-/** What of a backup itself cannot be restored is said in one sentence; any other error is returned as it is. */
+/** Errors caused by the backup become one sentence; any other error is returned unchanged. */
 function refusalOf(error: unknown): unknown {
   const { code = "", message } = error as Error & { code?: string };
   const isOfRows = /^(?:22|23|54)...$/u.test(code) || code.startsWith("ZSTD_");
@@ -414,8 +413,8 @@ function refusalOf(error: unknown): unknown {
 }
 
 /**
- * Puts a backup's rows in place of those of a schema that was just made; `onBytes` is told how much was read of all files. No
- * statement names what the schema does not have.
+ * Replaces the rows of a new schema with a backup's; `onBytes` receives the bytes read from all files. Statements use only names
+ * of the schema.
  */
 export async function restoreRows(
   connection: Connection,
@@ -475,7 +474,7 @@ async function restoreTable(
   );
 }
 
-/** A server that has answered from this database before, as it was then, remembers nothing of these versions. */
+/** No server has cached answers with these versions, even if it has used this database before. */
 async function raiseVersions(connection: Connection, tables: readonly BackupTable[]): Promise<void> {
   const dataVersion = await findUnusedDataVersion(connection);
   const workspace = tables.find(({ name }) => name === "workspace");

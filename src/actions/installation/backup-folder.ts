@@ -29,8 +29,8 @@ const Table = Type.Object({
 });
 
 /**
- * What a backup holds. `migrations`: those that its schema has run; `secret_fingerprints`: of the root secrets that are valid
- * in it, none = none was used yet. Earlier versions wrote `secret_fingerprint`, null = it was not used yet.
+ * A backup's manifest. `migrations`: those its schema has run; `secret_fingerprints`: of the root secrets valid in it, empty:
+ * none was used yet. Earlier versions wrote `secret_fingerprint`, null: not used yet.
  */
 const ManifestSchema = Type.Object({
   format: Type.Integer(),
@@ -60,7 +60,7 @@ const MOST_BYTES = 16_000_000;
 const LEAST_SECRET = 32;
 const PRIVATE = { mode: 0o600, flush: true } as const;
 
-/** Writes the secret, if there is one, and then the manifest, with a checksum of its own. */
+/** Writes the secret, if any, and then the manifest, with its own checksum. */
 export async function writeManifest(
   folder: string,
   manifest: Manifest,
@@ -72,8 +72,8 @@ export async function writeManifest(
 }
 
 /**
- * Reads a backup's manifest, and checks everything of it that needs no database. Throws a `Refusal` for what is not a backup, for a
- * damaged one, and for one of a newer version. It may be malicious: nothing of it is shown unchecked.
+ * Reads a backup's manifest, and does all checks that need no database. Throws a `Refusal` for a folder that is not a backup, a
+ * damaged one, or one of a newer version. It may be malicious: unchecked content is not shown.
  */
 export async function readBackup(folder: string): Promise<Backup> {
   const file = join(folder, MANIFEST_FILE);
@@ -144,8 +144,8 @@ export async function checkFiles(
 }
 
 /**
- * The bytes of a table's file. Throws a `Refusal` when it is missing, or at the end when these were not what the manifest
- * says: a file may be another one when it is read again.
+ * The bytes of a table's file. Throws a `Refusal` if it is missing, or at the end if they differ from the manifest: the file may
+ * have been replaced since it was checked.
  */
 export async function* readTable({ folder }: Backup, table: BackupTable): AsyncGenerator<Buffer> {
   const file = join(folder, table.file);
@@ -178,7 +178,7 @@ export function nextBackupIn(folder: string, now: Date): string {
   return join(folder, `returns-${now.toISOString().slice(0, 19).replaceAll(":", "-")}Z`);
 }
 
-/** Removes all but the newest backups of a folder, none that somebody has named; returns what was removed. */
+/** Removes all but the newest backups of a folder, but none with a name given by a person; returns the removed ones. */
 export async function removeOldBackups(folder: string, keep: number): Promise<string[]> {
   const old = (await readdir(folder))
     .filter((name) => OWN_NAME.test(name))
@@ -202,7 +202,7 @@ type VerifiedBackup = Pick<Manifest, "made_at" | "version" | "has_secret"> & {
   opens: boolean | null;
 };
 
-/** Reads all of a backup and compares it with its manifest; needs no database. Throws a `Refusal` for what is wrong first. */
+/** Reads a whole backup and compares it with its manifest, without a database. Throws a `Refusal` for the first problem. */
 export async function verifyBackup(
   folder: string,
   secret: string | null,
@@ -285,7 +285,7 @@ async function readPlainFile(file: string): Promise<string> {
 function parse(file: string, text: string): Manifest & { sha256: string } {
   try {
     const manifest = JSON.parse(text) as Manifest & { sha256: string };
-    // It may be nested too deeply for its checksum.
+    // It may be too deeply nested for its checksum.
     JSON.stringify(manifest);
     if (typeof manifest === "object" && manifest !== null) return manifest;
   } catch {

@@ -6,8 +6,8 @@ const OF_NO_EXTENSION = `not exists (select from pg_depend d
                     where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype = 'e')`;
 
 /**
- * Every table of the schema, by name, quoted where they have to be; not that of the migrations, which is made with the
- * schema. `bytes` is its size on disk. From the catalogue, so that none that a migration brings is forgotten.
+ * Every table of the schema, by name, quoted where necessary; except that of the migrations, which is created with the schema.
+ * `bytes` is its size on disk. From the catalogue, so that new tables are included.
  */
 export const listStoredTables = query<CopiedTable & { bytes: number }, [], Connection>(
   "list_stored_tables",
@@ -21,8 +21,8 @@ export const listStoredTables = query<CopiedTable & { bytes: number }, [], Conne
 );
 
 /**
- * Where every sequence of the schema is, by name, quoted where they have to be; `last_value` null = it has never moved. No
- * snapshot holds them.
+ * Position of every sequence of the schema, by name, quoted where necessary; `last_value` null: not used yet. Snapshots do not
+ * include them.
  */
 export const listSequences = query<{ name: string; last_value: number | null }, [], Connection>(
   "list_sequences",
@@ -37,7 +37,7 @@ export const moveSequence = command<[name: string, lastValue: number], Connectio
   "select setval(('public.' || $1::text)::regclass, $2::bigint)",
 );
 
-/** Whether the database holds no table, view or sequence but those of extensions. */
+/** Whether the database has no table, view or sequence besides those of extensions. */
 export const isEmptyDatabase = requireValue<boolean, [], Connection>(
   "is_empty_database",
   `select not exists (select from pg_class c
@@ -90,7 +90,7 @@ export const findSecretFingerprint = queryValue<Buffer>(
 /** A root secret that opens the keys. */
 export type RootSecretRow = { version: number; fingerprint: Buffer; sealed_keys: Buffer };
 
-/** Waits for whoever adds or removes a root secret, until the end of the transaction. On the coordinator of a Citus. */
+/** Serializes additions and removals of root secrets until the end of the transaction. On the coordinator of a Citus. */
 export const lockRootSecrets = command<[], Connection>(
   "lock_root_secrets",
   "select pg_advisory_xact_lock(hashtextextended('root secrets', 0)) is null as locked from coordinator",

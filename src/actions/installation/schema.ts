@@ -23,13 +23,13 @@ export async function needsMigration(database: Queryable): Promise<boolean> {
   return isMigrationDue(database, await readSchemaLevel(database));
 }
 
-/** Throws a `Refusal` that says what to do when this version does not work with the schema. */
+/** Throws a `Refusal` with instructions if this version is incompatible with the schema. */
 export async function requireCurrentSchema(database: Queryable): Promise<void> {
   const sentence = schemaProblem(await readSchemaLevel(database));
   if (sentence !== null) throw impossible(sentence);
 }
 
-/** What is wrong with a schema level and what to do; null = nothing. */
+/** The problem of a schema level, with instructions; null: none. */
 export function schemaProblem(level: SchemaLevel): string | null {
   switch (level) {
     case "current":
@@ -43,7 +43,10 @@ export function schemaProblem(level: SchemaLevel): string | null {
   }
 }
 
-/** Throws a `Refusal` on a node of a Citus cluster: workers claim runs by locks of their own connection, which one server knows. */
+/**
+ * Throws a `Refusal` on a node of a Citus cluster: workers claim runs with locks of their connection, which only one server can
+ * manage.
+ */
 export async function requireWorkerPlace(database: Queryable): Promise<void> {
   if (await seesWorkers(database)) return;
   throw impossible(

@@ -32,7 +32,7 @@ export type SecretPlace = {
   secret: string | null;
 };
 
-/** What a database knows of root secrets; `earlier`: the fingerprint of a version that had but one, null = none was used. */
+/** The database's root secrets; `earlier`: the fingerprint of a version with a single secret, null: none was used. */
 type KnownSecrets = { rows: RootSecretRow[]; earlier: Buffer | null };
 
 const LEAST_CHARACTERS = 32;
@@ -44,9 +44,8 @@ const NO_SECRET =
 const EMPTY_SECRET = "The list of secrets has an empty entry: put one comma between two secrets.";
 
 /**
- * The keys of the installation, opened with any of this process's root secrets, and sealed under the first from then on. The first
- * use of a database makes them, and the file of the secret where none is set. Throws a `Refusal` when the database knows none of
- * the secrets.
+ * The installation's keys, opened with any of this process's root secrets and sealed under the first. The first use of a database
+ * creates them, and the secret's file if none is set. Throws a `Refusal` if the database knows none of the secrets.
  */
 export async function openKeys(place: SecretPlace): Promise<Keys> {
   const { database, dataFolder } = place;
@@ -63,7 +62,7 @@ export function ownSecret({ secret, dataFolder }: Omit<SecretPlace, "database">)
   return secret ?? readSecret(dataFolder);
 }
 
-/** What an operator reads of this process's root secrets; changes nothing. */
+/** Description of this process's root secrets for operators; changes nothing. */
 export async function describeSecret(place: SecretPlace): Promise<{ ok: boolean; message: string }> {
   const known = await readKnown(place.database);
   const list = ownSecret(place);
@@ -79,7 +78,9 @@ export async function describeSecret(place: SecretPlace): Promise<{ ok: boolean;
   return { ok: true, message: `one of ${others + 1} that open the keys, until a start without the older` };
 }
 
-/** In this order: a new installation commits its fingerprint and its first row at once, and never shows the first alone. */
+/**
+ * In this order: a new installation commits its fingerprint and its first row together, and the first must never be seen alone.
+ */
 async function readKnown(database: Queryable): Promise<KnownSecrets> {
   const earlier = await findSecretFingerprint(database);
   const rows = await listRootSecrets(database);
@@ -134,8 +135,8 @@ function open(rows: readonly RootSecretRow[], secrets: readonly string[]): Keys 
 type Change = { removed: number[]; version: number | null };
 
 /**
- * A list without the newest secret was written before a rotation, or beside one: it removes nothing, so that servers may start in
- * any order. One that has it removes the secrets that it has not.
+ * A list without the newest secret is from before or during a rotation, and removes nothing, so that servers may start in any
+ * order. A list with it removes the secrets that it lacks.
  */
 function changeFor(rows: readonly RootSecretRow[], secrets: readonly string[]): Change {
   const newest = rows.at(-1) as RootSecretRow;
@@ -152,7 +153,7 @@ function isSettled({ removed, version }: Change): boolean {
   return removed.length === 0 && version === null;
 }
 
-/** One process at a time. The first one of a new database makes its keys; those of an earlier version stay what they are. */
+/** One process at a time. The first one of a new database creates its keys; those of an earlier version are kept. */
 async function sealUnderFirst(connection: Connection, list: string | null): Promise<Keys> {
   await lockRootSecrets(connection);
   const known = await readKnown(connection);

@@ -141,7 +141,7 @@ test("an invitation is a member who has not signed in yet, and its link signs th
   assert.deepEqual([(await find())?.is_pending, (await find())?.link_expires_at], [false, null]);
 });
 
-test("a name that another member has is refused; one of another workspace says nothing of it", async () => {
+test("another member's name is refused; a name in another workspace is not revealed", async () => {
   const invite = (name: string) => act(inviteMember, as(owner, "owner"), { name, role: "viewer" });
   for (const name of [viewer.userName, viewer.userName.toUpperCase(), ` ${viewer.userName}`]) {
     assert.equal(await outcome(invite(name)), "impossible");
@@ -326,7 +326,7 @@ test("a recovery link ends the sessions of a member, and every owner is notified
   );
 });
 
-test("nobody is made a link to more than the workspace holds", async () => {
+test("no link gives access to more than the workspace", async () => {
   const recover = (actor: Actor, { userId }: Person) =>
     outcome(act(recoverMember, actor, { person: userId }));
   const byOwner = as(owner, "owner");
@@ -361,7 +361,7 @@ test("an invitation that was lost is made again, and the first link does not wor
   assert.equal((await act(removeMember, byOwner, { person: first.user_id })).was_invited, false);
 });
 
-test("the operator adds somebody of the installation by id, and invites whoever is new", async () => {
+test("the operator adds an existing person by id, and invites a new one", async () => {
   const { userId } = await createPerson(service.database);
   const add = (role: string) => act(addMember, OPERATOR, { person: userId, role }, workspace);
   assert.equal((await add("viewer")).role, "viewer");
@@ -384,7 +384,7 @@ test("the operator adds somebody of the installation by id, and invites whoever 
   assert.equal(await outcome(refused), "forbidden");
 });
 
-test("the removal of a member is undone within a day by whoever may remove them, and ends their access meanwhile", async () => {
+test("a member's removal ends their access, and can be undone within a day by anyone who may remove them", async () => {
   const now = Date.now();
   const at = (hours: number, actor: Actor, by = workspace) => ({
     ...callerOf(actor, by),

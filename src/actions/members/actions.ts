@@ -28,7 +28,7 @@ import { readPersonName, requireOwnName } from "../people/person-name.ts";
 import { impossible, Refusal, undoableSince } from "../refusal.ts";
 import { mayDo, requireRight, type Right } from "../right.ts";
 
-/** What a role allows besides what those before it do. */
+/** What a role allows in addition to the previous ones. */
 export const ROLE_TEXTS: Readonly<Record<Role, string>> = {
   viewer: "sees figures, alerts, files and settings",
   admin: "also changes settings, sources, tokens, and members who are not owners",
@@ -38,7 +38,7 @@ export const ROLE_TEXTS: Readonly<Record<Role, string>> = {
 /** A member as lists show them: `link_expires_at` is of an invitation that is still valid. */
 export type ListedMember = Omit<WorkspaceMemberRow, "is_elsewhere" | "is_operator">;
 
-/** What became of a member; `changed` is false when it already was so. */
+/** A member after a change; `changed` is false if nothing had to change. */
 type ChangedMember = { user_id: string; name: string; role: Role; changed: boolean };
 
 /** A link that lets a member in; it is shown this once. */
@@ -46,7 +46,7 @@ export type MemberLink = {
   user_id: string;
   name: string;
   role: Role;
-  /** What people call the workspace, and who created the link, where a person did. */
+  /** The workspace's display name, and the person who created the link, if any. */
   workspace_name: string;
   made_by: string | null;
   /** "recover": it ends the passkeys that the member has when they use it. */
@@ -55,7 +55,7 @@ export type MemberLink = {
   expires_at: Date;
 };
 
-/** Asked for besides where an action concerns an owner, now or afterwards. */
+/** Also required if an action concerns a current or future owner. */
 export const changeOwners: Right & { past: string } = {
   name: "member.set_owner",
   past: "Set the role of an owner",
@@ -186,7 +186,7 @@ export const addMember = defineAction({
   title: "Add member",
   about: "Make a person a member; a new name is invited, and its link printed once.",
   least: "operator",
-  // Whoever is added may be held by another workspace: nobody is held before they are.
+  // The added person may be locked by another workspace: so no member is locked before them.
   holdsMembers: false,
   run: async (context, { person: id, role: given }): Promise<Done<ChangedMember>> => {
     const { connection, workspace, now } = context;
@@ -231,7 +231,7 @@ export const removeMember = defineAction({
   },
 });
 
-/** Makes somebody who was removed a member again, in the role that they had; their notices and digest are gone. */
+/** Makes a removed person a member again, in their previous role; their notices and digest are gone. */
 export const restoreMember = defineAction({
   name: "member.restore",
   title: "Undo removal",
@@ -316,7 +316,7 @@ function roleSentence({ workspace }: WorkspaceCaller, { name, role: given, chang
   return `${name} is ${changed ? "now" : "already"} ${article} ${given} of ${workspace.shop_domain}.`;
 }
 
-/** Owners are changed, invited and removed by owners alone. */
+/** Only owners can change, invite and remove owners. */
 function requireOwnerFor({ actor }: ActionContext, ...roles: readonly Role[]): void {
   if (roles.includes("owner")) requireRight(actor, changeOwners);
 }
@@ -328,8 +328,7 @@ function requireMember({ members, workspace }: ActionContext, id: string): Works
 }
 
 /**
- * Refuses to take the role of the last owner away. An owner who is disabled, or was invited and has not come yet, cannot take
- * the place of one who is there.
+ * Refuses to demote or remove the last owner. An owner who is disabled, or was invited and has not signed in yet, does not count.
  */
 function keepAnOwner({ members, workspace }: ActionContext, leaving: WorkspaceMemberRow): void {
   if (leaving.role !== "owner") return;
@@ -374,7 +373,7 @@ async function suspendMembership(
   await deleteLinks(connection, id);
 }
 
-/** Who has a member's link is that member, in every workspace: so nobody gets one to more than they hold themselves. */
+/** A member's link gives that member's access in every workspace, so its creator must have at least the same rights. */
 function requireLinkable(context: ActionContext, member: WorkspaceMemberRow): void {
   const { actor } = context;
   const { name, role: held } = member;

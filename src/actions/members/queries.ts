@@ -65,7 +65,7 @@ export const putOwner = queryAny<[shopKey: number, userId: string, now: Date]>(
    on conflict (shop_key, user_id) do update set role = 'owner' where m.role <> 'owner' returning 1 as changed`,
 );
 
-/** Workspaces that nobody can see yet, by domain: the primary key of workspace_member, for each of the directory. */
+/** Workspaces without members, by domain: the primary key of workspace_member, for each of the directory. */
 export const listWorkspacesWithoutMember = query<{ shop_key: number; shop_domain: string }>(
   "list_workspaces_without_member",
   `select d.shop_key, d.shop_domain from shop_directory d

@@ -13,7 +13,7 @@ import { showNotices, type ShownNotice } from "./notices.ts";
 
 const DIGEST_PATH = "/settings/notices/digest";
 
-/** How the caller's digest stands, for `digestPart`; `reason`: why there is none on this installation. */
+/** State of the caller's digest, for `digestPart`; `reason`: why this installation has none. */
 type ShownDigest = { digest: DigestRow | null; reason: string | null };
 
 async function loadDigest({ caller, origin }: PageCall): Promise<ShownDigest> {

@@ -84,7 +84,7 @@ export const userList = defineList<ListedPerson, ActionCaller>({
   rows: ({ database }) => listPeople(database),
 });
 
-/** Who has an id or a name. Names are chosen by those who have them, so that nothing is done by a name alone. */
+/** The people with an id or a name. People choose their names, so no action may rely on a name alone. */
 export async function findByIdOrName(
   { database, actor }: ActionCaller,
   named: string,
@@ -106,7 +106,7 @@ export const createUser = defineAction({
   ...OF_OPERATORS,
   input: { name, new: flag("New", { hint: "create a new person, even if somebody else has that name" }) },
   run: async ({ connection, now }: ActionContext<ActionCaller>, input) => {
-    // Two of a name are easily taken for each other: so a second one is created on purpose alone.
+    // Two people with one name are easily confused, so a second one must be created on purpose.
     if (!input.new && (await findPeople(connection, input.name)).length > 0) {
       throw impossible(`Somebody is already named ${quoted(input.name)}; --new creates another person.`);
     }
@@ -183,7 +183,7 @@ export const linkUser = defineAction({
   },
 });
 
-/** Ends every sign-in of a person at once, and lets them in no more. */
+/** Ends every sign-in of a person at once, and refuses new ones. */
 export const disableUser = defineAction({
   name: "user.disable",
   title: "Disable person",
@@ -287,8 +287,8 @@ async function personOf(
 }
 
 /**
- * Changes a person, who is held as all operators who may sign in are; `change` says how they are since and were before, null =
- * they already were so, and `state` says it in words.
+ * Changes a person, locked together with all operators who may sign in; `change` returns their state after and before, null: no
+ * change, and `state` puts it in words.
  */
 async function changePerson(
   context: ActionContext<ActionCaller>,

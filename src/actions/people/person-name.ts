@@ -7,7 +7,7 @@ export const PERSON_NAME_MAX_LENGTH = 100;
 /** Before NFKC, which may make one character of several. */
 const LONGEST_WRITTEN = 10 * PERSON_NAME_MAX_LENGTH;
 
-/** What nobody sees, or what moves what others see: control, format and bidi characters, blanks of no width. */
+/** Invisible characters, or characters that move others: control, format and bidi characters, zero-width blanks. */
 const UNSEEN = /[\u{16fe4}\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800\u{1d159}]/u;
 const PERSON_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/iu;
 
@@ -15,9 +15,9 @@ export function isPersonId(text: string): boolean {
   return PERSON_ID.test(text);
 }
 
-/** A person's name as it is stored: NFKC, one blank between words. Throws `invalid` for what is not all seen, and for an id. */
+/** A person's name as stored: NFKC, one blank between words. Throws `invalid` for invisible characters, and for an id. */
 export function readPersonName(label: string, text: string): string {
-  // To put a form full of combining characters in order takes a second.
+  // Normalizing a form full of combining characters takes a second.
   const name = (text.length > LONGEST_WRITTEN ? "" : text)
     .normalize("NFKC")
     .replaceAll(/\p{Zs}+/gu, " ")
@@ -31,8 +31,8 @@ export function readPersonName(label: string, text: string): string {
 }
 
 /**
- * Throws a `Refusal` when somebody else in a workspace of the person has their name, or the one that they are given; of two who
- * take one at the same moment the second. Of other workspaces it tells nothing.
+ * Throws a `Refusal` if somebody else in one of the person's workspaces has their current or new name; of two simultaneous
+ * changes the second is refused. It reveals nothing about other workspaces.
  */
 export async function requireOwnName(
   connection: Connection,

@@ -2,7 +2,7 @@ import type { Connection } from "../../store/database.ts";
 import { command, query, queryAny, queryColumn, queryRow } from "../../store/query.ts";
 import { COLUMNS, MEMBERSHIPS, type PersonRow } from "../../store/queries/console-user.ts";
 
-/** Everybody of a name, in whatever letter case: console_user_name. Names tell only the people of one workspace apart. */
+/** Everybody with a name, case-insensitive: console_user_name. Names are unique only within a workspace. */
 export const findPeople = query<PersonRow & { memberships: string[] }, [name: string]>(
   "find_people",
   `select ${COLUMNS}, ${MEMBERSHIPS} as memberships
@@ -38,7 +38,7 @@ export const lockNames = command<[], Connection>(
 export type ListedPerson = PersonRow & {
   created_at: Date;
   passkeys: number;
-  /** When they last looked at a page, to five minutes; null = never. */
+  /** Their last visit, to five minutes; null: never. */
   last_seen_at: Date | null;
   workspaces: string[];
 };
@@ -55,8 +55,8 @@ export const listPeople = query<ListedPerson>(
 );
 
 /**
- * A person and the operators who may sign in, locked until the transaction ends, so that of two operators at once one is the
- * last: a scan. By id, as everybody who holds several people does.
+ * A person and the operators who may sign in, locked until the transaction ends, so that two operators cannot both remove the
+ * other: a scan. In the order of ids, like every lock of several people.
  */
 export const lockPersonAndOperators = query<PersonRow, [userId: string], Connection>(
   "lock_person_and_operators",

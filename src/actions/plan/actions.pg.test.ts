@@ -19,7 +19,7 @@ before(async () => {
 const set = async (plan: string, settings: Record<string, string>) =>
   (await runAction(setPlan, caller, textInput({ plan, ...settings }))).result;
 
-test("a new plan is as the default plan where nothing else is stated", async () => {
+test("a new plan takes unstated values from the default plan", async () => {
   const plan = await set("partner", { entitlements: "data_export,api_access" });
   assert.deepEqual(plan, { plan: "partner", entitlements: ["api_access", "data_export"], daily_quota: 1000 });
 });

@@ -37,7 +37,7 @@ export const planList = defineList<PlanRow, ActionCaller>({
   rows: ({ database }) => listPlans(database),
 });
 
-/** Creates or changes a plan. What is left out stays; for a new plan it is as in the default plan. */
+/** Creates or changes a plan. Omitted values are unchanged; a new plan takes them from the default plan. */
 export const setPlan = defineAction({
   name: "plan.set",
   title: "Save plan",
@@ -74,8 +74,8 @@ export const setPlan = defineAction({
 });
 
 /**
- * Asks the operators for another plan, in place of what was asked for before. They see it in `workspace list`, `workspace
- * show` and `doctor` until they set a plan.
+ * Requests another plan from the operators, replacing an earlier request. They see it in `workspace list`, `workspace show` and
+ * `doctor` until they set a plan.
  */
 export const requestPlan = defineAction({
   name: "plan.ask",

@@ -28,7 +28,7 @@ const ENTITLEMENT_TEXTS: Readonly<Record<Entitlement, string>> = {
 
 type Data = {
   planKey: string;
-  /** undefined = the workspace's plan is gone, and every request is refused. */
+  /** undefined: the workspace's plan no longer exists, and every request is refused. */
   own: PlanRow | undefined;
   others: readonly PlanRow[];
   cardSize: number;
@@ -36,7 +36,7 @@ type Data = {
   purchase: Purchase | null;
 };
 
-/** What the workspace may do, what other plans would add, and how its owner asks for one. */
+/** The features of the workspace's plan, those of other plans, and the owner's request form. */
 const plan = definePage<Data>({
   name: "plan",
   path: PLAN_PATH,
@@ -131,7 +131,7 @@ function subscriptionNote({ plan: mapped, is_active: isActive }: Purchase): stri
   return `Billed by Shopify. ${mapped === null ? "It sets billing, not the plan." : `It includes the plan ${mapped}.`}`;
 }
 
-/** What a plan includes, in words; `cardSize` rows of a ranking are in any. */
+/** A plan's features in words; every plan shows `cardSize` rows of a ranking. */
 function includedIn({ entitlements }: PlanRow, cardSize: number): string[] {
   const isFull = entitlements.includes("full_leaderboards");
   return [
@@ -156,7 +156,7 @@ function othersPart({ own, others }: Data): Html | null {
     )}`;
 }
 
-/** What a plan has that another has not; undefined = that has nothing. */
+/** Features of one plan that another lacks; undefined: the other has none. */
 function advantages(one: PlanRow | undefined, other: PlanRow | undefined): Html {
   if (one === undefined) return html`nothing`;
   const texts = one.entitlements

@@ -131,7 +131,7 @@ function readSlug(subject: string, given: string): string {
   throw invalid(`${subject} must be 1 to 100 letters, digits, dots, hyphens or underscores.`);
 }
 
-/** A slug made of a name: "Black Friday 2026" → "black-friday-2026"; "" where no letter or digit of it can stand in one. */
+/** A slug derived from a name: "Black Friday 2026" → "black-friday-2026"; "" if no letter or digit can be used. */
 function slugOf(label: string): string {
   return label
     .normalize("NFKD")

@@ -21,7 +21,7 @@ type Data = {
   events: readonly SaleEventRow[];
   /** The event that is changed; null = one is added. */
   changed: SaleEventRow | null;
-  /** What a report wants to be put into an event. */
+  /** SKUs that a report proposes for an event. */
   offered: readonly string[];
 };
 
@@ -103,7 +103,7 @@ function offeredNote({ offered, events, changed }: Data): Html | null {
   </p>`;
 }
 
-/** Every event: its days, what it is of, and with which others it shares days. */
+/** Every event: its days, its SKUs, and the events with which it overlaps. */
 function list({ events, offered }: Data, call: PageCall): Html {
   return entries(
     events.map((event) => ({
@@ -115,7 +115,7 @@ function list({ events, offered }: Data, call: PageCall): Html {
   );
 }
 
-/** Keeps what a report wants to be put into an event. */
+/** Keeps the SKUs proposed by a report. */
 function changeLink({ slug, label, skus }: SaleEventRow, offered: readonly string[], call: PageCall): Html {
   const { sku, product_gid } = call.query;
   const adds = offered.length > 0 && skus !== null;

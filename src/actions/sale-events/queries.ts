@@ -39,7 +39,7 @@ export const listSaleEvents = query<SaleEventRow, [shopKey: number]>(
           where shop_key = $1 order by starts_on, slug`,
 );
 
-/** Those of the SKUs that the workspace never had: one look-up in sku's primary key each. */
+/** SKUs that the workspace has never had: one look-up each in sku's primary key. */
 export const unknownSkus = queryColumn<string, [shopKey: number, skus: readonly string[]]>(
   "unknown_skus",
   `select wanted.sku from unnest($2::text[]) with ordinality wanted (sku, position)

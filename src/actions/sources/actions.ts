@@ -43,7 +43,7 @@ const sourceName = own("The source", (_subject, given) => given, {
   hint: SOURCES.map((each) => each.source).join(", "),
 });
 
-/** Asks for a run now: of everything with `backfill` or when nothing was read yet, else of what has changed. */
+/** Requests a run now: a full one with `backfill` or before the first read, else an incremental one. */
 export const requestSync = defineAction({
   name: "sync.request",
   title: "Sync now",
@@ -75,8 +75,8 @@ export const requestSync = defineAction({
 });
 
 /**
- * Cancels a backfill that was asked for, such as one that keeps failing; the next run keeps up with what an earlier one has
- * read. An active run continues to its end. Refused where nothing was read before.
+ * Cancels a requested backfill, such as one that keeps failing; the next run continues from an earlier one. An active run
+ * continues to its end. Refused before the first successful read.
  */
 export const cancelBackfill = defineAction({
   name: "sync.cancel",
@@ -104,7 +104,7 @@ export const cancelBackfill = defineAction({
   },
 });
 
-/** Deletes the credentials of a source; what was read stays and is served with its date. Again it changes nothing. */
+/** Deletes a source's credentials; its data stays and is served with its date. Idempotent. */
 export const disconnectSource = defineAction({
   name: "source.disconnect",
   title: "Disconnect source",
@@ -145,7 +145,7 @@ export const disconnectSource = defineAction({
   },
 });
 
-/** Recomputes facts and rollups from the order documents; what is served changes in one step. */
+/** Recomputes facts and rollups from the order documents; served data changes in one step. */
 export const rebuild = defineAction({
   name: "rebuild",
   title: "Rebuild figures",
@@ -222,7 +222,7 @@ export type ShownSource = Pick<
   account: string | null;
   currency_code: string | null;
   settings: Readonly<Record<string, unknown>>;
-  /** When the next run is due; null = none is. What is due already waits for a worker. */
+  /** When the next run is due; null: none. A due run waits for a worker. */
   next_run_at: Date | null;
 };
 
@@ -233,7 +233,7 @@ const IMPORTED_TITLES: Readonly<Record<string, string>> = {
   csv_labels: "Files of return labels",
 };
 
-/** Every source that a workspace is or can be connected to, in the order of the registry, then what is imported. */
+/** Every source that a workspace is or can be connected to, in registry order, then the imported ones. */
 export async function showSources({ database, actor, workspace }: WorkspaceCaller): Promise<ShownSources> {
   requireRight(actor, readSources);
   const { shop_key: shopKey } = workspace;
@@ -318,7 +318,7 @@ function stateOf({ is_connection, has_credentials, status, last_run, last_synced
   return last_synced_at === null ? "waiting" : "current";
 }
 
-/** The earlier of what was asked for and of when a worker polls by the clock. */
+/** The earlier of the next request and the next scheduled poll. */
 function nextRunAt(
   { waiting }: WorkspaceSourceRow,
   state: SourceProgress,
@@ -339,7 +339,7 @@ type ShownConnection = {
   status: string;
   account: string | null;
   url: string | null;
-  /** Of a store its workspace's; of a label source that of its labels, null before its first sync (M10). */
+  /** A store has its workspace's currency; a label source that of its labels, null before its first sync (M10). */
   currency_code: string | null;
   last_synced_at: Date | null;
   last_error: string | null;
@@ -393,7 +393,7 @@ export type RunsAsked = {
   limit: string;
 };
 
-/** Runs of a workspace that changed nothing, by day. Throws a `Refusal` for what is not understood. */
+/** Unchanged runs of a workspace by day. Throws a `Refusal` for invalid input. */
 export async function showQuietRuns(database: Database, asked: RunsAsked): Promise<QuietDayRow[]> {
   if (asked.workspace === undefined) throw invalid("--unchanged needs --workspace.");
   const { shop_key: shopKey } = await requireWorkspace(database, asked.workspace);
@@ -401,7 +401,7 @@ export async function showQuietRuns(database: Database, asked: RunsAsked): Promi
   return listQuietRuns(database, { shopKey, source: asked.source ?? null, limit });
 }
 
-/** A page of the history of runs, newest first. Throws a `Refusal` for what is not understood. */
+/** A page of the run history, newest first. Throws a `Refusal` for invalid input. */
 export async function showRuns(database: Database, filter: RunsAsked): Promise<RunRow[]> {
   const limit = readInteger("--limit", filter.limit, 1, MOST_ROWS);
   const status = RUN_STATUSES.find((each) => each === filter.status) ?? null;
@@ -422,8 +422,8 @@ export async function isAbandoned(database: Database, runs: readonly RunRow[]): 
 }
 
 /**
- * The backfill that is under way or waits for a worker, to be followed instead of asking for another run: whatever is
- * asked for meanwhile runs after it. null = there is none, or it keeps failing.
+ * The active or waiting backfill, to be followed instead of requesting another run: requests made meanwhile run after it. null:
+ * none, or it keeps failing.
  */
 export async function findBackfillUnderWay(
   database: Database,
@@ -445,9 +445,8 @@ export async function findBackfillUnderWay(
 type Retry = { try: number; run_after: Date; error: string | null };
 
 /**
- * Follows the run that was asked for until it has succeeded or failed; a run that is cut off is followed by the one that
- * continues it. `onRetry` is called once for each failed attempt that will be retried. `check` throws to give up
- * waiting.
+ * Follows the requested run until it has succeeded or failed; an interrupted run is followed by the one that resumes it.
+ * `onRetry` is called once for each failed attempt that will be retried. `check` throws to stop waiting.
  */
 export async function waitForRun(
   database: Database,

@@ -83,7 +83,7 @@ function body(data: Data, call: PageCall): Html {
     ${source.address === null && byApproval(data, call)} ${withKey(data, call)}`;
 }
 
-/** A link instead of a redirect: the answer to a form of the console may not lead to another site. */
+/** A link instead of a redirect: a form of the console must not redirect to another site. */
 function byApproval(data: Data, call: PageCall): Html {
   const { source } = data;
   if (!data.hasApproval) {
@@ -112,7 +112,7 @@ function withKey(data: Data, call: PageCall): Html {
     ${form(data, call, connectSource, { path: "/connect", button: `Connect ${title}`, secrets })}</section>`;
 }
 
-/** The fields of this source alone, filled with what is stored; its own options have a usual value each. */
+/** The fields of this source only, filled with stored values; its options have defaults. */
 function form(
   { source, shown, mayNameAddress: mayName }: Data,
   call: PageCall,
@@ -161,7 +161,7 @@ function valuesOf({ address, options }: Source, { account, settings }: ShownSour
   };
 }
 
-/** Shown once: whoever has the link and may install apps in the shop can use it. */
+/** Shown once: anyone with the link who may install apps in the shop can use it. */
 function approve(title: string, link: string): Html {
   return html`<h1>Approve at ${title}</h1>
     <p>Open this link while you are signed in to the shop, and approve what the app may read. It leads back here.</p>

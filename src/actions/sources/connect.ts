@@ -20,7 +20,7 @@ import { impossible, invalid } from "../refusal.ts";
 
 export type { Source };
 
-/** What connecting needs of the installation. */
+/** The installation's values for connecting. */
 export type Connecting = {
   /** Where sources reach the service; null = no webhooks: it only polls. */
   publicUrl: string | null;
@@ -44,7 +44,7 @@ export function listSources(): readonly Source[] {
   return SOURCES;
 }
 
-/** Whether the console is used on this machine, so that an address on it, such as a simulator's, is allowed. */
+/** Whether the console is used on this machine, so that local addresses, such as a simulator's, are allowed. */
 export function mayNameAddress({ publicUrl }: Connecting): boolean {
   return publicConsole(publicUrl) === null;
 }
@@ -65,7 +65,7 @@ const sourceField = own(
   { kind: "hidden" },
 );
 
-/** The key, and what may come with it; `left` says what it means to leave that out. */
+/** The key and its optional companions; `left` explains the effect of omitting one. */
 export function secretFields({ key, otherSecrets }: Source, left = "Optional."): SecretFields {
   const hint = "It is tested first, then stored encrypted, and never shown again.";
   return Object.fromEntries([
@@ -120,14 +120,14 @@ export type Connected = {
   notes: string[];
 };
 
-/** What a source is connected with. */
+/** The input for connecting a source. */
 type ConnectRequest = {
   source: Source;
   /** The shop that the secrets have to be of; null = whichever they are of. */
   shop: string | null;
   url: string;
   secrets: Secrets;
-  /** What was chosen; undefined members are unchanged. */
+  /** The selected options; undefined members are unchanged. */
   settings: Readonly<Record<string, unknown>>;
 };
 
@@ -144,9 +144,9 @@ const CONNECT = {
 } as const;
 
 /**
- * Connects a source, after asking it with the secrets, and asks for everything there is to read. What an earlier
- * connection has read and where it stood stay. Refused, and then nothing has changed, when the source does not take the
- * secrets or does not answer, or when they are of a shop of another currency or of another workspace.
+ * Connects a source after testing the secrets, and requests a full read. Data and position of an earlier connection are kept.
+ * Refused, without changes, if the source refuses the secrets or does not answer, or if they belong to a shop with another
+ * currency or of another workspace.
  */
 export const connectSource = defineAction({
   ...CONNECT,
@@ -164,7 +164,7 @@ export const connectSource = defineAction({
   run: (context, _input, checked: Checked) => store(context, checked),
 });
 
-/** The same with what a shop has approved. */
+/** The same with a shop's approval. */
 export const connectApproved = defineAction({
   ...CONNECT,
   input: {},
@@ -172,7 +172,9 @@ export const connectApproved = defineAction({
   run: (context, _input, checked: Checked) => store(context, checked),
 });
 
-/** The shop and the address to ask. Throws a `Refusal`; on a page it repeats nothing: a secret may stand in the wrong field. */
+/**
+ * The shop and the address to call. Throws a `Refusal`; on a page it quotes nothing, because a secret may be in the wrong field.
+ */
 export function placeOf(
   { actor, connecting }: ConnectCaller,
   { source, shop, address }: { source: Source; shop: string | null; address: string | null },
@@ -199,7 +201,7 @@ function readAddress(value: string): string {
   );
 }
 
-/** What was chosen of a source's options, by their names. */
+/** The selected options of a source, by name. */
 export function settingsOf(input: InputOf<OptionFields> & { source: Source }): Record<string, OptionValue> {
   return Object.fromEntries(input.source.options.map(({ setting }) => [setting, input[`option-${setting}`]]));
 }
@@ -235,7 +237,7 @@ async function check(caller: ConnectCaller, asked: ConnectRequest): Promise<Chec
   return { ...asked, account, notes, signal };
 }
 
-/** Data of one shop in two workspaces would be counted twice. */
+/** Data of one shop in two workspaces would count twice. */
 async function requireFree(
   { database, actor, workspace }: ConnectCaller,
   { source }: Source,
@@ -252,7 +254,7 @@ function named({ shop_domain: domain }: { shop_domain: string }, { standing }: A
   return standing === "operator" ? `the workspace ${domain}` : "another workspace of this service";
 }
 
-/** In one transaction with the run that it asks for; webhooks follow once it is committed. */
+/** In one transaction with the requested run; webhooks are registered after the commit. */
 async function store(context: ActionContext<ConnectCaller>, checked: Checked): Promise<Done<Connected>> {
   const { connection, workspace, keys, connecting } = context;
   const { shop_key: shopKey, shop_domain: domain } = workspace;
@@ -265,7 +267,7 @@ async function store(context: ActionContext<ConnectCaller>, checked: Checked): P
     shopKey,
     source,
     kind,
-    // Of the moment at which it counts: what the source reports of earlier ones is of another connection.
+    // From this time on; the source's reports about earlier times belong to another connection.
     settings: { ...settings, connectedAt: new Date().toISOString() },
     sealedCredentials: sealSecrets(place, { ...keptSecrets(place, checked.source, earlier), ...secrets }),
   });
@@ -288,7 +290,7 @@ async function store(context: ActionContext<ConnectCaller>, checked: Checked): P
   };
 }
 
-/** The settings since. Throws a `Refusal` for what no sync could use, and for another shop's: one workspace holds the data of one. */
+/** The new settings. Throws a `Refusal` for unusable settings, and for another shop: a workspace holds the data of one. */
 function changedSettings(
   { source, settings: chosen, account, url }: Checked,
   earlier: ConnectionRow | null,
@@ -350,7 +352,7 @@ async function registerWebhooks(
   }
 }
 
-/** Turns what a source says into the sentence of a refusal. */
+/** Turns a source's error into a refusal. */
 async function explaining<Result>(asking: Promise<Result>): Promise<Result> {
   try {
     return await asking;

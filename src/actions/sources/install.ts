@@ -30,7 +30,7 @@ import { mayDo } from "../right.ts";
 import { connectApproved, CONNECTION_INPUT, placeOf, settingsOf } from "./connect.ts";
 import type { ConnectCaller, Connecting } from "./connect.ts";
 
-/** What an installation by approval needs; without an app and an address the service has none. */
+/** The installation's values for approval; without an app and a public address there are none. */
 type InstallEnvironment = Pick<ControlTools, "keys" | "connecting"> & {
   database: Database;
   now: () => Date;
@@ -86,7 +86,7 @@ export const linkSource = defineAction({
   },
 });
 
-/** The address that a link or the platform's own installation leads to: on to the merchant's approval. */
+/** Handles the address of a link or of the platform's own installation: redirects to the merchant's approval. */
 export async function beginInstallation(
   environment: InstallEnvironment,
   query: URLSearchParams,
@@ -172,7 +172,7 @@ export async function finishInstallation(
   return connectOnce(ready, workspace, { ...installation, linkId }, code);
 }
 
-/** A link connects once; what comes to nothing may be begun again with it. */
+/** A link connects once; an attempt without result can be repeated. */
 async function connectOnce(
   ready: Ready,
   workspace: DirectoryRow,
@@ -217,7 +217,7 @@ function isConnected({ sealed_credentials: sealed, status }: AccountRow): boolea
   return sealed !== null && status !== "disconnected";
 }
 
-/** What may be used once is recorded like a delivery. Old deliveries are deleted later than it expires. */
+/** One-time values are recorded like deliveries. Old deliveries are deleted later than these expire. */
 function useOf(kind: "approval" | "link", id: string): string {
   return `${kind} ${id}`;
 }

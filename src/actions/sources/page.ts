@@ -21,7 +21,7 @@ const SOURCE_PATH = `${SOURCES_PATH}/:source`;
 
 type ListData = ShownSources & { now: Date };
 
-/** What brings data into the workspace, how each source is, and what can be connected. */
+/** The workspace's data sources with their states, and the sources that can be connected. */
 const sourcesPage = definePage<ListData>({
   name: "sources",
   path: SOURCES_PATH,
@@ -40,7 +40,7 @@ const sourcesPage = definePage<ListData>({
 
 type SourceData = { shown: ShownSource; hasWorker: boolean; history: RunPage; kept: string; now: Date };
 
-/** One source: how it is, what can be done with it, and the history of its runs. */
+/** One source: its state, its actions, and the history of its runs. */
 const sourcePage = definePage<SourceData>({
   name: "source",
   path: SOURCE_PATH,
@@ -60,7 +60,7 @@ const sourcePage = definePage<SourceData>({
 
 type ProgressData = { shown: ShownSource; hasWorker: boolean; now: Date };
 
-/** How far a source's run is. The end of a first backfill leads to the overview, which has figures then. */
+/** Progress of a source's run. A finished first backfill links to the overview, which then has figures. */
 const progressPage = definePage<ProgressData>({
   name: "source-progress",
   path: `${SOURCE_PATH}/progress`,
@@ -195,7 +195,7 @@ function connectLink({ source: name, title, state }: ShownSource, { href }: Page
   </p>`;
 }
 
-/** What can be done with a connection. */
+/** The actions on a connection. */
 function doings(shown: ShownSource, call: PageCall): Html {
   const { source: name, title, state, waiting, last_synced_at: lastSyncedAt } = shown;
   const hasBackfill = waiting.some(({ kind }) => kind === "backfill");
@@ -257,7 +257,7 @@ function ended({ last_synced_at: lastSyncedAt }: ShownSource, { href }: PageCall
   return html`<p><a href="${href("")}">See the overview</a></p>`;
 }
 
-/** What runs now, else what waits, else what ran last. */
+/** The active run, else the waiting one, else the last. */
 function jobOf(shown: ShownSource, { href }: PageCall): Progress {
   const { last_run: run, waiting, state } = shown;
   const startedAt = run === null ? null : new Date(run.started_at);
@@ -334,7 +334,7 @@ const STATUSES: Readonly<Record<Run["status"], string>> = {
   interrupted: "Interrupted; the next run continues it",
 };
 
-/** What a run reads, in words. */
+/** A run's scope in words. */
 function kindText(kind: Run["kind"]): string {
   return KINDS[kind];
 }
@@ -357,7 +357,7 @@ function runsTable(title: string, { runs }: RunPage): Html {
   );
 }
 
-/** Of runs that changed nothing, only the newest of each kind has a row of its own. */
+/** Of unchanged runs, only the newest of each kind has its own row. */
 function quietTable(title: string, { quiet }: RunPage): Html | null {
   if (quiet.length === 0) return null;
   return dataTable(
@@ -404,7 +404,7 @@ function nextRun(source: ShownSource, hasWorker: boolean, now: Date): string {
   return hasWorker ? "Now" : "As soon as a worker runs";
 }
 
-/** What went wrong, in the source's own words, and what repairs it; null = nothing did. */
+/** The problem in the source's own words, and its fix; null: none. */
 function trouble(source: ShownSource, { href }: PageCall): Html | null {
   const { state, title, last_error: error } = source;
   if (state === "failed") {

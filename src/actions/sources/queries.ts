@@ -22,7 +22,7 @@ export const listConnections = query<
   ({ shopKey, after, limit }) => [shopKey, ...(after ?? ["", ""]), limit],
 );
 
-/** All connections of one workspace, which are a handful. */
+/** All connections of one workspace, which are few. */
 export function listWorkspaceConnections(database: Queryable, shopKey: number): Promise<ConnectionRow[]> {
   return listConnections(database, { shopKey, after: null, limit: 100 });
 }
@@ -52,7 +52,7 @@ export type WorkspaceSourceRow = {
     notes: string[];
     error: string | null;
   } | null;
-  /** What was asked for and has not succeeded yet, the next first. */
+  /** Requests that have not succeeded yet, the next first. */
   waiting: {
     kind: SyncKind;
     requested_by: RequestedBy;
@@ -121,7 +121,7 @@ export type RunRow = {
   counts: Record<string, number>;
   notes: string[];
   error: string | null;
-  /** What the page after this row follows on. */
+  /** The cursor of the next page. */
   cursor: string;
 };
 
@@ -134,7 +134,7 @@ const runColumns = (
                 r.stage, r.done, r.total, r.counts, ${notes} as notes, r.error,
                 to_char(r.started_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') || '~' || r.run_id as cursor`;
 
-/** A later run says all that is still so: any of a label source, which looks at all its labels, and a store's backfill. */
+/** A later run repeats all notes that still apply: for label sources every run, which reads all labels; for stores a backfill. */
 const notesStillTrue = (shopKey: string): string => `case when exists (
                   select from sync_run n join data_source s on s.shop_key = n.shop_key and s.source = n.source
                    where n.shop_key = ${shopKey} and n.source = r.source and n.status = 'succeeded'
@@ -173,8 +173,8 @@ export const listRuns = query<RunRow, [filter: RunFilter]>(
 );
 
 /**
- * A page of the history of one source, the newest runs first; `before` = the id of the run that the page follows on, null =
- * the first page. Notes that a later run has rechecked are left out. sync_run_by_start.
+ * A page of a source's history, newest runs first; `before`: the id of the previous run, null: the first page. Notes that a later
+ * run has rechecked are omitted. sync_run_by_start.
  */
 export const listSourceRuns = query<
   RunRow,

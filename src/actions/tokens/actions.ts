@@ -22,7 +22,7 @@ import { attend, sortByAttention, statusOf, type AttendedToken } from "./attenti
 /** How many days of requests the list counts, today included. */
 export const RECENT_DAYS = 30;
 
-/** What each scope lets a program read. */
+/** What each scope allows a program to read. */
 export const SCOPE_WORDS: Readonly<Record<Scope, string>> = {
   "read:dashboard": "Catalogue, summaries and rankings",
   "read:reports": "Reports and monthly series",
@@ -36,7 +36,7 @@ type IssuedToken = { token: ShownSecret; token_id: string };
 const NAME_MAX_LENGTH = 100;
 const ID_ATTEMPTS = 5;
 
-/** The form that asks for a token has made one before; nothing is made a second time. */
+/** The form has already created its token; no second one is created. */
 export class AlreadyMade extends Refusal {
   readonly tokenId: string;
 

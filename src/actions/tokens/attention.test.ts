@@ -50,7 +50,7 @@ test("what needs somebody comes first, the rest by name", () => {
   );
 });
 
-test("what was revoked, replaced and expired, or expired long ago is over", () => {
+test("a token that was revoked, replaced and expired, or expired long ago is over", () => {
   const is_over = (change: Partial<UsedTokenRow>): boolean => attend(token("one", change), NOW).is_over;
   assert.equal(is_over({ revoked_at: inDays(-1) }), true);
   assert.equal(is_over({ expires_at: inDays(-1), replaced_by: "two", replaced_at: inDays(-2) }), true);

@@ -4,7 +4,7 @@ import type { TokenRow, UsedTokenRow } from "./queries.ts";
 export type AttendedToken = UsedTokenRow & {
   status: "active" | "expired" | "revoked";
   attention: "expired" | "expiring" | "unused" | null;
-  /** It has ended, and nobody has to do anything about it. */
+  /** It has ended, and needs no attention. */
   is_over: boolean;
   /** Whether it was used after another one took its place; null = none has. */
   is_used_since_replaced: boolean | null;
@@ -23,7 +23,7 @@ export function statusOf(token: TokenRow, now: Date): AttendedToken["status"] {
   return token.expires_at !== null && token.expires_at <= now ? "expired" : "active";
 }
 
-/** What a token needs, told the time. */
+/** A token's needed attention at a given time. */
 export function attend(token: UsedTokenRow, now: Date): AttendedToken {
   const status = statusOf(token, now);
   const attention = attentionOf(token, status, now);

@@ -33,7 +33,7 @@ const NEW_PATH = "/settings/tokens/new";
 const TOKEN_PATH = "/settings/tokens/:token_id";
 const DAY_MS = 86_400_000;
 
-/** What the form offers as an expiry, in its order; "date" takes the field beside it. */
+/** The form's expiry options, in order; "date" uses the field next to it. */
 const EXPIRIES = [
   ["30d", "30 days"],
   ["90d", "90 days"],
@@ -42,7 +42,7 @@ const EXPIRIES = [
   ["never", html`never <small class="tag">works until it is revoked</small>`],
 ] as const;
 
-/** What the form offers as an overlap, in its order. */
+/** The form's overlap options, in order. */
 const OVERLAPS = [
   ["0h", "It ends at once"],
   ["1h", "It works for 1 more hour"],
@@ -79,7 +79,7 @@ const tokensPage = definePage<ListData>({
   }),
 });
 
-/** Tokens of an earlier plan stay, so that they work again once the plan does. */
+/** Tokens of an earlier plan are kept, and work again when the plan allows it. */
 const NO_API = html`<p class="banner">
   The plan of this workspace does not include the API: no token can be created, and requests with a token are
   refused.
@@ -105,7 +105,7 @@ const newTokenPage = definePage<null>({
   }),
 });
 
-/** One token: what it may do, what it does, and how it is replaced or ended. */
+/** One token: its rights, its usage, and its replacement and revocation. */
 const tokenPage = definePage<TokenData>({
   name: "token",
   path: TOKEN_PATH,
@@ -168,7 +168,7 @@ export const TOKEN_FORMS = [
   }),
 ];
 
-/** A form that has created its token before leads to that token. */
+/** A form that has already created its token redirects to it. */
 function leadToToken(error: unknown, call: ActionCall): FormOutcome | undefined {
   if (!(error instanceof AlreadyMade)) return undefined;
   const done = "This form has already created this token, and no second one. A token is shown only once.";
@@ -184,7 +184,7 @@ function expiryTexts(name: string, form: URLSearchParams): readonly string[] | u
   if (name !== "expires") return undefined;
   const expiry = form.get("expires") ?? "";
   if (expiry === "never") return [];
-  // What is neither offered nor a day is refused in the words of the field.
+  // A value that is neither an option nor a day gets the field's error.
   return [expiry === "date" ? form.get("expires_on") || "no day" : expiry || "nothing"];
 }
 
@@ -378,7 +378,7 @@ function isApp({ app_redirect_uri: uri }: AttendedToken): boolean {
   return uri !== null;
 }
 
-/** Scopes in words; one that this version does not know stands as it is. */
+/** Scopes in words; a scope unknown to this version is shown unchanged. */
 function scopeList(scopes: readonly string[]): string {
   return scopes.map((scope) => SCOPE_WORDS[scope as Scope] ?? scope).join(" · ");
 }
@@ -403,7 +403,7 @@ function dated(at: Date | null, now: Date): Html {
   return at === null ? html`never` : html`${isoDay(at)} <br /><small>${distance(at, now)}</small>`;
 }
 
-/** What a token is worth now, and why somebody should look at it. */
+/** A token's state, and why it needs attention. */
 function stateText({ status, attention, replaced_by, is_used_since_replaced: isUsed }: AttendedToken): Html {
   if (status === "revoked") return html`revoked`;
   if (status === "expired") return html`<strong>expired</strong>`;

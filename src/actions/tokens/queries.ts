@@ -25,7 +25,7 @@ type TokenToKeep = {
   createdBy: string;
   expiresAt: Date | null;
   replaces: string | null;
-  /** Names the form that asked for it; null = no form did. */
+  /** Identifies the form that created it; null: no form. */
   requestKey: string | null;
 };
 
@@ -100,7 +100,7 @@ export type UsedTokenRow = TokenRow & {
 
 /**
  * Every token of the workspace, oldest first: ranges of the primary keys of api_token, oauth_grant and usage_detail, each read
- * once. That of an app expires with its refresh token, and is listed once the app has it.
+ * once. An app's token expires with its refresh token, and is listed once the app has it.
  */
 export const listUsedTokens = query<UsedTokenRow, [shopKey: number, fromDay: string]>(
   "list_used_tokens",

@@ -65,7 +65,7 @@ export const startUpload = defineAction({
     bytes: textList("The sizes"),
     last_day: own("The last day", readLastDay, { kind: "day", only: "form" }),
   },
-  // What earlier uploads have left is no more than one of them, since none begins before it is gone.
+  // Earlier uploads can leave at most one rest, since a new upload begins only after it is deleted.
   prepare: async ({ database, workspace, now }, { file: names, bytes: sizes }) => {
     const { shop_key: shopKey } = workspace;
     const files = readUploadFiles(names.map((name, index) => ({ name, bytes: sizes[index] ?? "" })));
@@ -328,11 +328,11 @@ function readLastDay(subject: string, text: string, now: Date): Date {
   return new Date(`${dayToText((dayFromText(day) as number) + 1)}T00:00:00Z`);
 }
 
-/** Asked for by every page and file of an import, and by the command. */
+/** Required by every page and file of an import, and by the command. */
 export const importData: NamedRight = { name: "import", past: "Imported data", least: "admin" };
 
 type ImportRequest = Pick<ImportOptions, "folder" | "asOf" | "now" | "skipInvalid" | "signal" | "onWait"> & {
-  /** M17: days before the as-of, as of which early warnings are looked for too; counted from 1970-01-01, oldest first. */
+  /** M17: earlier days for which early warnings are evaluated too; counted from 1970-01-01, oldest first. */
   replayedDays?: readonly number[] | undefined;
   /** Throwing stops the import too. */
   onProgress: ProgressListener;
@@ -349,7 +349,7 @@ const STEP_LABELS: Readonly<Record<string, string>> = {
   cohorts: "Rolling up",
 };
 
-/** A step of an import for people; what is no step of all folders is the name of a file. */
+/** An import's step in words; a step that is not common to all folders is the name of a file. */
 export function stepLabel(stage: string): string {
   return STEP_LABELS[stage] ?? `Reading ${stage}`;
 }

@@ -39,9 +39,9 @@ const UPLOAD_PATH = `${PATH}/:id`;
 /** An upload as its page shows it. */
 type UploadView = Omit<UploadRow, "result" | "stage"> & {
   result: UploadResult | null;
-  /** What its import does now, in words; null = nothing yet. */
+  /** The current step of its import in words; null: none yet. */
   step: string | null;
-  /** What of its files has arrived, and is to arrive. */
+  /** Arrived and expected bytes of its files. */
   sent_bytes: number;
   total_bytes: number;
 };
@@ -59,10 +59,10 @@ type UploadsView = {
   connected_store: string | null;
 };
 
-/** What the script of the page checks before anything is sent. */
+/** The checks of the page's script before anything is sent. */
 const UPLOAD_RULES = {
   part_bytes: PART_BYTES,
-  /** Of each file, the columns that its header must have; with a column `deleted`, the second ones suffice. */
+  /** Required header columns of each file; with a column `deleted`, the second list suffices. */
   columns: Object.fromEntries(
     FILE_NAMES.map((name) => {
       const { required, removal } = FILE_FORMATS[name];
@@ -74,7 +74,7 @@ const UPLOAD_RULES = {
 const MOST_UPLOADS = 20;
 const OPEN: ReadonlySet<string> = new Set(["sending", "waiting", "importing", "refused"]);
 
-/** Where a folder of CSV files is sent, and what came of earlier ones. */
+/** Upload form for CSV folders, and earlier uploads. */
 const importsPage = definePage<UploadsView>({
   name: "imports",
   path: PATH,
@@ -90,7 +90,7 @@ const importsPage = definePage<UploadsView>({
   }),
 });
 
-/** One upload: how far it is, then what its import has made of it. */
+/** One upload: its progress, then the import's result. */
 const importPage = definePage<ShownUpload>({
   name: "import",
   path: UPLOAD_PATH,
@@ -186,7 +186,7 @@ function shown({ stage, result, ...row }: UploadRow): Omit<UploadView, "sent_byt
 /** Each file of an upload with the SHA-256 of its parts in order, null for those that are missing. */
 type SentFiles = { name: string; bytes: number; parts: (string | null)[] }[];
 
-/** What of an upload is there, for whoever continues it. Throws not_found as `showUpload`. */
+/** The stored parts of an upload, to continue it. Throws not_found as `showUpload`. */
 async function showParts(
   { database, actor, workspace }: WorkspaceCaller,
   uploadId: string,
@@ -207,8 +207,7 @@ async function showParts(
 }
 
 /**
- * The rows that the import of an upload could not use, as CSV, part by part: nothing once they are not kept any more. Throws
- * not_found as `showUpload`.
+ * The invalid rows of an upload's import as CSV, part by part; empty after they are deleted. Throws not_found as `showUpload`.
  */
 async function readRefusedRows(
   { database, actor, workspace }: WorkspaceCaller,
@@ -349,7 +348,7 @@ function lastDay(): Html {
   </p>`;
 }
 
-/** What there is to know of an upload in its state, and what can be done with it but choosing files. */
+/** An upload's state, and its actions besides choosing files. */
 function uploadState(upload: ShownUpload, call: PageCall): Html {
   const refusals = [requestImport.name, cancelUpload.name, "import.refused_rows"];
   return html`${refusals.map((action) => refusal(call, action))} ${bodyOf(upload, call)}`;
@@ -491,7 +490,7 @@ const COUNT_NAMES: readonly (readonly [keyof UploadResult["counts"], string])[] 
   ["deleted_rows", "Rows that remove something"],
 ];
 
-/** What an import has brought, what it has left out, and what to know of it. */
+/** The imported and omitted rows of an import, and its notes. */
 function uploadResult(upload: ShownUpload, call: PageCall): Html {
   const result = upload.result as UploadResult;
   const { counts, invalid_count: leftOut, warnings } = result;

@@ -3,7 +3,7 @@ import { command, query, queryAny, queryRow, queryValue, requireValue } from "..
 import { queueUploads } from "../../store/queries/run-queue.ts";
 import type { UploadFile, PartPlace } from "../../store/queries/import-upload.ts";
 
-/** `refused`: the import has said no, and waits for corrected files or for leave to go on without rows. */
+/** `refused`: the import found invalid rows, and waits for corrected files or for permission to skip rows. */
 export type UploadStatus =
   | "sending"
   | "waiting"
@@ -76,20 +76,20 @@ export const findUpload = queryRow<UploadRow, [shopKey: number, uploadId: string
   `select ${COLUMNS} from ${UPLOADS} where u.shop_key = $1 and u.upload_id = $2`,
 );
 
-/** What has to be known to change an upload. */
+/** The state needed to change an upload. */
 export type LockedUploadRow = Pick<UploadRow, "status" | "expires_at" | "files">;
 
 const lockStatement = (strength: string): string =>
   `select u.status, u.expires_at, u.files from import_upload u
           where u.shop_key = $1 and u.upload_id = $2 ${strength}`;
 
-/** Holds an upload as it is to the end of the transaction, beside others that do. Primary key. */
+/** Locks an upload's state until the end of the transaction, shared with others. Primary key. */
 export const holdUpload = queryRow<LockedUploadRow, [shopKey: number, uploadId: string], Connection>(
   "hold_upload",
   lockStatement("for share"),
 );
 
-/** Keeps everybody else from it to the end of the transaction. Primary key. */
+/** Locks an upload exclusively until the end of the transaction. Primary key. */
 export const lockUpload = queryRow<LockedUploadRow, [shopKey: number, uploadId: string], Connection>(
   "lock_upload",
   lockStatement("for update"),
@@ -144,7 +144,7 @@ export const findPartDigest = queryValue<Buffer, [place: PartPlace]>(
 /** A part that is there, without its bytes. */
 type StoredPartRow = { file_name: string; part_number: number; byte_count: number; sha256: string };
 
-/** What of an upload is there, in order; none of the bytes is read. Primary key. */
+/** The stored parts of an upload, in order, without their bytes. Primary key. */
 export const listParts = query<StoredPartRow, [shopKey: number, uploadId: string]>(
   "list_parts",
   `select p.file_name, p.part_number, octet_length(p.bytes) as byte_count, encode(p.sha256, 'hex') as sha256

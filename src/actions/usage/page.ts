@@ -20,7 +20,7 @@ import {
   boxSwatch,
 } from "../../console/charts/plot.ts";
 
-/** What the workspace asks of the API: today against the quota, and 30 days in detail. */
+/** The workspace's API usage: today's quota, and 30 days in detail. */
 export const usage = definePage<Usage>({
   name: "usage",
   path: "/settings/usage",
@@ -127,7 +127,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
   internal_error: "a fault of this service (500)",
 };
 
-/** Requests by what they have in common; `nameOf` writes its key for people. */
+/** Requests grouped by a key; `nameOf` formats the key for people. */
 export function groupTable(
   caption: string,
   head: string,
@@ -155,7 +155,7 @@ export function endpointTable(groups: readonly UsageGroup[]): Html {
   });
 }
 
-/** What was refused, by the code of the error; nothing where nothing was. */
+/** Refusals by error code; empty if there are none. */
 export function refusalTable(refusals: UsageSummary["refusals"]): Html | null {
   if (refusals.length === 0) return null;
   return dataTable(

@@ -1,6 +1,6 @@
 import { query } from "../../store/query.ts";
 
-/** Requests of one UTC day that count towards the daily quota; a day without any may have no row. */
+/** Counted requests of one UTC day; a day without any may have no row. */
 export type QuotaDayRow = { day: string; requests: number };
 
 /** The days from one to another, both included, oldest first: a range of the primary key. */
@@ -20,7 +20,7 @@ export type UsageSumRow = {
   quota_requests: number;
 };
 
-/** What was asked for: of one token, or of all of them (null). */
+/** The requested usage: of one token, or of all (null). */
 type UsageRange = { fromDay: string; toDay: string; tokenId: string | null };
 
 /** The details of a range of days, added up in four ways at once: a range of the primary key, read once. */

@@ -13,7 +13,7 @@ const sum = (
   quotaRequests = requests,
 ): UsageSumRow => ({ dimension, key, outcome, requests, quota_requests: quotaRequests });
 
-test("every day of the range is there, with what its details lack or have too many", () => {
+test("every day of the range is listed, with the difference between its details and its total", () => {
   const { by_day: days } = summarizeUsage(
     RANGE,
     [
@@ -75,7 +75,7 @@ test("a pace that does not reach it says how many requests the day ends with", (
   assert.equal(forecastUsage(500, 1000, at("12:00"))?.used_up_at, null, "at the very end of the day");
 });
 
-test("nothing is forecast without a quota or a request, in the first hour, and when it is used up", () => {
+test("there is no forecast without a quota or a request, in the first hour, or after the quota is used up", () => {
   assert.equal(forecastUsage(10, null, at("12:00")), null);
   assert.equal(forecastUsage(0, 1000, at("12:00")), null);
   assert.equal(forecastUsage(10, 1000, at("00:59")), null);

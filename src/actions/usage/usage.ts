@@ -8,14 +8,14 @@ import { listQuotaDays, sumUsage, type QuotaDayRow, type UsageSumRow } from "./q
 import type { DirectoryRow } from "../../store/queries/workspace-directory.ts";
 import { requireRight } from "../right.ts";
 
-/** What can be asked for at once, where usage is kept for longer. */
+/** The maximum per query, if usage is kept for longer. */
 const LONGEST_DAYS = 3660;
 const DEFAULT_DAYS = 30;
 const DAY_MS = 86_400_000;
 
 export const usageRead = { name: "usage.read", past: "Read the usage", least: "admin" } as const;
 
-/** What a workspace asked of the API. */
+/** A workspace's API usage. */
 export type Usage = {
   shop_domain: string;
   plan: string;
@@ -32,7 +32,7 @@ export type Usage = {
 /** `name` null = the token is no longer there. */
 type NamedGroup = UsageGroup & { name: string | null };
 
-/** The last `days` UTC days with today: 30 unless told otherwise, at most those that are kept. Throws a `Refusal` for more. */
+/** The last `days` UTC days including today: 30 by default, at most the retained ones. Throws a `Refusal` for more. */
 export async function showUsage(
   database: Database,
   actor: Actor,
@@ -71,7 +71,7 @@ export async function showUsage(
   };
 }
 
-/** What one token asked for within the last 30 days. */
+/** One token's requests within the last 30 days. */
 export async function showTokenUsage(
   database: Database,
   actor: Actor,
@@ -83,7 +83,7 @@ export async function showTokenUsage(
   return summarizeUsage(range, [], await sumUsage(database, workspace.shop_key, range));
 }
 
-/** The first of so many UTC days, of which today is the last. */
+/** The first of `days` UTC days that end today. */
 export function firstDay(days: number, now: Date): string {
   return dayToText(dayOfInstant(now.getTime()) - days + 1);
 }
@@ -95,7 +95,7 @@ export type UsageDay = {
   quota_requests: number;
   /** The others: refused before they were counted, or of a plan without a quota. From the details. */
   other_requests: number;
-  /** How many of `quota_requests` the details lack; negative = so many more than them they have. */
+  /** How many of `quota_requests` the details lack; negative: how many more they have. */
   missing_requests: number;
 };
 
@@ -170,11 +170,11 @@ function sumOf(rows: readonly UsageSumRow[], member: "requests" | "quota_request
   return rows.reduce((sum, row) => sum + row[member], 0);
 }
 
-/** Where the day's quota goes if the rest of the day is like what has passed of it. */
+/** The quota at the end of the day if requests continue at the current rate. */
 type UsageForecast = {
   /** When the quota is used up; null = not today. */
   used_up_at: Date | null;
-  /** Requests by the end of the day, without the limit. */
+  /** Requests by the end of the day, ignoring the limit. */
   requests_by_reset: number;
 };
 
@@ -182,8 +182,8 @@ type UsageForecast = {
 const LEAST_ELAPSED_MS = 3_600_000;
 
 /**
- * The forecast of a UTC day, told the time: as many requests an hour as until now. null = there is no quota, nothing was
- * asked yet, the day is too young, or the quota is used up already.
+ * The forecast of a UTC day at a given time, from the average rate so far. null: no quota, no requests yet, the day is too young,
+ * or the quota is used up.
  */
 export function forecastUsage(used: number, quota: number | null, now: Date): UsageForecast | null {
   const startMs = Math.floor(now.getTime() / DAY_MS) * DAY_MS;

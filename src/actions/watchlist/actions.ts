@@ -6,12 +6,12 @@ import type { WatchedKind } from "../../store/queries/alerts.ts";
 import { defineAction, defineList } from "../action.ts";
 import { oneOf, own } from "../field.ts";
 
-/** What can be watched, in the words of the API's selectors. */
+/** Watchable entities, with the API's selector names. */
 export const WATCHED_TYPES = ["sku", "product_gid", "family", "analytics_category"] as const;
 
 export type WatchedType = (typeof WATCHED_TYPES)[number];
 
-/** What something that can be watched is, in a word. */
+/** The kind of a watched entity, in a word. */
 export const WATCHED_TEXTS: Readonly<Record<WatchedType, string>> = {
   sku: "SKU",
   product_gid: "Product",

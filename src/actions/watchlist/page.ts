@@ -25,7 +25,7 @@ const PATH = "/settings/watchlist";
 const TITLE = "Watchlist";
 const MOST_FOUND = 20;
 
-/** What the workspace watches: a spike of its return rate raises an alert. */
+/** The workspace's watchlist: a spike of the return rate raises an alert. */
 const watchlist = definePage<Data>({
   name: "watchlist",
   path: PATH,
@@ -76,7 +76,7 @@ const LEAD = html`<p class="lead">
   with the most returned units of a year are always watched.
 </p>`;
 
-/** What a link of another page names, first of all. */
+/** The entity from another page's link, shown first. */
 function askedPart(call: PageCall): Html | null {
   const asked = askedOf(call);
   if (asked === null || call.refusedForm !== null || !mayDo(call.role, addWatched)) return null;

@@ -29,17 +29,17 @@ export const deleteWatched = queryAny<[shopKey: number, kind: WatchedKind, key: 
          returning 1 as gone`,
 );
 
-/** What the workspace watches: a range of the primary key. */
+/** The watchlist: a range of the primary key. */
 export const listWatched = query<WatchlistRow, [shopKey: number]>(
   "list_watched",
   `select entity_kind, entity_key, added_at from watchlist_entry
           where shop_key = $1 order by entity_kind, entity_key`,
 );
 
-/** What the workspace watches, with the title of a product or of a SKU's product where the catalogue has one. */
+/** The watchlist, with the title of a product or of a SKU's product, if the catalogue has one. */
 type WatchedEntityRow = WatchlistRow & { title: string | null };
 
-/** A range of the primary key, and for each a look-up in that of sku or product. */
+/** A range of the primary key, and a look-up in that of sku or product for each. */
 export const listWatchedEntities = query<WatchedEntityRow, [shopKey: number]>(
   "list_watched_entities",
   `select w.entity_kind, w.entity_key, w.added_at,

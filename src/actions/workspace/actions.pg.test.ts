@@ -66,7 +66,7 @@ test("two creations of one domain at once make one workspace", async () => {
   assert.equal(shown.filter((workspace) => workspace.shop_domain === "race.example").length, 1);
 });
 
-test("a refused creation leaves nothing, so that the domain stays free", async () => {
+test("a refused creation leaves no rows, and the domain stays free", async () => {
   const request = { domain: "free.example", currency: "EUR" };
   await assert.rejects(create({ ...request, plan: "golden" }), {
     kind: "impossible",

@@ -30,8 +30,8 @@ const SEQUENCE_EXHAUSTED = "2200H";
 const ORGANIZATION = /^[A-Za-z0-9._:-]{1,128}$/u;
 
 /**
- * A workspace that is installing until its first import or sync, billing active. Whoever creates it on a page becomes its
- * owner; that of a command has no owner yet.
+ * A workspace that is installing until its first import or sync, with active billing. If it is created on a page, its creator
+ * becomes owner; created by a command, it has no owner yet.
  */
 export const createWorkspace = defineAction({
   name: "workspace.create",
@@ -98,8 +98,8 @@ export const createWorkspace = defineAction({
 });
 
 /**
- * Stops serving a workspace with the next request, and has it erased after `ERASE_DAYS`. A person types its domain, so that
- * nobody erases the wrong one; a command asks.
+ * Stops serving a workspace from the next request on, and schedules its erasure after `ERASE_DAYS`. A person types its domain, so
+ * that nobody erases the wrong one; a command asks.
  */
 export const eraseWorkspace = defineAction({
   name: "workspace.erase",
@@ -128,7 +128,7 @@ export const eraseWorkspace = defineAction({
   },
 });
 
-/** Cancels an erasure: everything is as it was. */
+/** Cancels an erasure and restores the workspace. */
 export const keepWorkspace = defineAction({
   name: "workspace.keep",
   title: "Keep this workspace",
@@ -151,10 +151,7 @@ export const keepWorkspace = defineAction({
   },
 });
 
-/**
- * Deletes a workspace with everything that is stored of it, after a run that is writing its data. What is left is the
- * installation's record that it was deleted.
- */
+/** Deletes a workspace with all stored data, after a run that is writing it. The installation keeps a record of the deletion. */
 export const deleteWorkspace = defineAction({
   name: "workspace.delete",
   title: "Delete workspace",
@@ -198,7 +195,7 @@ export const WORKSPACE_ACTIONS = [
 /** Who acts on a workspace without the installation's keys. */
 type OfWorkspace = ActionCaller & { workspace: DirectoryRow };
 
-/** What was decided of a workspace; `erase_after` null = it stays. */
+/** The decision about a workspace; `erase_after` null: it is kept. */
 type Erasure = { shop_domain: string; erase_after: Date | null };
 
 /** The workspace's own audit goes with it; the installation's, which is written here, stays. */

@@ -48,7 +48,7 @@ type ExportRequest = ActionCaller & {
   workspace: DirectoryRow;
   /** Holds a connection for as long as the files are read. */
   reading: Database;
-  /** For what the export says of its audit. */
+  /** For the export's description of its audit. */
   retention: Retention;
   /** Ends the export, whose statement is then canceled. */
   signal: AbortSignal;
@@ -57,12 +57,12 @@ type ExportRequest = ActionCaller & {
 /** An export as one file; `body` is made while it is read. */
 type ExportedArchive = { name: string; type: string; body: Readable };
 
-/** What an export has written. */
+/** The result of an export. */
 type ExportedFolder = { shop_domain: string; folder: string; files: string[] };
 
 /** The folder of an export that an import reads. */
 const STORE_FOLDER = "store";
-/** An export that is read for longer keeps the database from vacuuming. */
+/** An export that takes longer would keep the database from vacuuming. */
 const LONGEST_MS = 2 * 3_600_000;
 const FILE_MODE = 0o100600;
 
@@ -117,8 +117,8 @@ export async function exportFromConsole(caller: ConsoleCaller): Promise<Exported
 }
 
 /**
- * Exports a workspace as a zip file, of which no more is made than is read. Comes back when its snapshot is open, so that
- * a `Refusal` comes before the first byte. Destroying the body ends the export; one that fails later is truncated.
+ * Exports a workspace as a zip file, generated as it is read. Resolves when its snapshot is open, so that a `Refusal` comes
+ * before the first byte. Destroying the body ends the export; a later failure truncates it.
  */
 async function exportAsArchive(request: Omit<ExportRequest, "signal">): Promise<ExportedArchive> {
   const { workspace, now } = request;
@@ -178,7 +178,7 @@ async function exportFiles(
       if (!(await tryLockExport(connection, shopKey))) {
         throw impossible(`${shopDomain} is being exported already. Try again when that has ended.`);
       }
-      // What is handed out in part is handed out: this stays, whatever becomes of the rest.
+      // A partial download is an export too, so the audit event is kept whatever happens later.
       await runAction(exportWorkspace, request, textInput({}));
       const found = await requireWorkspace(connection, shopDomain);
       const store = await exportStore(connection, { shopKey, currencyCode: found.currency_code });
@@ -189,7 +189,7 @@ async function exportFiles(
   );
 }
 
-/** Of an export: the workspace beside its store, as texts for people and programs. Nothing secret. */
+/** The description files of an export: the workspace's other data as text, without secrets. */
 export function describingFiles(
   connection: Connection,
   workspace: DirectoryRow,
@@ -317,7 +317,7 @@ async function* jsonList<Row extends object>(open: () => Promise<NextRows<Row>>)
   yield before === "[" ? "[]\n" : "\n]\n";
 }
 
-/** A file of an export; its text is read once, before that of the next file. */
+/** A file of an export; its text is read completely before the next file's. */
 type ExportedFile = { name: string; content: AsyncIterable<string> };
 
 /**

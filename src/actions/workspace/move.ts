@@ -53,7 +53,7 @@ type MoveCaller = ActionCaller & Work & { workspace: DirectoryRow };
 
 type Person = { user_id: string; name: string };
 
-/** What a move has done. */
+/** The result of a move. */
 type Moved = {
   tables: number;
   rows: number;
@@ -65,15 +65,15 @@ type Moved = {
 };
 
 /**
- * After a workspace stops being served: servers write the details of usage every ten seconds, and what they had admitted by
- * then is counted within three.
+ * Wait after a workspace stops: servers write usage details every ten seconds, and requests admitted before are counted within
+ * three.
  */
 const SETTLING_MS = 12_000;
 
 /**
- * Moves a workspace to another installation of the same keys: stops it here, copies every row of its own, compares the rows
- * of each table on both sides, and has it served there. Run again, it goes on where it was. The stopped workspace stays here
- * until it is deleted, so that its tokens are answered 409 rather than 401 while proxies still lead here.
+ * Moves a workspace to another installation with the same keys: stops it here, copies its rows, compares each table on both
+ * sides, and has it served there. Run again, it resumes. The stopped workspace stays here until it is deleted, so that its tokens
+ * get 409 instead of 401 while proxies still route here.
  */
 export const moveWorkspace = defineAction({
   name: "workspace.move",
@@ -152,7 +152,7 @@ export async function move(caller: MoveCaller, to: Target, settlingMs: number): 
     if (await hasArrived(caller, to)) return NOTHING_MOVED;
     await requireRoom(caller, to.database);
     if (!(await beginMove(database, shopKey, to.name))) throw await whyNot(caller);
-    // Once the target was told to serve it, only the target knows whether it does.
+    // After the target was asked to serve it, only the target knows whether it does.
     const state = { isSwitching: false };
     try {
       await database.transaction((connection) => waitForChanges(connection, shopKey), signal);
@@ -171,7 +171,7 @@ export async function move(caller: MoveCaller, to: Target, settlingMs: number): 
   }, signal);
 }
 
-/** Whether the target serves what has stopped here for it: a try before this one was cut off at its end. */
+/** Whether the target already serves the workspace that has stopped here: an earlier attempt was interrupted at its end. */
 async function hasArrived(caller: MoveCaller, to: Target): Promise<boolean> {
   const { database, workspace } = caller;
   const { shop_key: shopKey, shop_id: shopId, shop_domain: domain } = workspace;
@@ -193,7 +193,7 @@ async function whyNot({ database, workspace }: MoveCaller): Promise<Error> {
   );
 }
 
-/** Who was removed is undone here or not at all: they are nobody of the workspace. */
+/** Removed members can only be restored here: they belong to no workspace. */
 const LEFT_BEHIND = "removed_member";
 
 /** `name`: as host:port/database. */
@@ -201,7 +201,7 @@ type Target = { name: string; database: Database };
 
 type Sides = { holding: Connection; reading: Connection; target: Database; state: { isSwitching: boolean } };
 
-/** Table by table, so that another try finds those that were copied; what makes it found and served comes last, at once. */
+/** Table by table, so that a retry skips the copied ones; the rows that make it visible and served come last, together. */
 async function copyWorkspace(caller: MoveCaller, { holding, reading, target, state }: Sides): Promise<Moved> {
   const { workspace, actor, signal, onProgress } = caller;
   const { shop_key: shopKey, shop_domain: domain } = workspace;
@@ -248,7 +248,7 @@ async function copyWorkspace(caller: MoveCaller, { holding, reading, target, sta
       action: "workspace.move",
       detail: { shop_domain: domain },
     });
-    // Its connection holds what keeps the workspace as it was copied.
+    // Its connection holds the lock that keeps the workspace unchanged.
     if ((await holdWhetherMoving(holding, shopKey)) !== true)
       throw new Error("the workspace has not stopped");
     state.isSwitching = true;
@@ -257,8 +257,8 @@ async function copyWorkspace(caller: MoveCaller, { holding, reading, target, sta
 }
 
 /**
- * Has a table of the target hold the rows that the source has of a workspace, compared by their number and a checksum; nothing is
- * copied where it does already. Rows that refer to a workspace go with its own.
+ * Copies a workspace's rows to a table of the target, compared by count and checksum; skipped if they are equal already. Rows
+ * that refer to a workspace are copied with theirs.
  */
 async function copyRows(
   reading: Connection,
@@ -276,7 +276,7 @@ async function copyRows(
   try {
     await pipeline(source, copyIn(connection, table));
   } catch (error) {
-    // The rest of a COPY that nobody reads would hold up the connection for good.
+    // An unread rest of a COPY would block the connection for good.
     streamOf(reading.client).destroy();
     throw error;
   }
@@ -284,7 +284,7 @@ async function copyRows(
   throw new Error(`the rows of ${table.name} in the target are not those of the source`);
 }
 
-/** Numbers that the target gives from now on come after those of the rows; shop keys are its own. */
+/** New numbers in the target come after those of the rows; shop keys are separate. */
 async function raiseSequences(reading: Connection, connection: Connection): Promise<void> {
   const present = new Map(
     (await listSequences(connection)).map(({ name, last_value: last }) => [name, last]),
@@ -295,7 +295,7 @@ async function raiseSequences(reading: Connection, connection: Connection): Prom
   }
 }
 
-/** Removes what a move has copied, unless the target serves it. */
+/** Removes a move's copy, unless the target serves it. */
 async function cancelMove({ database, workspace, signal }: MoveCaller, to: Target): Promise<Moved> {
   const { shop_key: shopKey, shop_id: shopId, shop_domain: domain } = workspace;
   return database.transaction(async (holding) => {
@@ -322,7 +322,9 @@ async function cancelMove({ database, workspace, signal }: MoveCaller, to: Targe
   }, signal);
 }
 
-/** Tokens, credentials and rows of the one are those of the other. A target that has no keys yet gets those of the source. */
+/**
+ * Both must have the same keys, so that tokens, credentials and rows work in the target. A target without keys gets the source's.
+ */
 async function requireSameInstallation(database: Database, target: Database): Promise<void> {
   if ((await isDistributed(database)) || (await isDistributed(target))) {
     throw impossible(
@@ -363,7 +365,7 @@ async function readLevel(database: Database): Promise<string> {
   return applied.at(-1)?.name ?? "none";
 }
 
-/** Nobody else has the domain or the shop key in the target, now or later; and its plan allows what the plan here does. */
+/** The domain and the shop key must be free in the target, now and later, and its plan must allow the same. */
 async function requireRoom({ database, workspace }: MoveCaller, target: Database): Promise<void> {
   const { shop_key: shopKey, shop_id: shopId, shop_domain: domain, plan } = workspace;
   const found = await findMove(target, shopKey);

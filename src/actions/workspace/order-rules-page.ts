@@ -28,11 +28,11 @@ const BUSY = new ApiError(
 );
 
 type Data = {
-  /** By name: what is saved, and over it what the query asks for. */
+  /** By name: saved values, overridden by the query. */
   values: Record<string, string>;
   saved: Record<string, string>;
   isApplied: boolean;
-  /** undefined = nothing was asked for; null = there is nothing to show of it. */
+  /** undefined: not requested; null: nothing to show. */
   preview: RulesPreview | null | undefined;
 };
 

@@ -123,7 +123,7 @@ export function writtenRules(rules: OrderRules): Record<string, string> {
   } satisfies Record<keyof typeof RULES, string>;
 }
 
-/** `current` with what is given in its place. */
+/** `current`, overridden by the given values. */
 export function changedRules(given: InputOf<typeof RULES>, current: OrderRules): OrderRules {
   const isLeftOut = (kind: OrderKind): boolean =>
     given[kind] === undefined ? current.leftOutKinds.includes(kind) : given[kind] === "leave_out";
@@ -139,7 +139,7 @@ export function changedRules(given: InputOf<typeof RULES>, current: OrderRules):
   };
 }
 
-/** What a workspace wants to count, and whether its figures follow that already. */
+/** A workspace's order rules, and whether its figures follow them already. */
 export async function showRules(
   database: Queryable,
   { shop_key: shopKey }: Pick<DirectoryRow, "shop_key">,
@@ -171,8 +171,8 @@ export type RulesPreview = {
 const MOST_ORDERS = 20_000;
 
 /**
- * What the newest twelve complete months are, and would be once `wanted` is saved: exactly, since only the orders that the
- * two sets of rules may count differently are projected, under both. null = figures are withheld, or no month is complete.
+ * The newest twelve complete months, now and with `wanted`: exact, since the orders that may differ are projected under both sets
+ * of rules. null: figures are withheld, or no month is complete.
  */
 export async function previewRules(
   caller: Pick<WorkspaceCaller, "database" | "actor"> & { workspace: Pick<DirectoryRow, "shop_key"> },

@@ -14,7 +14,7 @@ type Line = { page: Page; about: string };
 
 export const DATA_PATH = "/settings/data";
 
-/** What the workspace is called; takes everything of it out, and away. */
+/** The workspace's name, export and erasure. */
 const dataPage = definePage<Data>({
   name: "data",
   path: DATA_PATH,

@@ -16,7 +16,7 @@ export const MAP_FORMATS = Object.keys(LINES) as readonly MapFormat[];
 
 const ADDRESS = /^[A-Za-z0-9.:/[\]_-]+$/u;
 
-/** What a proxy passes to an installation: tokens by the digits that follow `rta_live_` in them, as regular expressions. */
+/** A proxy's mapping to an installation: regular expressions of the digits after `rta_live_`. */
 type ProxyMap = { format: string; address: string; lines: string[] };
 
 /**
@@ -48,7 +48,7 @@ async function listMovedHere(database: Database, first: number, last: number): P
 
 const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/** Regular expressions of how the texts of one length from one to another begin, in base 62. */
+/** Regular expressions for the prefixes of texts in a range of one length, in base 62. */
 export function prefixPatterns(first: string, last: string): string[] {
   if (/^0*$/u.test(first) && /^z*$/u.test(last)) return [""];
   const [least, most] = [DIGITS.indexOf(first.charAt(0)), DIGITS.indexOf(last.charAt(0))];

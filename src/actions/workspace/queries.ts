@@ -28,7 +28,7 @@ export const tryLockExport = requireValue<boolean, [shopKey: number], Connection
   "select pg_try_advisory_xact_lock(hashtextextended('workspace export', $1)) as is_locked from coordinator",
 );
 
-/** Opens a cursor over the products that the source stated; the others come of order lines. Primary key of product. */
+/** Opens a cursor over the products stated by the source; the others are derived from order lines. Primary key of product. */
 export const openExportedProducts = cursor<ExportedProductRow, [shopKey: number]>(
   "exported_product",
   500,
@@ -53,7 +53,7 @@ export const openExportedOrders = cursor<ExportedOrderRow, [shopKey: number]>(
   `select d.order_id, d.document from order_document d where d.shop_key = $1 order by d.order_id`,
 );
 
-/** Opens a cursor over the labels with what each was matched to (M10). Primary key of return_label. */
+/** Opens a cursor over the labels with their matched orders and returns (M10). Primary key of return_label. */
 export const openExportedLabels = cursor<ExportedLabelRow, [shopKey: number]>(
   "exported_label",
   500,
@@ -82,8 +82,8 @@ type ExportedAuditRow = {
 };
 
 /**
- * Opens a cursor over what was done in the workspace, oldest first: audit_event_time, and the names of people. Actions are
- * read before names: a Citus on PostgreSQL 15 or 16 refuses an outer join with the view of one workspace.
+ * Opens a cursor over the workspace's actions, oldest first: audit_event_time, and the names of people. Actions are read before
+ * names: a Citus on PostgreSQL 15 or 16 refuses an outer join with the view of one workspace.
  */
 export const openExportedAudit = cursor<ExportedAuditRow, [shopKey: number]>(
   "exported_audit",
@@ -167,7 +167,7 @@ export const putReasonGroups = command<[shopKey: number, groups: object]>(
   (shopKey, groups) => [shopKey, JSON.stringify(groups)],
 );
 
-/** The stated reasons of the orders since a month, those of most units first. Primary key of cohort. */
+/** The stated reasons of the orders since a month, those with the most units first. Primary key of cohort. */
 export const listStatedReasons = query<
   { reason: string; returned_units: number },
   [shopKey: number, since: { month: number; longest: number }]
@@ -194,7 +194,7 @@ export const countLeftOut = query<
   ({ shopKey }, { startMonth, endMonth }) => [shopKey, monthToDate(startMonth), monthToDate(endMonth)],
 );
 
-/** What is set up of a workspace. */
+/** Setup state of a workspace. */
 type SetupRow = {
   has_store: boolean;
   has_labels: boolean;
@@ -204,8 +204,8 @@ type SetupRow = {
 };
 
 /**
- * What is set up; null = the workspace is gone. Primary keys, and audit_event_time: a new workspace has few events, and the
- * list is closed once all of it is done.
+ * Setup state; null: the workspace is gone. Primary keys, and audit_event_time: a new workspace has few events, and the list is
+ * closed when all steps are done.
  */
 export const readSetup = queryRow<SetupRow, [shopKey: number]>(
   "read_setup",
@@ -219,7 +219,7 @@ export const readSetup = queryRow<SetupRow, [shopKey: number]>(
            from workspace w where w.shop_key = $1`,
 );
 
-/** The overview no longer lists what is left to set up. Primary key. */
+/** Hides the overview's setup list. Primary key. */
 export const closeSetupList = command<[shopKey: number]>(
   "close_setup_list",
   "update workspace set is_setup_open = false where shop_key = $1 and is_setup_open",
@@ -235,7 +235,7 @@ const readWorkspace = queryRow<DirectoryRow, [shopKey: number]>(
   `select ${COLUMNS} from workspace w ${WITH_REQUEST} where w.shop_key = $1`,
 );
 
-/** The workspace of a domain: the directory has its key, and then only its own node is asked. Primary keys. */
+/** The workspace of a domain: its key comes from the directory, its row from its own node. Primary keys. */
 export async function findWorkspace(database: Queryable, shopDomain: string): Promise<DirectoryRow | null> {
   const shopKey = await findShopKey(database, shopDomain);
   return shopKey === null ? null : readWorkspace(database, shopKey);
@@ -281,7 +281,7 @@ export const listWorkspaces = query<DirectoryRow, [filter: WorkspaceFilter]>(
   ],
 );
 
-/** The next shop key: the coordinator's, since each node would count in a range of its own. */
+/** The next shop key: assigned by the coordinator, since each node would count in its own range. */
 const nextShopKey = requireValue<number>(
   "next_shop_key",
   "select nextval(pg_get_serial_sequence('shop_directory', 'shop_key')) as shop_key from coordinator",
@@ -310,7 +310,7 @@ type NewWorkspace = {
   shopDomain: string;
   currencyCode: string;
   planKey: string;
-  /** Its overview lists what is left to set up. */
+  /** Whether its overview shows the setup list. */
   isSetupOpen: boolean;
 };
 
@@ -330,7 +330,7 @@ export const insertWorkspace = command<[shopKey: number, workspace: NewWorkspace
   ],
 );
 
-/** What people call a workspace; null = its domain. Primary key of shop_directory. */
+/** A workspace's display name; null: its domain. Primary key of shop_directory. */
 export const findDisplayName = queryValue<string, [shopKey: number]>(
   "find_display_name",
   "select coalesce(d.display_name, d.shop_domain) from shop_directory d where d.shop_key = $1",
@@ -351,7 +351,7 @@ export const findMove = queryRow<MoveRow, [shopKey: number]>(
   "select w.shop_id, w.moving_to, w.moved_at from workspace w where w.shop_key = $1",
 );
 
-/** Stops a workspace for its move; false = it is gone, going to be erased, or on another move. Primary key. */
+/** Stops a workspace for its move; false: it is gone, going to be erased, or in another move. Primary key. */
 export const beginMove = queryAny<[shopKey: number, target: string]>(
   "begin_move",
   `update workspace set moving_to = $2

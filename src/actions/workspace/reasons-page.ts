@@ -22,7 +22,7 @@ type Row = {
   reason: string;
   returnedUnits: number;
   group: ReasonGroup;
-  /** What people are told of a reason that nobody has put into a group. */
+  /** The note for a reason without a saved group. */
   note: "" | "proposed" | "in no group";
 };
 
@@ -86,7 +86,7 @@ function part(rows: readonly Row[], call: PageCall): Html {
   return html`${refusal(call, setReasons.name)}${actionForm(call, { path: PATH, button: setReasons.title }, fields)}`;
 }
 
-/** A refused form keeps what was chosen. */
+/** A refused form keeps its selections. */
 function select({ reason, group }: Row, { refusedForm }: PageCall): Html {
   const isRefused = refusedForm?.action === setReasons.name;
   const chosen = isRefused ? refusedForm.values.getAll("reasons") : [];

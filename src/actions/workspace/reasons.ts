@@ -12,7 +12,7 @@ const MOST_REASONS = 1000;
 /** A form of the 50 reasons that the page lists stays below its limit in any script. */
 export const LONGEST_REASON = 120;
 
-/** Reasons with their groups, as `too tight=too_small`; a reason without a group is taken out of the one it was put into. */
+/** Reasons with their groups, as `too tight=too_small`; a reason without a group is removed from its group. */
 const reasons: Field<ReadonlyMap<string, string>> = {
   label: "Groups of reasons",
   hint: `a return reason and its group (${REASON_GROUPS.join(", ")}); without a group it is in none`,

@@ -15,7 +15,7 @@ import { requireWorkspace, shownWorkspace, type ShownWorkspace } from "./workspa
 
 const LONGEST_WINDOW_DAYS = 365;
 
-/** What a workspace's admins decide about its figures: the days of the primary window (M4), and the threshold of rankings (M12). */
+/** Settings of a workspace's figures for its admins: the days of the primary window (M4), and the threshold of rankings (M12). */
 export const setWindows = defineAction({
   name: "windows.set",
   title: "Save",
@@ -44,7 +44,7 @@ export const setWindows = defineAction({
 
 const LONGEST_NAME = 60;
 
-/** What people call the workspace, on pages and in invitations; without a name, its domain. Addresses and answers keep the domain. */
+/** The workspace's display name, on pages and in invitations; default: its domain. Addresses and answers use the domain. */
 export const nameWorkspace = defineAction({
   name: "workspace.name",
   title: "Save name",
@@ -79,12 +79,11 @@ export const nameWorkspace = defineAction({
   },
 });
 
-/** A member's settings are recorded as theirs, whoever sets them. */
+/** A member's settings are recorded like a member's, whoever sets them. */
 const MEMBERS_SETTINGS: ReadonlySet<string> = new Set(Object.keys(setWindows.input));
 
 /**
- * Changes settings of a workspace; either all of them or none, effective with the next request. A plan answers what the workspace
- * asked for, whichever it is.
+ * Changes settings of a workspace, all or none, from the next request on. Setting any plan closes the workspace's plan request.
  */
 export const setWorkspace = defineAction({
   name: "workspace.set",
@@ -176,7 +175,7 @@ function given(settings: Settings): Readonly<Record<string, string | number>> {
   >;
 }
 
-/** As the audit holds them: texts. */
+/** As texts, for the audit. */
 function written(settings: Readonly<Record<string, string | number>>): Detail {
   return Object.fromEntries(Object.entries(settings).map(([name, value]) => [name, String(value)]));
 }
@@ -191,7 +190,7 @@ function evaluate({ database, workspace, now }: WorkspaceCaller, _result: unknow
   return evaluateAlerts({ database, shopKey: workspace.shop_key, now });
 }
 
-/** The next run of a connected store would undo what is set here. */
+/** The next run of a connected store would undo this setting. */
 async function requireOwnReadiness({ connection, workspace }: ActionContext): Promise<void> {
   const store = (await listWorkspaceConnections(connection, workspace.shop_key)).find(
     (row) => row.kind === "store" && row.sealed_credentials !== null && row.status !== "disconnected",

@@ -27,14 +27,14 @@ const NAMES = ["primary_window_days", "min_sold_units"] as const;
 
 type WindowSettings = InputOf<typeof FIELDS>;
 
-/** What the API says today of the newest twelve complete months; null = it withholds figures. */
+/** The API's current figures for the newest twelve complete months; null: withheld. */
 type Today = {
   ranking: ApiAnswer<BodyOf<"return-rate-leaderboard">>;
   /** null = no month is complete. */
   summary: ApiAnswer<BodyOf<"summary">> | null;
 } | null;
 
-/** What the newest twelve complete months would give. */
+/** The newest twelve complete months with the new settings. */
 type WindowPreview = {
   windowDays: number;
   minSoldUnits: number;
@@ -51,11 +51,11 @@ type WindowPreview = {
 type Data = {
   workspace: ConsoleCaller["workspace"];
   today: Today;
-  /** null = nothing else is asked for, or there is nothing to show of it. */
+  /** null: no change requested, or nothing to show. */
   preview: WindowPreview | null;
 };
 
-/** The return window and the threshold of rankings: what they are, and what others would change. */
+/** The return window and the threshold of rankings: current values, and the effect of others. */
 const windows = definePage<Data>({
   name: "windows",
   path: PATH,
@@ -122,10 +122,9 @@ const WHOLE_STORE: Selection = { kind: "workspace", key: "", includeUsed: false,
 const NO_FILTERS = { minSoldUnits: null, minReturnRate: null, vendor: null };
 
 /**
- * What the API would answer once `wanted` is saved: `return_rate` of the summary of the newest twelve complete months, and
- * what the return-rate leaderboard of a year says of its months and ranked SKUs. From one snapshot, by the statements of
- * these two endpoints. Null = figures are withheld as the API withholds them, or no source was ever synced, so that nothing is
- * complete.
+ * The API's answers after saving `wanted`: `return_rate` of the summary of the newest twelve complete months, and months and
+ * number of ranked SKUs of the return-rate leaderboard of a year. From one snapshot, with the statements of these two endpoints.
+ * Null: figures are withheld as in the API, or no source was ever synced, so that no month is complete.
  */
 async function previewOf(
   { database, actor, admitted }: ConsoleCaller,
@@ -191,12 +190,12 @@ function withheldNote({ workspace }: Data): Html | null {
   </p>`;
 }
 
-/** Once it is shown what would change, or where there is nothing to show. */
+/** After the effect has been shown, or if there is none to show. */
 function canSave({ today, preview }: Data): boolean {
   return preview !== null || today === null || today.summary === null;
 }
 
-/** Enter presses the first button, which only shows. The second one stands there once there is something to save. */
+/** Enter presses the first button, which only previews. The second appears when there is a change to save. */
 function form(call: PageCall, hasSave: boolean): Html {
   const { query, href, primaryWindowDays, minSoldUnits, refusedForm } = call;
   const canBeSaved = hasSave || refusedForm !== null;
@@ -216,7 +215,7 @@ function form(call: PageCall, hasSave: boolean): Html {
     </form>`;
 }
 
-/** What only an operator can change. */
+/** Settings that only an operator can change. */
 function operatorsPart({ workspace }: Data): Html {
   const { billing, readiness, visible_card_size: cardSize } = workspace;
   return html`<h2>Set by the operator of this service</h2>
@@ -244,7 +243,7 @@ const READINESS_TEXTS: Readonly<Record<string, string>> = {
 
 type Row = { name: string; now: Html; saved: (preview: WindowPreview) => Html };
 
-/** What the settings of today give, and beside it what those of the preview would. */
+/** The figures with the current settings, next to those with the previewed ones. */
 function compared(
   { ranking, summary }: Exclude<Today, null>,
   preview: WindowPreview | null,

@@ -56,13 +56,13 @@ export function readDomain(subject: string, text: string): string {
   return domain;
 }
 
-/** What was typed as a domain, in lower case; names beyond ASCII in their DNS form. */
+/** A typed domain in lower case; names beyond ASCII in their DNS form. */
 export function domainOf(typed: string): string {
   const text = typed.trim().toLowerCase();
   return /^[\u0000-\u007f]*$/u.test(text) ? text : domainToASCII(text);
 }
 
-/** What a new workspace needs once, in this order, and whether it is done. */
+/** The setup steps of a new workspace, in order, and whether each is done. */
 export type Setup = {
   store: boolean;
   labels: boolean;
@@ -90,8 +90,7 @@ export const closeSetup = defineAction({
 });
 
 /**
- * What is left to set up; null = nothing: then the list is closed, so that later pages need not ask. One statement until
- * then.
+ * The remaining setup steps; null: none, and the list is closed, so that later pages skip the query. One statement until then.
  */
 export async function showSetup(database: Queryable, actor: Actor, shopKey: number): Promise<Setup | null> {
   requireRight(actor, closeSetup);

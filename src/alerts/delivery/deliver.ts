@@ -57,25 +57,25 @@ function minuteOf(time: Date): string {
 
 export type DeliveryEnvironment = SendEnvironment & {
   database: Database;
-  /** The origin of the console that links lead to, as the API's; null = there is none. */
+  /** Origin of the console for links, as in the API; null: none. */
   consoleAddress: string | null;
   /** From 0 to 1, for the times of retries. */
   random: () => number;
 };
 
-/** Of one digest by mail or chat; the rest follow in the next. */
+/** Per digest by mail or chat; the rest follow in the next. */
 const MOST_ALERTS = 100;
 /** Then others have their turn. */
 const MOST_MESSAGES = 100;
-/** How soon it is looked at again whether a workspace's alerts are given. */
+/** Interval of checks while a workspace's alerts are withheld. */
 const WITHHELD_MS = 15 * 60_000;
-/** Nobody waits for it any longer. */
+/** After this time, the command no longer waits. */
 const TEST_LIFETIME_MS = 60_000;
 
 /**
- * Delivers what is due at one endpoint, message by message in the feed's order, until nothing is left, a try fails, or `stop`
- * is aborted. A message counts as delivered once that is recorded: a worker that is killed before sends it again, with the
- * same id. Only one worker at a time should deliver to an endpoint.
+ * Delivers an endpoint's due messages in the feed's order, until none is left, an attempt fails, or `stop` is aborted. A message
+ * counts as delivered once that is recorded: if a worker is killed before, it is sent again with the same id. Only one worker at
+ * a time should deliver to an endpoint.
  */
 export async function deliverDue(
   environment: DeliveryEnvironment,
@@ -92,7 +92,7 @@ export async function deliverDue(
   }
 }
 
-/** Sends the test message that a command waits for, paused or not; false = nobody waits. */
+/** Sends the test message that a command waits for, paused or not; false: no command waits. */
 async function deliverTest(
   environment: DeliveryEnvironment,
   place: EndpointPlace,
@@ -107,7 +107,7 @@ async function deliverTest(
   return true;
 }
 
-/** Whether a message was delivered, so that another one may follow. */
+/** Whether a message was delivered and another may follow. */
 async function deliverNext(
   environment: DeliveryEnvironment,
   place: EndpointPlace,
@@ -130,7 +130,7 @@ async function deliverNext(
   return deliver(environment, { place, endpoint, digestUntil }, [first, ...others]);
 }
 
-/** What keeps the pull feed from giving its alerts, in the API's words and order; null = nothing. */
+/** Why the pull feed withholds its alerts, in the API's words and order; null: it does not. */
 function whyWithheld(endpoint: DeliveryRow): string | null {
   if (!endpoint.is_billing_active) return billingInactive().message;
   if (!endpoint.entitlements.includes("api_access")) return entitlementMissing("api_access").message;
@@ -147,7 +147,7 @@ function alertsAfter(
   return listAlertsAfter(database, shopKey, cursorOf(endpoint), { severities, categories, until }, most);
 }
 
-/** Nothing is to be sent now: until its hour when something waits for that, else until the next alert. */
+/** Nothing to send now: wait until the endpoint's hour if alerts are pending, else until the next alert. */
 async function rest(
   environment: DeliveryEnvironment,
   place: EndpointPlace,

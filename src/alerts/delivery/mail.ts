@@ -10,7 +10,7 @@ export type SmtpOptions = {
   password: string | null;
   /** The sender of every message. */
   from: string;
-  /** A certificate authority besides those of Node.js. */
+  /** An additional certificate authority. */
   ca?: string;
 };
 
@@ -92,7 +92,7 @@ function outcomeOf(
   );
 }
 
-/** What the server or the network said, to be read in a list: it is somebody else's text. */
+/** The server's or network's message for a list; it is untrusted text. */
 function oneLine(text: string): string {
   return text
     .replaceAll(/[\p{Cc}\s]+/gu, " ")

@@ -33,10 +33,7 @@ const REFUSED_IPV6 = blockListOf([
 /** How a message is to go, and the networks that the operator allows. */
 export type Route = { protocol: string; allowed: BlockList };
 
-/**
- * Whether a message may be sent to an IP address: to one of the networks that the operator allows, and over https to a public
- * one, too.
- */
+/** Whether a message may be sent to an IP address: one in the operator's allowed networks, or over https a public one. */
 export function isAllowed(address: string, { protocol, allowed }: Route): boolean {
   const family = isIP(address) === 6 ? "ipv6" : "ipv4";
   if (isIP(address) === 0) return false;
@@ -46,7 +43,7 @@ export function isAllowed(address: string, { protocol, allowed }: Route): boolea
   return PUBLIC_IPV6.check(address, family) && !REFUSED_IPV6.check(address, family);
 }
 
-/** A receiver whose address nobody may make this service send to. */
+/** A receiver at a forbidden address. */
 export class AddressRefused extends Error {
   override name = "AddressRefused";
 }

@@ -21,8 +21,8 @@ const MOST_ANSWER_BYTES = 16_384;
 const MOST_HEADER_BYTES = 8192;
 
 /**
- * Sends one message over a connection of its own, which leads nowhere but to allowed addresses. Redirects are not followed;
- * what is decided is decided by the status. Never throws.
+ * Sends one message over a separate connection, only to allowed addresses. Redirects are not followed; only the status matters.
+ * Never throws.
  */
 export async function post({ url, headers, body }: Post, options: PostOptions): Promise<SendOutcome> {
   const { allowedNetworks, resolve, timeoutMs } = options;

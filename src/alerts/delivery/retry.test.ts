@@ -20,7 +20,7 @@ test("tries are repeated over a day, each time later, and then no more", () => {
   assert.equal(nextTryAt(RETRY_DELAYS_MS.length + 1, { now, retryAfterMs: 1, random: 0 }), null);
 });
 
-test("a delay has up to a tenth more at random, and is as long as the receiver asks for, at most 12 hours", () => {
+test("a delay has up to 10 % of jitter, and is as long as the receiver requests, up to 12 hours", () => {
   const after = (retryAfterMs: number | null, random: number): number =>
     Number(nextTryAt(1, { now, retryAfterMs, random })) - now.getTime();
   assert.equal(after(null, 1), 5500);

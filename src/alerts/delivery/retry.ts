@@ -1,10 +1,10 @@
-/** What became of one try; `problem` is a sentence that its workspace's people read. */
+/** Outcome of one attempt; `problem` is a sentence for the workspace's members. */
 export type SendOutcome =
-  /** `answer`: what the receiver said, a sentence. */
+  /** `answer`: the receiver's response, as a sentence. */
   | { status: "delivered"; answer: string }
-  /** It may succeed later; `retryAfterMs`: how long the receiver asks to be left alone. */
+  /** A retry may succeed; `retryAfterMs`: the pause requested by the receiver. */
   | { status: "failed"; problem: string; retryAfterMs: number | null }
-  /** "gone": the receiver wants no more messages. "refused": it will never take this one. */
+  /** "gone": the receiver accepts no further messages. "refused": it will never accept this one. */
   | { status: "gone" | "refused"; problem: string };
 
 export function failed(problem: string, retryAfterMs: number | null = null): SendOutcome {
@@ -27,12 +27,12 @@ export const RETRY_DELAYS_MS: readonly number[] = [
   8.5 * HOUR_MS,
 ];
 const MOST_ASKED_MS = 12 * HOUR_MS;
-/** So much of a delay is added at random, that many receivers of one host are not tried at once. */
+/** Random share added to a delay, so that many receivers at one host are not retried at once. */
 const JITTER = 0.1;
 
 /**
- * When a message is tried again after so many failed tries in a row; null = no more. `random` is from 0 to 1. A receiver may
- * ask for a longer pause.
+ * The time of the next attempt after consecutive failures; null: none. `random` is from 0 to 1. A receiver may request a longer
+ * pause.
  */
 export function nextTryAt(
   failures: number,
@@ -46,13 +46,13 @@ export function nextTryAt(
 
 const DAY_MS = 24 * HOUR_MS;
 
-/** The last time at which it was this hour of the day in UTC. */
+/** The last time when it was this hour in UTC. */
 export function lastHour(digestHour: number, now: Date): Date {
   const offsetMs = digestHour * HOUR_MS;
   return new Date(Math.floor((now.getTime() - offsetMs) / DAY_MS) * DAY_MS + offsetMs);
 }
 
-/** The next time at which it will be this hour of the day in UTC. */
+/** The next time when it will be this hour in UTC. */
 export function nextHour(digestHour: number, now: Date): Date {
   return new Date(lastHour(digestHour, now).getTime() + DAY_MS);
 }

@@ -17,7 +17,7 @@ type PushSettings = {
   smtpFrom: string | null;
 };
 
-/** Of one try, as the specification advises. */
+/** Per attempt, as the specification advises. */
 const TIMEOUT_MS = 15_000;
 
 export function pushOptions({ pushNetworks, smtpUrl, smtpFrom }: PushSettings): PushOptions {
@@ -46,7 +46,7 @@ function smtpOptions(url: URL, from: string): SmtpOptions {
 /** How this installation sends; `smtp` null = it sends no mail. */
 export type PushOptions = PostOptions & { smtp: SmtpOptions | null };
 
-/** What a message goes to. */
+/** The recipient of a message. */
 type Addressee = { place: EndpointPlace } & Pick<
   DeliveryRow,
   "kind" | "sealed_secrets" | "previous_until" | "shop_domain"
@@ -57,7 +57,9 @@ type PushMessage = { messageId: string; alerts: readonly [FeedAlert, ...FeedAler
 
 export type SendEnvironment = { sealingKey: Buffer; push: PushOptions; now: () => Date };
 
-/** What names an alert at one endpoint: the webhook-id. It has no full stop, which the signed text is divided by. */
+/**
+ * Identifies an alert at one endpoint: the webhook-id. It contains no full stop, which separates the parts of the signed text.
+ */
 export function messageIdOf(alertId: string, endpointId: string): string {
   return `msg_${alertId}_${endpointId}`;
 }

@@ -3,7 +3,7 @@ import { seal, unseal } from "../../lib/seal.ts";
 import type { EndpointPlace } from "../../store/queries/alert-delivery.ts";
 
 const SECRET_PREFIX = "whsec_";
-/** The specification asks for 24 to 64 bytes. */
+/** The specification requires 24 to 64 bytes. */
 const SECRET_BYTES = 32;
 
 /** A signing secret as the Standard Webhooks specification writes it: whsec_ and base64. */
@@ -21,7 +21,7 @@ type SignedMessage = {
 
 /**
  * The headers of a message by the Standard Webhooks specification 1.0.0: HMAC-SHA-256 over id, timestamp in seconds and body,
- * with each of the secrets, so that a receiver who knows one of them can check it.
+ * with each of the secrets, so that a receiver with any of them can check it.
  */
 export function signatureHeaders(
   { messageId, sentAt, body }: SignedMessage,
@@ -39,7 +39,7 @@ export function signatureHeaders(
   };
 }
 
-/** What of an endpoint only this service reads: where it is, and what its messages are signed with. */
+/** The encrypted part of an endpoint: its address, and the signing secrets. */
 export type EndpointSecrets = {
   address: string;
   /** Of webhooks. */
@@ -48,7 +48,7 @@ export type EndpointSecrets = {
   previousSecret?: string;
 };
 
-/** Bound to their workspace and endpoint, so that a row copied to another opens nothing. */
+/** Bound to workspace and endpoint, so that a copied row cannot be opened. */
 export function sealEndpoint(sealingKey: Buffer, place: EndpointPlace, secrets: EndpointSecrets): Buffer {
   return seal(sealingKey, contextOf(place), JSON.stringify(secrets));
 }

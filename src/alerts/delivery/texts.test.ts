@@ -16,7 +16,7 @@ const ALERT: FeedAlert = {
 };
 const shopDomain = "shop.example";
 
-test("a message to a chat has the names of the store escaped, and mentions nobody", () => {
+test("a message to a chat escapes names from the store, and mentions nobody", () => {
   const text = slackText({ shopDomain, alerts: [ALERT] });
   assert.equal(
     text,

@@ -1,12 +1,12 @@
 import type { FeedAlert } from "../../endpoints/alerts.ts";
 
-/** Alerts of one workspace that go out as one message, oldest first. */
+/** Alerts of one workspace in one message, oldest first. */
 type AlertBundle = { shopDomain: string; alerts: readonly FeedAlert[] };
 
-/** What Slack and its likes read as a mention of everybody, however a product is named. */
+/** Mentions of everybody in Slack and similar tools, which a product's name must not trigger. */
 const MENTION = /@(?=(?:channel|here|everyone|all)\b)/giu;
 
-/** The text of a message to a Slack-compatible address, in its mark-up, with what comes from the store escaped. */
+/** The text of a message to a Slack-compatible address, in its mark-up, with names from the store escaped. */
 export function slackText({ shopDomain, alerts }: AlertBundle): string {
   const parts = alerts.map((alert) => {
     const { severity, title, body, link_url: url, link_label: label } = alert;

@@ -83,7 +83,7 @@ test("trend: the dashed line goes to the outlook of open months, never to what c
 
 type Figure = { return_rate: number };
 
-test("trend: sale days and the begin of a problem lie on their days, and the table tells them", () => {
+test("trend: sale days and the start of a problem are marked on their days, and in the table", () => {
   const facts = { kind: "month", episode_id: "spike", sku: "A", started_on: "2026-03-01", state: "open" };
   const alert = (title: string, metadata: object) => ({ title, metadata });
   const alerts = {
@@ -238,7 +238,7 @@ test("costs without usable labels say so, and draw refunds alone", () => {
   assert.doesNotMatch(markup, /series-2/u);
 });
 
-test("timing and sale event say what they found", () => {
+test("timing and sale event state their findings", () => {
   assert.equal(
     textOf(titleOf(drawn("timingChart", risingStory))),
     "66.4 % of the returned units came back within 60 days of the order",
@@ -267,7 +267,7 @@ test("reasons: the limit says that it leaves some out, and where they are", () =
   assert.equal(elements(markup, "rect")[1]?.class, "outline-1");
 });
 
-test("nothing sold, nothing returned, no event: a sentence and no frame", () => {
+test("without sales, returns or an event: a sentence and no frame", () => {
   const empty = { ...risingStory, months: [{ soldUnits: 0, returnedUnits: 0 }], sale: null };
   for (const name of names) {
     const markup = drawn(name, empty);

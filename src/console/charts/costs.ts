@@ -47,8 +47,8 @@ function costsDrawing(id: string, months: readonly CostMonth[]): Html {
 const AMOUNTS = [...COST_PARTS, "returns_cost"] as const;
 
 /**
- * What does it cost? Refunds and return labels of each order month, stacked. Labels that match no return or order are told
- * beside it, where the answer has them. `path` leads to the report's trend.
+ * What does it cost? Refunds and return labels of each order month, stacked. Labels that match no return or order are mentioned
+ * next to it, if the answer has them. `path` locates the report's trend.
  */
 export function costsChart({ answer, exportHref, path = "trend" }: ChartInput & { path?: string }): Html {
   const months = (valueAt(answer, path) ?? []) as CostMonth[];

@@ -10,7 +10,7 @@ type PooledAge = NonNullable<ReportData["pooled_return_curve"]>[number];
 /** `months_included`: of the pooled curve. */
 export type ChartedAge = MonthCurve["ages"][number] & { months_included?: number };
 
-/** One return curve: of a cohort month, or of all complete ones together (null). `agesPath` leads to its ages. */
+/** A return curve: of a cohort month, or of all complete ones together (null). `agesPath` locates its ages. */
 export type Curve = {
   month: string | null;
   path: string;
@@ -71,12 +71,12 @@ export function observed({ ages }: Curve): ChartedAge[] {
   return open < 0 ? ages : ages.slice(0, open);
 }
 
-/** "Aug 2026", or what the pooled curve is. */
+/** "Aug 2026", or the name of the pooled curve. */
 export function curveName(answer: ApiAnswer, { month, path }: Curve): Html {
   return month === null ? html`complete months` : monthFigure(answer, `${path}/cohort_month`);
 }
 
-/** The rate at an age; of an open age what came back so far, where the answer has it. */
+/** The rate at an age; for an open age the returns so far, if the answer has them. */
 export function ageFigure(answer: ApiAnswer, curve: Curve, index: number): Html {
   const rate = figure(answer, `${curve.agesPath}/${index}/return_rate`, percent, "still open");
   const age = curve.ages[index];
@@ -85,7 +85,7 @@ export function ageFigure(answer: ApiAnswer, curve: Curve, index: number): Html 
     : html`${rate} <small>so far</small>`;
 }
 
-/** Complete months at an age; undefined where a month would be compared with itself alone. */
+/** Complete months at an age; undefined if a month would only be compared with itself. */
 export function usualAt(pooled: Curve | undefined, index: number): ChartedAge | undefined {
   const age = pooled?.ages[index];
   return (age?.months_included ?? 0) > 1 ? age : undefined;

@@ -31,10 +31,10 @@ import { DEFAULT_FEW_UNITS, intervalFigure, soldFigure } from "./rates.ts";
 
 const SHAPES = [symbolCircle, symbolSquare, symbolTriangle, symbolDiamond, symbolCross, symbolStar] as const;
 const SHAPE_AREA = 56;
-/** Names at the ends of curves keep this far apart, in percent of the height. */
+/** Minimum distance of names at the ends of curves, in percent of the height. */
 const NAME_HEIGHT = 7;
 
-/** Square root of the days, since most happens early. */
+/** Square root of the days, since most returns come early. */
 function ageScale(lastAge: number): (age: number) => number {
   return scaleSqrt()
     .domain([0, Math.max(1, lastAge)])
@@ -84,7 +84,7 @@ function ageAxis(months: readonly Curve[], x: (age: number) => number, last: num
   >`;
 }
 
-/** The month at the end of its curve; names of curves that end at one age are moved apart. */
+/** The month at the end of its curve; names of curves that end at the same age are moved apart. */
 function endNames(months: readonly Curve[], x: (age: number) => number, y: (rate: number) => number): Html[] {
   const ends = months
     .map((curve) => ({ curve, end: observed(curve).at(-1) }))

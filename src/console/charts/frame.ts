@@ -3,9 +3,8 @@ import type { ApiAnswer } from "../figure.ts";
 import { place } from "./plot.ts";
 
 /**
- * What every chart takes: the report's answer, where its table is as CSV but for its id at the end (null or absent = the plan
- * has no export), and below how many
- * sold units a rate says little: the workspace's `min_sold_units`.
+ * The input of every chart: the report's answer, the address of its table as CSV without the id at the end (null or absent: the
+ * plan has no export), and the number of sold units below which a rate is unreliable: the workspace's `min_sold_units`.
  */
 export type ChartInput = { answer: ApiAnswer; exportHref?: string | null; fewUnits?: number };
 
@@ -14,9 +13,9 @@ type ChartParts = {
   id: string;
   /** The finding, in one sentence. */
   title: Html;
-  /** What is drawn and how to read it, for everyone and for screen readers. */
+  /** Content of the drawing and how to read it, for everyone and for screen readers. */
   summary: Html;
-  /** Content of the drawing, whose box is 100 % × 100 %; null = the table says it better. */
+  /** Content of the drawing, whose box is 100 % × 100 %; null: the table is clearer. */
   drawing: Html | null;
   /** Words at the end of the horizontal axis. */
   axisLabel?: string;
@@ -28,7 +27,7 @@ type ChartParts = {
   isShort?: boolean;
   /** Whether the table is open from the start, for a few rows. */
   isTableOpen?: boolean;
-  /** Names the readout: what one step is. */
+  /** Names the readout: the meaning of one step. */
   readout?: string;
   exportHref?: string | null | undefined;
 };
@@ -64,7 +63,7 @@ export function exportLink(href: string | null | undefined, id: string): Html | 
   return html`<p class="chart-export"><a href="${href + id}" download="">Download this table as CSV</a></p>`;
 }
 
-/** C5: in place of a chart that would have nothing to draw. */
+/** C5: replaces a chart without data. */
 export function nothingToDraw(sentence: HtmlValue): Html {
   return html`<p class="chart-nothing">${sentence}</p>`;
 }

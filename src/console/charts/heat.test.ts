@@ -18,7 +18,7 @@ const heatOf = (months: ChartStory["months"], fewUnits?: number): string =>
     }),
   );
 
-test("heat: a month with any marked cell is named, and the title says none only where nothing is marked", () => {
+test("heat: a month with a marked cell is named, and the title says none only without marked cells", () => {
   const answer = chartAnswer({ ...risingStory, months: usual(4000) });
   const first = valueAt(answer, "return_curves/3/ages/0") as Record<string, unknown>;
   Object.assign(first, { return_rate: 0.2, return_rate_interval: { low: 0.18, high: 0.22 } });
@@ -30,7 +30,7 @@ test("heat: a month with any marked cell is named, and the title says none only 
   assert.match(textOf(titleOf(alike)), /^No month brings back more/u);
 });
 
-test("heat: without a complete month nothing is compared, and few units are compared with nothing", () => {
+test("heat: without a complete month there is no comparison, nor for few units", () => {
   const [only] = usual(400);
   const young = chartAnswer({ ...risingStory, months: [only ?? { soldUnits: 1, returnedUnits: 0 }] });
   (young.body.data["pooled_return_curve"] as Record<string, unknown>[]).forEach((age) =>
@@ -66,7 +66,7 @@ test("heat: complete months together have no number of sold units, since it diff
   assert.doesNotMatch(row.slice(row.lastIndexOf("<td")), /sold_units/u);
 });
 
-test("few units are what the workspace says", () => {
+test("the limit of few units is the workspace's", () => {
   const months = usual(25);
   for (const [fewUnits, isMarked] of [
     [20, false],

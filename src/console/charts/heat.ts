@@ -103,7 +103,7 @@ function cell(answer: ApiAnswer, curve: Curve, index: number, { pooled, shade, i
   >`;
 }
 
-/** The card of a cell, which shows while the cell is pointed at or has the focus; arrow keys go on to the next. */
+/** The card of a cell, shown while the cell is hovered or focused; arrow keys move to the next. */
 function peek(answer: ApiAnswer, curve: Curve, index: number): Html {
   const age = curve.ages[index];
   const path = `${curve.agesPath}/${index}`;
@@ -128,7 +128,7 @@ function completion(curve: Curve, age: ChartedAge | undefined): Html {
   return html`open, complete after <time datetime="${last}">${day(last)}</time>`;
 }
 
-/** Nine shades around the rate of complete months at that age; without such a rate, up to the highest of the column. */
+/** Nine shades around the rate of complete months at that age; without such a rate, up to the column's highest. */
 function shadeAt(
   months: readonly Curve[],
   pooled: Curve | undefined,

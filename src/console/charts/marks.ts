@@ -5,7 +5,7 @@ import { day } from "../format.ts";
 import type { BodyOf } from "../page.ts";
 import { FULL, place } from "./plot.ts";
 
-/** What happened on days of a trend, YYYY-MM-DD: marked in the drawing, told in the table. */
+/** An event on days of a trend, YYYY-MM-DD: marked in the drawing, named in the table. */
 export type Mark = { kind: "problem" | "sale"; startsOn: string; endsOn: string; name: string; words: Html };
 
 /** The store's sale days. */
@@ -22,7 +22,7 @@ export function saleMarks(answer: ApiAnswer<BodyOf<"report">>): Mark[] {
   });
 }
 
-/** Where problems begin, each by the first alert of its episode; `isOwn` says of which alerts, by their facts. */
+/** The start of problems, from the first alert of each episode; `isOwn` selects alerts by their facts. */
 export function problemMarks(
   alerts: ApiAnswer<BodyOf<"alerts">>,
   isOwn: (facts: Readonly<Record<string, unknown>>) => boolean = () => true,

@@ -3,8 +3,8 @@ import { html, type Html, type HtmlValue } from "../../lib/html.ts";
 import { month } from "../format.ts";
 
 /**
- * A drawing has no pixels: its box is 100 wide and 100 high, whatever room it gets, so that text, dots and strokes keep
- * their size at every width. Places are percentages; paths lie in a stretched box of 100 × 100.
+ * A drawing has no pixels: its box is 100 wide and 100 high at any size, so that text, dots and strokes keep their size at every
+ * width. Positions are percentages; paths are in a stretched box of 100 × 100.
  */
 export const FULL = 100;
 
@@ -63,7 +63,7 @@ export function percentTick(value: number, step: number): string {
   return `${(value * 100).toFixed(step < 0.01 ? 1 : 0)} %`;
 }
 
-/** A column for each of the given number of months or other steps: its middle, its left edge and its width. */
+/** A column for each of the given number of months or other steps: its middle, left edge and width. */
 export function columns(count: number): {
   middle: (index: number) => number;
   left: (index: number) => number;
@@ -79,7 +79,7 @@ export function columns(count: number): {
   return { middle: (index) => left(index) + width / 2, left, width };
 }
 
-/** The part of a stacked bar between two values of a scale; nothing where it is empty. */
+/** The part of a stacked bar between two values of a scale; empty if there is none. */
 export function barPart(
   className: string,
   { left, width, from, to }: { left: number; width: number; from: number; to: number },
@@ -99,7 +99,7 @@ export function barPart(
   );
 }
 
-/** Every how many months one is named, so that names keep apart: where there is room, and on a phone. */
+/** The interval of named months, so that names keep apart: on wide screens, and on a phone. */
 const MOST_NAMES = { wide: 12, narrow: 6 } as const;
 
 /** The same months of each year. */
@@ -127,7 +127,7 @@ export function monthAxis(months: readonly string[], middle: (index: number) => 
   >`;
 }
 
-/** Stripes for what is still open: `<rect fill="url(#id)">`. */
+/** Hatching for open months: `<rect fill="url(#id)">`. */
 export function hatch(id: string, className: string): Html {
   return html`<pattern
     id="${id}"

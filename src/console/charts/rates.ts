@@ -4,7 +4,7 @@ import { count, day, month, percent } from "../format.ts";
 
 export type Interval = { low: number; high: number };
 
-/** What a rate is made of, wherever the report has one. */
+/** The parts of a rate, wherever the report has one. */
 export type Rate = {
   sold_units: number;
   returned_units: number;
@@ -12,7 +12,7 @@ export type Rate = {
   return_rate_interval: Interval | null;
 };
 
-/** The workspace's default `min_sold_units`, for a chart that is not told the workspace's own. */
+/** The workspace's default `min_sold_units`, for a chart without the workspace's own. */
 export const DEFAULT_FEW_UNITS = 20;
 
 /** Whether something was sold, but fewer units than a rate needs to say much (`min_sold_units`). */
@@ -29,7 +29,7 @@ export function rateFigure(answer: ApiAnswer, path: string): Html {
   return figure(answer, `${path}/return_rate`, format);
 }
 
-/** "6.0–8.3 %", "< 0.1 % to 3.1 %", or why there is none. `path` leads to the interval. */
+/** "6.0–8.3 %", "< 0.1 % to 3.1 %", or why there is none. `path` locates the interval. */
 export function intervalFigure(answer: ApiAnswer, path: string, absent = NOTHING_SOLD): Html {
   if ((valueAt(answer, path) ?? null) === null) return figure(answer, path, String, absent);
   const ends = [valueAt(answer, `${path}/low`), valueAt(answer, `${path}/high`)];
@@ -54,7 +54,7 @@ export function monthFigure(answer: ApiAnswer, path: string, withYear = true): H
 
 export type Step = "month" | "week" | "day";
 
-/** What the rows of a report's trend are (M26). */
+/** The step of the rows of a report's trend (M26). */
 export function stepOf(answer: ApiAnswer): Step {
   return (valueAt(answer, "meta/interval") as Step | undefined) ?? "month";
 }

@@ -4,8 +4,8 @@ import { paths, place, verticalScale, FULL } from "./plot.ts";
 import type { Rate } from "./rates.ts";
 
 /**
- * The course of a figure, beside the figure itself and for the eye alone: from zero up, the newest value as a dot. null
- * leaves a gap; fewer than two values draw nothing.
+ * A figure's development, next to the figure and only visual: from zero up, the newest value as a dot. null leaves a gap; fewer
+ * than two values draw nothing.
  */
 export function sparkline(values: readonly (number | null)[]): Html | null {
   const known = values.filter((value) => value !== null);
@@ -23,7 +23,7 @@ export function sparkline(values: readonly (number | null)[]): Html | null {
   </svg>`;
 }
 
-/** A rate with its interval inside a table cell, on an axis from zero to `highest`: it repeats the figures beside it for the eye. */
+/** A rate with its interval inside a table cell, on an axis from zero to `highest`: a visual copy of the figures next to it. */
 export function whisker({ return_rate: rate, return_rate_interval: interval }: Rate, highest: number): Html {
   const x = (value: number): string => place((FULL * Math.min(value, highest)) / highest);
   if (interval === null) return html``;

@@ -24,7 +24,7 @@ type Bucket = {
   cumulative_share: number | null;
 };
 
-/** When do returns come? The share of each span of days since the order as a bar, the sum of shares as a line. */
+/** When do returns come? The share of each range of days since the order as a bar, the cumulative share as a line. */
 export function timingChart({ answer, exportHref }: ChartInput): Html {
   const windowDays = (valueAt(answer, "window_days") ?? Infinity) as number;
   // Days after the window are empty by its rule.

@@ -34,10 +34,10 @@ import {
 } from "./rates.ts";
 import type { Step } from "./rates.ts";
 
-/** An interval reaches at most this many times as high as the highest rate; beyond, the drawing says that it goes on. */
+/** An interval is drawn up to this multiple of the highest rate; the drawing marks that it continues. */
 const REACH = 2.5;
 
-/** What a row of the trend is, by the answer's interval (M26): its word, and the head of its column. */
+/** The rows of the trend by the answer's interval (M26): their name, and the column heading. */
 const STEPS: Readonly<Record<Step, string>> = { month: "Month", week: "Week from", day: "Day" };
 
 /**
@@ -190,8 +190,8 @@ function outlookCell(answer: ApiAnswer, { path, outlook, is_complete: isComplete
 }
 
 /**
- * Interval as a band, rate as a line with dots. Of open months hollow dots for what came back so far, and a dashed line to the
- * outlook: a line to what can still rise would look like an improvement.
+ * Interval as a band, rate as a line with dots. Open months have hollow dots for the returns so far, and a dashed line to the
+ * outlook: a line to a rate that can still rise would look like an improvement.
  */
 function trendDrawing(months: readonly TrendMonth[], scale: Scale): Html {
   const isDrawn = (row: TrendMonth): boolean => row.sold_units > 0;
@@ -241,14 +241,14 @@ function whisker(x: string, top: string, bottom: string, expected: string): Html
   ></g>`;
 }
 
-/** A row of the trend, where it stands in the answer, and its place on the horizontal axis. */
+/** A row of the trend, its position in the answer, and its place on the horizontal axis. */
 type ReportRow = NonNullable<ReportData["trend"]>[number];
 type TrendMonth = ReportRow & ColumnDays & { path: string; x: number; marks: readonly Mark[] };
 
 /**
  * The finding of a trend, from complete months with sales, oldest first: a rise or fall from first to last, else a month that
- * stands out, else that they are alike. Months differ when their intervals do not overlap; those with few units do not count.
- * Of many weeks or days one always stands out by chance, so that none is named for it.
+ * stands out, else that they are similar. Months differ if their intervals do not overlap; those with few units do not count. Of
+ * many weeks or days one always stands out by chance, so none is named.
  */
 function trendFinding(answer: ApiAnswer, months: readonly TrendMonth[], fewUnits: number): Html {
   const closed = months.filter((row) => row.is_complete !== false);

@@ -17,10 +17,10 @@ const LIMIT = 25;
 
 type Alerts = ApiAnswer<BodyOf<"alerts">>;
 type Alert = Alerts["body"]["data"][number];
-/** `open`: what goes on now, whichever page of the feed is shown; at most as many as one answer holds. */
+/** `open`: open problems, whichever page of the feed is shown; at most as many as one answer holds. */
 type AlertsData = { feed: Alerts; open: Alerts };
 
-/** What changed, newest first, day by day; what belongs to one problem is one entry. */
+/** Alerts, newest first, by day; alerts of one problem are one entry. */
 export const alerts = definePage<AlertsData>({
   name: "alerts",
   path: PATH,
@@ -110,7 +110,7 @@ function asTable(answer: Alerts, openIds: ReadonlySet<string>, call: PageCall): 
   </details>`;
 }
 
-/** The same for all alerts of one problem. */
+/** Equal for all alerts of one problem. */
 function problemOf({ id, metadata }: Alert): string {
   const episode = metadata?.["episode_id"];
   return typeof episode === "string" ? episode : id;

@@ -23,7 +23,7 @@ type Cohorts = {
   named: ApiAnswer<BodyOf<"return-cost-leaderboard">> | null;
 } | null;
 
-/** What share of each month's orders had come back by each age: a table of months, and the curves of the newest. */
+/** The share of each month's orders returned by each age: a table of months, and the curves of the newest. */
 export const cohorts = definePage<Cohorts>({
   name: "cohorts",
   path: PATH,
@@ -54,7 +54,7 @@ export const cohorts = definePage<Cohorts>({
   }),
 });
 
-/** `selected`: the name of what is selected; null = all. */
+/** `selected`: the name of the selection; null: all. */
 function bar(call: PageCall, months: ShownMonths, selected: string | null): Html {
   const { query } = call;
   return filterBar(call, PATH, {

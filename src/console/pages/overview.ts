@@ -31,7 +31,7 @@ const PATH = "";
 const ALERTS_READ = 100;
 const SETUP_PATH = "/setup/close";
 
-/** Where each step is done, and what it is for. */
+/** The page of each step, and its purpose. */
 const STEPS: Readonly<Record<keyof Setup, { text: string; path: string; why: string }>> = {
   store: {
     text: "Connect a shop, or upload files",
@@ -60,7 +60,7 @@ type Report = ApiAnswer<BodyOf<"report">>;
 export type OverviewData = TileAnswers & {
   months: ShownMonths;
   trend: Report;
-  /** What is still to come. */
+  /** The refunds still to come. */
   liability: Report | null;
   alerts: Alerts;
   problems: readonly Problem[];
@@ -71,7 +71,7 @@ type PageData = { shown: OverviewData | null; setup: Setup | null };
 const STATE_NAMES = ["start_month", "end_month", "window", "include_incomplete", "vendor"];
 const TAKES = [...STATE_NAMES, ...ROLLING_NAMES];
 
-/** What is wrong now and whether it gets better, then how much comes back, what it costs, and why. */
+/** Current problems and whether they improve, then how much comes back, what it costs, and why. */
 export const overview = definePage<PageData>({
   name: "overview",
   path: PATH,
@@ -96,7 +96,7 @@ export const overview = definePage<PageData>({
 
 export const SETUP_FORMS = [formOf(closeSetup, { path: SETUP_PATH, page: overview })];
 
-/** null = no month is complete yet. A mail leaves out what is still to come. */
+/** null: no month is complete yet. A mail omits the refunds still to come. */
 export async function readOverview(call: PageCall, isMail = false): Promise<OverviewData | null> {
   const [months, year] = await Promise.all([monthsOf(call), readNewest(call)]);
   const { range } = months;
@@ -166,7 +166,7 @@ function stillToCome(answer: Report | null, call: PageCall): Html | null {
   </p>`;
 }
 
-/** What is left to set up; null = nothing, or it is hidden, or the member may not do it. */
+/** The remaining setup steps; null: none, hidden, or not allowed for the member. */
 function setupList(setup: Setup | null, call: PageCall): Html | null {
   if (setup === null) return null;
   const names = Object.keys(STEPS) as (keyof Setup)[];

@@ -25,7 +25,7 @@ const PER_PAGE = 50;
 
 type Report = ApiAnswer<BodyOf<"report">>;
 type Entities = ApiAnswer<BodyOf<"entities">>;
-/** What comes back most, or what a search has found with its rates, or the catalogue. */
+/** The most returned entities, search results with their rates, or the catalogue. */
 type Listed =
   | { kind: "ranking"; months: ShownMonths; ranking: Report; opened: Report | null }
   | { kind: "found"; months: ShownMonths; entities: Entities; rates: (ApiAnswer<BodyOf<"summary">> | null)[] }
@@ -42,7 +42,7 @@ const TAKES = [
   ...OWN_NAMES,
 ];
 
-/** What comes back, by product, SKU, vendor or category; and where a product is found. */
+/** Returns by product, SKU, vendor or category, and the product search. */
 export const products = definePage<Listed>({
   name: "products",
   path: PATH,
@@ -231,7 +231,7 @@ function file(call: PageCall) {
   return { id: TABLE, exportHref: tableHref(call, PATH) };
 }
 
-/** A head that orders the table leads to the same page in that order; every order is from the largest down. */
+/** A sortable heading links to the same page in that order; every order is descending. */
 function columns(name: string, call: PageCall): Column[] {
   const given = call.query["breakdownOrder"] ?? DEFAULT_ORDER;
   const sorted = (text: string, order: string): Column => ({
@@ -286,7 +286,7 @@ function changeCell(answer: Report, path: string, change: number | null): Html {
   return html`<span class="delta"><span aria-hidden="true">${sign}</span> ${value} <small>${word}</small></span>`;
 }
 
-/** What a row is, with its picture, its report, and for a product the way to its SKUs. */
+/** A row's name, with its picture, its report, and for a product the link to its SKUs. */
 function headOf(row: Row, kind: Kind | "part", call: PageCall): Html {
   const { key, label, selector, product_title: title, product_image_url: image } = row;
   if (selector === null) return html`<span class="name">${label}</span>`;

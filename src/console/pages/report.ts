@@ -52,7 +52,7 @@ const PATH = "/report";
 type Report = ApiAnswer<BodyOf<"report">>;
 type Named = ApiAnswer<BodyOf<"return-cost-leaderboard">>;
 
-/** What a tab has beside the report, which all of them share. */
+/** A tab's data in addition to the shared report. */
 type TabData =
   | {
       tab: "overview";
@@ -64,7 +64,7 @@ type TabData =
       alerts: Alerts;
       problems: readonly Problem[];
       marks: readonly Mark[];
-      /** The months before the newest complete one, which say what is usual. */
+      /** The months before the newest complete one, as the baseline. */
       usual: Report | null;
     }
   | {
@@ -169,7 +169,7 @@ async function readTab(
   return { ...shown, problems, marks, usual };
 }
 
-/** Whether facts of an alert are about what a report selects, or about one of its SKUs. */
+/** Whether an alert's facts are about a report's selection, or about one of its SKUs. */
 function isAbout({ body }: Report): (facts: Readonly<Record<string, unknown>>) => boolean {
   const { selector } = body.meta;
   return ({ sku, product_gid, product_group_key }) => {
@@ -194,7 +194,7 @@ const TABS = [
 ] as const;
 type Tab = (typeof TABS)[number][0];
 
-/** Each section of the API stands on one tab; an unknown one means the overview, as in the API. */
+/** Each section of the API is on one tab; an unknown one means the overview, as in the API. */
 const TAB_OF_SECTION: Readonly<Record<(typeof REPORT_SECTIONS)[number], Tab>> = {
   overview: "overview",
   trend: "overview",
@@ -225,7 +225,7 @@ function tabOf({ query }: PageCall): Tab {
 
 const PRODUCT_NAMES = ["product_gid", "store_product_gid", "shopify_product_gid"] as const;
 
-/** What the selection is divided by; null = a SKU, which has no parts. */
+/** The breakdown of the selection; null: a SKU, which has no parts. */
 function breakdownOf({ query }: PageCall): string | null {
   const given = query["breakdownBy"] ?? "";
   if ((BREAKDOWNS as readonly string[]).includes(given) || given.startsWith(OPTION_PREFIX)) return given;
@@ -243,7 +243,7 @@ function hasSelection({ query }: PageCall): boolean {
   return [...PRODUCT_NAMES, "sku", "product_group_key"].some((name) => (query[name] ?? "") !== "");
 }
 
-/** `selected`: the name of what is selected; null = all. */
+/** `selected`: the name of the selection; null: all. */
 function bar(call: PageCall, months: ShownMonths, selected: string | null): Html {
   const by = breakdownOf(call);
   const used = hasSelection(call)

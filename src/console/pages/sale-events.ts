@@ -30,7 +30,7 @@ type Events = {
 
 const TAKES = [...COHORT_STATE_NAMES, "saleEventBaseline", "saleEventScope", "page", ...ROLLING_NAMES];
 
-/** The store's sale events, each against its baseline; one alone is a part of the report. */
+/** The store's sale events, each with its baseline; a single one is a section of the report. */
 export const saleEvents = definePage<Events>({
   name: "sale-events",
   path: PATH,
@@ -230,8 +230,8 @@ function morePages(total: number, call: PageCall): Html | null {
 }
 
 /**
- * Two rates with their intervals below each other, inside a table cell: the first above the second, on one axis from zero
- * to `highest`. Where they overlap, the difference is not a clear one. It repeats the figures beside it for the eye.
+ * Two rates with their intervals inside a table cell, the first above the second, on one axis from zero to `highest`. If they
+ * overlap, the difference is not clear. A visual copy of the figures next to it.
  */
 function intervalPair(rates: readonly [Rate, Rate], highest: number): Html {
   const x = (rate: number): string => coordinate((FULL * rate) / (highest || 1));

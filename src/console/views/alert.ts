@@ -9,8 +9,8 @@ import { FULL, place as coordinate } from "../charts/plot.ts";
 export type Alerts = ApiAnswer<BodyOf<"alerts">>;
 
 /**
- * One problem, by its alerts in the answer, the newest first: how much it matters in shape and word, what happened, why it was
- * raised, where to look, and what was said before.
+ * One problem, by its alerts in the answer, the newest first: severity as shape and word, event, reason, link, and earlier
+ * alerts.
  */
 export function alertItem(
   answer: Alerts,
@@ -41,14 +41,14 @@ export function alertItem(
   </article>`;
 }
 
-/** Whether the problem goes on; of alerts that are no problem nothing. */
+/** Whether the problem is open; empty for other alerts. */
 function stateText(answer: Alerts, index: number, isOpen: boolean): Html | null {
   if (typeof valueAt(answer, `${index}/metadata/state`) !== "string") return null;
   const started = html`since ${figure(answer, `${index}/metadata/started_on`, day)}`;
   return html`· <strong>${isOpen ? "open" : "ended"}</strong> ${isOpen && started}`;
 }
 
-/** When it happened, where that is another day than that of its writing. */
+/** Date of the event, if it differs from that of the alert. */
 function eventTime(answer: Alerts, index: number): Html | null {
   const at = (name: string) => `${index}/metadata/${name}`;
   if (typeof valueAt(answer, at("ended_on")) === "string")
@@ -75,7 +75,7 @@ function alertLine(answer: Alerts, index: number, call: PageCall): Html {
   </article>`;
 }
 
-/** The alerts of everybody, and the notices of whoever looks. */
+/** Alerts for everybody, and the viewer's notices. */
 export function alertTabs({ href }: PageCall, current: "all" | "yours"): Html {
   return tabs("Alerts and notices", [
     { text: "All alerts", href: href("/alerts"), isCurrent: current === "all" },
@@ -107,7 +107,7 @@ function kindText(category: string, kind: unknown): string {
   return `· ${CATEGORY_TEXTS[category] ?? category}`;
 }
 
-/** An early warning is about days: whether it goes on is seen week by week. */
+/** An early warning is about days, so its development is shown by week. */
 function byWeek(
   { path, parameters: { reportSection: _section, ...months } }: AlertView,
   call: PageCall,
@@ -115,14 +115,14 @@ function byWeek(
   return html` · <a href="${call.href(path, { ...months, interval: "week" })}#trend">See it by week</a>`;
 }
 
-/** What the link to what an alert is about is called; where it leads is what its link_url says. */
+/** The label of an alert's link; the target is in its link_url. */
 function linkText({ path, parameters }: AlertView): string {
   if (path === "") return "Open the overview";
   if (parameters["reportSection"] === "reasons") return "See why in its report";
   return `Open the report of ${month(parameters["start_month"] ?? "") as string}`;
 }
 
-/** M17 for people: how many came back against how many were expected by now, since when, why, and what it cost. */
+/** M17 for people: returned and expected numbers, since when, why, and the cost. */
 function earlyWarningFacts(answer: Alerts, index: number, call: PageCall): Html {
   const path = `${index}/metadata`;
   const at = (name: string): number => Number(valueAt(answer, `${path}/${name}`));
@@ -190,7 +190,7 @@ function partsFact(answer: Alerts, path: string, call: PageCall) {
   return [{ name: "Where", value, note: "order lines above the usual" }];
 }
 
-/** M16 for people: the month's rate against that of the six months before. */
+/** M16 for people: the month's rate compared with the six months before. */
 function spikeFacts(answer: Alerts, index: number): Html {
   const path = `${index}/metadata`;
   const rate = Number(valueAt(answer, `${path}/return_rate`));
@@ -218,7 +218,7 @@ function spikeFacts(answer: Alerts, index: number): Html {
 const oneDecimal = decimals(1);
 const hundredthsOfPercent = decimals(2, "percent");
 
-/** 0.000701 → "0.07 %"; tiny ones by their order alone. */
+/** 0.000701 → "0.07 %"; tiny values only by order of magnitude. */
 function chance(p: number): string | Html {
   return p < 0.0001 ? "less than 0.01 %" : hundredthsOfPercent(p);
 }
@@ -231,9 +231,8 @@ function reasonText(reason: string): string {
 }
 
 /**
- * A bar inside a table cell, which repeats the figures beside it for the eye. `parts`: lengths that follow each other, as
- * shares of the longest bar of the table; `mark`: a line across it, the same way. A "quiet" bar is what others are
- * measured by.
+ * A bar inside a table cell, a visual copy of the figures next to it. `parts`: consecutive lengths, as shares of the table's
+ * longest bar; `mark`: a line across it, on the same scale. A "quiet" bar is the reference for the others.
  */
 function bar(parts: readonly number[], mark: number | null = null, look: "plain" | "quiet" = "plain"): Html {
   let from = 0;

@@ -44,7 +44,7 @@ test("the line says how new the figures are, and of entities alone when anything
   assert.match(line(listed), /^Updated 22 Nov 2026/u);
 });
 
-test("the line speaks of what the page shows, not of the request that resolved its months", () => {
+test("the line describes the page's content, not the request that resolved its months", () => {
   const newest = {
     name: "newest_year",
     body: { data: {}, meta: { complete_through: "2026-09", window: "primary" } },

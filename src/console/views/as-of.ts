@@ -19,7 +19,7 @@ export function asOf(answers: readonly ApiAnswer[], member: MemberAdmission): Ht
     ${staleBanners(answer, member)}`;
 }
 
-/** Of figures; a page of nothing but entities has none, and says when any source last brought something. */
+/** As-of of the figures; a page with entities only has none, and shows the newest sync of any source. */
 function dataAsOf(answers: readonly ApiAnswer[]): Html {
   const dated = answers.find((each) => valueAt(each, AS_OF) !== undefined);
   if (dated !== undefined) return html`Orders as of ${figure(dated, AS_OF, instant, "no data yet")}`;
@@ -30,8 +30,8 @@ const AS_OF = "meta/data_as_of";
 const UPDATED_AT = "meta/freshness/data_updated_at";
 
 /**
- * The answer that says which months are complete for what the page shows: not the one that only resolved its months, unless
- * it is the only one. Ever has no complete months.
+ * The answer that determines the complete months of the page: not the one that only resolved its months, unless it is the only
+ * one. Ever has no complete months.
  */
 function mainAnswer(answers: readonly ApiAnswer[]): ApiAnswer | undefined {
   if (isEver(answers)) return undefined;
@@ -44,8 +44,8 @@ function isEver(answers: readonly ApiAnswer[]): boolean {
 }
 
 /**
- * Of when the figures are and within which window, for the foot of printed pages; the address says the rest. A page of
- * nothing but entities says when any source last brought something.
+ * As-of and window of the figures, for the footer of printed pages; the address contains the rest. A page with entities only
+ * shows the newest sync of any source.
  */
 export function printedFooter(
   address: string,
@@ -81,7 +81,7 @@ function windowDaysOf(answer: ApiAnswer): number | null {
   return typeof days === "number" ? days : (WINDOW_DAYS[String(valueAt(answer, "meta/window"))] ?? null);
 }
 
-/** Where an answer says through which month it is complete. */
+/** Path of an answer's newest complete month. */
 function completePath(answer: ApiAnswer): string | null {
   const paths = ["summary/complete_through", "meta/complete_through"];
   return paths.find((path) => typeof valueAt(answer, path) === "string") ?? null;

@@ -2,7 +2,7 @@ import { html, type Html } from "../../lib/html.ts";
 import { exportLink } from "../charts/frame.ts";
 import type { PageCall } from "../page.ts";
 
-/** One entry of a list: what it is, a line about it, and the forms and links of what can be done with it. */
+/** One entry of a list: its title, a line about it, and its forms and links. */
 export type Entry = {
   name: Html | string;
   detail?: Html | string | null;
@@ -21,7 +21,7 @@ export function entries(list: readonly Entry[]): Html {
   </ul>`;
 }
 
-/** Names with their values; a note says more about a value. */
+/** Names with their values; a note explains a value. */
 type Facts = readonly { name: Html | string; value: Html | string; note?: Html | string | null }[];
 
 /** Side by side where there is room. `file`: as for a table. */
@@ -46,7 +46,7 @@ function listed(look: "facts" | "rows", list: Facts): Html {
   </dl>`;
 }
 
-/** Text to be copied whole, with a button that does it where there is a script; `form` says what it is written for. */
+/** Text to copy, with a button if scripts run; `form` names its purpose. */
 export function codeToCopy(form: string, text: string): Html {
   return html`<div class="code">
     <pre tabindex="0"><code data-form="${form}">${text}</code></pre>

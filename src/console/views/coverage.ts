@@ -5,8 +5,8 @@ import { TO_NEWEST } from "../months.ts";
 import type { PageCall } from "../page.ts";
 
 /**
- * Which months an answer counts, and which it leaves out since they can still rise. `path` leads to what it says of them:
- * "meta" or "summary". `hrefWith`: the same months with this value of `include_incomplete`.
+ * The months that an answer counts, and those it leaves out because they can still rise. `path` locates them: "meta" or
+ * "summary". `hrefWith`: the same months with this value of `include_incomplete`.
  */
 export function monthCoverage(
   answer: ApiAnswer,
@@ -39,7 +39,7 @@ export function monthCoverage(
   </p>`;
 }
 
-/** Whether open months are among those that an answer counts: they were asked for, and the range has some. */
+/** Whether an answer counts open months: they were requested, and the range has some. */
 export function countsOpenMonths(answer: ApiAnswer, path: string): boolean {
   if (valueAt(answer, "meta/include_incomplete") !== true) return false;
   if (valueAt(answer, "meta/window") === "lifetime") return false;
@@ -47,7 +47,7 @@ export function countsOpenMonths(answer: ApiAnswer, path: string): boolean {
   return typeof complete !== "string" || String(valueAt(answer, "meta/end_month")) > complete;
 }
 
-/** What a page says that counts complete months, while there is none. */
+/** Shown by a page of complete months if there is none. */
 export function noCompleteMonth(call: PageCall): Html {
   return html`<h2>No month is complete yet</h2>
     <p>

@@ -32,8 +32,8 @@ export function csvNote(href: string | null): Html | null {
 }
 
 /**
- * A table or list of facts of a page as CSV, as it is shown: a line per row, with months, percent and money in words. `id`: of
- * the element that holds it; null = the page has none. The markup is the console's own: texts in it are escaped, and no table holds another.
+ * A table or list of facts of a page as CSV, as shown: a line per row, with months, percent and money in words. `id`: of its
+ * element; null: not on the page. The markup is the console's own: its texts are escaped, and tables are not nested.
  */
 export function tableCsv(markup: string, id: string): string | null {
   if (!/^[\w-]+$/u.test(id)) return null;
@@ -54,7 +54,7 @@ export function tableCsv(markup: string, id: string): string | null {
   return csvText(found[1] === "table" ? cells : [["Figure", "Value"], ...cells]);
 }
 
-/** What stands in a cell, after the rest of its tag, without drawings and its card. */
+/** The content of a cell, after the rest of its tag, without drawings and its card. */
 function cellText(cell: string): string {
   const content = cell.slice(cell.indexOf(">") + 1, cell.search(/<\/(?:t[hd]|d[td])>|<span class="peek"|$/u));
   const text = content

@@ -17,8 +17,8 @@ export type Filter = {
 };
 
 /**
- * C6: filters are a GET form with one button; what is shown is always what the form says. `kept` travels unseen. Sentences
- * with which the API refused the query stand above the form, and beside the fields they name.
+ * C6: filters are a GET form with one button; the page always matches its form. `kept` becomes hidden fields. The API's errors
+ * about the query are above the form, and next to the fields they name.
  */
 export function filterForm(
   call: PageCall,
@@ -58,7 +58,7 @@ function monthFields({ start_month = "", end_month = "" }: Query): Filter[] {
   ];
 }
 
-/** A refused month is shown as text: a month input would hide what it cannot read. */
+/** An invalid month is shown as text: a month input would hide it. */
 function monthField(name: string, label: string, value: string): Filter {
   return labelled(
     name,
@@ -88,7 +88,7 @@ export function windowField(query: Query, primaryDays: number | null): Filter {
   return selectField("window", "Returned within", query["window"] ?? "primary", [primary, ...WINDOWS]);
 }
 
-/** A value that is not among the options is kept as one of its own, so that the form says what was asked. */
+/** A value that is not among the options becomes an additional one, so that the form shows the request. */
 export function selectField(
   name: string,
   label: string,
@@ -130,7 +130,7 @@ export function textField(
   );
 }
 
-/** Ticked, it takes the months on to the newest, unless the query asks for open months of its own range. */
+/** Checked, it extends the months to the newest, unless the query requests open months of its own range. */
 function openMonthsField(query: Query): Filter {
   const value = query["include_incomplete"] === "true" ? "true" : TO_NEWEST;
   return checkField("include_incomplete", "Months in progress", query, value);
@@ -152,14 +152,14 @@ export function checkField(name: string, label: string, query: Query, value = "t
   };
 }
 
-/** What the bar of a page holds; a part that is left out means nothing on the page. */
+/** The parts of a page's bar; an omitted part does not apply to the page. */
 type BarParts = {
   /** The names that the page takes; others are not passed on. */
   takes: readonly string[];
-  /** null = those of a refused query, or none is complete. */
+  /** null: those of a refused query, or none is complete. */
   months?: ShownMonths | null;
   hasComparison?: boolean;
-  /** What is selected: its name; null = all. */
+  /** The name of the selection; null: all. */
   selected?: string | null;
   filters?: readonly Filter[];
   /** Where the page's figures are as a file. */
@@ -167,8 +167,8 @@ type BarParts = {
 };
 
 /**
- * C6: the one bar of a page, which says and changes what it shows: a GET form with one button, and links for ranges that roll.
- * What the page's query holds beside its fields travels unseen. On phones it is behind a summary.
+ * C6: the page's only bar, which shows and changes its content: a GET form with one button, and links for rolling ranges. Other
+ * parameters of the page's query become hidden fields. On phones it is behind a summary.
  */
 export function filterBar(call: PageCall, path: string, parts: BarParts): Html {
   const { takes, months, hasComparison = false, selected, filters = [], csv = null } = parts;
@@ -268,7 +268,7 @@ function presets(
   </ul>`;
 }
 
-/** What is selected, and the way to something else. */
+/** The selection, and links to others. */
 function selectionPart(
   call: PageCall,
   path: string,

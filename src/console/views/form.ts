@@ -1,15 +1,15 @@
 import { html, type Html } from "../../lib/html.ts";
 import type { PageCall, PageParameters } from "../page.ts";
 
-/** What a form has to know of the page that it stands on. */
+/** The parts of a page that its forms use. */
 export type FormPlace = Pick<PageCall, "refusedForm" | "href" | "problems">;
 
-/** What every field has; `value` is shown unless a refused form held another value. */
+/** Common to all fields; `value` is shown unless a refused form has another value. */
 type Labelled = {
   name: string;
   label: string;
   value?: string;
-  /** What is allowed, in a few words. */
+  /** The allowed values in a few words. */
   hint?: string;
 };
 
@@ -24,7 +24,7 @@ type SelectField = Labelled & { options: readonly (readonly [value: string, text
 /** Text of several lines. */
 type AreaField = Labelled & { isRequired?: boolean };
 
-/** What a form sends besides its fields, and what its button says. */
+/** A form's values besides its fields, and its button's label. */
 type ActionForm = {
   /** Below /w/<shop_domain>. */
   path: string;
@@ -33,7 +33,7 @@ type ActionForm = {
   variant?: "quiet" | "danger";
   /** Sent unseen. */
   kept?: PageParameters;
-  /** What a person is asked before the button is in sight; null = nothing. */
+  /** The question shown before the button appears; null: none. */
   question?: string | null;
   /** Whether the question is answered already, by a form that was refused. */
   isAnswered?: boolean;
@@ -48,12 +48,12 @@ export function refusal({ refusedForm, href }: FormPlace, action: string): Html 
   </p>`;
 }
 
-/** What a refused form held under a name, else `value`. */
+/** A refused form's value of a name, else `value`. */
 export function filledIn({ refusedForm }: FormPlace, action: string, name: string, value = ""): string {
   return refusedForm?.action === action ? (refusedForm.values.get(name) ?? "") : value;
 }
 
-/** A form that asks for nothing more than its button to be pressed, or for `fields`. */
+/** A form with only a button, or with `fields`. */
 export function actionForm({ href }: FormPlace, form: ActionForm, fields: readonly Html[] = []): Html {
   const { path, button, variant, kept = {}, question = null, isAnswered = false } = form;
   const shown = html`<form method="post" action="${href(path)}">
@@ -77,7 +77,7 @@ export function problemOf(call: FormPlace, action: string, name: string): string
   return wrongOf(call, name) ?? ofForm.find((problem) => problem.name === name)?.sentence ?? null;
 }
 
-/** Boxes or radios of one field, with why it was refused. A group has no `aria-invalid`; a group of radios has. */
+/** Checkboxes or radios of one field, with its error. A group has no `aria-invalid`; a group of radios has. */
 export function boxes(
   call: FormPlace,
   action: string,
@@ -92,7 +92,7 @@ export function boxes(
   </fieldset>`;
 }
 
-/** One field of the form of an action. A password is not shown again; what a query was refused for stands beside its field. */
+/** One field of an action's form. A password is not shown again; a query's error is next to its field. */
 export function textField(call: FormPlace, action: string, field: InputField): Html {
   const { name, type = "text", isRequired = true } = field;
   const id = idOf(action, name);
@@ -114,7 +114,7 @@ export function textField(call: FormPlace, action: string, field: InputField): H
   );
 }
 
-/** Any other value would be left out of such a field. */
+/** Such a field would drop any other value. */
 const SHOWN_BY: Readonly<Record<string, RegExp>> = { number: /^\d+$/u, date: /^\d{4}-\d{2}-\d{2}$/u };
 
 export function selectField(call: FormPlace, action: string, field: SelectField): Html {
@@ -189,7 +189,7 @@ export const HOW_TO_GET_A_LINK = html`<p>Run this on the service's machine, and 
   <pre tabindex="0"><code>./returns user link</code></pre>
   <p>The link works once, within 10 minutes.</p>`;
 
-/** What forms call the parameters that a person fills in, or that a link of a page carries. */
+/** Form labels of the parameters that a person fills in, or that a page's link carries. */
 const LABELS: Readonly<Record<string, string>> = {
   start_month: "First month of orders",
   end_month: "Last month of orders",

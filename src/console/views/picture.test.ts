@@ -13,7 +13,7 @@ test("images come from Shopify's image host only where Shopify is connected", ()
   assert.doesNotMatch(renderHtml(picture(PHOTO, "Lamp", [])), /<img|cdn/u);
 });
 
-test("a picture has a fixed size, loads late and tells no address", () => {
+test("a picture has a fixed size, loads lazily and sends no referrer", () => {
   const markup = renderHtml(picture(PHOTO, `"><b>`, SHOPIFY));
   assert.match(markup, /width="40"\s+height="40"\s+loading="lazy"/u);
   assert.match(markup, /referrerpolicy="no-referrer"/u);

@@ -13,8 +13,8 @@ export function imageSources(sources: readonly { source: string }[]): readonly s
 }
 
 /**
- * A product's picture of a fixed size, or a tile where there is none that the page may load. `label` is its text for who does not
- * see it; empty where the product's name stands beside it. `sources` is what `imageSources` gives.
+ * A product's picture of a fixed size, or a tile if the page may not load one. `label` is its alternative text; empty if the
+ * product's name is next to it. `sources` comes from `imageSources`.
  */
 export function picture(imageUrl: string | null, label: string, sources: readonly string[]): Html {
   const address = imageUrl === null ? null : loadable(imageUrl, sources);

@@ -4,9 +4,9 @@ import { count, instant } from "../format.ts";
 
 /** How far a job is: a run of a source, an import. */
 export type Progress = {
-  /** What it does now, in words, such as "Reading orders"; at its end, what came of it. */
+  /** The current step in words, such as "Reading orders"; at its end, the result. */
   stage: string;
-  /** What is done of that, and of how much; null = nothing is counted, or nobody knows. */
+  /** Done and total of that; null: not counted, or unknown. */
   done: number | null;
   total: number | null;
   /** null = it waits for its turn. */
@@ -18,8 +18,8 @@ export type Progress = {
 };
 
 /**
- * A job's progress. `progress.js` asks for the same page again every 2 s and copies the parts marked `data-live`, so that
- * focus and place stay; set `isRunning` of the view, too: without script the browser then loads the page every 5 s.
+ * A job's progress. `progress.js` requests the page again every 2 s and copies the parts marked `data-live`, so that focus and
+ * scroll position are kept; also set `isRunning` of the view: without script the browser then reloads the page every 5 s.
  */
 export function progress(job: Progress, now: Date): Html {
   const { stage, startedAt, endedAt, nextHref } = job;

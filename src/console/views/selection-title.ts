@@ -5,29 +5,29 @@ import { html, type Html } from "../../lib/html.ts";
 import type { ApiAnswer } from "../figure.ts";
 import type { BodyOf, PageCall } from "../page.ts";
 
-/** What can be watched. */
+/** A watchable entity. */
 export type Watchable = { type: WatchedType; key: string };
 
 export type ListedSelector = BodyOf<"entities">["data"][number]["selector"];
 
-/** A selector of the API as what can be watched. */
+/** A selector of the API as a watchable entity. */
 export function watchableOf(selector: ListedSelector): Watchable {
   if ("sku" in selector) return { type: "sku", key: selector.sku };
   if ("product_gid" in selector) return { type: "product_gid", key: selector.product_gid };
   return { type: selector.product_group_type, key: selector.product_group_key };
 }
 
-/** Says that something is watched, or leads to where it can be; null = neither, for who may not watch it. */
+/** Shows that something is watched, or links to where it can be; null: neither, for a member without the right. */
 export function watchMark(call: PageCall, { type, key }: Watchable): Html | null {
   if (call.isWatched(type, key)) return html`<span class="tag">watched</span>`;
   if (!mayDo(call.role, addWatched)) return null;
   return html`<a href="${call.href("/settings/watchlist", { type, key })}" aria-label="Watch ${key}">Watch</a>`;
 }
 
-/** What a report is about: what it is called, and its key where that is something else. */
+/** A report's subject: its title, and its key if that differs. */
 type SelectionTitle = { title: string; detail: string | null };
 
-/** As the report's selector echo says it; `variants` know the title of their product. */
+/** As in the report's selector echo; `variants` have the title of their product. */
 export function selectionTitle(
   { body }: ApiAnswer<BodyOf<"report">>,
   variants: ApiAnswer<BodyOf<"return-cost-leaderboard">> | null,
@@ -53,7 +53,7 @@ const GROUP_TEXTS = { family: "product family", analytics_category: "category" }
 
 type Report = ApiAnswer<BodyOf<"report">>;
 
-/** What can be done with the selection of a report: watched, and for a SKU or product added to sale days. */
+/** Actions on a report's selection: watch it, and for a SKU or product add it to sale days. */
 export function selectionLinks(call: PageCall, { body }: Report): Html | null {
   const selected = selectedOf(body.meta.selector);
   if (selected === null) return null;

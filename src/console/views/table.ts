@@ -14,9 +14,9 @@ export type Column = {
 };
 
 /**
- * A table in a region that scrolls by itself and can be reached by keyboard; its first column stays in sight. Cells follow
- * the columns; the first one of a row heads it. `total`: a last row of its own. `file`: its name on the page, and where it is as
- * CSV but for that name.
+ * A table in a region that scrolls by itself and is reachable by keyboard; its first column stays visible. Cells follow the
+ * columns; the first one of a row is its heading. `total`: an additional last row. `file`: its name on the page, and its address
+ * as CSV without that name.
  */
 export function dataTable(
   caption: string,

@@ -5,7 +5,7 @@ import { html, type Html } from "../../lib/html.ts";
 import { addressOf } from "../page-call.ts";
 import { IMPORTS_PATH, SOURCES_PATH, sourcePath } from "../../actions/sources/paths.ts";
 
-/** What a member can do about a workspace that gives no figures yet; without the right to it, who can. */
+/** A member's options for a workspace without figures; without the right, who can act. */
 export function waysOn(member: MemberAdmission): Html {
   const { readiness, role, workspace } = member;
   const href = (path: string): string => addressOf(workspace.shopDomain, path);

@@ -1,6 +1,6 @@
 import { command, query } from "../query.ts";
 
-/** What the checks before the quota say of a caller; "locked" = ask again, waiting for the workspace's rows. */
+/** The result of the checks before the quota; "locked": retry, waiting for the workspace's rows. */
 export type AdmissionVerdict =
   | "admitted"
   | "unknown_token"
@@ -35,7 +35,7 @@ export type AdmitRow = {
   currency_code: string;
   entitlements: string[];
   daily_quota: number | null;
-  /** Requests of the day before these; null = no daily quota. */
+  /** Requests today before these; null: no daily quota. */
   used_requests: number | null;
   /** How many of the caller's requests are within the daily quota. */
   granted_requests: number;
@@ -63,8 +63,8 @@ type AdmitOptions = {
 };
 
 /**
- * Runs the whole order of checks for callers, sorted by workspace, and counts their requests: all or none. One row each, in
- * their order; primary keys serve every look-up. Citus needs callers of one node.
+ * Runs all checks for callers, sorted by workspace, and counts their requests: all or none. One row each, in their order; primary
+ * keys serve every look-up. On Citus, callers must be of one node.
  */
 export const admitCallers = query<AdmitRow, [callers: readonly Caller[], input: AdmitOptions]>(
   "admit_callers",
@@ -92,7 +92,7 @@ export const giveBackRequests = command<[shopKey: number, day: string, requests:
   `update daily_usage set requests = requests - $3 where shop_key = $1 and day = $2 and requests >= $3`,
 );
 
-/** Requests of one day that agree in token, endpoint, surface and outcome; `quotaRequests` of them are in daily_usage. */
+/** Requests of one day with the same token, endpoint, surface and outcome; `quotaRequests` of them are in daily_usage. */
 type UsageToAdd = {
   day: string;
   tokenId: string;
@@ -104,8 +104,8 @@ type UsageToAdd = {
 };
 
 /**
- * Adds counts of a workspace to usage_detail, by its primary key; nothing when the workspace is gone. In the order of the key,
- * so that two servers wait for each other instead of both.
+ * Adds counts of a workspace to usage_detail, by its primary key; no effect if the workspace is gone. In the order of the key, so
+ * that two servers cannot deadlock.
  */
 export const addUsage = command<[shopKey: number, counts: readonly UsageToAdd[]]>(
   "add_usage",

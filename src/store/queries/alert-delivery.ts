@@ -71,7 +71,7 @@ export type DeliveryRow = {
   entitlements: string[];
 };
 
-/** When an endpoint has something to do next, null = when an alert comes or it is resumed; no row = it is gone. Primary key. */
+/** When an endpoint is due next, null: with the next alert or when resumed; no row: it is gone. Primary key. */
 export const findNextDelivery = queryRow<{ due_at: Date | null }, [place: EndpointPlace]>(
   "find_next_delivery",
   `select case when e.paused_at is null then e.due_at end as due_at from alert_endpoint e
@@ -79,7 +79,7 @@ export const findNextDelivery = queryRow<{ due_at: Date | null }, [place: Endpoi
   ({ shopKey, endpointId }) => [shopKey, endpointId],
 );
 
-/** One endpoint with its workspace and plan, by their primary keys; null = it is gone. */
+/** One endpoint with its workspace and plan, by their primary keys; null: it is gone. */
 export const loadDelivery = queryRow<DeliveryRow, [place: EndpointPlace]>(
   "load_alert_delivery",
   `select e.kind, e.name, e.sealed_secrets, e.previous_until, e.severities, e.categories, e.digest_hour,
@@ -103,7 +103,7 @@ export const recordTest = command<
   ({ shopKey, endpointId }, ...answer) => [shopKey, endpointId, ...answer],
 );
 
-/** What of the feed an endpoint receives. */
+/** An endpoint's filter of the feed. */
 type DeliveryFilter = Pick<DeliveryRow, "severities" | "categories"> & {
   /** Alerts before this moment; null = all. */
   until: Date | null;
@@ -136,7 +136,7 @@ export const listAlertsAfter = query<
 /** Identifies an attempt: nothing is recorded if another worker moved the cursor meanwhile. */
 export type Try = { place: EndpointPlace; cursor: DeliveryCursor; now: Date };
 
-/** Moves the cursor past what was delivered. Primary key. */
+/** Moves the cursor past the delivered alerts. Primary key. */
 export const recordDelivered = command<[tried: Try, last: DeliveryCursor]>(
   "record_alert_delivered",
   `update alert_endpoint e

@@ -7,7 +7,7 @@ import type { NewAlert } from "./publish.ts";
 import { columnsInside, monthsBetween, placeInside } from "./return-curve.ts";
 import { wakePushes } from "./run-queue.ts";
 
-/** An alert of an episode that has not ended; days are YYYY-MM-DD, `cohort_month` (YYYY-MM) is that of a spike. */
+/** An alert of an open episode; days are YYYY-MM-DD, `cohort_month` (YYYY-MM) is that of a spike. */
 export type OpenEpisodeRow = {
   episode_id: string;
   kind: string;
@@ -50,7 +50,7 @@ export type AlertRow = {
   position: string;
 };
 
-/** `state`: open = of episodes that go on; ended = what ended one. */
+/** `state`: open: of open episodes; ended: an end of one. */
 type AlertFilter = { since: string | null; category: string | null; state: "open" | "ended" | null };
 
 /** created_at and alert_id of the last row of the page before. */
@@ -85,9 +85,9 @@ export const listAlerts = query<
 export type WatchedKind = "sku" | "product" | "family" | "analytics_category";
 
 /**
- * Lines of one SKU and product in one condition; days are counted from 1970-01-01. Of the base period how many there
- * were, and how many first came back after how many days; of the recent days those that sold something, each with its
- * lines, and the day and order of every line that had come back by the as-of day.
+ * Lines of one SKU and product in one condition; days are counted from 1970-01-01. For the base period their number, and the
+ * number of first returns by lag; for the recent days those with sales, each with its lines, and the day and order of every line
+ * returned by the as-of day.
  */
 export type ListingLinesRow = {
   /** '' = lines without one, as of product_gid. */
@@ -168,15 +168,15 @@ export const loadListingLines = query<ListingLinesRow, [shopKey: number, range: 
   (shopKey, range) => [shopKey, range.baseFromDay, range.baseBeforeDay, range.recentAfterDay, range.asOfDay],
 );
 
-/** What a warning says of its order days (YYYY-MM-DD, both included) up to the as-of day; money in minor units. */
+/** A warning's details for its order days (YYYY-MM-DD, both included) up to the as-of day; money in minor units. */
 type WarningDetailsRow = {
-  /** What a product, or the product of a SKU, is called; null for other kinds. */
+  /** Title of a product, or of a SKU's product; null for other kinds. */
   product_title: string | null;
   ordered_from: string;
   ordered_to: string;
   sold_units: number;
   returned_units: number;
-  /** Lines of which at least one unit came back. */
+  /** Lines with at least one returned unit. */
   returned_lines: number;
   refund_minor: number;
   label_minor: number;
@@ -232,14 +232,14 @@ export const loadWarningDetails = requireRow<WarningDetailsRow, [shopKey: number
   (shopKey, range) => [shopKey, range.kind, range.key, range.orderedAfterDay, range.asOfDay],
 );
 
-/** What alerts are judged by, apart from figures. */
+/** The settings for evaluating alerts, besides figures. */
 export type AlertSettingsRow = {
   primary_window_days: number;
   min_sold_units: number;
   currency_code: string;
   data_as_of: Date | null;
   data_version: number;
-  /** The as-of day and data version that early warnings were last looked for at; null = never. */
+  /** The as-of day and data version of the last evaluation of early warnings; null: never. */
   warned_on: string | null;
   warned_version: number | null;
   /** YYYY-MM: the newest month that a report_ready alert was written for. */
@@ -376,8 +376,8 @@ const insertRows = query<
 );
 
 /**
- * Writes the alerts whose event was never stored before, to the whole workspace, and tells its endpoints; returns how many.
- * Needs `lockWorkspace` earlier in the transaction: alerts are committed in the order of their dates, which cursors rely on.
+ * Writes the alerts with new event keys, for the whole workspace, and wakes its endpoints; returns their number. Needs
+ * `lockWorkspace` earlier in the transaction: alerts are committed in the order of their dates, which cursors rely on.
  */
 export async function insertAlerts(
   connection: Connection,
@@ -408,7 +408,7 @@ export type WarningEpisodeRow = {
   latest_on: string;
   /** false = another entity's alert named it, or a narrower entity explains it. */
   is_announced: boolean;
-  /** Of one that was not announced: whether it warned itself. */
+  /** For an unannounced one: whether it warned itself. */
   has_warned: boolean;
   /** null = of before there were ids. */
   episode_id: string | null;
@@ -438,7 +438,7 @@ export const putWarningEpisodes = command<[shopKey: number, episodes: readonly W
   (shopKey, episodes) => [shopKey, JSON.stringify(episodes)],
 );
 
-/** Notes that early warnings were looked for as of a day (YYYY-MM-DD) at the present data version. */
+/** Records that early warnings were evaluated as of a day (YYYY-MM-DD) at the current data version. */
 export const markWarned = command<[shopKey: number, asOfDay: string]>(
   "mark_warned",
   `update workspace set warned_on = $2, warned_version = data_version where shop_key = $1`,

@@ -3,14 +3,14 @@ import { command } from "../query.ts";
 /** Who acts, as the audit names them, and from where; null = from this machine or a source. */
 export type AuditActor = { name: string; origin: string | null };
 
-/** What was done; `detail` and `before` hold no secret. */
+/** An action; `detail` and `before` contain no secrets. */
 export type AuditEvent = {
   actor: string;
   action: string;
   detail: Readonly<Record<string, unknown>>;
   /** Where the action came from; null = from this machine or from a source. */
   origin?: string | null;
-  /** How what was changed was before; null = there was nothing. */
+  /** The changed values, before; null: none. */
   before?: Readonly<Record<string, unknown>> | null;
 };
 

@@ -29,7 +29,7 @@ export type VariantRow = {
   image_url: string | null;
 };
 
-/** What is stored of some products. Primary key of product. */
+/** Stored rows of some products. Primary key of product. */
 export const listProducts = query<ProductRow, [shopKey: number, productGids: readonly string[]], Connection>(
   "list_stored_products",
   `select p.product_gid, p.title, p.handle, p.vendor, p.family, p.analytics_category, p.image_url, p.image_alt, p.from_lines
@@ -63,7 +63,7 @@ export const markProductMonths = command<[shopKey: number, productGids: readonly
          on conflict do nothing`,
 );
 
-/** What is stored of some variants. Primary key of variant. */
+/** Stored rows of some variants. Primary key of variant. */
 export const listVariants = query<VariantRow, [shopKey: number, variantIds: readonly string[]], Connection>(
   "list_stored_variants",
   `select v.variant_id, v.product_gid, v.sku, v.title, v.used, v.counterpart_sku, v.unit_cost_minor, v.image_url, v.options
@@ -189,8 +189,8 @@ export const removeSkus = command<[shopKey: number, skus: readonly string[]], Co
 );
 
 /**
- * Adds a row for each of some SKUs that a variant or a line names: what its variant says (a new one before a used one),
- * else its latest line. Primary key of product, order_line_by_sku.
+ * Adds a row for each of some SKUs named by a variant or a line: based on its variant (a new one before a used one), else its
+ * latest line. Primary key of product, order_line_by_sku.
  */
 export const insertSkus = command<[shopKey: number, skus: readonly string[]], Connection>(
   "insert_skus",

@@ -24,9 +24,9 @@ const ENTITY = `case when grouping(c.sku) = 0 then 'sku'
            coalesce(c.listing_id, ${NO_LISTING}) as listing_id`;
 
 /**
- * Replaces the cohort rows of a month (its first day) by what the facts say (M1–M4, M7–M11, M13). The month's listings
- * have to be there. Indexes order_line_by_month, return_event_by_month, label_share_by_month, return_request_by_month;
- * primary keys of cohort, listing and product.
+ * Replaces the cohort rows of a month (its first day) with those computed from the facts (M1–M4, M7–M11, M13). The month's
+ * listings must exist. Indexes order_line_by_month, return_event_by_month, label_share_by_month, return_request_by_month; primary
+ * keys of cohort, listing and product.
  */
 export const replaceCohorts = inOrder<[shopKey: number, month: string], void, Connection>(
   command(
@@ -34,10 +34,10 @@ export const replaceCohorts = inOrder<[shopKey: number, month: string], void, Co
     `delete from cohort where shop_key = $1 and cohort_month = $2 and entity_kind in
            ('sku', 'product', 'product_used', 'family', 'analytics_category', 'vendor', 'workspace')`,
   ),
-  // `line`: the lines of cohort month $2 that sold something. `cell`: those lines by SKU and listing, with what each is
-  // part of. `step`: what one event or label adds to each measure of its line (M2, M4, M10): a window of n days is the sum
-  // of the steps of at most n. Two measures do not add up over a line's events: units returned beyond those refunded, and
-  // returned units of lines with a label. Their steps are the differences of what they are after each event.
+  // `line`: the lines of cohort month $2 with sales. `cell`: those lines by SKU and listing, with the entities they belong to.
+  // `step`: what one event or label adds to each measure of its line (M2, M4, M10): a window of n days is the sum of the steps of
+  // at most n. Two measures do not add up over a line's events: units returned beyond those refunded, and returned units of lines
+  // with a label. Their steps are the differences between their values after each event.
   command(
     "insert_cohorts",
     `insert into cohort (shop_key, cohort_month, entity_kind, entity_key, listing_id, sold_units, sold_minor, valued_sold_units, costed_sold_units,

@@ -35,7 +35,7 @@ export const loadPerson = requireRow<PersonRow, [userId: string]>(
   `select ${COLUMNS} from console_user u where u.user_id = $1`,
 );
 
-/** A person by primary key, locked until the transaction ends; null = there is none any more. */
+/** A person by primary key, locked until the transaction ends; null: deleted. */
 export const lockPerson = queryRow<PersonRow, [userId: string], Connection>(
   "lock_person",
   `select ${COLUMNS} from console_user u where u.user_id = $1 for update`,
@@ -178,7 +178,7 @@ export const deleteOtherSessions = command<[userId: string, sessionHash: Buffer,
                             order by s.created_at desc, s.session_hash offset $3)`,
 );
 
-/** What a link is for; "recover" ends the passkeys and sessions that the person had. */
+/** A link's purpose; "recover" ends the person's passkeys and sessions. */
 export type LinkPurpose = "enter" | "invite" | "recover";
 
 type NewLink = {
@@ -187,7 +187,7 @@ type NewLink = {
   purpose: LinkPurpose;
   createdAt: Date;
   expiresAt: Date;
-  /** Who made it, and the workspace that it leads to; null = an operator, and none. */
+  /** Its creator, and its workspace; null: an operator, and none. */
   madeBy: string | null;
   shopKey: number | null;
   /** Whose verified address may use it by single sign-on; null = nobody's. */
@@ -204,10 +204,10 @@ const rightsOf = (userId: string): string =>
                         from workspace_member r where r.user_id = p.user_id))
       from console_user p where p.user_id = ${userId})`;
 
-/** In SQL, whether the person of a link `l` may do just what they might when it was made. */
+/** In SQL, whether the person of a link `l` has the same rights as when it was created. */
 export const HAS_ITS_RIGHTS = `l.rights is not distinct from ${rightsOf("l.user_id")}`;
 
-/** The link carries what its person may do now: after any change of that it works no more. */
+/** The link stores its person's current rights: after any change it no longer works. */
 export const insertLink = command<[link: NewLink]>(
   "insert_link",
   // Not "values", in which Citus takes no subquery.
@@ -225,7 +225,7 @@ export const insertLink = command<[link: NewLink]>(
   ],
 );
 
-/** What the page of a link says of it, in whatever state it is. */
+/** Content of a link's page, in any state. */
 export type DescribedLink = LinkRow & {
   name: string;
   is_disabled: boolean;
@@ -235,7 +235,7 @@ export type DescribedLink = LinkRow & {
   maker_name: string | null;
   /** It may be used by single sign-on. */
   has_email: boolean;
-  /** null = it leads to no workspace, or its person is no member of that any more. */
+  /** null: no workspace, or the person is no longer a member of it. */
   workspace_name: string | null;
   role: "viewer" | "admin" | "owner" | null;
 };
@@ -271,7 +271,7 @@ export const useLink = queryRow<LinkRow, [linkHash: Buffer, now: Date]>(
     returning l.user_id, l.purpose`,
 );
 
-/** What a signature is asked for. */
+/** The purpose of a challenge. */
 export type ChallengePurpose = "enrol" | "sign_in" | "prove";
 
 /** Records that a challenge was used, until it would have expired; false = it was used before. By primary key. */
@@ -347,7 +347,7 @@ export const listPasskeys = query<ListedPasskey, [userId: string]>(
      from console_passkey p where p.user_id = $1 order by p.created_at, p.credential_id`,
 );
 
-/** Records the use of a passkey, by primary key; false = it is gone, or its counter did not go on. */
+/** Records the use of a passkey, by primary key; false: it is gone, or its counter did not increase. */
 export const usePasskey = queryAny<[credentialId: Buffer, counter: number, now: Date]>(
   "use_passkey",
   `update console_passkey set counter = $2, last_used_at = $3

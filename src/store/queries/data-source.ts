@@ -58,7 +58,7 @@ export const findConnectedStore = queryValue<string, [shopKey: number]>(
           where s.shop_key = $1 and s.kind = 'store' and s.is_connection and s.sealed_credentials is not null`,
 );
 
-/** A connection as directory and queue know it. */
+/** A connection in directory and queue. */
 type RegisteredRow = {
   source: string;
   kind: SourceKind;
@@ -76,7 +76,7 @@ export const listWorkspaceConnections = query<RegisteredRow, [shopKey: number]>(
           where s.shop_key = $1 and s.is_connection order by s.source`,
 );
 
-/** Has the directory and the queue know a connection; nothing changes when they do. */
+/** Registers a connection in the directory and the queue; idempotent. */
 export async function registerConnection(
   database: Queryable,
   shopKey: number,

@@ -1,7 +1,7 @@
 import type { Connection } from "../database.ts";
 import { command, queryAny, queryColumn, requireValue } from "../query.ts";
 
-/** Also those without sums over orders or money of days, which an earlier version has rolled up beside this one. */
+/** Also those without sums over orders or money by day, rolled up by a concurrent earlier version. */
 const DIRTY_MONTHS = `select cohort_month from dirty_cohort where shop_key = $1
          union
          select cohort_month from cohort where shop_key = $1 and entity_kind = 'workspace'
@@ -36,7 +36,7 @@ export const listWorkspacesToRebuild = queryColumn<number>(
   `select shop_key from dirty_cohort union select shop_key from workspace where needs_projection order by shop_key`,
 );
 
-/** Whether a migration wants the facts of a workspace projected again. Primary key of workspace. */
+/** Whether a migration requires a workspace's facts to be recomputed. Primary key of workspace. */
 export const needsProjection = queryAny<[shopKey: number], Connection>(
   "needs_projection",
   "select 1 as is_there from workspace where shop_key = $1 and needs_projection",

@@ -8,8 +8,8 @@ import { command, query, queryColumn, queryRow, requireValue } from "../query.ts
 export const REFERENCE_TABLES: readonly string[] = ["plan", "schema_migration"];
 
 /**
- * On the coordinator alone, reached through any node: they belong to no single workspace, or are asked before the workspace is known,
- * and are written while serving, which a lost node must not stop. Of two that refer to each other both are here.
+ * Only on the coordinator, reached through any node: they belong to no single workspace, or are read before the workspace is
+ * known, and are written while serving, which a lost node must not stop. Tables that refer to each other are both here.
  */
 export const COORDINATOR_TABLES: readonly string[] = [
   "console_challenge",
@@ -43,8 +43,8 @@ export const hasDistributedTables = requireValue<boolean>(
 );
 
 /**
- * Lets one transaction distribute tables and then functions: by default Citus works on several shards at once, and
- * refuses to go on with anything that has to be the same on all nodes (citus.multi_shard_modify_mode).
+ * Lets one transaction distribute tables and then functions: by default Citus works on several shards at once, and then refuses
+ * any operation that must be the same on all nodes (citus.multi_shard_modify_mode).
  */
 export async function workOnOneShardAtATime(connection: Connection): Promise<void> {
   await connection.client.query("set local citus.multi_shard_modify_mode to 'sequential'");
@@ -85,7 +85,7 @@ type ForeignKeyRow = {
   definition: string;
 };
 
-/** Of every table; Citus hides its shards in pg_class alone. */
+/** Of every table; Citus hides its shards only in pg_class. */
 export const listForeignKeys = query<ForeignKeyRow>(
   "list_foreign_keys",
   `select k.conrelid::regclass::text as table_name, quote_ident(k.conname) as constraint_name,
@@ -106,7 +106,7 @@ export async function addForeignKey(connection: Connection, key: ForeignKeyRow):
   );
 }
 
-/** Makes a table of one that Citus knows that it does not, with its rows. */
+/** Converts a table managed by Citus into a plain one, with its rows. */
 export const makePlain = command<[table: string], Connection>(
   "make_plain",
   "select undistribute_table($1::text::regclass) is null as done",
@@ -128,7 +128,7 @@ export const distributeTable = command<[table: string, colocateWith: string], Co
   "select create_distributed_table($1::text::regclass, 'shop_key', colocate_with := $2::text) is null as done",
 );
 
-/** Removes what is left on this node of the rows that a distributed table had before, which nothing reads any more. */
+/** Removes this node's leftover rows of a table from before its distribution, which are no longer read. */
 export const removeLocalRows = command<[table: string], Connection>(
   "remove_local_rows",
   "select truncate_local_data_after_distributing_table($1::text::regclass) is null as done",
@@ -166,7 +166,7 @@ export const isOnNode = requireValue<boolean, [node: number]>(
   "select groupid = $1 as is_on_node from pg_dist_local_group",
 );
 
-/** Whether this connection is to the coordinator, of which there is one. Only of a database with Citus. */
+/** Whether this connection is to the coordinator, of which there is one. Only for a database with Citus. */
 export const isCoordinator = requireValue<boolean>(
   "is_coordinator",
   "select groupid = 0 as is_coordinator from pg_dist_local_group",

@@ -57,8 +57,8 @@ const limitSearch = command<[milliseconds: string]>(
 
 const IS_CANDIDATE = `shop_key = $1 and ($2::smallint is null or type_rank = $2) and ($3::text is null or vendor = $3)`;
 
-// 0.45: a name with one or two wrong letters still matches, an unrelated one does not. The operator's threshold is a setting,
-// made here because Citus runs the statement on another node. Only where there is room for what is similar is it looked for.
+// 0.45: a name with one or two wrong letters still matches, an unrelated one does not. The operator's threshold is a setting, set
+// here because Citus runs the statement on another node. Similar names are searched only if there is room for them.
 const searchWithin = query<ListedEntity, unknown[]>(
   "search_entities",
   `with literal as materialized (
@@ -97,10 +97,10 @@ const searchWithin = query<ListedEntity, unknown[]>(
 const HAS_TRIGRAM = /[a-z0-9]{3}/u;
 
 /**
- * The best matches of a folded search text: exact SKU, then groups and products by their name (exact, prefix, substring),
- * then prefix of any field, substring, and similarity (pg_trgm). Throws PostgreSQL's 57014 after `longestMs`, which holds for the rest of the transaction. The index
- * entity_by_search finds similar texts, and those that hold the text; without a trigram that would scan all of it, so that
- * the workspace's part of entity's primary key is scanned instead.
+ * The best matches of a folded search text: exact SKU, then groups and products by their name (exact, prefix, substring), then
+ * prefix of any field, substring, and similarity (pg_trgm). Throws PostgreSQL's 57014 after `longestMs`, which holds for the rest
+ * of the transaction. The index entity_by_search finds similar texts, and those that contain the text; without a trigram it would
+ * be scanned completely, so the workspace's part of entity's primary key is scanned instead.
  */
 export async function searchEntities(
   transaction: Queryable,

@@ -3,7 +3,7 @@ import { blockRows, type BlockNames, type Narrowing } from "./sku-rollup.ts";
 
 const UNITS = ["sold_units", "returned_units"];
 
-/** Units by which a usual rate is held to that of its category (M25). */
+/** Weight of the prior, in units, that a usual rate takes from its category (M25). */
 const HELD_UNITS = 20;
 
 /**
@@ -25,7 +25,7 @@ export function heldTo(usualMonths: string): string {
 
 /**
  * M25 in minor units, exactly, as `excess_minor` of a row `x`: of a row with sold_units, returned_units and cost_minor, its usual
- * units in `usual` (or nulls) and its category (null = none). After `held`.
+ * units in `usual` (or nulls) and its category (null: none). After `held`.
  */
 export function excessCost(row: string, usual: string, category: string): string {
   const whole = (column: string): string => `coalesce(${column}, 0)::bigint::numeric`;

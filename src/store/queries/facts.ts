@@ -2,9 +2,9 @@ import type { Connection } from "../database.ts";
 import { command, query, queryAny, requireRow } from "../query.ts";
 
 /**
- * What a line is of, joined to rows `l` with product_gid, variant_id and sku as the line has them: its own values, else
- * its variant's. Its variant is the one it names, else the one of its SKU, a new one before a used one. The conditions narrow
- * the variants that are looked at for their id and for their SKU.
+ * The entities of a line, joined to rows `l` with product_gid, variant_id and sku from the line: its own values, else its
+ * variant's. Its variant is the one it names, else the one of its SKU, a new one before a used one. The conditions narrow the
+ * variants looked up by id and by SKU.
  */
 const variantOfLine = (amongIds: string, amongSkus: string): string => `
   left join variant v on v.shop_key = $1 and v.variant_id = l.variant_id ${amongIds}
@@ -31,10 +31,10 @@ export const removeAllFacts = command<[shopKey: number], Connection>(
          delete from order_line where shop_key = $1`,
 );
 
-/** What a line names: its product, its variant, its SKU. */
+/** The names in a line: its product, its variant, its SKU. */
 export type LineNames = { productGid: string | null; variantId: string | null; sku: string | null };
 
-/** What a line is of, by the catalogue. */
+/** The entities of a line, according to the catalogue. */
 export type ResolvedRow = {
   product_gid: string | null;
   sku: string | null;
@@ -44,7 +44,7 @@ export type ResolvedRow = {
   variant_id: string | null;
 };
 
-/** What lines that name this are of, in their order. Primary key of variant, variant_by_sku. */
+/** The entities of lines with these names, in their order. Primary key of variant, variant_by_sku. */
 export const resolveNames = query<ResolvedRow, [shopKey: number, names: readonly LineNames[]], Connection>(
   "resolve_names",
   `select r.product_gid, r.sku, r.used, r.counterpart_sku, r.unit_cost_minor, r.variant_id

@@ -35,7 +35,7 @@ export type FitRange = {
   groups: ReadonlyMap<string, string>;
 };
 
-/** Returns with a stated reason, an order counted once; those of the groups too_small and too_large. */
+/** Returns with a stated reason, an order counted once; those in the groups too_small and too_large. */
 export type FitCountsRow = { returns: number; too_small: number; too_large: number };
 
 /** Sizes by their value in lower case; '' = none. */
@@ -43,7 +43,7 @@ export type FitFigures = {
   sizes: (FitCountsRow & { size: string; label: string | null; sold_units: number })[];
   /** Returned units; group null = of no stated reason. */
   reasons: { size: string; reason_group: string | null; returned_units: number }[];
-  /** Stated reasons of no group, those of most units first. */
+  /** Stated reasons without a group, those with the most units first. */
   unmapped: { reason: string; returned_units: number }[];
   orders: number;
   bracketed_orders: number;
@@ -65,8 +65,8 @@ const COUNTS = (units: string): string =>
 const json = (select: string): string => `coalesce((select json_agg(r) from (${select}) r), '[]')`;
 
 /**
- * One row: the fit of a product (M22). An order's lines of another day are an order of their own (M6): what an exchange adds is no
- * bracketing. Indexes order_line_by_product, primary keys of return_event, variant, product and cohort.
+ * One row: the fit of a product (M22). Lines added to an order on another day count as a separate order (M6): an exchange's
+ * additions are not bracketing. Indexes order_line_by_product, primary keys of return_event, variant, product and cohort.
  */
 export const loadFit = requireRow<FitFigures, [workspace: Workspace, range: FitRange]>(
   "load_fit",

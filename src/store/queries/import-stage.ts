@@ -7,8 +7,8 @@ import type { SaleEventRow } from "./report-figures.ts";
 import { IS_STOPPED, SERVED_READINESS } from "./workspace-directory.ts";
 
 /**
- * What a connector read, one row per source row with its line number, of a deleted one its key alone: tables of the session,
- * gone at its commit, which no statement joins with those of a workspace. Text is collated as there.
+ * A connector's input, one row per source row with its line number, only the key of a deleted one: tables of the session, dropped
+ * at its commit, which no statement joins with workspace tables. Texts have the same collation.
  */
 const CREATE_STAGE = `
 create temp table staged_product (
@@ -75,8 +75,8 @@ const isWorkspaceThere = queryAny<[shopKey: number]>(
 );
 
 /**
- * Waits until no other run writes this workspace's data; held to the end of the transaction. `onWait` is called when there
- * is another one. Throws `WorkspaceGone`: not every table would refuse the rows of a workspace that was erased.
+ * Waits until no other run writes this workspace's data; held to the end of the transaction. `onWait` is called if there is
+ * another one. Throws `WorkspaceGone`: not every table would refuse the rows of an erased workspace.
  */
 export async function lockWorkspace(
   connection: Connection,
@@ -107,7 +107,7 @@ export async function lockWorkspaceForRun(
   if (stop !== null) throw new WorkspaceStopped(stop);
 }
 
-/** The staged tables of one row each for a key, and the columns of that. */
+/** The staged tables with one row per key, and their key columns. */
 const STAGED_KEYS = {
   staged_product: "product_gid",
   staged_variant: "variant_id",
@@ -136,7 +136,7 @@ export async function removeRepeatedRows(connection: Connection, table: StagedTa
   return rowCount ?? 0;
 }
 
-/** Rows of each kind that stay in the stage, for the report of the run. */
+/** Rows of each kind that remain in the stage, for the run's report. */
 export type StagedCounts = {
   products: number;
   variants: number;
@@ -147,7 +147,7 @@ export type StagedCounts = {
   deleted_sale_events: number;
 };
 
-/** Counts the staged rows but those of orders. */
+/** Counts the staged rows, except those of orders. */
 export const countStaged = requireRow<StagedCounts, [], Connection>(
   "count_staged",
   `select (select count(*) from staged_product) as products,
@@ -200,7 +200,7 @@ export const openStagedLabels = cursor<LabelRow>(
        from staged_label s where not s.deleted order by s.label_id`,
 );
 
-/** The labels that staged rows say are gone. */
+/** The labels that staged rows delete. */
 export const listDeletedLabels = queryColumn<string, [], Connection>(
   "list_deleted_labels",
   "select s.label_id from staged_label s where s.deleted order by s.label_id",
@@ -214,7 +214,7 @@ export const openStagedSaleEvents = cursor<SaleEventRow>(
        from staged_sale_event s where not s.deleted order by s.slug`,
 );
 
-/** The sale events that staged rows say are gone. */
+/** The sale events that staged rows delete. */
 export const listDeletedSaleEvents = queryColumn<string, [], Connection>(
   "list_deleted_sale_events",
   "select s.slug from staged_sale_event s where s.deleted order by s.slug",

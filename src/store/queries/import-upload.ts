@@ -30,7 +30,7 @@ export type TakenUploadRow = {
   requested_by: string;
   requested_origin: string | null;
   skip_invalid: boolean;
-  /** 1 for the first worker; the end of the import names it, so that only the last one to begin it can end it. */
+  /** 1 for the first worker; the import's end names it, so that only the last worker to begin can end it. */
   attempt: number;
 };
 

@@ -9,7 +9,7 @@ export const serverVersion = requireRow<{ number: number; name: string }>(
 /** A migration that the database has run. */
 export type AppliedMigration = {
   name: string;
-  /** The last migration that a version must know at least to work with the schema of this one; null = this one. */
+  /** The oldest migration that a version must know to be compatible with this schema; null: this one. */
   works_with: string | null;
 };
 

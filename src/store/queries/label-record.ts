@@ -21,7 +21,7 @@ export const putProgress = command<[shopKey: number, source: string, progress: u
 /** One record of a source: all labels it names now, as a JSON list. */
 type LabelRecord = { recordId: string; labels: readonly unknown[] };
 
-/** Keeps what a source states of its records until the run applies it. */
+/** Stores a source's records until the run applies them. */
 export const insertRecords = command<
   [shopKey: number, source: string, records: readonly LabelRecord[]],
   Connection

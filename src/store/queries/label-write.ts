@@ -18,7 +18,7 @@ export type LabelRow = {
 /** Some labels of one source of a workspace. */
 type SomeLabels = [shopKey: number, source: string, labelIds: readonly string[]];
 
-/** What is stored of some labels of a source. Primary key of return_label. */
+/** Stored rows of some labels of a source. Primary key of return_label. */
 export const listLabels = query<LabelRow, SomeLabels, Connection>(
   "list_stored_labels",
   `select l.label_id, l.source_order_id as order_id, l.source_return_id as return_id, l.source_order_name as order_name,

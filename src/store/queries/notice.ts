@@ -18,7 +18,7 @@ type NewNotice = {
   linkLabel: string | null;
 };
 
-/** Writes a notice of an event of which this member has none; by the unique index of event_key. */
+/** Writes a notice unless this member has one of the event; by the unique index of event_key. */
 const insertNotice = command<[shopKey: number, notice: NewNotice]>(
   "insert_notice",
   `insert into alert (shop_key, alert_id, event_key, recipient, category, severity, title, body, link_url, link_label,
@@ -81,7 +81,7 @@ export const listEndingTokens = query<EndingTokenRow, [shopKey: number, from: Da
           order by t.expires_at, t.token_id`,
 );
 
-/** One notice of one member. */
+/** A member's notice. */
 export type NoticeRow = Pick<NewNotice, "category" | "severity" | "title" | "body"> & {
   alert_id: string;
   link_path: string | null;

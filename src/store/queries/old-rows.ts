@@ -38,14 +38,14 @@ export const ROWS_PER_DELETION = 5000;
 /** Which rows are old: `isOld` is a condition, and `moment` the column by which its index orders them. */
 type OldRows = { table: string; isOld: string; moment: string };
 
-/** Deletes the oldest of the rows: ROWS_PER_DELETION of them, and any more of the last one's moment. */
+/** Deletes the oldest of the rows: ROWS_PER_DELETION of them, and any more with the last one's time. */
 const deletionOf = ({ table, isOld, moment }: OldRows): string =>
   `delete from ${table}
     where ${isOld} and ${moment} <= (
             select max(oldest.${moment})
               from (select ${moment} from ${table} where ${isOld} order by ${moment} limit ${ROWS_PER_DELETION}) oldest)`;
 
-/** A deletion that counts what it deletes; 0 = nothing is left, or somebody else deletes it now. */
+/** A deletion that counts its rows; 0: none is left, or another process is deleting them. */
 function deleteOld<Inputs extends readonly unknown[]>(name: string, old: OldRows): Query<Inputs, number> {
   return requireValue(
     name,
@@ -53,7 +53,7 @@ function deleteOld<Inputs extends readonly unknown[]>(name: string, old: OldRows
   );
 }
 
-/** Runs of one kind that began before a moment, except an open one. sync_run_by_kind. */
+/** Runs of one kind that began before a time, except an open one. sync_run_by_kind. */
 export const deleteOldRuns = deleteOld<[shopKey: number, before: Date, kind: SyncKind]>("delete_old_runs", {
   table: "sync_run",
   isOld: "shop_key = $1 and kind = $3 and started_at < $2 and status <> 'running'",
@@ -80,7 +80,7 @@ export const deleteOldUsageDetails = deleteOld<[shopKey: number, beforeDay: stri
   { table: "usage_detail", isOld: "shop_key = $1 and day < $2", moment: "day" },
 );
 
-/** A workspace's totals of days before one, of which each has one row. Primary key. */
+/** A workspace's totals of days before a date, with one row per day. Primary key. */
 export const deleteOldUsage = deleteOld<[shopKey: number, beforeDay: string]>("delete_old_usage", {
   table: "daily_usage",
   isOld: "shop_key = $1 and day < $2",
@@ -108,10 +108,10 @@ export const deleteEndedSessions = deleteOld<[now: Date]>("delete_ended_sessions
   moment: "idle_until",
 });
 
-/** What a deletion in the audit is called there. */
+/** Name of a deletion in the audit. */
 const AUDIT_DELETION = "audit.delete";
 
-/** What was deleted: `events` are those that tell something else than an earlier deletion. */
+/** The deleted rows: `events` excludes records of earlier deletions. */
 export type DeletedAuditRow = { deleted: number; events: number };
 
 /**
@@ -130,7 +130,7 @@ const DELETED_AUDIT = `select count(*)::integer as deleted,
           (count(*) filter (where action <> '${AUDIT_DELETION}'))::integer as events
      from deleted`;
 
-/** Events of a workspace before a moment, but those of `lasting`. audit_event_time. */
+/** Events of a workspace before a time, except those of `lasting`. audit_event_time. */
 export const deleteOldEvents = requireRow<
   DeletedAuditRow,
   [shopKey: number, before: Date, lasting: readonly string[]],
@@ -156,7 +156,7 @@ export const deleteOldInstallationEvents = requireRow<DeletedAuditRow, [before: 
    ${DELETED_AUDIT}`,
 );
 
-/** What the audit says of a deletion in it: how many events from before a moment. */
+/** The audit's record of a deletion: how many events from before a time. */
 export type AuditDeletion = { auditId: string; at: Date; before: Date; events: number };
 
 const detailOf = ({ before, events }: AuditDeletion): string =>

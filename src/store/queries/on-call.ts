@@ -7,7 +7,7 @@ import { claimKey } from "./worker-health.ts";
 /** Whether the database answers at all, whatever its schema is. */
 export const answers = requireValue<boolean>("database_answers", "select true as answers");
 
-/** What is due in the queue and that no worker has claimed. */
+/** Due rows of the queue that no worker has claimed. */
 type DueRunsRow = {
   kind: SourceKind | "upload";
   due_runs: number;
@@ -16,8 +16,8 @@ type DueRunsRow = {
 };
 
 /**
- * One row per kind that has something due: run_queue_sources. A row stays due while a worker reads its source, so that those
- * with a claim, a lock of a worker's session, are left out; only the server that workers connect to knows these locks.
+ * One row per kind with due work: run_queue_sources. A row stays due while a worker reads its source, so rows with a claim, a
+ * lock of a worker's session, are excluded; only the server that workers connect to knows these locks.
  */
 export const listDueRuns = query<DueRunsRow>(
   "list_due_runs",

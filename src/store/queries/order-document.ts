@@ -4,9 +4,10 @@ import { command, cursor, query, inOrder, queryColumn } from "../query.ts";
 const idsAlone = (shopKey: number, orderIds: readonly string[]): readonly unknown[] => [shopKey, orderIds];
 
 /**
- * Removes the names and tracking numbers of some orders and records that they must not be stored again. Labels stay
- * matched (M10), and of a name that begins with one of `beginnings` that is kept (M1), so that no figure changes. Needs `lockWorkspace` earlier in the transaction. Primary keys and
- * return_label_by_order; a label that names only a return is found by a scan of the workspace's labels.
+ * Removes the names and tracking numbers of some orders and records that they must not be stored again. Labels stay matched
+ * (M10), and a name keeps its prefix if that is one of `beginnings` (M1), so that no figure changes. Needs `lockWorkspace`
+ * earlier in the transaction. Primary keys and return_label_by_order; a label that names only a return is found by a scan of the
+ * workspace's labels.
  */
 export const redactOrders = inOrder<
   [shopKey: number, orderIds: readonly string[], beginnings: readonly string[]],
@@ -51,7 +52,7 @@ export const listRedactedOrders = queryColumn<string, [shopKey: number]>(
   "select r.order_id from redacted_order r where r.shop_key = $1",
 );
 
-/** What is stored of a label of a redacted order. */
+/** A stored label of a redacted order. */
 export type RedactedLabel = { label_id: string; order_id: string | null; return_id: string | null };
 
 /** The labels of redacted orders: a scan of the source's labels where there are such orders. */
@@ -71,7 +72,7 @@ const listDocuments = query<StoredOrderRow, [shopKey: number, orderIds: readonly
   "select d.order_id, d.document from order_document d where d.shop_key = $1 and d.order_id = any($2::text[])",
 );
 
-/** What is stored of some orders, as JSON values by order id. Primary key of order_document. */
+/** Stored documents of some orders, as JSON values by order id. Primary key of order_document. */
 export async function findDocuments(
   connection: Connection,
   shopKey: number,
@@ -90,7 +91,7 @@ export const openStoredOrders = cursor<StoredOrderRow, [shopKey: number]>(
   `select d.order_id, d.document from order_document d where d.shop_key = $1`,
 );
 
-/** Removes what is stored of some orders. Primary key of order_document. */
+/** Removes the documents of some orders. Primary key of order_document. */
 export const removeDocuments = command<[shopKey: number, orderIds: readonly string[]], Connection>(
   "remove_documents",
   "delete from order_document d where d.shop_key = $1 and d.order_id = any($2::text[])",

@@ -25,7 +25,7 @@ export type OrderPeriodRow = {
   refunded_units: number;
   refund_minor: number;
   label_minor: number;
-  /** The squares of the units of each order and day, added up (M6); null = not known. */
+  /** Sum of the squared units of each order and day (M6); null: unknown. */
   squared_sold_units: number | null;
 };
 
@@ -87,9 +87,8 @@ const listLinePeriods = query<OrderPeriodRow, unknown[]>(
 );
 
 /**
- * One row per period that sold something (M26). Groups, vendors and the workspace: rows of group_day, by its primary key.
- * SKUs, products and a vendor's products of a group: their lines, as linesOfEntities says, and the primary keys of
- * return_event and label_share.
+ * One row per period with sales (M26). Groups, vendors and the workspace: rows of group_day, by its primary key. SKUs, products
+ * and a vendor's products of a group: their lines, by linesOfEntities, and the primary keys of return_event and label_share.
  */
 export async function listOrderPeriods(
   database: Queryable,

@@ -18,7 +18,7 @@ export const followOrderRules = command<[shopKey: number], Connection>(
 
 /** Orders that two sets of rules may count differently (src/metrics/order-rules.ts). */
 type OrderFilter = {
-  /** In lower case, of ASCII letters alone, as the texts that they are compared with. */
+  /** In lower case, for ASCII letters only, like the texts they are compared with. */
   names: readonly string[];
   tags: readonly string[];
   channels: readonly string[];

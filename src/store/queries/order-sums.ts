@@ -34,7 +34,7 @@ export type OrderSumsRow = {
 
 const BY_ORDER = "[width_bucket($9::integer, c.order_lag_days)]";
 
-/** Null where one of the rows has no squares; of several rows no more than this, whatever orders they share. */
+/** Null if one of the rows has no squares; an upper bound for several rows, whatever orders they share. */
 const SQUARES = `case when count(*) > count(m.squared_sold_units) then null
                       when count(*) = 1 then max(m.squared_sold_units)
                       else sum(sqrt(m.squared_sold_units)) ^ 2 end`;

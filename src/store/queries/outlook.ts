@@ -7,8 +7,8 @@ import { COHORT_MONTHS, type SelectedMonths } from "./cohort.ts";
 import { columnsInside, daysOrAll, monthsBetween, placeInside } from "./return-curve.ts";
 
 /**
- * What was sold on an order day and came back of it, up to each lag: of the selection itself, of the one category that it
- * belongs to, or of the store. Days count from 1970-01-01; null where nothing came back.
+ * Sales of an order day and their cumulative returns by lag: of the selection, of the one category it belongs to, or of the
+ * store. Days count from 1970-01-01; null without returns.
  */
 export type DayCurveRow = {
   part: "own" | "category" | "store";
@@ -96,8 +96,8 @@ const loadLineDayCurves = query<DayCurveRow, unknown[]>(
 );
 
 /**
- * One row per part and day that sold something (M18). Groups, vendors and the workspace: rows of group_day, by its
- * primary key. SKUs, products and a vendor's products of a group: their lines, as linesOfEntities says.
+ * One row per part and day with sales (M18). Groups, vendors and the workspace: rows of group_day, by its primary key. SKUs,
+ * products and a vendor's products of a group: their lines, by linesOfEntities.
  */
 export async function loadDayCurves(
   database: Queryable,
@@ -115,7 +115,7 @@ export async function loadDayCurves(
   );
 }
 
-/** What came back of a cohort month inside the window; money in minor units. */
+/** Returns of a cohort month inside the window; money in minor units. */
 export type ReturnedMonthRow = {
   returned_units: number;
   refund_minor: number;

@@ -44,13 +44,13 @@ export const countKnownSkus = requireValue<number, [shopKey: number, skus: reado
 
 const IS_DISCONNECTED =
   "s.is_connection and (s.sealed_credentials is null or s.status is not distinct from 'disconnected')";
-/** For the row `s` of data_source: a run that has succeeded does not connect what was disconnected meanwhile. */
+/** For the row `s` of data_source: a successful run does not reconnect a source that was disconnected meanwhile. */
 const PUBLISHED_STATE = `status = case when ${IS_DISCONNECTED} then s.status else 'ok' end,
                 last_error = case when ${IS_DISCONNECTED} then s.last_error end`;
 
 /**
- * Records a successful run of a store source; whether it is a connection that still holds. What was disconnected while
- * it was read stays so.
+ * Records a successful run of a store source; returns whether it is still connected. A source disconnected during the run stays
+ * so.
  */
 export const putStoreSource = requireValue<
   boolean,
@@ -65,8 +65,8 @@ export const putStoreSource = requireValue<
 );
 
 /**
- * Records a successful run of a label source (M10): one label in a foreign currency makes it the source's, unless it
- * is voided. What was disconnected while it was read stays so.
+ * Records a successful run of a label source (M10): one label in a foreign currency makes it the source's, unless it is voided. A
+ * source disconnected during the run stays so.
  */
 export const putLabelSource = command<
   [shopKey: number, source: string, asOf: Date, currencyCode: string],
@@ -135,7 +135,7 @@ export const requireDataVersion = requireValue<number, [shopKey: number]>(
   "select data_version from workspace where shop_key = $1",
 );
 
-/** What is served has changed; returns the new data version. Throws when there is no such workspace. */
+/** Served data has changed; returns the new data version. Throws if there is no such workspace. */
 export const raiseDataVersion = requireValue<number, [shopKey: number]>(
   "raise_data_version",
   "update workspace set data_version = data_version + 1 where shop_key = $1 returning data_version",

@@ -116,7 +116,7 @@ export function rankingStatements<Answer extends Ranking<unknown>>(
   };
 }
 
-/** What a leaderboard shows of one SKU's product, with the picture of its variant if that has one. */
+/** A leaderboard's data of a SKU's product, with its variant's picture, if any. */
 type LeaderboardProductRow = {
   sku: string;
   product_gid: string | null;

@@ -17,7 +17,7 @@ import {
 
 export type BreakdownBy = "vendor" | "product" | "sku" | "family" | "analytics_category" | "option";
 
-/** What the rows are ordered by: the largest first; rates of fewer than `minSoldUnits` last. */
+/** The sort order of the rows: descending; rates of fewer than `minSoldUnits` last. */
 export type BreakdownOrder =
   | "returns_cost"
   | "excess_return_cost"
@@ -36,7 +36,7 @@ type BreakdownRange = {
   /** Cohort months that count; `endMonth` before `startMonth` = none. */
   startMonth: number;
   endMonth: number;
-  /** The months that they are compared with (M5) and those of the usual rate (M25), which end together; may be none. */
+  /** The compared months (M5) and those of the usual rate (M25), which end together; may be empty. */
   comparedMonths: readonly number[];
   usualMonths: readonly number[];
   labelCostsIncluded: boolean;
@@ -68,7 +68,7 @@ export type BreakdownRow = BreakdownFigures & {
   compared_returned_units: number;
   /** M25, in minor units. */
   excess_minor: number | null;
-  /** M8; keys of src/metrics/returned-units.ts stand for none. */
+  /** M8; keys of src/metrics/returned-units.ts for missing reasons. */
   reasons: { reason: string; returned_units: number }[];
   /** Counted months with a row of figures, first days. */
   months: { cohort_month: string; sold_units: number; returned_units: number }[];
@@ -77,7 +77,7 @@ export type BreakdownRow = BreakdownFigures & {
   product_image_url: string | null;
 };
 
-/** `rows`: the first of the order; `total`: all of the selection, also what has no key. */
+/** `rows`: the first of the order; `total`: the whole selection, including lines without a key. */
 export type BreakdownAnswer = { total: BreakdownFigures; rows: BreakdownRow[] };
 
 const MEASURES = [
@@ -89,7 +89,7 @@ const MEASURES = [
   "label_minor",
 ];
 
-/** What a listing `k` belongs to, of the kind $9. */
+/** The group of a listing `k`, of the kind $9. */
 const KEY = `case $9 when 'vendor' then k.vendor when 'product' then nullif(k.product_gid, '')
                    when 'sku' then nullif(k.sku, '') when 'family' then k.family
                    else k.analytics_category end collate "C"`;
@@ -116,7 +116,7 @@ const WITHIN = {
   option: `'has_whole_key', false, ${isWhole(OPTION)}`,
 };
 
-/** What of a statement depends on what it divides and by what. */
+/** The parts of a statement that depend on the selection and dimension. */
 type Division = {
   name: string;
   candidate: string;
@@ -127,7 +127,7 @@ type Division = {
   within: string;
   reasons: string;
   title: string;
-  /** What comes before the order, with a comma last. */
+  /** Precedes the order, with a trailing comma. */
   first: string;
 };
 
@@ -161,7 +161,7 @@ const STATEMENTS = {
   narrowedOption: byOption("load_narrowed_option_breakdown", CANDIDATES_ALONE),
 };
 
-/** By the values of an option; the row for what has no value is always there where it is needed. */
+/** By the values of an option; the row for units without a value is included whenever it is needed. */
 function byOption(name: string, narrowing: Narrowing) {
   return statement({
     name,

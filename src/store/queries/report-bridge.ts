@@ -8,7 +8,7 @@ type BridgeRange = {
   selection: Selection;
   /** null = lifetime. */
   windowDays: number | null;
-  /** The requested months, both included, and those of them that count. */
+  /** The requested months, both included, and the counted ones. */
   startMonth: number;
   endMonth: number;
   countedMonths: readonly number[];
@@ -17,8 +17,8 @@ type BridgeRange = {
 };
 
 /**
- * Units of a step of M24, and `returned_in_months`: those returned in the requested months. A step of booking_difference has
- * what the source books more.
+ * Units of a step of M24, and `returned_in_months`: those returned in the requested months. A step of booking_difference has the
+ * source's surplus.
  */
 export type BridgeRow = {
   step: string;
@@ -96,8 +96,8 @@ type ReturnsByThenRange = {
 };
 
 /**
- * One row per product of which anything came back by then; key "" = no product. Index return_event_by_month; primary keys of
- * order_line and product.
+ * One row per product with returns by then; key "" = no product. Index return_event_by_month; primary keys of order_line and
+ * product.
  */
 export const listReturnsByThen = query<ReturnsByThen, [workspace: Workspace, range: ReturnsByThenRange]>(
   "list_returns_by_then",

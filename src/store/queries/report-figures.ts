@@ -17,7 +17,7 @@ type ReportRange = {
   countedMonths: readonly number[];
   /** Slug of the sale event whose SKUs are wanted; null = none. */
   saleEvent: string | null;
-  /** Charge months of unmatched labels, both included; null = not asked for. */
+  /** Charge months of unmatched labels, both included; null: not requested. */
   charged: { startMonth: number; endMonth: number } | null;
 };
 
@@ -32,7 +32,7 @@ export type SaleEventRow = {
   skus: string[] | null;
 };
 
-/** What counts lies inside the window, on the counted cohort months; request units whatever the window. */
+/** Figures inside the window, of the counted cohort months; request units whatever the window. */
 export type ReportFigures = Found & {
   skus: string[] | null;
   months: CohortMonthRow[];
@@ -56,8 +56,8 @@ const COUNTED_COLUMNS = `c.return_reasons, c.return_lag_days, c.return_units, ${
            ${REQUEST_STATES.map((state) => `c.${state}_units`).join(", ")}`;
 
 /**
- * One row: all figures of a report, of one moment. Look-ups in cohort's primary key; unmatched_label_by_day;
- * sale_event's primary key.
+ * One row: all figures of a report, from one snapshot. Look-ups in cohort's primary key; unmatched_label_by_day; sale_event's
+ * primary key.
  */
 export const loadReportFigures = requireRow<ReportFigures, [workspace: Workspace, range: ReportRange]>(
   "load_report_figures",
@@ -109,7 +109,7 @@ export const loadReportFigures = requireRow<ReportFigures, [workspace: Workspace
   ],
 );
 
-/** Units of a selection sold in a cohort month, and those of them that came back by an age. */
+/** Units of a selection sold in a cohort month, and those returned by an age. */
 export type CurveRow = {
   /** The first of the month, YYYY-MM-DD. */
   cohort_month: string;

@@ -54,7 +54,7 @@ const load = {
        from return_event e ${LINES_OF_FACTS}
       where e.shop_key = $1 and e.cohort_month = any($6::date[]) and e.lag_days <= $7 and ${LINE_IS_SELECTED}`,
   ),
-  // From the lines, of which a SKU or a product has few: the months have the events of the whole workspace.
+  // From the lines, of which a SKU or a product has few: by month it would read the events of the whole workspace.
   ofFew: requireRow<OutcomeFigures, unknown[]>(
     "load_outcomes_of_few",
     `select ${SUMS.join(", ")}, null::bigint as unattributed_refund_minor

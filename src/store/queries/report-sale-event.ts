@@ -16,7 +16,7 @@ export type MonthDays = {
   isWhole: boolean;
 };
 
-/** Whether the squares of whole months are those of their rows of cohort, and not in the figures. */
+/** Whether the squares of whole months come from their rows of cohort, and are not in the figures. */
 export function hasWholeMonths(scope: SaleFiguresRange["scope"]): boolean {
   return scope.kind === "skus" || !hasGroupDays(scope);
 }
@@ -34,7 +34,7 @@ export type SaleFiguresRow = {
   period: SalePeriod;
   sold_units: number;
   returned_units: number;
-  /** The squares of the units of each order and day, added up (M6); null = not known. */
+  /** Sum of the squared units of each order and day (M6); null: unknown. */
   squared_sold_units: number | null;
 };
 
@@ -91,10 +91,9 @@ const loadLineSaleFigures = query<SaleFiguresRow, unknown[]>(
 );
 
 /**
- * One row per period that sold something: units sold on its days, and those of them returned inside the window (M15).
- * Groups, vendors and the workspace: rows of group_day. SKUs, products and a vendor's products of a group: their
- * lines of the days, by order_line_by_sku, order_line_by_product or order_line_by_counterpart and return_event's primary
- * key; whole months by cohort's.
+ * One row per period with sales: units sold on its days, and those returned inside the window (M15). Groups, vendors and the
+ * workspace: rows of group_day. SKUs, products and a vendor's products of a group: their lines of the days, by order_line_by_sku,
+ * order_line_by_product or order_line_by_counterpart and return_event's primary key; whole months by cohort's.
  */
 export async function loadSaleFigures(
   database: Queryable,

@@ -17,7 +17,9 @@ type CostSkuRow = Omit<CohortMonthRow, "cohort_month"> & {
   excess_minor: number | null;
 };
 
-/** M13. `usualMonths` are those of M25. `endMonth` before `startMonth` = no month takes part. `minCostMinor` may be a fraction. */
+/**
+ * M13. `usualMonths` are those of M25. `endMonth` before `startMonth`: no month is included. `minCostMinor` may be a fraction.
+ */
 type CostRange = {
   selection: Selection;
   /** null = lifetime. */

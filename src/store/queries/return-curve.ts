@@ -47,8 +47,8 @@ export function columnsInside(row: string, columns: readonly string[]): string {
 }
 
 /**
- * Select of columns inside the window, and the squares of M6, of the day `soldOn` of the group, vendor or workspace `e`:
- * a look-up in group_day's primary key. For a lateral join; `offset 0` keeps it one.
+ * Select of columns inside the window, and the squares of M6, of the day `soldOn` of the group, vendor or workspace `e`: a
+ * look-up in group_day's primary key. For a lateral join; `offset 0` keeps the planner from flattening it.
  */
 export function groupDayInside(columns: readonly string[], soldOn: string, days: string): string {
   return `select g.squared_sold_units, ${columnsInside("g", columns)}

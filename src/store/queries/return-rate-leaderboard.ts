@@ -17,7 +17,10 @@ type RankedSkuRow = {
   excess_minor: number | null;
 };
 
-/** M12. `usualMonths` are those of M25. `minSoldUnits` is the workspace's threshold, the filters are the request's. `months` null = none. */
+/**
+ * M12. `usualMonths` are those of M25. `minSoldUnits` is the workspace's threshold, the filters are the request's. `months` null:
+ * none.
+ */
 type RankedRange = {
   selection: Selection;
   months: { startMonth: number; endMonth: number } | null;
@@ -27,13 +30,13 @@ type RankedRange = {
   windowDays: number;
   minSoldUnits: number;
   filters: { minSoldUnits: number | null; minReturnRate: number | null; vendor: string | null };
-  /** How many SKUs of the ranking may be seen, filtered or not; null = all. */
+  /** How many SKUs of the ranking are visible, filtered or not; null: all. */
   cardSize: number | null;
   /** The most SKUs to return. */
   limit: number;
 };
 
-/** M20, for the totals alone. */
+/** M20, only for the totals. */
 const VALUES = ["sold_minor", "valued_sold_units", "refund_minor"];
 
 const statementOf = rankingStatements<Ranking<RankedSkuRow>>("return_rates", {

@@ -1,7 +1,7 @@
 import { VIEW_SCHEMA } from "../database.ts";
 import { query, queryColumn, queryRow, requireRow, requireValue } from "../query.ts";
 
-/** Those of the roles that this server has. */
+/** The roles that exist on this server. */
 export const listRoles = queryColumn<string, [names: readonly string[]]>(
   "list_roles",
   "select r.rolname as name from pg_roles r where r.rolname = any ($1) order by 1",
@@ -39,7 +39,7 @@ export const listColumns = query<{ table_name: string; columns: string[] }, [tab
           where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'S') and c.relname = any ($1)`,
 );
 
-/** `is_open`: everybody may call it. `is_safe`: it runs as its owner, and finds tables where that one has put them. */
+/** `is_open`: everybody may call it. `is_safe`: it runs as its owner, with a fixed search path. */
 export type FunctionStateRow = {
   name: string;
   signature: string;
@@ -66,7 +66,7 @@ export const listFunctionStates = query<
           where p.pronamespace = 'public'::regnamespace and p.proname = any ($1)`,
 );
 
-/** What everybody may do with this database, and whether this login can change that. */
+/** Everybody's rights on this database, and whether this login can change them. */
 export type DatabaseStateRow = {
   database_name: string;
   /** null = this login cannot change it. */
@@ -102,7 +102,7 @@ export type LoginRow = {
   is_privileged: boolean;
   may_create: boolean;
   database_name: string;
-  /** With the server's start it tells two copies apart. */
+  /** With the server's start time it distinguishes two copies. */
   database_key: number;
   server_started_at: string;
   is_replica: boolean;
@@ -123,7 +123,7 @@ export const findLogin = requireRow<LoginRow>(
 /** A right with a table; as values of a statement, one array for each member. */
 export type RightValues = [tables: string[], privileges: string[], columns: (string | null)[]];
 
-/** The first of these rights that this login lacks; a table that is not there is nobody's. */
+/** The first of these rights that this login lacks; a missing table counts as without rights. */
 export const findMissingRight = queryRow<{ table_name: string; privilege: string }, RightValues>(
   "find_missing_right",
   `select w.table_name, w.privilege
@@ -135,8 +135,8 @@ export const findMissingRight = queryRow<{ table_name: string; privilege: string
 );
 
 /**
- * The first right with these tables ($4) that this login has beyond the given ones: with a whole table, or to write any
- * column of one.
+ * The first right on these tables ($4) that this login has beyond the given ones: on a whole table, or to write any column of
+ * one.
  */
 export const findExcessRight = queryRow<
   { table_name: string; privilege: string },
@@ -173,7 +173,7 @@ export type WorkspaceViewRow = {
   view_columns: string[] | null;
 };
 
-/** One row per table with a shop_key and per view of one, by name. Names are quoted where they have to be. */
+/** One row per table with a shop_key and per view of one, by name. Names are quoted where necessary. */
 export const listWorkspaceViews = query<WorkspaceViewRow>(
   "list_workspace_views",
   `with relation as (

@@ -53,7 +53,7 @@ export const findQueued = queryRow<QueuedRow, [shopKey: number, source: string]>
           where q.shop_key = $1 and q.source = $2 and q.due_at <= statement_timestamp()`,
 );
 
-/** Adds a connection to the queue, to be polled by `dueAt`, null = on request. Nothing changes when it is. Primary key. */
+/** Adds a connection to the queue, to be polled by `dueAt`, null: on request. Idempotent. Primary key. */
 export const queueConnection = command<
   [shopKey: number, source: string, kind: SourceKind, dueAt: Date | null]
 >(
@@ -65,7 +65,7 @@ export const queueConnection = command<
           where q.kind <> excluded.kind or q.due_at > excluded.due_at`,
 );
 
-/** Workspaces are looked at this often. */
+/** Interval of workspace checks. */
 export const CHECK_MS = 3_600_000;
 
 /** Adds workspaces to the queue, each with its own moment of the hour; those that are there stay as they are. Primary key. */
@@ -78,7 +78,7 @@ export const queueWorkspaces = command<[shopKeys: readonly number[], now: Date]>
   (shopKeys, now) => [shopKeys, now.getTime() / 1000],
 );
 
-/** Puts the uploads of a workspace first in the queue, because somebody is waiting for them. Primary key. */
+/** Puts a workspace's uploads first in the queue, because somebody is waiting for them. Primary key. */
 export const queueUploads = command<[shopKey: number]>(
   "queue_uploads",
   `insert into run_queue as q (shop_key, source, kind, due_at) values ($1, $2, 'upload', '-infinity')
@@ -86,7 +86,7 @@ export const queueUploads = command<[shopKey: number]>(
   (shopKey) => [shopKey, UPLOADS],
 );
 
-/** Puts an endpoint into the queue, to be polled by `dueAt`; null = when it is asked for. Primary key. */
+/** Puts an endpoint into the queue, to be polled by `dueAt`; null: on request. Primary key. */
 export const queuePush = command<[shopKey: number, endpointId: string, dueAt: Date | null]>(
   "queue_push",
   `insert into run_queue as q (shop_key, source, kind, due_at) values ($1, $2, 'push', coalesce($3::timestamptz, 'infinity'))
@@ -124,7 +124,7 @@ export const finishPoll = command<[poll: Poll, nextAt: Date | null]>(
   (poll, nextAt) => [poll.shop_key, poll.source, poll.asked, nextAt],
 );
 
-/** Retries a failed poll after a delay, with what was requested since. Primary key. */
+/** Retries a failed poll after a delay, together with newer requests. Primary key. */
 export const postponePoll = command<[shopKey: number, source: string, delayMs: number]>(
   "postpone_poll",
   `update run_queue q set due_at = statement_timestamp() + $3 * interval '1 millisecond'

@@ -4,9 +4,8 @@ import { LINE_VENDOR, LISTING_ID } from "./listing.ts";
 import { placeInside } from "./return-curve.ts";
 
 /**
- * What a query is about, as the database keys it. kind is workspace (key ''), sku, product, family or
- * analytics_category; includeUsed adds the used variants of a product or SKU (M14); vendor (null = any) leaves only what
- * is that vendor's.
+ * A query's selection, in the database's keys. kind is workspace (key ''), sku, product, family or analytics_category;
+ * includeUsed adds the used variants of a product or SKU (M14); vendor (null: any) keeps only that vendor's lines.
  */
 export type Selection = {
   kind: "workspace" | "sku" | "product" | "family" | "analytics_category";
@@ -15,7 +14,7 @@ export type Selection = {
   vendor: string | null;
 };
 
-/** Whether this workspace ever had what a request names; `vendor_found` is true where no vendor is named. */
+/** Whether this workspace ever had the names of a request; `vendor_found` is true if no vendor is named. */
 export type Found = { found: boolean; vendor_found: boolean };
 
 /** The first five values of every statement that starts with `CHOSEN` or `CANDIDATE`. */
@@ -68,14 +67,14 @@ export function keysOfSelection({
        and case ${kind} when 'family' then p.family else p.analytics_category end = ${key}`;
 }
 
-/** `chosen`: those of the selection of a request. $2 kind, $3 key, $4 include used, $5 vendor. */
+/** `chosen`: the entities of a request's selection. $2 kind, $3 key, $4 include used, $5 vendor. */
 export const CHOSEN = `chosen as (
     ${keysOfSelection({ kind: "$2", key: "$3", used: "$4", vendor: "$5" })}
   )`;
 
 /**
- * Columns of the rows `c` of cohort of each row `e` of `chosen`, as a lateral row `m`. The fence has the planner look
- * each entity up in cohort's primary key: it cannot know that few are chosen, and might read the whole workspace instead.
+ * Columns of the rows `c` of cohort of each row `e` of `chosen`, as a lateral row `m`. The fence makes the planner look up each
+ * entity in cohort's primary key: it cannot know that few are chosen, and might read the whole workspace instead.
  */
 export function cohortOfChosen(columns: string, months: string, windowDays: string): string {
   return `lateral (
@@ -230,7 +229,7 @@ export const SHOWN_OF_CANDIDATE = `shown as (
   )`;
 
 /**
- * Names of the vendors that the workspace ever had, those of most products first: what an unknown one may have meant. Indexes
+ * Names of all vendors that the workspace ever had, those with the most products first: candidates for an unknown one. Indexes
  * product_by_vendor and listing_by_line_vendor.
  */
 export const listVendors = queryColumn<string, [workspace: Workspace]>(
@@ -253,7 +252,7 @@ export const findOptionName = queryValue<string, [workspace: Workspace, name: st
   ({ shopKey }, name) => [shopKey, name],
 );
 
-/** The names of the options of the workspace's variants, those of most variants first. Reads all variants of the workspace. */
+/** The option names of the workspace's variants, those of the most variants first. Reads all variants of the workspace. */
 export const listOptionNames = queryColumn<string, [workspace: Workspace]>(
   "list_option_names",
   `select min(e.entry ->> 'name' collate "C") as name

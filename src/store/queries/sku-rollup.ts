@@ -53,7 +53,7 @@ export const replaceSkuQuarter = inOrder<[shopKey: number, quarter: string], voi
   ),
 );
 
-/** What a range of months, both included, is made of: quarters inside it and the months left, by their first days. */
+/** The blocks of a range of months, both included: whole quarters and the remaining months, by their first days. */
 export function quartersAndMonths(
   startMonth: number,
   endMonth: number,
@@ -137,10 +137,10 @@ export function quarterOf(day: string): string {
 }
 
 const MONTHS = 12;
-/** Windows that every workspace has, beside its primary one and lifetime (M4). */
+/** Windows of every workspace, in addition to its primary one and lifetime (M4). */
 const FIXED_DAYS = [30, 90];
 
-/** What years are made of: the day of the newest order (null = there is none), and the days of the primary window. */
+/** The basis of years: the day of the newest order (null: none), and the days of the primary window. */
 export const loadYearState = requireRow<
   { newest_day: string | null; primary_days: number },
   [shopKey: number],
@@ -183,7 +183,7 @@ export async function listYears(database: Queryable, shopKey: number, windowDays
     .map((row) => monthOfDate(row.last_month));
 }
 
-/** Adds up the year that ends with a month (M7), inside the windows that a leaderboard can be asked for. */
+/** Adds up the year that ends with a month (M7), inside the windows that a leaderboard supports. */
 export async function replaceSkuYear(
   connection: Connection,
   shopKey: number,
@@ -250,7 +250,7 @@ export const removeOtherYears = command<[shopKey: number, lastMonths: readonly s
   "delete from sku_year where shop_key = $1 and last_month <> all($2::date[])",
 );
 
-/** What a range of months is added up from, by first days, years by that of their last month; `lessMonths` are subtracted. */
+/** The blocks of a range of months, by first days, years by that of their last month; `lessMonths` are subtracted. */
 export type Blocks = Record<"years" | "quarters" | "months" | "lessMonths", string[]>;
 
 /** Shorter ranges are few blocks without years. */

@@ -1,7 +1,7 @@
 import type { Database } from "../database.ts";
 import { command } from "../query.ts";
 
-/** What an import writes. */
+/** The tables that an import writes. */
 export const FACT_TABLES = [
   "product",
   "variant",
@@ -24,8 +24,8 @@ export const FACT_TABLES = [
 ] as const;
 
 /**
- * Analyzes a table: on one server all of it, by a sample whose size does not grow with it; on a distributed one the workspace's shard
- * alone, on its node. What a node refuses is left out.
+ * Analyzes a table: on one server the whole table, by a sample of fixed size; on a distributed one only the workspace's shard, on
+ * its node. Tables that a node refuses are omitted.
  */
 export const analyzeTable = command<[shopKey: number, table: string]>(
   "analyze_table",
@@ -33,9 +33,9 @@ export const analyzeTable = command<[shopKey: number, table: string]>(
 );
 
 /**
- * Gives the planner the new sizes of a workspace's data at once, where autovacuum would come to it later. Call it outside a
- * transaction: its locks would keep other workspaces' runs waiting until the end of that. Never throws: what was imported is
- * imported, and statistics that fail are left to autovacuum.
+ * Gives the planner the new sizes of a workspace's data at once, before autovacuum does. Call it outside a transaction: its locks
+ * would block other workspaces' runs until the end of that. Never throws: the import is committed, and failed statistics are left
+ * to autovacuum.
  */
 export async function analyzeData(database: Database, shopKey: number): Promise<void> {
   await analyze(database, shopKey, FACT_TABLES);
@@ -50,6 +50,6 @@ async function analyze(database: Database, shopKey: number, tables: readonly str
   try {
     for (const table of tables) await analyzeTable(database, shopKey, table);
   } catch {
-    // The workspace's node, or the database, is away: whatever comes next says so.
+    // The workspace's node, or the database, is unavailable: the next statement reports it.
   }
 }

@@ -28,7 +28,7 @@ export const listPending = query<
   (shopKey, source, kind, { after, last, limit }) => [shopKey, source, kind, after, last, limit],
 );
 
-/** How many records of a kind are asked for, and the last one's id ('' = none). Primary key. */
+/** Number of requested records of a kind, and the last one's id ('' = none). Primary key. */
 export const countPending = requireRow<
   { pending: number; last: string },
   [shopKey: number, source: string, kind: string]
@@ -39,7 +39,7 @@ export const countPending = requireRow<
           where p.shop_key = $1 and p.source = $2 and p.kind = $3`,
 );
 
-/** Removes records that were fetched, except those asked for again since they were listed. Primary key. */
+/** Removes the requests of fetched records, except those requested again since they were listed. Primary key. */
 export const removePending = command<
   [shopKey: number, source: string, kind: string, records: readonly PendingRecord[]]
 >(
@@ -57,7 +57,7 @@ export const removePending = command<
   ],
 );
 
-/** Forgets what was asked for of some kinds. */
+/** Removes the requests of some kinds. */
 export const clearPending = command<[shopKey: number, source: string, kinds: readonly string[]]>(
   "clear_pending_records",
   "delete from pending_record p where p.shop_key = $1 and p.source = $2 and p.kind = any($3)",
@@ -83,17 +83,17 @@ export const countRecords = requireValue<number, [shopKey: number, source: strin
 
 const ROWS_PER_FETCH = 2000;
 
-/** One fetched record of an order. `document` is what is stored of the order, on one of its rows at least. */
+/** One fetched record of an order. `document` is the order's stored document, on at least one of its rows. */
 export type OrderRecordRow = { order_id: string; part: string; record: string; document: unknown };
 
-/** Parts of sync_record that make up orders, and those of them that hang on a return or an agreement. */
+/** Parts of sync_record that make up orders, and those attached to a return or an agreement. */
 const ORDER_PARTS = "'order', 'line', 'return', 'refund', 'fulfillment', 'agreement', 'whole_order'";
 const GRANDCHILD_PARTS = "'return_line', 'tracking', 'sale', 'tip'";
 
 /**
- * Opens the cursor over all fetched records of orders, those of one order together and in the order they came. A
- * grandchild finds its order through its parent; one whose parent was not fetched is left out. A sort of the
- * source's records; one look-up in order_document's primary key for each order.
+ * Opens the cursor over all fetched records of orders, each order's together and in order of arrival. A grandchild finds its
+ * order through its parent; one without a fetched parent is omitted. A sort of the source's records; one look-up in
+ * order_document's primary key for each order.
  */
 export const openOrderRecords = cursor<OrderRecordRow, [shopKey: number, source: string]>(
   "shopify_order_record",
@@ -124,7 +124,7 @@ export const openOrderRecords = cursor<OrderRecordRow, [shopKey: number, source:
 /** One fetched record of a product. */
 export type ProductRecordRow = { product_id: string; part: string; record: string };
 
-/** Opens the cursor over all fetched records of products, those of one product together and in the order they came. */
+/** Opens the cursor over all fetched records of products, each product's together and in order of arrival. */
 export const openProductRecords = cursor<ProductRecordRow, [shopKey: number, source: string]>(
   "shopify_product_record",
   ROWS_PER_FETCH,
@@ -134,7 +134,7 @@ export const openProductRecords = cursor<ProductRecordRow, [shopKey: number, sou
       order by 1, r.record_number`,
 );
 
-/** Asks for the refunds of every fetched order that has some. */
+/** Requests the refunds of every fetched order that has some. */
 export const askForRefunds = command<[shopKey: number, source: string], Connection>(
   "ask_for_shopify_refunds",
   `insert into pending_record (shop_key, source, kind, record_id)
@@ -143,7 +143,7 @@ export const askForRefunds = command<[shopKey: number, source: string], Connecti
          on conflict do nothing`,
 );
 
-/** Asks for the tracking numbers of every fetched return whose parcel may be under way. */
+/** Requests the tracking numbers of every fetched return whose parcel may be in transit. */
 export const askForTrackings = command<[shopKey: number, source: string], Connection>(
   "ask_for_shopify_trackings",
   `insert into pending_record (shop_key, source, kind, record_id)
@@ -154,8 +154,8 @@ export const askForTrackings = command<[shopKey: number, source: string], Connec
 );
 
 /**
- * Adds a record without content for each stored order that a list of all orders does not name any more. `visibleFrom`
- * (YYYY-MM-DD; null = whenever) spares the orders of earlier days, which the list cannot name.
+ * Adds a record without content for each stored order missing from a list of all orders. `visibleFrom` (YYYY-MM-DD; null: no
+ * limit) spares the orders of earlier days, which the list cannot contain.
  */
 export const addGoneOrders = command<
   [shopKey: number, source: string, visibleFrom: string | null],
@@ -182,7 +182,7 @@ export const askAboutGoneOrders = command<[shopKey: number, source: string, kind
          on conflict do nothing`,
 );
 
-/** Those of some orders that are stored and were placed on a day (YYYY-MM-DD) or later. Primary key. */
+/** The given orders that are stored and were placed on a day (YYYY-MM-DD) or later. Primary key. */
 export const listOrdersSince = queryColumn<
   string,
   [shopKey: number, orderIds: readonly string[], day: string]
@@ -193,10 +193,10 @@ export const listOrdersSince = queryColumn<
           group by l.order_id having min(l.ordered_on) >= $3::date`,
 );
 
-/** Asks for every order of which a return is stored as under way: a scan of the workspace's return requests. */
+/** Requests every order with a stored open return: a scan of the workspace's return requests. */
 export const askForOpenReturns = command<[shopKey: number, source: string, kind: string]>(
   "ask_for_stored_open_returns",
-  // The distinct rows by themselves: to those of the insert Citus adds their times.
+  // The distinct rows separately: Citus adds the times to those of the insert.
   `insert into pending_record (shop_key, source, kind, record_id)
          select o.shop_key, $2, $3, o.order_id
            from (select distinct q.shop_key, q.order_id from return_request q

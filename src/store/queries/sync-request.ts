@@ -22,7 +22,7 @@ export type SyncRequestRow = {
   failures: number;
 };
 
-/** What webhooks ask for waits a moment, so that a burst of them becomes one run. */
+/** Webhook requests wait a moment, so that a burst becomes one run. */
 const delayOf = (requestedBy: string): string =>
   `case when ${requestedBy} = 'webhook' then interval '15 seconds' else interval '0' end`;
 
@@ -43,10 +43,10 @@ export const askForRun = queryRow<{ requested_at: Date; run_after: Date }, [requ
 );
 
 /**
- * Asks for a run of a connection; a worker takes it up within about a second. Any process may ask, on a pool or inside
- * a transaction of its own. A burst collapses: beside the active run at most one of each kind waits, and what is asked
- * while a run is active gets another run after it. A person's request ends the wait after a failure. Returns the moment
- * it was asked, by the database's clock, null when there is no such connection.
+ * Requests a run of a connection; a worker starts it within about a second. Any process may call it, on a pool or inside its own
+ * transaction. Bursts collapse: besides the active run at most one request of each kind waits, and a request during a run causes
+ * another run afterwards. A person's request ends the wait after a failure. Returns the time of the request, by the database's
+ * clock, null if there is no such connection.
  */
 export async function requestRun(database: Queryable, request: RunRequest): Promise<Date | null> {
   const asked = await askForRun(database, request);
@@ -101,7 +101,9 @@ export const findSourceState = queryRow<SourceStateRow, [shopKey: number, source
           where s.shop_key = $1 and s.source = $2 and s.is_connection`,
 );
 
-/** What says how often a store should be polled: its orders since a day, and whether a webhook came since a moment. */
+/**
+ * A store's activity, which determines the polling interval: its orders since a day, and whether a webhook arrived since a time.
+ */
 export type ActivityRow = { orders: number; has_delivery: boolean };
 
 /** One row; `since` null = no moment. Primary key of group_day, webhook_delivery_by_time. */
@@ -118,7 +120,7 @@ export const findActivity = requireRow<
            from workspace w where w.shop_key = $1`,
 );
 
-/** What one connection has to do now; null when nothing is due, or a run of it is open. Primary key. */
+/** A connection's next due request; null: none is due, or a run of it is open. Primary key. */
 export const findDueRequest = queryRow<SyncRequestRow, [shopKey: number, source: string]>(
   "find_due_request",
   `select first.shop_key, first.source, first.kind, first.requested_by, first.asked, first.attempt,
@@ -131,7 +133,7 @@ export const findDueRequest = queryRow<SyncRequestRow, [shopKey: number, source:
                              where n.shop_key = $1 and n.source = $2 and n.status = 'running')`,
 );
 
-/** A request that waits or runs; `error` is that of its source. */
+/** A waiting or active request; `error` is that of its source. */
 type OpenRequestRow = {
   requested_at: Date;
   /** Of the next run. */
@@ -151,7 +153,7 @@ export const findRequest = queryRow<OpenRequestRow, [shopKey: number, source: st
           where r.shop_key = $1 and r.source = $2 and r.kind = $3`,
 );
 
-/** The request has its run. What was asked since that run began stays, as a request of its own. */
+/** The request has had its run. Requests made since that run began remain, as a separate request. */
 export const answerRequest = command<
   [request: Pick<SyncRequestRow, "shop_key" | "source" | "kind" | "asked">]
 >(
@@ -181,7 +183,7 @@ export const postponeRequest = command<
   (request, next) => [request.shop_key, request.source, request.kind, next.delayMs, next.isFailure],
 );
 
-/** Cancels the requests for a source, of one kind or all (null); returns whether there was any. */
+/** Cancels the requests for a source, of one kind or all (null); returns whether there were any. */
 export const dropRequests = queryAny<[shopKey: number, source: string, kind: SyncKind | null]>(
   "drop_requests",
   `delete from sync_request r

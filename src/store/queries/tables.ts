@@ -121,8 +121,8 @@ const openAlertRows = cursor<TableRow, [shopKey: number, first: string, last: st
 );
 
 /**
- * Opens a cursor over a table. One row is what src/contract/tables.ts says. In the order of the primary keys of cohort,
- * order_line, return_event with label_share, product and alert_feed; of a few months by the indexes of months.
+ * Opens a cursor over a table. Rows are described in src/contract/tables.ts. In the order of the primary keys of cohort,
+ * order_line, return_event with label_share, product and alert_feed; for a few months by the indexes of months.
  */
 export const OPEN_TABLES = {
   cohorts: (connection, { shopKey, primaryWindowDays, asOfDay }, first, last) => {

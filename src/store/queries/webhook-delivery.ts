@@ -61,7 +61,7 @@ export async function recordDelivery(database: Queryable, delivery: WebhookDeliv
   return true;
 }
 
-/** Forgets a failed delivery, so that it can be repeated. Primary key. */
+/** Deletes a failed delivery, so that it can be repeated. Primary key. */
 export const forgetDelivery = command<[shopKey: number, source: string, webhookId: string]>(
   "forget_webhook_delivery",
   "delete from webhook_delivery d where d.shop_key = $1 and d.source = $2 and d.webhook_id = $3",

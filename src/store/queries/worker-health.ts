@@ -37,13 +37,13 @@ export type ConnectionHealthRow = {
   last_error: string | null;
   /** Of the last 24 hours. */
   interrupted_runs: number;
-  /** What the newest run of the last 24 hours that found such lines says of those that do not fit their sales ledger. */
+  /** The note about lines that contradict their sales ledger, from the newest run of the last 24 hours that found any. */
   unbalanced_note: string | null;
   /** How often what waits for a worker has failed in a row. */
   failures: number;
   /** Connections that have a problem. */
   with_problems: number;
-  /** Those of them that are refused or stale, which come first. */
+  /** The refused or stale ones among them, which come first. */
   broken: number;
 };
 

@@ -18,7 +18,7 @@ export type DirectoryRow = {
   data_version: number;
   data_as_of: Date | null;
   created_at: Date;
-  /** The plan that its owner asks for, and why; null = none. */
+  /** The plan that its owner requests, and why; null: none. */
   requested_plan: string | null;
   plan_request_reason: string | null;
   /** When it is erased; null = it is not to be. */
@@ -37,7 +37,7 @@ export const COLUMNS = `w.shop_key, w.organization_id, w.shop_id, w.shop_domain,
                 r.plan_key as requested_plan, r.reason as plan_request_reason`;
 export const WITH_REQUEST = "left join plan_request r on r.shop_key = w.shop_key";
 
-/** What the health check reads of a workspace. */
+/** The health check's data of a workspace. */
 export type WorkspaceHealthRow = {
   shop_domain: string;
   readiness: string;
@@ -83,13 +83,13 @@ export const workspaceHealth = query<WorkspaceHealthRow, [most: number, hasPlans
           order by j.has_problem desc, j.shop_domain limit $1`,
 );
 
-/** Whether a workspace moves or has moved, which stays so until the transaction ends; null = it is gone. Primary key. */
+/** Whether a workspace is moving or has moved, locked until the transaction ends; null: it is gone. Primary key. */
 export const holdWhetherMoving = queryValue<boolean, [shopKey: number], Connection>(
   "hold_whether_moving",
   "select w.moving_to is not null as is_moving from workspace w where w.shop_key = $1 for key share",
 );
 
-/** What shop keys an installation gives out, and the last that it gave; null = none yet. */
+/** The range of shop keys that an installation assigns, and the last one assigned; null: none yet. */
 export type ShopKeyRange = { first: number; last: number; given: number | null };
 
 const SEQUENCE = "pg_get_serial_sequence('shop_directory', 'shop_key')::regclass";
@@ -100,7 +100,7 @@ export const findShopKeyRange = requireRow<ShopKeyRange>(
      from pg_sequences s where format('%I.%I', s.schemaname, s.sequencename)::regclass = ${SEQUENCE}`,
 );
 
-/** null = as it is, and so is what is left out. */
+/** null: unchanged, like omitted values. */
 type WorkspaceChange = {
   planKey: string | null;
   billingStatus: string | null;

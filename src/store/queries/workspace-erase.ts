@@ -52,7 +52,7 @@ const clearTables = command<[shopKey: number]>(
 /** Removes all data of a workspace, not its settings, tokens and history; it answers not_ready until it has data. */
 export const clearWorkspace = inOrder(clearTables, deleteAccounts, leaveQueueWithSources);
 
-/** What clearing leaves: settings, tokens, history, and which orders are not to be named again. */
+/** Tables that clearing keeps: settings, tokens, history, and redacted orders. */
 const KEPT_BY_CLEARING = [
   "alert_endpoint",
   "api_token",
@@ -74,9 +74,10 @@ const eraseTables = command<[shopKey: number], Connection>(
 );
 
 /**
- * Removes a workspace with all its data and its members; its domain can be used again. Needs `lockWorkspace` and then `lockMembers`
- * earlier in the transaction: rows that a run has not committed yet would be overlooked, members hold themselves before they
- * change rows, and not every table falls with its workspace. Members, directory and queue are of the installation's tables, which Citus changes by statements of their own.
+ * Removes a workspace with all its data and its members; its domain can be used again. Needs `lockWorkspace` and then
+ * `lockMembers` earlier in the transaction: uncommitted rows of a run would be missed, members lock themselves before they change
+ * rows, and not every table cascades. Members, directory and queue are in the installation's tables, which Citus changes by
+ * separate statements.
  */
 export const eraseWorkspace = inOrder(eraseTables, deleteMembers, deleteAccounts, leaveQueueWithWorkspace);
 
@@ -86,13 +87,13 @@ export const askForErasure = queryAny<[shopKey: number, eraseAfter: Date]>(
   `update workspace set erase_after = $2 where shop_key = $1 and erase_after is null returning 1 as asked`,
 );
 
-/** Takes that back; false = it was not noted, or the workspace is gone. Primary key. */
+/** Cancels the erasure; false: it was not requested, or the workspace is gone. Primary key. */
 export const takeErasureBack = queryAny<[shopKey: number]>(
   "take_erasure_back",
   `update workspace set erase_after = null where shop_key = $1 and erase_after is not null returning 1 as taken`,
 );
 
-/** When a workspace is erased; null = it is not to be, or is gone. Primary key. */
+/** When a workspace will be erased; null: not requested, or it is gone. Primary key. */
 export const findErasure = queryValue<Date, [shopKey: number]>(
   "find_erasure",
   "select w.erase_after from workspace w where w.shop_key = $1",
@@ -100,7 +101,7 @@ export const findErasure = queryValue<Date, [shopKey: number]>(
 
 type ErasingRow = { shop_domain: string; erase_after: Date };
 
-/** A workspace whose time has come, held to the end of the transaction; null = it has not. Primary key. */
+/** A workspace due for erasure, locked to the end of the transaction; null: not due. Primary key. */
 export const lockDueErasure = queryRow<ErasingRow, [shopKey: number, now: Date], Connection>(
   "lock_due_erasure",
   `select w.shop_domain, w.erase_after from workspace w

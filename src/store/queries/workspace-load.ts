@@ -33,7 +33,7 @@ export type LoadedWorkspace = {
   isSetupOpen: boolean;
   /** When it is erased; null = not scheduled. */
   eraseAfter: Date | null;
-  /** What its watchlist holds: kind and key. */
+  /** Its watchlist: kind and key. */
   watched: readonly string[];
 };
 
@@ -62,8 +62,8 @@ const findSettings = queryRow<SettingsRow, [shopKey: number]>(
 );
 
 /**
- * The workspace as the statement's snapshot sees it, and its state; null = it is gone. Primary keys of workspace, plan,
- * data_source and watchlist_entry.
+ * The workspace in the statement's snapshot, and its state; null: it is gone. Primary keys of workspace, plan, data_source and
+ * watchlist_entry.
  */
 export async function loadWorkspace(
   database: Queryable,

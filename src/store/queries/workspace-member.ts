@@ -10,7 +10,7 @@ export type WorkspaceMemberRow = {
   role: Member["role"];
   /** Since when they are a member. */
   since: Date;
-  /** When they last looked at a page, to five minutes; null = never. */
+  /** Their last visit, to five minutes; null: never. */
   last_seen_at: Date | null;
   is_operator: boolean;
   is_disabled: boolean;
@@ -18,7 +18,7 @@ export type WorkspaceMemberRow = {
   is_pending: boolean;
   /** Whether they are members of other workspaces, too. */
   is_elsewhere: boolean;
-  /** Until when a link of theirs that nobody has used is good; null = there is none, or their rights have changed since. */
+  /** Expiry of their unused link; null: none, or their rights have changed since. */
   link_expires_at: Date | null;
 };
 
@@ -35,15 +35,15 @@ export const SELECT = `select u.user_id, u.name, m.role, m.created_at as since, 
    where m.shop_key = $1`;
 
 /**
- * The same, held until the transaction ends with the people themselves: whoever else changes the members of the workspace
- * waits. By id of the people, as everybody who holds several does.
+ * The same, locked until the transaction ends together with the people: other changes of the workspace's members wait. In the
+ * order of people's ids, like every lock of several people.
  */
 export const lockMembers = query<WorkspaceMemberRow, [shopKey: number], Connection>(
   "lock_members",
   `${SELECT} order by m.user_id for update of m, u`,
 );
 
-/** The role of one member, which nobody changes until the transaction ends, by primary key; null = they are none. */
+/** The role of one member, locked until the transaction ends, by primary key; null: not a member. */
 export const holdRole = queryValue<Member["role"], [shopKey: number, userId: string], Connection>(
   "hold_role",
   "select m.role from workspace_member m where m.shop_key = $1 and m.user_id = $2 for share",
@@ -53,7 +53,7 @@ export const holdRole = queryValue<Member["role"], [shopKey: number, userId: str
 export type MembershipRow = {
   shop_key: number;
   shop_domain: string;
-  /** What people call it; its domain unless it was given a name. */
+  /** Its display name; default: its domain. */
   display_name: string;
   role: Member["role"];
 };
@@ -98,10 +98,10 @@ export const deleteMembers = inOrder(
   command<[shopKey: number]>("delete_removed_members", "delete from removed_member where shop_key = $1"),
 );
 
-/** Somebody who is signed in, and no member of the workspace that they ask for. */
+/** A signed-in person who is not a member of the requested workspace. */
 export type NoMember = { userId: string; role: null };
 
-/** A browser that asks for a page of a workspace. */
+/** A browser's request for a page of a workspace. */
 export type SessionRequest = { sessionHash: Buffer; shopDomain: string };
 
 /** `shop_key` and `role` are null when the person is no member, or when there is no such workspace. */

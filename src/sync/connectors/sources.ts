@@ -5,7 +5,7 @@ import { SHIPSTATION } from "./shipstation/connector.ts";
 import { API_VERSION, supportEndsAt } from "./shopify/api/client.ts";
 import { createShopifyConnector, SHOPIFY_SOURCE } from "./shopify/connector.ts";
 
-/** APIs of which this version of the service asks for one version, and until when that is supported. */
+/** APIs with a pinned version, and the end of that version's support. */
 export const PINNED_APIS: readonly { source: string; version: string; endsAt: Date }[] = [
   { source: SHOPIFY_SOURCE.source, version: API_VERSION, endsAt: supportEndsAt(API_VERSION) },
 ];
@@ -15,7 +15,7 @@ const LABEL_CONNECTORS = [labelConnector(SHIPSTATION), labelConnector(LOOP)];
 /** Every source that a workspace can be connected to. */
 export const SOURCES: readonly Source[] = [SHOPIFY_SOURCE, ...LABEL_CONNECTORS];
 
-/** What the worker reads them with. The app is the store platform's; null = this installation has none. */
+/** The worker's connectors. The app is the store platform's; null: this installation has none. */
 export function createConnectors(app: {
   shopifyClientId: string | null;
   shopifyClientSecret: string | null;

@@ -17,7 +17,7 @@ import { dataTable } from "../table.ts";
 
 type Report = ApiAnswer<BodyOf<"report">>;
 
-/** What was refunded without coming back, and the other way round. */
+/** Units refunded but not returned, and the reverse. */
 export function refundsPart(report: Report, call: PageCall, exportHref: string | null): Html {
   const amount = money(call.currencyCode);
   return html`<section id="refunds">
@@ -46,7 +46,7 @@ export function refundsPart(report: Report, call: PageCall, exportHref: string |
   </section>`;
 }
 
-/** Where requests to return stand now, and how much is known of each returned unit. */
+/** Current states of return requests, and how much is known of each returned unit. */
 export function lifecyclePart(report: Report, exportHref: string | null): Html {
   const path = "lifecycle_coverage";
   const none = "nothing came back";
@@ -79,7 +79,7 @@ export function lifecyclePart(report: Report, exportHref: string | null): Html {
   </section>`;
 }
 
-/** M21: refunds still to come, in all and by month; the fact alone where there is no estimate. */
+/** M21: refunds still to come, in total and by month; only the fact if there is no estimate. */
 export function liabilityPart(report: Report, call: PageCall, exportHref: string | null): Html {
   const { liability = null } = report.body.data;
   const start = html`<h2>Still to come</h2>`;
@@ -161,7 +161,7 @@ const OUTCOME_WORDS = {
   other: "Neither so far, such as store credit",
 } as const;
 
-/** How what came back ended; null = not asked for. */
+/** The outcomes of returned units; null: not requested. */
 export function outcomesPart(report: Report, call: PageCall, exportHref: string | null): Html | null {
   const { outcomes } = report.body.data;
   if (outcomes === undefined) return null;
@@ -205,7 +205,7 @@ export function outcomesPart(report: Report, call: PageCall, exportHref: string 
   </section>`;
 }
 
-/** What a report can be divided by, in words. */
+/** The dimensions of a report's breakdown, in words. */
 export const BREAKDOWN_TITLES = {
   vendor: "Vendor",
   product: "Product",
@@ -279,7 +279,7 @@ export function breakdownPart(report: Report, call: PageCall, exportHref: string
 
 type Step = (typeof BRIDGE_STEPS)[number]["step"];
 
-/** Of each step what it is, and why it is no return of these orders, or one. */
+/** The name of each step, and why it is or is not a return of these orders. */
 const WORDS: Readonly<Record<Step, readonly [what: string, why: string]>> = {
   left_out_orders: [
     "Orders that do not count",
@@ -301,7 +301,7 @@ const WORDS: Readonly<Record<Step, readonly [what: string, why: string]>> = {
   open_months: ["Of months left out", "they are still open; include months in progress to count them"],
 };
 
-/** M24: from the store's own count to this report's, and from the earlier months' rate to this one; null = not asked for. */
+/** M24: from the store's own count to this report's, and from the earlier months' rate to this one; null: not requested. */
 export function bridgePart(report: Report, exportHref: string | null): Html | null {
   const { bridge } = report.body.data;
   if (bridge === undefined) return null;
@@ -452,7 +452,7 @@ export function sizesPart(answer: Report, call: PageCall, exportHref: string | n
 
 function matrix(answer: Report, sizes: Fit["sizes"]): Html {
   const returned = sizes.reduce((sum, { returned_units: each }) => sum + each, 0);
-  // A reason that nobody gave is no column.
+  // A reason without units has no column.
   const groups = GROUPS.flatMap(([name, words]) => {
     const usual = sizes.reduce((sum, size) => sum + size[name], 0) / Math.max(1, returned);
     return usual > 0 ? [{ name, words, shade: scaleQuantize(SHADES).domain([0, DARKEST * usual]) }] : [];
@@ -518,7 +518,7 @@ function exchangesTable(answer: Report, { sizes, exchanges }: Fit, exportHref: s
   );
 }
 
-/** Reasons that say nothing of the fit until somebody puts them into a group. */
+/** Reasons that do not count for the fit until they have a group. */
 function unmapped(answer: Report, { unmapped_reasons: reasons }: Fit, call: PageCall): Html | null {
   if (reasons.length === 0) return null;
   return html`<p class="note">

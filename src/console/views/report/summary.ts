@@ -17,7 +17,7 @@ import type { BodyOf, PageCall } from "../../page.ts";
 import { countsOpenMonths } from "../coverage.ts";
 
 type Report = ApiAnswer<BodyOf<"report">>;
-/** `trend`: of the months around; `before`: of the months that these are compared with. null = not asked for. */
+/** `trend`: of the surrounding months; `before`: of the months they are compared with. null: not requested. */
 export type TileAnswers = { report: Report; trend: Report | null; before: Report | null };
 
 type Measure = "return_rate" | "returns_cost" | "returned_units" | "sold_units";
@@ -102,7 +102,7 @@ function courseOf({ trend }: TileAnswers, measure: Measure): (number | null)[] {
   return rows.map((row) => (row.sold_units > 0 ? row[measure] : null));
 }
 
-/** Null where nothing was sold, which the rate itself says. */
+/** Null without sales, which the rate itself explains. */
 function rateParts(report: Report): Html | null {
   if (report.body.data.summary.return_rate_interval === null) return null;
   return html`<a href="/docs/console#a-likely-range">likely</a>
@@ -137,7 +137,7 @@ function whyNotCompared({ report, before }: TileAnswers, call: PageCall): Html |
   return before.body.data.summary.sold_units === 0 ? "nothing was sold in the months before" : null;
 }
 
-/** What the changes of the tiles are compared with, or why with nothing. */
+/** The months that the tiles' changes are compared with, or why there are none. */
 export function notCompared(answers: TileAnswers, call: PageCall): Html | null {
   const { report, before } = answers;
   const reason = whyNotCompared(answers, call);
@@ -154,13 +154,13 @@ export function notCompared(answers: TileAnswers, call: PageCall): Html | null {
   </p>`;
 }
 
-/** How a figure was before, in words and with a sign, never by colour alone; null = there is nothing to compare with. */
+/** A figure's previous value, in words and with a sign, never by colour alone; null: nothing to compare with. */
 function changeOf(answers: TileAnswers, call: PageCall, measure: Measure): Html | null {
   const { report, before } = answers;
   if (before === null || whyNotCompared(answers, call) !== null) return null;
   const [now, then] = [report.body.data.summary[measure], before.body.data.summary[measure]];
   const isRate = measure === "return_rate";
-  // By what is shown: a change that rounds to nothing has no direction.
+  // Based on the displayed values: a change that rounds to zero has no direction.
   const change = isRate ? tenthsOfPoint(now - then) : now - then;
   const kind = change > 0 ? "up" : change < 0 ? "down" : "same";
   const [sign, word] = CHANGES[kind];

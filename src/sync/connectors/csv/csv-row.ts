@@ -3,13 +3,13 @@ import { currencyExponent, decimalFromText, minorFromDecimal, roundedMinor } fro
 import type { Decimal } from "../../../metrics/money.ts";
 import { withoutControls } from "../shared/text.ts";
 
-/** Where a column stands in the rows of one file. */
+/** Position of each column in the rows of one file. */
 export type CsvColumns = ReadonlyMap<string, number>;
 
 /** A cell that cannot be used, or a whole row (column null); caught where rows are read. */
 export class CellProblem extends Error {
   column: string | null;
-  /** What may stand there, as a phrase. */
+  /** The allowed values, as a phrase. */
   allowed: string;
 
   constructor(column: string | null, reason: string, allowed: string) {
@@ -19,11 +19,11 @@ export class CellProblem extends Error {
   }
 }
 
-/** Reads the cells of one row. An empty cell and a column that the file lacks are the same. */
+/** Reads the cells of one row. An empty cell and a missing column are the same. */
 export type CsvRow = {
-  /** Without control characters; null = empty. `maxBytes` keeps what is indexed within PostgreSQL's limits. */
+  /** Without control characters; null: empty. `maxBytes` keeps indexed values within PostgreSQL's limits. */
   text(column: string, maxBytes?: number): string | null;
-  /** Text without surrounding blanks, for what is shown and grouped by. */
+  /** Text without surrounding blanks, for values that are displayed and grouped. */
   label(column: string, maxBytes?: number): string | null;
   /** The same for a cell that must not be empty. */
   need<Value>(column: string, value: Value | null): Value;
@@ -48,7 +48,7 @@ const MAX_LABEL_BYTES = 1024;
 const MAX_UNITS = 10_000_000;
 const MAX_MINOR = 1e12;
 
-/** Reads row after row of one file: the returned function points the one reader at the next row's cells. */
+/** Reads the rows of one file: the returned function moves the reader to the next row's cells. */
 export function openCsvRow(columns: CsvColumns): (cells: readonly string[]) => CsvRow {
   let cells: readonly string[] = [];
   const cell = (column: string): string => {
@@ -166,7 +166,7 @@ function readTime(column: string, text: string): string {
   const minutes = (day ?? 0) * 1440 + Number(hour) * 60 + Number(minute) - offsetMinutes;
   const instantMs = minutes * 60_000 + Number(second) * 1000 + Number(fraction.slice(0, 3).padEnd(3, "0"));
   const instant = isReal ? new Date(instantMs).toISOString() : "";
-  // Years beyond 0001–9999 are written with a sign or as 0000; an offset can lead there.
+  // Years beyond 0001–9999 are written with a sign or as 0000; an offset can cause them.
   if (!/^\d/.test(instant) || instant.startsWith("0000")) {
     throw new CellProblem(column, `is not a valid time: ${shown(text)}`, ALLOWED_TIME);
   }

@@ -16,7 +16,7 @@ import { isTime, timeOf, withoutControls } from "../shared/text.ts";
 import { CellProblem } from "./csv-row.ts";
 import type { CsvRow } from "./csv-row.ts";
 
-/** What the cells of a row are read with. */
+/** The context for reading a row's cells. */
 export type RowContext = {
   currencyCode: string;
   /** ISO 8601 in UTC: orders of later moments are refused. */
@@ -26,7 +26,7 @@ export type RowContext = {
 /** A cell as the format writes it; null = empty. */
 export type CsvCell = string | number | null;
 
-/** A value of a row: the columns in which it stands, how they are read, and what is written into them. `read` throws CellProblem. */
+/** A value of a row: its columns, its reader, and its written form. `read` throws CellProblem. */
 type Field<Value> = {
   columns: readonly string[];
   isRequired?: boolean;
@@ -48,11 +48,11 @@ export type FileFormat<Row = never> = {
   stagedColumns: readonly string[];
   read: (row: CsvRow, context: RowContext) => CopyValue[];
   write: (row: Row, currencyCode: string) => CsvCell[];
-  /** Where a row may say that it is gone: the columns that it is known by, and the first values that these stage. */
+  /** How a row can be deleted: its key columns, and the first values to stage. */
   removal?: { keys: readonly string[]; read: (row: CsvRow, context: RowContext) => CopyValue[] };
 };
 
-/** The column that says so. */
+/** The column that marks it. */
 export const DELETED = "deleted";
 /** The column by which a row is taken as its source states it, where one that is written by hand would be a mistake. */
 const AS_STATED = "as_stated";
@@ -62,7 +62,7 @@ const RESTOCK_TYPES = ["RETURN", "NO_RESTOCK", "LEGACY_RESTOCK", "CANCEL"] as co
 const MAX_URL_BYTES = 4096;
 const MAX_LIST_BYTES = 1024 * 1024;
 
-/** A value that stands in one column, and is written as it is. */
+/** A value in one column, written unchanged. */
 function field<Value extends CsvCell>(
   column: string,
   read: (row: CsvRow, context: RowContext) => Value,
@@ -185,7 +185,7 @@ function tableFormat<Row extends object>(fields: Fields<Row>, options: FormatOpt
 
 type OfOrder = { orderId: string };
 
-/** The values of a row of the three order files are staged as JSON, those of a deleted row without the others. */
+/** The values of a row of the three order files are staged as JSON; a deleted row has only its keys. */
 function orderFormat<Row extends OfOrder>(
   kind: RowKind,
   fields: Fields<Row>,
@@ -383,7 +383,7 @@ function readOrderedAt(row: CsvRow, { latestOrderAt }: RowContext): string | nul
   );
 }
 
-/** `2026-06-09T10:00:00Z +1 exchange; …`; nothing for an empty cell. */
+/** `2026-06-09T10:00:00Z +1 exchange; …`; empty cell: undefined. */
 function readChanges(row: CsvRow): LineChange[] | undefined {
   const changes = readUnitList(row, "changes", {
     entry: /^(\S+) ([+-]\d{1,7}) (edit|exchange)$/,
@@ -430,7 +430,7 @@ function isOfShopify(row: CsvRow): boolean {
   return row.text("line_id")?.startsWith("gid://shopify/") === true;
 }
 
-/** `2026-06-09T10:00:00Z 1; …`; nothing for an empty cell. */
+/** `2026-06-09T10:00:00Z 1; …`; empty cell: undefined. */
 function readReversals(row: CsvRow): LineReversal[] | undefined {
   const reversals = readUnitList(row, "reversals", {
     entry: /^(\S+) (-?\d{1,7})$/,
@@ -440,7 +440,7 @@ function readReversals(row: CsvRow): LineReversal[] | undefined {
   return reversals?.map(({ at, units: taken }) => ({ reversedAt: at, units: taken }));
 }
 
-/** A cell's entries of a time, units and perhaps a word, apart by `;`; nothing for an empty cell. */
+/** A cell's entries of a time, units and optionally a word, separated by `;`; none for an empty cell. */
 function readUnitList(
   row: CsvRow,
   column: string,
@@ -480,7 +480,7 @@ function readCurrency(row: CsvRow): string | null {
   return code;
 }
 
-/** null = no SKUs of its own. */
+/** null: no SKUs. */
 function readSkus(row: CsvRow): string[] | null {
   const list = row.text("skus_json", MAX_LIST_BYTES);
   const skus =

@@ -32,7 +32,7 @@ export function openTextLimit(mostBytes: number): TextLimit {
   return { most: mostBytes, admits: (added) => (bytes += added) <= mostBytes };
 }
 
-/** What a folder may hold beside a connection that provides orders and catalogue. */
+/** The files allowed for a workspace whose orders and catalogue come from a connection. */
 const BESIDE_A_STORE: ReadonlySet<FileName> = new Set(["return_labels", "sale_events"]);
 
 /**
@@ -75,7 +75,7 @@ export function fileNamesOf(name: FileName): string[] {
   return FILE_ENDINGS.map((ending) => name + ending);
 }
 
-/** Why files cannot be imported beside the store that a workspace is connected to (null = none); null = they can. */
+/** Why files cannot be imported into a workspace connected to this store (null: none); null: they can. */
 export function besideStoreProblem(
   files: readonly Pick<FolderFile, "name" | "fileName">[],
   connectedStore: string | null,
@@ -182,7 +182,7 @@ function firstWholeCharacter(chunk: Buffer): number {
   return Math.min(3, Math.max(0, index));
 }
 
-/** Other kinds of files: their extension, what they are, and what to do instead. */
+/** Other kinds of files: their extension, their kind, and what to do instead. */
 const OTHER_KINDS: readonly (readonly [ending: RegExp, kind: string])[] = [
   [/\.(?:xlsx|xlsm|xls|ods|numbers)(?:\.gz)?$/iu, "a spreadsheet"],
   [/\.(?:tsv|tab)(?:\.gz)?$/iu, "a tab-separated file"],

@@ -71,7 +71,7 @@ type FolderRun = {
 /** `stage` is a file's name, then "orders", "labels" and "cohorts"; done and total are bytes, then rows of orders. */
 type ImportProgress = { stage: string; doneBytes: number; totalBytes: number };
 
-/** Rows of the folder that were used, deleted ones apart, and orders by whether they differ from what was stored. */
+/** Used rows of the folder, excluding deleted ones, and orders by whether they changed. */
 type ImportCounts = ReturnType<typeof countsOf>;
 
 function countsOf(staged: StagedCounts, { used, deletedRows, orders }: OrderTally, merged?: MergedOrders) {
@@ -170,8 +170,8 @@ async function applySaleEvents(connection: Connection, shopKey: number): Promise
 }
 
 /**
- * M5: a folder says up to when orders are complete when it brings their lines. Labels, sale events and corrections
- * leave the as-of where it is. Returns the data version.
+ * M5: a folder with order lines states up to when orders are complete. Labels, sale events and corrections leave the as-of
+ * unchanged. Returns the data version.
  */
 async function publish(run: FolderRun, isChanged: boolean): Promise<number> {
   const { connection, shopKey, currencyCode, asOf, files } = run;
@@ -218,7 +218,7 @@ export type ImportOptions = {
   now: Date;
   /** true: rows that cannot be used are left out; false: a single one of them keeps everything out. */
   skipInvalid: boolean;
-  /** Stops the import, which then throws the signal's reason and leaves the data as it was. */
+  /** Stops the import, which then throws the signal's reason and leaves the data unchanged. */
   signal?: AbortSignal | undefined;
   /** Another run is writing this workspace's data; the import begins when it has ended. */
   onWait?: (() => void) | undefined;
@@ -233,7 +233,7 @@ export type ImportOptions = {
 };
 
 export type ImportResult = AppliedFolder & {
-  /** false: nothing was imported, because of the rows in `invalid`, or because there is no other row. */
+  /** false: nothing was imported, because of the rows in `invalid`, or because there are no others. */
   imported: boolean;
   /** All rows that cannot be used; `invalid` lists the first of them. */
   invalid_count: number;
@@ -265,7 +265,7 @@ export async function importFolder(options: ImportOptions): Promise<ImportResult
   }
 }
 
-/** Rolls back what was written before the last order was checked. */
+/** Rolls back writes made before the last order was checked. */
 class NothingImported extends Error {
   override name = "NothingImported";
   result: ImportResult;
@@ -326,7 +326,7 @@ function fileNameOf(files: readonly FolderFile[], kind: RowKind): string {
   return files.find((file) => file.name === name)?.fileName ?? name;
 }
 
-/** What a message shows of a header. */
+/** Limit on header names in a message. */
 const SHOWN_NAMES = 20;
 const SHOWN_LETTERS = 40;
 
@@ -342,7 +342,9 @@ type StagedFolder = {
   warnings: ImportWarning[];
 };
 
-/** Stages every file of a folder. Of rows with one key the last stays; those of orders all stay, to be sorted out later. */
+/**
+ * Stages every file of a folder. Of rows with the same key the last is kept; rows of orders are all kept, to be resolved later.
+ */
 async function stageFolder(
   files: readonly FolderFile[],
   options: StageOptions,
@@ -457,7 +459,7 @@ async function readParquetFile(
   });
 }
 
-/** What is staged of a row after its line number; of a deleted row its key. */
+/** The staged values of a row after its line number; for a deleted row only its key. */
 function valuesOf(
   row: CsvRow,
   { stagedColumns, read, removal }: FileFormat,
@@ -484,7 +486,7 @@ function knownColumns({ columns, removal }: FileFormat): ReadonlySet<string> {
   return new Set([...columns, ...(removal === undefined ? [] : [DELETED])]);
 }
 
-/** The names of a header for a message: enough of them to see what is wrong. */
+/** A header's names for a message: enough of them to see the problem. */
 function shownNames(names: readonly string[]): string {
   const shown = names.slice(0, SHOWN_NAMES).map((name) => JSON.stringify(name.slice(0, SHOWN_LETTERS)));
   return `${shown.join(", ")}${names.length > SHOWN_NAMES ? ", …" : ""}`;
@@ -506,7 +508,7 @@ function readHeader(
     columns.set(name, index);
   }
   const { removal, required } = format;
-  // Rows that are not deleted are refused one by one where such a file lacks their columns.
+  // Rows that are not deleted are refused individually if such a file lacks their columns.
   const needed = removal !== undefined && columns.has(DELETED) ? removal.keys : required;
   const missing = needed.filter((name) => !columns.has(name));
   if (missing.length > 0) {

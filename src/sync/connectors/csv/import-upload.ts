@@ -28,15 +28,15 @@ import type { ImportResult } from "./import-folder.ts";
 import { ImportError } from "./problems.ts";
 import type { RowProblem } from "./problems.ts";
 
-/** A file is sent in parts of this size, its last one shorter; a POST to the console holds no more. */
+/** A file is sent in parts of this size, except a shorter last one; a POST to the console cannot be larger. */
 export const PART_BYTES = 4 * 1024 * 1024;
 /** Of all files of an upload, packed or not. */
 export const MOST_UPLOAD_BYTES = 2 * 1024 ** 3;
 export const UPLOAD_LIFETIME_MS = 24 * 3_600_000;
-/** The name under which the rows that an import has refused are stored beside its files. */
+/** The name under which the invalid rows of an import are stored with its files. */
 export const REFUSED_ROWS_FILE = "refused-rows.csv";
 
-/** The names that files of an upload may have: a fixed list, so that no name is ever part of a path unchecked. */
+/** The allowed file names of an upload: a fixed list, so that no unchecked name becomes part of a path. */
 const NAMES: ReadonlyMap<string, FileName> = new Map(
   FILE_NAMES.flatMap((name) => fileNamesOf(name).map((fileName): [string, FileName] => [fileName, name])),
 );
@@ -57,10 +57,10 @@ export function partBytesOf(file: Pick<UploadFile, "bytes">, part: number): numb
   return Math.min(PART_BYTES, file.bytes - part * PART_BYTES);
 }
 
-/** What imports of uploads need of the process they are in. */
+/** The process's resources for imports of uploads. */
 type UploadEnvironment = { database: Database; now: () => Date; log: RunLog };
 
-/** What is kept of the end of an import. */
+/** The stored result of an import. */
 export type UploadResult = Pick<ImportResult, "counts" | "invalid_count" | "invalid" | "warnings"> & {
   /** How many of the rows that cannot be used are in the file of them. */
   listed_count: number;
@@ -68,10 +68,10 @@ export type UploadResult = Pick<ImportResult, "counts" | "invalid_count" | "inva
 
 type Run = UploadEnvironment & { shopKey: number; upload: TakenUploadRow; stop: AbortSignal };
 
-/** Workers that began an import and did not come to its end: the next one is not tried. */
+/** Limit on workers that began an import without finishing it. */
 const MOST_ATTEMPTS = 3;
 const MOST_LISTED = 50_000;
-/** Of these, what a page shows. */
+/** Limit on those shown by a page. */
 const MOST_SHOWN = 200;
 /** Some 250 MB. */
 const PARTS_PER_DELETION = 64;
@@ -99,7 +99,7 @@ export async function importUpload(
     await refuse(run, `The import was begun ${MOST_ATTEMPTS} times, and cut off each time.`);
     return false;
   }
-  // Nobody can guess the name; a folder that a killed worker left there goes.
+  // The name cannot be guessed; a folder left by a killed worker is removed.
   const folder = join(tmpdir(), `returns-upload-${uploadId}`);
   try {
     await rm(folder, { recursive: true, force: true });
@@ -181,7 +181,7 @@ async function importWritten(
   });
 }
 
-/** Another worker has begun the same import meanwhile, or its workspace is gone: what this one did is undone. */
+/** Another worker has begun the same import meanwhile, or its workspace is gone: this one rolls back. */
 class NotOurs extends Error {
   override name = "NotOurs";
 }
@@ -240,7 +240,7 @@ async function refuse(run: Run, error: string): Promise<void> {
   await finish(run.database, run, { status: "refused", result: null, error });
 }
 
-/** What nobody can correct by other files is left to the next worker, or told as a fault of ours. */
+/** Errors that other files cannot fix are left to the next worker, or reported as internal errors. */
 async function endFailed(run: Run, error: unknown): Promise<void> {
   const { database, shopKey, upload, stop, log } = run;
   const fields = { upload_id: upload.upload_id, shop_key: shopKey };

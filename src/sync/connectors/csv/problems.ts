@@ -6,7 +6,7 @@ import type { WarningCounts } from "../../project.ts";
 import type { FileName } from "./file-formats.ts";
 import type { FolderFile } from "./folder-files.ts";
 
-/** A row that cannot be used; `column` null = the row as a whole. `allowed`: what may stand there, as a phrase. */
+/** An invalid row; `column` null: the whole row. `allowed`: the allowed values, as a phrase. */
 export type RowProblem = {
   file: string;
   /** Of a Parquet file, from 1; `line` is then its row in the whole file, from 1. */
@@ -41,12 +41,12 @@ export type ImportWarning = {
   count: number | null;
 };
 
-/** A folder or file that cannot be read at all; nothing of the import has happened. */
+/** An unreadable folder or file; nothing was imported. */
 export class ImportError extends Error {
   override name = "ImportError";
 }
 
-/** What is wrong with the rows: all are counted, the first `maxReported` by file and line are kept. */
+/** Problems of the rows: all are counted, the first `maxReported` by file and line are kept. */
 export type ProblemList = {
   add(problem: RowProblem): void;
   /** In the order of the files, then of their lines. */
@@ -84,12 +84,12 @@ export function openProblemList(
   };
 }
 
-/** What the projection found in the changed orders. */
+/** The projection's findings in the changed orders. */
 export function projectionWarnings(counts: WarningCounts): ImportWarning[] {
   return [...counts].map(([kind, count]) => ({ kind, file: null, message: WARNING_TEXTS[kind], count }));
 }
 
-/** What became of the labels that were split in this run. */
+/** Results of splitting labels in this run. */
 export function labelWarnings(split: SplitLabels): ImportWarning[] {
   const warnings: ImportWarning[] = [
     {

@@ -23,7 +23,7 @@ type StagedRow = [
 
 type ByKind<Value> = Record<RowKind, Value>;
 
-/** What was found among the rows of the orders read so far. */
+/** Findings in the rows of the orders read so far. */
 export type OrderTally = {
   /** Rows that can be used and are not deleted. */
   used: ByKind<number>;
@@ -52,9 +52,9 @@ type StagedOrdersOptions = {
 export type StagedOrders = SourceOrders & { tally: OrderTally };
 
 /**
- * The staged orders in key order, each with what is stored of it. Of rows with one key the last counts; returns and
- * refunds must name a line of the folder or of an earlier import that the folder does not delete; a refund must not
- * exceed its line. A folder has only what changed: rows it leaves out stay unchanged.
+ * The staged orders in key order, each with its stored document. Of rows with the same key the last counts; returns and refunds
+ * must name a line of the folder or of an earlier import that the folder does not delete; a refund must not exceed its line. A
+ * folder may be partial: omitted rows are unchanged.
  */
 export async function readStagedOrders(options: StagedOrdersOptions): Promise<StagedOrders> {
   const { connection, shopKey, onProblem, onRows, isWanted, onEnd } = options;
@@ -155,7 +155,7 @@ function partOf(staged: readonly StagedRow[], stored: OrderDocument | null, tall
   return deletedRows === 0 ? part : { ...part, removed };
 }
 
-/** What is stored of a row does not say how it was checked. */
+/** The stored row does not contain how it was checked. */
 function withoutMark(row: StagedRow[3]): RowIds {
   if (row.isAsStated === undefined) return row;
   const { isAsStated: _isAsStated, ...stated } = row;

@@ -10,7 +10,7 @@ export const TITLE = "Loop";
 
 const LIST_PATH = "api/2026-07/warehouse/return/list";
 
-/** What a label tells, or a return that has one label and no list. */
+/** The members of a label, or of a return with one label and no list. */
 const LABEL = {
   tracking_number: optional(Id),
   created_at: optional(Time),
@@ -45,7 +45,7 @@ const readPage = reader(
   object("ReturnList", { returns: Type.Array(RETURN), nextPageUrl: nullable(Text) }),
 );
 
-/** Returns by when they were updated, both ends included; at most 120 days apart. */
+/** Returns by update time, both ends included; at most 120 days apart. */
 export type LoopWindow = { from: Date; to: Date };
 
 /** nextPageUrl null = the window's last page. */
@@ -88,7 +88,7 @@ function momentText(seconds: number): string {
   return `${new Date(seconds * 1000).toISOString().slice(0, 19).replace("T", " ")}+00:00`;
 }
 
-/** A page's address inside the API: the key goes to no other host, whatever an answer says. */
+/** A page's address inside the API: the key is sent to no other host, whatever an answer says. */
 function ownUrl(baseUrl: URL, text: string): URL {
   const url = URL.parse(text, baseUrl);
   if (url?.origin !== baseUrl.origin) {

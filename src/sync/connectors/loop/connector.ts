@@ -18,14 +18,14 @@ const MAX_PASSES = 8;
 type WindowRead = {
   returns: LoopReturn[];
   end: Date;
-  /** What the next window should span. */
+  /** The length of the next window. */
   nextMs: number;
 };
 
 /**
- * Reads the window that begins at `from` and spans `windowMs` or, where that holds more than one page, the beginning of
- * it that fits on one. A return that is updated leaves its window, and those behind it move up: the next page would
- * begin too late, and leave some out. One answer alone is of one moment. Throws as the client.
+ * Reads the window of `windowMs` from `begin` on, or, if that has more than one page, its beginning that fits on one. An updated
+ * return leaves its window, and those behind it move up: the next page would begin too late, and miss some. Only a single answer
+ * is consistent. Throws as the client.
  */
 export async function readWindow(
   client: LoopClient,
@@ -48,8 +48,8 @@ export async function readWindow(
 }
 
 /**
- * All returns of a window that is too short to be halved, page after page, until two passes name the same: a return that
- * left meanwhile is missing from the second. Throws `SourceFailed` when that does not come to pass.
+ * All returns of a window too short to be halved, page by page, until two passes return the same ones: a return that left
+ * meanwhile is missing from the second. Throws `SourceFailed` if that never happens.
  */
 async function readInPasses(client: LoopClient, window: LoopWindow): Promise<LoopReturn[]> {
   const known = new Map<string, LoopReturn>();
@@ -75,7 +75,7 @@ async function readInPasses(client: LoopClient, window: LoopWindow): Promise<Loo
 }
 
 const SOURCE = "loop";
-/** What a run reads again of the time before it, for answers that lag behind. */
+/** Overlap with the previous run, for answers that lag behind. */
 const OVERLAP_MS = 600_000;
 /** How far back a shop without orders is read. */
 const BLIND_YEARS = 5;
@@ -91,14 +91,14 @@ type Position = {
   from: string;
   /** When the run began: it reads no further. */
   until: string;
-  /** What the next window spans. */
+  /** The length of the next window. */
   windowMs: number;
   done: number;
 };
 
 /**
- * Return labels of Loop, by when their return was updated. The first run reads from the shop's first order on, later
- * ones what was updated since.
+ * Return labels of Loop, by update time of their return. The first run reads from the shop's first order on, later ones only
+ * updated returns.
  */
 export const LOOP: LabelSource<Cursor, Position> = {
   source: SOURCE,
@@ -112,7 +112,7 @@ export const LOOP: LabelSource<Cursor, Position> = {
     const client = openLoop(source, pageSize);
     return {
       begin,
-      // Another page size may be in use by now: what fits on a page is determined again.
+      // The page size may have changed: the window length is determined again.
       resume: (position) => ({ ...position, windowMs: LONGEST_MS }),
       readPage: (position, _cursor, context) => readNext(client, pageSize, position, context),
       cursorOf: (position) => ({ since: position.since, readUntil: position.until }),

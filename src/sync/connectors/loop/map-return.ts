@@ -16,8 +16,8 @@ export function labelIdsOf(returned: LoopReturn): string[] {
 }
 
 /**
- * A return of Loop with its labels. M10: a label is charged when it was made, which is when the return was made unless
- * the label says otherwise; one without a price is not charged (yet). A void keeps the moment it was first seen with.
+ * A return of Loop with its labels. M10: a label is charged when it is created, by default when the return is created; one
+ * without a price is not charged (yet). A void keeps the time when it was first seen.
  */
 export function mapReturn(returned: LoopReturn, stored: ReadonlyMap<string, StoredMoments>): SourceRecord {
   const createdAt = timeOf(returned.created_at);
@@ -50,7 +50,7 @@ export function returnIdOf(returned: LoopReturn): string {
   return textOf(returned.id) ?? "";
 }
 
-/** onlyRate: the return's label_rate, where it speaks of this label alone. */
+/** onlyRate: the return's label_rate, if it applies to this label only. */
 type LabelOfReturn = { labelId: string; label: LoopLabel; onlyRate: string | number | null };
 
 /**

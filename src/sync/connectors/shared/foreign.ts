@@ -4,7 +4,7 @@ import { Compile } from "typebox/compile";
 import { SourceFailed } from "../../connector.ts";
 import { cleanLabel, isTime, readCurrency } from "./text.ts";
 
-/** What of a foreign object is not as its schema says: where, what is allowed, and what there was. */
+/** A violation of a foreign object's schema: the field, the expected and the actual value. */
 type Anomaly = { field: string; expected: string; found: string };
 
 /** An answer that is not as documented; it names the outermost record with an id that the anomaly is in. */
@@ -22,8 +22,8 @@ export class UnreadableAnswer extends SourceFailed {
 export type Reader<Value> = (value: unknown) => Value;
 
 /**
- * The reader of one kind of foreign object: it returns what keeps the schema, with members that the schema does not
- * name left alone, and throws `UnreadableAnswer` for anything else. The schema is compiled once, at the first use.
+ * The reader of one kind of foreign object: it returns valid objects, ignoring members outside the schema, and throws
+ * `UnreadableAnswer` for others. The schema is compiled at its first use.
  */
 export function reader<Schema extends TSchema>(title: string, schema: Schema): Reader<Static<Schema>> {
   let compiled: ReturnType<typeof Compile> | null = null;
@@ -36,7 +36,7 @@ export function reader<Schema extends TSchema>(title: string, schema: Schema): R
   };
 }
 
-/** `title` is what the source calls the object: a member that is not as it should be is "title.member". */
+/** `title` is the source's name of the object: an invalid member is reported as "title.member". */
 export function object<Properties extends TProperties>(
   title: string,
   properties: Properties,
@@ -73,7 +73,7 @@ export const Filled = Type.Refine(
   (value: string) => cleanLabel(value) !== null,
 );
 export const Time = Type.Refine(Type.String({ description: "a time" }), isTime);
-/** A number, or text that stands for one. */
+/** A number, or its text. */
 export const Id = Type.Union([Type.Integer(), Filled], { description: "text" });
 /** Money that is not below zero. */
 export const Amount = Type.Refine(
@@ -85,7 +85,7 @@ export const Currency = Type.Refine(
   (value: string) => readCurrency(value) !== null,
 );
 
-/** The schema of a value that may be null too, and of itself for any other. */
+/** The schema of a nullable value without null; any other schema unchanged. */
 export function withoutNull(schema: TSchema): TSchema {
   const { anyOf } = schema as { anyOf?: TSchema[] };
   return anyOf?.at(-1) !== undefined && Type.IsNull(anyOf.at(-1)) ? (anyOf[0] as TSchema) : schema;
@@ -115,7 +115,7 @@ function expectedBy(schema: TSchema): string {
   return inner === schema ? what : `${what} or null`;
 }
 
-/** A text may be a customer's, so its value is quoted only where a few words are allowed. */
+/** A text may be a customer's, so its value is quoted only if it must be one of a few words. */
 function kindOf(value: unknown, schema: TSchema): string {
   if (value === undefined) return "missing";
   if (typeof value === "string")
@@ -130,7 +130,7 @@ function nameOf({ id, __parentId: parentId }: Json): string | null {
   return ids.length === 0 ? null : ids.join(" of ");
 }
 
-/** A JSON object of an answer, before its members are looked at. */
+/** A JSON object of an answer, before its members are checked. */
 export type Json = Readonly<Record<string, unknown>>;
 
 export function isObject(value: unknown): value is Json {

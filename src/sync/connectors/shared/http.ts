@@ -6,14 +6,14 @@ import { SourceFailed, SourceRefused } from "../../connector.ts";
 
 /** How a client waits, and how often it sends a request again. */
 export type RetryPolicy = {
-  /** Tries of one request, the first included. */
+  /** Attempts per request, including the first. */
   tries: number;
   /** Before the second try; it doubles with every further one up to `maxDelayMs`, a random half of it taken off. */
   firstDelayMs: number;
   maxDelayMs: number;
   /** How long one answer may take; null = a body may take as long as it comes. */
   timeoutMs: number | null;
-  /** How often a source may ask for a pause, which is no try, and the longest pause it may ask for. */
+  /** How often a source may request a pause, which does not count as an attempt, and the longest pause. */
   slowdowns: number;
   maxSlowdownMs: number;
 };
@@ -36,9 +36,9 @@ export const CHECK_POLICY: RetryPolicy = {
   maxSlowdownMs: 10_000,
 };
 
-/** A source that is asked over HTTP. */
+/** A source called over HTTP. */
 export type HttpSource = {
-  /** What people call it: "ShipStation". */
+  /** Its display name: "ShipStation". */
   title: string;
   /** Where it is, for sentences about a source that each customer has at another address. */
   address?: string;
@@ -55,7 +55,7 @@ type HttpRequest = {
 
 export type HttpAnswer<Body> = { status: number; body: Body };
 
-/** What an answer comes to. `again`: why another try may help, with the pause the source asks for (null = none). */
+/** The result of an answer. `again`: why a retry may help, with the pause the source requests (null: none). */
 export type Outcome<Value> = { value: Value } | Again;
 type Again = { again: string; delayMs: number | null };
 
@@ -161,7 +161,7 @@ async function sendOnce<Body>(
   const timeout = timeoutMs === null ? signal : AbortSignal.timeout(timeoutMs);
   let isAnswering = false;
   try {
-    // A redirect would carry the key to wherever it leads.
+    // A redirect would send the key to its target.
     const response = await fetch(url, {
       ...request,
       redirect: "manual",
@@ -200,7 +200,7 @@ async function readText({ title }: HttpSource, response: Response): Promise<stri
   return Buffer.concat(chunks).toString("utf8");
 }
 
-/** The JSON of an answer; what is cut off or garbled is asked for again. */
+/** The JSON of an answer; truncated or garbled answers are requested again. */
 export function readJson(body: string): Outcome<unknown> {
   try {
     return { value: JSON.parse(body) as unknown };
@@ -217,14 +217,14 @@ export async function pause(durationMs: number, signal: AbortSignal): Promise<vo
   });
 }
 
-/** Whether keys may go to an address: over https to a source's own host, else to this machine itself alone. */
+/** Whether keys may be sent to an address: over https to a source's own host, else only to this machine. */
 export function isOwnUrl(url: URL, isOwnHost: (host: string) => boolean): boolean {
   if (url.username !== "") return false;
   if (isLoopbackHost(url.hostname)) return /^https?:$/u.test(url.protocol);
   return url.protocol === "https:" && url.port === "" && isOwnHost(url.hostname);
 }
 
-/** A source that is asked for JSON with an API key. */
+/** A JSON source with an API key. */
 export type JsonSource = HttpSource & {
   /** Where its API keys are made: "Settings → API Settings". */
   keyPlace: string;
@@ -271,7 +271,7 @@ export function readBaseUrl(setting: unknown, address: string, title: string): U
   return url;
 }
 
-/** A key as it may stand in a header. Throws `SourceRefused` when there is none. */
+/** A key as a header value. Throws `SourceRefused` if there is none. */
 export function readApiKey(secret: string | undefined, title: string): string {
   const key = secret?.trim() ?? "";
   if (key === "") throw new SourceRefused(`${title} has no API key: connect it again.`);

@@ -35,12 +35,12 @@ export type SourceLabel = {
 };
 
 /**
- * What a source reports for one of its records: every charged label there is. The label's id is the record's, or begins
- * with it and a colon: stored labels of the record that are not named any more are removed.
+ * A source's report of one record: all of its charged labels. A label's id is the record's, or begins with it and a colon: stored
+ * labels of the record that are no longer listed are removed.
  */
 export type SourceRecord = { recordId: string; labels: SourceLabel[] };
 
-/** Where a run stands between two pages. `scope` says what it reads: only a run of the same scope continues it. */
+/** A run's position between two pages. `scope` names its content: only a run of the same scope resumes it. */
 type LabelPosition = { scope: string };
 
 export type LabelPage<Position> = {
@@ -63,7 +63,7 @@ type LabelReader<Cursor, Position extends LabelPosition> = {
   cursorOf(position: Position, cursor: Cursor | null, context: SyncContext): Cursor;
 };
 
-/** A source of label costs that is asked for pages of JSON with an API key. */
+/** A source of label costs with pages of JSON and an API key. */
 export type LabelSource<Cursor, Position extends LabelPosition> = {
   source: string;
   title: string;
@@ -124,9 +124,9 @@ export function openJson(
 }
 
 /**
- * A run of a label source: page by page into sync_record, then, in one last transaction, from there to what is served,
- * with the source's as-of and cursor. A run that was cut off continues at the page it had not stored; until the end
- * nothing that is served changes. The store's as-of stays (M5).
+ * A run of a label source: page by page into sync_record, then, in a final transaction, from there to the served data, with the
+ * source's as-of and cursor. An interrupted run resumes at the first page that is not stored; until the end served data does not
+ * change. The store's as-of is unchanged (M5).
  */
 async function runLabelSync<Cursor, Position extends LabelPosition>(
   context: SyncContext,

@@ -2,8 +2,8 @@ import { currencyExponent, decimalFromText, minorFromDecimal, roundedMinor } fro
 import { SourceFailed } from "../../connector.ts";
 
 /**
- * M9: an amount in minor units of its currency; a number is taken as the decimal it is written as. Decimals beyond the
- * currency's are rounded, halves away from zero. Throws `SourceFailed` for what is no amount.
+ * M9: an amount in minor units of its currency; a number is read as its decimal text. Decimals beyond the currency's are rounded,
+ * halves away from zero. Throws `SourceFailed` for an invalid amount.
  */
 export function minorOf(amount: string | number, currencyCode: string): number {
   const text = String(amount).trim();

@@ -1,7 +1,7 @@
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
 const CONTROLS = /\p{Cc}+/gu;
 
-/** What is indexed has to stay within PostgreSQL's limits. */
+/** Indexed values must stay within PostgreSQL's limits. */
 const MAX_KEY_BYTES = 512;
 const MAX_LABEL_BYTES = 1024;
 const MAX_URL_BYTES = 4096;
@@ -53,7 +53,7 @@ export function readCurrency(code: string): string | null {
   return /^[A-Z]{3}$/u.test(upper) ? upper : null;
 }
 
-/** Orders gids of one type by their number: a longer one is a larger one. */
+/** Sorts gids of one type by their number: a longer one is larger. */
 export function compareGids(left: string, right: string): number {
   return left.length - right.length || (left < right ? -1 : Number(left > right));
 }

@@ -19,7 +19,7 @@ import type { JsonSource } from "../shared/http.ts";
 
 export const TITLE = "ShipStation";
 
-/** What is looked at of every label in the list. */
+/** The checked members of every label in the list. */
 const LABEL = object("Label", {
   label_id: Filled,
   status: Filled,
@@ -66,7 +66,7 @@ type LabelListPage = { labels: ShipStationLabel[]; total: number; isLast: boolea
 /** Asks ShipStation's API V2, 200 requests a minute. Throws as `getJson`, and `SourceFailed` for answers of another form. */
 export type ShipStationClient = {
   listLabels(createdSince: string, page: number): Promise<LabelListPage>;
-  /** What the carrier reported of one label. */
+  /** The carrier's report on one label. */
   track(labelId: string): Promise<Tracking>;
 };
 

@@ -25,15 +25,15 @@ type Position = Settling & {
   /** When the run began. */
   beganAt: string;
   page: number;
-  /** Labels read so far, those of other kinds included. */
+  /** Labels read so far, including other kinds. */
   done: number;
   /** The entries read so far. */
   head: ListHead;
 };
 
 /**
- * Return labels of ShipStation V2. The first run reads every label since the shop's first order; later ones read the
- * list, which begins with what was modified last, until it has not changed; once a day all young labels.
+ * Return labels of ShipStation V2. The first run reads every label since the shop's first order; later ones read the list, most
+ * recently modified first, until it is unchanged; once a day all recent labels.
  */
 export const SHIPSTATION: LabelSource<Cursor, Position> = {
   source: SOURCE,
@@ -116,7 +116,7 @@ async function readRecords(
     const record = await mapLabel(label, stored, (labelId) => client.track(labelId));
     if (record !== null) records.push(record);
   }
-  // Most runs find the first page as it is stored. A further one may list again what this run has staged.
+  // Most runs find the first page unchanged. A further one may repeat labels that this run has staged.
   return scope === "new" && page === 1
     ? records.filter((record) => !isStored(record, stored.get(record.recordId)))
     : records;

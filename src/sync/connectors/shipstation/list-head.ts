@@ -2,8 +2,8 @@ import { cleanLabel } from "../shared/text.ts";
 import type { ShipStationLabel } from "./client.ts";
 
 /**
- * The beginning of the list of labels, the one modified last first: label ids with what can change of them. Labels do
- * not say when they were modified, so this is how a run knows how far back it has to read.
+ * The beginning of the list of labels, most recently modified first: label ids with their changeable members. Labels have no
+ * modification time, so a run uses this to know how far back it has to read.
  */
 export type ListHead = readonly string[];
 
@@ -29,9 +29,8 @@ export function headEntry(label: ShipStationLabel): string {
 }
 
 /**
- * Whether the list has come to labels that nobody touched since `head` was taken. A label that is modified moves to the
- * front, so those behind it keep their order: enough entries of `head` in their old order, unchanged, one after the
- * other, are its rest.
+ * Whether the list has reached labels unmodified since `head` was stored. A modified label moves to the front, so those behind it
+ * keep their order: enough consecutive entries of `head`, unchanged and in their old order, are its rest.
  */
 export function settle(before: Settling, entries: readonly string[], head: ListHead): Settling {
   const places = new Map(head.map((entry, place) => [entry, place]));
@@ -49,7 +48,7 @@ export function isSettled({ settled }: Settling): boolean {
   return settled >= SETTLED_LABELS;
 }
 
-/** The entries read so far with those of a further page; a label that came twice stands where it came first. */
+/** The entries read so far with those of another page; a repeated label keeps its first position. */
 export function extendHead(head: ListHead, entries: readonly string[]): ListHead {
   const ids = new Set(head.map(idOf));
   const added = entries.filter((entry) => {

@@ -6,7 +6,7 @@ import { cleanLabel, readCurrency, timeOf } from "../shared/text.ts";
 import { readPricedLabel, TITLE } from "./client.ts";
 import type { PricedLabel, ShipStationLabel, Tracking } from "./client.ts";
 
-/** What the carrier reported of a label, asked for only where it decides. */
+/** The carrier's report on a label, requested only if it matters. */
 type Track = (labelId: string) => Promise<Tracking>;
 
 /** Of a tracking event: accepted, in transit, at a service point, delivery attempted, delivered. */

@@ -94,8 +94,8 @@ function clientAt({ url, secrets, signal }: SourcePlace): ShopifyClient {
 }
 
 /**
- * The store source Shopify. Until a first backfill is finished every run continues or begins one, whatever kind it is;
- * later the other kinds leave an unfinished one behind. Settings are those of `readSettings`.
+ * The store source Shopify. Until a first backfill is finished every run resumes or begins one, whatever its kind; later the
+ * other kinds ignore an unfinished one. Settings are those of `readSettings`.
  */
 export function createShopifyConnector(options: ShopifyConnectorOptions): Connector & Source {
   return { ...SHOPIFY_SOURCE, sync: (context) => sync(options, context) };
@@ -122,7 +122,7 @@ async function sync(options: ShopifyConnectorOptions, context: SyncContext): Pro
   return { counts, notes, isChanged };
 }
 
-/** What the app could not see while it lacked read_all_orders is read as soon as it has it. */
+/** Data that the app could not see without read_all_orders is read as soon as it has the scope. */
 async function askForBackfill({ database, shopKey }: ShopifyRun): Promise<void> {
   await requestRun(database, { shopKey, source: SHOPIFY, kind: "backfill", requestedBy: "schedule" });
 }
@@ -133,7 +133,7 @@ async function fetchAndApply(run: ShopifyRun): Promise<Applied> {
     await fetchEverything(run);
     return applyFetched(run, new Date(run.cursor.backfill?.startedAt ?? run.now()));
   }
-  // It was taken back, or keeps failing: what an earlier one has read is kept up with all the same.
+  // It was canceled, or keeps failing: data from an earlier one is kept up to date anyway.
   if (backfill !== null) await giveUpBackfill(run);
   if (run.kind === "incremental") await listOnce(run, watermark);
   if (run.kind === "open_returns") await listOpenReturns(run);
@@ -149,12 +149,12 @@ async function listOnce(run: ShopifyRun, watermark: string): Promise<void> {
   if (earlier !== null && listedAt.getTime() - Date.parse(earlier) < FRESH_LIST_MS) return;
   const listed = await listChanges(run, watermark);
   const cursor = { ...run.cursor, listedAt: listedAt.toISOString() };
-  // Nothing of an empty list is left to continue.
+  // After an empty list there is nothing to resume.
   if (listed === 0) run.cursor = cursor;
   else await step(run, async () => cursor);
 }
 
-/** What a run has applied. */
+/** Counts of the applied records. */
 const NO_COUNTS = { orders: 0, order_lines: 0, returns: 0, refunds: 0, products: 0, variants: 0 };
 
 type Applied = {
@@ -277,7 +277,7 @@ async function stageProducts(run: ShopifyRun, connection: Connection, { counts }
   }
 }
 
-/** The platform sends whole orders: what one leaves out is gone. Orders of before `historyFrom` are left out. */
+/** The platform sends whole orders: parts that are missing are deleted. Orders from before `historyFrom` are omitted. */
 async function sourceOrders(
   run: ShopifyRun,
   connection: Connection,
@@ -318,7 +318,7 @@ function count({ counts, anomalies }: Tally, { part, anomalies: found }: MappedO
   addAnomalies(anomalies, found);
 }
 
-/** What stands in a note behind the number of each anomaly. */
+/** The text of a note after the number of each anomaly. */
 const ANOMALY_TEXTS: Readonly<Record<Exclude<keyof OrderAnomalies, "unbalancedLines">, string>> = {
   unverifiedReturnLines: "returned units belong to no order line that Shopify knows.",
   undatedClosedReturns: "closed returns have no closing time; they are not counted.",
@@ -337,7 +337,7 @@ const ANOMALY_TEXTS: Readonly<Record<Exclude<keyof OrderAnomalies, "unbalancedLi
 /** So many are named. */
 const MOST_NAMED = 10;
 
-/** What the operator should know of a run that succeeded. */
+/** Notes for the operator about a successful run. */
 export function notesOf(
   { unbalancedLines, ...anomalies }: OrderAnomalies,
   warnings: WarningCounts,
@@ -358,7 +358,7 @@ export function notesOf(
   return notes;
 }
 
-/** What of the shop's history is not there, and why. */
+/** The missing part of the shop's history, and why. */
 function limitNotes(limit: HistoryLimit | null, { hasAllOrders }: OrderAccess): string[] {
   if (limit === null) return [];
   if (hasAllOrders) {

@@ -9,23 +9,23 @@ export type DownloadName = (typeof DOWNLOAD_NAMES)[number];
 export type DownloadState = { operationId: string | null; isStored: boolean };
 
 export type BackfillState = {
-  /** ISO 8601: everything the shop held at this moment is read. */
+  /** ISO 8601: all of the shop's data at this time has been read. */
   startedAt: string;
   /** Whether the shop shows orders older than 60 days, and so all that it has. */
   hasAllOrders: boolean;
-  /** The metafield its products were asked for, as namespace.key; null = none. */
+  /** The metafield requested for its products, as namespace.key; null: none. */
   familyMetafield: string | null;
   /** Orders processed before this day, as YYYY-MM-DD, are not stored; null = all are. */
   historyFrom: string | null;
   downloads: Record<DownloadName, DownloadState>;
-  /** What its records hold, as `RECORD_FORMAT`. */
+  /** The format of its records, as `RECORD_FORMAT`. */
   recordFormat?: number;
 };
 
-/** Raised whenever records that an earlier version fetched lack what this one maps. */
+/** Increment it when records fetched by an earlier version lack data that this one maps. */
 export const RECORD_FORMAT = 3;
 
-/** What the stored orders lack because runs could not see orders older than 60 days. Days are YYYY-MM-DD. */
+/** Data missing from the stored orders because runs could not see orders older than 60 days. Days are YYYY-MM-DD. */
 export type HistoryLimit = {
   /** The first day of the first whole month; null = everything was read before the app lost its right to. */
   historyFrom: string | null;
@@ -33,7 +33,7 @@ export type HistoryLimit = {
   unread: { from: string; until: string } | null;
 };
 
-/** What the connector remembers between runs and over a crash. */
+/** The connector's state between runs and after a crash. */
 export type ShopifyCursor = {
   /** ISO 8601: what changed until then is applied; null before the first backfill. */
   watermark: string | null;
@@ -47,7 +47,7 @@ export type ShopifyCursor = {
 
 const NEW_CURSOR: ShopifyCursor = { watermark: null, listedAt: null, backfill: null, limit: null };
 
-/** What is stored is only ever written by this connector; anything else counts as nothing. */
+/** Only this connector writes the stored value; anything else counts as none. */
 export function readCursor(stored: unknown): ShopifyCursor {
   return isObject(stored) && "watermark" in stored ? { ...NEW_CURSOR, ...stored } : NEW_CURSOR;
 }

@@ -8,11 +8,11 @@ import { isShopUrl } from "./api/hosts.ts";
 import type { ShopifyCursor } from "./cursor.ts";
 import type { OrderAccess } from "./install/access.ts";
 
-/** What the operator chose for a connection. */
+/** The operator's options for a connection. */
 export type ShopifySettings = {
   /** Base address of the Admin API, without a slash at its end. */
   url: string;
-  /** Where a product's family stands, if not in its type. */
+  /** The source of a product's family, if not its type. */
   familyMetafield: MetafieldName | null;
   familyTagPrefix: string | null;
   /** Name of the option that marks used variants, in lower case. */
@@ -56,7 +56,7 @@ export const SETTING_OPTIONS = [
 const USED_CONDITIONS = ["Used", "Pre-owned", "Refurbished", "Open box"];
 const METAFIELD = /^([\w$:-]+)\.([\w$:-]+)$/;
 
-/** Reads the settings of a connection; throws SourceFailed with what is wrong. */
+/** Reads the settings of a connection; throws SourceFailed with the problem. */
 export function readSettings(settings: Readonly<Record<string, unknown>>): ShopifySettings {
   const used = settings["usedConditions"] ?? USED_CONDITIONS;
   if (!Array.isArray(used) || !used.every((value) => typeof value === "string")) {

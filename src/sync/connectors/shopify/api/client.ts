@@ -21,7 +21,7 @@ export function supportEndsAt(version: string): Date {
 export type ShopifyRetryPolicy = RetryPolicy & {
   /** Between two polls of bulk operations. */
   pollMs: number;
-  /** A bulk operation that has found nothing more for so long is given up. */
+  /** A bulk operation without progress for this long is abandoned. */
   stallMs: number;
 };
 
@@ -33,7 +33,7 @@ export const SHOPIFY_RETRY_POLICY: ShopifyRetryPolicy = {
   stallMs: 60 * 60_000,
 };
 
-/** Where access tokens come from; both throw SourceRefused when there is none to be had. */
+/** The source of access tokens; both throw SourceRefused if none is available. */
 export type TokenSource = {
   accessToken(): Promise<string>;
   /** A token that is not `staleToken`, which the platform has refused. */
@@ -58,7 +58,7 @@ type ShopifyClientOptions = {
   retryPolicy: ShopifyRetryPolicy;
 };
 
-/** One request asks for more than the platform prices any request at: ask for less at once. */
+/** A request costs more than the platform allows for any request: request less at once. */
 export class CostExceeded extends Error {
   override name = "CostExceeded";
 }
@@ -164,7 +164,7 @@ async function downloadFile(
 
 /** The points that the platform lets an app spend on a shop, from its last answer plus the points restored since. */
 type Budget = {
-  /** Waits until a request of this document may be sent, by its last cost, and takes the points it will cost. */
+  /** Waits until a request of this document may be sent, by its last cost, and subtracts its points. */
   spend(documentName: string, signal: AbortSignal): Promise<void>;
   /** How long that takes. */
   waitMs(documentName: string): number;

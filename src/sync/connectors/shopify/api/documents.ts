@@ -22,7 +22,7 @@ import {
   VARIANT,
 } from "./objects.ts";
 
-/** A GraphQL document and the reader of its answer's data, both made of one schema; errors name the document. */
+/** A GraphQL document and the reader of its answer's data, both derived from one schema; errors name the document. */
 export type Document<Answer = unknown> = { name: string; text: string; read: Reader<Answer> };
 
 /** `declaration`: the variables, as "($id: ID!)". */
@@ -38,9 +38,9 @@ function document<Answer extends TProperties>(
 }
 
 /**
- * The fields that a schema's members stand for. Options of a member: `field` = its name at the platform where the member
- * has another; `args` = what follows the name; `cast` = the field's type is an interface or union, of which the object
- * is one type; `on` = the types that have it.
+ * The fields of a schema's members. Options of a member: `field`: its name at the platform, if different; `args`: the arguments
+ * after the name; `cast`: the field's type is an interface or union, of which the object is one type; `on`: the types that have
+ * it.
  */
 function selectionOf(schema: TSchema): string {
   const { properties = {} } = schema as { properties?: TProperties };
@@ -110,7 +110,7 @@ const SUBSCRIPTION = object("WebhookSubscription", { topic: Text, uri: Text });
 const SUBSCRIBED = object("WebhookSubscriptionCreatePayload", {
   userErrors: Type.Array(object("UserError", { message: Text })),
 });
-/** An agreement with the cursor that leads to its successor. */
+/** An agreement with the cursor of its successor. */
 const AGREEMENT_EDGE = object("SalesAgreementEdge", {
   cursor: Text,
   node: object("SalesAgreement", { ...AGREEMENT, sales: connection(SALE, "(first: 15)") }),
@@ -193,7 +193,7 @@ export const DOCUMENTS = {
     first: 10,
     itemField: "edges",
   }),
-  // An agreement is no node of its own: it is found as the first one after its predecessor's cursor.
+  // An agreement is not a node: it is found as the first one after its predecessor's cursor.
   agreementSales: document("AgreementSales", "($id: ID!, $previous: String, $after: String)", {
     order: called(
       "(id: $id)",
@@ -219,7 +219,7 @@ function bulk(type: string, properties: TProperties): TSchema {
   return object(`${type}Connection`, { edges: Type.Array(edge) });
 }
 
-/** What bulk operations are given; these take no variables. */
+/** The documents of bulk operations; these take no variables. */
 export const BULK_DOCUMENTS = {
   orders: document("BulkOrders", "", {
     orders: bulk("Order", {
@@ -275,11 +275,11 @@ export class DownloadBroken extends Error {
   override name = "DownloadBroken";
 }
 
-/** No record that is asked for comes near the one, nor a file's average near the other. */
+/** No requested record comes near the first limit, nor a file's average near the second. */
 const MAX_LINE_CHARACTERS = 4 * 1024 * 1024;
 const MAX_BYTES_PER_OBJECT = 65_536;
 
-/** What a file of so many objects may take. */
+/** Size limit of a file with this number of objects. */
 export function largestFileBytes(objects: number): number {
   return MAX_LINE_CHARACTERS + objects * MAX_BYTES_PER_OBJECT;
 }

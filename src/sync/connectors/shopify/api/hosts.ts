@@ -7,7 +7,7 @@ const LONGEST_SHOP = 255;
 const FILE_HOST =
   /^(?:storage\.googleapis\.com|(?:[a-z0-9-]+\.)*(?:shopify\.com|shopifycdn\.com|myshopify\.com))$/u;
 
-/** Whether a name is a shop's own host at the platform; nothing else is ever asked or redirected to. */
+/** Whether a name is a shop's own host at the platform; requests and redirects go to no other. */
 export function isShopHost(shop: string): boolean {
   return shop.length <= LONGEST_SHOP && SHOP.test(shop);
 }
@@ -17,7 +17,7 @@ export function isShopUrl(url: URL): boolean {
   return url.search === "" && url.hash === "" && isOwnUrl(url, isShopHost);
 }
 
-/** Whether a file that a shop names may be fetched: no shop but one on this machine leads to this machine. */
+/** Whether a file named by a shop may be fetched: only a shop on this machine may refer to this machine. */
 export function isFileUrl(file: URL, shop: URL): boolean {
   if (isLoopbackHost(shop.hostname)) return isLoopbackHost(file.hostname);
   return file.protocol === "https:" && file.port === "" && FILE_HOST.test(file.hostname);

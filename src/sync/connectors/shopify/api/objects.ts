@@ -4,11 +4,11 @@ import type { RestockType, ReturnStatus } from "../../../../metrics/order.ts";
 import { choice, Flag, nullable, object, Text, Time, Whole } from "../../shared/foreign.ts";
 
 /**
- * The platform's objects as they are asked for and checked: a document selects the members of these schemas, and its
- * answer has to keep them. Objects that have connections are members alone, which the documents add to.
+ * The platform's objects as requested and checked: a document selects the members of these schemas, and its answer must match
+ * them. Objects with connections have only their members here; documents add the connections.
  */
 
-/** What the platform is called in sentences. */
+/** The platform's name in sentences. */
 export const TITLE = "Shopify";
 
 const PAGE_INFO = object("PageInfo", { hasNextPage: Flag, endCursor: nullable(Text) });
@@ -31,7 +31,7 @@ export function id(type: string) {
   return object(type, { id: Text });
 }
 
-/** A MoneyBag, of which the shop's currency counts. */
+/** A MoneyBag, of which only the shop's currency counts. */
 const MONEY = object("MoneyBag", { shopMoney: object("MoneyV2", { amount: Text }) });
 
 const RETURN_STATUSES = [
@@ -116,7 +116,7 @@ export const REFUND_LINE = object("RefundLineItem", {
   totalTaxSet: MONEY,
 });
 
-/** A shipment; of one that was canceled the last change tells until when it stood. */
+/** A shipment; the last change of a canceled one is the end of its validity. */
 export const FULFILLMENT = {
   id: Text,
   createdAt: Time,

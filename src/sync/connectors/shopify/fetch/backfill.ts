@@ -14,12 +14,12 @@ import { documentOf, storeDownload } from "./downloads.ts";
 import { historyFromOf, isOutdated } from "./history.ts";
 import { fetchRefunds, fetchTrackings } from "./order-parts.ts";
 
-/** Tries of one bulk operation, and downloads of one file, before a run gives up. */
+/** Attempts of one bulk operation, and downloads of one file, before a run fails. */
 const MAX_FAILURES = 4;
 
 /**
- * Fetches everything the shop has into `sync_record`, or what an earlier run has left of it: bulk operations side by
- * side, then by pages what they cannot hold. Every download and every page is remembered with what it brought.
+ * Fetches all of the shop's data into `sync_record`, or the rest of an earlier run: concurrent bulk operations, then pages for
+ * data that they cannot contain. Every download and every page is recorded with its content.
  */
 export async function fetchEverything(run: ShopifyRun): Promise<void> {
   const { cursor, access } = run;
@@ -45,7 +45,7 @@ export async function fetchEverything(run: ShopifyRun): Promise<void> {
   await fetchTrackings(run);
 }
 
-/** What this run has seen of its bulk operations. */
+/** This run's state of its bulk operations. */
 type BulkWatch = {
   /** How many objects each running operation had found, and since when it has not found more. */
   watched: Map<string, { objects: number; sinceMs: number }>;
@@ -54,8 +54,8 @@ type BulkWatch = {
 };
 
 /**
- * Deletes what an earlier run has fetched and not applied: the backfill reads all of it again, except deletions, which
- * are asked about again.
+ * Deletes records that an earlier run has fetched but not applied: the backfill reads them again, except deletions, which are
+ * checked again.
  */
 async function begin(run: ShopifyRun, familyMetafield: string | null): Promise<void> {
   const { access, cursor } = run;
@@ -82,7 +82,7 @@ async function replaceBackfill(run: ShopifyRun, backfill: BackfillState | null):
   });
 }
 
-/** The platform runs few bulk operations at a time: those of a backfill that is given up make room. */
+/** The platform runs few bulk operations at a time: those of an abandoned backfill make room. */
 async function cancelUnfinished({ client, cursor }: ShopifyRun): Promise<void> {
   for (const { operationId, isStored } of Object.values(cursor.backfill?.downloads ?? {})) {
     if (operationId === null || isStored) continue;
@@ -119,7 +119,7 @@ async function startMissing(run: ShopifyRun): Promise<void> {
   }
 }
 
-/** Stores what has completed since the last poll; whether anything was. */
+/** Stores the operations completed since the last poll; returns whether there were any. */
 async function storeCompleted(run: ShopifyRun, seen: BulkWatch): Promise<boolean> {
   let stored = false;
   for (const name of unstored(run)) {
@@ -151,7 +151,7 @@ async function watch(
   }
 }
 
-/** Downloads and stores one file; a file that breaks off is downloaded again, one that is gone is made again. */
+/** Downloads and stores one file; an interrupted file is downloaded again, a missing one is created again. */
 async function store(
   run: ShopifyRun,
   name: DownloadName,
@@ -223,7 +223,7 @@ async function pollOperation(client: ShopifyClient, operationId: string): Promis
     case "CANCELING":
       return { is: "running", objects };
     case "COMPLETED":
-      // Nothing matched: there is no file. Otherwise a file without address has expired.
+      // Without matches there is no file. Otherwise a file without address has expired.
       if (url === null && objects > 0) return { is: "lost", why: "its file is gone" };
       return { is: "completed", objects, url };
     default:

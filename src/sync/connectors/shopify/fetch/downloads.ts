@@ -67,7 +67,7 @@ export const readSale = reader(TITLE, SALE);
 const readVariant = reader(TITLE, VARIANT);
 const readReturn = reader(TITLE, object("Return", RETURN));
 const readAgreement = reader(TITLE, object("SalesAgreement", AGREEMENT));
-/** Children stand on lines of their own, with the id of their parent. */
+/** Children are on separate lines, with the id of their parent. */
 const readChild = reader(TITLE, object("Child", { __parentId: Text }));
 
 /** The content of a line of a download; `parentId` null = a root. Null = nothing that counts. */
@@ -114,8 +114,8 @@ function row(
 }
 
 /**
- * Streams the file of a bulk operation into `sync_record`, and requests what only pages contain. Throws
- * DownloadBroken when the file holds fewer records than the platform says it should.
+ * Streams the file of a bulk operation into `sync_record`, and requests data that only pages contain. Throws DownloadBroken if
+ * the file has fewer records than the platform reports.
  */
 export async function storeDownload(
   run: ShopifyRun,

@@ -12,10 +12,10 @@ import type { StoredRecord } from "./downloads.ts";
 import { columnsOf } from "./downloads.ts";
 
 /**
- * Fetches every record of a kind that is asked for, by their ids, portion by portion, one while the last one is stored.
- * A portion's records and the end of their requests are stored together, so that an interrupted run continues behind it.
- * A record that is requested again meanwhile is fetched all the same, since the run's as-of (M5) covers it.
- * Ids behind the last one wait for the next run: new orders may arrive as fast as they are fetched.
+ * Fetches every requested record of a kind, by id, in chunks; one is fetched while the previous one is stored. A chunk's records
+ * and the end of their requests are stored together, so that an interrupted run resumes after it. A record requested again
+ * meanwhile is fetched anyway, since the run's as-of (M5) covers it. Ids after the last one wait for the next run: new orders may
+ * arrive as fast as they are fetched.
  */
 export async function drainPending(
   run: ShopifyRun,
@@ -36,7 +36,7 @@ export async function drainPending(
   let next = fetchAfter("");
   for (let current = await next; current.asked.length > 0; current = await next) {
     next = fetchAfter(current.asked.at(-1)?.record_id ?? "");
-    // What is under way is waited for, also when storing fails: it must not outlive the run.
+    // Pending work is awaited even if storing fails: it must not outlive the run.
     const [stored] = await Promise.allSettled([storePortion(run, kind, current), next]);
     if (stored.status === "rejected") throw stored.reason;
     done += current.asked.length;

@@ -4,14 +4,14 @@ import type { BackfillState, HistoryLimit, ShopifyCursor } from "../cursor.ts";
 
 const DAY_MS = 86_400_000;
 /**
- * Without read_all_orders the platform shows the orders of the last 60 days. Two days less are sure: what is judged by
- * this may be read a day later.
+ * Without read_all_orders the platform shows the orders of the last 60 days. 58 days are safe, because the data may be read up to
+ * a day later.
  */
 const SURELY_VISIBLE_DAYS = 58;
 /** A backfill of 60 days that is older looks at other 60 days than it began with. */
 const LONGEST_LIMITED_MS = DAY_MS;
 
-/** The first day, as YYYY-MM-DD, of which the platform surely shows the orders, whatever the app may read. */
+/** The first day, as YYYY-MM-DD, whose orders the platform certainly shows, whatever the app's scopes. */
 export function surelyVisibleFrom(now: Date): string {
   return dayOf(new Date(now.getTime() - SURELY_VISIBLE_DAYS * DAY_MS));
 }
@@ -23,7 +23,7 @@ export function firstWholeMonth(now: Date): string {
   return dayOf(new Date(Date.UTC(first.getUTCFullYear(), first.getUTCMonth() + nextMonth, 1)));
 }
 
-/** Whether what an unfinished backfill has fetched does not fit what a new one would fetch. */
+/** Whether an unfinished backfill's data does not fit that of a new one. */
 export function isOutdated(
   backfill: BackfillState,
   { access, familyMetafield, now }: { access: OrderAccess; familyMetafield: string | null; now: Date },
@@ -34,13 +34,13 @@ export function isOutdated(
   return !access.hasAllOrders && now.getTime() - Date.parse(backfill.startedAt) > LONGEST_LIMITED_MS;
 }
 
-/** Where a backfill's orders begin; null = with the first one, or wherever those begin that are stored already. */
+/** The start of a backfill's orders; null: the first order, or the start of the stored ones. */
 export function historyFromOf(cursor: ShopifyCursor, access: OrderAccess, now: Date): string | null {
   if (access.hasAllOrders) return null;
   return cursor.watermark === null ? firstWholeMonth(now) : (cursor.limit?.historyFrom ?? null);
 }
 
-/** What the figures lack once a run as of `asOf` is applied; null = nothing. */
+/** The missing history after a run as of `asOf` is applied; null: none. */
 export function limitAfter(cursor: ShopifyCursor, access: OrderAccess, asOf: Date): HistoryLimit | null {
   const { backfill, limit, watermark } = cursor;
   if (access.hasAllOrders) return backfill === null ? limit : null;

@@ -12,7 +12,7 @@ const ORDERS_PER_REQUEST = 25;
 
 type OrderRefunds = NonNullable<ReturnType<typeof DOCUMENTS.refunds.read>["nodes"][number]>;
 
-/** The refunds of all orders that were asked for, with their lines, and what was sent by when. */
+/** The refunds of all requested orders, with their lines, and the units shipped by then. */
 export async function fetchRefunds(run: ShopifyRun): Promise<void> {
   const reader = openNodeReader(run.client, DOCUMENTS.refunds, ORDERS_PER_REQUEST);
   await drainPending(run, "refunds", reader.portion, async (orderIds) => {
@@ -87,7 +87,7 @@ const RETURNS_PER_REQUEST = 50;
 
 type ReturnNode = NonNullable<ReturnType<typeof DOCUMENTS.trackings.read>["nodes"][number]>;
 
-/** The tracking numbers of those returns that have one; a return that is gone has none. */
+/** The tracking numbers of returns that have one; a deleted return has none. */
 export function openTrackingReader(client: ShopifyClient) {
   const returns = openNodeReader(client, DOCUMENTS.trackings, RETURNS_PER_REQUEST);
   return {
@@ -100,7 +100,7 @@ export function openTrackingReader(client: ShopifyClient) {
   };
 }
 
-/** The tracking numbers of all returns that were asked for. */
+/** The tracking numbers of all requested returns. */
 export async function fetchTrackings(run: ShopifyRun): Promise<void> {
   const reader = openTrackingReader(run.client);
   await drainPending(run, "tracking", reader.portion, async (returnIds) => {
@@ -114,7 +114,7 @@ export async function fetchTrackings(run: ShopifyRun): Promise<void> {
   });
 }
 
-/** The numbers that stand in a return's node, and those on further pages. */
+/** The numbers in a return's node, and those on further pages. */
 async function readTrackings(client: ShopifyClient, node: ReturnNode): Promise<TrackingRecord> {
   const numbers = new Set<string>();
   const orders = await allNodes(client, node.reverseFulfillmentOrders, DOCUMENTS.reverseOrders, node.id);

@@ -17,8 +17,8 @@ import { fetchAgreements, openTrackingReader, readFulfillments, readRefunds } fr
 const ORDERS_PER_REQUEST = 10;
 
 /**
- * All orders that were asked for, each whole; an order that is gone becomes a record without content. One that the app
- * may just not see any more is left as it is stored, unless the platform has reported that it is deleted.
+ * All requested orders, each complete; a deleted order becomes a record without content. One that the app may merely no longer
+ * see is left unchanged, unless the platform has reported its deletion.
  */
 export async function fetchOrders(run: ShopifyRun): Promise<void> {
   const reader = openOrderReader(run.client);
@@ -50,7 +50,7 @@ function recordsOf(orderIds: readonly string[], orders: readonly (ShopifyOrder |
   }));
 }
 
-/** An order as it is asked for, with the first pages of its connections. */
+/** An order as requested, with the first pages of its connections. */
 type OrderNode = NonNullable<ReturnType<typeof DOCUMENTS.orders.read>["nodes"][number]>;
 type ReturnNode = OrderNode["returns"]["nodes"][number];
 
@@ -78,7 +78,7 @@ function mayHaveParcel({ status }: ReturnRecord): boolean {
   return status === "OPEN" || status === "CLOSED";
 }
 
-/** Fetches what the first pages of an order leave out; without trackings. */
+/** Fetches the data missing from the first pages of an order; without trackings. */
 async function completeOrder(client: ShopifyClient, node: OrderNode): Promise<ShopifyOrder> {
   const { id } = node;
   const lines = await allNodes(client, node.lineItems, DOCUMENTS.orderLines, id);
@@ -104,7 +104,7 @@ async function readReturnLines(client: ShopifyClient, { id, returnLineItems }: R
 
 const PRODUCTS_PER_REQUEST = 20;
 
-/** All products that were asked for, with their variants. A product that is gone stays as it was last known. */
+/** All requested products, with their variants. A deleted product keeps its last known state. */
 export async function fetchProducts(run: ShopifyRun): Promise<void> {
   const { client } = run;
   const reader = openNodeReader(client, productsDocument(run.shop.familyMetafield), PRODUCTS_PER_REQUEST);
@@ -120,9 +120,9 @@ export async function fetchProducts(run: ShopifyRun): Promise<void> {
   });
 }
 
-/** What changed shortly before the last list may not have been in it yet, and clocks differ. */
+/** Changes shortly before the last list may be missing from it, and clocks differ. */
 const OVERLAP_MS = 10 * 60_000;
-/** The pages of one list end at 25,000 records; a longer one is taken up from the last update time seen. */
+/** The pages of one list end at 25,000 records; a longer list continues from the last update time. */
 const MAX_LISTED = 20_000;
 
 type Listing = {
@@ -142,8 +142,8 @@ export async function listChanges(run: ShopifyRun, since: string): Promise<numbe
 }
 
 /**
- * Asks for every order with a return under way, by the platform's word or by what is stored: a change of a return may
- * not move its order's update time, and one that has ended is in no list.
+ * Requests every order with an open return, according to the platform or to the stored data: a change of a return may not change
+ * its order's update time, and an ended one is in no list.
  */
 export async function listOpenReturns(run: ShopifyRun): Promise<void> {
   const filter = "(return_status:return_requested OR return_status:in_progress)";

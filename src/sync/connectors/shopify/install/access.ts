@@ -5,7 +5,7 @@ import { openClient, SHOPIFY_RETRY_POLICY } from "../api/client.ts";
 import type { ShopifyClient } from "../api/client.ts";
 import { DOCUMENTS } from "../api/documents.ts";
 
-/** Whose token it is and what it may read; whoever may write may read. */
+/** The token's shop and scopes; a write scope includes reading. */
 type ShopAccess = {
   shop: string;
   currencyCode: string;
@@ -17,7 +17,7 @@ type ShopAccess = {
   subscription: Subscription | null;
 };
 
-/** What a run may see. */
+/** The orders visible to a run. */
 export type OrderAccess = Pick<ShopAccess, "hasAllOrders">;
 
 /** Without one of these a sync cannot be right. */
@@ -50,7 +50,7 @@ export function openTokenClient(url: string, token: string, signal: AbortSignal)
  */
 export async function readShopAccess(client: ShopifyClient): Promise<ShopAccess> {
   const { shop, currentAppInstallation: installation } = await client.query(DOCUMENTS.shop, {});
-  // The platform lists the writing scope, and sometimes that one alone.
+  // The platform lists the write scope, and sometimes only that.
   const scopes = new Set(installation.accessScopes.map(({ handle }) => handle.replace(/^write_/u, "read_")));
   const paid = installation.activeSubscriptions.find(({ status }) => status === "ACTIVE");
   return {

@@ -7,7 +7,7 @@ const CALLBACK_PATH = "/connect/shopify/callback";
 
 const SIGNATURE = /^[0-9a-f]{64}$/u;
 
-/** Where the merchant approves what the app may read. */
+/** The merchant's approval page for the app's scopes. */
 export function authorizeAddress(
   url: string,
   request: { clientId: string; publicUrl: string; state: string },
@@ -22,7 +22,7 @@ export function authorizeAddress(
   return address.href;
 }
 
-/** A query that the platform has signed is good for so long: it stands in histories and logs. */
+/** Lifetime of a query signed by the platform: it appears in histories and logs. */
 const LONGEST_AGE_MS = 10 * 60_000;
 const SECONDS = /^\d{1,12}$/u;
 
@@ -33,9 +33,9 @@ export function isFreshQuery(query: URLSearchParams, now: Date): boolean {
 }
 
 /**
- * Whether a query comes from the platform: its `hmac` is HMAC-SHA-256, in hex, of the other parameters in the order of
- * their names. The platform's documents join the values as they are, its libraries as they are encoded; the two differ
- * for few characters, and both need the secret. A query with a repeated parameter is invalid.
+ * Whether a query comes from the platform: its `hmac` is HMAC-SHA-256, in hex, of the other parameters in the order of their
+ * names. The platform's documentation joins raw values, its libraries encoded ones; the two differ for few characters, and both
+ * need the secret. A query with a repeated parameter is invalid.
  */
 export function isSignedQuery(query: URLSearchParams, clientSecret: string): boolean {
   const given = query.get("hmac") ?? "";
@@ -54,7 +54,7 @@ export function isSignedQuery(query: URLSearchParams, clientSecret: string): boo
   );
 }
 
-/** What an installation is for. It travels through the merchant's browser, sealed. */
+/** The purpose of an installation. It passes through the merchant's browser, sealed. */
 export type PendingInstall = {
   shopKey: number;
   /** The workspace's domain. */
@@ -63,7 +63,7 @@ export type PendingInstall = {
   shop: string;
   /** Base address of its admin. */
   url: string;
-  /** What the operator chose for the connection. */
+  /** The operator's options for the connection. */
   choices: Readonly<Record<string, unknown>>;
   /** Of a link of a member: their name as an actor. It works for as long as they may make one. */
   madeBy?: string;
@@ -76,11 +76,11 @@ export type PendingInstall = {
 };
 
 export type OpenedInstallation = PendingInstall & {
-  /** Of this one sealing, so that a state or a link counts once. */
+  /** Id of this sealing, so that a state or a link works once. */
   id: string;
 };
 
-/** A link that an operator passes on, and the state of one approval that has begun. */
+/** A link that an operator forwards, and the state of one approval in progress. */
 type SealedKind = "link" | "state";
 
 const LIFETIME_MS: Readonly<Record<SealedKind, number>> = { link: 7 * 86_400_000, state: 10 * 60_000 };

@@ -16,7 +16,7 @@ export type TokenOptions = {
   now: () => Date;
 };
 
-/** Well before an hour's end, so that no request is under way with a token that ends. */
+/** Well before the end of the hour, so that no request uses an expiring token. */
 const EARLY_MS = 5 * 60_000;
 
 /**
@@ -59,7 +59,7 @@ function isEnding(secrets: Secrets, now: Date): boolean {
   return expiresAt !== undefined && Date.parse(expiresAt) - now.getTime() < EARLY_MS;
 }
 
-/** What else belongs to the connection, such as its own client secret, stays. */
+/** The connection's other secrets, such as its own client secret, are kept. */
 async function renewed(options: TokenOptions, secrets: Secrets): Promise<Secrets> {
   const { refreshToken } = secrets;
   if (refreshToken === undefined) {

@@ -3,7 +3,7 @@ import { minorOf, splitMinor } from "../../shared/money.ts";
 import { compareGids } from "../../shared/text.ts";
 import type { AgreementRecord, SaleRecord, ShopifyOrder } from "./records.ts";
 
-/** What a refund or a return took back of a line, and what it sold of it in exchange. */
+/** Units that a refund or a return took back of a line, and those sold in exchange. */
 type Reversal = {
   at: string;
   units: number;
@@ -22,20 +22,20 @@ export type LineLedger = {
   removedUnits: number;
   /** By the id of the refund or the return. */
   reversals: Map<string, Reversal>;
-  /** What each entry of a refund or a return took back; below 0 restored. */
+  /** Units taken back by each entry of a refund or a return; below 0: restored. */
   booked: LineReversal[];
 };
 
 /** The units and money of an order, by its sales agreements. */
 export type Ledger = {
   lines: Map<string, LineLedger>;
-  /** By return: what was sold in exchange, without tax. */
+  /** By return: units sold in exchange and their value, without tax. */
   exchanges: Map<string, { units: number; minor: number }>;
-  /** By refund: what it paid beside its lines, without tax. */
+  /** By refund: amounts besides its lines, without tax. */
   adjustments: Map<string, number>;
 };
 
-/** What of a ledger is not as documented; all of it is counted once, as far as it says what it is. */
+/** Deviations of a ledger from the documentation; each is still counted once, as far as it can be interpreted. */
 export const NO_ODDITIES = {
   repeatedEntries: 0,
   earlyEntries: 0,
@@ -161,8 +161,8 @@ function book(ledger: Ledger, { id, kind, about, at }: AgreementRecord, lineId: 
 }
 
 /**
- * Units that a refund or a return takes back, and those that it sells. Nothing is deleted from a ledger: where a return
- * is canceled or changed, a later entry takes back what an earlier one of it did. Returns what it sold in exchange.
+ * Units that a refund or a return takes back, and those that it sells. A ledger is append-only: if a return is canceled or
+ * changed, a later entry reverses an earlier one. Returns the units sold in exchange.
  */
 function reverse(
   line: LineLedger,
@@ -202,8 +202,8 @@ function reverse(
 }
 
 /**
- * What exchanges kept of the value of what came back, by return and line: so much of it was not paid back. Of a dearer
- * exchange that is all of it.
+ * The value of returned units kept by exchanges, by return and line, which was not refunded. For a more expensive exchange it is
+ * the full value.
  */
 export function keptByExchanges({ lines, exchanges }: Ledger): Map<string, number> {
   const kept = new Map<string, number>();

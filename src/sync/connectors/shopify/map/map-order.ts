@@ -27,9 +27,9 @@ import type {
 
 export type MappedOrder = { part: DocumentPart; anomalies: OrderAnomalies };
 
-/** What of an order cannot be counted or is not as documented, for the notes of a run. */
+/** Parts of an order that cannot be counted or differ from the documentation, for a run's notes. */
 export type OrderAnomalies = typeof NO_ODDITIES & {
-  /** Units of returns of which the platform does not know the line. */
+  /** Returned units whose line the platform does not know. */
   unverifiedReturnLines: number;
   /** Returns that are closed without a time. */
   undatedClosedReturns: number;
@@ -38,7 +38,7 @@ export type OrderAnomalies = typeof NO_ODDITIES & {
   /** 1 when lines of the order are in no sales ledger. */
   ordersWithoutLedger: number;
   unbookedRefundUnits: number;
-  /** Lines of which the ledger takes back other units than the platform says are gone: "#1001 Dress". */
+  /** Lines whose ledger takes back a different number of units than the platform reports as gone: "#1001 Dress". */
   unbalancedLines: string[];
 };
 
@@ -115,7 +115,7 @@ export function mapOrder(sourceOrder: ShopifyOrder, currencyCode: string): Mappe
   };
 }
 
-/** By the platform's definitions `quantity − currentQuantity` is what was removed and taken back. */
+/** By the platform's definitions `quantity − currentQuantity` is the number of removed and returned units. */
 function isUnbalanced(line: LineRecord, ledger: Ledger | null): boolean {
   const booked = ledger?.lines.get(line.id);
   if (booked === undefined) return false;
@@ -164,8 +164,8 @@ function mapLines(
 }
 
 /**
- * M1: the lines that the ledger calls a tip. Where it names none, those outside it that are worth the order's tips: nothing else tells
- * a tip from something sold without a product. Records of an earlier version do not say what the tips are.
+ * M1: the lines that the ledger marks as tips. If it marks none, the lines outside it whose value equals the order's tips:
+ * nothing else distinguishes a tip from a sale without a product. Records of an earlier version do not contain the tips.
  */
 function tipsOf({ order, lines, tipLineIds }: ShopifyOrder, ledger: Ledger | null): ReadonlySet<string> {
   if (tipLineIds.length > 0 || !(Number(order.tipsAmount) > 0)) return new Set(tipLineIds);
@@ -181,7 +181,7 @@ function tipsOf({ order, lines, tipLineIds }: ShopifyOrder, ledger: Ledger | nul
   return new Set(tips.map(({ id }) => id));
 }
 
-/** One row for each line of a return: the platform may ask for one line several times, for different reasons. */
+/** One row for each line of a return: the platform may list a line several times, with different reasons. */
 function mapReturns(
   returns: readonly ReturnRecord[],
   returnLines: readonly ReturnLineRecord[],
@@ -220,7 +220,7 @@ function reasonOfMost(rows: readonly ReturnLineRecord[]): string | null {
 /** `order` null = the platform no longer has it. */
 export type FetchedOrder = { orderId: string; order: ShopifyOrder | null; document: unknown };
 
-/** Puts the fetched records of each order together. Records of an order that was itself not fetched are left out. */
+/** Groups the fetched records of each order. Records of an order that was itself not fetched are omitted. */
 export async function openFetchedOrders(
   connection: Connection,
   shopKey: number,
@@ -230,7 +230,7 @@ export async function openFetchedOrders(
   return openGroups(rows, (row) => row.order_id, assembleOrder);
 }
 
-/** Puts the fetched records of each product together. */
+/** Groups the fetched records of each product. */
 export async function openFetchedProducts(
   connection: Connection,
   shopKey: number,
@@ -240,7 +240,7 @@ export async function openFetchedProducts(
   return openGroups(rows, (row) => row.product_id, assembleProduct);
 }
 
-/** Rows of one key stand together; the last key's rows of a fetch may go on in the next one. */
+/** Rows of one key are consecutive; the last key's rows of a fetch may continue in the next one. */
 function openGroups<Fetched, Item>(
   nextRows: NextRows<Fetched>,
   keyOf: (row: Fetched) => string,

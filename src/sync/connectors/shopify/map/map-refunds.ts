@@ -16,7 +16,7 @@ type OrderMoney = { currencyCode: string; taxesIncluded: boolean } | null;
 
 type RefundsContext = {
   ledger: Ledger | null;
-  /** What exchanges kept, by return and line. */
+  /** Values kept by exchanges, by return and line. */
   kept: ReadonlyMap<string, number>;
   money: OrderMoney;
   /** The order's returns as they are mapped. */
@@ -33,8 +33,8 @@ type MappedRefunds = {
 type Part = { restockType: RestockType; units: number; minor: number };
 
 /**
- * One row for each refund, line and restock type. The document knows a row by refund and line: of several restock
- * types the first keeps the refund's id, and the others get one of their own, so that nothing is lost.
+ * One row for each refund, line and restock type. The document's key is refund and line: of several restock types the first keeps
+ * the refund's id, and the others get separate ones, so that nothing is lost.
  */
 export function mapRefunds(sourceOrder: ShopifyOrder, context: RefundsContext): MappedRefunds {
   const refunds = sourceOrder.refunds.toSorted(
@@ -79,8 +79,8 @@ function linesBooked(ledger: Ledger | null, refundId: string): string[] {
 }
 
 /**
- * What the ledger books: under the refund itself, else under its return, as far as the refund names units. Refund lines
- * bring their restock types. Units that an order edit removed are no refund's: their refund counts nothing.
+ * Units that the ledger books under the refund itself, else under its return, as far as the refund names units. Restock types
+ * come from the refund lines. Units removed by an order edit belong to no refund: their refund counts nothing.
  */
 function ledgerParts(lineId: string, refunds: readonly RefundRecord[], context: RefundsContext): Part[][] {
   const reversals = context.ledger?.lines.get(lineId)?.reversals;
@@ -159,8 +159,8 @@ function split(groups: readonly Part[], units: number, minor: number): Part[] {
 }
 
 /**
- * M1: units that had not been sent when they were refunded cannot come back. Without a return, a refund takes what was sent
- * by then and is in no return first; what it takes of the unsent units is canceled.
+ * M1: units that had not shipped when they were refunded cannot come back. A refund without a return first takes units that had
+ * shipped by then and are in no return; unshipped units that it takes are canceled.
  */
 function cancelUnsent(
   parts: readonly Part[][],
@@ -201,7 +201,7 @@ function cancelUnsent(
   });
 }
 
-/** Units that are back or on their way back: those of an open return can be refunded by that return alone. */
+/** Units returned or in transit: those of an open return can be refunded only by that return. */
 function returningUnitsBy(
   { status, requestedAt, processedUnits, units }: DocumentReturn,
   at: string,

@@ -19,8 +19,8 @@ import type {
 } from "../api/objects.ts";
 
 /**
- * What the platform states, checked by its schema and reduced to what counts; how it waits in `sync_record` until it is
- * applied. Times are ISO 8601 in UTC; amounts are decimal text in the shop's currency; ids are gids.
+ * The platform's data, checked by its schema and reduced to the relevant parts, as stored in `sync_record` until it is applied.
+ * Times are ISO 8601 in UTC; amounts are decimal text in the shop's currency; ids are gids.
  */
 export type OrderRecord = ReturnType<typeof toOrder>;
 export type LineRecord = ReturnType<typeof toLine>;
@@ -39,7 +39,7 @@ export type AgreementRecord = {
   about: string | null;
 };
 
-/** A sale of units in such an agreement; `lineId` null = an adjustment of what is paid back. */
+/** A sale of units in such an agreement; `lineId` null: an adjustment of the refunded amount. */
 export type SaleRecord = {
   id: string;
   agreementId: string;
@@ -59,7 +59,7 @@ export type FulfillmentRecord = {
   lines: { lineId: string; units: number }[];
 };
 
-/** The tracking numbers of what comes back with a return. */
+/** The tracking numbers of a return's parcels. */
 export type TrackingRecord = { returnId: string; trackingNumbers: string[] };
 
 /** Everything the platform states about one order. */
@@ -125,7 +125,7 @@ export function toReturn({ id, status, createdAt, closedAt }: SourceObject<typeo
   return { id, status, createdAt: timeOf(createdAt), closedAt: timeOrNull(closedAt) };
 }
 
-/** `lineId` null: the platform does not know which line it is about. */
+/** `lineId` null: the platform does not know its line. */
 export function toReturnLine(line: SourceObject<typeof RETURN_LINE>, returnId: string) {
   const { __typename: type } = line;
   return {

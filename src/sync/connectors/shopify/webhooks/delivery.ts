@@ -7,7 +7,7 @@ import type { Meaning } from "./topics.ts";
 /** A delivery as it arrived; `body` is what its signature is over. */
 export type Delivery = {
   topic: string;
-  /** The shop it says it is of. */
+  /** The shop named in its header. */
   shop: string;
   webhookId: string;
   /** When it was triggered, as the platform writes it; null = it does not say. */
@@ -16,7 +16,7 @@ export type Delivery = {
   body: Buffer;
 };
 
-/** The platform's headers, whose names arrive in lower case. What is missing is empty, and then nothing is signed. */
+/** The platform's headers, with names in lower case. Missing ones are empty, so the signature is invalid. */
 export function readDelivery(received: {
   headers: Readonly<Record<string, string>>;
   body: Buffer;
@@ -51,8 +51,8 @@ export function readPayload(body: Buffer): Json | null {
 }
 
 /**
- * Whether a delivery may mean what it does for the shop in its header. Topic and shop are not signed: a payload that
- * names a shop must name this one, and what ends a connection or removes data must name it.
+ * Whether a delivery may take effect for the shop in its header. Topic and shop are not signed: a payload that names a shop must
+ * name this one, and a payload that ends a connection or removes data must name it.
  */
 export function isOfItsShop({ topic, shop }: Delivery, payload: Json, meaning: Meaning): boolean {
   const named = shopOfPayload(topic, payload);
@@ -76,8 +76,9 @@ export function isOfEarlierConnection(
 }
 
 /**
- * What a repetition of a delivery has in common with it. Webhook ids are not signed, so that a body which is sent once
- * is known by its digest. Two changes of a record tell the same: they are known by their ids, and only ask the platform.
+ * The common key of a delivery and its repetitions. Webhook ids are not signed, so bodies that are sent once are identified by
+ * their digest. Two changes of a record have equal bodies: they are identified by their ids, and only cause requests to the
+ * platform.
  */
 export function replayKeyOf({ topic, webhookId, body }: Delivery): string {
   return isSentOnce(topic) ? `body ${createHash("sha256").update(body).digest("hex")}` : `id ${webhookId}`;

@@ -29,23 +29,23 @@ import type { Delivery } from "./delivery.ts";
 import { LASTING_KINDS, meaningOf } from "./topics.ts";
 import type { Meaning, PrivacyAct } from "./topics.ts";
 
-/** `clientSecret` is the app's; a connection may have a secret of its own, which counts for its shop alone. */
+/** `clientSecret` is the app's; a connection may have its own secret, valid only for its shop. */
 export type WebhookOptions = PrivacyOptions;
 
-/** Accepted, or refused with one sentence that explains it; a 503 asks for another delivery later. */
+/** Accepted, or refused with one sentence of explanation; a 503 requests another delivery later. */
 type WebhookAnswer = { status: 200 } | { status: 400 | 401 | 404 | 503; message: string };
 
 const READY_STATES = ["installing", "backfilling", "ready"];
 
 /**
- * Accepts a delivery: the app's signature and the payload's form before the database is asked, then the directory for
- * the shop, then everything it changes on the shop's node in one transaction, in which a duplicate changes nothing. Nothing is fetched
+ * Accepts a delivery: the app's signature and the payload's form are checked before the database is queried, then the directory
+ * for the shop, then all changes on the shop's node in one transaction, in which a duplicate changes nothing. Nothing is fetched
  * here: the requested run does that.
  */
 export async function receiveWebhook(options: WebhookOptions, delivery: Delivery): Promise<WebhookAnswer> {
   const { database, clientSecret } = options;
   const isOfApp = clientSecret !== null && isSigned(delivery, clientSecret);
-  // Only a shop of the platform has a secret of its own here.
+  // Only a shop of the platform has its own secret here.
   if (!isOfApp && !isShopHost(delivery.shop)) return NOT_SIGNED;
   const payload = readPayload(delivery.body);
   const meaning = payload === null ? null : meaningOf(delivery.topic, payload);
@@ -97,7 +97,7 @@ function ownSecret({ sealingKey }: WebhookOptions, workspace: AccountRow | undef
   }
 }
 
-/** What has none is not remembered either: a body that comes again later may have one. */
+/** A delivery without effect is not recorded: the same body may have one later. */
 function hasNoEffect(delivery: Delivery, meaning: Meaning, { settings }: AccountRow): boolean {
   if (meaning.act === "nothing") return true;
   return meaning.act === "uninstall" && isOfEarlierConnection(delivery.triggeredAt, settings);
@@ -131,7 +131,7 @@ async function apply(
   }
 }
 
-/** The token has ended with the installation. What was read stays until the shop asks for its removal. */
+/** The token has ended with the installation. Data is kept until the shop requests its removal. */
 async function uninstall(connection: Connection, shopKey: number, webhookId: string): Promise<void> {
   await setCredentials(connection, shopKey, SHOPIFY, null);
   const reason = "The app was uninstalled from the shop: connect it again.";
@@ -165,10 +165,10 @@ type PrivacyRequest = {
 };
 
 /**
- * Answers what the platform passes on from customers and from shops that left, once, recorded without any customer.
- * Names and tracking numbers of a customer's orders are removed; a shop's data is removed with its workspace, tokens
- * and history, unless the app is installed there. false = the platform has to ask again later: it did not say whether
- * it is. Of a shop that was never connected there is nothing here.
+ * Handles the platform's requests from customers and from shops that left, once, and records them without customers. Names and
+ * tracking numbers of a customer's orders are removed; a shop's data is removed with its workspace, tokens and history, unless
+ * the app is still installed. false: the platform has to retry later, because it did not say whether the app is installed. A shop
+ * that was never connected has no data here.
  */
 async function answerPrivacy(options: PrivacyOptions, request: PrivacyRequest): Promise<boolean> {
   const { act, workspaces } = request;
@@ -196,7 +196,7 @@ async function record(
   return true;
 }
 
-/** Orders of an import may be known by their numbers alone. */
+/** Imported orders may be identified by their numbers only. */
 async function redact(
   connection: Connection,
   request: PrivacyRequest,
@@ -204,7 +204,7 @@ async function redact(
   orderNumbers: readonly string[],
 ): Promise<void> {
   try {
-    // What a run has not committed yet would be overlooked.
+    // Uncommitted rows of a run would be missed.
     await lockWorkspace(connection, workspace.shop_key);
   } catch (error) {
     if (error instanceof WorkspaceGone) return;
@@ -269,9 +269,9 @@ async function recordOnce(
 }
 
 /**
- * Waits for a run that writes the shop's data: what it wrote behind our back would stay. The history of an erased
- * workspace goes with it; that it was erased is the installation's to know, also when the delivery comes again. false =
- * the shop was connected since the platform was asked.
+ * Waits for a run that writes the shop's data: rows that it commits later would remain. The history of an erased workspace is
+ * deleted too; the installation records the erasure, also if the delivery is repeated. false: the shop was connected after the
+ * platform was asked.
  */
 async function erase(
   connection: Connection,

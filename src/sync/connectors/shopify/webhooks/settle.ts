@@ -54,15 +54,15 @@ const ID = ["id", "admin_graphql_api_id"];
 const RETURN_FIELDS = ["id", "admin_graphql_api_id", "order"];
 
 /**
- * What a shop is asked to tell, and of each no more than names the record: orders arrive without the customer. The
- * privacy topics cannot be asked for here: they belong into the app's own configuration.
+ * A shop's webhook subscriptions, with only the fields that identify the record: orders arrive without the customer. The privacy
+ * topics cannot be subscribed to here: they belong into the app's own configuration.
  */
 const SUBSCRIPTIONS: readonly Subscription[] = [
   ...["APPROVE", "CANCEL", "CLOSE", "DECLINE", "PROCESS", "REOPEN", "REQUEST"].map((event) => ({
     topic: `RETURNS_${event}`,
     includeFields: RETURN_FIELDS,
   })),
-  // Its payload is of a form of its own, which tells what was changed.
+  // Its payload has a special format that contains the changes.
   { topic: "RETURNS_UPDATE", includeFields: [] },
   { topic: "REFUNDS_CREATE", includeFields: ["id", "order_id"] },
   { topic: "ORDERS_UPDATED", includeFields: ID },
@@ -76,8 +76,8 @@ const SUBSCRIPTIONS: readonly Subscription[] = [
 ];
 
 /**
- * Asks the shop to tell `uri` of every topic that it does not tell it of yet; doing it again changes nothing. Returns
- * how many topics there are. Throws `SourceFailed` with the platform's reason, or as the client.
+ * Subscribes `uri` to all missing topics of the shop; idempotent. Returns the number of topics. Throws `SourceFailed` with the
+ * platform's reason, or as the client.
  */
 export async function registerWebhooks(client: ShopifyClient, uri: string): Promise<number> {
   const registered = await listTopics(client, uri);

@@ -4,24 +4,24 @@ import { Compile } from "typebox/compile";
 import type { NamedRecord } from "../../../../store/queries/webhook-delivery.ts";
 import type { Json } from "../../shared/foreign.ts";
 
-/** What a customer or the platform asks for; orders by their numbers. */
+/** A request from a customer or the platform; orders by their numbers. */
 export type PrivacyAct =
   | { topic: "customers/data_request" | "shop/redact" }
   | { topic: "customers/redact"; orderNumbers: string[] };
 
-/** What a delivery means. `records` have to be fetched again. */
+/** The effect of a delivery. `records` have to be fetched again. */
 export type Meaning =
   | { act: "refresh"; records: NamedRecord[] }
   | { act: "uninstall" }
   | { act: "privacy"; request: PrivacyAct }
   | { act: "nothing" };
 
-/** The kind of pending record of a return whose order was not told. */
+/** The kind of pending record for a return without its order. */
 export const RETURN = "return";
-/** Of an order that was deleted: the platform's not knowing it means that it is gone, whatever else hides orders. */
+/** For a deleted order: if the platform does not find it, it is deleted, whatever else hides orders. */
 export const DELETED_ORDER = "deleted_order";
 
-/** What a connection that is made later would not find out by itself. */
+/** Records that a later connection would not discover by itself. */
 export const LASTING_KINDS: ReadonlySet<string> = new Set([DELETED_ORDER]);
 
 /** A record's number, as the platform writes it in most payloads. */
@@ -33,7 +33,7 @@ const text = Type.String({ minLength: 1, maxLength: 255 });
 const gid = (type: string) => Type.String({ pattern: `^gid://shopify/${type}/`, maxLength: 255 });
 /** Only other topics have this member. */
 const foreign = Type.Optional(Type.Never());
-/** A deletion tells the number alone; a changed record has its gid. */
+/** A deletion contains only the number; a changed record has its gid. */
 const deletion = Type.Object({
   id,
   admin_graphql_api_id: foreign,
@@ -46,7 +46,7 @@ const shop = { shop_id: id, shop_domain: text };
 
 /** A topic by the platform's webhook reference. */
 type Topic = {
-  /** What its payload has and what it must not have. */
+  /** Required and forbidden members of its payload. */
   schema: TSchema;
   /** Whatever comes with the same body is a repetition. */
   isSentOnce: boolean;
@@ -129,7 +129,7 @@ const TOPICS: Readonly<Record<string, Topic>> = {
     }),
     true,
   ),
-  // It removes everything, so that whatever else a payload has makes it one of another topic.
+  // It removes everything, so any other member makes a payload one of another topic.
   "shop/redact": topic(
     Type.Object(shop, { additionalProperties: false }),
     () => ({ act: "privacy", request: { topic: "shop/redact" } }),
@@ -150,8 +150,8 @@ export function isSentOnce(name: string): boolean {
 }
 
 /**
- * What a topic and its payload mean; null when the payload is not one of the topic: topics are not signed, and a signed
- * body of one must not pass for another. Topics that nobody asked for mean nothing, whatever their payload.
+ * The effect of a topic and its payload; null: the payload does not match the topic: topics are not signed, and a signed body of
+ * one must not pass for another. Topics without a subscription have no effect, whatever their payload.
  */
 export function meaningOf(name: string, payload: Json): Meaning | null {
   const known = topicOf(name);
