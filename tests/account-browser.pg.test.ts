@@ -4,8 +4,7 @@ import { makeUserLink } from "./support/console-person.ts";
 import { wrongLooks, LOOKS } from "./support/page-looks.ts";
 import { enrol, HOME, passkeyLink, signInAgain, startPasskeyPlace } from "./support/passkey-place.ts";
 import type { Device, PasskeyPlace } from "./support/passkey-place.ts";
-import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
+import { startTestService, type TestService } from "./support/service.ts";
 
 /** One's own account in a browser: passkeys added and removed, a proof given, and how its pages look. */
 

@@ -5,11 +5,9 @@ import { evaluateAlerts } from "../src/alerts/evaluate-alerts.ts";
 import { startService } from "../src/app.ts";
 import { readConfig } from "../src/config.ts";
 import { createStoreTenant, importStore } from "./support/import-store.ts";
-import { createCaller, serviceEnvironment } from "./support/service.ts";
+import { createCaller, serviceEnvironment, type ServiceCaller } from "./support/service.ts";
 import { service } from "./support/shared-service.ts";
-import type { ServiceCaller } from "./support/service.ts";
-import { insertRows } from "./support/tenants.ts";
-import type { Tenant } from "./support/tenants.ts";
+import { insertRows, type Tenant } from "./support/tenants.ts";
 
 type Alert = {
   category: string;

@@ -24,11 +24,9 @@ import {
   writeAlerts,
 } from "./support/push.ts";
 import type { TestClock } from "./support/push.ts";
-import { startReceiver } from "./support/receiver.ts";
-import type { Received, Receiver } from "./support/receiver.ts";
+import { startReceiver, type Received, type Receiver } from "./support/receiver.ts";
 import { startTestService } from "./support/service.ts";
-import { changePlan, changeWorkspace, createTenant } from "./support/tenants.ts";
-import type { Tenant } from "./support/tenants.ts";
+import { changePlan, changeWorkspace, createTenant, type Tenant } from "./support/tenants.ts";
 import { use } from "./support/use.ts";
 
 /** Alerts that are pushed: to a receiver that fails, hangs, redirects, says that it is gone, and comes back. */

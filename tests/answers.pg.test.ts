@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { after, describe, test } from "node:test";
-import type { TestContext } from "node:test";
+import { after, describe, test, type TestContext } from "node:test";
 import { evaluateAlerts } from "../src/alerts/evaluate-alerts.ts";
 import type { Endpoint } from "../src/contract/endpoint.ts";
 import { ENDPOINTS } from "../src/contract/registry.ts";

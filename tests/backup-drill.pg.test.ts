@@ -17,16 +17,12 @@ import {
 } from "./support/backups.ts";
 import { isCitus } from "./support/citus.ts";
 import { signInAs } from "./support/console-person.ts";
-import { requestsOf } from "./support/export-move.ts";
-import type { AskedExport } from "./support/export-move.ts";
+import { requestsOf, type AskedExport } from "./support/export-move.ts";
 import { leastParameters } from "./support/requests.ts";
-import { startOn } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
-import { startShopifySync } from "./support/shopify-sync.ts";
-import type { ShopifySync, ShopifyWorkspace } from "./support/shopify-sync.ts";
+import { startOn, type TestService } from "./support/service.ts";
+import { startShopifySync, type ShopifySync, type ShopifyWorkspace } from "./support/shopify-sync.ts";
 import { seedSmallStore } from "./support/small-store.ts";
-import { createTenant, createTokenOf } from "./support/tenants.ts";
-import type { Tenant } from "./support/tenants.ts";
+import { createTenant, createTokenOf, type Tenant } from "./support/tenants.ts";
 import { makeFolder } from "./support/folder.ts";
 
 /** A backup under load, restored elsewhere: every answer and every table as they were when it began. */

@@ -11,8 +11,7 @@ import type { BackupTable, Manifest } from "../src/actions/installation/backup-f
 import { restoreBackup } from "../src/actions/installation/actions.ts";
 import { backUp, createEmptyDatabase, createPlainDatabase, restoreInto, rowsIn } from "./support/backups.ts";
 import { runCommand } from "./support/command.ts";
-import { openConnections } from "./support/database.ts";
-import type { TestDatabase } from "./support/database.ts";
+import { openConnections, type TestDatabase } from "./support/database.ts";
 import { openTestKeys, TEST_SECRET } from "./support/secret.ts";
 import { makeFolder } from "./support/folder.ts";
 

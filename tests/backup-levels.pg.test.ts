@@ -16,15 +16,12 @@ import {
   rowsIn,
   withTemporaryFolder,
 } from "./support/backups.ts";
-import { KEEP_TEST_KEYS, openConnections } from "./support/database.ts";
-import type { TestDatabase } from "./support/database.ts";
+import { KEEP_TEST_KEYS, openConnections, type TestDatabase } from "./support/database.ts";
 import { leastParameters } from "./support/requests.ts";
 import { execute } from "./support/server.ts";
-import { startOn } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
+import { startOn, type TestService } from "./support/service.ts";
 import { seedSmallStore } from "./support/small-store.ts";
-import { createTenant } from "./support/tenants.ts";
-import type { Tenant } from "./support/tenants.ts";
+import { createTenant, type Tenant } from "./support/tenants.ts";
 
 /** Backups of earlier schema levels, and of tables that later ones bring. */
 

@@ -14,8 +14,7 @@ import {
   restoreInto,
   rowsIn,
 } from "./support/backups.ts";
-import { createTestDatabase, openConnections } from "./support/database.ts";
-import type { TestDatabase } from "./support/database.ts";
+import { createTestDatabase, openConnections, type TestDatabase } from "./support/database.ts";
 import { startFaultProxy } from "./support/fault-proxy.ts";
 import { openTestKeys, TEST_SECRET } from "./support/secret.ts";
 import { openTestPool } from "./support/service.ts";

@@ -6,11 +6,9 @@ import { post, toolCall } from "./support/mcp.ts";
 import { waitOutMidnight } from "./support/midnight.ts";
 import { openOperations } from "./support/operations.ts";
 import { createPerson, setRole } from "./support/people.ts";
-import { startTestService } from "./support/service.ts";
-import type { CalledAnswer, TestService } from "./support/service.ts";
+import { startTestService, type CalledAnswer, type TestService } from "./support/service.ts";
 import { createSmallStore } from "./support/small-store.ts";
-import { countedRequests } from "./support/tenants.ts";
-import type { Tenant } from "./support/tenants.ts";
+import { countedRequests, type Tenant } from "./support/tenants.ts";
 
 const CONNECTIONS = 8;
 const REQUESTS_PER_SHOP = 2;

@@ -1,10 +1,8 @@
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
-import { createClient, iteratePages } from "../src/client/client.ts";
-import type { ReturnsClient } from "../src/client/client.ts";
+import { createClient, iteratePages, type ReturnsClient } from "../src/client/client.ts";
 import { ReturnsApiError } from "../src/client/errors.ts";
-import { ENDPOINTS } from "../src/client/endpoints.ts";
-import type { EndpointFacts } from "../src/client/endpoints.ts";
+import { ENDPOINTS, type EndpointFacts } from "../src/client/endpoints.ts";
 import { pathNames } from "../src/contract/endpoint.ts";
 import { USUAL_PATH_VALUES } from "./support/requests.ts";
 import { waitOutMidnight } from "./support/midnight.ts";

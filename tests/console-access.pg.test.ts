@@ -1,10 +1,8 @@
 import assert from "node:assert/strict";
-import { request } from "node:http";
-import type { IncomingHttpHeaders } from "node:http";
+import { request, type IncomingHttpHeaders } from "node:http";
 import { after, before, test } from "node:test";
 import { makeUserLink, postForm, signInAs } from "./support/console-person.ts";
-import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
+import { startTestService, type TestService } from "./support/service.ts";
 import { createTenant } from "./support/tenants.ts";
 
 let service: TestService;

@@ -10,11 +10,9 @@ import { setPlan } from "../src/actions/plan/actions.ts";
 import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
 import { STATEMENTS } from "../src/store/database.ts";
 import { isCitus } from "./support/citus.ts";
-import { actAs } from "./support/member-session.ts";
-import type { MemberSession } from "./support/member-session.ts";
+import { actAs, type MemberSession } from "./support/member-session.ts";
 import { startTestService } from "./support/service.ts";
-import { createTenant, insertRows } from "./support/tenants.ts";
-import type { Tenant } from "./support/tenants.ts";
+import { createTenant, insertRows, type Tenant } from "./support/tenants.ts";
 import { before, use } from "./support/use.ts";
 
 /** The page of the audit: who, what, before and after, filters, pages, CSV. */

@@ -11,15 +11,13 @@ import {
 import { randomStore } from "./oracle/random-store.ts";
 import type { OracleStore } from "./oracle/store.ts";
 import { startConsoleDemo } from "./support/console-demo.ts";
-import type { Leaf } from "./support/json-leaves.ts";
+import { leavesOf, type Leaf } from "./support/json-leaves.ts";
 import { openPage } from "./support/console-page.ts";
 import { signInAs } from "./support/console-person.ts";
 import { createStoreTenant, importStore } from "./support/import-store.ts";
 import type { Tenant } from "./support/tenants.ts";
 import { before, use } from "./support/use.ts";
-import { leavesOf } from "./support/json-leaves.ts";
-import { elementsIn, readMarkup, textsIn } from "./support/markup.ts";
-import type { MarkupElement } from "./support/markup.ts";
+import { elementsIn, readMarkup, textsIn, type MarkupElement } from "./support/markup.ts";
 
 /** A page with the API's answers to the requests that its API box lists, by the names of the requests. */
 type AnsweredPage = { page: MarkupElement; answers: ReadonlyMap<string, Map<string, Leaf>> };

@@ -5,14 +5,12 @@ import { PAGES } from "../src/console/registry.ts";
 import type { StoreFiles } from "./oracle/store.ts";
 import { useChromium } from "./support/chromium.ts";
 import { actAs } from "./support/member-session.ts";
-import { openPage } from "./support/console-page.ts";
-import type { PageReader } from "./support/console-page.ts";
+import { openPage, type PageReader } from "./support/console-page.ts";
 import { makeUserLink, signInAs } from "./support/console-person.ts";
 import { createStoreTenant, importStore } from "./support/import-store.ts";
 import { STORE_TEXTS } from "./support/input-corpus.ts";
 import { service } from "./support/shared-service.ts";
-import { createTenant, insertRows } from "./support/tenants.ts";
-import type { Tenant } from "./support/tenants.ts";
+import { createTenant, insertRows, type Tenant } from "./support/tenants.ts";
 
 /**
  * Texts of a store that look like markup stay text: a page about them has the elements and attributes of a page about

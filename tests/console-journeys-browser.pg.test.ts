@@ -1,12 +1,10 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
-import { test } from "node:test";
-import type { TestContext } from "node:test";
+import { test, type TestContext } from "node:test";
 import { parse } from "csv-parse/sync";
 import type { Locator, Page } from "playwright-core";
 import { useChromium } from "./support/chromium.ts";
-import { startConsoleDemo } from "./support/console-demo.ts";
-import type { ConsoleDemo } from "./support/console-demo.ts";
+import { startConsoleDemo, type ConsoleDemo } from "./support/console-demo.ts";
 import { makeUserLink } from "./support/console-person.ts";
 
 /** What people do in the console, in a real browser, on the demo store. */

@@ -5,8 +5,7 @@ import { setTimeout } from "node:timers/promises";
 import { isoCBOR } from "@simplewebauthn/server/helpers";
 import { makeUserLink, postForm } from "./support/console-person.ts";
 import { insertRows } from "./support/tenants.ts";
-import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
+import { startTestService, type TestService } from "./support/service.ts";
 import { use } from "./support/use.ts";
 
 /** Nobody is kept out by what others at the same address, such as a proxy's, have done wrong. */

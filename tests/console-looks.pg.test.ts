@@ -1,14 +1,11 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
-import type { TestContext } from "node:test";
+import { test, type TestContext } from "node:test";
 import type { BrowserContext, Page } from "playwright-core";
 import { PAGES } from "../src/console/registry.ts";
 import { useChromium } from "./support/chromium.ts";
 import { OTHER_HOST } from "./docs-chromium.ts";
-import { DEMO_DAY, startDemoService } from "./docs-demo.ts";
-import type { DemoService } from "./docs-demo.ts";
-import { createPageStates, createSettings } from "./support/console-states.ts";
-import type { PageState } from "./support/console-states.ts";
+import { DEMO_DAY, startDemoService, type DemoService } from "./docs-demo.ts";
+import { createPageStates, createSettings, type PageState } from "./support/console-states.ts";
 import { execute, urlOfDatabase } from "./support/server.ts";
 import { LOOKS, focusStops, layoutShift, sidewaysScroll, wrongLooks } from "./support/page-looks.ts";
 import { APP_OPTIONS } from "./support/webhooks.ts";

@@ -1,12 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { actAs, auditOf } from "./support/member-session.ts";
-import type { MemberSession } from "./support/member-session.ts";
+import { actAs, auditOf, type MemberSession } from "./support/member-session.ts";
 import { postForm } from "./support/console-person.ts";
 import { createPerson, setRole } from "./support/people.ts";
 import { startTestService } from "./support/service.ts";
-import { createTenant } from "./support/tenants.ts";
-import type { Tenant } from "./support/tenants.ts";
+import { createTenant, type Tenant } from "./support/tenants.ts";
 import { before, use } from "./support/use.ts";
 
 /** The pages of people: members, one member, one's own notices. */

@@ -1,11 +1,8 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
-import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
-import type { TestContext } from "node:test";
+import { test, type TestContext } from "node:test";
+import { createServer, type AddressInfo } from "node:net";
 import type { Browser, Locator, Page } from "playwright-core";
-import { startShopifySimulator } from "../tools/simulators/shopify/start.ts";
-import type { ShopifySimulator } from "../tools/simulators/shopify/start.ts";
+import { startShopifySimulator, type ShopifySimulator } from "../tools/simulators/shopify/start.ts";
 import { useChromium } from "./support/chromium.ts";
 import { startCommand } from "./support/command.ts";
 import { makeFolder } from "./support/folder.ts";

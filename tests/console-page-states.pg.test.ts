@@ -1,14 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ENTITLEMENTS } from "../src/contract/endpoint.ts";
-import { openPage } from "./support/console-page.ts";
-import type { PageReader } from "./support/console-page.ts";
+import { openPage, type PageReader } from "./support/console-page.ts";
 import { signInAs } from "./support/console-person.ts";
 import { unescaped } from "./support/page-figures.ts";
 import { service } from "./support/shared-service.ts";
 import { createSmallStore } from "./support/small-store.ts";
-import { changePlan, changeWorkspace, createTenant } from "./support/tenants.ts";
-import type { Tenant } from "./support/tenants.ts";
+import { changePlan, changeWorkspace, createTenant, type Tenant } from "./support/tenants.ts";
 
 const open = (path: string, reader: PageReader) => openPage(service, path, reader);
 

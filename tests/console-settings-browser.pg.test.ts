@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
-import { test } from "node:test";
-import type { TestContext } from "node:test";
+import { test, type TestContext } from "node:test";
 import type { BrowserContextOptions, Page } from "playwright-core";
 import { useChromium } from "./support/chromium.ts";
 import { actAs } from "./support/member-session.ts";
@@ -10,8 +9,7 @@ import { wrongLooks } from "./support/page-looks.ts";
 import { sendNotice } from "./support/console-states.ts";
 import { service } from "./support/shared-service.ts";
 import { createSmallStore } from "./support/small-store.ts";
-import { createTenant } from "./support/tenants.ts";
-import type { Tenant } from "./support/tenants.ts";
+import { createTenant, type Tenant } from "./support/tenants.ts";
 import { readZip } from "./support/zip.ts";
 
 /** What owners do on the pages of settings, in a real browser: with JavaScript and without. */

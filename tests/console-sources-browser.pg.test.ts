@@ -1,15 +1,11 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
-import type { TestContext } from "node:test";
+import { test, type TestContext } from "node:test";
 import type { Page } from "playwright-core";
-import { startShopifySimulator } from "../tools/simulators/shopify/start.ts";
-import type { ShopifySimulator } from "../tools/simulators/shopify/start.ts";
-import { useChromium } from "./support/chromium.ts";
-import type { PageOptions } from "./support/chromium.ts";
+import { startShopifySimulator, type ShopifySimulator } from "../tools/simulators/shopify/start.ts";
+import { useChromium, type PageOptions } from "./support/chromium.ts";
 import { signInAs } from "./support/console-person.ts";
 import { wrongLooks } from "./support/page-looks.ts";
-import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
+import { startTestService, type TestService } from "./support/service.ts";
 import { createTenant } from "./support/tenants.ts";
 import { APP, APP_OPTIONS } from "./support/webhooks.ts";
 

@@ -6,10 +6,8 @@ import { leaveWorkspace, removeMember, setMemberRole } from "../src/actions/memb
 import { disableUser, enableUser } from "../src/actions/people/actions.ts";
 import { SenderGone } from "../src/actions/right.ts";
 import { ACTIONS } from "../src/console/registry.ts";
-import { ROLES } from "../src/contract/role.ts";
-import type { Role } from "../src/contract/role.ts";
-import { OPERATOR } from "../src/actions/actor.ts";
-import type { Actor } from "../src/actions/actor.ts";
+import { ROLES, type Role } from "../src/contract/role.ts";
+import { OPERATOR, type Actor } from "../src/actions/actor.ts";
 import { Refusal } from "../src/actions/refusal.ts";
 import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
 import type { DatabasePool } from "../src/store/database.ts";
@@ -17,12 +15,10 @@ import { newSecret } from "../src/access/secret.ts";
 import { postForm } from "./support/console-person.ts";
 import { countLockWaits } from "./support/locks.ts";
 import { createPerson, createSession, setRole } from "./support/people.ts";
-import { openRaw } from "./support/raw-http.ts";
-import type { RawAnswer } from "./support/raw-http.ts";
+import { openRaw, type RawAnswer } from "./support/raw-http.ts";
 import { countRowsByTable } from "./support/rows-by-table.ts";
 import { startTestService } from "./support/service.ts";
-import { createTenant } from "./support/tenants.ts";
-import type { Tenant } from "./support/tenants.ts";
+import { createTenant, type Tenant } from "./support/tenants.ts";
 import { eventually } from "./support/worker.ts";
 import { before, use } from "./support/use.ts";
 

@@ -9,8 +9,7 @@ import { mcpCommandLine, mcpConfigText } from "../src/contract/written-request.t
 import { signInAs } from "./support/console-person.ts";
 import { service } from "./support/shared-service.ts";
 import { changePlan, createTenant, createTokenOf, insertRows } from "./support/tenants.ts";
-import { openPage } from "./support/console-page.ts";
-import type { PageReader } from "./support/console-page.ts";
+import { openPage, type PageReader } from "./support/console-page.ts";
 
 const TOKENS = "/settings/tokens";
 const TOKEN = /rta_live_[0-9A-Za-z]{65}/gu;

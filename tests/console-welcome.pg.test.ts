@@ -1,14 +1,12 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { DEMO_STORE } from "../src/demo/demo-store-facts.ts";
-import { recordStatements } from "./support/asked-statements.ts";
-import type { AskedStatements } from "./support/asked-statements.ts";
+import { recordStatements, type AskedStatements } from "./support/asked-statements.ts";
 import { openPage } from "./support/console-page.ts";
 import { makeUserLink, postForm, signInAs } from "./support/console-person.ts";
 import { unescaped } from "./support/page-figures.ts";
 import { setRole } from "./support/people.ts";
-import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
+import { startTestService, type TestService } from "./support/service.ts";
 import { seedSmallStore } from "./support/small-store.ts";
 import { changeWorkspace, createTenant, createTokenOf, insertRows } from "./support/tenants.ts";
 import type { Tenant, TenantOptions } from "./support/tenants.ts";

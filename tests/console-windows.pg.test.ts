@@ -5,12 +5,10 @@ import { startDemoService } from "./docs-demo.ts";
 import { readGoldenStores } from "./golden/golden.ts";
 import { randomStore } from "./oracle/random-store.ts";
 import type { OracleStore } from "./oracle/store.ts";
-import { actAs, auditOf } from "./support/member-session.ts";
-import type { MemberSession } from "./support/member-session.ts";
+import { actAs, auditOf, type MemberSession } from "./support/member-session.ts";
 import { createStoreTenant, importStore } from "./support/import-store.ts";
 import { createSmallStore } from "./support/small-store.ts";
-import { createTenant } from "./support/tenants.ts";
-import type { Tenant } from "./support/tenants.ts";
+import { createTenant, type Tenant } from "./support/tenants.ts";
 import { use } from "./support/use.ts";
 
 /** The return window and the threshold: what the preview says is what the API answers once they are saved. */

@@ -1,19 +1,13 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import type { TestContext } from "node:test";
+import { after, before, test, type TestContext } from "node:test";
 import type pg from "pg";
-import { createTestDatabase } from "./support/database.ts";
-import type { TestDatabase } from "./support/database.ts";
-import { startFaultProxy } from "./support/fault-proxy.ts";
-import type { FaultProxy } from "./support/fault-proxy.ts";
+import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { startFaultProxy, type FaultProxy } from "./support/fault-proxy.ts";
 import { post, toolCall } from "./support/mcp.ts";
-import { startServerProcess } from "./support/server-process.ts";
-import type { ServerProcess } from "./support/server-process.ts";
-import { openTestPool } from "./support/service.ts";
-import type { CalledAnswer } from "./support/service.ts";
+import { startServerProcess, type ServerProcess } from "./support/server-process.ts";
+import { openTestPool, type CalledAnswer } from "./support/service.ts";
 import { seedSmallStore } from "./support/small-store.ts";
-import { createTenant } from "./support/tenants.ts";
-import type { Tenant } from "./support/tenants.ts";
+import { createTenant, type Tenant } from "./support/tenants.ts";
 import { eventually } from "./support/worker.ts";
 
 const CONNECTIONS = 4;

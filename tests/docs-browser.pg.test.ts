@@ -1,10 +1,8 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
-import type { TestContext } from "node:test";
+import { test, type TestContext } from "node:test";
 import type { Page } from "playwright-core";
 import { useChromium } from "./support/chromium.ts";
-import { DEMO_DAY, startDemoService } from "./docs-demo.ts";
-import type { DemoService } from "./docs-demo.ts";
+import { DEMO_DAY, startDemoService, type DemoService } from "./docs-demo.ts";
 import { layoutShift, paleTexts, sidewaysScroll } from "./support/page-looks.ts";
 
 type Look = { name: string; width: number; height: number; colorScheme: "light" | "dark" };

@@ -2,10 +2,8 @@ import { OPERATOR } from "../src/actions/actor.ts";
 import { writeDemoStore } from "../src/demo/demo-store.ts";
 import { importFolder } from "../src/sync/connectors/csv/import-folder.ts";
 import { openConnections } from "./support/database.ts";
-import { openTestPool, startSeededService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
-import { changeWorkspace, createTenant } from "./support/tenants.ts";
-import type { Tenant } from "./support/tenants.ts";
+import { openTestPool, startSeededService, type TestService } from "./support/service.ts";
+import { changeWorkspace, createTenant, type Tenant } from "./support/tenants.ts";
 import { makeFolder } from "./support/folder.ts";
 
 export type DemoService = { service: TestService; tenant: Tenant; stop(): Promise<void> };

@@ -1,8 +1,6 @@
 import assert from "node:assert/strict";
-import { request } from "node:http";
-import type { IncomingMessage } from "node:http";
-import { test } from "node:test";
-import type { TestContext } from "node:test";
+import { request, type IncomingMessage } from "node:http";
+import { test, type TestContext } from "node:test";
 import { isCitus } from "./support/citus.ts";
 import { postForm, signInAs } from "./support/console-person.ts";
 import { startServerProcess } from "./support/server-process.ts";

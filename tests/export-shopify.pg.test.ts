@@ -6,8 +6,7 @@ import { importFolder } from "../src/sync/connectors/csv/import-folder.ts";
 import { rebuildWorkspace } from "../src/sync/rebuild.ts";
 import { redactOrders } from "../src/store/queries/order-document.ts";
 import { filesOf, withExport } from "./support/export-move.ts";
-import { csv, ROLLUP_TABLES } from "./support/import-workspace.ts";
-import type { ImportWorkspace } from "./support/import-workspace.ts";
+import { csv, ROLLUP_TABLES, type ImportWorkspace } from "./support/import-workspace.ts";
 import { startShopifySync } from "./support/shopify-sync.ts";
 
 /** A store that was fetched from its platform, with labels of several sources, comes to the same facts and rollups elsewhere. */

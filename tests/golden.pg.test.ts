@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { assertHolds, readGoldenStores, titleOf } from "./golden/golden.ts";
-import type { GoldenStore } from "./golden/golden.ts";
+import { assertHolds, readGoldenStores, titleOf, type GoldenStore } from "./golden/golden.ts";
 import { createStoreTenant, importStore, setFullLeaderboards } from "./support/import-store.ts";
 import { service } from "./support/shared-service.ts";
 import { changeWorkspace } from "./support/tenants.ts";

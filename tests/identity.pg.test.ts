@@ -1,11 +1,9 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { isoCBOR } from "@simplewebauthn/server/helpers";
-import { createIdentity } from "../src/access/identity.ts";
-import type { Identity } from "../src/access/identity.ts";
+import { createIdentity, type Identity } from "../src/access/identity.ts";
 import { ensureOperator, makeLink, makePerson } from "../src/access/link.ts";
-import { makeChallenge, readChallenge } from "../src/access/passkey.ts";
-import type { ChallengeRequest } from "../src/access/passkey.ts";
+import { makeChallenge, readChallenge, type ChallengeRequest } from "../src/access/passkey.ts";
 import { hashSecret } from "../src/access/secret.ts";
 import type { SignIn } from "../src/access/sign-in.ts";
 import type { Database } from "../src/store/database.ts";

@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createAdmit } from "../src/access/admit.ts";
 import { createMcpRoutes } from "../src/mcp/transport.ts";
-import { MCP_PATH, expectError, post, rpc, toolCall, withServer } from "./support/mcp.ts";
-import type { McpAnswer } from "./support/mcp.ts";
+import { MCP_PATH, expectError, post, rpc, toolCall, withServer, type McpAnswer } from "./support/mcp.ts";
 import { service } from "./support/shared-service.ts";
 import { changeWorkspace, countedRequests, createTenant, createTokenOf } from "./support/tenants.ts";
 

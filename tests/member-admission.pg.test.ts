@@ -1,10 +1,8 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { after, test } from "node:test";
-import { createAdmitMember } from "../src/access/admit-member.ts";
-import type { MemberAdmission } from "../src/access/admit-member.ts";
-import { STATEMENTS } from "../src/store/database.ts";
-import type { Statement } from "../src/store/database.ts";
+import { createAdmitMember, type MemberAdmission } from "../src/access/admit-member.ts";
+import { STATEMENTS, type Statement } from "../src/store/database.ts";
 import { openConnections } from "./support/database.ts";
 import { createPerson, createSession, removeMember, setRole } from "./support/people.ts";
 import { service } from "./support/shared-service.ts";

@@ -1,22 +1,18 @@
 import assert from "node:assert/strict";
 import { after, afterEach, describe, mock, test } from "node:test";
 import type { MemberAdmission } from "../src/access/admit-member.ts";
-import { ENTITLEMENTS, takesSelector } from "../src/contract/endpoint.ts";
-import type { Endpoint } from "../src/contract/endpoint.ts";
+import { ENTITLEMENTS, takesSelector, type Endpoint } from "../src/contract/endpoint.ts";
 import { ApiError, ERROR_STATUS } from "../src/contract/errors.ts";
 import { entities } from "../src/contract/entities.ts";
 import { ENDPOINTS } from "../src/contract/registry.ts";
 import { returnRateLeaderboard } from "../src/contract/return-rate-leaderboard.ts";
 import { DEMO_DAY, startDemoService } from "./docs-demo.ts";
-import { openOperations } from "./support/operations.ts";
-import type { TestOperations } from "./support/operations.ts";
-import { createPerson, removeMember, setRole } from "./support/people.ts";
-import type { Person } from "./support/people.ts";
+import { openOperations, type TestOperations } from "./support/operations.ts";
+import { createPerson, removeMember, setRole, type Person } from "./support/people.ts";
 import { createReportWorkspace } from "./support/report-store.ts";
 import { leastParameters, parametersOf } from "./support/requests.ts";
 import type { TestService } from "./support/service.ts";
-import { changePlan, changeWorkspace, countedRequests } from "./support/tenants.ts";
-import type { Tenant } from "./support/tenants.ts";
+import { changePlan, changeWorkspace, countedRequests, type Tenant } from "./support/tenants.ts";
 import { before, use } from "./support/use.ts";
 
 /** A member is answered what a token is, uncounted: the same bytes, and the same refusal for the same cause. */

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { test, type TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { TestContext } from "node:test";
 import type pg from "pg";
 import { knownMigrations, migrate } from "../src/store/migrate.ts";
 import { isCitus } from "./support/citus.ts";

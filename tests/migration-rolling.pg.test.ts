@@ -1,19 +1,15 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { after, before, test, type TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { TestContext } from "node:test";
 import type pg from "pg";
 import { migrate, knownMigrations, schemaLevel } from "../src/store/migrate.ts";
 import { appliedMigrations } from "../src/store/queries/installation.ts";
-import { createTestDatabase, openConnections } from "./support/database.ts";
-import type { TestDatabase } from "./support/database.ts";
+import { createTestDatabase, openConnections, type TestDatabase } from "./support/database.ts";
 import { createNextVersion } from "./support/next-version.ts";
 import { copyMigrations, MIGRATIONS } from "./support/migration-folder.ts";
-import { startServerProcess } from "./support/server-process.ts";
-import type { ServerProcess } from "./support/server-process.ts";
+import { startServerProcess, type ServerProcess } from "./support/server-process.ts";
 import { openTestPool } from "./support/service.ts";
-import { createTenant } from "./support/tenants.ts";
-import type { Tenant } from "./support/tenants.ts";
+import { createTenant, type Tenant } from "./support/tenants.ts";
 
 const LATEST = (await knownMigrations()).at(-1) ?? "";
 /** What a version after this one may bring: columns, a table, a check, an index, and a function that is replaced. */

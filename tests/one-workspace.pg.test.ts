@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { takesSelector } from "../src/contract/endpoint.ts";
 import { ENDPOINTS } from "../src/contract/registry.ts";
-import type { DatabasePool, Queryable } from "../src/store/database.ts";
-import { openDatabase } from "../src/store/database.ts";
+import { openDatabase, type DatabasePool, type Queryable } from "../src/store/database.ts";
 import { migrate } from "../src/store/migrate.ts";
 import {
   openExportedLabels,
@@ -13,8 +12,7 @@ import {
   openExportedVariants,
 } from "../src/actions/workspace/queries.ts";
 import { planWorkspaceViews } from "../src/store/workspace-views.ts";
-import { recordStatements } from "./support/asked-statements.ts";
-import type { StatementCall } from "./support/asked-statements.ts";
+import { recordStatements, type StatementCall } from "./support/asked-statements.ts";
 import { isCitus } from "./support/citus.ts";
 import { ALL_PATHS, getPage } from "./support/console-pages.ts";
 import { signInAs } from "./support/console-person.ts";
@@ -22,11 +20,9 @@ import { asRole } from "./support/database.ts";
 import { CANARY, copyAsForeign } from "./support/foreign-tenant.ts";
 import { post, toolCall } from "./support/mcp.ts";
 import { leastParameters, parametersOf } from "./support/requests.ts";
-import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
+import { startTestService, type TestService } from "./support/service.ts";
 import { createSmallStore } from "./support/small-store.ts";
-import { createTenant } from "./support/tenants.ts";
-import type { Tenant } from "./support/tenants.ts";
+import { createTenant, type Tenant } from "./support/tenants.ts";
 
 /**
  * The second lock (docs/decisions/0047-row-level-security.md): connections of requests see the rows of one shop, whatever their

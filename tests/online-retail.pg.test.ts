@@ -2,12 +2,10 @@ import { OPERATOR } from "../src/actions/actor.ts";
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
-import type { TestContext } from "node:test";
+import { after, before, test, type TestContext } from "node:test";
 import { importFolder } from "../src/sync/connectors/csv/import-folder.ts";
 import { createStoreTenant } from "./support/import-store.ts";
-import { startTestService } from "./support/service.ts";
-import type { QueryParameters, TestService } from "./support/service.ts";
+import { startTestService, type QueryParameters, type TestService } from "./support/service.ts";
 import type { Tenant } from "./support/tenants.ts";
 
 const folder =

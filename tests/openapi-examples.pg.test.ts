@@ -6,8 +6,7 @@ import { filledPath, pathNames } from "../src/contract/endpoint.ts";
 import { INTERNAL_ERROR_MESSAGE, errorBody } from "../src/contract/errors.ts";
 import { ENDPOINTS } from "../src/contract/registry.ts";
 import { summary } from "../src/contract/summary.ts";
-import { DEMO_DAY, startDemoService } from "./docs-demo.ts";
-import type { DemoService } from "./docs-demo.ts";
+import { DEMO_DAY, startDemoService, type DemoService } from "./docs-demo.ts";
 import { post, toolCall } from "./support/mcp.ts";
 import { changeWorkspace, createTokenOf } from "./support/tenants.ts";
 

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
+import { createServer, type AddressInfo } from "node:net";
 import { test } from "node:test";
 import { openRaw } from "./support/raw-http.ts";
 import { startTestService } from "./support/service.ts";

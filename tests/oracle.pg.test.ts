@@ -4,20 +4,17 @@ import fc from "fast-check";
 import { rebuildWorkspace } from "../src/sync/rebuild.ts";
 import { assertHolds } from "./golden/golden.ts";
 import { clusterStore, requestsOfClusters } from "./oracle/cluster-store.ts";
-import { createOracle } from "./oracle/oracle.ts";
-import type { Oracle } from "./oracle/oracle.ts";
+import { createOracle, type Oracle } from "./oracle/oracle.ts";
 import { fitStore, requestsOfFit } from "./oracle/fit-store.ts";
 import { piecesOf, reordered, withAnomalies } from "./oracle/pieces.ts";
 import { randomStore } from "./oracle/random-store.ts";
-import { requestsFor } from "./oracle/requests.ts";
-import type { OracleRequest } from "./oracle/requests.ts";
+import { requestsFor, type OracleRequest } from "./oracle/requests.ts";
 import type { OracleStore, StoreFiles } from "./oracle/store.ts";
 import { isCitus } from "./support/citus.ts";
 import { createStoreTenant, importStore, setFullLeaderboards } from "./support/import-store.ts";
 import { service } from "./support/shared-service.ts";
-import { changeWorkspace } from "./support/tenants.ts";
+import { changeWorkspace, type Tenant } from "./support/tenants.ts";
 import { dumpOf, ROLLUP_TABLES } from "./support/import-workspace.ts";
-import type { Tenant } from "./support/tenants.ts";
 
 // A failure prints its seed; with that seed the same stores come back. More runs take as long as they take.
 const seed = Number(process.env["RETURNS_TEST_SEED"] ?? Date.now() % 1_000_000_000);

@@ -2,12 +2,9 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { dayFromText } from "../src/lib/month.ts";
 import { lastDayOf, monthsFrom } from "./oracle/calendar.ts";
-import { liabilityRule } from "./oracle/liability.ts";
-import type { NaiveLiability, RefundedLine } from "./oracle/liability.ts";
-import { monthOutlooks, togetherOf } from "./oracle/outlook.ts";
-import type { MonthOutlook, OutlookLine } from "./oracle/outlook.ts";
-import { makeWarningStore } from "./oracle/warning-store.ts";
-import type { MadeLine, WarningStore } from "./oracle/warning-store.ts";
+import { liabilityRule, type NaiveLiability, type RefundedLine } from "./oracle/liability.ts";
+import { monthOutlooks, togetherOf, type MonthOutlook, type OutlookLine } from "./oracle/outlook.ts";
+import { makeWarningStore, type MadeLine, type WarningStore } from "./oracle/warning-store.ts";
 import { createStoreTenant, importStore } from "./support/import-store.ts";
 import { service } from "./support/shared-service.ts";
 

@@ -1,10 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { dayCurves, loadStoreLines } from "../tools/backtest/store-lines.ts";
-import type { StoreLine } from "../tools/backtest/store-lines.ts";
+import { dayCurves, loadStoreLines, type StoreLine } from "../tools/backtest/store-lines.ts";
 import { dayFromText } from "../src/lib/month.ts";
-import type { DayCurveRow } from "../src/store/queries/outlook.ts";
-import { loadDayCurves } from "../src/store/queries/outlook.ts";
+import { loadDayCurves, type DayCurveRow } from "../src/store/queries/outlook.ts";
 import type { Selection } from "../src/store/queries/selection.ts";
 import type { Workspace } from "../src/store/workspace.ts";
 import { createStoreTenant, importStore } from "./support/import-store.ts";

@@ -1,14 +1,11 @@
 import assert from "node:assert/strict";
-import { createServer } from "node:http";
-import type { Server } from "node:http";
+import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { test } from "node:test";
-import type { TestContext } from "node:test";
+import { test, type TestContext } from "node:test";
 import type { Page } from "playwright-core";
 import { CONSOLE_ASSETS, layout } from "../src/console/layout.ts";
 import { contentSecurityPolicy } from "../src/console/request-rules.ts";
-import { progress } from "../src/console/views/progress.ts";
-import type { Progress } from "../src/console/views/progress.ts";
+import { progress, type Progress } from "../src/console/views/progress.ts";
 import { html, renderHtml } from "../src/lib/html.ts";
 import { useChromium } from "./support/chromium.ts";
 import { axeViolations } from "./support/page-looks.ts";

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { takesSelector } from "../src/contract/endpoint.ts";
-import type { Endpoint } from "../src/contract/endpoint.ts";
+import { takesSelector, type Endpoint } from "../src/contract/endpoint.ts";
 import { ENDPOINTS } from "../src/contract/registry.ts";
 import { waitOutMidnight } from "./support/midnight.ts";
 import { brokenValues, leastParameters, parametersOf } from "./support/requests.ts";

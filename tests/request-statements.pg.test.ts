@@ -1,14 +1,12 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { ENDPOINTS } from "../src/contract/registry.ts";
-import { recordStatements } from "./support/asked-statements.ts";
-import type { AskedStatements } from "./support/asked-statements.ts";
+import { recordStatements, type AskedStatements } from "./support/asked-statements.ts";
 import { openConnections } from "./support/database.ts";
 import { post, toolCall } from "./support/mcp.ts";
 import { leastParameters, parametersOf } from "./support/requests.ts";
 import { takesSelector } from "../src/contract/endpoint.ts";
-import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
+import { startTestService, type TestService } from "./support/service.ts";
 import { createSmallStore } from "./support/small-store.ts";
 import type { Tenant } from "./support/tenants.ts";
 import { APP_OPTIONS, connectShop, sendWebhook } from "./support/webhooks.ts";

@@ -1,14 +1,12 @@
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
-import { STATEMENTS } from "../src/store/database.ts";
-import type { Database } from "../src/store/database.ts";
+import { STATEMENTS, type Database } from "../src/store/database.ts";
 import type { Retention } from "../src/lib/retention.ts";
 import { isCitus } from "./support/citus.ts";
 import { openControlDatabase } from "./support/control.ts";
 import { addDeliveries, addEvents, addRuns } from "./support/old-rows.ts";
 import { refuseRows } from "./support/refused-rows.ts";
-import { createTenant } from "./support/tenants.ts";
-import type { Tenant } from "./support/tenants.ts";
+import { createTenant, type Tenant } from "./support/tenants.ts";
 import { DEFAULT_RETENTION, keepAllInOrder } from "./support/worker.ts";
 import { use } from "./support/use.ts";
 

@@ -5,8 +5,7 @@ import { after, before, test } from "node:test";
 import { rowsIn } from "./support/backups.ts";
 import { isCitus } from "./support/citus.ts";
 import { runCommand } from "./support/command.ts";
-import { createTestDatabase, FORGET_KEYS } from "./support/database.ts";
-import type { TestDatabase } from "./support/database.ts";
+import { createTestDatabase, FORGET_KEYS, type TestDatabase } from "./support/database.ts";
 import { execute } from "./support/server.ts";
 import { makeFolder } from "./support/folder.ts";
 

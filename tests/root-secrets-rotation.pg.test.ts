@@ -1,12 +1,10 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
-import type { TestContext } from "node:test";
+import { test, type TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { runCommand } from "./support/command.ts";
 import { createTestDatabase } from "./support/database.ts";
 import { TEST_SECRET } from "./support/secret.ts";
-import { startServerProcess } from "./support/server-process.ts";
-import type { ServerProcess } from "./support/server-process.ts";
+import { startServerProcess, type ServerProcess } from "./support/server-process.ts";
 import { openTestPool, serviceEnvironment } from "./support/service.ts";
 import { createSmallStore } from "./support/small-store.ts";
 import { eventually } from "./support/worker.ts";

@@ -1,16 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { fold } from "../src/lib/fold.ts";
-import type { Connection } from "../src/store/database.ts";
-import { STATEMENTS } from "../src/store/database.ts";
+import { STATEMENTS, type Connection } from "../src/store/database.ts";
 import { isCitus } from "./support/citus.ts";
 import { openConnections } from "./support/database.ts";
 import { leastParameters } from "./support/requests.ts";
 import { ENDPOINTS } from "../src/contract/registry.ts";
-import { startTestService } from "./support/service.ts";
-import type { CalledAnswer } from "./support/service.ts";
-import { createTenant, insertRows } from "./support/tenants.ts";
-import type { Tenant } from "./support/tenants.ts";
+import { startTestService, type CalledAnswer } from "./support/service.ts";
+import { createTenant, insertRows, type Tenant } from "./support/tenants.ts";
 import { before, use } from "./support/use.ts";
 
 const skip = isCitus() && "a Citus plans a search with its values";

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import pino from "pino";
-import { openInstallation, openServingDatabases } from "../src/installation.ts";
-import type { ServingDatabases } from "../src/installation.ts";
+import { openInstallation, openServingDatabases, type ServingDatabases } from "../src/installation.ts";
 import { readConfig } from "../src/config.ts";
 import type { Queryable } from "../src/store/database.ts";
 import { migrate } from "../src/store/migrate.ts";

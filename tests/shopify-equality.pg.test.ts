@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Change } from "../tools/simulators/shopify/changes.ts";
-import { startShopifySync } from "./support/shopify-sync.ts";
-import type { ShopifySync } from "./support/shopify-sync.ts";
+import { startShopifySync, type ShopifySync } from "./support/shopify-sync.ts";
 
 /** Something of everything that can happen to a shop after its first sync. */
 async function changeStore({ simulator }: ShopifySync): Promise<void> {

@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { SourceFailed, SourceRefused } from "../src/sync/connector.ts";
 import type { BulkFault, RequestFault } from "../tools/simulators/shopify/faults.ts";
-import { startShopifySync } from "./support/shopify-sync.ts";
-import type { ShopifySync, ShopifyWorkspace } from "./support/shopify-sync.ts";
+import { startShopifySync, type ShopifySync, type ShopifyWorkspace } from "./support/shopify-sync.ts";
 import { eventually } from "./support/worker.ts";
 import { before, use } from "./support/use.ts";
 

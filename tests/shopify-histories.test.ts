@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import type { Change } from "../tools/simulators/shopify/changes.ts";
-import { openHistories } from "../tools/simulators/shopify/histories.ts";
-import type { Histories, TrueEvent } from "../tools/simulators/shopify/histories.ts";
+import { openHistories, type Histories, type TrueEvent } from "../tools/simulators/shopify/histories.ts";
 
 type Nodes<Node> = { nodes: Node[] };
 type Sale = { actionType: string; quantity: number | null; lineItem?: { id: string } };

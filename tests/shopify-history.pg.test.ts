@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { addPending } from "../src/store/queries/sync-record.ts";
-import { startShopifySync } from "./support/shopify-sync.ts";
-import type { ShopifySync, ShopifyWorkspace } from "./support/shopify-sync.ts";
+import { startShopifySync, type ShopifySync, type ShopifyWorkspace } from "./support/shopify-sync.ts";
 import { before, use } from "./support/use.ts";
 
 const LIMITED = ["read_orders", "read_returns", "read_products"];

@@ -4,8 +4,7 @@ import { loopReturn, startLoopSimulator } from "../tools/simulators/loop/server.
 import { labelConnector } from "../src/sync/connectors/shared/label-run.ts";
 import { LOOP } from "../src/sync/connectors/loop/connector.ts";
 import { connectLabels, SMALL_PAGES, syncLabels } from "./support/label-shop.ts";
-import { startShopifySync } from "./support/shopify-sync.ts";
-import type { ShopifyWorkspace } from "./support/shopify-sync.ts";
+import { startShopifySync, type ShopifyWorkspace } from "./support/shopify-sync.ts";
 import { before, use } from "./support/use.ts";
 
 const sync = use(() => startShopifySync({ seed: 51, orders: 500, products: 25 }));

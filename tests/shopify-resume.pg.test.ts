@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { randomOf } from "../tools/simulators/shopify/world/random.ts";
 import type { SyncKind } from "../src/store/queries/sync-request.ts";
-import { startShopifySync } from "./support/shopify-sync.ts";
-import type { ShopifyWorkspace } from "./support/shopify-sync.ts";
+import { startShopifySync, type ShopifyWorkspace } from "./support/shopify-sync.ts";
 import { use } from "./support/use.ts";
 
 const REASON = new Error("stopped by somebody");

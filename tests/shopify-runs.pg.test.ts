@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { startShopifySync } from "./support/shopify-sync.ts";
-import type { ShopifyWorkspace } from "./support/shopify-sync.ts";
+import { startShopifySync, type ShopifyWorkspace } from "./support/shopify-sync.ts";
 import { before, use } from "./support/use.ts";
 
 const sync = use(() => startShopifySync({ seed: 41, orders: 300, products: 25 }));

@@ -9,10 +9,8 @@ import { useChromium } from "./support/chromium.ts";
 import { makeUserLink } from "./support/console-person.ts";
 import { freePort } from "./support/mcp-oauth.ts";
 import { axeViolations, wrongLooks } from "./support/page-looks.ts";
-import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
-import { createTenant } from "./support/tenants.ts";
-import type { Tenant } from "./support/tenants.ts";
+import { startTestService, type TestService } from "./support/service.ts";
+import { createTenant, type Tenant } from "./support/tenants.ts";
 
 /** Single sign-on in Chromium with oidc-provider, which is not ours (decision 0075). */
 

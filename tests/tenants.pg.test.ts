@@ -8,8 +8,7 @@ import { leastParameters, parametersOf, USUAL_PATH_VALUES } from "./support/requ
 import { service } from "./support/shared-service.ts";
 import type { CalledAnswer } from "./support/service.ts";
 import { createSmallStore } from "./support/small-store.ts";
-import { createTenant, createTokenOf, insertRows } from "./support/tenants.ts";
-import type { Tenant } from "./support/tenants.ts";
+import { createTenant, createTokenOf, insertRows, type Tenant } from "./support/tenants.ts";
 import { asRole, openConnections } from "./support/database.ts";
 
 type Asked = { endpoint: Endpoint; params: Record<string, string> };

@@ -1,10 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createPerson, removeMember, setRole } from "./support/people.ts";
-import type { Person } from "./support/people.ts";
+import { createPerson, removeMember, setRole, type Person } from "./support/people.ts";
 import { startTestService } from "./support/service.ts";
-import { createTenant, createTokenOf, insertRows } from "./support/tenants.ts";
-import type { Tenant } from "./support/tenants.ts";
+import { createTenant, createTokenOf, insertRows, type Tenant } from "./support/tenants.ts";
 import { DEFAULT_RETENTION, keepAllInOrder } from "./support/worker.ts";
 import { before, use } from "./support/use.ts";
 

@@ -1,9 +1,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { createConnection, createServer } from "node:net";
-import type { AddressInfo, Socket } from "node:net";
-import { test } from "node:test";
-import type { TestContext } from "node:test";
+import { createConnection, createServer, type AddressInfo, type Socket } from "node:net";
+import { test, type TestContext } from "node:test";
 import pg from "pg";
 import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
 import { createWorkspace, deleteWorkspace } from "../src/actions/workspace/actions.ts";

@@ -17,13 +17,10 @@ import { startCollector, traceWhile, tracingEnvironment, treeOf } from "./suppor
 import type { CollectedSpan, Collector } from "./support/collector.ts";
 import { startCommand } from "./support/command.ts";
 import { addTestEndpoint, writeAlerts } from "./support/push.ts";
-import { startReceiver } from "./support/receiver.ts";
-import type { Receiver } from "./support/receiver.ts";
+import { startReceiver, type Receiver } from "./support/receiver.ts";
 import { TEST_SECRET } from "./support/secret.ts";
-import { serviceEnvironment, startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
-import { createTenant } from "./support/tenants.ts";
-import type { Tenant } from "./support/tenants.ts";
+import { serviceEnvironment, startTestService, type TestService } from "./support/service.ts";
+import { createTenant, type Tenant } from "./support/tenants.ts";
 import { eventually, runNext, workerOptions } from "./support/worker.ts";
 import { makeFolder } from "./support/folder.ts";
 

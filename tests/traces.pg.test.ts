@@ -2,15 +2,12 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { createAdmit } from "../src/access/admit.ts";
 import { traced } from "../src/lib/trace.ts";
-import { startCollector, traceWhile, treeOf } from "./support/collector.ts";
-import type { CollectedSpan } from "./support/collector.ts";
+import { startCollector, traceWhile, treeOf, type CollectedSpan } from "./support/collector.ts";
 import { post, rpc, toolCall } from "./support/mcp.ts";
-import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
+import { startTestService, type TestService } from "./support/service.ts";
 import { createSmallStore } from "./support/small-store.ts";
 import { withoutTable } from "./support/table-away.ts";
-import { changeWorkspace } from "./support/tenants.ts";
-import type { Tenant } from "./support/tenants.ts";
+import { changeWorkspace, type Tenant } from "./support/tenants.ts";
 import { eventually } from "./support/worker.ts";
 import { before, use } from "./support/use.ts";
 

@@ -4,9 +4,7 @@ import { createConnection } from "node:net";
 import { text } from "node:stream/consumers";
 import Type from "typebox";
 import fc from "fast-check";
-import { takesSelector } from "../src/contract/endpoint.ts";
-import { pathNames } from "../src/contract/endpoint.ts";
-import type { Endpoint, ParameterSchema } from "../src/contract/endpoint.ts";
+import { takesSelector, pathNames, type Endpoint, type ParameterSchema } from "../src/contract/endpoint.ts";
 import {
   ALIASES,
   SHARED_PARAMETERS,
@@ -17,8 +15,7 @@ import {
 import { ENDPOINTS } from "../src/contract/registry.ts";
 import { TOOLS } from "../src/contract/tools.ts";
 import { expectRefused, expectUnknown } from "./support/mcp-refusals.ts";
-import { post, toolCall, toolError, toolText } from "./support/mcp.ts";
-import type { McpAnswer } from "./support/mcp.ts";
+import { post, toolCall, toolError, toolText, type McpAnswer } from "./support/mcp.ts";
 import { brokenValues, leastParameters, parametersOf } from "./support/requests.ts";
 import { service } from "./support/shared-service.ts";
 import { createSmallStore } from "./support/small-store.ts";

@@ -1,12 +1,9 @@
 import assert from "node:assert/strict";
 import { readdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { test } from "node:test";
-import type { TestContext } from "node:test";
-import { startCommand } from "./support/command.ts";
-import type { RunningCommand } from "./support/command.ts";
-import { csv } from "./support/import-workspace.ts";
-import type { FolderFiles } from "./support/import-workspace.ts";
+import { test, type TestContext } from "node:test";
+import { startCommand, type RunningCommand } from "./support/command.ts";
+import { csv, type FolderFiles } from "./support/import-workspace.ts";
 import { countLockWaits } from "./support/locks.ts";
 import { startServerProcess } from "./support/server-process.ts";
 import { serviceEnvironment, startTestService } from "./support/service.ts";

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { OPERATOR } from "../src/actions/actor.ts";
-import { showUsage } from "../src/actions/usage/usage.ts";
-import type { Usage } from "../src/actions/usage/usage.ts";
+import { showUsage, type Usage } from "../src/actions/usage/usage.ts";
 import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
 import { startCommand } from "./support/command.ts";
 import { post, toolCall } from "./support/mcp.ts";

@@ -9,8 +9,7 @@ import { randomStore } from "./oracle/random-store.ts";
 import { createStoreTenant, importStore } from "./support/import-store.ts";
 import type { ServiceCaller } from "./support/service.ts";
 import { service } from "./support/shared-service.ts";
-import { compareStore, SQL } from "./support/warehouse.ts";
-import type { Row } from "./support/warehouse.ts";
+import { compareStore, SQL, type Row } from "./support/warehouse.ts";
 
 /** docs/sql against the API: two ways from one store to the same figures. Golden stores: golden.pg.test.ts. */
 

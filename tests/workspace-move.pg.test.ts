@@ -17,11 +17,9 @@ import { refuseRows } from "./support/refused-rows.ts";
 import { leastParameters } from "./support/requests.ts";
 import { countRowsByTable } from "./support/rows-by-table.ts";
 import { execute } from "./support/server.ts";
-import { serviceEnvironment, startOn } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
+import { serviceEnvironment, startOn, type TestService } from "./support/service.ts";
 import { seedSmallStore } from "./support/small-store.ts";
-import { createTenant, insertRows } from "./support/tenants.ts";
-import type { Tenant } from "./support/tenants.ts";
+import { createTenant, insertRows, type Tenant } from "./support/tenants.ts";
 import { makeWorkspace } from "./support/workspace.ts";
 
 /** Workspaces that move between two installations, each on a database of its own. */

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { invalidRequest } from "../contract/errors.ts";
-import { countEnd, createUsageMemory } from "./usage-count.ts";
-import type { CountedCaller } from "./usage-count.ts";
+import { countEnd, createUsageMemory, type CountedCaller } from "./usage-count.ts";
 
 const CALLER: CountedCaller = { shopKey: 7, tokenId: "0000000000700001", day: "2026-11-22" };
 const ASKED = { endpoint: "summary", surface: "rest" } as const;

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { consoleAddress, publicConsole } from "../actions/console-address.ts";
-import { judgeRequest } from "./request-rules.ts";
-import type { RequestHead, OriginVerdict } from "./request-rules.ts";
+import { judgeRequest, type RequestHead, type OriginVerdict } from "./request-rules.ts";
 
 const LOOPBACK = { publicOrigin: null };
 const PUBLIC = { publicOrigin: "https://returns.example" };

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { readSelector, selectorProblem } from "./selector.ts";
-import type { SelectorInput } from "./selector.ts";
+import { readSelector, selectorProblem, type SelectorInput } from "./selector.ts";
 
 function expectRefused(input: SelectorInput, message: RegExp): void {
   assert.match(selectorProblem(input) ?? "", message, JSON.stringify(input));

@@ -2,15 +2,12 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { DuckDBInstance } from "@duckdb/node-api";
-import type { DuckDBConnection } from "@duckdb/node-api";
+import { DuckDBInstance, type DuckDBConnection } from "@duckdb/node-api";
 import { parse } from "csv-parse/sync";
-import { TABLES } from "../contract/tables.ts";
-import type { ColumnType } from "../contract/tables.ts";
+import { TABLES, type ColumnType } from "../contract/tables.ts";
 import { service } from "../../tests/support/shared-service.ts";
 import { createSmallStore } from "../../tests/support/small-store.ts";
-import { createTenant } from "../../tests/support/tenants.ts";
-import type { Tenant } from "../../tests/support/tenants.ts";
+import { createTenant, type Tenant } from "../../tests/support/tenants.ts";
 import { makeFolder } from "../../tests/support/folder.ts";
 
 let tenant: Tenant;

@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { INDEPENDENT_UNITS } from "../metrics/design-effect.ts";
 import { REFUND_ONLY, UNSPECIFIED } from "../metrics/returned-units.ts";
-import { sumTotals } from "../metrics/totals.ts";
-import type { Totals } from "../metrics/totals.ts";
+import { sumTotals, type Totals } from "../metrics/totals.ts";
 import { presentCosts, presentLifecycle, presentReasons, presentSummary } from "./report-parts.ts";
 import type { ReportBasis } from "./report-parts.ts";
 

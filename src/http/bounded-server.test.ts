@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
-import { test } from "node:test";
-import type { TestContext } from "node:test";
+import { test, type TestContext } from "node:test";
 import { openRaw } from "../../tests/support/raw-http.ts";
 import { createBoundedServer } from "./bounded-server.ts";
 

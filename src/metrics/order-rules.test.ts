@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { projectOrder } from "./classify.ts";
-import { DEFAULT_RULES, differenceOf, leftOutBy, NO_RULES } from "./order-rules.ts";
-import type { OrderRules } from "./order-rules.ts";
+import { DEFAULT_RULES, differenceOf, leftOutBy, NO_RULES, type OrderRules } from "./order-rules.ts";
 import type { DocumentRefund, OrderDocument } from "./order.ts";
 
 function order(members: Partial<OrderDocument> = {}): OrderDocument {

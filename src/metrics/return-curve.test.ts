@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { INDEPENDENT_UNITS } from "./design-effect.ts";
-import { CURVE_AGES, curveAges, observedDays, pooledAges } from "./return-curve.ts";
-import type { CohortCurve } from "./return-curve.ts";
+import { CURVE_AGES, curveAges, observedDays, pooledAges, type CohortCurve } from "./return-curve.ts";
 import { dayFromText, firstDayOfMonth, lastDayOfMonth, monthFromText } from "../lib/month.ts";
 
 const july = monthFromText("2026-07") as number;

@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { dayFromText, dayToText, firstDayOfMonth, lastDayOfMonth, monthFromText } from "../lib/month.ts";
-import { baselinePeriod, countDays, nonSaleDays, spanOf } from "./sale-event.ts";
-import type { DayRange } from "./sale-event.ts";
+import { baselinePeriod, countDays, nonSaleDays, spanOf, type DayRange } from "./sale-event.ts";
 
 const range = (startsOn: string, endsOn: string): DayRange => ({
   startsOnDay: dayFromText(startsOn) as number,

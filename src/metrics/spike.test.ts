@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { findSpike } from "./spike.ts";
-import type { SpikeMonth } from "./spike.ts";
+import { findSpike, type SpikeMonth } from "./spike.ts";
 
 const newestMonth = 24_000;
 const spikeOf = (months: SpikeMonth[], minSoldUnits: number, effect = 1) =>

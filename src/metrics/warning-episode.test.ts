@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { EarlyWarning, WarnedKind } from "./early-warning.ts";
-import { announceWarnings, newEpisodeId } from "./warning-episode.ts";
-import type { WarningEpisode } from "./warning-episode.ts";
+import { announceWarnings, newEpisodeId, type WarningEpisode } from "./warning-episode.ts";
 
 type Part = { kind: WarnedKind; key: string; excessLines: number };
 

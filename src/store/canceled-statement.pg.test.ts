@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type pg from "pg";
-import { createTestDatabase, openConnections } from "../../tests/support/database.ts";
-import type { TestDatabase } from "../../tests/support/database.ts";
+import { createTestDatabase, openConnections, type TestDatabase } from "../../tests/support/database.ts";
 import { openTestPool } from "../../tests/support/service.ts";
 import { eventually } from "../../tests/support/worker.ts";
 import type { Database } from "./database.ts";

@@ -1,12 +1,9 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { connect, createServer } from "node:net";
-import type { AddressInfo, Socket } from "node:net";
-import { after, before, test } from "node:test";
-import type { TestContext } from "node:test";
+import { connect, createServer, type AddressInfo, type Socket } from "node:net";
+import { after, before, test, type TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { createTestDatabase, openConnections } from "../../tests/support/database.ts";
-import type { TestDatabase } from "../../tests/support/database.ts";
+import { createTestDatabase, openConnections, type TestDatabase } from "../../tests/support/database.ts";
 import type { Database } from "./database.ts";
 
 const STATEMENT_TIMEOUT_MS = 300;

@@ -2,10 +2,8 @@ import assert from "node:assert/strict";
 import { buffer } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { after, before, test } from "node:test";
-import { createTestDatabase } from "../../tests/support/database.ts";
-import type { TestDatabase } from "../../tests/support/database.ts";
-import { openDatabase } from "./database.ts";
-import type { Connection, DatabasePool } from "./database.ts";
+import { createTestDatabase, type TestDatabase } from "../../tests/support/database.ts";
+import { openDatabase, type Connection, type DatabasePool } from "./database.ts";
 import { createStreams, StreamsBusy } from "./snapshot-stream.ts";
 
 const PIECE = new Uint8Array(100_000);

@@ -1,10 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { createTestDatabase } from "../../tests/support/database.ts";
+import { createTestDatabase, type TestDatabase } from "../../tests/support/database.ts";
 import { execute } from "../../tests/support/server.ts";
-import type { TestDatabase } from "../../tests/support/database.ts";
-import { openDatabase } from "./database.ts";
-import type { DatabasePool, Queryable } from "./database.ts";
+import { openDatabase, type DatabasePool, type Queryable } from "./database.ts";
 
 let testDatabase: TestDatabase;
 let reading: DatabasePool;

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { csv, startImportWorkspace } from "../../tests/support/import-workspace.ts";
-import type { FolderFiles } from "../../tests/support/import-workspace.ts";
+import { csv, startImportWorkspace, type FolderFiles } from "../../tests/support/import-workspace.ts";
 import { use } from "../../tests/support/use.ts";
 
 const LINES = csv(

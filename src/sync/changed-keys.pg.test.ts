@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { csv, dumpOf, startImportWorkspace } from "../../tests/support/import-workspace.ts";
-import type { FolderFiles } from "../../tests/support/import-workspace.ts";
+import { csv, dumpOf, startImportWorkspace, type FolderFiles } from "../../tests/support/import-workspace.ts";
 import { rebuildWorkspace } from "./rebuild.ts";
 import { use } from "../../tests/support/use.ts";
 

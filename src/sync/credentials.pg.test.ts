@@ -4,8 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { openControlDatabase } from "../../tests/support/control.ts";
 import { createTenant } from "../../tests/support/tenants.ts";
 import { putConnection } from "../store/queries/data-source.ts";
-import { SourceRefused } from "./connector.ts";
-import type { Credentials } from "./connector.ts";
+import { SourceRefused, type Credentials } from "./connector.ts";
 import { openCredentials, sealSecrets } from "./credentials.ts";
 import { before, use } from "../../tests/support/use.ts";
 

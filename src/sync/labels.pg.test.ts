@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { redactOrders } from "../store/queries/order-document.ts";
-import { csv, startImportWorkspace } from "../../tests/support/import-workspace.ts";
+import { csv, startImportWorkspace, type FolderFiles } from "../../tests/support/import-workspace.ts";
 import { inside } from "../../tests/support/inside.ts";
-import type { FolderFiles } from "../../tests/support/import-workspace.ts";
 import {
   orderGid,
   orderWithReturn,

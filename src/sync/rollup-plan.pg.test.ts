@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Connection, Database, Statement } from "../store/database.ts";
 import { isCitus } from "../../tests/support/citus.ts";
-import { csv, startImportWorkspace } from "../../tests/support/import-workspace.ts";
-import type { FolderFiles } from "../../tests/support/import-workspace.ts";
+import { csv, startImportWorkspace, type FolderFiles } from "../../tests/support/import-workspace.ts";
 import { MANY_ROWS, rebuildCohorts } from "./apply.ts";
 import { use } from "../../tests/support/use.ts";
 

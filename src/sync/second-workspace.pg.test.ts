@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { csv, startImportWorkspace } from "../../tests/support/import-workspace.ts";
-import type { FolderFiles } from "../../tests/support/import-workspace.ts";
+import { csv, startImportWorkspace, type FolderFiles } from "../../tests/support/import-workspace.ts";
 import { putSourceLabels } from "../../tests/support/label-shop.ts";
 import { countRowsRead, listKeptTables, withSteps } from "../../tests/support/transaction-steps.ts";
 import type { Connection, Database } from "../store/database.ts";

@@ -17,8 +17,7 @@ import {
 } from "../support/label-shop.ts";
 import { before, use } from "../support/use.ts";
 import { RETRY_POLICY } from "../../src/sync/connectors/shared/http.ts";
-import { openLoop } from "../../src/sync/connectors/loop/client.ts";
-import type { LoopClient } from "../../src/sync/connectors/loop/client.ts";
+import { openLoop, type LoopClient } from "../../src/sync/connectors/loop/client.ts";
 
 /** The id of a return's label. */
 const loopLabel = (returnId: number, trackingNumber: string): string =>

@@ -26,8 +26,7 @@ import {
   tracking,
 } from "../support/label-shop.ts";
 import { service } from "../support/shared-service.ts";
-import { createTenant } from "../support/tenants.ts";
-import type { Tenant } from "../support/tenants.ts";
+import { createTenant, type Tenant } from "../support/tenants.ts";
 import { use } from "../support/use.ts";
 
 const LABELS = "label_id,order_id,return_id,charged_at,amount,currency,voided_at";

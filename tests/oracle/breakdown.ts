@@ -1,8 +1,7 @@
 import { effectOf } from "./clusters.ts";
 import { comparedMonths } from "./coverage.ts";
 import { excessMinor, usualMonths } from "./excess.ts";
-import { figuresOf, soldValueOf } from "./figures.ts";
-import type { Figures } from "./figures.ts";
+import { figuresOf, soldValueOf, type Figures } from "./figures.ts";
 import type { LedgerLine } from "./ledger.ts";
 import { amountOf, byCodePoint, changeOf, rateOf, wilsonOf } from "./numbers.ts";
 import type { Question } from "./oracle.ts";

@@ -1,8 +1,7 @@
 import { monthBefore, monthsFrom } from "./calendar.ts";
 import { coveragePart, latestCompleteMonth } from "./coverage.ts";
 import { excessMinor, usualMonths } from "./excess.ts";
-import { figuresOf, soldValueOf } from "./figures.ts";
-import type { Figures } from "./figures.ts";
+import { figuresOf, soldValueOf, type Figures } from "./figures.ts";
 import { amountOf, byCodePoint, decimalsOf, nearest, rateOf } from "./numbers.ts";
 import type { Question } from "./oracle.ts";
 import { countedMonths, isKnownVendor, windowDaysOf } from "./selection.ts";

@@ -1,8 +1,6 @@
-import { catalogueOf, resolveLine } from "./catalogue.ts";
-import type { OracleCatalogue, ResolvedLine } from "./catalogue.ts";
+import { catalogueOf, resolveLine, type OracleCatalogue, type ResolvedLine } from "./catalogue.ts";
 import { dayOf, lagOf, monthOf } from "./calendar.ts";
-import { splitLabels } from "./labels.ts";
-import type { UnmatchedLabel } from "./labels.ts";
+import { splitLabels, type UnmatchedLabel } from "./labels.ts";
 import { byCodePoint, minorOf, nearest } from "./numbers.ts";
 import type { OrderLineRow, RefundRow, ReturnRow, OracleReturnStatus, OracleStore } from "./store.ts";
 

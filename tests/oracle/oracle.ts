@@ -2,13 +2,11 @@ import { coveragePart } from "./coverage.ts";
 import { costLeaderboard, rateLeaderboard } from "./leaderboards.ts";
 import { listEntities } from "./entities.ts";
 import { figuresOf, soldValueOf } from "./figures.ts";
-import { ledgerOf } from "./ledger.ts";
-import type { OracleLedger } from "./ledger.ts";
+import { ledgerOf, type OracleLedger } from "./ledger.ts";
 import { rateOf } from "./numbers.ts";
 import { periodsOf } from "./periods.ts";
 import { report } from "./report.ts";
-import { countedMonths, selectionOf, windowDaysOf } from "./selection.ts";
-import type { Selected } from "./selection.ts";
+import { countedMonths, selectionOf, windowDaysOf, type Selected } from "./selection.ts";
 import type { OracleAnswer, OracleParameters, OracleStore } from "./store.ts";
 
 export type Oracle = (path: string, params: OracleParameters) => OracleAnswer;

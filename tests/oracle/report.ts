@@ -3,16 +3,14 @@ import { breakdownPart } from "./breakdown.ts";
 import { intervalOf } from "./clusters.ts";
 import { comparedMonths, coveragePart } from "./coverage.ts";
 import { curvesPart } from "./curves.ts";
-import { figuresOf, soldValueOf } from "./figures.ts";
-import type { Figures } from "./figures.ts";
+import { figuresOf, soldValueOf, type Figures } from "./figures.ts";
 import { fitPart } from "./fit.ts";
 import type { LedgerLine } from "./ledger.ts";
 import { cogsCoverageOf } from "./leaderboards.ts";
 import { amountOf, byCodePoint, changeOf, nearest, rateOf, shareOf } from "./numbers.ts";
 import type { Question } from "./oracle.ts";
 import { outcomesPart } from "./outcomes.ts";
-import { intervalOfPeriod, periodsOf } from "./periods.ts";
-import type { OraclePeriod } from "./periods.ts";
+import { intervalOfPeriod, periodsOf, type OraclePeriod } from "./periods.ts";
 import { saleEventParts } from "./sale-event.ts";
 import { countedMonths, windowDaysOf } from "./selection.ts";
 

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before } from "node:test";
-import type { TestContext } from "node:test";
+import { after, before, type TestContext } from "node:test";
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
 import { startChromium } from "../docs-chromium.ts";
 

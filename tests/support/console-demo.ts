@@ -1,11 +1,9 @@
 import { join } from "node:path";
-import { makeDemo } from "../../src/demo/demo-workspace.ts";
-import type { Demo } from "../../src/demo/demo-workspace.ts";
+import { makeDemo, type Demo } from "../../src/demo/demo-workspace.ts";
 import { deriveKeys } from "../../src/lib/keys.ts";
 import { openConnections } from "./database.ts";
 import { TEST_SECRET } from "./secret.ts";
-import { startSeededService } from "./service.ts";
-import type { TestService } from "./service.ts";
+import { startSeededService, type TestService } from "./service.ts";
 import { makeFolder } from "./folder.ts";
 
 /** The demo workspace as a first start makes it, with its alerts and sale events. */

@@ -1,7 +1,6 @@
 import { runAction } from "../../src/actions/action.ts";
 import { textInput } from "../../src/actions/field.ts";
-import { findByIdOrName, linkUser } from "../../src/actions/people/actions.ts";
-import type { UserLink } from "../../src/actions/people/actions.ts";
+import { findByIdOrName, linkUser, type UserLink } from "../../src/actions/people/actions.ts";
 import { OPERATOR } from "../../src/actions/actor.ts";
 import { consoleAddress } from "../../src/actions/console-address.ts";
 import type { TestService } from "./service.ts";

@@ -5,16 +5,14 @@ import { readConfig } from "../../src/config.ts";
 import { OPERATOR } from "../../src/actions/actor.ts";
 import { exportIntoFolder } from "../../src/actions/workspace/export.ts";
 import { requireWorkspace } from "../../src/actions/workspace/workspace.ts";
-import { takesSelector } from "../../src/contract/endpoint.ts";
-import type { Endpoint } from "../../src/contract/endpoint.ts";
+import { takesSelector, type Endpoint } from "../../src/contract/endpoint.ts";
 import { ENDPOINTS } from "../../src/contract/registry.ts";
 import type { Database } from "../../src/store/database.ts";
 import type { DirectoryRow } from "../../src/store/queries/workspace-directory.ts";
 import { importFolder } from "../../src/sync/connectors/csv/import-folder.ts";
 import { parametersOf } from "./requests.ts";
 import type { TestService } from "./service.ts";
-import { changeWorkspace, createTenant } from "./tenants.ts";
-import type { Tenant } from "./tenants.ts";
+import { changeWorkspace, createTenant, type Tenant } from "./tenants.ts";
 import { makeFolder } from "./folder.ts";
 
 /** Stores of tests are as old as they are, on whatever day the tests run. */

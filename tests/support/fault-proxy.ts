@@ -1,6 +1,5 @@
 import { once } from "node:events";
-import { createConnection, createServer } from "node:net";
-import type { AddressInfo, Server, Socket } from "node:net";
+import { createConnection, createServer, type AddressInfo, type Server, type Socket } from "node:net";
 
 /** forward: a plain relay. refuse: nothing listens, open connections are reset. blackhole: all is taken, nothing passes. */
 export type ProxyMode = "forward" | "refuse" | "blackhole";

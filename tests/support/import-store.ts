@@ -3,8 +3,7 @@ import { importFolder } from "../../src/sync/connectors/csv/import-folder.ts";
 import type { StoreFiles, StoreSettings } from "../oracle/store.ts";
 import type { TestService } from "./service.ts";
 import { withStoreFolder } from "./store-folder.ts";
-import { changePlan, changeWorkspace, createTenant } from "./tenants.ts";
-import type { Tenant } from "./tenants.ts";
+import { changePlan, changeWorkspace, createTenant, type Tenant } from "./tenants.ts";
 
 const USUAL_SETTINGS: StoreSettings = {
   currency_code: "EUR",

@@ -1,5 +1,4 @@
-import { SMTPServer } from "smtp-server";
-import type { SMTPServerOptions } from "smtp-server";
+import { SMTPServer, type SMTPServerOptions } from "smtp-server";
 import type { SmtpOptions } from "../../src/alerts/delivery/mail.ts";
 import type { PushOptions } from "../../src/alerts/delivery/send.ts";
 import { LOCAL_PUSH } from "./push.ts";

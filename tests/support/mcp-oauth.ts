@@ -1,11 +1,9 @@
 import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";
-import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
+import { createServer, type AddressInfo } from "node:net";
 import { newSecret } from "../../src/access/secret.ts";
 import { createSession, setRole } from "./people.ts";
-import { startTestService } from "./service.ts";
-import type { TestService } from "./service.ts";
+import { startTestService, type TestService } from "./service.ts";
 import { MCP_PATH, post, rpc } from "./mcp.ts";
 import type { Tenant } from "./tenants.ts";
 

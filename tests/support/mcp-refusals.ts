@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { TOOLS } from "../../src/contract/tools.ts";
-import { toolError } from "./mcp.ts";
-import type { McpAnswer } from "./mcp.ts";
+import { toolError, type McpAnswer } from "./mcp.ts";
 
 /** Expects a refusal that names a known argument. */
 export function expectRefused(answer: McpAnswer, parameter: string): void {

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import pino from "pino";
 import { createHttpMetrics } from "../../src/http/metrics.ts";
-import { createServer } from "../../src/http/server.ts";
-import type { ServerOptions } from "../../src/http/server.ts";
+import { createServer, type ServerOptions } from "../../src/http/server.ts";
 
 export type McpAnswer = {
   status: number;

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { elementsIn, readMarkup, textsIn } from "./markup.ts";
-import type { MarkupElement } from "./markup.ts";
+import { elementsIn, readMarkup, textsIn, type MarkupElement } from "./markup.ts";
 
 /** Snapshots of what people see and scripts read, without what varies from run to run. */
 

@@ -1,17 +1,14 @@
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
-import { startShopifySimulator } from "../../tools/simulators/shopify/start.ts";
-import type { ShopifySimulator } from "../../tools/simulators/shopify/start.ts";
-import { OPERATOR } from "../../src/actions/actor.ts";
-import type { Actor } from "../../src/actions/actor.ts";
+import { startShopifySimulator, type ShopifySimulator } from "../../tools/simulators/shopify/start.ts";
+import { OPERATOR, type Actor } from "../../src/actions/actor.ts";
 import { runAction } from "../../src/actions/action.ts";
 import { textInput } from "../../src/actions/field.ts";
 import { linkSource } from "../../src/actions/sources/install.ts";
 import { requireWorkspace } from "../../src/actions/workspace/workspace.ts";
 import { COMMON_HEADERS } from "../../src/http/headers.ts";
 import { startTestService } from "./service.ts";
-import { createTenant } from "./tenants.ts";
-import type { Tenant } from "./tenants.ts";
+import { createTenant, type Tenant } from "./tenants.ts";
 import { APP, APP_OPTIONS } from "./webhooks.ts";
 
 export const PUBLIC_URL = "https://returns.example";

@@ -1,6 +1,5 @@
 import pino from "pino";
-import { createAdmitMember } from "../../src/access/admit-member.ts";
-import type { AdmitMember, MemberAdmission } from "../../src/access/admit-member.ts";
+import { createAdmitMember, type AdmitMember, type MemberAdmission } from "../../src/access/admit-member.ts";
 import type { Operation } from "../../src/access/operation.ts";
 import { createWorkspaceNodes } from "../../src/access/workspace-nodes.ts";
 import { readConfig } from "../../src/config.ts";
@@ -10,8 +9,7 @@ import { parseQueryString } from "../../src/http/query-string.ts";
 import { openServingDatabases } from "../../src/installation.ts";
 import { createMetrics } from "../../src/operations/metrics.ts";
 import { createGuard, createOperations } from "../../src/app.ts";
-import { serviceEnvironment } from "./service.ts";
-import type { TestService } from "./service.ts";
+import { serviceEnvironment, type TestService } from "./service.ts";
 
 export type TestOperations = {
   admitMember: AdmitMember;

@@ -1,11 +1,8 @@
-import { createServer } from "node:http";
-import type { Server } from "node:http";
+import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { setCursor } from "../../src/store/queries/data-source.ts";
-import type { SourceKind } from "../../src/store/queries/data-source.ts";
-import { SourceFailed, SourceRefused } from "../../src/sync/connector.ts";
-import type { Connector, SyncContext } from "../../src/sync/connector.ts";
+import { setCursor, type SourceKind } from "../../src/store/queries/data-source.ts";
+import { SourceFailed, SourceRefused, type Connector, type SyncContext } from "../../src/sync/connector.ts";
 import { publishLabelRun, publishStoreRun } from "../../src/sync/publish.ts";
 
 /** A source of numbered records over HTTP, one a page, that does as a test says. */

@@ -2,10 +2,8 @@ import type { TestContext } from "node:test";
 import type { Browser, BrowserContext, BrowserContextOptions, Page, CDPSession } from "playwright-core";
 import { startChromium } from "../docs-chromium.ts";
 import { makeUserLink } from "./console-person.ts";
-import { startTestService } from "./service.ts";
-import type { TestService } from "./service.ts";
-import { startTlsProxy } from "./tls-proxy.ts";
-import type { TlsProxy } from "./tls-proxy.ts";
+import { startTestService, type TestService } from "./service.ts";
+import { startTlsProxy, type TlsProxy } from "./tls-proxy.ts";
 
 /** A passkey inside an authenticator. */
 type HeldCredential = {

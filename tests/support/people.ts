@@ -1,7 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type pg from "pg";
-import { insertRows } from "./tenants.ts";
-import type { Tenant } from "./tenants.ts";
+import { insertRows, type Tenant } from "./tenants.ts";
 
 /** A person with one session, which is valid for an hour. */
 export type Person = { userId: string; userName: string; sessionHash: Buffer };

@@ -1,5 +1,4 @@
-import { connect } from "node:net";
-import type { Socket } from "node:net";
+import { connect, type Socket } from "node:net";
 
 /** What a server sent on a connection, unchanged. */
 export type RawAnswer = { status: number; headers: string; body: string };

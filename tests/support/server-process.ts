@@ -2,8 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { join } from "node:path";
-import { createCaller, serviceEnvironment } from "./service.ts";
-import type { ServiceCaller } from "./service.ts";
+import { createCaller, serviceEnvironment, type ServiceCaller } from "./service.ts";
 
 export type ServerProcess = {
   address: string;

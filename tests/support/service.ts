@@ -6,16 +6,14 @@ import type { TSchema } from "typebox";
 import { Compile } from "typebox/compile";
 import { startService } from "../../src/app.ts";
 import { openKeys } from "../../src/actions/installation/secrets.ts";
-import { openInstallation } from "../../src/installation.ts";
-import type { Installation } from "../../src/installation.ts";
+import { openInstallation, type Installation } from "../../src/installation.ts";
 import type { Keys } from "../../src/lib/keys.ts";
 import { readConfig } from "../../src/config.ts";
 import { createSeededDatabase, createTestDatabase, roleEnvironment } from "./database.ts";
 import type { Seed, TestDatabase } from "./database.ts";
 import { TEST_SECRET } from "./secret.ts";
 import { ENDPOINTS } from "../../src/contract/registry.ts";
-import { filledPath, pathNames } from "../../src/contract/endpoint.ts";
-import type { Endpoint } from "../../src/contract/endpoint.ts";
+import { filledPath, pathNames, type Endpoint } from "../../src/contract/endpoint.ts";
 import { TABLES } from "../../src/contract/tables.ts";
 import { USUAL_PATH_VALUES } from "./requests.ts";
 

@@ -2,8 +2,7 @@ import type pg from "pg";
 import { listCohortMonths } from "../../src/store/queries/dirty-month.ts";
 import { rebuildCohorts } from "../../src/sync/apply.ts";
 import { openConnections } from "./database.ts";
-import { createTenant, createTokenOf, insertRows } from "./tenants.ts";
-import type { Tenant, TenantOptions } from "./tenants.ts";
+import { createTenant, createTokenOf, insertRows, type Tenant, type TenantOptions } from "./tenants.ts";
 
 /** What the small store sells, when, and what comes back of it. */
 export const STORE_MONTHS = Array.from({ length: 18 }, (_, index) =>

@@ -3,8 +3,7 @@ import { openPage } from "./console-page.ts";
 import { postForm, signInAs } from "./console-person.ts";
 import { unescaped } from "./page-figures.ts";
 import type { TestService } from "./service.ts";
-import { createTenant } from "./tenants.ts";
-import type { Tenant } from "./tenants.ts";
+import { createTenant, type Tenant } from "./tenants.ts";
 import { connectShop, rowsOf } from "./webhooks.ts";
 
 export const SOURCES = "/settings/sources";

@@ -1,8 +1,7 @@
 import { globSync } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
-import { STATEMENTS } from "../../src/store/database.ts";
-import type { Connection, Database, Statement } from "../../src/store/database.ts";
+import { STATEMENTS, type Connection, type Database, type Statement } from "../../src/store/database.ts";
 import { listTenantTables } from "../../src/store/queries/distribute.ts";
 import { createStage } from "../../src/store/queries/import-stage.ts";
 import { isCitus } from "./citus.ts";

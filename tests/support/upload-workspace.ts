@@ -5,13 +5,10 @@ import { importIntoWorkspace } from "../../src/actions/uploads/actions.ts";
 import { requireWorkspace } from "../../src/actions/workspace/workspace.ts";
 import type { UploadStatus } from "../../src/actions/uploads/queries.ts";
 import { signInAs } from "./console-person.ts";
-import { csv } from "./import-workspace.ts";
-import type { FolderFiles } from "./import-workspace.ts";
+import { csv, type FolderFiles } from "./import-workspace.ts";
 import type { TestService } from "./service.ts";
-import { createTenant } from "./tenants.ts";
-import type { Tenant } from "./tenants.ts";
-import { uploadClient } from "./upload.ts";
-import type { Sender, UploadClient } from "./upload.ts";
+import { createTenant, type Tenant } from "./tenants.ts";
+import { uploadClient, type Sender, type UploadClient } from "./upload.ts";
 import { eventually, withWorker, workerOptions } from "./worker.ts";
 import { makeFolder } from "./folder.ts";
 

@@ -1,5 +1,4 @@
-import { readInput } from "../../src/actions/field.ts";
-import type { Field, Given } from "../../src/actions/field.ts";
+import { readInput, type Field, type Given } from "../../src/actions/field.ts";
 import { Refusal } from "../../src/actions/refusal.ts";
 
 /** What no field of a kind takes. */

@@ -1,12 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createPerson, setRole } from "../../../tests/support/people.ts";
-import type { Person } from "../../../tests/support/people.ts";
+import { createPerson, setRole, type Person } from "../../../tests/support/people.ts";
 import { service } from "../../../tests/support/shared-service.ts";
 import { createTenant } from "../../../tests/support/tenants.ts";
 import { userName } from "../../lib/user-name.ts";
-import { notifyPeople, listNotices } from "../../store/queries/notice.ts";
-import type { Notice } from "../../store/queries/notice.ts";
+import { notifyPeople, listNotices, type Notice } from "../../store/queries/notice.ts";
 import { membersOfRole } from "./notices.ts";
 
 const NOTICE: Notice = {

@@ -3,8 +3,7 @@ import { test } from "node:test";
 import { monthOfDate } from "../../lib/month.ts";
 import { service } from "../../../tests/support/shared-service.ts";
 import { createSmallStore, SKUS, STORE_MONTHS } from "../../../tests/support/small-store.ts";
-import { loadOutcomes } from "./report-outcomes.ts";
-import type { OutcomeFigures } from "./report-outcomes.ts";
+import { loadOutcomes, type OutcomeFigures } from "./report-outcomes.ts";
 import type { Selection } from "./selection.ts";
 import { loadAnyWorkspace } from "./workspace-load.ts";
 

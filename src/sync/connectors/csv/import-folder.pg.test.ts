@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { figuresInside } from "../../../../tests/support/inside.ts";
-import { csv, startImportWorkspace } from "../../../../tests/support/import-workspace.ts";
-import type { FolderFiles } from "../../../../tests/support/import-workspace.ts";
+import { csv, startImportWorkspace, type FolderFiles } from "../../../../tests/support/import-workspace.ts";
 import { countLockWaits } from "../../../../tests/support/locks.ts";
 import { openTestPool } from "../../../../tests/support/service.ts";
 import { eventually } from "../../../../tests/support/worker.ts";
