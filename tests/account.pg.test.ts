@@ -47,7 +47,7 @@ async function auditOf(name: string, action: string): Promise<{ detail: unknown;
   return rows;
 }
 
-test("nobody has an account: its pages lead to the sign-in and back, its forms to the sign-in", async () => {
+test("without a session, account pages lead to the sign-in and back, and forms to the sign-in", async () => {
   const away = await get("/me", "");
   assert.deepEqual([away.status, away.headers.get("location")], [303, "/sign-in"]);
   const { secret } = await makeUserLink(service, { name: "Back" });
@@ -80,7 +80,7 @@ test("what changes something is a POST from a page of ours", async () => {
   assert.match(await (await get("/me", cookie)).text(), /value="Forged"/u);
 });
 
-test("without a fresh proof nothing of an account is changed, and the page says where to give one", async () => {
+test("without a recent confirmation the account is not changed, and the page links to the confirmation", async () => {
   const cookie = await signInAs(service, { name: "Stale" });
   await forgetProofs();
   assert.match(await (await get("/me", cookie)).text(), /href="\/confirm\?next=%2Fme"/u);

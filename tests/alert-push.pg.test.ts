@@ -185,7 +185,7 @@ test("410 pauses at once, and Retry-After delays the next try", async () => {
   assert.equal(receiver.received.length, 3);
 });
 
-test("a paused endpoint misses nothing, and a removed one receives nothing", async () => {
+test("a paused endpoint misses no alerts, and a removed one receives none", async () => {
   const { endpoint_id: endpointId } = await addTestEndpoint(service, tenant, { address: receiver.url });
   const tools = await notifyTools(service, tenant);
   const input = textInput({ endpoint: endpointId });
@@ -243,7 +243,7 @@ test("an endpoint receives its severities and categories alone", async () => {
   assert.deepEqual(alertIdsOf(receiver.received), [second, fourth]);
 });
 
-test("what the pull feed refuses is not pushed, and comes once the feed gives it", async () => {
+test("alerts that the feed withholds are not pushed until the feed returns them", async () => {
   await addTestEndpoint(service, tenant, { address: receiver.url });
   const ids = await writeAlerts(service, tenant, [{}]);
   const states: [() => Promise<void>, () => Promise<void>][] = [
@@ -276,7 +276,7 @@ test("what the pull feed refuses is not pushed, and comes once the feed gives it
 
 /** The cursor of an endpoint: what is written meanwhile, by whom it is moved, and what is left after it. */
 
-test("an alert that is written while a worker finds nothing is not forgotten", async () => {
+test("an alert written while a worker finds none is not missed", async () => {
   const { endpoint_id: endpointId } = await addTestEndpoint(service, tenant, { address: receiver.url });
   await writeAlerts(service, tenant, [{}]);
   const environment = deliveryEnvironment(service, clock.now);
@@ -325,7 +325,7 @@ async function dateAlerts(fromNowMs: number): Promise<void> {
   ]);
 }
 
-test("metrics count what is due and not delivered, how old it is, and what is paused for failures", async () => {
+test("metrics count due deliveries, their age, and endpoints paused for failures", async () => {
   const samples = async (): Promise<number[]> => {
     const text = await (await fetch(`${service.address}/metrics`)).text();
     return ["deliveries_pending", "delivery_age_seconds", "endpoints_paused"].map((name) =>

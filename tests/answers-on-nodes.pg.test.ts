@@ -73,7 +73,7 @@ const failing = (code: string): Pick<DatabasePool, "snapshot"> => ({
   snapshot: () => Promise.reject(Object.assign(new Error("refused"), { code })),
 });
 
-test("a node that has what admission saw answers, and any other leaves it to the coordinator", async () => {
+test("a node with the data that admission saw answers, any other leaves it to the coordinator", async () => {
   const same = await answerOf(nodeWith((row) => row));
   assert.deepEqual(same, { opened: ["node"], answer: "answer" });
   const behind = [

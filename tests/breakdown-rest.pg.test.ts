@@ -58,7 +58,7 @@ await importStore(service, tenant, {
 const ask = (path: string, params: Record<string, string>) =>
   service.call(path, { token: tenant.token, params: { ...MONTH, ...params }, isUnlimited: true });
 
-test("M7: the row for the rest holds every key beyond the 20 costliest, and what has none", async () => {
+test("M7: the row for the rest contains every key beyond the 20 costliest, and lines without a key", async () => {
   const answer = await ask("/api/v1/report", { reportSection: "breakdown", breakdownBy: "vendor" });
   const { rows } = (answer.json().data as unknown as { breakdown: { rows: Row[] } }).breakdown;
   const costliest = Array.from({ length: 19 }, (_, index) => `v${String(22 - index).padStart(2, "0")}`);

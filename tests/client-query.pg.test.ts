@@ -54,7 +54,7 @@ for (const endpoint of ENDPOINTS) {
   });
 }
 
-test("export downloads tables under their names, and leaves nothing of one that is refused", async () => {
+test("export downloads tables under their names, and leaves no file of a refused one", async () => {
   const target = join(folder, "tables");
   const words = [
     "export",
@@ -118,7 +118,7 @@ test("People get a table on standard output, the months, the data's age and the 
   );
 });
 
-test("--csv prints every row and column of the answer, and nothing else", async () => {
+test("--csv prints exactly the rows and columns of the answer", async () => {
   const { code, out, error } = await query(["entities", "--csv", "--limit", "3"]);
   assert.deepEqual([code, error.split("\n").length - 1], [0, 1]);
   const rows = parse(out, { columns: true });

@@ -305,7 +305,7 @@ test("How long a Retry-After may be is the caller's choice, also when it is a da
   }
 });
 
-test("A service that says nothing is given up after timeoutMs, for each try", async () => {
+test("A silent service times out after timeoutMs, for each attempt", async () => {
   server.answerWith(hang);
   const startedAtMs = Date.now();
   const error = await failureOf(clientWith({ timeoutMs: 100, maxRetries: 1 }).summary(MONTHS));

@@ -92,7 +92,7 @@ test("iterateAlerts visits every alert once, newest first", async () => {
   assert.deepEqual(await Array.fromAsync(client.iterateAlerts({ limit: 2 })), all);
 });
 
-test("An iterator asks for a page only when it is needed, and goes on from a cursor", async () => {
+test("An iterator requests a page only when it is needed, and continues from a cursor", async () => {
   const remaining = (await client.alerts()).quota?.remaining ?? 0;
   for await (const alert of client.iterateAlerts({ limit: 2 })) {
     assert.ok(alert.id);

@@ -86,7 +86,7 @@ const refuses = async (
   assert.deepEqual(await connections(), stored);
 };
 
-test("what cannot work is refused in one sentence, and nothing is stored", async () => {
+test("an invalid connection is refused in one sentence, and not stored", async () => {
   const token = tokenFile(simulator.token);
   await refuses(shopify("lamps.example", "--token-stdin"), /^Shopify (rejected|no longer accepts)/u, {
     input: "shpat_wrong",
@@ -152,7 +152,7 @@ test("a shop is connected with the token of its custom app, read from the standa
   assert.equal(operations["WebhookCreate"], 17);
 });
 
-test("connecting again keeps what was chosen and registers no webhook twice", async () => {
+test("connecting again keeps the options and registers no webhook twice", async () => {
   const words = shopify("lamps.example", ...tokenFile(simulator.token), "--condition-option", "State");
   const outcome = await run(words, { PUBLIC_URL: "https://returns.example" });
   assert.equal(outcome.code, 0, outcome.stderr);

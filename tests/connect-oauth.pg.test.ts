@@ -136,7 +136,7 @@ test("a link ends after seven days, and one that was changed was never one", asy
   }
 });
 
-test("an approval whose state is missing, old, changed or of another shop connects nothing", async () => {
+test("an approval with a missing, old, changed or foreign state does not connect", async () => {
   const { simulator, domain, tenant } = await oauth.newShop();
   const link = await oauth.linkFor(tenant, domain, simulator.url);
   const state = new URL(await oauth.next(link)).searchParams.get("state") ?? "";
@@ -163,7 +163,7 @@ test("an approval whose state is missing, old, changed or of another shop connec
   assert.equal(await oauth.connectionOf(tenant), null);
 });
 
-test("a shop of another currency or with too few scopes is refused in one sentence, and nothing is stored", async () => {
+test("a shop with another currency or too few scopes is refused in one sentence, and not stored", async () => {
   const cases = [
     { options: { currencyCode: "USD" }, sentence: /sells in USD, but the workspace .* counts in EUR/u },
     {

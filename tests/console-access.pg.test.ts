@@ -114,7 +114,7 @@ const FORGED: readonly Record<string, string>[] = [
   { "sec-fetch-site": "none" },
 ];
 
-test("what no page of ours sent changes nothing", async () => {
+test("a form that none of our pages sent changes nothing", async () => {
   const cookie = await signInAs(service, { name: "Forged" });
   const { secret } = await makeUserLink(service, { name: "Forged" });
   const { host } = new URL(service.address);

@@ -55,7 +55,7 @@ test("an action leads back to its page, which says once what was done, and is au
   ]);
 });
 
-test("a refused form keeps what was filled in, beside the use case's sentence", async () => {
+test("a refused form keeps its values, and shows the action's sentence", async () => {
   const response = await post(WATCHLIST, { type: "sku", key: "<b>none" });
   assert.equal(response.status, 409);
   const page = await response.text();
@@ -63,7 +63,7 @@ test("a refused form keeps what was filled in, beside the use case's sentence", 
   assert.match(page, /value="&lt;b&gt;none"/u);
 });
 
-test("a refused field says so beside itself, whatever it is drawn as", async () => {
+test("a refused field shows its error next to it, whatever its kind", async () => {
   const event = { label: "Spring", starts_on: "2026-04-01", ends_on: "2026-03-01", expects: "new" };
   const refused = [
     ["/settings/tokens/new", { name: "x", expires: "90d" }, "token-create-scopes"],

@@ -82,7 +82,7 @@ test("all pages together have every event once, also where several are of one mo
   assert.equal((await walk(reader, "?who=operator&from=2026-01-03")).rows, 10);
 });
 
-test("the CSV is the whole of a filter, and runs nothing in a spreadsheet", async () => {
+test("the CSV has all entries of a filter, and no spreadsheet formulas", async () => {
   const own = await createTenant(service.database);
   const reader = await actAs(service, own, "admin", "Reader of CSV");
   await service.database.query("delete from audit_event where shop_key = $1", [own.shopKey]);
@@ -115,7 +115,7 @@ test("text of the audit is text", async () => {
   assert.match(text, /Olga &lt;i&gt;/u);
 });
 
-test("an invalid day is refused beside its field, and so is a made-up cursor or name", async () => {
+test("an invalid day is reported at its field, and so is an invented cursor or name", async () => {
   const { status, text } = await owner.get(`${AUDIT}?from=yesterday`);
   assert.equal(status, 400);
   assert.match(text, /The first day must be a day written YYYY-MM-DD/u);
@@ -137,7 +137,7 @@ test("another workspace's events are in no page and no CSV", async () => {
   assert.ok(!page.text.includes("CANARY") && !csv.text.includes("CANARY"));
 });
 
-test("what was changed says how it was before", async () => {
+test("a change shows the previous values", async () => {
   const { keys } = service;
   const { database } = service.installation;
   const own = await createTenant(service.database);

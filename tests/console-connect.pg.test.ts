@@ -43,7 +43,7 @@ const shopify = (fields: Record<string, string> = {}) => ({
   ...fields,
 });
 
-test("what a source refuses is said in its words beside the form, which keeps all but the secret", async () => {
+test("a source's refusal is shown in its own words at the form, which keeps all but the secret", async () => {
   const { tenant, post } = await newShop(service);
   const stored = await connectionsOf(tenant);
   const cases = [
@@ -84,7 +84,7 @@ test("a shop of another currency is not connected", async () => {
   assert.equal((await connectionsOf(tenant)).length, 1);
 });
 
-test("a token connects the shop, its run is asked for, and the next page says what its webhooks are", async () => {
+test("a token connects the shop, requests its run, and the next page shows its webhooks", async () => {
   const own = await newShop(service);
   const { tenant, post, follow, page } = own;
   const fields = shopify({ "secret-clientSecret": "secret_of_the_app", "option-familyTagPrefix": "family:" });
@@ -155,7 +155,7 @@ test("an approval needs an app, and says what it takes", async () => {
   assert.match(await response.text(), /Set PUBLIC_URL, SHOPIFY_CLIENT_ID and SHOPIFY_CLIENT_SECRET/u);
 });
 
-test("where others reach the console, nobody sends the service to an address of its own machine", async () => {
+test("if others can reach the console, a source cannot have an address of the server's own machine", async () => {
   const { tenant } = await newShop(service);
   const { keys } = service;
   const { database } = service.installation;

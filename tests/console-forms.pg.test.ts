@@ -101,7 +101,7 @@ test("every refused field of every form says why at itself, in words of the page
   assert.ok(proven.length >= 15, proven.join("; "));
 });
 
-test("of two tabs that save the same setting, the second is told what the first saved, and saves when it is sent again", async () => {
+test("if two tabs save the same setting, the second shows what the first saved, and saves when it is sent again", async () => {
   const cases = [
     [
       "/settings/data",

@@ -76,7 +76,7 @@ test("a used-up quota stops no page", async () => {
   await changePlan(service.database, tenant, { dailyQuota: 1000 });
 });
 
-test("what pages ask the database is in the registry of statements, and what is remembered costs two of them", async () => {
+test("pages run only registered statements, and a cached page costs two of them", async () => {
   await service.database.query("update workspace set data_version = data_version + 1");
   statements.forget();
   await expectAll(200);

@@ -145,7 +145,7 @@ test("fifty known passkeys at once are all checked: they wait in line", async ()
   assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([303]));
 });
 
-test("asking for what a passkey signs writes nothing and has no limit", async () => {
+test("requesting a passkey challenge writes nothing and has no limit", async () => {
   const rows = async () => (await service.database.query("select from console_challenge")).rows.length;
   const earlier = await rows();
   assert.deepEqual(await statusesOf(100, "/sign-in/options", {}, local("203.0.113.4")), [403]);

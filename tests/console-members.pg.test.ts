@@ -55,7 +55,7 @@ test("an owner invites somebody, who signs in by the link, sees the pages and is
   assert.match((await owner.get(page)).text, /Recover access/u);
 });
 
-test("the page of an invitation says who invites, to what and as what, and once it is over, what to do", async () => {
+test("the page of an invitation shows who invites, the workspace and the role, and after it has ended, what to do", async () => {
   const { database } = service;
   await database.query("update shop_directory set display_name = 'Acme <Ltd>' where shop_key = $1", [
     tenant.shopKey,
@@ -130,7 +130,7 @@ test("an answer that shows a link is not compressed", async () => {
   await owner.post(`${MEMBERS}/${await idOf("Plain")}/remove`, {});
 });
 
-test("a refused invitation keeps what was filled in", async () => {
+test("a refused invitation keeps its values", async () => {
   const taken = await owner.post(MEMBERS, { name: "Olga", role: "admin" });
   assert.equal(taken.status, 409);
   assert.match(
@@ -187,7 +187,7 @@ test("anyone may leave but the last owner", async () => {
   assert.equal(await idOf("Leaver"), "");
 });
 
-test("what was done to members is audited, without a name or a link", async () => {
+test("changes of members are audited, without a name or a link", async () => {
   const own = await createTenant(service.database);
   const boss = await actAs(service, own, "owner", "Boss");
   const { text } = await boss.post(MEMBERS, { name: "Kim", role: "viewer" });

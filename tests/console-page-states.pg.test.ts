@@ -61,7 +61,7 @@ test("an early warning says how many came back against how many were expected, w
   );
 });
 
-test("nothing found says what was looked for, and leads back", async () => {
+test("an empty search result shows the search text, and links back", async () => {
   const own = await createSmallStore(service.database);
   const of = await readerOf(own);
   assert.match((await open("/products?q=zebra", of)).text, /Nothing matches “zebra”/u);

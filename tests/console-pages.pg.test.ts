@@ -158,7 +158,7 @@ test("titles, vendors, alerts and searches of any text stay text", async () => {
   assert.ok(shown >= 6, `${shown} pages show it`);
 });
 
-test("a form shows what was asked, and keeps what it does not show", async () => {
+test("a form shows the query, and keeps parameters that it does not show", async () => {
   const { text } = await open(
     "/report?start_month=2026-01&end_month=2026-03&window=90d&vendor=Nordwind&include_incomplete=true&product_group_type=family&product_group_key=Outerwear&reportSection=costs",
   );
@@ -251,7 +251,7 @@ test("a refused query shows the API's sentence in the form's words beside its fi
   assert.match(text, /<option value="90d"\s+selected/u);
 });
 
-test("no word of the API stands in what a page says of a form, and its months stay", async () => {
+test("a form's errors contain no API names, and its months are kept", async () => {
   for (const [query, sentence] of [
     [
       "start_month=2026-03&end_month=2026-01",
@@ -278,7 +278,7 @@ test("a product is divided by SKU unless something else is asked for", async () 
   assert.match((await open("/report")).text, /<h2>By product<\/h2>/u);
 });
 
-test("what advertisers add to a link is passed over, and nothing else", async () => {
+test("only advertisers' parameters are ignored", async () => {
   for (const { path } of REGISTERED) {
     const { status } = await open(`${path}?utm_source=a&utm_source=b&utm_campaign=c&gclid=d&fbclid=e`);
     assert.equal(status, 200, path);
@@ -308,7 +308,7 @@ test("the shared parameters are passed over where a page does not use them, as i
   assert.equal((await open("/report?cursor=x")).status, 200);
 });
 
-test("every name that a page takes reaches the API, but for those of its own", async () => {
+test("every parameter of a page reaches the API, except its own", async () => {
   const own = new Set([
     "page",
     "period",

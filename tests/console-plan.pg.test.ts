@@ -28,7 +28,7 @@ async function onPlan(planKey: string, options: TenantOptions = {}): Promise<Ten
   return tenant;
 }
 
-test("the page says what the plan includes, and what each other one would add", async () => {
+test("the page shows what the plan includes, and what each other one would add", async () => {
   const tenant = await onPlan("growth");
   const viewer = await actAs(service, tenant, "viewer");
   const { status, text } = await viewer.get(PATH);
@@ -96,7 +96,7 @@ test("the plan one has, an unknown plan and no reason are refused beside the for
   assert.deepEqual(await auditOf(service, tenant), []);
 });
 
-test("operators see what is asked for, and the plan that they set ends it", async () => {
+test("operators see a plan request, and setting a plan closes it", async () => {
   const tenant = await onPlan("growth");
   const owner = await actAs(service, tenant);
   await owner.post(PATH, { plan: "scale", reason: "We want the CSV." });

@@ -326,7 +326,7 @@ test("roles have the rights that they are meant to have", () => {
   }
 });
 
-test("who may do what is what it was", () => {
+test("the rights are unchanged", () => {
   const rights = Object.entries(ALL_RIGHTS)
     .toSorted(([one], [other]) => (one < other ? -1 : 1))
     .map(([name, right]) => {

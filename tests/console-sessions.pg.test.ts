@@ -111,7 +111,7 @@ test("signing in gives a browser a new id, and ends the session it had", async (
   assert.equal(await isSignedIn(planted), false);
 });
 
-test("a cookie that was copied is worth nothing after the sign-out", async () => {
+test("a copied cookie is useless after the sign-out", async () => {
   const cookie = await signInAs(service, { name: "Robbed" });
   const response = await postForm(service, "/sign-out", {}, { cookie });
   assert.deepEqual([response.status, response.headers.get("location")], [303, "/sign-in"]);

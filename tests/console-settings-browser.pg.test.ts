@@ -116,7 +116,7 @@ test("a token is made, copied, given to a client, seen in the list and revoked b
   });
 });
 
-test("what was typed is there again after the session ended and the same person signed in", async (context) => {
+test("a form's input is restored after the session has ended and the same person has signed in", async (context) => {
   if (chromium.isMissing(context)) return;
   const cookie = await signInAs(service, { name: "Olive" });
   await chromium.withPage(context, { cookie, home }, async (page, own) => {

@@ -26,7 +26,7 @@ test("a foreign workspace and a missing one give the same bytes and headers, wha
   }
 });
 
-test("nothing of another workspace is in any page, header, log or file", async () => {
+test("no page, header, log or file contains data of another workspace", async () => {
   const logged = service.logs.length;
   for (const path of ALL_VIEWS) {
     const { status, headers, text } = await getPage(service, ofTenant, tenant, path);

@@ -153,7 +153,7 @@ test("what the page writes for an MCP client is what the guide writes", () => {
   assert.deepEqual(config, JSON.parse(written));
 });
 
-test("a refused form keeps what was filled in and says what is allowed", async () => {
+test("a refused form keeps its values and shows what is allowed", async () => {
   const refused = await pages.post(`${TOKENS}/new`, [
     ["request_key", requestKey()],
     ["name", "kept"],
@@ -204,7 +204,7 @@ test("the navigation marks the list on the pages of what it lists", async () => 
   assert.deepEqual(await marks(`${TOKENS}/${tenant.tokenId}`), ["Tokens: true"]);
 });
 
-test("the list says who made a token, what it may read, when it was used and ends, and how much it is asked", async () => {
+test("the list shows a token's creator, scopes, last use, expiry and usage", async () => {
   const { tokenId } = await pages.make("listed");
   await service.database.query(
     `update api_token set last_used_at = now() - interval '3 hours', expires_at = now() + interval '9 days 1 hour',

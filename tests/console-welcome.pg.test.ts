@@ -102,7 +102,7 @@ test("nobody's request is led to the sign-in, and another site's form is refused
   assert.equal((await postForm(service, "/welcome", sent, foreign)).status, 403);
 });
 
-test("whoever may see the demo finds it there", async () => {
+test("people who may see the demo find it there", async () => {
   await makeWorkspace(service.installation.database, DEMO_STORE.domain);
   const cookie = await signInAs(service, { name: "Visitor", shopDomain: DEMO_STORE.domain });
   assert.match((await get("/welcome", cookie)).text, /href="\/w\/demo-store\.example">Open the demo/u);
@@ -171,7 +171,7 @@ test("the banner of a source that is out of date leads to what repairs it, those
 
 const OWN_STATEMENTS = ["find_member", "load_workspace"];
 
-test("the overview lists what is left to set up until it is done, for one statement more", async () => {
+test("the overview lists the remaining setup steps until they are done, with one more statement", async () => {
   const { tenant, page } = await workspace();
   const { shopKey } = tenant;
   await seedSmallStore(service.database, shopKey);

@@ -137,7 +137,7 @@ test("a person of many workspaces searches them and turns pages, and meets nobod
     assert.equal((await list(odd)).found.length, 50);
 });
 
-test("of two tabs the second is told what the first saved, and saves when it is sent again", async () => {
+test("with two tabs, the second shows what the first saved, and saves when it is sent again", async () => {
   const page = await owner.get(`${SETTINGS}?primary_window_days=45&min_sold_units=7`);
   const seen = (text: string) =>
     (/name="earlier" value="([^"]*)"/u.exec(text)?.[1] ?? "").replaceAll("&quot;", '"');

@@ -184,7 +184,7 @@ test("every proxy that is shipped replaces what clients say of where they come f
     assert.match(read(`deploy/${proxy}`), /TRUSTED_PROXIES/u);
 });
 
-test("make-secrets.sh writes what the profile postgres needs, and never twice", () => {
+test("make-secrets.sh writes the secrets of the profile postgres, and never twice", () => {
   const folder = makeFolder();
   const secrets = join(folder, "secrets");
   const mounted = join(secrets, "files");

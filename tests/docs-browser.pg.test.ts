@@ -128,7 +128,7 @@ test("on a narrow page the copy button lies beside the code, and copies it", asy
   });
 });
 
-test("the reference's forms ask for the newest complete months of any day", async (context) => {
+test("the reference's forms request the newest complete months on any day", async (context) => {
   const [look] = LOOKS;
   await withPage(context, look as Look, async (page) => {
     const shown = async (operationId: string, names: string[]): Promise<string[]> => {

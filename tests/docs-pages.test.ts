@@ -80,7 +80,7 @@ test("every guide is served as a page and as Markdown, whose links lead to what 
   assert.equal(words((await get("/docs/tokens.md")).body), words(source));
 });
 
-test("a page may load nothing from elsewhere and holds nothing inline", async () => {
+test("a page loads no external resources and has no inline code", async () => {
   for (const path of ["/docs", "/docs/reference", "/docs/numbers"]) {
     const { headers, body } = await get(path);
     assert.match(String(headers["content-security-policy"]), /^default-src 'self'; object-src 'none';/u);
@@ -153,7 +153,7 @@ test("a member that a selector's variants share is listed with each of its value
   }
 });
 
-test("a path beside them is nothing, in the API's form", async () => {
+test("any other path is a 404 in the API's format", async () => {
   for (const path of [
     "/docs/nothing",
     "/docs//",
@@ -168,7 +168,7 @@ test("a path beside them is nothing, in the API's form", async () => {
   }
 });
 
-test("a browser gets a page that says that nothing is there, but for the API's own paths", async () => {
+test("a browser gets a 404 page, except at the API's own paths", async () => {
   const accept = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
   const ask = (url: string) => server.inject({ method: "GET", url, headers: { accept } });
   for (const path of ["/nothing", "/docs/nothing", "/apian"]) {

@@ -203,7 +203,7 @@ const OLD_LEAVE = "delete from run_queue q where q.shop_key = $1 and q.source = 
 const OLD_FINISH = `update run_queue q set due_at = 'infinity', scheduled = '{}'
     where q.shop_key = $1 and q.source = $2 and q.asked = $3`;
 
-test("what a worker of the version before deletes and leaves waiting is queued again", async () => {
+test("rows that a worker of the previous version deletes or leaves waiting are queued again", async () => {
   const { shopKey } = await createTenant(service.database);
   await connect({ database }, shopKey, "loop", "label_cost");
   await service.database.query("update data_source set poll_at = null where shop_key = $1", [shopKey]);
@@ -276,7 +276,7 @@ test("a crash between a run and the queue makes a look more, and no run", async 
   assert.equal(rows.length, 1);
 });
 
-test("what is asked for during a look is looked at after it", async () => {
+test("a request made during a check is handled after it", async () => {
   const { shopKey } = await createTenant(service.database);
   await connect({ database }, shopKey, "loop", "label_cost");
   const request = { shopKey, source: "loop", kind: "backfill", requestedBy: "operator" } as const;
@@ -292,7 +292,7 @@ test("what is asked for during a look is looked at after it", async () => {
   assert.ok((await queuedOf(shopKey)) !== null);
 });
 
-test("a worker that claims what another has just looked at finds nothing to do", async () => {
+test("a worker that claims a place just checked by another finds no work", async () => {
   const { shopKey } = await createTenant(service.database);
   await connect({ database }, shopKey, "loop", "label_cost");
   await makeDue({ url: url() }, "labels");
@@ -302,7 +302,7 @@ test("a worker that claims what another has just looked at finds nothing to do",
   assert.equal(rows.length, 1);
 });
 
-test("what a crash has kept from directory and queue, upkeep puts there", async () => {
+test("upkeep restores rows that a crash has kept from directory and queue", async () => {
   const { shopKey } = await createTenant(service.database);
   await connectShop(service, shopKey, accountOf(shopKey));
   await service.database.query("truncate run_queue, shop_account");

@@ -208,7 +208,7 @@ test("the first person is the only operator, and whom a call without a name mean
   assert.deepEqual([found.person.name, found.isNew], ["raced", false]);
 });
 
-test("what is no answer of a browser is refused, whatever it is", async () => {
+test("anything but a browser's answer is refused", async () => {
   const site = { rpId: "localhost", origin: "http://localhost" };
   const { challenge } = await identity.signatureFor(null, site);
   const withChallenge = (text: string): string =>

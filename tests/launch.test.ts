@@ -213,7 +213,7 @@ suite("the first start", { concurrency: 2 }, () => {
     });
   });
 
-  test("development packages are added beside what a service may be running on", async () => {
+  test("development packages are added without replacing those of a running service", async () => {
     await withCheckout({ registry: "open", pinned: "26.0.0" }, async (checkout) => {
       const served = join(checkout.folder, "node_modules/served");
       await checkout.run("npm start");

@@ -57,7 +57,7 @@ describe("fields", () => {
   const takers = TOOL_ENDPOINTS.filter(({ parameters }) => "fields" in parameters.properties);
   const rowsOf = ({ data }: Rows) => ("rows" in data ? data.rows : data);
 
-  test("leaderboards and alerts take it, and nothing else does", () =>
+  test("only leaderboards and alerts take it", () =>
     assert.deepEqual(takers.map(({ name }) => name).toSorted(), Object.keys(REQUIRED).toSorted()));
 
   for (const endpoint of takers) {
@@ -150,7 +150,7 @@ describe("values", () => {
     });
   }
 
-  test("a cost beyond every number of the store lists nothing, one beyond all numbers is refused", async () => {
+  test("a cost beyond every amount of the store gives an empty list, one beyond all numbers is refused", async () => {
     const listed = async (minCost: string): Promise<McpAnswer> =>
       callWithText(
         "get_return_cost_leaderboard",
@@ -313,7 +313,7 @@ describe("hostile bodies", () => {
     assert.equal((JSON.parse(text) as { data: unknown[] }).data.length, 2);
   });
 
-  test("nothing of all this was an unexpected failure, and no token was logged", () => {
+  test("there was no unexpected failure, and no token was logged", () => {
     const text = service.logs.slice(logged).join("");
     assert.doesNotMatch(text, /unexpected error|rta_live_/u);
   });

@@ -443,7 +443,7 @@ describe("consent", () => {
     assert.equal(gone.location, `/oauth/authorize?${app.query()}`);
   });
 
-  test("is not a viewer's, who is told whom to ask and can go back", async () => {
+  test("is refused to a viewer, who is told whom to ask and can go back", async () => {
     const viewer = await createMember(service, [tenant], "viewer");
     const { status, text } = await app.ask(app.query(), viewer.cookie);
     assert.equal(status, 200);
@@ -465,7 +465,7 @@ describe("consent", () => {
     });
   });
 
-  test("is not given by another site's form, and stands in no frame", async () => {
+  test("cannot be given by another site's form or in a frame", async () => {
     for (const headers of [{ origin: "https://evil.example" }, { origin: "null" }, {}]) {
       const { status, location } = await app.decide(owner.cookie, { workspace: tenant.shopDomain }, headers);
       assert.deepEqual([status, location], [403, ""]);

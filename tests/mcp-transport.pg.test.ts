@@ -204,13 +204,13 @@ describe("messages", () => {
     }
   });
 
-  test("what is no JSON in UTF-8 is a parse error", async () => {
+  test("anything but JSON in UTF-8 is a parse error", async () => {
     const texts = ["", "{", "nonsense", '{"jsonrpc":"2.0",}', "\u0000", '{"a":"\u0001"}', "'x'"];
     const bytes = [Uint8Array.of(0x22, 0xff, 0x22), Uint8Array.of(0x22, 0xc0, 0xaf, 0x22)];
     for (const body of [...texts, ...bytes]) expectError(await ask(body), 400, -32700, null);
   });
 
-  test("what is no JSON-RPC message is an invalid request", async () => {
+  test("anything but a JSON-RPC message is an invalid request", async () => {
     const bodies = [
       null,
       true,
@@ -241,7 +241,7 @@ describe("messages", () => {
     }
   });
 
-  test("a message without id, and a response, is owed nothing: 202 with an empty body", async () => {
+  test("a message without id, and a response, get 202 with an empty body", async () => {
     const messages = [
       { jsonrpc: "2.0", method: "notifications/initialized" },
       { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 1 } },

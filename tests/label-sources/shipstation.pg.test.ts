@@ -120,7 +120,7 @@ async function cohortMinor(shopKey: number): Promise<number> {
   return row?.minor ?? -1;
 }
 
-test("a second run without changes reads one page and changes nothing, not even the data version", async () => {
+test("a second run without changes reads one page and changes nothing, including the data version", async () => {
   const { shopKey, simulator } = await open([1], manyLabels(400));
   await syncLabels(shop, shopKey, labelConnector(SHIPSTATION, QUICK), simulator);
   const [dump, state] = [await shop.dump(shopKey), await stateOf(shopKey)];
