@@ -61,6 +61,7 @@ export async function findFolderFiles(folder: string, connectedStore: string | n
     files.push({ name, fileName, path, bytes: found.size });
   }
   if (connectedStore === null && files.length === 0) {
+    await refuseOrderExports(folder, present);
     throw new ImportError(
       `${folder}: nothing to import, as the folder holds none of ${KNOWN_FILES} (each may end in .csv.gz or .parquet)`,
     );
@@ -214,6 +215,32 @@ function refuseOtherKinds(present: readonly string[]): void {
     const kind = other === undefined ? null : kindOf(other);
     if (kind !== null)
       throw new ImportError(`${other}: is ${kind}, not CSV: replace it with ${saved(kind, name)}`);
+  }
+}
+
+/** Columns that only the order export of Shopify's admin has. */
+const SHOPIFY_EXPORT = ["Name", "Financial Status", "Lineitem quantity"];
+const HEADER_BYTES = 4096;
+
+/**
+ * Throws ImportError when the columns are those of an order export of Shopify's admin. It has what was refunded of an order, but
+ * neither of which line nor when: taken for returns, it would make wrong rates.
+ */
+export function refuseOrderExport(fileName: string, columns: readonly string[]): void {
+  if (!SHOPIFY_EXPORT.every((name) => columns.includes(name))) return;
+  throw new ImportError(
+    `${fileName}: is an order export of Shopify's admin, which does not say which units came back, or when: ` +
+      "connect the store instead (./returns connect shopify, or Settings, Sources)",
+  );
+}
+
+/** The same for the files of a folder that has none of the format. */
+async function refuseOrderExports(folder: string, present: readonly string[]): Promise<void> {
+  for (const fileName of present.filter((name) => name.endsWith(".csv"))) {
+    const start = createReadStream(join(folder, fileName), { end: HEADER_BYTES, encoding: "utf8" });
+    const [text = ""] = (await start.toArray().catch(() => [])) as string[];
+    const [header = ""] = text.replace("\ufeff", "").split(/[\r\n]/u, 1);
+    refuseOrderExport(fileName, header.replaceAll('"', "").split(/[,;\t]/u));
   }
 }
 

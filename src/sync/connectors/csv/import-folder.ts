@@ -37,7 +37,13 @@ import type { CsvColumns, CsvRow } from "./csv-row.ts";
 import { DELETED, FILE_FORMATS } from "./file-formats.ts";
 import type { FileFormat, RowContext } from "./file-formats.ts";
 import { readParquet } from "./parquet-records.ts";
-import { findFolderFiles, openTextLimit, readText, refuseOtherSeparators } from "./folder-files.ts";
+import {
+  findFolderFiles,
+  openTextLimit,
+  readText,
+  refuseOrderExport,
+  refuseOtherSeparators,
+} from "./folder-files.ts";
 import type { FolderFile } from "./folder-files.ts";
 import {
   byFile,
@@ -502,6 +508,7 @@ function readHeader(
   const fail = (what: string): ImportError => new ImportError(`${file.fileName}: ${place}${what}`);
   const names = cells.map((cell) => cell.trim());
   if (names.some((name) => name.includes("\0"))) throw fail("wrong encoding, the file must be UTF-8");
+  refuseOrderExport(file.fileName, names);
   const columns = new Map<string, number>();
   for (const [index, name] of names.entries()) {
     if (name !== "" && columns.has(name)) throw fail(`the column ${name} is twice in the header`);

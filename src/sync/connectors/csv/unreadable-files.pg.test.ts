@@ -16,6 +16,12 @@ const MANY = csv(
   ...Array.from({ length: 20_000 }, (_, index) => `o${index},l1,2026-01-05T10:00:00Z,A,Crème hat ${index},2`),
 );
 
+/** Its first columns, and those that say what was refunded. */
+const SHOPIFY_EXPORT = csv(
+  "Name,Email,Financial Status,Paid at,Fulfillment Status,Currency,Subtotal,Total,Lineitem quantity,Lineitem name,Refunded Amount",
+  '"#1001",,partially_refunded,2026-01-05 10:00:00 +0100,fulfilled,EUR,40.00,40.00,2,Hat,20.00',
+);
+
 const shop = use(startImportWorkspace);
 
 const UNREADABLE: { title: string; files: FolderFiles; message: RegExp }[] = [
@@ -23,6 +29,16 @@ const UNREADABLE: { title: string; files: FolderFiles; message: RegExp }[] = [
     title: "a folder without any file of the format",
     files: { "orders_export.csv": GOOD },
     message: /: nothing to import, as the folder holds none of products\.csv, .*sale_events\.csv \(/,
+  },
+  {
+    title: "an order export of Shopify's admin beside no file of the format",
+    files: { "notes.csv": "a,b\n", "orders_export_1.csv": SHOPIFY_EXPORT },
+    message: /^orders_export_1\.csv: is an order export of Shopify's admin, .*: connect the store instead/,
+  },
+  {
+    title: "an order export of Shopify's admin under a name of the format",
+    files: { "order_lines.csv": SHOPIFY_EXPORT },
+    message: /^order_lines\.csv: is an order export of Shopify's admin, .*: connect the store instead/,
   },
   {
     title: "an empty folder",
