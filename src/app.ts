@@ -144,6 +144,7 @@ async function createConsoleSurfaces(
 ): Promise<RouteGroup[]> {
   // Imported here, because it takes memory that a server without the console need not have.
   const { createConsole } = await import("./console/console.ts");
+  const { checkRunning } = await import("./operations/doctor.ts");
   const now = (): Date => new Date();
   return createConsole({
     operations,
@@ -152,6 +153,7 @@ async function createConsoleSurfaces(
     control: { ...controlOf(config, keys, { database, exporting }), provider: providerOf(config, log) },
     site: { publicOrigin: publicConsole(config.publicUrl) },
     now,
+    checkRunning: () => checkRunning(database),
   });
 }
 

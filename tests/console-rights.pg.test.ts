@@ -187,6 +187,30 @@ for (const [kind, pages, tenantOf] of [
   });
 }
 
+test("every page and form of operators, by everybody who may ask", async () => {
+  const pages = ["", "/workspace?domain=none.example", "/people", "/audit", "/health"];
+  const forms = ["/workspace", "/people/disable", "/people/enable"];
+  const wrong: string[] = [];
+  for (const asker of await createAskers(service.database, tenant)) {
+    for (const [method, path] of [
+      ...pages.map((each) => ["GET", each] as const),
+      ...forms.map((each) => ["POST", each] as const),
+    ]) {
+      const response = await fetch(`${service.address}/operator${path}`, {
+        method,
+        redirect: "manual",
+        headers: { cookie: asker.cookie, origin: service.address, "sec-fetch-site": "same-origin" },
+      });
+      const verdict = await verdictOfAnswer(response);
+      (answered[`${method} /operator${path}`] ??= {})[asker.name] = verdict;
+      const mayAsk = asker.name === "an operator who is no member" ? "allowed" : "forbidden";
+      const expected = asker.standing === "nobody" ? "signed_out" : mayAsk;
+      if (verdict !== expected) wrong.push(`${asker.name}, ${method} ${path}: ${verdict}, ${expected}`);
+    }
+  }
+  assert.deepEqual(wrong, []);
+});
+
 function post({ takes, path }: FormAction, cookie: string): Promise<Response> {
   const type = takes === "bytes" ? "application/octet-stream" : "application/x-www-form-urlencoded";
   return fetch(addressOf(path), {

@@ -45,7 +45,18 @@ const STATES: readonly TenantOptions[] = [
   { billingStatus: "inactive" },
   { dataAsOf: null },
 ];
-const ENTRANCE = ["/", "/sign-in", "/enter", "/w", "/me", "/welcome", "/confirm?next=%2Fw"];
+const ENTRANCE = [
+  "/",
+  "/sign-in",
+  "/enter",
+  "/w",
+  "/me",
+  "/welcome",
+  "/confirm?next=%2Fw",
+  "/operator",
+  "/operator/workspace",
+  "/operator/people",
+];
 
 /** Bad input, a form each, and then what is done, in this order; `:names` stand for the id of what the store has. */
 const FORMS = readLines("forms.txt").map((line) => line.split(" "));
@@ -129,6 +140,20 @@ test("a form that needs a proof, after ten minutes", async () => {
   );
   for (const path of ["/settings/tokens/new", "/settings/members"])
     await send("unconfirmed", cookie, path, "name=Late");
+});
+
+test("pages of operators", async () => {
+  const { cookie } = await actAs(service, store, "viewer", "An operator");
+  await service.database.query("update console_user set is_operator = true where name = 'An operator'");
+  const domain = store.shopDomain;
+  for (const path of [
+    `/operator?q=${domain}`,
+    `/operator/workspace?domain=${domain}`,
+    "/operator/workspace?domain=none.example",
+    "/operator/people?q=an+operator",
+  ]) {
+    await see({ title: path, file: "operator", path, cookie, hasFrame: true });
+  }
 });
 
 test("all that is what it was", async (context) => {

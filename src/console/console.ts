@@ -1,10 +1,8 @@
 import type { FastifyInstance } from "fastify";
 import type { AdmitMember } from "../access/admit-member.ts";
 import type { Operation } from "../access/operation.ts";
-import type { ControlTools } from "../actions/action.ts";
 import { DEMO_PICTURES_ROUTE, demoPictures } from "../demo/pictures.ts";
 import type { RouteGroup } from "../http/server.ts";
-import type { Identity } from "../access/identity.ts";
 import { renderHtml } from "../lib/html.ts";
 import { assetRoute } from "../http/assets.ts";
 import { CONSOLE_ASSETS } from "./layout.ts";
@@ -14,15 +12,11 @@ import { createMemberGuard, createActionRouter, createPageRouter } from "./route
 import { operationByName } from "./page-call.ts";
 import { createOauthRoutes } from "./oauth-routes.ts";
 import { createPageSender } from "./page-send.ts";
-import type { ConsoleSite } from "./request-rules.ts";
+import type { SessionOptions } from "./session-context.ts";
 
-export type ConsoleOptions = {
+export type ConsoleOptions = SessionOptions & {
   operations: readonly Operation[];
   admitMember: AdmitMember;
-  identity: Identity;
-  site: ConsoleSite;
-  control: ControlTools;
-  now: () => Date;
 };
 
 const FORM_LIMIT_BYTES = 65_536;

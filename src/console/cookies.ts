@@ -2,7 +2,7 @@ import { OAUTH_PATHS } from "../access/oauth.ts";
 import { createCookie } from "../http/cookie.ts";
 
 /** Pages of the console outside workspaces. */
-const OWN_PAGES: ReadonlySet<string> = new Set(["/me", OAUTH_PATHS.authorize]);
+const OWN_PAGES: ReadonlySet<string> = new Set(["/me", "/operator", OAUTH_PATHS.authorize]);
 /** As long as a cookie may keep: a browser drops one of more than 4096 bytes, and base64 makes four of three. */
 export const LONGEST_TARGET = 2048;
 
@@ -15,7 +15,7 @@ export function isConsolePath(target: string): boolean {
   const own = "http://localhost";
   const url = URL.parse(target, own);
   if (url?.origin !== own) return false;
-  return url.pathname.startsWith("/w/") || OWN_PAGES.has(url.pathname);
+  return /^\/(?:w|operator)\//u.test(url.pathname) || OWN_PAGES.has(url.pathname);
 }
 
 const LIFETIME_SECONDS = 600;

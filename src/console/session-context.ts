@@ -20,6 +20,8 @@ export type SessionOptions = {
   control: ControlTools;
   site: ConsoleSite;
   now: () => Date;
+  /** What workers and timers do; `alert`: the name of the alert that fires, null = none does. */
+  checkRunning: () => Promise<{ name: string; alert: string | null; message: string }[]>;
 };
 
 export type RouteHandler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;

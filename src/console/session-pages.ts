@@ -285,7 +285,7 @@ export function chooser(choice: Choice, isOperator: boolean): StatePage {
             </ul>`
       }
       ${isPart && pagesOf(choice)}
-      ${isOperator && html`<p><a href="/welcome">New workspace</a></p>`}`,
+      ${isOperator && html`<p><a href="/welcome">New workspace</a> · <a href="/operator">Operator pages</a></p>`}`,
   };
 }
 

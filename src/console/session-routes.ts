@@ -9,6 +9,7 @@ import { noteRefusal } from "../http/request-log.ts";
 import type { RouteGroup } from "../http/server.ts";
 import { consoleHeaders, judgeRequest, type ConsoleSite } from "./request-rules.ts";
 import { flowKeyOf } from "../lib/keys.ts";
+import { operatorRoutes } from "./operator.ts";
 import { createFlowCookie, leave } from "./provider-flow.ts";
 import { providerRoutes } from "./provider-routes.ts";
 import { showSignIn, showState } from "./session-context.ts";
@@ -70,6 +71,7 @@ export function createSessionPages(options: SessionOptions): SessionPages {
     ...consentRoutes(context),
     ...digestRoutes(context),
     ...welcomeRoutes(context),
+    ...operatorRoutes(context),
     "/sign-out": {
       post: async (request, reply) => {
         const sessionHash = sessionHashOf(request);

@@ -6,7 +6,7 @@ import { DEMO_TOKEN_PREFIX } from "../demo/demo-workspace.ts";
 import { distanceText } from "../lib/relative-time.ts";
 import { retentionText, type Retention } from "../lib/retention.ts";
 import { staleForMs, staleSince } from "../metrics/staleness.ts";
-import type { Queryable } from "../store/database.ts";
+import type { Database, Queryable } from "../store/database.ts";
 import { isDistributed } from "../store/distribute.ts";
 import type { SchemaLevel } from "../store/migrate.ts";
 import { deliveryMetrics } from "../store/queries/alert-delivery.ts";
@@ -114,13 +114,17 @@ export async function diagnose(patient: Patient): Promise<Diagnosis> {
       with_problems: troubled[0]?.with_problems ?? 0,
       first: diagnoseConnections(troubled, now),
     };
-    const isSeen = await seesWorkers(database);
-    const workers = isSeen ? await countWorkers(database) : null;
-    checks.push(checkConnections(connections), checkSourceApis(now), checkWorker(workers));
-    checks.push(...(await checkUpkeep(patient, isSeen)));
+    checks.push(checkConnections(connections), checkSourceApis(now), ...(await checkRunning(database)));
   }
   checks.push(await checkService(patient.operationsAddress));
   return { ok: checks.every((check) => check.ok), checks, workspaces, connections };
+}
+
+/** Workers, and what they and timers do: what an operator looks at every day. */
+export async function checkRunning(database: Database): Promise<Check[]> {
+  const isSeen = await seesWorkers(database);
+  const workers = isSeen ? await countWorkers(database) : null;
+  return [checkWorker(workers), ...(await checkUpkeep(database, isSeen))];
 }
 
 /** `isUnfinished`: a migration was cut off after its last file, or somebody changed rights. */
@@ -206,7 +210,7 @@ export function checkWorker(workers: number | null): Check {
  * The work of workers and timers; `isSeen`: the database knows the workers' claims. A query that is not answered in time, because
  * of a lock or a lost node, becomes one check that says so.
  */
-async function checkUpkeep({ database }: Patient, isSeen: boolean): Promise<Check[]> {
+async function checkUpkeep(database: Database, isSeen: boolean): Promise<Check[]> {
   const groups = {
     ...(isSeen ? { queue: checkQueue } : {}),
     tasks: checkTasks,

@@ -9,7 +9,7 @@ import {
   setDisabled,
   setOperator,
 } from "./queries.ts";
-import type { ListedPerson } from "./queries.ts";
+import type { ListedPerson, PeopleFilter } from "./queries.ts";
 import { listShopKeysOf, listWorkspacesWithoutMember, putOwner } from "../members/queries.ts";
 import { defineAction, defineList, ShownSecret } from "../action.ts";
 import type { ActionCaller, ActionContext, Detail, Done, LinkCaller } from "../action.ts";
@@ -63,11 +63,18 @@ export const signOnAddress = optional(
   ),
 );
 
-const person = own("Person", (_subject, id) => id, { hint: "their id, or on a terminal their name" });
+const readPersonId = (subject: string, id: string): string => {
+  if (isPersonId(id)) return id;
+  throw invalid(`${subject} must be a person’s id.`);
+};
+
+const person = own("Person", readPersonId, { hint: "their id, or on a terminal their name" });
 const name = own("The name", readPersonName, { hint: "their name" });
 
+const EVERYBODY: PeopleFilter = { search: null, after: null, limit: null };
+
 /** Everybody who uses the console, by name. */
-export const userList = defineList<ListedPerson, ActionCaller>({
+export const userList = defineList<ListedPerson, ActionCaller & { filter?: PeopleFilter }>({
   name: "users.read",
   about: "List everybody who uses the console.",
   past: "Read the list of people",
@@ -81,7 +88,7 @@ export const userList = defineList<ListedPerson, ActionCaller>({
     "last seen": ({ last_seen_at: at }) => at,
     workspaces: ({ workspaces }) => workspaces,
   },
-  rows: ({ database }) => listPeople(database),
+  rows: ({ database, filter = EVERYBODY }) => listPeople(database, filter),
 });
 
 /** The people with an id or a name. People choose their names, so no action may rely on a name alone. */

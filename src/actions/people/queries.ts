@@ -43,15 +43,22 @@ export type ListedPerson = PersonRow & {
   workspaces: string[];
 };
 
-/** Everybody, by name: a scan, of some dozens of people, and for each the indexes of their passkeys and memberships. */
-export const listPeople = query<ListedPerson>(
+/** A page of people: `search` is part of a name in any case, `after` the id of the person that the page follows on; null = any. */
+export type PeopleFilter = { search: string | null; after: string | null; limit: number | null };
+
+/** People by name: a scan, of some dozens of them, and for each of the page the indexes of passkeys and memberships. */
+export const listPeople = query<ListedPerson, [filter: PeopleFilter]>(
   "list_people",
   `select ${COLUMNS}, u.created_at,
           (select count(*)::integer from console_passkey p where p.user_id = u.user_id) as passkeys,
           u.last_seen_at,
           array(select d.shop_domain from workspace_member m join shop_directory d on d.shop_key = m.shop_key
                  where m.user_id = u.user_id order by d.shop_domain) as workspaces
-     from console_user u order by u.name`,
+     from console_user u
+    where ($1::text is null or position(lower($1) in lower(u.name)) > 0)
+      and ($2::uuid is null or (u.name, u.user_id) > (select a.name, a.user_id from console_user a where a.user_id = $2))
+    order by u.name, u.user_id limit $3`,
+  ({ search, after, limit }) => [search, after, limit],
 );
 
 /**

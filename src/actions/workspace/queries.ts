@@ -281,6 +281,26 @@ export const listWorkspaces = query<DirectoryRow, [filter: WorkspaceFilter]>(
   ],
 );
 
+/** How a workspace is used and fed; `failing`: its sources whose last run failed, or that refuse us. */
+export type ActivityRow = {
+  shop_key: number;
+  requests: number;
+  last_synced_at: Date | null;
+  failing: number;
+};
+
+/** Of the workspaces of one page, with their requests since a day: primary keys of all three. */
+export const listActivity = query<ActivityRow, [shopKeys: readonly number[], since: Date]>(
+  "list_activity",
+  `select w.shop_key,
+          (select coalesce(sum(u.requests), 0)::bigint from daily_usage u
+            where u.shop_key = w.shop_key and u.day > ($2 at time zone 'UTC')::date) as requests,
+          (select max(s.last_synced_at) from data_source s where s.shop_key = w.shop_key) as last_synced_at,
+          (select count(*) from data_source s
+            where s.shop_key = w.shop_key and s.status in ('failed', 'disconnected')) as failing
+     from workspace w where w.shop_key = any($1)`,
+);
+
 /** The next shop key: assigned by the coordinator, since each node would count in its own range. */
 const nextShopKey = requireValue<number>(
   "next_shop_key",

@@ -5,8 +5,15 @@ import { defineList, defineAction, type ActionCaller } from "../action.ts";
 import type { Actor } from "../actor.ts";
 import { impossible, invalid } from "../refusal.ts";
 import { requireRight } from "../right.ts";
-import { ANY_WORKSPACE, findWorkspace, listWorkspaces, closeSetupList, readSetup } from "./queries.ts";
-import type { WorkspaceFilter } from "./queries.ts";
+import {
+  ANY_WORKSPACE,
+  findWorkspace,
+  listActivity,
+  listWorkspaces,
+  closeSetupList,
+  readSetup,
+} from "./queries.ts";
+import type { ActivityRow, WorkspaceFilter } from "./queries.ts";
 
 /** A workspace as it is shown: without the key that only the database uses. */
 export type ShownWorkspace = Omit<DirectoryRow, "shop_key">;
@@ -31,6 +38,32 @@ export const workspaceList = defineList<ShownWorkspace, ActionCaller & { filter?
   },
   rows: async ({ database, filter = ANY_WORKSPACE }) =>
     (await listWorkspaces(database, filter)).map(shownWorkspace),
+});
+
+const USAGE_MS = 30 * 86_400_000;
+
+/** The same, with how each is used and fed. */
+export const workspaceOverview = defineList<
+  ShownWorkspace & Omit<ActivityRow, "shop_key">,
+  ActionCaller & { filter: WorkspaceFilter }
+>({
+  ...workspaceList,
+  columns: {
+    ...workspaceList.columns,
+    "last sync": ({ last_synced_at: at }) => at,
+    "failing sources": ({ failing }) => failing,
+    "requests in 30 days": ({ requests }) => requests,
+  },
+  rows: async ({ database, filter, now }) => {
+    const found = await listWorkspaces(database, filter);
+    const keys = found.map(({ shop_key: key }) => key);
+    const activity = await listActivity(database, keys, new Date(now.getTime() - USAGE_MS));
+    const byKey = new Map(activity.map((row) => [row.shop_key, row]));
+    return found.map((row) => {
+      const { requests = 0, last_synced_at = null, failing = 0 } = byKey.get(row.shop_key) ?? {};
+      return { ...shownWorkspace(row), requests, last_synced_at, failing };
+    });
+  },
 });
 
 /** The workspace of a domain as somebody wrote it; throws a `Refusal` when there is none. */

@@ -1,0 +1,227 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { test } from "node:test";
+import { useChromium } from "./support/chromium.ts";
+import { makeUserLink, postForm, signInAs } from "./support/console-person.ts";
+import { axeViolations, wrongLooks } from "./support/page-looks.ts";
+import { startTestService } from "./support/service.ts";
+import { createSmallStore } from "./support/small-store.ts";
+import { createTenant } from "./support/tenants.ts";
+import { before, use } from "./support/use.ts";
+
+/** The pages of operators: who may see and do what, and that lists have pages (decision 0075). */
+
+const service = use(startTestService);
+const chromium = useChromium();
+const PAGES = [
+  "/operator",
+  "/operator/workspace?domain=",
+  "/operator/people",
+  "/operator/audit",
+  "/operator/health",
+];
+let domain = "";
+let operator = "";
+let owner = "";
+
+before(async () => {
+  operator = await signInAs(service, { name: "Operator" });
+  const store = await createSmallStore(service.database);
+  domain = store.shopDomain;
+  owner = await signInAs(service, { name: "Owner of the store", shopDomain: domain });
+});
+
+const get = (path: string, cookie: string): Promise<Response> =>
+  fetch(`${service.address}${path}`, { redirect: "manual", headers: { cookie } });
+const textOf = async (path: string, cookie = operator): Promise<string> => (await get(path, cookie)).text();
+const pathOf = (path: string): string => (path.endsWith("=") ? `${path}${domain}` : path);
+const idOf = async (name: string): Promise<string> => {
+  const found = await service.database.query<{ user_id: string }>(
+    "select user_id from console_user where name = $1",
+    [name],
+  );
+  return found.rows[0]?.user_id ?? "";
+};
+
+test("an owner of a workspace is refused every page and form; nobody is led to the sign-in and back", async () => {
+  for (const path of PAGES.map(pathOf)) {
+    const response = await get(path, owner);
+    assert.equal(response.status, 403, path);
+    assert.match(await response.text(), /Only an operator of the installation may do this/u);
+    const away = await get(path, "");
+    assert.deepEqual([away.status, away.headers.get("location")], [303, "/sign-in"]);
+    const target = /returns-target=([^;]*)/u.exec(away.headers.get("set-cookie") ?? "")?.[1] ?? "";
+    assert.equal(Buffer.from(target, "base64url").toString(), path);
+    assert.equal((await get(path, operator)).status, 200, path);
+  }
+  for (const [path, fields] of [
+    ["/operator/workspace", { domain, plan: "enterprise" }],
+    ["/operator/people/disable", { person: await idOf("Operator") }],
+    ["/operator/people/enable", { person: await idOf("Operator") }],
+  ] as const) {
+    const response = await postForm(service, path, fields, { cookie: owner });
+    assert.equal(response.status, 403, path);
+    const foreign = await postForm(service, path, fields, {
+      cookie: operator,
+      origin: "https://evil.example",
+    });
+    assert.equal(foreign.status, 403, path);
+  }
+});
+
+test("no figure of a store is on any page", async () => {
+  const { rows } = await service.database.query<{ sku: string }>("select sku from sku");
+  assert.ok(rows.length > 0);
+  for (const path of PAGES.map(pathOf)) {
+    const page = await textOf(path);
+    for (const { sku } of rows) assert.ok(!page.includes(sku), `${path}: ${sku}`);
+  }
+});
+
+test("workspaces: search, plan, readiness, use, and pages by domain", async () => {
+  const tenants = [];
+  for (let made = 0; made < 52; made += 1) tenants.push(await createTenant(service.database));
+  const listed = (page: string): string[] =>
+    [...page.matchAll(/href="\/operator\/workspace\?domain=([^"]*)"/gu)].map(([, name = ""]) => name);
+  const first = await textOf("/operator");
+  assert.equal(listed(first).length, 50);
+  const next = /href="([^"]*)" rel="next"/u.exec(first)?.[1]?.replaceAll("&amp;", "&") ?? "";
+  const all = [...listed(first), ...listed(await textOf(next))];
+  const { rows } = await service.database.query<{ shop_domain: string }>(
+    'select shop_domain from workspace order by shop_domain collate "C"',
+  );
+  assert.deepEqual(
+    all,
+    rows.map(({ shop_domain: each }) => each),
+  );
+  assert.deepEqual(listed(await textOf(`/operator?q=${domain.toUpperCase()}`)), [domain]);
+  assert.match(await textOf("/operator?readiness=erasing"), /Nothing matches/u);
+  await service.database.query(
+    `insert into daily_usage (shop_key, day, requests)
+     select shop_key, current_date - days, 7 from workspace, unnest(array[0, 29, 40]) days where shop_domain = $1
+     on conflict (shop_key, day) do update set requests = 7`,
+    [tenants[0]?.shopDomain],
+  );
+  assert.match(await textOf(`/operator?q=${tenants[0]?.shopDomain}`), /<td class="text">14<\/td>/u);
+});
+
+test("a workspace's plan and billing are set as the command does; what is left as it is stays", async () => {
+  const page = await textOf(`/operator/workspace?domain=${domain}`);
+  assert.match(page, /Unchanged: ready/u);
+  const fields = { domain, plan: "", billing: "inactive", readiness: "" };
+  const saved = await postForm(service, "/operator/workspace", fields, { cookie: operator });
+  assert.deepEqual(
+    [saved.status, saved.headers.get("location")],
+    [303, `/operator/workspace?domain=${domain}`],
+  );
+  const { rows } = await service.database.query(
+    "select billing_status, readiness from workspace where shop_domain = $1",
+    [domain],
+  );
+  assert.deepEqual(rows, [{ billing_status: "inactive", readiness: "ready" }]);
+  const wrong = await postForm(
+    service,
+    "/operator/workspace",
+    { domain, plan: "gold" },
+    { cookie: operator },
+  );
+  assert.equal(wrong.status, 409);
+  assert.match(await wrong.text(), /gold/u);
+  const none = await postForm(service, "/operator/workspace", { domain }, { cookie: operator });
+  assert.match(await none.text(), /Name at least one setting/u);
+  assert.equal((await get("/operator/workspace?domain=none.example", operator)).status, 409);
+  await postForm(service, "/operator/workspace", { domain, billing: "active" }, { cookie: operator });
+  const audit = await textOf("/operator/audit");
+  assert.match(audit, /Changed settings of the workspace/u);
+  assert.match(audit, new RegExp(domain.replaceAll(".", "\\."), "u"));
+});
+
+test("people are found, disabled after a confirmation, and enabled", async () => {
+  const id = await idOf("Owner of the store");
+  assert.match(await textOf("/operator/people?q=OWNER+of+the+store"), new RegExp(id, "u"));
+  const age = (minutes: number) =>
+    service.database.query(`update console_session set proved_at = now() - interval '${minutes} min'`);
+  await age(11);
+  const refused = await postForm(service, "/operator/people/disable", { person: id }, { cookie: operator });
+  assert.equal(refused.status, 403);
+  assert.match(await refused.text(), /href="\/confirm\?next=%2Foperator%2Fpeople"/u);
+  await age(0);
+  assert.equal(
+    (await postForm(service, "/operator/people/disable", { person: id }, { cookie: operator })).status,
+    303,
+  );
+  assert.equal((await get(`/w/${domain}`, owner)).status, 303);
+  assert.equal(
+    (await postForm(service, "/operator/people/enable", { person: id }, { cookie: operator })).status,
+    303,
+  );
+  const nobody = await postForm(service, "/operator/people/disable", { person: "x" }, { cookie: operator });
+  assert.deepEqual([nobody.status, /must be a person’s id/u.test(await nobody.text())], [400, true]);
+  const last = await postForm(
+    service,
+    "/operator/people/disable",
+    { person: await idOf("Operator") },
+    { cookie: operator },
+  );
+  assert.deepEqual([last.status, /is the last operator/u.test(await last.text())], [409, true]);
+});
+
+test("people and actions have pages, each row once", async () => {
+  for (let made = 0; made < 55; made += 1) await makeUserLink(service, { name: `Person ${made}` });
+  const walk = async (path: string, each: RegExp): Promise<string[]> => {
+    const found: string[] = [];
+    for (let next: string | undefined = path; next !== undefined;) {
+      const page = await textOf(next);
+      found.push(...[...page.matchAll(each)].map(([, name = ""]) => name));
+      next = /href="([^"]*)" rel="next"/u.exec(page)?.[1]?.replaceAll("&amp;", "&");
+    }
+    return found;
+  };
+  const people = await walk("/operator/people", /name="person" value="([^"]*)"/gu);
+  const { rows } = await service.database.query<{ user_id: string }>(
+    "select user_id from console_user order by name, user_id",
+  );
+  assert.deepEqual(
+    people,
+    rows.map(({ user_id: id }) => id),
+  );
+  const actions = await walk("/operator/audit", /<th scope="row">([^<]*)</gu);
+  const { rows: events } = await service.database.query<{ count: string }>(
+    "select (select count(*) from audit_event) + (select count(*) from identity_event) as count",
+  );
+  assert.equal(actions.length, Number(events[0]?.count));
+  assert.equal((await get("/operator/audit?after=x", operator)).status, 400);
+});
+
+test("health shows what fires, and the age of the newest backup", async () => {
+  assert.match(await textOf("/operator/health"), /ReturnsBackupMissing/u);
+  await service.database.query("update installation set backed_up_at = now() - interval '2 hours'");
+  const page = await textOf("/operator/health");
+  assert.match(page, /the newest is 2 h old/u);
+  assert.match(page, /ReturnsNoWorker/u);
+});
+
+test("whoever is no operator any more is refused with the next request", async () => {
+  const cookie = await signInAs(service, { name: "Second operator" });
+  const set = (value: boolean) =>
+    service.database.query("update console_user set is_operator = $1 where name = 'Second operator'", [
+      value,
+    ]);
+  await set(true);
+  assert.equal((await get("/operator", cookie)).status, 200);
+  await set(false);
+  assert.equal((await get("/operator", cookie)).status, 403);
+});
+
+test("the pages look right", async (context) => {
+  await chromium.withPage(context, { cookie: operator, home: service.address }, async (page) => {
+    for (const path of PAGES.map(pathOf)) {
+      await page.goto(`${service.address}${path}`);
+      const name = `operator${path.replaceAll(/[/?=.]/gu, "-")}`;
+      const folder = process.env["KEEP_PICTURES"];
+      if (folder !== undefined) await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true });
+      assert.deepEqual(await axeViolations(page), [], name);
+      assert.deepEqual(await wrongLooks(page, name), [], name);
+    }
+  });
+});
