@@ -1,6 +1,5 @@
 import type { FastifyBaseLogger, FastifyInstance } from "fastify";
-import { CALLBACK_PATH, createProvider } from "./access/provider.ts";
-import type { Provider } from "./access/provider.ts";
+import { CALLBACK_PATH, createProvider, type Provider } from "./access/provider.ts";
 import { createAdmitMember } from "./access/admit-member.ts";
 import { createAdmit, quotaOfToken } from "./access/admit.ts";
 import { createAnswers } from "./access/answers.ts";

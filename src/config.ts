@@ -20,7 +20,7 @@ import {
   rootAddress,
   text,
 } from "./lib/option-forms.ts";
-import { isWeakSecret } from "./lib/weak-secret.ts";
+import { isWeakSecret } from "./lib/secret-file.ts";
 
 const port = integer(0, 65_535);
 const databaseAddress = matching("start with postgres:// or postgresql://", /^postgres(ql)?:\/\//u);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { before, test } from "node:test";
-import type { ReportFit } from "../src/contract/report-fit.ts";
+import type { ReportFit } from "../src/contract/report-sections.ts";
 import type { OrderLineRow, ReturnRow } from "./oracle/store.ts";
 import { actAs, auditOf } from "./support/member-session.ts";
 import type { MemberSession } from "./support/member-session.ts";

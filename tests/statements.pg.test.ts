@@ -17,7 +17,7 @@ import {
   planWithValues,
 } from "./support/statement-plan.ts";
 import type { PlanNode } from "./support/statement-plan.ts";
-import { planForManyRows, planForRun } from "../src/store/many-rows.ts";
+import { planForManyRows, planForRun } from "../src/store/query.ts";
 
 /**
  * What a database spread over many machines needs (docs/scaling.md): whatever concerns one workspace names its
@@ -370,7 +370,7 @@ test("how statements are planned is set in one file, which has Citus pass it on 
   const setting = globSync("**/*.ts", { cwd: sources, exclude: ["**/*.test.ts"] }).filter((file) =>
     PLANNER_SETTING.test(readFileSync(join(sources, file), "utf8")),
   );
-  assert.deepEqual(setting, [join("store", "many-rows.ts")]);
+  assert.deepEqual(setting, [join("store", "query.ts")]);
   for (const plan of [planForRun, planForManyRows]) {
     await database.transaction(async (connection) => {
       await plan(connection);

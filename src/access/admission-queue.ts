@@ -180,7 +180,6 @@ export type AdmissionResult = {
   row: AdmitRow;
 };
 
-/** A request that waits for its result. */
 type Waiting = {
   request: AdmissionRequest;
   node: number;

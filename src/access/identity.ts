@@ -57,7 +57,6 @@ type Answer = Omit<PasskeyAnswer, "now" | "challengeKey">;
 /** Content of a link's page; `closed`: why it no longer works. */
 export type LinkState = DescribedLink & { closed: SignInRefusal | null };
 
-/** As `createIdentity` makes it. */
 export type Identity = ReturnType<typeof createIdentity>;
 
 /**

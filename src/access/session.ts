@@ -22,7 +22,6 @@ const FRESH_MS = 10 * 60_000;
 /** How long a browser may keep the cookie. */
 export const LONGEST_SESSION_SECONDS = LONGEST_MS / 1000;
 
-/** Who is signed in. */
 export type SignedIn = {
   userId: string;
   name: string;

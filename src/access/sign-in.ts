@@ -96,7 +96,6 @@ export async function signInByEnrolment(
   });
 }
 
-/** Signs in the person of the passkey. */
 export async function signInByPasskey(database: Database, request: Browser & PasskeyAnswer): Promise<SignIn> {
   const { now } = request;
   const signed = await checkSignature(database, { ...request, purpose: "sign_in", userId: null });

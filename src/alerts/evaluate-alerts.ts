@@ -34,7 +34,7 @@ import type { EarlyWarning, ListingLines, StoreEvidence, WarnedKind } from "../m
 import { RECENT_DAYS, findEarlyWarnings } from "../metrics/early-warning.ts";
 import { areLabelCostsIncluded } from "../metrics/label.ts";
 import { announceWarnings, isOpen, newEpisodeId, type WarningEpisode } from "../metrics/warning-episode.ts";
-import { planAsUsual, planForManyRows } from "../store/many-rows.ts";
+import { planAsUsual, planForManyRows } from "../store/query.ts";
 import { earlyWarningAlert, type WarningDetails } from "./early-warning-alert.ts";
 
 type AlertEvaluation = { database: Database; shopKey: number; now: Date };

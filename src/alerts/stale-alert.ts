@@ -1,4 +1,4 @@
-import { staleForMs } from "../metrics/staleness.ts";
+import { staleForMs } from "../metrics/completeness.ts";
 import type { AlertDraft } from "../store/queries/publish.ts";
 import { daysText, readableName } from "./wording.ts";
 

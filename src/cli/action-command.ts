@@ -10,7 +10,7 @@ import { impossible, invalid } from "../actions/refusal.ts";
 import { pushOptions } from "../alerts/delivery/send.ts";
 import { migrateInstallation } from "../installation.ts";
 import type { CommandSession, CommandSpec } from "./command.ts";
-import { runningAddress } from "./service-claim.ts";
+import { runningAddress } from "./session.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** The values that a command passes to its action. */

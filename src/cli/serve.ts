@@ -17,9 +17,8 @@ import { formatFields } from "../lib/table.ts";
 import { VERSION } from "../lib/version.ts";
 import type { CommandSpec } from "./command.ts";
 import { createDemo, type CreatedDemo } from "./demo.ts";
-import { claimService } from "./service-claim.ts";
+import { claimService, type Session } from "./session.ts";
 import { createServiceLogger, endOnUnexpectedError } from "./service-logger.ts";
-import type { Session } from "./session.ts";
 
 type ServeOptions = { migrate: boolean; demo: boolean; worker: boolean };
 

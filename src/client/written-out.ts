@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { camelCase, isPaged, listParameters, pascalCase } from "../contract/endpoint.ts";
-import type { Endpoint } from "../contract/endpoint.ts";
+import { camelCase, isPaged, listParameters, pascalCase, type Endpoint } from "../contract/endpoint.ts";
 import { entitySelector } from "../contract/entities.ts";
 import {
   cohortEcho,
@@ -17,7 +16,7 @@ import {
   windowParameters,
 } from "../contract/parameters.ts";
 import { ENDPOINTS } from "../contract/registry.ts";
-import { listedSaleEvent } from "../contract/sale-event.ts";
+import { listedSaleEvent } from "../contract/report-sections.ts";
 import { ENDPOINTS as FACTS, ERROR_STATUS } from "./endpoints.ts";
 
 /** The modules of the package that stand in for what the client imports from the contract, by their file's name. */

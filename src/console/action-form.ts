@@ -124,7 +124,7 @@ function readEarlier(text: string): unknown[] {
 }
 
 /** Current values of the fields that a form would change. */
-type Current = Readonly<Record<string, string | number>>;
+export type Current = Readonly<Record<string, string | number>>;
 
 function requireUnchanged(input: Fields, current: Current, earlier: string | null): void {
   if (earlier === null || earlier === earlierText(current)) return;
@@ -194,7 +194,6 @@ export function questionOf<Inputs extends Fields>(
   return action.confirm?.(input, { workspace: { shop_domain: shopDomain } }) ?? null;
 }
 
-/** One field of a form. */
 export function drawField(
   call: PageCall,
   action: string,

@@ -97,7 +97,6 @@ export const day: Format<string> = (value) => `${Number(value.slice(8, 10))} ${m
 /** "2026-09-03T06:00:00.000Z" → "3 Sep 2026, 06:00 UTC". */
 export const instant: Format<string> = (value) => `${day(value) as string}, ${value.slice(11, 16)} UTC`;
 
-/** The day of a moment. */
 export function isoDay(at: Date): string {
   return day(at.toISOString()) as string;
 }

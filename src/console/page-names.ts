@@ -2,7 +2,7 @@ import type { Endpoint } from "../contract/endpoint.ts";
 import { invalidParameters, REST_WORDS } from "../contract/errors.ts";
 import { ALIASES, SHARED_PARAMETERS } from "../contract/parameters.ts";
 import { ENDPOINTS } from "../contract/registry.ts";
-import { compileNames, type NamesOf } from "../contract/unknown-names.ts";
+import { compileNames, type NamesOf } from "../contract/input.ts";
 import type { JsonEndpoint, Page } from "./page.ts";
 
 /** The names that an endpoint takes, for a page that passes its whole query on to it. */

@@ -3,8 +3,7 @@ import type { Flow } from "../access/provider.ts";
 import { createCookie } from "../http/cookie.ts";
 import { html } from "../lib/html.ts";
 import { seal, unseal } from "../lib/seal.ts";
-import { showState } from "./session-context.ts";
-import type { SessionContext } from "./session-context.ts";
+import { showState, type SessionContext } from "./session-context.ts";
 import { refusedSignIn } from "./session-pages.ts";
 
 const LIFETIME_SECONDS = 600;

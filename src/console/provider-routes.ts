@@ -1,6 +1,5 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
-import type { Flow, ProviderAccount, ProviderProblem } from "../access/provider.ts";
-import { CALLBACK_PATH } from "../access/provider.ts";
+import { CALLBACK_PATH, type Flow, type ProviderAccount, type ProviderProblem } from "../access/provider.ts";
 import type { SignIn } from "../access/sign-in.ts";
 import { sendLinked } from "../actions/account/page.ts";
 import { clientKeyOf } from "../http/client-address.ts";
@@ -8,8 +7,7 @@ import { noteRefusal } from "../http/request-log.ts";
 import { formOf } from "./form-scope.ts";
 import { createMinuteLimit } from "./minute-limit.ts";
 import { sendToProvider } from "./provider-flow.ts";
-import { attempt, showState } from "./session-context.ts";
-import type { Routes, SessionContext } from "./session-context.ts";
+import { attempt, showState, type Routes, type SessionContext } from "./session-context.ts";
 import { refusedSignIn, TOO_MANY } from "./session-pages.ts";
 import { createFinish, MOST_FAILURES_PER_MINUTE, sendProof } from "./sign-in.ts";
 import type { TargetCookie } from "./cookies.ts";

@@ -11,10 +11,15 @@ import { TOKEN_FORMS, TOKEN_PAGES } from "../actions/tokens/page.ts";
 import { UPLOAD_FORMS, UPLOAD_PAGES } from "../actions/uploads/page.ts";
 import { usage } from "../actions/usage/page.ts";
 import { WATCHLIST_FORMS, WATCHLIST_PAGES } from "../actions/watchlist/page.ts";
-import { RULE_FORMS, RULE_PAGES } from "../actions/workspace/order-rules-page.ts";
-import { REASON_FORMS, REASON_PAGES } from "../actions/workspace/reasons-page.ts";
+import {
+  REASON_FORMS,
+  REASON_PAGES,
+  RULE_FORMS,
+  RULE_PAGES,
+  WINDOW_FORMS,
+  WINDOW_PAGES,
+} from "../actions/workspace/counting-pages.ts";
 import { DATA_FORMS, DATA_PAGES, settingsOverview, type SettingsGroup } from "../actions/workspace/page.ts";
-import { WINDOW_FORMS, WINDOW_PAGES } from "../actions/workspace/windows-page.ts";
 import type { FormAction } from "./action-form.ts";
 import type { Page, PageFile } from "./page.ts";
 import { alerts } from "./pages/alerts.ts";
@@ -33,7 +38,6 @@ export const MOVED: ReadonlyMap<string, Readonly<Record<string, string>>> = new 
   ["/leaderboards/return-cost", { breakdownBy: "sku", breakdownOrder: "returns_cost" }],
 ]);
 
-/** Files of a workspace. */
 export const FILES: readonly PageFile[] = [
   { name: "report-csv", path: "/export/report.csv", right: readFigures, endpoint: "export-report" },
 ];

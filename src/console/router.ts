@@ -38,7 +38,7 @@ import {
 } from "./state-page.ts";
 import type { StatePage } from "./state-page.ts";
 import { inPageWords } from "./views/form.ts";
-import { waysOn } from "./views/ways-on.ts";
+import { waysOn } from "./views/as-of.ts";
 
 type RouterOptions = { guard: MemberGuard; tools: CallTools; send: PageSender };
 

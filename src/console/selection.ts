@@ -22,7 +22,6 @@ export const COHORT_STATE_NAMES: readonly string[] = [...SELECTOR_NAMES, ...KEPT
 
 type Query = Readonly<Record<string, string>>;
 
-/** The parameters of a query with these names. */
 export function pick(query: Query, names: readonly string[]): PageParameters {
   return Object.fromEntries(
     names.flatMap((name) => (query[name] === undefined ? [] : [[name, query[name]]])),

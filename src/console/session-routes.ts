@@ -20,7 +20,7 @@ import { formScope } from "./form-scope.ts";
 import { reauthenticateRoutes } from "./sign-in.ts";
 import { parseQueryString } from "../http/query-string.ts";
 import { signInRoutes } from "./sign-in.ts";
-import { switchedPage } from "./switch.ts";
+import { switchedPage } from "./layout.ts";
 import { createTargetCookie, SENT } from "./cookies.ts";
 import { welcomeRoutes } from "./welcome.ts";
 

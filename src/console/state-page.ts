@@ -109,7 +109,6 @@ const DATABASE_AWAY: StatePage = {
     </p>`,
 };
 
-/** The page of an unexpected error, on every page of the console. */
 export function unexpected(error: unknown, requestId: string): StatePage {
   return isLostDatabase(error) ? DATABASE_AWAY : broken(requestId);
 }

@@ -111,7 +111,6 @@ export function listParameters({ properties, required }: TObject): Parameter[] {
 
 const PATH_NAME = /\{(\w+)\}/gu;
 
-/** The parameters that a path names. */
 export function pathNames(path: string): string[] {
   return [...path.matchAll(PATH_NAME)].map(([, name]) => name as string);
 }

@@ -28,9 +28,8 @@ import {
   reportSectionParameter,
   reportStateParameters,
 } from "./parameters.ts";
-import { bridge, outcomes, type ReportBridge, type ReportOutcomes } from "./report-bridge.ts";
-import { fit, type ReportFit } from "./report-fit.ts";
-import { listedSaleEvent, rateChange, saleEvent } from "./sale-event.ts";
+import { bridge, outcomes, listedSaleEvent, rateChange, saleEvent, fit } from "./report-sections.ts";
+import type { ReportBridge, ReportOutcomes, ReportFit } from "./report-sections.ts";
 import { closed, count, oneOf, orNull, text } from "./schema.ts";
 
 const ageDays = count("Days after the order, this day included.");

@@ -13,12 +13,12 @@ import {
   soldUnits,
   SWATCH_PRODUCT,
   timesOfOrders,
+  planStore,
 } from "./orders.ts";
-import type { Order, OrderLine, ReturnCase, ReturnedLine } from "./orders.ts";
+import type { Order, OrderLine, ReturnCase, ReturnedLine, StorePlan } from "./orders.ts";
 import { pictureName, PICTURES_PATH } from "./pictures.ts";
 import { createRandom, type Random } from "./random.ts";
 import { skusOnSale, type DemoSaleEvent } from "./sale-events.ts";
-import { planStore, type StorePlan } from "./store-plan.ts";
 
 /** Shares of returns with a paid label; other parcels are brought to a shop or sent at the shopper's cost. */
 const LABEL_SHARE = { CLOSED: 0.7, OPEN: 0.5, REQUESTED: 0.3, DECLINED: 0, CANCELED: 0.1 };

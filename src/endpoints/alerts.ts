@@ -1,5 +1,4 @@
-import { alertView } from "../contract/alert-view.ts";
-import type { alerts as contract } from "../contract/alerts.ts";
+import { alertView, type alerts as contract } from "../contract/alerts.ts";
 import { jsonAnswer, type Answer } from "../contract/endpoint.ts";
 import { listAlerts, type AlertPosition, type AlertRow } from "../store/queries/alerts.ts";
 import type { EndpointCall } from "./call.ts";

@@ -7,8 +7,9 @@ import {
   monthCoverage,
 } from "../metrics/completeness.ts";
 import type { MonthRange } from "../metrics/completeness.ts";
-import { rate } from "../metrics/rate.ts";
-import { sumTotals, type Totals } from "../metrics/totals.ts";
+import { decimalFromMinor } from "../metrics/money.ts";
+import { rate, share } from "../metrics/rate.ts";
+import { sumTotals, refundShare, type Totals } from "../metrics/totals.ts";
 import { windowDays, type ObservationWindow } from "../metrics/window.ts";
 import type { CohortMonthRow } from "../store/queries/cohort.ts";
 import type { Workspace } from "../store/workspace.ts";
@@ -122,5 +123,19 @@ export function totalsOf(row: Omit<CohortMonthRow, "cohort_month">): Totals {
     costedReturnedUnits: row.costed_returned_units,
     refundMinor: row.refund_minor,
     labelMinor: row.label_minor,
+  };
+}
+
+/** M20: the value of the units sold, as far as it is known, and the refunded share. */
+export function presentSoldValue(
+  totals: Pick<Totals, "soldUnits" | "valuedSoldUnits" | "soldMinor" | "refundMinor">,
+  currencyExponent: number,
+) {
+  const { soldUnits, valuedSoldUnits, soldMinor } = totals;
+  return {
+    sold_amount:
+      soldUnits > 0 && valuedSoldUnits === 0 ? null : decimalFromMinor(soldMinor, currencyExponent),
+    sold_amount_coverage: share(valuedSoldUnits, soldUnits),
+    refund_share: refundShare(totals),
   };
 }

@@ -3,7 +3,7 @@ import type { exportTables as contract } from "../contract/export-tables.ts";
 import { TABLES } from "../contract/tables.ts";
 import { listTableSizes } from "../store/queries/tables.ts";
 import type { EndpointCall } from "./call.ts";
-import { labelCostsIncluded } from "./label-costs.ts";
+import { labelCostsIncluded } from "./meta.ts";
 
 const MONTH_CHARACTERS = "YYYY-MM".length;
 

@@ -2,8 +2,7 @@ import { currencyExponent } from "../metrics/money.ts";
 import type { Queryable } from "../store/database.ts";
 import { loadLeaderboardProducts, type Ranking } from "../store/queries/ranking.ts";
 import type { Workspace } from "../store/workspace.ts";
-import { presentSoldValue } from "./sold-value.ts";
-import { rateFigures } from "./cohort-months.ts";
+import { presentSoldValue, rateFigures } from "./cohort-months.ts";
 
 /** Product data of both leaderboards for each ranked SKU, by SKU. */
 export async function leaderboardProducts(

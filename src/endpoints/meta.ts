@@ -1,6 +1,7 @@
 import { API_VERSION, type Endpoint } from "../contract/endpoint.ts";
 import { entities } from "../contract/entities.ts";
-import { staleForMs } from "../metrics/staleness.ts";
+import { areLabelCostsIncluded } from "../metrics/label.ts";
+import { staleForMs } from "../metrics/completeness.ts";
 import type { Workspace } from "../store/workspace.ts";
 
 /** The members of meta in every answer, before the endpoint's own echoes; the specification closes those of entities. */
@@ -29,4 +30,12 @@ function freshness(workspace: Workspace, now: Date) {
     };
   });
   return { data_updated_at: (latest as Date | null)?.toISOString() ?? null, sources };
+}
+
+/** M10: whether an answer includes label costs. */
+export function labelCostsIncluded({
+  sources,
+  currencyCode,
+}: Pick<Workspace, "sources" | "currencyCode">): boolean {
+  return areLabelCostsIncluded(sources, currencyCode);
 }

@@ -18,11 +18,11 @@ import type {
 import type { Selection } from "../store/queries/selection.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { loadOrders } from "./design-effects.ts";
-import { labelCostsIncluded } from "./label-costs.ts";
+import { labelCostsIncluded } from "./meta.ts";
 import { presentReason } from "./report-reason.ts";
 import { asDivision } from "./options.ts";
 import { requestSelection } from "./selection.ts";
-import { presentSoldValue } from "./sold-value.ts";
+import { presentSoldValue } from "./cohort-months.ts";
 
 type BreakdownRequest = {
   /** As `breakdownBy` names it; an option that the workspace has. */

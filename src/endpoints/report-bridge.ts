@@ -1,4 +1,4 @@
-import { BRIDGE_STEPS, type ReportBridge } from "../contract/report-bridge.ts";
+import { BRIDGE_STEPS, type ReportBridge } from "../contract/report-sections.ts";
 import { FIRST_MONTH, firstDayOfMonth } from "../lib/month.ts";
 import { isComplete } from "../metrics/completeness.ts";
 import { signedChange } from "../metrics/rate.ts";

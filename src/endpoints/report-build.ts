@@ -22,7 +22,7 @@ import type { Workspace } from "../store/workspace.ts";
 import { cohortMonths, comparedRange, countedMonths, coverageOf, requestRange } from "./cohort-months.ts";
 import type { CohortRange } from "./cohort-months.ts";
 import { loadOrders } from "./design-effects.ts";
-import { labelCostsIncluded } from "./label-costs.ts";
+import { labelCostsIncluded } from "./meta.ts";
 import { loadOrderPeriods, type PeriodFigures } from "./order-periods.ts";
 import { requestBreakdown } from "./report-breakdown.ts";
 import { loadBridge } from "./report-bridge.ts";
@@ -115,7 +115,6 @@ type ReportScope = {
   withFit: boolean;
 };
 
-/** The report of a selection. */
 export async function buildReport(
   database: Queryable,
   workspace: Workspace,

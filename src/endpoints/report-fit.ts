@@ -1,4 +1,4 @@
-import type { ReportFit } from "../contract/report-fit.ts";
+import type { ReportFit } from "../contract/report-sections.ts";
 import { fitOfSizes, fitSentence, usualShares, type FitCounts, type FitShare } from "../metrics/fit.ts";
 import { rate, share } from "../metrics/rate.ts";
 import { groupsByReason, REASON_GROUPS, type ReasonMapping } from "../metrics/reason-groups.ts";

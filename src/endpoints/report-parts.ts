@@ -17,8 +17,8 @@ import type { ReportFigures } from "../store/queries/report-figures.ts";
 import { presentPlace, type PeriodFigures } from "./order-periods.ts";
 import type { ReportOutlooks } from "./report-outlook.ts";
 import { compareReasons, presentReason } from "./report-reason.ts";
-import { presentSoldValue } from "./sold-value.ts";
-import { rateFigures, type CohortMonth, type CohortRange, type coverageOf } from "./cohort-months.ts";
+import { presentSoldValue, rateFigures } from "./cohort-months.ts";
+import type { CohortMonth, CohortRange, coverageOf } from "./cohort-months.ts";
 
 /** The common basis of a report's parts: the counted months, their sum, and the underlying facts. */
 export type ReportBasis = {

@@ -8,7 +8,7 @@ import { jsonAnswer, type Answer } from "../contract/endpoint.ts";
 import type { EndpointCall } from "./call.ts";
 import { coverageOf, rangeEcho, rateFigures, requestRange, totalsOf } from "./cohort-months.ts";
 import type { CohortRange } from "./cohort-months.ts";
-import { labelCostsIncluded } from "./label-costs.ts";
+import { labelCostsIncluded } from "./meta.ts";
 import { eligibleRate, hasFullLeaderboards, leaderboardProducts, soldValueOfTotals } from "./leaderboard.ts";
 import { requestSelection, requireFound, selectorEcho } from "./selection.ts";
 

@@ -5,7 +5,7 @@ import { currencyExponent, decimalFromMinor } from "../metrics/money.ts";
 import { loadReturnRates } from "../store/queries/return-rate-leaderboard.ts";
 import { jsonAnswer, type Answer } from "../contract/endpoint.ts";
 import type { EndpointCall } from "./call.ts";
-import { labelCostsIncluded } from "./label-costs.ts";
+import { labelCostsIncluded } from "./meta.ts";
 import { eligibleRate, hasFullLeaderboards, leaderboardProducts, soldValueOfTotals } from "./leaderboard.ts";
 import { requestSelection, requireFound, selectorEcho } from "./selection.ts";
 import { rateFigures } from "./cohort-months.ts";

@@ -4,9 +4,15 @@ import type { summary as contract } from "../contract/summary.ts";
 import { currencyExponent } from "../metrics/money.ts";
 import { sumTotals } from "../metrics/totals.ts";
 import { loadCohort } from "../store/queries/cohort.ts";
-import { cohortMonths, coverageOf, rangeEcho, rateFigures, requestRange } from "./cohort-months.ts";
+import {
+  cohortMonths,
+  coverageOf,
+  rangeEcho,
+  rateFigures,
+  requestRange,
+  presentSoldValue,
+} from "./cohort-months.ts";
 import { requestSelection, requireFound, selectorEcho } from "./selection.ts";
-import { presentSoldValue } from "./sold-value.ts";
 
 /** Cohort return rate of a selection: the sum of its cohort months (M6, M7). */
 export async function summary(call: EndpointCall<typeof contract>): Promise<Answer> {

@@ -150,7 +150,6 @@ function firstSentence(text: string): string {
   return /^.*?[.!?](?=\s|$)/u.exec(text)?.[0] ?? text;
 }
 
-/** The words of markup. */
 export function plainText(markup: string): string {
   return markup
     .replaceAll(/<[^<>]*>/gu, "")

@@ -1,6 +1,5 @@
 import { isIP } from "node:net";
-import { isHttpsOrLoopback } from "./networks.ts";
-import type { Network } from "./networks.ts";
+import { isHttpsOrLoopback, type Network } from "./networks.ts";
 
 /** The form of a value: the end of the sentence "NAME must …", and its reader; undefined = not of this form. */
 export type Form<Value> = { rule: string; read: (text: string) => Value | undefined };

@@ -13,7 +13,6 @@ export function relativeTime(moment: Date, now: Date): string {
   return moment < now ? `${text} ago` : `in ${text}`;
 }
 
-/** How long that is. */
 export function distanceText(distanceMs: number): string {
   if (distanceMs < HOUR_MS) return `${Math.floor(distanceMs / MINUTE_MS)} min`;
   if (distanceMs < 2 * DAY_MS) return `${Math.floor(distanceMs / HOUR_MS)} h`;

@@ -15,7 +15,6 @@ export type SpanOptions = {
   expects?: (error: unknown) => boolean;
 };
 
-/** A span of a sampled trace. */
 export type Span = {
   /** 32 hexadecimal digits. */
   readonly traceId: string;

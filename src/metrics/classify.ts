@@ -13,7 +13,7 @@ import type {
 } from "./order.ts";
 import { classifyUnits, isClosed, linkedReturn, reasonOf, REFUND_ONLY, unitsOf } from "./returned-units.ts";
 import type { ClassifiedUnits } from "./returned-units.ts";
-import { roundedQuotient } from "./rounding.ts";
+import { roundedQuotient } from "./rate.ts";
 
 export interface OrderFacts {
   /** By which rule of the workspace the order sells nothing; null = by none. */

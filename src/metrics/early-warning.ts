@@ -90,7 +90,6 @@ export function findEarlyWarnings(evidence: StoreEvidence, horizonDays: number):
   });
 }
 
-/** A listing with the curve that it is measured by. */
 type Member = { listing: ListingLines; curve: AgeCurve };
 
 type Entity = {

@@ -1,4 +1,4 @@
-import { roundedQuotient } from "./rounding.ts";
+import { roundedQuotient } from "./rate.ts";
 
 /** Currencies whose number of decimals differs from 2 (ISO 4217). */
 const exponents: ReadonlyMap<string, number> = new Map([

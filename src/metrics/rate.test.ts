@@ -9,6 +9,7 @@ import {
   wholePercent,
   wilsonBounds,
   wilsonInterval,
+  roundedQuotient,
 } from "./rate.ts";
 
 const whole = fc.oneof(
@@ -124,4 +125,29 @@ test("M13: a whole percent is rounded, halves up, and is 0 of nothing", () => {
   assert.equal(wholePercent(1, 201), 0);
   assert.equal(wholePercent(7, 7), 100);
   assert.equal(wholePercent(0, 0), 0);
+});
+
+const rounded = (dividend: number, divisor: number) =>
+  Number(roundedQuotient(BigInt(dividend), BigInt(divisor)));
+
+test("every rounding is to the nearest, halves away from zero", () => {
+  assert.deepEqual(
+    [-5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5].map((dividend) => rounded(dividend, 2)),
+    [-3, -2, -2, -1, -1, 0, 1, 1, 2, 2, 3],
+  );
+  assert.deepEqual([rounded(-1000, 3), rounded(1000, 3)], [-333, 333]);
+  assert.deepEqual([rounded(-2000, 3), rounded(2000, 3)], [-667, 667]);
+});
+
+test("the negative of a number rounds to the negative of what it rounds to, and nothing is nearer", () => {
+  const dividend = fc.integer({ min: -1_000_000, max: 1_000_000 });
+  fc.assert(
+    fc.property(dividend, fc.integer({ min: 1, max: 1000 }), (number, divisor) => {
+      const up = rounded(number, divisor);
+      assert.equal(rounded(-number, divisor), 0 - up);
+      const distance = (candidate: number) => Math.abs(2 * (candidate * divisor - number));
+      assert.ok(distance(up) <= divisor);
+      if (distance(up) === divisor) assert.ok(Math.abs(up) * divisor > Math.abs(number));
+    }),
+  );
 });

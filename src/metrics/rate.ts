@@ -1,5 +1,3 @@
-import { roundedQuotient } from "./rounding.ts";
-
 export interface RateInterval {
   low: number;
   high: number;
@@ -98,4 +96,11 @@ function millionths(part: bigint, whole: bigint): number {
 
 function sixDecimals(value: number): number {
   return Math.round(value * 1_000_000) / 1_000_000;
+}
+
+/** The one rounding rule: `dividend` ÷ `divisor` (> 0) to the nearest whole, halves away from zero; exact. */
+export function roundedQuotient(dividend: bigint, divisor: bigint): bigint {
+  const half = dividend < 0n ? -divisor : divisor;
+  // BigInt division cuts towards zero.
+  return (2n * dividend + half) / (2n * divisor);
 }

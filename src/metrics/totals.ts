@@ -1,5 +1,4 @@
-import { rate, wholePercent } from "./rate.ts";
-import { roundedQuotient } from "./rounding.ts";
+import { rate, wholePercent, roundedQuotient } from "./rate.ts";
 
 /** The additive figures of any selection inside one window (M7). Money is minor units of the shop's currency. */
 export interface Totals {

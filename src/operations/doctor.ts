@@ -5,7 +5,7 @@ import { describeSecret, type SecretPlace } from "../actions/installation/secret
 import { DEMO_TOKEN_PREFIX } from "../demo/demo-workspace.ts";
 import { distanceText } from "../lib/relative-time.ts";
 import { retentionText, type Retention } from "../lib/retention.ts";
-import { staleForMs, staleSince } from "../metrics/staleness.ts";
+import { staleForMs, staleSince } from "../metrics/completeness.ts";
 import type { Database, Queryable } from "../store/database.ts";
 import { isDistributed } from "../store/distribute.ts";
 import type { SchemaLevel } from "../store/migrate.ts";

@@ -387,7 +387,6 @@ export async function checkReadiness(database: Queryable): Promise<Readiness> {
   }
 }
 
-/** A file of migrations/. */
 type Migration = {
   name: string;
   /** The oldest migration that a version must know to be compatible with this schema; null: this one. */
@@ -414,7 +413,6 @@ export async function listMigrations(folder: URL): Promise<string[]> {
     .toSorted();
 }
 
-/** Reads one migration of a folder. */
 export async function readMigration(folder: URL, name: string): Promise<Migration> {
   const text = await readFile(new URL(`${name}${EXTENSION}`, folder), "utf8");
   const worksWith = WORKS_WITH.exec(text)?.[1] ?? null;

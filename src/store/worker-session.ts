@@ -4,7 +4,6 @@ import { hasCitus, isCoordinator } from "./queries/distribute.ts";
 import { claimKey, WORKER_APPLICATION } from "./queries/worker-health.ts";
 import { streamOf } from "./silent-connections.ts";
 
-/** A source of one workspace. */
 export type SourceKey = { shopKey: number; source: string };
 
 /** A worker's own connection. Its claims last as long as it does: it ends with the process. */

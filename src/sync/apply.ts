@@ -4,7 +4,7 @@ import { latestCompleteMonth } from "../metrics/completeness.ts";
 import { projectOrder } from "../metrics/classify.ts";
 import type { OrderDocument } from "../metrics/order.ts";
 import type { Connection, Database } from "../store/database.ts";
-import { planAsUsual, planForManyRows, planForRun } from "../store/many-rows.ts";
+import { planAsUsual, planForManyRows, planForRun } from "../store/query.ts";
 import { replaceCohorts, replaceGroupDays } from "../store/queries/cohort-rollup.ts";
 import {
   clearDirtyMonths,

@@ -1,6 +1,6 @@
 import { allocateLabel } from "../metrics/label.ts";
 import type { Connection } from "../store/database.ts";
-import { planAsUsual, planForManyRows } from "../store/many-rows.ts";
+import { planAsUsual, planForManyRows, type NextRows } from "../store/query.ts";
 import {
   listLabels,
   matchLabels,
@@ -12,12 +12,10 @@ import {
 } from "../store/queries/label-write.ts";
 import type { LabelCandidate, LabelRow, LabelToSplit } from "../store/queries/label-write.ts";
 import { listRedactedLabels, type RedactedLabel } from "../store/queries/order-document.ts";
-import type { NextRows } from "../store/query.ts";
 import { addLabels, type ChangedKeys } from "./changed-keys.ts";
 import { openCopyBuffer, type CopyBuffer } from "./copy.ts";
 import { putChanged } from "./portions.ts";
 
-/** The labels of a run, of one source. */
 export type SourceLabels = {
   source: string;
   /** Labels deleted at the source, stored or not. */

@@ -53,7 +53,6 @@ export const ROW_DEFAULTS = {
   refunds: { units: 1, restockType: "NO_RESTOCK", returnId: null },
 } as const;
 
-/** The JSON that is stored of a document. */
 export function storedText(document: OrderDocument): string {
   const { orderId: _orderId, lines, returns, refunds, ...members } = document;
   const orderedAt = lines[0]?.orderedAt;

@@ -13,7 +13,6 @@ export type Deliveries = {
   stop(): Promise<void>;
 };
 
-/** An endpoint that the queue has. */
 type QueuedPush = Pick<QueuedRow, "shop_key" | "source" | "asked">;
 
 /** Endpoints at a time: a receiver that is slow keeps its own place for its time limit, and no other's. */

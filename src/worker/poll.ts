@@ -22,7 +22,7 @@ import type { SourceKey } from "../store/worker-session.ts";
 import { isLostDatabase } from "../lib/log-failure.ts";
 import { importUpload } from "../sync/connectors/csv/import-upload.ts";
 import { applyRules } from "../sync/apply.ts";
-import { pollIntervalMs } from "../sync/poll-interval.ts";
+import { pollIntervalMs } from "../sync/connector.ts";
 import { startDueRun } from "../sync/run-record.ts";
 import { executeRun, type RunEnvironment } from "../sync/runs.ts";
 import { checkWorkspace, type UpkeepEnvironment } from "./upkeep.ts";

@@ -229,7 +229,6 @@ async function deleteOldAudit(
   );
 }
 
-/** The statements on one table of the audit. */
 type AuditTable = {
   deletePortion(connection: Connection): Promise<DeletedAuditRow>;
   record(connection: Connection, deletion: AuditDeletion): Promise<void>;

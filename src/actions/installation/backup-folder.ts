@@ -10,7 +10,7 @@ import { Compile } from "typebox/compile";
 import { refusalOf } from "../new-folder.ts";
 import { impossible } from "../refusal.ts";
 import { rootFingerprint } from "../../lib/keys.ts";
-import { knownSecret } from "../../lib/secret-list.ts";
+import { knownSecret } from "../../lib/secret-file.ts";
 import { schemaLevel } from "../../store/migrate.ts";
 
 /** As PostgreSQL's `quote_ident` writes it. */

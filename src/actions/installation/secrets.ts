@@ -7,9 +7,7 @@ import {
   unsealKeys,
 } from "../../lib/keys.ts";
 import type { Keys } from "../../lib/keys.ts";
-import { readOrCreateSecret, readSecret } from "../../lib/secret-file.ts";
-import { secretsOf } from "../../lib/secret-list.ts";
-import { isWeakSecret } from "../../lib/weak-secret.ts";
+import { readOrCreateSecret, readSecret, isWeakSecret, secretsOf } from "../../lib/secret-file.ts";
 import type { Connection, Database, Queryable } from "../../store/database.ts";
 import {
   findSecretFingerprint,

@@ -13,7 +13,6 @@ import { addSaleEvent, daysText, overlapsOf, removeSaleEvent, saleEventList } fr
 const PATH = "/settings/sale-events";
 const TITLE = "Sale days";
 
-/** The form that changes an event. */
 const changeSaleEvent = { ...addSaleEvent, name: "sale_event.change", title: "Save sale days" };
 
 type Data = {

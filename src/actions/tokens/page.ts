@@ -85,7 +85,6 @@ const NO_API = html`<p class="banner">
   refused.
 </p>`;
 
-/** The form that creates a token. */
 const newTokenPage = definePage<null>({
   name: "token-new",
   path: NEW_PATH,
@@ -369,7 +368,6 @@ function issuedView(
   };
 }
 
-/** The endpoints that a scope opens. */
 function endpointsOf(scope: string): Endpoint[] {
   return (ENDPOINTS as readonly Endpoint[]).filter((endpoint) => endpoint.scope === scope);
 }

@@ -69,7 +69,6 @@ function curvesDrawing(months: readonly Curve[], pooled: Curve | undefined, wind
   ${endNames(months, x, y)}`;
 }
 
-/** The shape of the curve of that order. */
 function marker(order: number, x: string, y: string): Html {
   const shape = symbol(SHAPES[order % SHAPES.length], SHAPE_AREA)() ?? "";
   return html`<svg x="${x}" y="${y}" overflow="visible">

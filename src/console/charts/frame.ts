@@ -103,7 +103,6 @@ type TableRow = {
   isStart?: boolean;
 };
 
-/** The table with the figures of a chart. */
 export function figureTable(heads: readonly HtmlValue[], rows: readonly TableRow[]): Html {
   return html`<table>
     <thead>

@@ -1,7 +1,7 @@
 import { readFigures } from "../../actions/right.ts";
 import { html, type Html } from "../../lib/html.ts";
 import { intervalFigure, rateFigure } from "../charts/rates.ts";
-import { sparkline, whisker } from "../charts/sparkline.ts";
+import { sparkline, whisker } from "../charts/plot.ts";
 import { figure, type ApiAnswer } from "../figure.ts";
 import { count, money, percent, points, tenthsOfPoint } from "../format.ts";
 import { monthsOf, monthsOfRefused, monthRange, type ShownMonths } from "../months.ts";

@@ -2,7 +2,7 @@ import { html, type Html } from "../../lib/html.ts";
 import { figure, valueAt, type ApiAnswer } from "../figure.ts";
 import { day, month, count, decimals, money, percent, units } from "../format.ts";
 import type { BodyOf, PageCall } from "../page.ts";
-import { alertView, type AlertView } from "../../contract/alert-view.ts";
+import { alertView, type AlertView } from "../../contract/alerts.ts";
 import { tabs, facts } from "./blocks.ts";
 import { FULL, place as coordinate } from "../charts/plot.ts";
 

@@ -23,7 +23,6 @@ export const findFirstOperator = queryRow<PersonRow>(
     where u.is_operator and u.disabled_at is null order by u.created_at, u.user_id limit 1`,
 );
 
-/** Creates a person. */
 export const insertPerson = requireRow<PersonRow, [name: string, isOperator: boolean, now: Date]>(
   "insert_person",
   `insert into console_user as u (name, is_operator, created_at) values ($1, $2, $3) returning ${COLUMNS}`,
@@ -194,7 +193,6 @@ type NewLink = {
   email: string | null;
 };
 
-/** Whose link it is, and what for. */
 export type LinkRow = { user_id: string; purpose: LinkPurpose };
 
 /** In SQL, everything that a person may do: their roles by workspace, and whether they are an operator. */

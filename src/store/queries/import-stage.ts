@@ -1,6 +1,14 @@
 import type { Connection } from "../database.ts";
-import { planForRun } from "../many-rows.ts";
-import { command, cursor, queryAny, queryColumn, queryValue, requireRow, requireValue } from "../query.ts";
+import {
+  planForRun,
+  command,
+  cursor,
+  queryAny,
+  queryColumn,
+  queryValue,
+  requireRow,
+  requireValue,
+} from "../query.ts";
 import type { ProductRow, VariantRow } from "./catalogue.ts";
 import type { LabelRow } from "./label-write.ts";
 import type { SaleEventRow } from "./report-figures.ts";

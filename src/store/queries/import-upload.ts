@@ -5,7 +5,6 @@ import { IS_STOPPED } from "./workspace-directory.ts";
 /** A file of an upload, under the name that it has in its folder. */
 export type UploadFile = { name: string; bytes: number };
 
-/** An upload with its import to do. */
 type DueUploadRow = {
   /** A worker has begun it, and may have been killed. */
   is_open: boolean;
@@ -62,7 +61,6 @@ export const updateUploadProgress = command<
   (shopKey, uploadId, { stage, done, total }) => [shopKey, uploadId, stage, done, total],
 );
 
-/** How an import has ended. */
 export type UploadEnd = {
   status: "imported" | "refused";
   result: unknown;

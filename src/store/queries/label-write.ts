@@ -15,7 +15,6 @@ export type LabelRow = {
   voided_at: string | null;
 };
 
-/** Some labels of one source of a workspace. */
 type SomeLabels = [shopKey: number, source: string, labelIds: readonly string[]];
 
 /** Stored rows of some labels of a source. Primary key of return_label. */

@@ -3,7 +3,6 @@ import { userName } from "../../lib/user-name.ts";
 import type { Queryable } from "../database.ts";
 import { command, query } from "../query.ts";
 
-/** A notice to one member. */
 type NewNotice = {
   alertId: string;
   eventKey: string;

@@ -1,6 +1,6 @@
 import { html, type Html } from "../../../lib/html.ts";
 import { intervalFigure, rateFigure } from "../../charts/rates.ts";
-import { sparkline } from "../../charts/sparkline.ts";
+import { sparkline } from "../../charts/plot.ts";
 import { figure, valueAt, type ApiAnswer, type Format } from "../../figure.ts";
 import {
   count,

@@ -1,7 +1,7 @@
 import { currencyExponent, decimalText } from "../../../metrics/money.ts";
 import type { Connection } from "../../../store/database.ts";
 import { findConnection, setCursor } from "../../../store/queries/data-source.ts";
-import { planForRun } from "../../../store/many-rows.ts";
+import { planForRun } from "../../../store/query.ts";
 import { hasWork } from "../../../store/queries/dirty-month.ts";
 import { lockWorkspaceForRun } from "../../../store/queries/import-stage.ts";
 import {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { progressLine } from "./progress.ts";
+import { progressLine } from "./terminal.ts";
 
 test("a progress line fills up with its share and never leaves its bounds", () => {
   assert.match(progressLine("Reading", 0, 10), /^Reading +\[-{24}\] {3}0 %$/u);

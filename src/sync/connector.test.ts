@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { pollIntervalMs } from "./poll-interval.ts";
+import { pollIntervalMs } from "./connector.ts";
 
 test("a poll comes as often as an order, within its limits, and rarely where webhooks tell of all changes", () => {
   const minutes = (kind: "store" | "label_cost", weekOrders: number, isToldByWebhooks = false): number =>
