@@ -22,6 +22,8 @@ export const RESOURCE_METADATA_PATH = "/.well-known/oauth-protected-resource";
 
 const LONGEST_NAME = 60;
 const MOST_REDIRECTS = 5;
+/** Of a description, of which nothing is kept in addresses. */
+const MOST_DESCRIBED = 20;
 const LONGEST_REDIRECT = 255;
 /** Of name and addresses together, as they are in the id: a browser keeps the whole request in a cookie while it signs in. */
 const LONGEST_DESCRIPTION_BYTES = 800;
@@ -93,6 +95,39 @@ export function readClientId(clientId: string, key: Buffer): OauthClient | null 
   if (given.length !== expected.length || !timingSafeEqual(given, expected)) return null;
   const [name = "", ...redirectUris] = JSON.parse(Buffer.from(text, "base64url").toString()) as string[];
   return { name, redirectUris };
+}
+
+/**
+ * Whether a client's id is the address of its own description (OAuth Client ID Metadata Document). Over http it is one of the
+ * networks that the operator allows, or is not fetched.
+ */
+export function isClientAddress(clientId: string): boolean {
+  const url = clientId.length <= LONGEST_REDIRECT ? URL.parse(clientId) : null;
+  if (url === null || url.href !== clientId || !/^https?:$/u.test(url.protocol)) return false;
+  return url.pathname !== "/" && url.hash === "" && url.username === "" && url.password === "";
+}
+
+/** Reads what is at that address: who it says it is, and which of its addresses may be answered. */
+export function readDescription(clientId: string, document: unknown): OauthClient | OauthRefusal {
+  const {
+    client_id,
+    client_name,
+    redirect_uris,
+    token_endpoint_auth_method = "none",
+  } = (document ?? {}) as Record<string, unknown>;
+  if (client_id !== clientId) return refused("invalid_client", "Its description names another client_id.");
+  if (token_endpoint_auth_method !== "none")
+    return refused("invalid_client", "Its token_endpoint_auth_method must be none.");
+  const listed = (Array.isArray(redirect_uris) ? redirect_uris : []).filter(
+    (each): each is string => typeof each === "string" && isRedirect(each),
+  );
+  const client = readRegistration({ client_name, redirect_uris: listed.slice(0, 1) });
+  return "error" in client ? client : { ...client, redirectUris: listed.slice(0, MOST_DESCRIBED) };
+}
+
+/** Whether a client's id can be one at all; its grants are found by its hash. */
+export function isClientId(clientId: string, key: Buffer): boolean {
+  return isClientAddress(clientId) || readClientId(clientId, key) !== null;
 }
 
 /** Whether a client registered an address; on a person's own machine the port is the one that was free (RFC 8252). */
@@ -172,6 +207,7 @@ export function serverMetadata(issuer: string) {
     revocation_endpoint_auth_methods_supported: ["none"],
     code_challenge_methods_supported: ["S256"],
     authorization_response_iss_parameter_supported: true,
+    client_id_metadata_document_supported: true,
     service_documentation: `${issuer}/docs/mcp`,
   };
 }

@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import {
   clientIdOf,
+  isClientId,
   OAUTH_PATHS,
-  readClientId,
   readRegistration,
   refused,
   RESOURCE_METADATA_PATH,
@@ -96,7 +96,7 @@ function createRevoke({ control, now, key }: OauthOptions & { key: Buffer }): As
     const form = formOf(request);
     if (form === null) return failed(NO_FORM);
     const clientId = form.get("client_id") ?? "";
-    if (readClientId(clientId, key) === null) return failed(UNKNOWN_CLIENT);
+    if (!isClientId(clientId, key)) return failed(UNKNOWN_CLIENT);
     const caller = { ...control, now: now(), clientId, address: request.clientAddress };
     const refusal = await endGrant(caller, form.get("token") ?? "");
     return refusal === null ? { status: 200, body: null } : failed(refusal);
@@ -114,7 +114,7 @@ function createToken({ control, now, key, resource }: TokenOptions): Ask {
     const form = formOf(request);
     if (form === null) return failed(NO_FORM);
     const clientId = form.get("client_id") ?? "";
-    if (readClientId(clientId, key) === null) return failed(UNKNOWN_CLIENT);
+    if (!isClientId(clientId, key)) return failed(UNKNOWN_CLIENT);
     if ((form.get("resource") ?? resource) !== resource) {
       return failed(refused("invalid_target", `resource must be ${resource}.`));
     }

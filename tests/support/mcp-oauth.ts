@@ -8,11 +8,18 @@ import { MCP_PATH, post, rpc } from "./mcp.ts";
 import type { Tenant } from "./tenants.ts";
 
 /** A service at an address of this machine that was known before it started. */
-export async function startOauthService(): Promise<TestService & { issuer: string }> {
+export async function startOauthService(
+  options: Record<string, string> = {},
+): Promise<TestService & { issuer: string }> {
   const port = await freePort();
   const issuer = `http://localhost:${port}`;
   return {
-    ...(await startTestService({ PORT: String(port), PUBLIC_URL: issuer, TRUSTED_PROXIES: "127.0.0.1,::1" })),
+    ...(await startTestService({
+      PORT: String(port),
+      PUBLIC_URL: issuer,
+      TRUSTED_PROXIES: "127.0.0.1,::1",
+      ...options,
+    })),
     issuer,
   };
 }

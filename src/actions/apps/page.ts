@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { APP_SCHEMES, clientHashOf, hasRedirect, OAUTH_PATHS, readClientId } from "../../access/oauth.ts";
+import { APP_SCHEMES, clientHashOf, hasRedirect, isClientAddress, OAUTH_PATHS } from "../../access/oauth.ts";
 import type { Membership } from "../../access/identity.ts";
 import { isFreshProof } from "../../access/session.ts";
 import { contentSecurityPolicy } from "../../console/request-rules.ts";
@@ -26,27 +26,36 @@ import { invalid, Refusal, STATUS_OF_REFUSAL } from "../refusal.ts";
 import { mayDo, SenderGone } from "../right.ts";
 import { SCOPE_WORDS } from "../tokens/actions.ts";
 import { requireWorkspace } from "../workspace/workspace.ts";
+import { createClientReader, type ClientReader } from "./descriptions.ts";
 import { connectApp, receiverOf, type AppRequest } from "./actions.ts";
 
 const PATH = OAUTH_PATHS.authorize;
 const TOO_MANY = tooMany(TOO_MANY_FORMS, 60);
 
 /** A valid request to show to a person; `query`: its parameters. */
-type Asked = AppRequest & { query: string; state: string | null; scopes: readonly Scope[] };
+type Asked = AppRequest & {
+  query: string;
+  state: string | null;
+  scopes: readonly Scope[];
+  /** The host that the app's description is at; null = it registered here. */
+  describedAt: string | null;
+};
 
 /** Where an app asks a person for access, and they allow or deny it. */
 export function consentRoutes(context: SessionContext): Routes {
   const { control, now } = context;
   const issuer = oauthIssuer(control.connecting.publicUrl);
   if (issuer === null) return {};
-  const key = appKeyOf(control.keys);
+  const readClient = createClientReader(control.push, appKeyOf(control.keys), now);
+  const read = (query: string, visitor: Visitor | null) =>
+    readRequest(query, { issuer, readClient, userId: visitor?.person.userId ?? null });
   const admits = createMinuteLimit(MOST_FORMS_PER_MINUTE);
   return {
     [PATH]: {
       get: async (request, reply) => {
-        const asked = readRequest((request.raw.url ?? "").split("?").slice(1).join("?"), { issuer, key });
-        if ("problem" in asked) return showState(reply, notAsked(asked.problem));
         const visitor = await context.signedIn(request);
+        const asked = await read((request.raw.url ?? "").split("?").slice(1).join("?"), visitor);
+        if ("problem" in asked) return showState(reply, notAsked(asked.problem));
         if (visitor === null) return context.toSignIn(request, reply);
         if (!isFreshProof(visitor.person.authenticatedAt, now()))
           return reply.redirect(confirmationOf(asked), 303);
@@ -54,9 +63,9 @@ export function consentRoutes(context: SessionContext): Routes {
       },
       post: async (request, reply) => {
         const form = formOf(request);
-        const asked = readRequest(form.get("request") ?? "", { issuer, key });
-        if ("problem" in asked) return showState(reply, notAsked(asked.problem));
         const visitor = await context.signedIn(request);
+        const asked = await read(form.get("request") ?? "", visitor);
+        if ("problem" in asked) return showState(reply, notAsked(asked.problem));
         if (visitor === null) return reply.redirect(`${PATH}?${asked.query}`, 303);
         if (!admits(visitor.person.userId, now())) return showState(reply, TOO_MANY);
         if (form.get("decision") !== "allow") return lead(reply, asked, { error: "access_denied" }, issuer);
@@ -74,13 +83,16 @@ export function consentRoutes(context: SessionContext): Routes {
   };
 }
 
-type OwnServer = { issuer: string; key: Buffer };
+type OwnServer = { issuer: string; readClient: ClientReader; userId: string | null };
 
 /**
  * Reads a request. Errors are shown on a page: anybody can register an address, so redirecting a browser there before the person
  * has decided would be an open redirect (RFC 9700, 4.11).
  */
-function readRequest(query: string, { issuer, key }: OwnServer): Asked | { problem: string } {
+async function readRequest(
+  query: string,
+  { issuer, readClient, userId }: OwnServer,
+): Promise<Asked | { problem: string }> {
   const given = new URLSearchParams(query);
   // Re-encoded, because it becomes part of addresses, such as that of the page to confirm an identity.
   const encoded = given.toString();
@@ -89,10 +101,10 @@ function readRequest(query: string, { issuer, key }: OwnServer): Asked | { probl
   const twice = [...given.keys()].find((name) => given.getAll(name).length > 1);
   if (twice !== undefined) return { problem: `Its request names ${twice} twice.` };
   const clientId = given.get("client_id") ?? "";
-  const client = readClientId(clientId, key);
-  if (client === null) return { problem: "It is not registered here (client_id)." };
+  const client = await readClient(clientId, userId);
+  if (client !== null && "problem" in client) return client;
   const redirectUri = given.get("redirect_uri") ?? "";
-  if (!hasRedirect(client, redirectUri)) {
+  if (client !== null && !hasRedirect(client, redirectUri)) {
     return { problem: "It did not register the address that it wants to be answered at (redirect_uri)." };
   }
   if (given.get("response_type") !== "code") return { problem: "It must ask for a code (response_type)." };
@@ -108,7 +120,8 @@ function readRequest(query: string, { issuer, key }: OwnServer): Asked | { probl
   return {
     query: encoded,
     clientHash: clientHashOf(clientId),
-    name: client.name,
+    name: client?.name ?? "",
+    describedAt: isClientAddress(clientId) ? new URL(clientId).host : null,
     redirectUri,
     codeChallenge,
     state: given.get("state"),
@@ -197,6 +210,9 @@ async function show(
         value: html`<strong>${receiverOf(asked.redirectUri)}</strong>`,
         note: placeNote(asked),
       },
+      ...(asked.describedAt === null
+        ? []
+        : [{ name: "The app's description is at", value: html`<strong>${asked.describedAt}</strong>` }]),
       { name: "You are signed in as", value: userName },
     ])}
     <form method="post" action="${PATH}">

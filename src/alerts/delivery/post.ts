@@ -1,4 +1,5 @@
-import { request as requestHttp, type IncomingMessage } from "node:http";
+import { once } from "node:events";
+import { request as requestHttp, type ClientRequest, type IncomingMessage } from "node:http";
 import { request as requestHttps } from "node:https";
 import { isIP, type BlockList } from "node:net";
 import { VERSION } from "../../lib/version.ts";
@@ -20,39 +21,79 @@ type Post = { url: string; headers: Record<string, string>; body: string };
 const MOST_ANSWER_BYTES = 16_384;
 const MOST_HEADER_BYTES = 8192;
 
+type Sent = { request: ClientRequest; signal: AbortSignal } | { refused: string };
+
+/** A request over a connection of its own, which leads nowhere but to allowed addresses; `refused`: the address is a literal of none. */
+function begin(
+  target: URL,
+  { allowedNetworks, resolve, timeoutMs }: PostOptions,
+  init: { method: "GET" | "POST"; headers: Record<string, string> },
+): Sent {
+  const route: Route = { protocol: target.protocol, allowed: allowedNetworks };
+  const address = hostOf(target);
+  // A literal address is not looked up.
+  if (isIP(address) !== 0 && !isAllowed(address, route)) return { refused: refusedAddress(address) };
+  const send = target.protocol === "https:" ? requestHttps : requestHttp;
+  const signal = AbortSignal.timeout(timeoutMs);
+  const headers = { "user-agent": `returns-analytics/${VERSION}`, ...init.headers };
+  const guarded = { agent: false, lookup: guardedLookup(resolve, route), maxHeaderSize: MOST_HEADER_BYTES };
+  return { request: send(target, { ...guarded, method: init.method, signal, headers }), signal };
+}
+
+/** Reads a short JSON document, as guarded as a message is sent. Never throws; `problem`: a sentence. */
+export async function fetchJson(
+  url: string,
+  mostBytes: number,
+  options: PostOptions,
+): Promise<{ value: unknown } | { problem: string }> {
+  const target = new URL(url);
+  const sent = begin(target, options, { method: "GET", headers: { accept: "application/json" } });
+  if ("refused" in sent) return { problem: sent.refused };
+  const { request, signal } = sent;
+  try {
+    request.end();
+    const [response] = (await once(request, "response")) as [IncomingMessage];
+    if (response.statusCode !== 200) {
+      response.destroy();
+      return { problem: `${target.host} answered ${response.statusCode}.` };
+    }
+    const pieces: Buffer[] = [];
+    let bytes = 0;
+    for await (const piece of response as AsyncIterable<Buffer>) {
+      pieces.push(piece);
+      bytes += piece.length;
+      if (bytes > mostBytes) return { problem: `${target.host} answered more than ${mostBytes} bytes.` };
+    }
+    return { value: JSON.parse(Buffer.concat(pieces).toString()) as unknown };
+  } catch (error) {
+    if (error instanceof SyntaxError) return { problem: `${target.host} did not answer JSON.` };
+    if (signal.aborted) return { problem: silence(options.timeoutMs) };
+    return { problem: sentenceOf(error as Error, target) };
+  } finally {
+    request.destroy();
+  }
+}
+
 /**
  * Sends one message over a separate connection, only to allowed addresses. Redirects are not followed; only the status matters.
  * Never throws.
  */
 export async function post({ url, headers, body }: Post, options: PostOptions): Promise<SendOutcome> {
-  const { allowedNetworks, resolve, timeoutMs } = options;
   const target = new URL(url);
-  const route: Route = { protocol: target.protocol, allowed: allowedNetworks };
-  const address = hostOf(target);
-  // A literal address is not looked up.
-  if (isIP(address) !== 0 && !isAllowed(address, route)) return failed(refusedAddress(address));
-  const send = target.protocol === "https:" ? requestHttps : requestHttp;
+  const length = String(Buffer.byteLength(body));
+  const sent = begin(target, options, {
+    method: "POST",
+    headers: { "content-type": "application/json", "content-length": length, ...headers },
+  });
+  if ("refused" in sent) return failed(sent.refused);
+  const { request, signal } = sent;
   return new Promise((done) => {
-    const signal = AbortSignal.timeout(timeoutMs);
-    const request = send(target, {
-      method: "POST",
-      agent: false,
-      lookup: guardedLookup(resolve, route),
-      maxHeaderSize: MOST_HEADER_BYTES,
-      signal,
-      headers: {
-        "content-type": "application/json",
-        "content-length": String(Buffer.byteLength(body)),
-        "user-agent": `returns-analytics/${VERSION}`,
-        ...headers,
-      },
-    });
     request.on("response", (response) => {
       leaveUnread(response);
       done(outcomeOf(response));
     });
     request.on("error", (error) =>
-      done(failed(signal.aborted ? silence(timeoutMs) : sentenceOf(error, target))),
+      done(failed(signal.aborted ? silence(options.timeoutMs) : sentenceOf(error, target))),
     );
     request.end(body);
   });

@@ -1,0 +1,55 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { join } from "node:path";
+import { test } from "node:test";
+import { App, createMember, freePort, register, startOauthService } from "./support/mcp-oauth.ts";
+import { createTenant } from "./support/tenants.ts";
+import { use } from "./support/use.ts";
+
+/** The conformance runner's scenarios of an authorization server; its other auth scenarios are of clients. */
+
+const RUNNER = join(import.meta.dirname, "../node_modules/mcp-conformance-2026-07-28/dist/index.js");
+const service = use(startOauthService);
+
+test(
+  "the conformance runner finds metadata and a code grant as they should be",
+  { timeout: 120_000 },
+  async () => {
+    const { issuer } = service;
+    const tenant = await createTenant(service.database);
+    const owner = await createMember(service, [tenant]);
+    const port = await freePort();
+    const redirect = { client_name: "Runner", redirect_uris: [`http://127.0.0.1:${port}/callback`] };
+    const app = new App(issuer, String((await register(issuer, redirect)).body["client_id"]));
+    const resource = `${issuer}/api/v1/mcp`;
+    const words = [
+      "--url",
+      issuer,
+      "--client-id",
+      app.clientId,
+      "--resource",
+      resource,
+      "--port",
+      String(port),
+    ];
+    const runner = spawn(process.execPath, [RUNNER, "authorization", ...words]);
+    let output = "";
+    let isAllowed = false;
+    for (const stream of [runner.stdout, runner.stderr]) {
+      stream.on("data", (piece: Buffer) => {
+        output += piece.toString();
+        const query = /\/oauth\/authorize\?(\S+)\n/u.exec(output)?.[1];
+        if (query === undefined || isAllowed) return;
+        isAllowed = true;
+        // What the person's browser does.
+        void app
+          .decide(owner.cookie, { request: query, workspace: tenant.shopDomain })
+          .then(({ location }) => fetch(location));
+      });
+    }
+    const code = await new Promise((ended) => runner.on("close", ended));
+    assert.equal(code, 0, output);
+    // A scenario that was left out has no check that passed.
+    assert.match(output, /metadata-endpoint: 2 passed, 0 failed[^]*code-grant: 1 passed, 0 failed/u);
+  },
+);
