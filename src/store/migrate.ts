@@ -5,7 +5,12 @@ import { within } from "../lib/within.ts";
 import { VIEW_SCHEMA, type Connection, type Queryable, type Statement } from "./database.ts";
 import { listWorkspacePages } from "./directory.ts";
 import { distributeAll, isDistributed } from "./distribute.ts";
-import { hasCitus, isCoordinator, workOnOneShardAtATime } from "./queries/distribute.ts";
+import {
+  distributeReferenceTables,
+  hasCitus,
+  isCoordinator,
+  workOnOneShardAtATime,
+} from "./queries/distribute.ts";
 import { appliedMigrations, keepWorksWith, type AppliedMigration } from "./queries/installation.ts";
 import { applyRoles, planRoles } from "./roles.ts";
 import {
@@ -220,6 +225,7 @@ async function requireMigratable(connection: Connection): Promise<void> {
 
 async function runPending(connection: Connection, folder: URL, log: (line: string) => void): Promise<void> {
   const applied = await appliedMigrations(connection);
+  if (await isDistributed(connection)) await distributeReferenceTables(connection);
   for (const name of await listMigrations(folder)) {
     if (applied.some((migration) => migration.name === name)) continue;
     const migration = await readMigration(folder, name);

@@ -112,6 +112,15 @@ export const makePlain = command<[table: string], Connection>(
   "select undistribute_table($1::text::regclass) is null as done",
 );
 
+/**
+ * Copies reference tables to the nodes that have joined since: Citus does that before it places a table, and refuses to in a
+ * transaction that has changed one.
+ */
+export const distributeReferenceTables = command<[], Connection>(
+  "distribute_reference_tables",
+  "select replicate_reference_tables() is null as done",
+);
+
 export const makeReferenceTable = command<[table: string], Connection>(
   "make_reference_table",
   "select create_reference_table($1::text::regclass) is null as done",
