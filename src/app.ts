@@ -25,7 +25,12 @@ import { createCursorCodec } from "./endpoints/cursor.ts";
 import { newestMonth } from "./endpoints/cohort-months.ts";
 import { createHandlers } from "./endpoints/handlers.ts";
 import { baseMeta } from "./endpoints/meta.ts";
-import { createConnectRoutes, createWebhookRoute } from "./http/webhooks.ts";
+import {
+  createConnectRoutes,
+  createWebhookRoute,
+  SHOPIFY_WEBHOOKS,
+  WOOCOMMERCE_WEBHOOKS,
+} from "./http/webhooks.ts";
 import { createBrowserCookie } from "./http/cookie.ts";
 import { createDocs } from "./http/docs.ts";
 import { createServer, createOperationsServer, type RouteGroup } from "./http/server.ts";
@@ -47,6 +52,7 @@ import type { Database, DatabasePool, Queryable } from "./store/database.ts";
 import type { NodeDatabases } from "./store/node-databases.ts";
 import { readDelivery } from "./sync/connectors/shopify/webhooks/delivery.ts";
 import { receiveWebhook, type WebhookOptions } from "./sync/connectors/shopify/webhooks/receive.ts";
+import { receiveWooWebhook } from "./sync/connectors/woocommerce/webhooks.ts";
 import { createStreams } from "./store/snapshot-stream.ts";
 import { createConnectors, PINNED_APIS } from "./sync/connectors/sources.ts";
 import { openCredentials } from "./sync/credentials.ts";
@@ -372,7 +378,16 @@ function createPlatformRoutes(
   const environment = { database, keys, connecting: connectingOf(config), now: () => new Date() };
   const receiver = { database, sealingKey, clientId, clientSecret, log };
   return [
-    createWebhookRoute((webhook) => receiveWebhook(receiver, readDelivery(webhook)), onRefusedWebhook),
+    createWebhookRoute(
+      SHOPIFY_WEBHOOKS,
+      (webhook) => receiveWebhook(receiver, readDelivery(webhook)),
+      onRefusedWebhook,
+    ),
+    createWebhookRoute(
+      WOOCOMMERCE_WEBHOOKS,
+      (webhook) => receiveWooWebhook(receiver, webhook),
+      onRefusedWebhook,
+    ),
     ...createConnectRoutes(
       {
         begin: (query, browser) => beginInstallation(environment, query, browser),

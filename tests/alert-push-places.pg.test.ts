@@ -8,7 +8,7 @@ import { endpointList, testEndpoint } from "../src/actions/alert-endpoints/actio
 import { textInput } from "../src/actions/field.ts";
 import { Refusal } from "../src/actions/refusal.ts";
 import { blockListOf } from "../src/lib/networks.ts";
-import type { Resolve } from "../src/alerts/delivery/networks.ts";
+import type { Resolve } from "../src/lib/guarded-lookup.ts";
 import type { PushOptions } from "../src/alerts/delivery/send.ts";
 import {
   LOCAL_PUSH,

@@ -140,7 +140,7 @@ type SyncOptions = { backfill?: boolean; cancelBackfill?: boolean; wait?: boolea
 export const SYNC: CommandSpec = {
   name: "sync",
   summary: requestSync.about,
-  arguments: { "<source>": "shopify, shipstation or loop" },
+  arguments: { "<source>": "shopify, woocommerce, shipstation or loop" },
   forWorkspace: true,
   options: {
     "--backfill": "read everything, not only what has changed",
@@ -198,11 +198,19 @@ async function follow(
   if (run.status === "failed") throw impossible(run.error ?? "The run failed.");
 }
 
-const SHOP_OPTIONS = {
-  "--shop <name>": "the shop's name at Shopify, such as my-store.myshopify.com",
-  "--url <address>": "the address of its admin (default: https:// and the shop's name)",
-  "--client-secret-file <file>": "the custom app's client secret, which signs its webhooks",
-  "--oauth": "print the address where the merchant approves, instead of taking a token",
+/** Where a shop of its own address is. */
+const SHOP_OPTIONS: Readonly<Record<string, Record<string, string>>> = {
+  shopify: {
+    "--shop <name>": "the shop's name at Shopify, such as my-store.myshopify.com",
+    "--url <address>": "the address of its admin (default: https:// and the shop's name)",
+    "--client-secret-file <file>": "the custom app's client secret, which signs its webhooks",
+    "--oauth": "print the address where the merchant approves, instead of taking a token",
+  },
+  woocommerce: {
+    "--shop <address>": "the shop's address, such as https://shop.example",
+    "--url <address>": "that of a simulator on this machine instead",
+    "--webhook-secret-file <file>": "the secret of webhooks that were added by hand",
+  },
 };
 
 export const CONNECT: CommandGroup = {
@@ -211,6 +219,7 @@ export const CONNECT: CommandGroup = {
   examples: [
     "./returns connect shopify --workspace shop.example --shop my-store.myshopify.com --token-stdin < token",
     "./returns connect shopify --workspace shop.example --shop my-store.myshopify.com --oauth",
+    "./returns connect woocommerce --workspace shop.example --shop https://shop.example --token-file ./key",
     "./returns connect shipstation --workspace shop.example --token-file ./api-key",
   ],
   commands: listSources().map(connectCommand),
@@ -227,6 +236,7 @@ type ConnectOptions = SecretOptions & {
   url?: string;
   oauth?: boolean;
   clientSecretFile?: string;
+  webhookSecretFile?: string;
 };
 
 /** The worker could not decrypt values sealed with another secret. */
@@ -245,7 +255,7 @@ function connectCommand(source: Source): CommandSpec {
       "--token-stdin": `read the ${key.title} from the standard input`,
       "--token-file <file>": "read it from a file",
       ...(address === null
-        ? SHOP_OPTIONS
+        ? SHOP_OPTIONS[source.source]
         : { "--url <address>": `the address of the API (default: ${address})` }),
     },
     otherOptions: own.map(({ option }) => option),
@@ -268,18 +278,21 @@ function connectCommand(source: Source): CommandSpec {
 
 async function connectWithKey(
   session: CommandSession,
-  { key, title }: Source,
+  { key, title, otherSecrets }: Source,
   options: ConnectOptions,
   connection: Readonly<Record<string, string | string[] | undefined>>,
 ): Promise<void> {
   const { terminal } = session;
-  const { clientSecretFile: file } = options;
+  const others: Record<string, string> = {};
+  for (const { secret } of otherSecrets) {
+    const file = options[`${secret}File` as "clientSecretFile" | "webhookSecretFile"];
+    const flag = `--${secret.replace("Secret", "-secret")}-file`;
+    if (file !== undefined) others[`secret-${secret}`] = await readSecretFile(flag, file);
+  }
   const given = textInput({
     ...connection,
     [`secret-${key.secret}`]: await readSecret(options),
-    ...(file === undefined
-      ? {}
-      : { "secret-clientSecret": await readSecretFile("--client-secret-file", file) }),
+    ...others,
   });
   terminal.showStatus(`Asking ${title}…`);
   const { result } = await runAction(connectSource, connectCaller(session), given);

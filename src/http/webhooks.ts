@@ -14,7 +14,6 @@ type ReceivedWebhook = { headers: Readonly<Record<string, string>>; body: Buffer
 /** Taken, or refused with one sentence. A 503 is sent again by the platform. */
 type WebhookReply = { status: 200 } | { status: 400 | 401 | 404 | 503; message: string };
 
-const PATH = "/webhooks/shopify";
 /** Deliveries name records and hold little else. */
 const BODY_LIMIT_BYTES = 1_048_576;
 /** Deliveries wait in memory for one of a few database connections. */
@@ -29,7 +28,8 @@ const MOST_AHEAD_MS = 500;
 const RETRY_AFTER_SECONDS = 10;
 /** An HMAC-SHA-256 in base64. */
 const SIGNATURE = /^[A-Za-z0-9+/]{43}=$/u;
-const NOT_SIGNED = "The signature of this delivery is not that of the app.";
+/** What WooCommerce sends, unsigned, when a webhook is added: "webhook_id=12". */
+const PING = { type: /^application\/x-www-form-urlencoded/u, bytes: 64 };
 
 const CODES = {
   400: "invalid_request",
@@ -38,14 +38,35 @@ const CODES = {
   503: "internal_error",
 } as const;
 
-/** The store platform's webhooks: one path for every shop and topic. `onRefused` gets each refusal's status. */
+/** One path for every shop and topic of a store platform. */
+type WebhookPlace = {
+  path: string;
+  /** The header, in lower case, of an HMAC-SHA-256 in base64. */
+  signatureHeader: string;
+  notSigned: string;
+};
+
+export const SHOPIFY_WEBHOOKS: WebhookPlace = {
+  path: "/webhooks/shopify",
+  signatureHeader: "x-shopify-hmac-sha256",
+  notSigned: "The signature of this delivery is not that of the app.",
+};
+
+export const WOOCOMMERCE_WEBHOOKS: WebhookPlace = {
+  path: "/webhooks/woocommerce",
+  signatureHeader: "x-wc-webhook-signature",
+  notSigned: "The signature of this delivery is not that of a webhook of the shop.",
+};
+
+/** The webhooks of a store platform. `onRefused` gets each refusal's status. */
 export function createWebhookRoute(
+  place: WebhookPlace,
   receive: (webhook: ReceivedWebhook) => Promise<WebhookReply>,
   onRefused: (status: number) => void,
 ): RouteGroup {
   const intake = openIntake();
   return {
-    path: PATH,
+    path: place.path,
     allowedMethods: "POST",
     register: (server: FastifyInstance): void => {
       // A separate context: a signature covers the raw bytes, so they must not be parsed first.
@@ -59,9 +80,9 @@ export function createWebhookRoute(
         });
         // The hook right before the body is read: listening to it sets it going.
         scope.addHook("preParsing", (request, reply, payload, done) => {
-          if (beginReading(request, reply, intake)) done(null, payload);
+          if (beginReading(request, reply, intake, place)) done(null, payload);
         });
-        scope.post(PATH, { bodyLimit: BODY_LIMIT_BYTES }, async (request, reply) =>
+        scope.post(place.path, { bodyLimit: BODY_LIMIT_BYTES }, async (request, reply) =>
           sendWebhookReply(request, reply, await receive(readWebhook(request))),
         );
       });
@@ -125,9 +146,18 @@ function openIntake(): Intake {
   };
 }
 
-/** Whether the body may be read; false: it was refused unread. The slot is released after the answer. */
-function beginReading(request: FastifyRequest, reply: FastifyReply, intake: Intake): boolean {
-  const { "x-shopify-hmac-sha256": signature, "content-length": length } = request.headers;
+/** Whether the body may be read; false = it was refused unread. The place is free again after the answer. */
+function beginReading(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  intake: Intake,
+  { signatureHeader, notSigned }: WebhookPlace,
+): boolean {
+  const {
+    [signatureHeader]: signature,
+    "content-length": length,
+    "content-type": type = "",
+  } = request.headers;
   const { raw } = request;
   const refuse = (code: ErrorCode, message: string, status: number): false => {
     noteRefusal(request, message);
@@ -135,8 +165,12 @@ function beginReading(request: FastifyRequest, reply: FastifyReply, intake: Inta
     sendRefusal(reply.header("Connection", "close"), code, message, status);
     return false;
   };
+  if (signature === undefined && PING.type.test(type) && Number(length ?? Infinity) <= PING.bytes) {
+    void reply.code(200).header("Connection", "close").send();
+    return false;
+  }
   if (typeof signature !== "string" || !SIGNATURE.test(signature))
-    return refuse("unauthorized", NOT_SIGNED, 401);
+    return refuse("unauthorized", notSigned, 401);
   if (Number(length ?? 0) > BODY_LIMIT_BYTES)
     return refuse("invalid_request", "The request body is too large.", 413);
   const place = intake.enter(raw.socket);

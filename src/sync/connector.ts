@@ -23,8 +23,10 @@ export type Source = Pick<Connector, "source" | "kind"> & {
   summary: string;
   /** The address of its API; null = each shop has its own, which is given on connecting. */
   address: string | null;
-  /** The secret that connects it, and what people call that. */
-  key: { secret: string; title: string };
+  /** How a shop is named, where each has its own address. */
+  shops: ShopNames | null;
+  /** The secret that connects it, its name, and where to get it (null: it is known). */
+  key: { secret: string; title: string; help: string | null };
   /** Secrets in addition to the key. Those of an earlier connection are kept if it is connected again without them. */
   otherSecrets: readonly { secret: string; title: string; description: string }[];
   /** Settings of a connection, chosen with options of the command or in a form. */
@@ -38,6 +40,20 @@ export type Source = Pick<Connector, "source" | "kind"> & {
   check(place: SourcePlace): Promise<SourceAccount>;
   /** Has the source send webhooks to the service at `publicUrl`; null = it has none. Throws as `check`. */
   registerWebhooks: ((place: SourcePlace, publicUrl: string) => Promise<unknown>) | null;
+  /** When deleted orders are found without webhooks: "only by a backfill". */
+  deletionsFound: string;
+};
+
+export type ShopNames = {
+  /** Its field: "The shop’s address". */
+  label: string;
+  /** What a name is: "its domain at Shopify, such as my-store.myshopify.com". */
+  allowed: string;
+  example: string;
+  /** Where a shop is asked, and who it has to turn out to be (null = whoever answers); null = it is no name of a shop. */
+  find(name: string): { shop: string | null; url: string } | null;
+  /** Whether an address is a shop's, or a stand-in for it on this machine. */
+  isUrl(url: URL): boolean;
 };
 
 /** `flags` and `description` are of the command, `label` is of a form. A list has several values. */

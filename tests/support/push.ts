@@ -6,7 +6,7 @@ import { textInput } from "../../src/actions/field.ts";
 import { pushOptions } from "../../src/alerts/delivery/send.ts";
 import { requireWorkspace } from "../../src/actions/workspace/workspace.ts";
 import type { DeliveryEnvironment } from "../../src/alerts/delivery/deliver.ts";
-import { resolveByDns } from "../../src/alerts/delivery/networks.ts";
+import { resolveByDns } from "../../src/lib/guarded-lookup.ts";
 import type { PushOptions } from "../../src/alerts/delivery/send.ts";
 import { listQueuedPushes } from "../../src/store/queries/run-queue.ts";
 import { deliverQueued } from "../../src/worker/deliveries.ts";

@@ -3,7 +3,7 @@ import { isIP } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isLoopbackHost } from "../../lib/networks.ts";
 import { sealEndpoint, unsealEndpoint, newSigningSecret } from "../../alerts/delivery/signature.ts";
-import { isAllowed } from "../../alerts/delivery/networks.ts";
+import { isAllowed } from "../../lib/guarded-lookup.ts";
 import { hostOf } from "../../alerts/delivery/post.ts";
 import { send, testMessage, type PushOptions } from "../../alerts/delivery/send.ts";
 import { listEndpoints, type EndpointRow } from "../../store/queries/alert-delivery.ts";

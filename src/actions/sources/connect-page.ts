@@ -13,9 +13,11 @@ import {
   mayNameAddress,
   optionFields,
   secretFields,
+  shopField,
 } from "./connect.ts";
 import type { Source } from "./connect.ts";
 import { hasApproval, linkSource } from "./install.ts";
+import { SHOPIFY } from "../../sync/connectors/shopify/settings.ts";
 import { readSource } from "./page.ts";
 import { SOURCES_PATH, sourcePath } from "./paths.ts";
 import type { ShownSource } from "./actions.ts";
@@ -80,7 +82,7 @@ function body(data: Data, call: PageCall): Html {
     <p class="lead">
       ${kind === "store" ? "Orders, returns, refunds and products are read. Nothing in the shop is changed; the shop only reports its changes, by webhooks." : "The costs of return labels are read. Nothing is changed at the source."}
     </p>
-    ${source.address === null && byApproval(data, call)} ${withKey(data, call)}`;
+    ${source.source === SHOPIFY && byApproval(data, call)} ${withKey(data, call)}`;
 }
 
 /** A link instead of a redirect: a form of the console must not redirect to another site. */
@@ -108,7 +110,7 @@ function withKey(data: Data, call: PageCall): Html {
     shown.state === "new" ? "Optional." : "Leave it empty to keep the current one.",
   );
   return html`<section><h2>${address === null ? `With a ${key.title}` : `With its ${key.title}`}</h2>
-    ${address === null && html`<p>Use the token of a custom app with the scopes read_orders, read_returns, read_products and, for orders older than 60 days, read_all_orders.</p>`}
+    ${key.help !== null && html`<p>${key.help}</p>`}
     ${form(data, call, connectSource, { path: "/connect", button: `Connect ${title}`, secrets })}</section>`;
 }
 
@@ -119,7 +121,7 @@ function form(
   action: typeof connectSource | typeof linkSource,
   { path, button, secrets }: { path: `/${string}`; button: string; secrets: Fields },
 ): Html | null {
-  const { shop, address } = CONNECTION_INPUT;
+  const { address } = CONNECTION_INPUT;
   const options = optionFields(source);
   const names = Object.keys(options);
   const values = valuesOf(source, shown);
@@ -129,7 +131,7 @@ function form(
     ${Object.entries(options).map(([name, field]) => drawField(call, action.name, name, field, values[name]))}
   </details>`;
   const input = {
-    ...(source.address === null ? { shop } : {}),
+    ...(source.shops === null ? {} : { shop: shopField(source.shops) }),
     ...(mayName ? { address } : {}),
     ...secrets,
     ...options,

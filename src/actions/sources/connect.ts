@@ -1,20 +1,32 @@
 import { listAccountWorkspaces } from "../../store/directory.ts";
-import type { ConnectionRow } from "../../store/queries/data-source.ts";
-import { findConnection, putConnection } from "../../store/queries/data-source.ts";
+import {
+  type ConnectionRow,
+  findConnectedStore,
+  findConnection,
+  putConnection,
+} from "../../store/queries/data-source.ts";
 import { requestRun } from "../../store/queries/sync-request.ts";
-import type { Secrets, SettingOption, Source } from "../../sync/connector.ts";
-import { SourceFailed, SourceRefused } from "../../sync/connector.ts";
-import { isShopHost, isShopUrl } from "../../sync/connectors/shopify/api/hosts.ts";
-import { SHOPIFY_SOURCE } from "../../sync/connectors/shopify/connector.ts";
+import {
+  type Secrets,
+  type SettingOption,
+  type ShopNames,
+  type Source,
+  SourceFailed,
+  SourceRefused,
+} from "../../sync/connector.ts";
 import type { App } from "../../sync/connectors/shopify/install/token.ts";
 import { SOURCES } from "../../sync/connectors/sources.ts";
 import { sealSecrets, unsealSecrets } from "../../sync/credentials.ts";
-import type { ControlTools, ActionContext, Done, WorkspaceCaller } from "../action.ts";
-import { defineAction } from "../action.ts";
+import {
+  type ControlTools,
+  type ActionContext,
+  type Done,
+  type WorkspaceCaller,
+  defineAction,
+} from "../action.ts";
 import type { Actor } from "../actor.ts";
 import { publicConsole } from "../console-address.ts";
-import type { Field, InputOf } from "../field.ts";
-import { lines, omittable, optional, own } from "../field.ts";
+import { type Field, type InputOf, lines, omittable, optional, own } from "../field.ts";
 import { quoted } from "../input.ts";
 import { impossible, invalid } from "../refusal.ts";
 
@@ -98,16 +110,17 @@ const ofAll = <Inputs extends object>(fieldsOf: (source: Source) => Inputs): Inp
 /** Which shop at which address, and what its connection is like: with the options of every source. */
 export const CONNECTION_INPUT = {
   source: sourceField,
-  shop: own(
-    `The shop’s name at ${SHOPIFY_SOURCE.title}`,
-    (_subject, given) => given.trim().toLowerCase() || null,
-    { hint: "Such as my-store.myshopify.com." },
-  ),
+  shop: own("The shop", present),
   address: optional(
     own("Another address", present, { hint: "For a simulator on this machine; otherwise leave it empty." }),
   ),
   ...ofAll(optionFields),
 };
+
+/** The field of the shop as a source names it. */
+export function shopField({ label, example }: ShopNames): Field<string | null> {
+  return own(label, present, { hint: `Such as ${example}.` });
+}
 
 /** A new connection; `notes` are sentences for the person who connected it. */
 export type Connected = {
@@ -179,24 +192,26 @@ export function placeOf(
   { actor, connecting }: ConnectCaller,
   { source, shop, address }: { source: Source; shop: string | null; address: string | null },
 ): { shop: string | null; url: string } {
-  if (source.address === null && shop !== null && !isShopHost(shop)) {
+  const { shops } = source;
+  const found = shops === null || shop === null ? null : shops.find(shop);
+  if (shops !== null && shop !== null && found === null) {
     const given = actor.session === null ? `, not ${quoted(shop)}` : "";
-    throw invalid(`The shop must be its domain at Shopify, such as my-store.myshopify.com${given}.`, "shop");
+    throw invalid(`The shop must be ${shops.allowed}${given}.`, "shop");
   }
   if (address !== null && actor.session !== null && !mayNameAddress(connecting)) {
     throw invalid("The address cannot be chosen here: leave it out.", "address");
   }
-  if (source.address !== null) return { shop: null, url: address ?? source.address };
-  if (address !== null) return { shop, url: readAddress(address) };
-  if (shop === null) throw invalid("Name the shop, such as my-store.myshopify.com.", "shop");
-  return { shop, url: `https://${shop}` };
+  if (shops === null) return { shop: null, url: address ?? source.address ?? "" };
+  if (address !== null) return { shop: found?.shop ?? null, url: readAddress(shops, address) };
+  if (found === null) throw invalid(`Name the shop, such as ${shops.example}.`, "shop");
+  return found;
 }
 
-function readAddress(value: string): string {
+function readAddress(shops: ShopNames, value: string): string {
   const url = URL.parse(value);
-  if (url !== null && isShopUrl(url)) return url.href.replace(/(?<!\/)\/+$/u, "");
+  if (url !== null && shops.isUrl(url)) return url.href.replace(/(?<!\/)\/+$/u, "");
   throw invalid(
-    "The address must be a shop's, such as https://my-store.myshopify.com (another only on this machine itself).",
+    `The address must be a shop's, such as https://${shops.example.replace("https://", "")} (another only on this machine itself).`,
     "address",
   );
 }
@@ -234,6 +249,7 @@ async function check(caller: ConnectCaller, asked: ConnectRequest): Promise<Chec
     );
   }
   if (account !== null) await requireFree(caller, source, account);
+  if (source.kind === "store") await requireOneStore(caller, source);
   return { ...asked, account, notes, signal };
 }
 
@@ -247,6 +263,15 @@ async function requireFree(
   const other = others.find((row) => row.sealed_credentials !== null && row.shop_key !== workspace.shop_key);
   if (other !== undefined)
     throw impossible(`The shop ${account} is already connected to ${named(other, actor)}.`);
+}
+
+/** As-of and readiness are those of one store; another may follow once it is disconnected. */
+async function requireOneStore({ database, workspace }: ConnectCaller, { source, title }: Source) {
+  const other = await findConnectedStore(database, workspace.shop_key);
+  if (other === null || other === source) return;
+  throw impossible(
+    `The workspace ${workspace.shop_domain} gets its orders from ${other}: disconnect that first, or create a workspace for ${title}.`,
+  );
 }
 
 /** Members of a workspace learn nothing of others. */
@@ -336,19 +361,16 @@ async function registerWebhooks(
   { publicUrl }: Connecting,
 ): Promise<string[]> {
   if (source.registerWebhooks === null) return [];
+  const withoutThem = `changes are read every 15 minutes to 12 hours, by how many orders it has, and deleted orders ${source.deletionsFound}`;
   if (publicUrl === null) {
-    return [
-      "PUBLIC_URL is not set, so the shop sends no webhooks: changes are read every 15 minutes to 12 hours, by how many orders it has, and deleted orders only by a backfill.",
-    ];
+    return [`PUBLIC_URL is not set, so the shop sends no webhooks: ${withoutThem}.`];
   }
   try {
     await source.registerWebhooks({ url, secrets, signal }, publicUrl);
     return [];
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    return [
-      `Webhooks are not registered, so changes are read every 15 minutes to 12 hours, by how many orders it has, and deleted orders only by a backfill: ${reason}`,
-    ];
+    return [`Webhooks are not registered, so ${withoutThem}: ${reason}`];
   }
 }
 

@@ -3,7 +3,13 @@ import { request as requestHttp, type ClientRequest, type IncomingMessage } from
 import { request as requestHttps } from "node:https";
 import { isIP, type BlockList } from "node:net";
 import { VERSION } from "../../lib/version.ts";
-import { AddressRefused, guardedLookup, isAllowed, type Resolve, type Route } from "./networks.ts";
+import {
+  AddressRefused,
+  guardedLookup,
+  isAllowed,
+  type Resolve,
+  type Route,
+} from "../../lib/guarded-lookup.ts";
 import { failed, type SendOutcome } from "./retry.ts";
 
 /** Where messages may go, and how long one may take. */

@@ -5,7 +5,7 @@ import { noteFailure, traced } from "../../lib/trace.ts";
 import type { DeliveryRow, EndpointPlace } from "../../store/queries/alert-delivery.ts";
 import { unsealEndpoint, signatureHeaders, type EndpointSecrets } from "./signature.ts";
 import { sendMail, type SmtpOptions } from "./mail.ts";
-import { resolveByDns } from "./networks.ts";
+import { resolveByDns } from "../../lib/guarded-lookup.ts";
 import { post, type PostOptions } from "./post.ts";
 import { failed, type SendOutcome } from "./retry.ts";
 import { mailText, slackText } from "./texts.ts";

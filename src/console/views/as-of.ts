@@ -110,6 +110,7 @@ const SOURCE_NAMES: Readonly<Record<string, string>> = {
   csv: "The import of orders",
   csv_labels: "The import of return labels",
   shopify: "Shopify",
+  woocommerce: "WooCommerce",
   shipstation: "ShipStation",
   loop: "Loop",
 };

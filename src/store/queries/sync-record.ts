@@ -154,23 +154,24 @@ export const askForTrackings = command<[shopKey: number, source: string], Connec
 );
 
 /**
- * Adds a record without content for each stored order missing from a list of all orders. `visibleFrom` (YYYY-MM-DD; null: no
- * limit) spares the orders of earlier days, which the list cannot contain.
+ * Adds a record without content for each stored order whose id begins with `prefix` that the fetched records of `part` do not
+ * name any more. `visibleFrom` (YYYY-MM-DD; null = whenever) spares the orders of earlier days, which the list cannot name.
  */
 export const addGoneOrders = command<
-  [shopKey: number, source: string, visibleFrom: string | null],
+  [shopKey: number, source: string, listed: { prefix: string; part: string; visibleFrom: string | null }],
   Connection
 >(
-  "add_gone_shopify_orders",
+  "add_gone_orders",
   `insert into sync_record (shop_key, source, part, record_id, record)
          select d.shop_key, $2, 'whole_order', d.order_id, 'null' from order_document d
-          where d.shop_key = $1 and d.order_id like 'gid://shopify/Order/%'
+          where d.shop_key = $1 and starts_with(d.order_id, $3)
             and not exists (select from sync_record r
-                             where r.shop_key = d.shop_key and r.source = $2 and r.part = 'order'
-                               and r.record_id = d.order_id)
+                             where r.shop_key = d.shop_key and r.source = $2
+                               and r.part = $4 and r.record_id = d.order_id)
             and not exists (select from order_line l
                              where l.shop_key = d.shop_key and l.order_id = d.order_id
-                               and l.ordered_on < coalesce($3::date, '-infinity'))`,
+                               and l.ordered_on < coalesce($5::date, '-infinity'))`,
+  (shopKey, source, { prefix, part, visibleFrom }) => [shopKey, source, prefix, part, visibleFrom],
 );
 
 /** Asks again about every order that was found gone and is not removed yet, under the kind of deleted ones. */
@@ -203,4 +204,13 @@ export const askForOpenReturns = command<[shopKey: number, source: string, kind:
                   where q.shop_key = $1 and q.status in ('REQUESTED', 'OPEN')
                     and q.order_id like 'gid://shopify/Order/%') o
          on conflict (shop_key, source, kind, record_id) do update set requested_at = excluded.requested_at`,
+);
+
+/** Stored orders whose id begins with `prefix` that were placed on a day (YYYY-MM-DD) or later. order_line_by_month. */
+export const listStoredOrders = queryColumn<string, [shopKey: number, prefix: string, day: string]>(
+  "list_stored_orders",
+  `select l.order_id from order_line l
+          where l.shop_key = $1 and l.cohort_month >= date_trunc('month', $3::date)::date and l.ordered_on >= $3::date
+            and starts_with(l.order_id, $2)
+          group by l.order_id`,
 );

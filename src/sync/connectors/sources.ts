@@ -3,6 +3,7 @@ import { labelConnector } from "./shared/label-run.ts";
 import { LOOP } from "./loop/connector.ts";
 import { SHIPSTATION } from "./shipstation/connector.ts";
 import { API_VERSION, supportEndsAt } from "./shopify/api/client.ts";
+import { createWooConnector, WOOCOMMERCE_SOURCE } from "./woocommerce/connector.ts";
 import { createShopifyConnector, SHOPIFY_SOURCE } from "./shopify/connector.ts";
 
 /** APIs with a pinned version, and the end of that version's support. */
@@ -13,7 +14,7 @@ export const PINNED_APIS: readonly { source: string; version: string; endsAt: Da
 const LABEL_CONNECTORS = [labelConnector(SHIPSTATION), labelConnector(LOOP)];
 
 /** Every source that a workspace can be connected to. */
-export const SOURCES: readonly Source[] = [SHOPIFY_SOURCE, ...LABEL_CONNECTORS];
+export const SOURCES: readonly Source[] = [SHOPIFY_SOURCE, WOOCOMMERCE_SOURCE, ...LABEL_CONNECTORS];
 
 /** The worker's connectors. The app is the store platform's; null: this installation has none. */
 export function createConnectors(app: {
@@ -23,5 +24,9 @@ export function createConnectors(app: {
 }): Connector[] {
   const { shopifyClientId: clientId, shopifyClientSecret: clientSecret } = app;
   const plans = new Map(app.shopifyPlans);
-  return [createShopifyConnector({ clientId, clientSecret, plans }), ...LABEL_CONNECTORS];
+  return [
+    createShopifyConnector({ clientId, clientSecret, plans }),
+    createWooConnector(),
+    ...LABEL_CONNECTORS,
+  ];
 }

@@ -15,8 +15,8 @@ import {
   Text,
   Time,
   Whole,
+  UnreadableAnswer,
 } from "./foreign.ts";
-import { UnreadableAnswer } from "./foreign.ts";
 
 const LABEL = object("Label", {
   id: Id,

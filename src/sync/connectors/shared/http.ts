@@ -1,7 +1,12 @@
+import { once } from "node:events";
+import type { IncomingMessage } from "node:http";
+import { request as requestHttps } from "node:https";
+import { isIP } from "node:net";
+import { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
-import { isLoopbackHost } from "../../../lib/networks.ts";
-import { note, noteFailure, traced } from "../../../lib/trace.ts";
-import type { SpanOptions } from "../../../lib/trace.ts";
+import { AddressRefused, guardedLookup, isAllowed, resolveByDns } from "../../../lib/guarded-lookup.ts";
+import { blockListOf, isLoopbackHost } from "../../../lib/networks.ts";
+import { note, noteFailure, traced, type SpanOptions } from "../../../lib/trace.ts";
 import { SourceFailed, SourceRefused } from "../../connector.ts";
 
 /** How a client waits, and how often it sends a request again. */
@@ -42,6 +47,8 @@ export type HttpSource = {
   title: string;
   /** Where it is, for sentences about a source that each customer has at another address. */
   address?: string;
+  /** Whether a stranger has named its address: connections then lead to public ones alone. */
+  isForeign?: boolean;
   signal: AbortSignal;
   retryPolicy: RetryPolicy;
 };
@@ -53,7 +60,7 @@ type HttpRequest = {
   body?: string;
 };
 
-export type HttpAnswer<Body> = { status: number; body: Body };
+export type HttpAnswer<Body> = { status: number; headers: Headers; body: Body };
 
 /** The result of an answer. `again`: why a retry may help, with the pause the source requests (null: none). */
 export type Outcome<Value> = { value: Value } | Again;
@@ -154,30 +161,65 @@ function spanOf({ address }: HttpSource, { request, resends }: Sending): SpanOpt
 }
 
 async function sendOnce<Body>(
-  { signal, retryPolicy: { timeoutMs } }: HttpSource,
+  { signal, retryPolicy: { timeoutMs }, isForeign = false }: HttpSource,
   { url, ...request }: HttpRequest,
   receive: (response: Response) => Promise<Body>,
 ): Promise<HttpAnswer<Body> | Again> {
   const timeout = timeoutMs === null ? signal : AbortSignal.timeout(timeoutMs);
   let isAnswering = false;
   try {
+    const reach = isForeign && !isLoopbackHost(new URL(url).hostname) ? fetchPublic : fetch;
     // A redirect would send the key to its target.
-    const response = await fetch(url, {
+    const response = await reach(url, {
       ...request,
       redirect: "manual",
       signal: AbortSignal.any([signal, timeout]),
     });
     isAnswering = true;
-    const { status } = response;
+    const { status, headers } = response;
     note({ "http.response.status_code": status });
-    if (status !== 429 && status !== 408 && status < 500) return { status, body: await receive(response) };
+    if (status !== 429 && status !== 408 && status < 500)
+      return { status, headers, body: await receive(response) };
     await response.body?.cancel();
     return { again: `status ${status}`, delayMs: status === 429 ? retryAfterMs(response) : null };
   } catch (error) {
     if (error instanceof SourceFailed) throw error;
+    if (error instanceof AddressRefused) {
+      throw new SourceFailed(`${new URL(url).host} is not at a public address, so it is not asked.`);
+    }
     const cut = isAnswering ? "the connection broke off" : "no connection";
     return { again: timeout.aborted ? "no answer in time" : cut, delayMs: null };
   }
+}
+
+/** As `fetch`, over https and a connection of its own that leads to no address but a public one. */
+async function fetchPublic(url: URL | string, init: RequestInit): Promise<Response> {
+  const route = { protocol: "https:", allowed: blockListOf([]) };
+  const { hostname } = new URL(url);
+  const literal = hostname.replaceAll(/^\[|\]$/gu, "");
+  // A literal address is not looked up.
+  if (isIP(literal) !== 0 && !isAllowed(literal, route)) throw new AddressRefused(hostname);
+  const { method = "GET", headers, body, signal } = init;
+  const request = requestHttps(url, {
+    method,
+    agent: false,
+    lookup: guardedLookup(resolveByDns, route),
+    headers: headers as Record<string, string>,
+    ...(signal ? { signal } : {}),
+  });
+  request.end(typeof body === "string" ? body : undefined);
+  const [answer] = (await once(request, "response")) as [IncomingMessage];
+  // What fails from here on, the reader of the body learns.
+  request.on("error", () => {});
+  const status = answer.statusCode ?? 0;
+  const hasBody = status !== 204 && status !== 304;
+  if (!hasBody) answer.resume();
+  return new Response(hasBody ? (Readable.toWeb(answer) as ReadableStream<Uint8Array>) : null, {
+    status,
+    headers: Object.entries(answer.headers).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, String(value)] as [string, string]],
+    ),
+  });
 }
 
 /** Retry-After is seconds or a date; null = there is none. */

@@ -12,14 +12,20 @@ import {
   listUnnamedLabels,
   openRecordLabels,
   putProgress,
+  type LabelTotals,
 } from "../../../store/queries/label-record.ts";
-import type { LabelTotals } from "../../../store/queries/label-record.ts";
 import { clearRecords } from "../../../store/queries/sync-record.ts";
 import { applyStage } from "../../apply.ts";
 import type { Connector, Secrets, Source, SyncContext, SyncOutcome } from "../../connector.ts";
 import { publishLabelRun } from "../../publish.ts";
-import { CHECK_POLICY, readApiKey, readBaseUrl, RETRY_POLICY } from "./http.ts";
-import type { JsonSource, RetryPolicy } from "./http.ts";
+import {
+  CHECK_POLICY,
+  readApiKey,
+  readBaseUrl,
+  RETRY_POLICY,
+  type JsonSource,
+  type RetryPolicy,
+} from "./http.ts";
 
 /** A label that was charged, as its source names it. Times are ISO 8601. */
 export type SourceLabel = {
@@ -93,11 +99,13 @@ export function labelConnector<Cursor, Position extends LabelPosition>(
     summary,
     address,
     kind: "label_cost",
-    key: { secret: "apiKey", title: "API key" },
+    shops: null,
+    key: { secret: "apiKey", title: "API key", help: null },
     otherSecrets: [],
     options: [],
     checkSettings: () => {},
     registerWebhooks: null,
+    deletionsFound: "",
     check: async ({ url, secrets, signal }) => {
       await definition.check(openJson(definition, { url, secrets, signal }, CHECK_POLICY));
       return { account: null, currencyCode: null, notes: [] };

@@ -1,25 +1,18 @@
 import { monthOfDate, monthToText } from "../../../lib/month.ts";
 import type { Connection } from "../../../store/database.ts";
-import { setCursor } from "../../../store/queries/data-source.ts";
-import { hasWork } from "../../../store/queries/dirty-month.ts";
-import { createStage, lockWorkspaceForRun } from "../../../store/queries/import-stage.ts";
-import { addGoneOrders, clearRecords } from "../../../store/queries/sync-record.ts";
+import { addGoneOrders } from "../../../store/queries/sync-record.ts";
 import { requestRun } from "../../../store/queries/sync-request.ts";
-import { analyzeData, analyzeRecords } from "../../../store/queries/statistics.ts";
-import { applyStage, MANY_ROWS } from "../../apply.ts";
 import { SourceFailed } from "../../connector.ts";
 import type { Connector, Source, SourcePlace, SyncContext, SyncOutcome } from "../../connector.ts";
-import { openCopyBuffer } from "../../copy.ts";
 import { replaceDocument } from "../../document-merge.ts";
 import type { SourceOrder, SourceOrders } from "../../document-merge.ts";
 import { WARNING_TEXTS } from "../../project.ts";
 import type { WarningCounts } from "../../project.ts";
-import { publishStoreRun } from "../../publish.ts";
-import { followPurchase, NO_PLANS } from "../../purchase.ts";
-import type { PlansByName } from "../../purchase.ts";
+import { followPurchase, NO_PLANS, type PlansByName } from "../../purchase.ts";
 import { readStored } from "../../stored-document.ts";
 import { openClient, SHOPIFY_RETRY_POLICY } from "./api/client.ts";
 import type { ShopifyClient, ShopifyRetryPolicy } from "./api/client.ts";
+import { isShopHost, isShopUrl } from "./api/hosts.ts";
 import { TITLE } from "./api/objects.ts";
 import { readCursor } from "./cursor.ts";
 import type { HistoryLimit, ShopifyCursor } from "./cursor.ts";
@@ -38,7 +31,8 @@ import {
   openFetchedProducts,
 } from "./map/map-order.ts";
 import type { FetchedOrder, MappedOrder, OrderAnomalies } from "./map/map-order.ts";
-import { mapProduct } from "./map/map-product.ts";
+import { mapProduct } from "../shared/map-product.ts";
+import { applyStoreRun } from "../shared/store-run.ts";
 import { readSettings, SETTING_OPTIONS, SHOPIFY, step } from "./settings.ts";
 import type { ShopifyRun } from "./settings.ts";
 import { registerWebhooks, settleWebhooks } from "./webhooks/settle.ts";
@@ -59,7 +53,21 @@ export const SHOPIFY_SOURCE: Source = {
   summary: "Orders, returns, refunds and products of a Shopify shop.",
   kind: "store",
   address: null,
-  key: { secret: "accessToken", title: "token" },
+  shops: {
+    label: "The shop’s name at Shopify",
+    allowed: "its domain at Shopify, such as my-store.myshopify.com",
+    example: "my-store.myshopify.com",
+    find: (name) => {
+      const shop = name.toLowerCase();
+      return isShopHost(shop) ? { shop, url: `https://${shop}` } : null;
+    },
+    isUrl: isShopUrl,
+  },
+  key: {
+    secret: "accessToken",
+    title: "token",
+    help: "Use the token of a custom app with the scopes read_orders, read_returns, read_products and, for orders older than 60 days, read_all_orders.",
+  },
   // The secret of the shop's own app outlives its token.
   otherSecrets: [
     {
@@ -86,6 +94,7 @@ export const SHOPIFY_SOURCE: Source = {
     return { account, currencyCode, notes: hasAllOrders ? [] : [note] };
   },
   registerWebhooks: (place, publicUrl) => registerWebhooks(clientAt(place), `${publicUrl}/webhooks/shopify`),
+  deletionsFound: "only by a backfill",
 };
 
 /** For a few requests with secrets that are not stored yet. */
@@ -155,127 +164,62 @@ async function listOnce(run: ShopifyRun, watermark: string): Promise<void> {
 }
 
 /** Counts of the applied records. */
-const NO_COUNTS = { orders: 0, order_lines: 0, returns: 0, refunds: 0, products: 0, variants: 0 };
+const NO_COUNTS = { orders: 0, order_lines: 0, returns: 0, refunds: 0 };
 
 type Applied = {
-  counts: typeof NO_COUNTS & { changed_orders: number; unbalanced_lines?: number };
+  counts: typeof NO_COUNTS & {
+    products: number;
+    variants: number;
+    changed_orders: number;
+    unbalanced_lines?: number;
+  };
   anomalies: OrderAnomalies;
   warnings: WarningCounts;
   /** Whether anything that is served came out different. */
   isChanged: boolean;
 };
 
-const NOTHING: Applied = {
-  counts: { ...NO_COUNTS, changed_orders: 0 },
-  anomalies: NO_ANOMALIES,
-  warnings: new Map(),
-  isChanged: false,
-};
-
-/**
- * Applies and publishes all that was fetched, in one transaction with the cursor that says so. The shop's as-of becomes
- * `asOf` (M5).
- */
+/** Applies and publishes all that was fetched. The shop's as-of becomes `asOf` (M5). */
 async function applyFetched(run: ShopifyRun, asOf: Date): Promise<Applied> {
+  const { shopKey } = run;
   const { backfill } = run.cursor;
   const limit = limitAfter(run.cursor, run.access, asOf);
   const cursor: ShopifyCursor = { watermark: asOf.toISOString(), listedAt: null, backfill: null, limit };
-  if (backfill !== null) await analyzeRecords(run.database, run.shopKey);
-  const applied = await run.database.transaction(async (connection) => {
-    const { shopKey, currencyCode } = run;
-    await lockWorkspaceForRun(connection, shopKey);
-    // Most polls find nothing: they state the as-of, and make no table for it.
-    if (backfill === null && !(await hasWork(connection, shopKey, SHOPIFY))) {
-      const found = { shopKey, source: SHOPIFY, asOf, isChanged: false, backfilledOrders: null };
-      await publishStoreRun(connection, found);
-      await setCursor(connection, shopKey, SHOPIFY, cursor);
-      return NOTHING;
-    }
-    await createStage(connection);
-    if (backfill !== null) {
-      const visibleFrom = backfill.hasAllOrders ? null : surelyVisibleFrom(asOf);
-      await addGoneOrders(connection, shopKey, SHOPIFY, visibleFrom);
-    }
-    const tally: Tally = { counts: { ...NO_COUNTS }, anomalies: { ...NO_ANOMALIES, unbalancedLines: [] } };
-    await stageProducts(run, connection, tally);
-    const { changes, merged, dirtyMonths } = await applyStage({
-      connection,
-      shopKey,
-      currencyCode,
-      hasCatalogue: true,
-      labels: null,
-      orders: await sourceOrders(run, connection, tally, limit?.historyFrom ?? null),
-      onProgress: (stage, done) => run.progress({ stage, done, total: null }),
-    });
-    await publishStoreRun(connection, {
-      shopKey,
-      source: SHOPIFY,
-      asOf,
-      isChanged: changes > 0,
-      backfilledOrders: backfill === null ? null : merged.changedOrders,
-    });
-    await clearRecords(connection, shopKey, SHOPIFY);
-    await setCursor(connection, shopKey, SHOPIFY, cursor);
-    const unbalanced = tally.anomalies.unbalancedLines.length;
-    const counts = {
-      ...tally.counts,
-      changed_orders: merged.changedOrders,
-      ...(unbalanced === 0 ? {} : { unbalanced_lines: unbalanced }),
-    };
-    return {
-      counts,
-      anomalies: tally.anomalies,
-      warnings: merged.warnings,
-      isChanged: changes + dirtyMonths.length > 0,
-    };
-  }, run.signal);
+  const tally: Tally = { counts: { ...NO_COUNTS }, anomalies: { ...NO_ANOMALIES, unbalancedLines: [] } };
+  const { products, variants, changedOrders, warnings, isChanged } = await applyStoreRun(run, {
+    source: SHOPIFY,
+    asOf,
+    cursor,
+    isBackfill: backfill !== null,
+    addGone: (connection) => {
+      const visibleFrom = backfill?.hasAllOrders === true ? null : surelyVisibleFrom(asOf);
+      const listed = { prefix: "gid://shopify/Order/", part: "order", visibleFrom };
+      return addGoneOrders(connection, shopKey, SHOPIFY, listed);
+    },
+    openProducts: async (connection) => {
+      const next = await openFetchedProducts(connection, shopKey, SHOPIFY);
+      return async () => (await next()).map((product) => mapProduct(product, run.shop, run.currencyCode));
+    },
+    openOrders: (connection) => sourceOrders(run, connection, tally, limit?.historyFrom ?? null),
+  });
   run.cursor = cursor;
-  const { products, variants, changed_orders } = applied.counts;
-  if (Math.max(products, variants, changed_orders) >= MANY_ROWS) await analyzeData(run.database, run.shopKey);
-  return applied;
+  const { counts, anomalies } = tally;
+  const unbalanced = anomalies.unbalancedLines.length;
+  return {
+    counts: {
+      ...counts,
+      products,
+      variants,
+      changed_orders: changedOrders,
+      ...(unbalanced === 0 ? {} : { unbalanced_lines: unbalanced }),
+    },
+    anomalies,
+    warnings,
+    isChanged,
+  };
 }
 
 type Tally = { counts: typeof NO_COUNTS; anomalies: OrderAnomalies };
-
-const PRODUCT_COLUMNS = [
-  "product_gid",
-  "title",
-  "handle",
-  "vendor",
-  "family",
-  "analytics_category",
-  "image_url",
-  "image_alt",
-] as const;
-const VARIANT_COLUMNS = [
-  "variant_id",
-  "product_gid",
-  "sku",
-  "title",
-  "used",
-  "counterpart_sku",
-  "unit_cost_minor",
-  "image_url",
-  "options",
-] as const;
-
-async function stageProducts(run: ShopifyRun, connection: Connection, { counts }: Tally): Promise<void> {
-  const next = await openFetchedProducts(connection, run.shopKey, SHOPIFY);
-  const products = openCopyBuffer(connection, `staged_product (line_number, ${PRODUCT_COLUMNS.join(", ")})`);
-  const variants = openCopyBuffer(connection, `staged_variant (line_number, ${VARIANT_COLUMNS.join(", ")})`);
-  for (let portion = await next(); portion.length > 0; portion = await next()) {
-    for (const sourceProduct of portion) {
-      const mapped = mapProduct(sourceProduct, run.shop, run.currencyCode);
-      products.add([(counts.products += 1), ...PRODUCT_COLUMNS.map((column) => mapped.product[column])]);
-      for (const variant of mapped.variants) {
-        const row = { ...variant, options: JSON.stringify(variant.options) };
-        variants.add([(counts.variants += 1), ...VARIANT_COLUMNS.map((column) => row[column])]);
-      }
-    }
-    await products.send();
-    await variants.send();
-  }
-}
 
 /** The platform sends whole orders: parts that are missing are deleted. Orders from before `historyFrom` are omitted. */
 async function sourceOrders(

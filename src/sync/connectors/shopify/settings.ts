@@ -1,24 +1,23 @@
 import type { Connection } from "../../../store/database.ts";
 import { setCursor } from "../../../store/queries/data-source.ts";
-import { SourceFailed } from "../../connector.ts";
-import type { SettingOption, SyncContext } from "../../connector.ts";
+import { SourceFailed, type SettingOption, type SyncContext } from "../../connector.ts";
 import type { ShopifyClient } from "./api/client.ts";
 import type { MetafieldName } from "./api/documents.ts";
+import {
+  CONDITION_OPTIONS,
+  readProductSettings,
+  readText,
+  type ProductSettings,
+} from "../shared/product-settings.ts";
 import { isShopUrl } from "./api/hosts.ts";
+import { TITLE } from "./api/objects.ts";
 import type { ShopifyCursor } from "./cursor.ts";
 import type { OrderAccess } from "./install/access.ts";
 
 /** The operator's options for a connection. */
-export type ShopifySettings = {
+export type ShopifySettings = ProductSettings & {
   /** Base address of the Admin API, without a slash at its end. */
   url: string;
-  /** The source of a product's family, if not its type. */
-  familyMetafield: MetafieldName | null;
-  familyTagPrefix: string | null;
-  /** Name of the option that marks used variants, in lower case. */
-  conditionOption: string;
-  /** Its values that mean used, in lower case. */
-  usedConditions: ReadonlySet<string>;
 };
 
 /** How an operator chooses them. */
@@ -37,60 +36,33 @@ export const SETTING_OPTIONS = [
     label: "Beginning of the family's tag",
     isList: false,
   },
-  {
-    setting: "conditionOption",
-    flags: "--condition-option <name>",
-    description: "the option that marks used variants (default: Condition)",
-    label: "Option of used variants",
-    isList: false,
-  },
-  {
-    setting: "usedConditions",
-    flags: "--used-condition <value...>",
-    description: "its values that mean used",
-    label: "Its values that mean used",
-    isList: true,
-  },
+  ...CONDITION_OPTIONS,
 ] as const satisfies readonly SettingOption[];
 
-const USED_CONDITIONS = ["Used", "Pre-owned", "Refurbished", "Open box"];
 const METAFIELD = /^([\w$:-]+)\.([\w$:-]+)$/;
 
 /** Reads the settings of a connection; throws SourceFailed with the problem. */
 export function readSettings(settings: Readonly<Record<string, unknown>>): ShopifySettings {
-  const used = settings["usedConditions"] ?? USED_CONDITIONS;
-  if (!Array.isArray(used) || !used.every((value) => typeof value === "string")) {
-    throw new SourceFailed("The setting usedConditions of this Shopify connection is not a list of strings.");
-  }
   return {
     url: readUrl(settings),
     familyMetafield: readMetafield(settings),
-    familyTagPrefix: readText(settings, "familyTagPrefix"),
-    conditionOption: (readText(settings, "conditionOption") ?? "Condition").trim().toLowerCase(),
-    usedConditions: new Set(used.map((value) => value.trim().toLowerCase())),
+    ...readProductSettings(settings, TITLE),
   };
 }
 
 function readUrl(settings: Readonly<Record<string, unknown>>): string {
-  const url = readText(settings, "url");
+  const url = readText(settings, "url", TITLE);
   const parsed = url === null ? null : URL.parse(url);
   if (parsed !== null && isShopUrl(parsed)) return parsed.href.replace(/(?<!\/)\/+$/u, "");
   throw new SourceFailed("This Shopify connection has no address such as https://my-store.myshopify.com.");
 }
 
 function readMetafield(settings: Readonly<Record<string, unknown>>): MetafieldName | null {
-  const name = readText(settings, "familyMetafield");
+  const name = readText(settings, "familyMetafield", TITLE);
   if (name === null) return null;
   const match = METAFIELD.exec(name);
   if (match !== null) return { namespace: match[1] ?? "", key: match[2] ?? "" };
   throw new SourceFailed("The setting familyMetafield of this Shopify connection is not namespace.key.");
-}
-
-function readText(settings: Readonly<Record<string, unknown>>, name: string): string | null {
-  const value = settings[name] ?? null;
-  if (value === null || value === "") return null;
-  if (typeof value === "string") return value;
-  throw new SourceFailed(`The setting ${name} of this Shopify connection is not a string.`);
 }
 
 /** The name of this source everywhere. */

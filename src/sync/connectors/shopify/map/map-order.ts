@@ -1,28 +1,30 @@
 import type { DocumentAmountRefund, DocumentLine, DocumentReturn } from "../../../../metrics/order.ts";
 import type { Connection } from "../../../../store/database.ts";
-import { openOrderRecords, openProductRecords } from "../../../../store/queries/sync-record.ts";
-import type { OrderRecordRow, ProductRecordRow } from "../../../../store/queries/sync-record.ts";
+import {
+  openOrderRecords,
+  openProductRecords,
+  type OrderRecordRow,
+  type ProductRecordRow,
+} from "../../../../store/queries/sync-record.ts";
 import type { NextRows } from "../../../../store/query.ts";
 import type { DocumentPart } from "../../../document-merge.ts";
 import { minorOf } from "../../shared/money.ts";
+import type { ProductRecord, SourceProduct, VariantRecord } from "../../shared/map-product.ts";
+import { openGroups } from "../../shared/store-run.ts";
 import { compareGids } from "../../shared/text.ts";
-import { keptByExchanges, keptKey, NO_ODDITIES, readLedger } from "./ledger.ts";
-import type { Ledger } from "./ledger.ts";
+import { keptByExchanges, keptKey, NO_ODDITIES, readLedger, type Ledger } from "./ledger.ts";
 import { mapRefunds } from "./map-refunds.ts";
 import type {
   AgreementRecord,
   FulfillmentRecord,
   LineRecord,
   OrderRecord,
-  ProductRecord,
   RefundRecord,
   ReturnLineRecord,
   ReturnRecord,
   SaleRecord,
   ShopifyOrder,
-  ShopifyProduct,
   TrackingRecord,
-  VariantRecord,
 } from "./records.ts";
 
 export type MappedOrder = { part: DocumentPart; anomalies: OrderAnomalies };
@@ -235,34 +237,9 @@ export async function openFetchedProducts(
   connection: Connection,
   shopKey: number,
   source: string,
-): Promise<NextRows<ShopifyProduct>> {
+): Promise<NextRows<SourceProduct>> {
   const rows = await openProductRecords(connection, shopKey, source);
   return openGroups(rows, (row) => row.product_id, assembleProduct);
-}
-
-/** Rows of one key are consecutive; the last key's rows of a fetch may continue in the next one. */
-function openGroups<Fetched, Item>(
-  nextRows: NextRows<Fetched>,
-  keyOf: (row: Fetched) => string,
-  assemble: (rows: Fetched[]) => Item[],
-): NextRows<Item> {
-  let open: Fetched[] = [];
-  return async () => {
-    const items: Item[] = [];
-    for (let isEnd = false; items.length === 0 && !isEnd;) {
-      const rows = await nextRows();
-      isEnd = rows.length === 0;
-      for (const row of rows) {
-        if (open[0] !== undefined && keyOf(open[0]) !== keyOf(row)) {
-          items.push(...assemble(open));
-          open = [];
-        }
-        open.push(row);
-      }
-      if (isEnd && open.length > 0) items.push(...assemble(open.splice(0)));
-    }
-    return items;
-  };
 }
 
 /** Of records with one id the last one counts. */
@@ -289,9 +266,9 @@ function assembleOrder(rows: OrderRecordRow[]): FetchedOrder[] {
   return [{ orderId, order: assembled, document }];
 }
 
-function assembleProduct(rows: ProductRecordRow[]): ShopifyProduct[] {
+function assembleProduct(rows: ProductRecordRow[]): SourceProduct[] {
   const whole = rows.findLast((row) => row.part === "whole_product");
-  if (whole !== undefined) return [JSON.parse(whole.record) as ShopifyProduct];
+  if (whole !== undefined) return [JSON.parse(whole.record) as SourceProduct];
   const product = lastById<ProductRecord>(rows, "product")[0];
   return product === undefined ? [] : [{ product, variants: lastById<VariantRecord>(rows, "variant") }];
 }

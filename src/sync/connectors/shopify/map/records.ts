@@ -1,21 +1,22 @@
 import type { Static, TObject, TProperties } from "typebox";
 import { UnreadableAnswer } from "../../shared/foreign.ts";
+import type { ProductRecord, VariantRecord } from "../../shared/map-product.ts";
 import { cleanGroup, cleanKey, cleanLabel, timeOf } from "../../shared/text.ts";
-import { TITLE } from "../api/objects.ts";
-import type {
-  AGREEMENT,
-  FULFILLMENT,
-  FULFILLMENT_LINE,
-  LINE,
-  ORDER,
-  PRODUCT,
-  REFUND,
-  REFUND_LINE,
-  RETURN,
-  RETURN_LINE,
-  REVERSE_DELIVERY,
-  SALE,
-  VARIANT,
+import {
+  TITLE,
+  type AGREEMENT,
+  type FULFILLMENT,
+  type FULFILLMENT_LINE,
+  type LINE,
+  type ORDER,
+  type PRODUCT,
+  type REFUND,
+  type REFUND_LINE,
+  type RETURN,
+  type RETURN_LINE,
+  type REVERSE_DELIVERY,
+  type SALE,
+  type VARIANT,
 } from "../api/objects.ts";
 
 /**
@@ -28,8 +29,6 @@ export type ReturnRecord = ReturnType<typeof toReturn>;
 export type ReturnLineRecord = ReturnType<typeof toReturnLine>;
 export type RefundRecord = ReturnType<typeof toRefund>;
 export type RefundLineRecord = ReturnType<typeof toRefundLine>;
-export type ProductRecord = ReturnType<typeof toProduct>;
-export type VariantRecord = ReturnType<typeof toVariant>;
 
 /** An entry of the sales ledger; `about` is the id of its refund or return. */
 export type AgreementRecord = {
@@ -76,8 +75,6 @@ export type ShopifyOrder = {
   tipLineIds: string[];
   trackings: TrackingRecord[];
 };
-
-export type ShopifyProduct = { product: ProductRecord; variants: VariantRecord[] };
 
 /** An object of a schema, or of the members that a document adds to. */
 type SourceObject<Schema> = Schema extends TObject
@@ -219,7 +216,7 @@ export function toTrackingNumber({ deliverable }: SourceObject<typeof REVERSE_DE
   return cleanKey(deliverable?.tracking?.number ?? null);
 }
 
-export function toProduct(product: SourceObject<typeof PRODUCT>) {
+export function toProduct(product: SourceObject<typeof PRODUCT>): ProductRecord {
   const { id, title, handle, vendor, productType, tags, featuredMedia } = product;
   return {
     id,
@@ -231,12 +228,11 @@ export function toProduct(product: SourceObject<typeof PRODUCT>) {
     category: product.category?.fullName ?? null,
     imageUrl: featuredMedia?.preview?.image?.url ?? null,
     imageAlt: featuredMedia?.alt ?? null,
-    /** Of the family; null unless a metafield names it. */
     metafield: product.metafield?.value ?? null,
   };
 }
 
-export function toVariant(variant: SourceObject<typeof VARIANT>) {
+export function toVariant(variant: SourceObject<typeof VARIANT>): VariantRecord {
   const { id, title, inventoryItem, selectedOptions: options } = variant;
   const { unitCost = null } = inventoryItem;
   const [sku, position, imageUrl] = [

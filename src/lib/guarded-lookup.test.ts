@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { blockListOf } from "../../lib/networks.ts";
-import { isAllowed } from "./networks.ts";
+import { blockListOf } from "./networks.ts";
+import { isAllowed } from "./guarded-lookup.ts";
 
 const NONE = blockListOf([]);
 const https = { protocol: "https:", allowed: NONE };

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { mapProduct } from "./map-product.ts";
-import type { ShopifyProduct, VariantRecord } from "./records.ts";
-import { readSettings } from "../settings.ts";
+import { mapProduct, type SourceProduct, type VariantRecord } from "./map-product.ts";
+import { readSettings } from "../shopify/settings.ts";
 
 const SETTINGS = { url: "https://shop.myshopify.com" };
 
@@ -18,7 +17,7 @@ function variant(position: number, sku: string | null, options: Record<string, s
   };
 }
 
-function product(variants: VariantRecord[], own: Partial<ShopifyProduct["product"]> = {}): ShopifyProduct {
+function product(variants: VariantRecord[], own: Partial<SourceProduct["product"]> = {}): SourceProduct {
   return {
     product: {
       id: "gid://shopify/Product/1",

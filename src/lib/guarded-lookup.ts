@@ -1,6 +1,6 @@
 import { lookup, type LookupAddress } from "node:dns";
 import { isIP, type BlockList, type LookupFunction } from "node:net";
-import { blockListOf } from "../../lib/networks.ts";
+import { blockListOf } from "./networks.ts";
 
 /** IPv4 that is not on the public internet, or that clouds answer with metadata at. */
 const REFUSED_IPV4 = blockListOf([

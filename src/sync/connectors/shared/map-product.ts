@@ -1,17 +1,44 @@
-import type { VariantRow } from "../../../../store/queries/catalogue.ts";
-import type { ExportedProductRow } from "../../csv/file-formats.ts";
-import { minorOf } from "../../shared/money.ts";
-import type { ShopifyProduct, VariantRecord } from "./records.ts";
-import type { ShopifySettings } from "../settings.ts";
-import { cleanGroup, cleanKey, cleanLabel, cleanLongText } from "../../shared/text.ts";
+import type { VariantRow } from "../../../store/queries/catalogue.ts";
+import type { ExportedProductRow } from "../csv/file-formats.ts";
+import type { ProductSettings } from "./product-settings.ts";
+import { minorOf } from "./money.ts";
+import { cleanGroup, cleanKey, cleanLabel, cleanLongText } from "./text.ts";
+
+/** A product and its variants as a store states them. */
+export type SourceProduct = { product: ProductRecord; variants: VariantRecord[] };
+
+export type ProductRecord = {
+  id: string;
+  title: string;
+  handle: string | null;
+  vendor: string | null;
+  productType: string | null;
+  tags: readonly string[];
+  category: string | null;
+  imageUrl: string | null;
+  imageAlt: string | null;
+  /** Of the family; null unless a setting names where it stands. */
+  metafield: string | null;
+};
+
+export type VariantRecord = {
+  id: string;
+  sku: string | null;
+  title: string | null;
+  position: number;
+  options: readonly { name: string; value: string }[];
+  /** As decimal text. */
+  unitCost: { amount: string | number; currencyCode: string } | null;
+  imageUrl: string | null;
+};
 
 /** The catalogue rows of a product, as they are staged. */
-type MappedProduct = { product: ExportedProductRow; variants: VariantRow[] };
+export type MappedProduct = { product: ExportedProductRow; variants: VariantRow[] };
 
 /** The catalogue rows of a product; `currencyCode` is the shop's. */
 export function mapProduct(
-  { product, variants }: ShopifyProduct,
-  settings: ShopifySettings,
+  { product, variants }: SourceProduct,
+  settings: ProductSettings,
   currencyCode: string,
 ): MappedProduct {
   const inOrder = variants.toSorted((left, right) => left.position - right.position);
@@ -32,8 +59,8 @@ export function mapProduct(
 
 /** The named metafield, else the first tag with the prefix, else the product's type. */
 function familyOf(
-  product: ShopifyProduct["product"],
-  { familyMetafield, familyTagPrefix }: ShopifySettings,
+  product: ProductRecord,
+  { familyMetafield, familyTagPrefix }: ProductSettings,
 ): string | null {
   if (familyMetafield !== null) return cleanGroup(product.metafield);
   if (familyTagPrefix === null) return cleanGroup(product.productType);
@@ -46,7 +73,7 @@ function mapVariant(
   productGid: string,
   variant: VariantRecord,
   all: readonly VariantRecord[],
-  settings: ShopifySettings,
+  settings: ProductSettings,
   currencyCode: string,
 ): VariantRow {
   const used = isUsed(variant, settings);
@@ -77,12 +104,12 @@ function statedOptions({ options }: VariantRecord): VariantRow["options"] {
   });
 }
 
-function isUsed({ options }: VariantRecord, { conditionOption, usedConditions }: ShopifySettings): boolean {
+function isUsed({ options }: VariantRecord, { conditionOption, usedConditions }: ProductSettings): boolean {
   const condition = options.find(({ name }) => foldName(name) === conditionOption);
   return condition !== undefined && usedConditions.has(foldName(condition.value));
 }
 
-function otherOptions({ options }: VariantRecord, { conditionOption }: ShopifySettings): string {
+function otherOptions({ options }: VariantRecord, { conditionOption }: ProductSettings): string {
   const others = options.filter(({ name }) => foldName(name) !== conditionOption);
   return JSON.stringify(others.map(({ name, value }) => [name, value]));
 }

@@ -1,0 +1,520 @@
+import type { Connection } from "../../../store/database.ts";
+import { setCursor } from "../../../store/queries/data-source.ts";
+import { findDocuments } from "../../../store/queries/order-document.ts";
+import {
+  addGoneOrders,
+  addPending,
+  clearRecords,
+  countPending,
+  listPending,
+  listStoredOrders,
+  openOrderRecords,
+  openProductRecords,
+  removePending,
+  SYNC_RECORD_COLUMNS,
+} from "../../../store/queries/sync-record.ts";
+import {
+  SourceFailed,
+  type Connector,
+  type Source,
+  type SourcePlace,
+  type SyncContext,
+  type SyncOutcome,
+} from "../../connector.ts";
+import { openCopyBuffer } from "../../copy.ts";
+import { replaceDocument, type SourceOrder } from "../../document-merge.ts";
+import { WARNING_TEXTS } from "../../project.ts";
+import { readStored } from "../../stored-document.ts";
+import { isObject } from "../shared/foreign.ts";
+import { CHECK_POLICY, RETRY_POLICY, type RetryPolicy } from "../shared/http.ts";
+import type { MappedProduct } from "../shared/map-product.ts";
+import { CONDITION_OPTIONS, readProductSettings, readText } from "../shared/product-settings.ts";
+import { applyStoreRun, openGroups } from "../shared/store-run.ts";
+import {
+  API,
+  isShopUrl,
+  LISTS,
+  openClient,
+  readCurrency,
+  readRows,
+  readIndex,
+  TITLE,
+  type WooClient,
+  type WooOrder,
+  type WooProduct,
+  type WooRefund,
+  type WooVariation,
+} from "./client.ts";
+import {
+  mapOrder,
+  mapWooProduct,
+  NO_ANOMALIES,
+  ORDER_PREFIX,
+  refundIdOf,
+  type MappedOrder,
+  type OrderAnomalies,
+  type WooSettings,
+} from "./map.ts";
+import { accountOf, ORDER, registerWebhooks, WOOCOMMERCE } from "./webhooks.ts";
+
+export const WOOCOMMERCE_SOURCE: Source = {
+  source: WOOCOMMERCE,
+  title: TITLE,
+  summary: "Orders, refunds and products of a WooCommerce shop.",
+  kind: "store",
+  address: null,
+  shops: {
+    label: "The shop’s address",
+    allowed: "its address, which begins with https://, such as https://shop.example",
+    example: "https://shop.example",
+    find: (name) => {
+      const url = URL.parse(name.includes("://") ? name : `https://${name}`);
+      const isShop = url !== null && isShopUrl(url);
+      return isShop ? { shop: null, url: url.href.replace(/(?<!\/)\/+$/u, "") } : null;
+    },
+    isUrl: isShopUrl,
+  },
+  key: {
+    secret: "consumerKey",
+    title: "key",
+    help: "In WordPress, go to WooCommerce → Settings → Advanced → REST API and add a key of an administrator or shop manager with the permission Read/Write. Enter the consumer key and the consumer secret, joined by a colon: ck_…:cs_…. Write is needed only to register webhooks.",
+  },
+  otherSecrets: [
+    {
+      secret: "webhookSecret",
+      title: "webhook secret",
+      description: "Only of webhooks that were added by hand.",
+    },
+  ],
+  options: [
+    {
+      setting: "refundsBeforeCompletion",
+      flags: "--refunds-before-completion <canceled|returned>",
+      description:
+        "what refunded units of an order are that was not completed yet: canceled before they were sent, or returned (default: canceled)",
+      label: "Refunds before an order is completed",
+      isList: false,
+    },
+    {
+      setting: "familyTagPrefix",
+      flags: "--family-tag-prefix <prefix>",
+      description: "the prefix of a tag that names a product's family (default: its first category)",
+      label: "Beginning of the family's tag",
+      isList: false,
+    },
+    ...CONDITION_OPTIONS,
+  ],
+  checkSettings: readSettings,
+  check,
+  registerWebhooks,
+  deletionsFound: "within a day",
+};
+
+function readSettings(settings: Readonly<Record<string, unknown>>): WooSettings {
+  const refunds = readText(settings, "refundsBeforeCompletion", TITLE) ?? "canceled";
+  if (refunds !== "canceled" && refunds !== "returned")
+    throw new SourceFailed("Refunds before an order is completed must be canceled or returned.");
+  return {
+    url: readText(settings, "url", TITLE) ?? "",
+    refundsBeforeCompletion: refunds,
+    familyMetafield: null,
+    ...readProductSettings(settings, TITLE),
+  };
+}
+
+/** Whether orders and products can be read, in which currency, and where the shop says that it is. */
+async function check(place: SourcePlace) {
+  const client = openClient(place, CHECK_POLICY);
+  const { currencyCode } = await readOne(client);
+  await client.get(`${API}products`, { per_page: 1, _fields: "id" }, readRows);
+  await client.get(`${API}orders`, { per_page: 1, _fields: "id" }, readRows);
+  return { account: await homeOf(client, place.url), currencyCode, notes: [] };
+}
+
+async function readOne(client: WooClient): Promise<{ currencyCode: string }> {
+  const { value } = await client.get(`${API}data/currencies/current`, {}, readCurrency);
+  return { currencyCode: value.code };
+}
+
+/** As the shop's webhooks name it, without the protocol; the address itself where security plugins hide it. */
+async function homeOf(client: WooClient, url: string): Promise<string> {
+  try {
+    const { value } = await client.get("wp-json/", { _fields: "home,namespaces" }, readIndex);
+    return accountOf(value.home ?? url) ?? url;
+  } catch (error) {
+    if (error instanceof SourceFailed) return accountOf(url) ?? url;
+    throw error;
+  }
+}
+
+/** What the connector remembers between runs and over a crash. */
+type Cursor = {
+  /** ISO 8601: what changed until then is applied; null before the first backfill. */
+  watermark: string | null;
+  /** A run that is under way. */
+  reading: Reading | null;
+};
+
+type Reading = {
+  kind: "backfill" | "incremental";
+  /** ISO 8601: everything the shop held at this moment is read in the end. */
+  startedAt: string;
+  /** What changed since is read; null = everything. */
+  since: string | null;
+  /** The list that is read, of those of `stagesOf`, the last id that was read of it, and where it goes on. */
+  stage: number;
+  lastId: number;
+  offset: number;
+};
+
+type Run = SyncContext & { client: WooClient; shop: WooSettings; cursor: Cursor };
+
+/** A record on its way to `sync_record`. */
+type Stored = { part: "whole_order" | "whole_product"; recordId: string; record: unknown };
+
+export function createWooConnector(retryPolicy: Partial<RetryPolicy> = {}): Connector & Source {
+  return {
+    ...WOOCOMMERCE_SOURCE,
+    sync: (context) => sync(context, { ...RETRY_POLICY, ...retryPolicy }),
+  };
+}
+
+async function sync(context: SyncContext, retryPolicy: RetryPolicy): Promise<SyncOutcome> {
+  const { kind, currencyCode, credentials, signal, settings } = context;
+  const shop = readSettings(settings);
+  const client = openClient({ url: shop.url, secrets: await credentials.read(), signal }, retryPolicy);
+  const { currencyCode: current } = await readOne(client);
+  if (current !== currencyCode) {
+    throw new SourceFailed(
+      `The shop sells in ${current} now, but the workspace counts in ${currencyCode}: create a workspace with that currency.`,
+    );
+  }
+  const stored = context.cursor;
+  const cursor = isObject(stored) ? (stored as Cursor) : { watermark: null, reading: null };
+  const run: Run = { ...context, client, shop, cursor };
+  const wanted = kind === "backfill" || cursor.watermark === null ? "backfill" : kind;
+  if (cursor.reading !== null && cursor.reading.kind !== wanted) await giveUp(run);
+  if (wanted === "backfill" || wanted === "incremental") await readLists(run, wanted);
+  else if (wanted === "open_returns") await findGone(run);
+  await readPending(run);
+  return applyRecords(run, new Date(run.cursor.reading?.startedAt ?? run.cursor.watermark ?? run.now()));
+}
+
+/** What an unfinished run has read of what changed is true, and applied; a part of everything is read again. */
+async function giveUp(run: Run): Promise<void> {
+  const isBackfill = run.cursor.reading?.kind === "backfill";
+  await step(run, null, [], async (connection) => {
+    if (isBackfill) await clearRecords(connection, run.shopKey, WOOCOMMERCE);
+  });
+}
+
+/** Filters of the lists that a run reads, one after the other. An order in the trash is gone. */
+const stagesOf = ({ since }: Reading) => [
+  { list: "orders", status: "any" },
+  { list: "orders", status: "trash" },
+  { list: "products", status: "any" },
+  // Orders name products of the trash, too; what changes there later changes no order.
+  { list: since === null ? "products" : "variations", status: since === null ? "trash" : "any" },
+];
+
+/** Dates of the API have seconds; clocks differ; and where local time repeats or skips an hour, so does a filter by it. */
+const OVERLAP_MS = 70 * 60_000;
+
+async function readLists(run: Run, kind: Reading["kind"]): Promise<void> {
+  const { watermark, reading: left } = run.cursor;
+  if (left === null) {
+    const sinceMs = kind === "backfill" || watermark === null ? null : Date.parse(watermark) - OVERLAP_MS;
+    const since = sinceMs === null ? null : new Date(sinceMs).toISOString();
+    const startedAt = run.now().toISOString();
+    await step(run, { kind, startedAt, since, stage: 0, lastId: 0, offset: 0 }, []);
+  }
+  for (let reading = run.cursor.reading as Reading; ; reading = run.cursor.reading as Reading) {
+    const stage = stagesOf(reading)[reading.stage];
+    if (stage === undefined) return;
+    const { list, status } = stage;
+    // Without an offset: the API takes it for local time otherwise.
+    const since = reading.since === null ? {} : { modified_after: reading.since.slice(0, 19) };
+    const page = await readPage(run, list, { status, ...since, _fields: "id,parent_id" }, reading);
+    const stored = await recordsOf(run, list, status, page.rows);
+    const { lastId, offset, isLast, done, total } = page;
+    const next = isLast ? { stage: reading.stage + 1, lastId: 0, offset: 0 } : { lastId, offset };
+    await step(run, { ...reading, ...next }, stored);
+    run.progress({ stage: list, done, total });
+  }
+}
+
+const PAGE = 100;
+/** So many rows of the page before a page begins with, so that the end of one is seen in the next. */
+const SEEN = 5;
+
+type Place = { lastId: number; offset: number };
+type Page = Place & { rows: readonly Row[]; isLast: boolean; done: number; total: number | null };
+type Row = { id: number; parentId: number; refundIds: readonly number[] };
+
+const LAST_PAGE: Page = { rows: [], lastId: 0, offset: 0, isLast: true, done: 0, total: null };
+
+/**
+ * The next rows of a list by id, behind `lastId`. Rows that leave the list while it is read move those behind them up: a page that
+ * does not begin at or before the last row that was read is looked for further ahead, so that none is left out.
+ */
+async function readPage(
+  { client, signal }: Pick<Run, "client" | "signal">,
+  list: string,
+  filter: Readonly<Record<string, string>>,
+  { lastId, offset: first }: Place,
+): Promise<Page> {
+  for (let offset = first; ;) {
+    signal.throwIfAborted();
+    const query = { ...filter, dates_are_gmt: "true", orderby: "id", order: "asc", per_page: PAGE, offset };
+    const path = `${API}${list}`;
+    const isOptional = list === "variations";
+    const answer = await (isOptional
+      ? client.find(path, query, readRows)
+      : client.get(path, query, readRows));
+    // Before WooCommerce 10.3 variations are in no list of their own.
+    if (answer === null) return LAST_PAGE;
+    const rows = answer.value.map((row) => ({
+      id: Number(row.id),
+      parentId: Number(row.parent_id ?? 0),
+      refundIds: (row.refunds ?? []).map(({ id }) => Number(id)),
+    }));
+    const [begin] = rows;
+    if (offset > 0 && (begin === undefined || begin.id > lastId)) {
+      offset = Math.max(0, offset - PAGE);
+      continue;
+    }
+    const later = rows.filter(({ id }) => id > lastId);
+    const { total } = answer;
+    return {
+      rows: later,
+      lastId: Math.max(lastId, ...later.map(({ id }) => id)),
+      offset: offset + PAGE - SEEN,
+      // A short page without anything new is the end, whatever a plugin makes of the total.
+      isLast: later.length === 0 ? rows.length < PAGE : total !== null && offset + PAGE >= total,
+      done: offset + rows.length,
+      total,
+    };
+  }
+}
+
+async function recordsOf(run: Run, list: string, status: string, rows: readonly Row[]): Promise<Stored[]> {
+  const ids = rows.map(({ id }) => id);
+  if (list === "orders" && status === "trash") return ids.map((id) => goneOrder(id));
+  if (list === "orders") return (await readOrders(run, ids)).filter(({ record }) => record !== null);
+  const products = list === "variations" ? [...new Set(rows.map(({ parentId }) => parentId))] : ids;
+  return readProducts(run, products);
+}
+
+function goneOrder(id: number): Stored {
+  return { part: "whole_order", recordId: `${ORDER_PREFIX}${id}`, record: null };
+}
+
+/** Orders by their ids, each with its refunds; one that is not there, or in the trash, is a record without content. */
+async function readOrders(run: Run, ids: readonly number[]): Promise<Stored[]> {
+  if (ids.length === 0) return [];
+  const { client, shop, currencyCode } = run;
+  const { fields, read } = LISTS.orders;
+  const query = {
+    include: ids.join(","),
+    status: "any",
+    per_page: PAGE,
+    orderby: "id",
+    dp: 6,
+    _fields: fields,
+  };
+  const { value: orders } = await client.get(`${API}orders`, query, read);
+  const refunds = await readRefunds(client, orders);
+  const byId = new Map(orders.map((order) => [Number(order.id), order]));
+  return ids.map((id) => {
+    const order = byId.get(id);
+    if (order === undefined) return goneOrder(id);
+    return { ...goneOrder(id), record: mapOrder(order, refunds.get(id) ?? [], shop, currencyCode) };
+  });
+}
+
+/** By their ids from the list of all refunds; what it does not hold, as before WooCommerce 9.0, order by order. */
+async function readRefunds(
+  client: WooClient,
+  orders: readonly WooOrder[],
+): Promise<Map<number, WooRefund[]>> {
+  const { fields, read } = LISTS.refunds;
+  const query = { per_page: PAGE, orderby: "id", dp: 6, _fields: fields };
+  const ids = orders.flatMap((order) => order.refunds.map(({ id }) => Number(id)));
+  const found: WooRefund[] = [];
+  for (let start = 0; start < ids.length; start += PAGE) {
+    const include = ids.slice(start, start + PAGE).join(",");
+    const answer = await client.find(`${API}refunds`, { ...query, include }, read);
+    found.push(...(answer?.value ?? []));
+  }
+  const byOrder = new Map<number, WooRefund[]>();
+  for (const { id, refunds } of orders) {
+    const own = found.filter((refund) => Number(refund.parent_id ?? 0) === Number(id));
+    const isWhole = own.length === refunds.length;
+    byOrder.set(
+      Number(id),
+      isWhole ? own : (await client.get(`${API}orders/${id}/refunds`, query, read)).value,
+    );
+  }
+  return byOrder;
+}
+
+/** Products with their variations. One that is not there any more stays as it was last known. */
+async function readProducts(run: Run, ids: readonly number[]): Promise<Stored[]> {
+  const { client, shop, currencyCode } = run;
+  const stored: Stored[] = [];
+  const products: WooProduct[] = [];
+  const { fields, read } = LISTS.products;
+  for (const status of ids.length === 0 ? [] : ["any", "trash"]) {
+    const query = { include: ids.join(","), status, per_page: PAGE, orderby: "id", _fields: fields };
+    products.push(...(await client.get(`${API}products`, query, read)).value);
+  }
+  for (const product of products) {
+    const variations = product.type.startsWith("variable") ? await readVariations(client, product) : [];
+    const record = mapWooProduct(product, variations, shop, currencyCode);
+    stored.push({ part: "whole_product", recordId: record.product.product_gid, record });
+  }
+  return stored;
+}
+
+async function readVariations(client: WooClient, { id }: WooProduct): Promise<WooVariation[]> {
+  const { fields, read } = LISTS.variations;
+  const all: WooVariation[] = [];
+  for (let page = 1; ; page += 1) {
+    const query = { status: "any", per_page: PAGE, page, orderby: "id", order: "asc", _fields: fields };
+    const answer = await client.find(`${API}products/${id}/variations`, query, read);
+    all.push(...(answer?.value ?? []));
+    if (answer === null || answer.value.length < PAGE) return all;
+  }
+}
+
+/** Deleted orders and refunds that no webhook has told are looked for among orders of so many days. */
+const LOOKED_AT_DAYS = 180;
+const DAY_MS = 86_400_000;
+
+/** Asks for every stored order that the shop does not list any more, or of which a refund is gone: neither moves an order's change. */
+async function findGone(run: Run): Promise<void> {
+  const { database, shopKey, signal } = run;
+  const sinceMs = run.now().getTime() - LOOKED_AT_DAYS * DAY_MS;
+  const after = new Date(sinceMs).toISOString().slice(0, 19);
+  const day = new Date(sinceMs + DAY_MS).toISOString().slice(0, 10);
+  const gone = new Set(await listStoredOrders(database, shopKey, ORDER_PREFIX, day));
+  for (let page: Page = { ...LAST_PAGE, isLast: false }; !page.isLast;) {
+    page = await readPage(run, "orders", { status: "any", after, _fields: "id,refunds" }, page);
+    const listed = new Map(page.rows.map(({ id, refundIds }) => [`${ORDER_PREFIX}${id}`, refundIds]));
+    const stored = await database.transaction(
+      (connection) => findDocuments(connection, shopKey, [...listed.keys()]),
+      signal,
+    );
+    for (const [orderId, refundIds] of listed) {
+      gone.delete(orderId);
+      const { refunds = [], amountRefunds = [] } = stored.has(orderId)
+        ? readStored(orderId, stored.get(orderId))
+        : {};
+      const known = new Set(refundIds.map(refundIdOf));
+      if ([...refunds, ...amountRefunds].some(({ refundId }) => !known.has(refundId))) gone.add(orderId);
+    }
+  }
+  await addPending(database, shopKey, WOOCOMMERCE, ORDER, [...gone]);
+}
+
+/** Every order that was asked for, portion by portion; those asked for meanwhile wait for the next run. */
+async function readPending(run: Run): Promise<void> {
+  const { database, shopKey } = run;
+  const { pending, last } = await countPending(database, shopKey, WOOCOMMERCE, ORDER);
+  for (let after = "", done = 0; done < pending;) {
+    run.signal.throwIfAborted();
+    const asked = await listPending(database, shopKey, WOOCOMMERCE, ORDER, { after, last, limit: PAGE });
+    if (asked.length === 0) return;
+    const stored = await readOrders(
+      run,
+      asked.map(({ record_id: id }) => Number(id.slice(ORDER_PREFIX.length))),
+    );
+    await step(run, run.cursor.reading, stored, (connection) =>
+      removePending(connection, shopKey, WOOCOMMERCE, ORDER, asked),
+    );
+    after = asked.at(-1)?.record_id ?? "";
+    done += asked.length;
+    run.progress({ stage: "changed orders", done, total: pending });
+  }
+}
+
+/** Stores records together with the cursor that says so: what is remembered is true whenever the run ends. */
+async function step(
+  run: Run,
+  reading: Reading | null,
+  records: readonly Stored[],
+  also: (connection: Connection) => Promise<void> = async () => {},
+): Promise<void> {
+  const cursor = { ...run.cursor, reading };
+  await run.database.transaction(async (connection) => {
+    await also(connection);
+    const buffer = openCopyBuffer(connection, SYNC_RECORD_COLUMNS);
+    for (const { part, recordId, record } of records) {
+      buffer.add([run.shopKey, WOOCOMMERCE, part, recordId, null, JSON.stringify(record)]);
+    }
+    await buffer.send();
+    await setCursor(connection, run.shopKey, WOOCOMMERCE, cursor);
+  }, run.signal);
+  run.cursor = cursor;
+}
+
+/** What stands in a note behind the number of each anomaly. */
+const ANOMALY_TEXTS: Readonly<Record<keyof OrderAnomalies, string>> = {
+  foreignOrders: "orders are in another currency than the workspace; their money is left out.",
+  measuredLines: "lines have a quantity that is no whole number; each counts as one unit.",
+  undatedRefunds: "orders have the status refunded without a refund; nothing of them counts as refunded.",
+  refundsBeforeCompletion:
+    "refunded lines are of orders that had not been completed; their units count as canceled, not as returned (--refunds-before-completion changes that).",
+};
+
+async function applyRecords(run: Run, asOf: Date): Promise<SyncOutcome> {
+  const { shopKey } = run;
+  const isBackfill = run.cursor.reading?.kind === "backfill";
+  const counts = { orders: 0, order_lines: 0, refunds: 0 };
+  const anomalies: OrderAnomalies = { ...NO_ANOMALIES };
+  const source = ({ order_id: orderId, document, record }: WholeOrder): SourceOrder => {
+    const mapped = JSON.parse(record) as MappedOrder | null;
+    const part = mapped?.part ?? { lines: [], returns: [], refunds: [] };
+    counts.orders += 1;
+    counts.order_lines += part.lines.length;
+    counts.refunds += part.refunds.length;
+    for (const [name, count] of Object.entries(mapped?.anomalies ?? {})) {
+      anomalies[name as keyof OrderAnomalies] += count;
+    }
+    return { orderId, stored: document === null ? null : readStored(orderId, document), part };
+  };
+  const applied = await applyStoreRun(run, {
+    source: WOOCOMMERCE,
+    asOf,
+    cursor: { watermark: asOf.toISOString(), reading: null } satisfies Cursor,
+    isBackfill,
+    addGone: (connection) =>
+      addGoneOrders(connection, shopKey, WOOCOMMERCE, {
+        prefix: ORDER_PREFIX,
+        part: "whole_order",
+        visibleFrom: null,
+      }),
+    openProducts: async (connection) =>
+      openGroups(
+        await openProductRecords(connection, shopKey, WOOCOMMERCE),
+        (row) => row.product_id,
+        (rows) => [JSON.parse(rows.at(-1)?.record ?? "") as MappedProduct],
+      ),
+    openOrders: async (connection) => {
+      const next = openGroups<WholeOrder, SourceOrder>(
+        await openOrderRecords(connection, shopKey, WOOCOMMERCE),
+        (row) => row.order_id,
+        (rows) => [source(rows.at(-1) as WholeOrder)],
+      );
+      return { merge: replaceDocument, next };
+    },
+  });
+  const { products, variants, changedOrders, warnings, isChanged } = applied;
+  const notes = Object.entries(anomalies).flatMap(([name, times]) =>
+    times === 0 ? [] : [`${times} ${ANOMALY_TEXTS[name as keyof OrderAnomalies]}`],
+  );
+  for (const [kind, times] of warnings) notes.push(`${times} ${WARNING_TEXTS[kind]}.`);
+  return { counts: { ...counts, products, variants, changed_orders: changedOrders }, notes, isChanged };
+}
+
+type WholeOrder = { order_id: string; record: string; document: unknown };

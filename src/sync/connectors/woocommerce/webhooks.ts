@@ -1,0 +1,123 @@
+import { createHash, createHmac, timingSafeEqual } from "node:crypto";
+import { listAccountWorkspaces } from "../../../store/directory.ts";
+import type { Database } from "../../../store/database.ts";
+import { requestRun } from "../../../store/queries/sync-request.ts";
+import { recordDelivery } from "../../../store/queries/webhook-delivery.ts";
+import type { SourcePlace } from "../../connector.ts";
+import { unsealSecrets } from "../../credentials.ts";
+import { isObject } from "../shared/foreign.ts";
+import { CHECK_POLICY } from "../shared/http.ts";
+import { API, consumerSecretOf, openClient, readWebhooks } from "./client.ts";
+import { ORDER_PREFIX } from "./map.ts";
+
+/** The name of this source everywhere. */
+export const WOOCOMMERCE = "woocommerce";
+/** The kind of pending record of an order that has to be read again. */
+export const ORDER = "order";
+
+/** Where shops report changes. */
+export const WEBHOOK_PATH = "/webhooks/woocommerce";
+const TOPICS = ["order.created", "order.updated", "order.deleted", "order.restored"];
+
+/** The account at an address: "shop.example", or "shop.example/store". */
+export function accountOf(address: string): string | null {
+  const url = URL.parse(address);
+  return url === null ? null : `${url.host}${url.pathname.replace(/(?<!\/)\/+$/u, "")}`;
+}
+
+/** Of the webhooks that the service registers: known to both sides without being stored or sent again. */
+export function webhookSecretOf(secrets: SourcePlace["secrets"]): string {
+  return createHmac("sha256", consumerSecretOf(secrets)).update("returns webhooks").digest("hex");
+}
+
+/** Adds the webhooks that the shop lacks, and renews the secret of the others; doing it again changes nothing. */
+export async function registerWebhooks(place: SourcePlace, publicUrl: string): Promise<void> {
+  const client = openClient(place, CHECK_POLICY);
+  const url = `${publicUrl}${WEBHOOK_PATH}`;
+  const { value: known } = await client.get(`${API}webhooks`, { per_page: 100 }, readWebhooks);
+  for (const topic of TOPICS) {
+    const existing = known.find((webhook) => webhook.topic === topic && webhook.delivery_url === url);
+    await client.post(existing === undefined ? `${API}webhooks` : `${API}webhooks/${existing.id}`, {
+      name: `Returns Analytics: ${topic}`,
+      topic,
+      delivery_url: url,
+      secret: webhookSecretOf(place.secrets),
+      status: "active",
+    });
+  }
+}
+
+/** Header names are in lower case; the body is what the signature is over. */
+type Received = { headers: Readonly<Record<string, string>>; body: Buffer };
+
+type Receiver = { database: Database; sealingKey: Buffer };
+
+const NOT_SIGNED = {
+  status: 401,
+  message: "The signature of this delivery is not that of a webhook of the shop.",
+} as const;
+
+/**
+ * Takes a delivery: the shop that it names, whose secret must have signed it, then the order that it names, which a run reads again.
+ * Of a shop that is not connected nothing can be verified.
+ */
+export async function receiveWooWebhook({ database, sealingKey }: Receiver, { headers, body }: Received) {
+  const account = accountOf(headers["x-wc-webhook-source"] ?? "");
+  const [workspace] = account === null ? [] : await listAccountWorkspaces(database, WOOCOMMERCE, account);
+  const sealed = workspace?.sealed_credentials ?? null;
+  if (workspace === undefined || sealed === null) return NOT_SIGNED;
+  const { shop_key: shopKey } = workspace;
+  if (!isSigned({ headers, body }, secretsOf({ sealingKey, shopKey, source: WOOCOMMERCE }, sealed)))
+    return NOT_SIGNED;
+  const topic = headers["x-wc-webhook-topic"] ?? "";
+  const orderId = orderIdOf(body);
+  if (!TOPICS.includes(topic)) return { status: 200 } as const;
+  if (orderId === null)
+    return { status: 400, message: `The payload is not one of the topic ${topic}.` } as const;
+  // Several deliveries of a second have one id: its hash is of the webhook and the time.
+  const digest = createHash("sha256").update(body).digest("hex");
+  const webhookId = `${headers["x-wc-webhook-delivery-id"] ?? ""} ${digest}`.slice(-200);
+  await workspace.database.transaction(async (connection) => {
+    const records = [{ kind: ORDER, recordId: orderId }];
+    const delivery = {
+      shopKey,
+      source: WOOCOMMERCE,
+      webhookId,
+      topic,
+      replayKey: `id ${webhookId}`,
+      records,
+    };
+    if (!(await recordDelivery(connection, delivery)) || workspace.status === "disconnected") return;
+    await requestRun(connection, { shopKey, source: WOOCOMMERCE, kind: "refresh", requestedBy: "webhook" });
+  });
+  return { status: 200 } as const;
+}
+
+/** That of the webhooks that were registered, and that of those added by hand; none where they cannot be opened. */
+function secretsOf(place: Parameters<typeof unsealSecrets>[0], sealed: Buffer): string[] {
+  try {
+    const secrets = unsealSecrets(place, sealed);
+    return [webhookSecretOf(secrets), secrets["webhookSecret"] ?? ""].filter((secret) => secret !== "");
+  } catch {
+    return [];
+  }
+}
+
+/** HMAC-SHA-256 over the raw body, base64, compared in constant time. */
+function isSigned({ headers, body }: Received, secrets: readonly string[]): boolean {
+  const given = Buffer.from(headers["x-wc-webhook-signature"] ?? "", "base64");
+  return secrets.some((secret) => {
+    const expected = createHmac("sha256", secret).update(body).digest();
+    return given.length === expected.length && timingSafeEqual(given, expected);
+  });
+}
+
+function orderIdOf(body: Buffer): string | null {
+  try {
+    const payload: unknown = JSON.parse(body.toString("utf8"));
+    const id = isObject(payload) ? Number(payload["id"]) : 0;
+    return Number.isSafeInteger(id) && id > 0 ? `${ORDER_PREFIX}${id}` : null;
+  } catch {
+    return null;
+  }
+}

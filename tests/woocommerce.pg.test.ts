@@ -1,0 +1,407 @@
+import assert from "node:assert/strict";
+import { after, describe, test } from "node:test";
+import {
+  startWooSimulator,
+  type WooOptions,
+  type WooSimulator,
+} from "../tools/simulators/woocommerce/server.ts";
+import { wooFolder } from "../tools/simulators/woocommerce/world.ts";
+import { findConnection, putConnection } from "../src/store/queries/data-source.ts";
+import { countPending } from "../src/store/queries/sync-record.ts";
+import type { SyncKind } from "../src/store/queries/sync-request.ts";
+import type { SyncContext } from "../src/sync/connector.ts";
+import { createWooConnector } from "../src/sync/connectors/woocommerce/connector.ts";
+import { deriveKeys } from "../src/lib/keys.ts";
+import { sealSecrets } from "../src/sync/credentials.ts";
+import { startImportWorkspace } from "./support/import-workspace.ts";
+import { TEST_SECRET } from "./support/secret.ts";
+import { startTestService } from "./support/service.ts";
+import { createTenant } from "./support/tenants.ts";
+import { rowsOf } from "./support/webhooks.ts";
+import { use } from "./support/use.ts";
+
+const shop = use(startImportWorkspace);
+const simulators: WooSimulator[] = [];
+const connector = createWooConnector({ firstDelayMs: 5, maxDelayMs: 20, timeoutMs: 200 });
+
+after(async () => {
+  for (const simulator of simulators) await simulator.stop();
+});
+
+async function open(options: Partial<WooOptions> = {}, settings: Record<string, unknown> = {}) {
+  const simulator = await startWooSimulator(options);
+  simulators.push(simulator);
+  return { simulator, ...(await connect(simulator, settings)) };
+}
+
+async function connect(simulator: WooSimulator, settings: Record<string, unknown> = {}) {
+  const shopKey = await shop.open();
+  const own = { ...settings, url: simulator.url };
+  await putConnection(shop.database, {
+    shopKey,
+    source: "woocommerce",
+    kind: "store",
+    settings: own,
+    sealedCredentials: Buffer.alloc(0),
+  });
+  const sync = async (kind: SyncKind, context: Partial<SyncContext> = {}) => {
+    const connection = await findConnection(shop.database, shopKey, "woocommerce");
+    return connector.sync({
+      database: shop.database,
+      shopKey,
+      cursor: connection?.cursor ?? null,
+      currencyCode: "EUR",
+      kind,
+      settings: own,
+      credentials: {
+        read: async () => ({ consumerKey: simulator.key }),
+        change: async (change) => change({}),
+      },
+      signal: new AbortController().signal,
+      now: () => new Date(simulator.state.now),
+      progress: () => {},
+      ...context,
+    });
+  };
+  return { shopKey, sync };
+}
+
+/** What answers are made of, without what an import folder cannot say. */
+async function served(shopKey: number) {
+  const dump = await shop.dump(shopKey);
+  const { order_document: _documents, amount_refund: _amounts, ...rest } = dump;
+  return rest;
+}
+
+async function importOf(simulator: WooSimulator): Promise<number> {
+  const shopKey = await shop.open();
+  await shop.import(shopKey, wooFolder(simulator.world), {
+    asOf: new Date(simulator.state.now),
+    skipInvalid: false,
+  });
+  return shopKey;
+}
+
+/** The workspace holds exactly what the shop has now. The rows that differ are shown, since a diff of all takes minutes. */
+async function assertEqualToShop(simulator: WooSimulator, shopKey: number): Promise<void> {
+  const textsOf = async (key: number) =>
+    Object.entries(await served(key)).flatMap(([table, rows]) =>
+      rows.map((row) => `${table} ${JSON.stringify(row)}`),
+    );
+  const [synced, imported] = [await textsOf(shopKey), await textsOf(await importOf(simulator))];
+  const [here, there] = [new Set(synced), new Set(imported)];
+  const firstOf = (rows: readonly string[], others: ReadonlySet<string>) =>
+    rows.filter((row) => !others.has(row)).slice(0, 3);
+  assert.deepEqual([firstOf(synced, there), firstOf(imported, here)], [[], []]);
+  assert.equal(synced.length, imported.length);
+}
+
+describe("a synced shop and an import of the same shop", () => {
+  const seed = Number(process.env["RETURNS_TEST_SEED"] ?? Date.now() % 100_000);
+
+  for (const version of [8.9, 9.4, 10.3]) {
+    test(`answer alike, with WooCommerce ${version}`, async () => {
+      const { simulator, shopKey, sync } = await open({ seed: seed + version * 10, version, orders: 260 });
+      const { counts } = await sync("backfill");
+      assert.ok((counts["orders"] ?? 0) > 200);
+      await assertEqualToShop(simulator, shopKey);
+      const unchanged = await sync("incremental");
+      assert.deepEqual([unchanged.isChanged, unchanged.counts["changed_orders"]], [false, 0]);
+    });
+  }
+});
+
+test("a run that is aborted at any page goes on where it was, to the same rows", async () => {
+  const { simulator, shopKey, sync } = await open({ seed: 7, orders: 230 });
+  let asked = 0;
+  for (let isDone = false; !isDone;) {
+    const worker = new AbortController();
+    const before = simulator.requests.length;
+    const run = sync("backfill", {
+      signal: worker.signal,
+      progress: () => worker.abort(new Error("the worker stops")),
+    });
+    isDone = await run.then(
+      () => true,
+      () => false,
+    );
+    asked += 1;
+    assert.ok(simulator.requests.length > before && asked < 20);
+    if (asked > 6) isDone = (await sync("backfill")).counts["orders"] !== undefined;
+  }
+  await assertEqualToShop(simulator, shopKey);
+});
+
+test("orders that leave the list while it is read hide none behind them", async () => {
+  for (const [index, count] of [1, 4, 5, 6, 40].entries()) {
+    const { simulator, shopKey, sync } = await open({ seed: 20 + index, orders: 320 });
+    const first = simulator.world.orders.slice(0, count).map(({ id }) => id);
+    simulator.control.changeAfter(3, () => {
+      for (const id of first) simulator.control.deleteForGood(id);
+    });
+    await sync("backfill");
+    await sync("open_returns");
+    const stored = await shop.rows<{ order_id: string }>(
+      "select order_id from order_document where shop_key = $1",
+      [shopKey],
+    );
+    const kept = new Set(stored.map(({ order_id: id }) => Number(id.split("/").at(-1))));
+    const missing = simulator.world.orders.filter(
+      ({ id, isTrashed, status }) => !kept.has(id) && !isTrashed && !["pending", "failed"].includes(status),
+    );
+    assert.deepEqual(missing, [], `${count} orders left`);
+  }
+});
+
+test("faults of the shop are survived; what it cannot answer leaves the data as it was", async () => {
+  const { simulator, shopKey, sync } = await open({ seed: 9 });
+  for (const kind of ["status_500", "status_429", "html", "half", "slow", "cut"] as const) {
+    simulator.control.fail(kind, 1, 1);
+  }
+  await sync("backfill");
+  await assertEqualToShop(simulator, shopKey);
+  const [dump, watermark] = [await shop.dump(shopKey), await cursorOf(shopKey)];
+  const failures = {
+    html: "WooCommerce at 127.0.0.1 did not answer in 8 tries, the last one: a web page came instead of data, such as a login, a maintenance notice or a firewall's check.",
+    status_500: "WooCommerce at 127.0.0.1 did not answer in 8 tries, the last one: status 500.",
+  };
+  for (const [kind, message] of Object.entries(failures)) {
+    simulator.control.fail(kind as "html", 8);
+    await assert.rejects(sync("backfill"), (error: Error) => {
+      assert.equal(error.message.replace(/:\d+ did/u, " did"), message);
+      return true;
+    });
+  }
+  simulator.state.site = "other";
+  await assert.rejects(
+    sync("backfill"),
+    /WooCommerce at \S+ has no wp-json\/wc\/v3\/data\/currencies\/current: check that/u,
+  );
+  assert.deepEqual([await shop.dump(shopKey), await cursorOf(shopKey)], [dump, watermark]);
+});
+
+test("M5: changes come with the next poll, which alone moves the as-of", async () => {
+  const { simulator, shopKey, sync } = await open({ seed: 11, orders: 80 });
+  await sync("backfill");
+  const completed = simulator.world.orders.filter(
+    ({ status, refunds, isTrashed }) => status === "completed" && refunds.length === 0 && !isTrashed,
+  );
+  const [one, two, three, four] = completed as [WooOrder, WooOrder, WooOrder, WooOrder];
+  simulator.control.tick(7200);
+  const [line] = one.lines;
+  simulator.control.refund(one.id, [{ lineId: line?.id ?? 0, units: 1, minor: 100 }]);
+  simulator.control.refundAll(two.id);
+  simulator.control.trash(three.id);
+  simulator.control.set(four.id, { status: "failed" });
+  const renamed = simulator.world.products.find(({ type }) => type === "variable");
+  const [variant] = renamed?.variants ?? [];
+  if (renamed === undefined || variant === undefined) throw new Error("no product has variations");
+  variant.sku = "RENAMED";
+  renamed.modifiedAt = simulator.state.now;
+  const { counts } = await sync("incremental");
+  assert.equal(counts["changed_orders"], 4);
+  await assertEqualToShop(simulator, shopKey);
+  assert.match(JSON.stringify(await cursorOf(shopKey)), /2026-06-01T02:00:00/u);
+  simulator.control.tick(600);
+  await sync("refresh");
+  assert.match(JSON.stringify(await cursorOf(shopKey)), /2026-06-01T02:00:00/u);
+});
+
+test("a deleted refund, and an order that was deleted past the trash, are found within a day", async () => {
+  const { simulator, shopKey, sync } = await open({ seed: 12, orders: 120 });
+  const young = simulator.world.orders.filter(
+    ({ createdAt, isTrashed, status }) => createdAt > "2026-03-01" && !isTrashed && status === "completed",
+  );
+  const [one, two] = young as [WooOrder, WooOrder];
+  simulator.control.refund(one.id, [{ lineId: one.lines[0]?.id ?? 0, units: 1, minor: 100 }]);
+  simulator.control.tick(7200);
+  await sync("backfill");
+  simulator.control.deleteRefund(one.id);
+  simulator.control.deleteForGood(two.id);
+  simulator.control.tick(86_400);
+  assert.equal((await sync("incremental")).counts["changed_orders"], 0);
+  const { counts } = await sync("open_returns");
+  assert.equal(counts["changed_orders"], 2);
+  assert.equal((await countPending(shop.database, shopKey, "woocommerce", "order")).pending, 0);
+  await assertEqualToShop(simulator, shopKey);
+});
+
+test("an unfinished backfill that was given up leaves nothing of it behind", async () => {
+  const { simulator, shopKey, sync } = await open({ seed: 13, orders: 230 });
+  await sync("backfill");
+  const worker = new AbortController();
+  const stopped = sync("backfill", {
+    signal: worker.signal,
+    progress: () => worker.abort(new Error("the worker stops")),
+  });
+  await assert.rejects(stopped, /the worker stops/u);
+  await sync("refresh");
+  await assertEqualToShop(simulator, shopKey);
+});
+
+test("M1: refunds before an order is completed cancel its units, unless the shop never completes orders", async () => {
+  const { simulator, shopKey, sync } = await open({ seed: 14, orders: 40 });
+  const order = simulator.world.orders.find(({ status, isTrashed }) => status === "processing" && !isTrashed);
+  if (order === undefined) throw new Error("no order is processed");
+  order.refunds.length = 0;
+  simulator.control.refundAll(order.id);
+  const { notes } = await sync("backfill");
+  assert.match(notes.join(" "), /refunded lines are of orders that had not been completed/u);
+  const unitsOf = async (key: number) => {
+    const [row] = await shop.rows<{ sold: number; returned: number }>(
+      `select sum(l.sold_units)::int as sold,
+              coalesce((select sum(e.returned_units)::int from return_event e where e.shop_key = $1 and e.order_id = $2), 0) as returned
+         from order_line l where l.shop_key = $1 and l.order_id = $2`,
+      [key, `gid://woocommerce/Order/${order.id}`],
+    );
+    return row;
+  };
+  const units = order.lines.reduce((sum, { quantity }) => sum + quantity, 0);
+  assert.deepEqual(await unitsOf(shopKey), { sold: 0, returned: 0 });
+  const other = await connect(simulator, { refundsBeforeCompletion: "returned" });
+  await other.sync("backfill");
+  assert.deepEqual(await unitsOf(other.shopKey), { sold: units, returned: units });
+});
+
+type WooOrder = WooSimulator["world"]["orders"][number];
+
+async function cursorOf(shopKey: number): Promise<unknown> {
+  return (await findConnection(shop.database, shopKey, "woocommerce"))?.cursor;
+}
+
+describe("connecting", () => {
+  const ask = (simulator: WooSimulator, place: { url?: string; key?: string } = {}) =>
+    connector.check({
+      url: place.url ?? simulator.url,
+      secrets: { consumerKey: place.key ?? simulator.key },
+      signal: new AbortController().signal,
+    });
+
+  test("a shop says who and in which currency it is; what is wrong is one sentence", async () => {
+    const { simulator } = await open({ seed: 2, orders: 3 });
+    const account = new URL(simulator.url).host;
+    assert.deepEqual(await ask(simulator), { account, currencyCode: "EUR", notes: [] });
+    const said = async (
+      options: Partial<WooOptions>,
+      place: { url?: string; key?: string } = {},
+      site = "shop",
+    ) => {
+      const { simulator: other } = await open({ seed: 3, orders: 3, ...options });
+      other.state.site = site as "shop";
+      const error = await ask(other, place).then(
+        () => new Error("nothing"),
+        (reason: Error) => reason,
+      );
+      return `${error.name}: ${error.message.replaceAll(/127\.0\.0\.1:\d+/gu, "shop")}`;
+    };
+    const cannot =
+      "does not accept this key: check that both of its parts are complete, that it was not revoked, and that the server passes on the header Authorization.";
+    assert.equal(
+      await said({}, { key: "ck_wrong:cs_simulated" }),
+      `SourceRefused: WooCommerce at shop ${cannot}`,
+    );
+    assert.equal(
+      await said({}, { key: "ck_simulated:cs_wrong" }),
+      `SourceRefused: WooCommerce at shop ${cannot}`,
+    );
+    assert.match(
+      await said({}, { key: "ck_simulated" }),
+      /^SourceRefused: The key must be the consumer key and/u,
+    );
+    assert.match(
+      await said({ permission: "write" }),
+      /^SourceRefused: .* this key may not do that: it needs the permission Read/u,
+    );
+    assert.match(
+      await said({ role: "customer" }),
+      /^SourceRefused: .* must belong to an administrator or shop manager\.$/u,
+    );
+    assert.match(await said({}, {}, "login"), /^SourceFailed: .* a web page came instead of data/u);
+    assert.match(await said({}, {}, "plain"), /^SourceFailed: .* has no REST API at .* is not "Plain"\.$/u);
+    assert.match(await said({}, {}, "other"), /^SourceFailed: .* check that WooCommerce is active there/u);
+    assert.equal(
+      await said({}, {}, "moved"),
+      "SourceFailed: WooCommerce at shop redirects to https://www.shop.example: connect the address that it leads to.",
+    );
+    assert.match(
+      await said({}, { url: "http://shop.example" }),
+      /has no address such as https:\/\/shop\.example\.$/u,
+    );
+    for (const url of ["https://10.1.2.3", "https://169.254.169.254", "https://localhost.localdomain"]) {
+      assert.match(
+        await said({}, { url }),
+        /^SourceFailed: \S+ (?:is not at a public address|at \S+ did not answer)/u,
+      );
+    }
+    assert.match(
+      await said({}, { url: "https://10.1.2.3" }),
+      /10\.1\.2\.3 is not at a public address, so it is not asked\.$/u,
+    );
+  });
+
+  test("names of shops are https addresses", () => {
+    const { shops } = connector;
+    assert.deepEqual(shops?.find("Shop.example/Store/"), { shop: null, url: "https://shop.example/Store" });
+    for (const name of [
+      "http://shop.example",
+      "https://user@shop.example",
+      "https://shop.example?x=1",
+      "https://intern",
+      "",
+    ]) {
+      assert.equal(shops?.find(name), null, name);
+    }
+  });
+});
+
+describe("webhooks", () => {
+  const service = use(() => startTestService({}));
+
+  test("are registered once, pinged, and wake a run only when the shop has signed them", async () => {
+    const { simulator } = await open({ seed: 4, orders: 5 });
+    const { shopKey } = await createTenant(service.database);
+    const secrets = { consumerKey: simulator.key };
+    const { sealingKey } = deriveKeys(TEST_SECRET);
+    await putConnection(service.installation.database, {
+      shopKey,
+      source: "woocommerce",
+      kind: "store",
+      settings: { url: simulator.url, shop: new URL(simulator.url).host },
+      sealedCredentials: sealSecrets({ sealingKey, shopKey, source: "woocommerce" }, secrets),
+    });
+    const place = { url: simulator.url, secrets, signal: new AbortController().signal };
+    await connector.registerWebhooks?.(place, service.address);
+    await connector.registerWebhooks?.(place, service.address);
+    assert.deepEqual(
+      simulator.webhooks.map(({ topic, status }) => `${topic} ${status}`),
+      ["order.created", "order.updated", "order.deleted", "order.restored"].map((topic) => `${topic} active`),
+    );
+    assert.deepEqual(simulator.pings, [200, 200, 200, 200]);
+    const pending = async () =>
+      (await rowsOf<{ record_id: string }>(service, "pending_record", shopKey, "record_id, kind")).map(
+        ({ record_id: id }) => id,
+      );
+    assert.equal(await simulator.control.deliver("order.updated", 12), 200);
+    assert.equal(await simulator.control.deliver("order.updated", 12), 200);
+    // Another order in the same second has the same delivery id.
+    assert.equal(await simulator.control.deliver("order.updated", 13), 200);
+    assert.equal(await simulator.control.deliver("order.deleted", 14), 200);
+    const orders = [12, 13, 14].map((id) => `gid://woocommerce/Order/${id}`);
+    assert.deepEqual(await pending(), orders);
+    for (const webhook of simulator.webhooks) webhook.secret = "guessed";
+    assert.equal(await simulator.control.deliver("order.updated", 15), 401);
+    const requests = await rowsOf<{ kind: string; asked: string }>(
+      service,
+      "sync_request",
+      shopKey,
+      "kind, asked",
+    );
+    assert.deepEqual(
+      requests.map(({ kind, asked }) => [kind, Number(asked)]),
+      [["refresh", 3]],
+    );
+    assert.deepEqual(await pending(), orders);
+    const unsigned = await fetch(`${service.address}/webhooks/woocommerce`, { method: "POST", body: "{}" });
+    assert.equal(unsigned.status, 401);
+  });
+});
