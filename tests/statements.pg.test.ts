@@ -46,7 +46,7 @@ const OVER_ALL_SHOPS: Readonly<Record<string, string>> = {
 
 /** Inserts of a select that Citus computes apart from the shop's node. */
 const COMPUTED_APART: Readonly<Record<string, string>> = {
-  add_gone_shopify_orders: "each row has a number of its own",
+  add_gone_orders: "each row has a number of its own",
   add_pending_records: "each row has a time of its own",
   ask_about_gone_shopify_orders: "each row has a time of its own",
   ask_for_run: "each row has a time of its own",
