@@ -336,7 +336,11 @@ function fileNameOf(files: readonly FolderFile[], kind: RowKind): string {
 const SHOWN_NAMES = 20;
 const SHOWN_LETTERS = 40;
 
-type StageOptions = RowContext & { connection: Connection; problems: ProblemList };
+type StageOptions = RowContext & {
+  connection: Connection;
+  problems: ProblemList;
+  signal?: AbortSignal | undefined;
+};
 
 /** What of a file was staged: its rows, and how many of their amounts were rounded. */
 type StagedRows = { rows: number; roundedAmounts: number };
@@ -424,6 +428,7 @@ async function stageFile(
 /** Where the rows of a file go while it is read. `place` of the header precedes what is wrong with it. */
 type Reading = {
   warnings: ImportWarning[];
+  signal?: AbortSignal | undefined;
   onHeader: (names: readonly string[], place: string) => void;
   /** `width`: of the header, which a row should have. */
   onRecord: (cells: readonly string[], line: number, width?: number) => void;
@@ -448,7 +453,7 @@ async function readCsvFile(
 
 async function readParquetFile(
   file: FolderFile,
-  { warnings, onHeader, onRecord, onBytes, onPortion }: Reading,
+  { warnings, signal, onHeader, onRecord, onBytes, onPortion }: Reading,
 ): Promise<void> {
   await readParquet(file, [...knownColumns(FILE_FORMATS[file.name])], {
     top: ({ names, groupRows, localTimes }) => {
@@ -462,6 +467,7 @@ async function readParquetFile(
     record: onRecord,
     portion: onPortion,
     bytes: onBytes,
+    signal,
   });
 }
 
@@ -524,14 +530,16 @@ function readHeader(
     throw fail(`${areMissing}; the header has ${shownNames(names)}`);
   }
   const known = knownColumns(format);
-  for (const name of names) {
-    if (known.has(name)) continue;
-    warnings.push({
-      kind: "unknown_column",
-      file: file.fileName,
-      message: `the unknown column ${JSON.stringify(name)} is ignored`,
-      count: 1,
-    });
+  const unknown = names.filter((name) => !known.has(name));
+  for (const name of unknown.slice(0, SHOWN_NAMES)) {
+    const shown = JSON.stringify(name.slice(0, SHOWN_LETTERS));
+    const message = `the unknown column ${shown} is ignored`;
+    warnings.push({ kind: "unknown_column", file: file.fileName, message, count: 1 });
+  }
+  const rest = unknown.length - SHOWN_NAMES;
+  if (rest > 0) {
+    const message = "other unknown columns are ignored";
+    warnings.push({ kind: "unknown_column", file: file.fileName, message, count: rest });
   }
   return columns;
 }

@@ -3,6 +3,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { gzipSync } from "node:zlib";
 import { DuckDBInstance } from "@duckdb/node-api";
 import { csv, startImportWorkspace } from "../../../../tests/support/import-workspace.ts";
 import { use } from "../../../../tests/support/use.ts";
@@ -140,6 +141,17 @@ test("a row that cannot be used is named by file, row group, row and column", as
   assert.deepEqual((await shop.dump(shopKey))["order_line"], []);
 });
 
+test("blanks around the name of a column do not count, and unknown columns are listed up to a limit", async () => {
+  const shopKey = await shop.open();
+  const columns = Array.from({ length: 50 }, (_, index) => `1 as x${index}`).join(", ");
+  const query = `select order_id, line_id, ordered_at, units, unit_price as " unit_price ", ${columns} from (${ONE("2 as units")})`;
+  const { warnings } = await shop.import(shopKey, { "order_lines.parquet": await parquet(query) });
+  const unknown = warnings.filter(({ kind }) => kind === "unknown_column");
+  assert.deepEqual([unknown.length, unknown.at(-1)?.count], [21, 30]);
+  const [line] = (await shop.dump(shopKey))["order_line"] as { sold_minor: number }[];
+  assert.equal(line?.sold_minor, 4000);
+});
+
 const GOOD = await parquet(ONE("2 as units"));
 const LONG = await parquet(LINES, ", row_group_size 2048, compression uncompressed");
 /** The page of a column of GOOD, whose first bytes are changed. */
@@ -154,6 +166,92 @@ const withFooter = (footer: Buffer): Buffer => {
   length.writeUInt32LE(footer.length);
   return Buffer.concat([Buffer.from("PAR1"), footer, length, Buffer.from("PAR1")]);
 };
+
+/** A value in Thrift's compact protocol, which Parquet's footer and page headers are written in: its type and its bytes. */
+type Thrift = { type: number; bytes: Buffer };
+const unsigned = (value: number): number[] =>
+  value < 128 ? [value] : [(value % 128) + 128, ...unsigned(Math.floor(value / 128))];
+const whole = (value: number, type = 5): Thrift => ({
+  type,
+  bytes: Buffer.from(unsigned(value < 0 ? -value * 2 - 1 : value * 2)),
+});
+const words = (text: string): Thrift => ({
+  type: 8,
+  bytes: Buffer.from([...unsigned(text.length), ...Buffer.from(text)]),
+});
+const list = (type: number, items: readonly Thrift[]): Thrift => ({
+  type: 9,
+  bytes: Buffer.concat([
+    Buffer.from([0xf0 + type, ...unsigned(items.length)]),
+    ...items.map(({ bytes }) => bytes),
+  ]),
+});
+/** By field number; a field that is undefined is left out. */
+const struct = (fields: Readonly<Record<number, Thrift | undefined>>): Thrift => {
+  let last = 0;
+  const parts = Object.entries(fields).flatMap(([id, field]) => {
+    if (field === undefined) return [];
+    const head = Buffer.from([(Number(id) - last) * 16 + field.type]);
+    last = Number(id);
+    return [head, field.bytes];
+  });
+  return { type: 12, bytes: Buffer.concat([...parts, Buffer.from([0])]) };
+};
+
+type Hostile = {
+  name?: string | null;
+  type?: number;
+  chunkType?: number;
+  typeLength?: number;
+  isUuid?: boolean;
+  header: Record<number, Thrift | undefined>;
+  page?: Buffer;
+  rows?: number;
+  statedRows?: number;
+};
+const ONE_TEXT = Buffer.from([1, 0, 0, 0, 65]);
+const FIRST_VERSION = { 5: struct({ 1: whole(1), 2: whole(0) }) };
+/** A file of one column with one page of gzip, whose header, schema and footer say what they like. */
+function hostile({ name = "order_id", page = gzipSync(ONE_TEXT), header, ...of }: Hostile): Buffer {
+  const { type = 6, rows = 1 } = of;
+  const pages = Buffer.concat([struct({ 1: whole(0), 3: whole(page.length), ...header }).bytes, page]);
+  const column = {
+    1: whole(type),
+    2: of.typeLength === undefined ? undefined : whole(of.typeLength),
+    3: whole(0),
+    4: name === null ? undefined : words(name),
+    10: of.isUuid === true ? struct({ 14: struct({}) }) : undefined,
+  };
+  const others = ["line_id", "ordered_at", "units"];
+  const chunk = (path: string, chunkType = 6): Thrift =>
+    struct({
+      3: struct({
+        1: whole(chunkType),
+        2: list(5, []),
+        3: list(8, [words(path)]),
+        4: whole(2),
+        5: whole(rows, 6),
+        6: whole(1, 6),
+        7: whole(pages.length, 6),
+        9: whole(4, 6),
+      }),
+    });
+  const chunks = [chunk(name ?? "", of.chunkType ?? type), ...others.map((other) => chunk(other))];
+  const group = struct({ 1: list(12, chunks), 2: whole(1, 6), 3: whole(rows, 6) });
+  const schema = [
+    struct({ 4: words("schema"), 5: whole(4) }),
+    struct(column),
+    ...others.map((other) => struct({ 1: whole(6), 3: whole(0), 4: words(other) })),
+  ];
+  const footer = struct({
+    1: whole(1),
+    2: list(12, schema),
+    3: whole(of.statedRows ?? rows, 6),
+    4: list(12, [group]),
+  }).bytes;
+  const end = withFooter(footer);
+  return Buffer.concat([end.subarray(0, 4), pages, end.subarray(4)]);
+}
 
 const REFUSED: { title: string; name?: string; bytes: Buffer | Promise<Buffer>; message: RegExp }[] = [
   {
@@ -236,6 +334,56 @@ const REFUSED: { title: string; name?: string; bytes: Buffer | Promise<Buffer>; 
     bytes: withFooter(Buffer.concat([Buffer.from([0x36]), Buffer.alloc(100_000, 0xff)])),
     message: /is damaged or cut off/u,
   },
+  {
+    title: "a page that does not state its size",
+    bytes: hostile({ header: FIRST_VERSION, page: gzipSync(Buffer.alloc(100_000)) }),
+    message: /the column order_id is damaged or cut off \(a page states a size that is none\)$/u,
+  },
+  {
+    title: "a page whose size is text",
+    bytes: hostile({ header: { 2: words("xx"), ...FIRST_VERSION } }),
+    message: /a page states a size that is none/u,
+  },
+  {
+    title: "a page with levels of a negative length",
+    bytes: hostile({
+      header: {
+        2: whole(5),
+        8: struct({ 1: whole(1), 2: whole(0), 3: whole(1), 4: whole(0), 5: whole(-9), 6: whole(-9) }),
+      },
+    }),
+    message: /a page states a size that is none/u,
+  },
+  {
+    title: "a UUID of 16 kB",
+    bytes: hostile({ type: 7, typeLength: 16_384, isUuid: true, header: { 2: whole(5), ...FIRST_VERSION } }),
+    message: /the column order_id is of the type UUID: write it as text$/u,
+  },
+  {
+    title: "a column whose pages are of another type",
+    bytes: hostile({ chunkType: 7, typeLength: 16_384, header: { 2: whole(5), ...FIRST_VERSION } }),
+    message: /the column order_id is damaged or cut off \(its type or its number of values\)$/u,
+  },
+  {
+    title: "a column without a name",
+    bytes: hostile({ name: null, header: { 2: whole(5), ...FIRST_VERSION } }),
+    message: /is damaged or cut off/u,
+  },
+  {
+    title: "a file that states more rows than it has",
+    bytes: hostile({ statedRows: 2, header: { 2: whole(5), ...FIRST_VERSION } }),
+    message: /its row groups hold another number of rows than it states/u,
+  },
+  {
+    title: "fewer than no rows",
+    bytes: hostile({ rows: -1, header: { 2: whole(5), ...FIRST_VERSION } }),
+    message: /is damaged or cut off/u,
+  },
+  {
+    title: "a name of two million letters",
+    bytes: hostile({ name: "x".repeat(2_000_000), header: { 2: whole(5), ...FIRST_VERSION } }),
+    message: /has too many columns or row groups$/u,
+  },
 ];
 
 for (const { title, name = "order_lines.parquet", bytes, message } of REFUSED) {
@@ -250,6 +398,21 @@ for (const { title, name = "order_lines.parquet", bytes, message } of REFUSED) {
     assert.deepEqual((await shop.dump(shopKey))["order_document"], []);
   });
 }
+
+/** Of DELTA_BINARY_PACKED, whose blocks say that they begin before they end. */
+const BACKWARDS = gzipSync(Buffer.from([128, 1, 255, 255, 255, 255, 15, 5, 2, 0, 0, 0, 0]));
+
+test("an import that is stopped ends the process that reads", async () => {
+  const shopKey = await shop.open();
+  const stop = new AbortController();
+  const header = { 2: whole(13), 5: struct({ 1: whole(1000), 2: whole(5) }) };
+  const endless = hostile({ type: 1, rows: 1000, header, page: BACKWARDS });
+  const stopped = shop.import(shopKey, { "order_lines.parquet": endless }, { signal: stop.signal });
+  setTimeout(() => stop.abort(new Error("stopped")), 1500);
+  const startedAt = Date.now();
+  await assert.rejects(stopped, /stopped/u);
+  assert.ok(Date.now() - startedAt < 30_000);
+});
 
 test("whatever byte of a file is changed, it is refused or read, and the process goes on", async () => {
   const shopKey = await shop.open();

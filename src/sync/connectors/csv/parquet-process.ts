@@ -40,13 +40,16 @@ function limit(length: number): { maxOutputLength: number } {
   return { maxOutputLength: Math.max(1, length) };
 }
 
+/** `held`: bytes of the pages in memory; `unpacked`: of all that were, since column chunks may name the same ones. */
+type Reading = { read: ReadBytes; held: number; unpacked: number; mostUnpacked: number };
+
 type ReadBytes = (start: number, end: number) => Uint8Array<ArrayBuffer>;
 
 /** A column that is read: where it stands in the cells of a row, and the texts of its values. */
 type ReadColumn = { name: string; element: SchemaElement; textOf: ValueText };
 
 /** What of the file comes first, then its rows, as pieces of text. */
-function* readFile(path: string, known: readonly string[]): Generator<string> {
+function* readFile(path: string, mostUnpacked: number, known: readonly string[]): Generator<string> {
   const file = openSync(path, "r");
   const { size } = fstatSync(file);
   const read: ReadBytes = (start, end) => {
@@ -61,17 +64,21 @@ function* readFile(path: string, known: readonly string[]): Generator<string> {
   };
   const metadata = readFooter(read, size);
   const top = topColumns(metadata.schema);
+  // Blanks around a name do not count, as in CSV.
+  const isKnown = ({ element }: (typeof top)[number]): boolean => known.includes(element.name.trim());
   const columns: ReadColumn[] = top
-    .filter(({ element }) => known.includes(element.name))
+    .filter(isKnown)
     .map(({ element, isPlain }) => ({ name: element.name, element, textOf: textsOf(element, isPlain) }));
-  const others = top.filter(({ element }) => !known.includes(element.name));
+  const others = top.filter((column) => !isKnown(column));
   const first: ParquetTop = {
     names: [...columns.map(({ name }) => name), ...others.map(({ element }) => element.name)],
     groupRows: metadata.row_groups.map((group) => Number(group.num_rows)),
     localTimes: columns.filter(({ textOf }) => textOf.isLocalTime === true).map(({ name }) => name),
   };
-  yield JSON.stringify(first) + ROW_END;
-  yield* readRows(metadata, columns, read);
+  const text = JSON.stringify(first) + ROW_END;
+  if (text.length > MOST_ROW_CHARACTERS) throw new FileProblem("has too many columns or row groups");
+  yield text;
+  yield* readRows(metadata, columns, { read, held: 0, unpacked: 0, mostUnpacked });
 }
 
 function readFooter(read: ReadBytes, size: number): FileMetaData {
@@ -91,7 +98,11 @@ function readFooter(read: ReadBytes, size: number): FileMetaData {
       `has a footer of more than ${MOST_FOOTER_BYTES} bytes: write it with fewer row groups`,
     );
   }
-  return parquetMetadata(read(size - 8 - length, size), { geoparquet: false });
+  const metadata = parquetMetadata(read(size - 8 - length, size), { geoparquet: false });
+  const rows = metadata.row_groups.reduce((sum, group) => sum + wholeNumber(Number(group.num_rows)), 0);
+  if (rows !== Number(metadata.num_rows))
+    throw new RangeError("its row groups hold another number of rows than it states");
+  return metadata;
 }
 
 /** The columns at the top of the schema, without descending into others: `isPlain` = it holds one value a row. */
@@ -111,18 +122,20 @@ function topColumns(schema: readonly SchemaElement[]): { element: SchemaElement;
 function* readRows(
   metadata: FileMetaData,
   columns: readonly ReadColumn[],
-  read: ReadBytes,
+  reading: Reading,
 ): Generator<string> {
   let piece = "";
   for (const [index, group] of metadata.row_groups.entries()) {
-    const held = { bytes: 0 };
+    reading.held = 0;
     const next = columns.map((column) => {
       const chunk = group.columns.find(
         ({ meta_data: meta }) => meta?.path_in_schema.length === 1 && meta.path_in_schema[0] === column.name,
       );
       const place = `row group ${index + 1}: the column ${column.name}`;
       if (chunk?.meta_data === undefined || chunk.file_path) throw new FileProblem(`${place} is missing`);
-      return openColumn(column, chunk.meta_data, place, { read, held });
+      if (chunk.meta_data.type !== column.element.type || chunk.meta_data.num_values !== group.num_rows)
+        throw new FileProblem(`${place} is damaged or cut off (its type or its number of values)`);
+      return openColumn(column, chunk.meta_data, place, reading);
     });
     const rowCount = Number(group.num_rows);
     for (let row = 0; row < rowCount; row += 1) {
@@ -148,8 +161,9 @@ function openColumn(
   { element, textOf }: ReadColumn,
   meta: ColumnMetaData,
   place: string,
-  { read, held }: { read: ReadBytes; held: { bytes: number } },
+  reading: Reading,
 ): () => string {
+  const { read } = reading;
   if (!CODECS.has(meta.codec)) {
     throw new FileProblem(
       `${place} is compressed with ${meta.codec}: use snappy, zstd, gzip, brotli or none`,
@@ -166,15 +180,18 @@ function openColumn(
   const readNextPage = (): number => {
     if (offset >= end) throw new RangeError("it has fewer values than rows");
     const { header, length } = readHeader(read, offset, end);
-    const { compressed_page_size: packed, uncompressed_page_size: unpacked } = header;
+    const packed = wholeNumber(header.compressed_page_size);
+    const unpacked = wholeNumber(header.uncompressed_page_size);
     const stated = header.data_page_header ?? header.data_page_header_v2 ?? header.dictionary_page_header;
-    const count = stated?.num_values ?? 0;
+    const count = wholeNumber(stated?.num_values ?? 0);
     const start = offset + length;
     offset = start + packed;
-    if (packed < 0 || unpacked < 0 || count < 0) throw new RangeError("a page has a negative size");
-    held.bytes += unpacked - heldBytes;
+    reading.held += unpacked - heldBytes;
     heldBytes = unpacked;
-    if (Math.max(held.bytes, packed) > MOST_HELD_BYTES || count > MOST_PAGE_VALUES) {
+    reading.unpacked += unpacked;
+    if (reading.unpacked > reading.mostUnpacked)
+      throw new FileProblem("unpacks to more bytes than an upload may have");
+    if (Math.max(reading.held, packed) > MOST_HELD_BYTES || count > MOST_PAGE_VALUES) {
       const most = `${MOST_PAGE_VALUES.toLocaleString("en")} values, or pages of ${MOST_HELD_BYTES / 1024 ** 2} MiB at once`;
       throw new FileProblem(`has more than ${most}: write smaller row groups`);
     }
@@ -203,6 +220,12 @@ function openColumn(
   };
 }
 
+/** A size or count as a page states it, which the library hands on as anything: every limit compares it. */
+function wholeNumber(stated: unknown): number {
+  if (Number.isSafeInteger(stated) && (stated as number) >= 0) return stated as number;
+  throw new RangeError("a page states a size that is none");
+}
+
 type NextValue = () => string | undefined;
 
 type DataPage = {
@@ -229,8 +252,9 @@ function openPage({ header, bytes, meta, element, textOf, dictionary }: DataPage
       page = page.subarray(4 + length);
     }
   } else {
-    const before = second.repetition_levels_byte_length;
-    const start = before + second.definition_levels_byte_length;
+    const before = wholeNumber(second.repetition_levels_byte_length);
+    const start = before + wholeNumber(second.definition_levels_byte_length);
+    if (start > bytes.length) throw new RangeError("its levels are longer than their page");
     if (isOptional) levels = bytes.subarray(before, start);
     page = bytes.subarray(start);
     if (second.is_compressed !== false && size > start)
@@ -411,9 +435,9 @@ function reasonOf(error: unknown): string {
   return error instanceof FileProblem ? message : `is damaged or cut off (${message})`;
 }
 
-const [, , path = "", ...known] = process.argv;
+const [, , path = "", mostUnpacked = "", ...known] = process.argv;
 try {
-  for (const piece of readFile(path, known)) {
+  for (const piece of readFile(path, Number(mostUnpacked), known)) {
     if (!process.stdout.write(piece)) await once(process.stdout, "drain");
   }
 } catch (error) {

@@ -15,7 +15,9 @@ export const PROGRESS = "\u001d";
 
 const PROCESS_MEGABYTES = 512;
 /** Without a word of it; far above what a page takes. */
-const LONGEST_SILENCE_MS = 120_000;
+const LONGEST_SILENCE_MS = 60_000;
+/** How many bytes a value may have in the file for each byte of its text: 16 of a DECIMAL are a digit and a comma. */
+const UNPACKED_PER_TEXT = 8;
 
 /**
  * Reads a Parquet file page by page in a process of its own, whose memory and time have limits: whatever a file claims of itself,
@@ -30,10 +32,19 @@ export async function readParquet(
     record: (cells: string[], row: number) => void;
     portion: () => Promise<void>;
     bytes: (bytes: number) => void;
+    /** Its reason is thrown. */
+    signal?: AbortSignal | undefined;
   },
 ): Promise<void> {
   const script = join(import.meta.dirname, "parquet-process.ts");
-  const options = [`--max-old-space-size=${PROCESS_MEGABYTES}`, script, file.path, ...known];
+  const mostUnpacked = (file.textLimit?.most ?? Infinity) * UNPACKED_PER_TEXT;
+  const options = [
+    `--max-old-space-size=${PROCESS_MEGABYTES}`,
+    script,
+    file.path,
+    `${mostUnpacked}`,
+    ...known,
+  ];
   // It gets none of the secrets of this process.
   const reading = spawn(process.execPath, options, { env: {}, stdio: ["ignore", "pipe", "pipe"] });
   const ended = once(reading, "close") as Promise<[code: number | null, signal: string | null]>;
@@ -46,6 +57,8 @@ export async function readParquet(
     if (isBusy) silence.refresh();
     else isSilent = reading.kill("SIGKILL");
   }, LONGEST_SILENCE_MS);
+  const stop = (): boolean => reading.kill("SIGKILL");
+  on.signal?.addEventListener("abort", stop);
   let row = 0;
   let rest = "";
   let isTop = true;
@@ -66,10 +79,12 @@ export async function readParquet(
       silence.refresh();
     }
     const [code] = await ended;
+    on.signal?.throwIfAborted();
     if (code !== 0) throw new ImportError(`${file.fileName}: ${whyEnded(code, isSilent, problem)}`);
   } finally {
     clearTimeout(silence);
-    reading.kill("SIGKILL");
+    on.signal?.removeEventListener("abort", stop);
+    stop();
   }
 }
 

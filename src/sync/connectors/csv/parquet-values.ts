@@ -12,6 +12,7 @@ export type ValueText = ((value: never) => string) & { isLocalTime?: true };
 
 /** Beyond that BigInt's own work would be long, and no amount is. */
 const MOST_SCALE = 100;
+const UUID_BYTES = 16;
 const DAY_NANOS = 86_400_000_000_000n;
 
 /** How the values of a column become text. Throws FileProblem for a column that no cell of CSV can hold exactly. */
@@ -44,7 +45,7 @@ export function textsOf(element: SchemaElement, isPlain: boolean): ValueText {
         return utf8;
       break;
     case "FIXED_LEN_BYTE_ARRAY":
-      if (kind === "UUID") return uuid;
+      if (kind === "UUID" && element.type_length === UUID_BYTES) return uuid;
       break;
     default:
   }
@@ -60,10 +61,17 @@ function isUnsigned({ logical_type: logical, converted_type: converted }: Schema
 }
 
 /** Unscaled whole numbers, or their bytes, with the decimal point put in: no amount passes through a fraction. */
-function decimals({ name, type, scale: stated, logical_type: logical }: SchemaElement): ValueText {
+function decimals({
+  name,
+  type,
+  type_length: length,
+  scale: stated,
+  logical_type: logical,
+}: SchemaElement): ValueText {
   const scale = stated ?? (logical?.type === "DECIMAL" ? logical.scale : 0);
   if (!(scale >= 0 && scale <= MOST_SCALE))
     throw new FileProblem(`the column ${name} has the scale ${scale}`);
+  if ((length ?? 0) > MOST_SCALE) throw new FileProblem(`the column ${name} has decimals of ${length} bytes`);
   const isOfBytes = type === "BYTE_ARRAY" || type === "FIXED_LEN_BYTE_ARRAY";
   return (value: Uint8Array | number | bigint) => {
     const unscaled = isOfBytes ? wholeOf(value as Uint8Array) : (value as number | bigint);

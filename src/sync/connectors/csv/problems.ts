@@ -60,12 +60,17 @@ export function openProblemList(
 ): ProblemList {
   const places = new Map(files.map(({ fileName }, index) => [fileName, index]));
   const placeOf = ({ file }: RowProblem): number => places.get(file) ?? 0;
-  const withGroup = ({ file, ...problem }: RowProblem): RowProblem => {
-    const groupRows = files[places.get(file) ?? -1]?.groupRows;
-    if (groupRows === undefined) return { file, ...problem };
-    let last = 0;
-    const index = groupRows.findIndex((rows) => problem.line <= (last += rows));
-    return { file, row_group: index + 1, ...problem };
+  /** In one walk over both: a file may have as many row groups as it has problems. */
+  const withGroups = (sorted: readonly RowProblem[]): RowProblem[] => {
+    let at = { file: "", group: 0, lastLine: 0 };
+    return sorted.map(({ file, ...problem }) => {
+      const groupRows = files[places.get(file) ?? -1]?.groupRows;
+      if (groupRows === undefined) return { file, ...problem };
+      if (at.file !== file) at = { file, group: 0, lastLine: 0 };
+      while (problem.line > at.lastLine && at.group < groupRows.length)
+        at.lastLine += groupRows[(at.group += 1) - 1] ?? 0;
+      return { file, row_group: at.group, ...problem };
+    });
   };
   let kept: RowProblem[] = [];
   let count = 0;
@@ -79,7 +84,7 @@ export function openProblemList(
       kept.push(problem);
       if (kept.length >= 2 * maxReported) kept = first();
     },
-    list: () => first().map(withGroup),
+    list: () => withGroups(first()),
     count: () => count,
   };
 }
