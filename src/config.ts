@@ -38,7 +38,7 @@ const OPTIONS = {
     "OPERATIONS_PORT",
     port,
     null,
-    "Own port for `/healthz`, `/readyz` and `/metrics`; without it the first two are on `PORT`. `./returns worker` listens only where this is set.",
+    "Separate port for `/healthz`, `/readyz` and `/metrics`; without it the first two are on `PORT`. `./returns worker` listens only where this is set.",
   ),
   operationsHost: option(
     "OPERATIONS_HOST",
@@ -132,7 +132,7 @@ const OPTIONS = {
     "TRUSTED_PROXIES",
     addressesAndNetworks,
     [],
-    "Addresses and networks of proxies in front of this service, such as `127.0.0.1,10.0.0.0/8`. What they name as the client in `X-Forwarded-For` or `Forwarded` counts for limits, audit and logs.",
+    "Addresses and networks of proxies in front of this service, such as `127.0.0.1,10.0.0.0/8`. The client that they name in `X-Forwarded-For` or `Forwarded` is used for limits, audit and logs.",
   ),
   hasConsole: option(
     "CONSOLE",
@@ -148,7 +148,7 @@ const OPTIONS = {
     "OIDC_ISSUER",
     issuerAddress,
     null,
-    "Identity provider by which people may sign in to the console, such as `https://login.example.com`: docs/operating/install.md.",
+    "Identity provider for signing in to the console, such as `https://login.example.com`: docs/operating/install.md.",
   ),
   oidcClientId: option("OIDC_CLIENT_ID", text, null, "This service’s client id at that provider."),
   oidcClientSecret: option("OIDC_CLIENT_SECRET", text, null, "Its client secret.", { hasFile: true }),
@@ -159,14 +159,14 @@ const OPTIONS = {
     "OIDC_SCOPES",
     matching("be scopes separated by spaces, with openid", /^(?=(?:.* )?openid(?: |$))[!-~]+(?: [!-~]+)*$/u),
     "openid email",
-    "Scopes that are asked for, such as `openid email groups`.",
+    "Scopes to request, such as `openid email groups`.",
   ),
   oidcGroupsClaim: option("OIDC_GROUPS_CLAIM", text, "groups", "The claim that lists a person’s groups."),
   oidcOperatorGroup: option(
     "OIDC_OPERATOR_GROUP",
     text,
     null,
-    "People whom the provider names in this group are operators for as long as that session lasts.",
+    "Members of this group at the provider are operators for the duration of their session.",
   ),
   shopifyClientId: option("SHOPIFY_CLIENT_ID", text, null, "The app that shops approve."),
   shopifyClientSecret: option(
@@ -180,7 +180,7 @@ const OPTIONS = {
     "SHOPIFY_PLANS",
     plansByName,
     [],
-    "The plan that each subscription of the app stands for, such as `Growth monthly=growth,Scale=scale`. Without it a subscription sets billing alone: docs/connect.md.",
+    "The plan of each subscription to the app, such as `Growth monthly=growth,Scale=scale`. Without it, a subscription sets only billing: docs/connect.md.",
   ),
   pushNetworks: option(
     "PUSH_NETWORKS",
@@ -253,7 +253,7 @@ const OPTIONS = {
     "OTEL_EXPORTER_OTLP_TIMEOUT",
     integer(100, 60_000),
     2000,
-    "Milliseconds for sending a batch of traces, with its retries. A process that stops waits as long.",
+    "Milliseconds for sending a batch of traces, with its retries. A stopping process waits that long.",
   ),
   traceSampler: option(
     "OTEL_TRACES_SAMPLER",

@@ -1,6 +1,6 @@
 import type { Configuration, TokenEndpointResponse, TokenEndpointResponseHelpers } from "openid-client";
 
-/** An OpenID Connect provider, as options name it. */
+/** The OpenID Connect provider named by the options. */
 export type ProviderOptions = {
   issuer: string;
   clientId: string;
@@ -8,45 +8,45 @@ export type ProviderOptions = {
   /** Its display name. */
   name: string;
   scopes: string;
-  /** The claim that lists a person's groups, and the group of operators; null = groups give nothing. */
+  /** The claim that lists a person's groups, and the group of operators; null: groups grant nothing. */
   groupsClaim: string;
   operatorGroup: string | null;
-  /** Where it sends people back to, after a sign-in and after a sign-out. */
+  /** Where the provider redirects to after a sign-in and after a sign-out. */
   redirectUri: string;
   signedOutUri: string;
   log: { warn: (fields: object, message: string) => void };
 };
 
-/** What a browser keeps, sealed, while its person is at the provider. */
+/** State of a sign-in, which the browser stores sealed until the provider answers. */
 export type Flow = {
   state: string;
   nonce: string;
   verifier: string;
   purpose: "sign_in" | "confirm" | "link";
-  /** Who started it; null = somebody who signs in. */
+  /** The person who started it; null for a sign-in. */
   userId: string | null;
-  /** Where a confirmation leads to. */
+  /** The page to open after a confirmation. */
   next: string;
   startedAt: number;
 };
 
-/** An account of the provider, as its checked ID token says. */
+/** An account at the provider, from a verified ID token. */
 export type ProviderAccount = {
   issuer: string;
   subject: string;
-  /** In small letters; null = it named none. */
+  /** In lower case; null: the token has none. */
   email: string | null;
   isVerified: boolean;
-  /** When its person last proved who they are there; null = it did not say. */
+  /** Time of the last authentication at the provider; null if not stated. */
   authenticatedAt: Date | null;
-  /** Its groups hold that of operators. */
+  /** Its groups include that of operators. */
   isOperator: boolean;
   idToken: string;
 };
 
 /**
- * Why an answer of the provider counts for nothing. "elsewhere": of no sign-in of this browser. "code": used or expired. "client": the
- * provider does not know this service. "clock": expired, or not valid yet.
+ * Why an answer of the provider is rejected. "elsewhere": it belongs to no sign-in of this browser. "code": used or expired.
+ * "client": the provider does not know this service. "clock": expired, or not valid yet.
  */
 export type ProviderProblem =
   | "down"
@@ -63,20 +63,20 @@ export type ProviderProblem =
 
 export type Provider = ReturnType<typeof createProvider>;
 
-/** Where the provider sends people back to: registered there. */
+/** The redirect address registered at the provider. */
 export const CALLBACK_PATH = "/sign-in/provider/callback";
 
-/** Until then metadata and keys are not asked for again; and after a failure. */
+/** How long metadata and keys are cached; and when they are requested again after a failure. */
 const KEPT_MS = 3_600_000;
 const RETRY_MS = 10_000;
 const TIMEOUT_SECONDS = 5;
-/** A longer one would not fit into the address of a sign-out. */
+/** A longer one would not fit into the URL of a sign-out. */
 const LONGEST_ID_TOKEN = 6000;
 
-/** Imported with the first sign-in. */
+/** Imported at the first sign-in. */
 const library = async () => import("openid-client");
 
-/** Asks the provider for its metadata when it is first needed; a service starts without it. */
+/** Requests the provider's metadata when it is first needed, so the service starts without it. */
 export function createProvider(options: ProviderOptions) {
   const { name, redirectUri, log } = options;
   let opened: Promise<Configuration> | null = null;
@@ -96,7 +96,7 @@ export function createProvider(options: ProviderOptions) {
     name,
     issuer: options.issuer,
     isUp: (): Promise<boolean> => open().then(isTrue, isFalse),
-    /** Where the browser goes, and what it keeps; null = the provider does not answer. */
+    /** The URL to open, and the state to store; null: the provider does not answer. */
     begin: async (
       started: Pick<Flow, "purpose" | "userId" | "next" | "startedAt">,
     ): Promise<{ url: string; flow: Flow } | null> => {
@@ -120,7 +120,7 @@ export function createProvider(options: ProviderOptions) {
       });
       return { url: url.href, flow };
     },
-    /** Exchanges the code of an answer, whose `query` begins with "?", for a checked account. */
+    /** Exchanges the code of an answer for a verified account; `query` begins with "?". */
     finish: async (
       query: string,
       { state, nonce, verifier }: Flow,
@@ -137,7 +137,7 @@ export function createProvider(options: ProviderOptions) {
         return { problem };
       }
     },
-    /** Where the person also ends their session at the provider; null = nowhere. */
+    /** The URL that also ends the person's session at the provider; null if it has none. */
     signOutUrl: async (idToken: string): Promise<string | null> => {
       const config = await open().catch(() => null);
       if (config?.serverMetadata().end_session_endpoint === undefined) return null;
@@ -161,7 +161,7 @@ async function discover({ issuer, clientId, clientSecret }: ProviderOptions): Pr
     execute,
   });
   const metadata = found.serverMetadata();
-  // The library takes an address for all tenants of some providers, where each could name any address as verified.
+  // The library accepts the multi-tenant issuer of some providers, where any tenant could claim any address as verified.
   if (metadata.issuer.replace(/\/$/u, "") !== issuer.replace(/\/$/u, "")) {
     throw new Error(`OIDC_ISSUER must be the issuer itself, ${metadata.issuer}`);
   }
@@ -177,14 +177,14 @@ async function discover({ issuer, clientId, clientSecret }: ProviderOptions): Pr
 
 type Tokens = TokenEndpointResponse & TokenEndpointResponseHelpers;
 
-/** The claims of scopes are in the ID token, or else in the answer of the UserInfo endpoint (OpenID Connect Core, 5.4). */
+/** Claims of scopes are in the ID token, or otherwise in the answer of the UserInfo endpoint (OpenID Connect Core, 5.4). */
 async function readAccount(
   { groupsClaim, operatorGroup }: ProviderOptions,
   config: Configuration,
   tokens: Tokens,
 ): Promise<ProviderAccount> {
   const token = tokens.claims();
-  if (token === undefined) throw new Error("there is no ID token");
+  if (token === undefined) throw new Error("the answer has no ID token");
   const { issuer, userinfo_endpoint: endpoint } = config.serverMetadata();
   const isWhole =
     token["email"] !== undefined && (operatorGroup === null || token[groupsClaim] !== undefined);
@@ -205,15 +205,15 @@ async function readAccount(
   };
 }
 
-/** ASCII alone: other letters look, or become in small letters, like these. */
+/** ASCII only: other letters look like these, or become one of them in lower case. */
 const EMAIL = /^[!-?A-~]{1,64}@[\w.-]{1,189}$/u;
 
-/** An e-mail address in small letters; null = it is none. */
+/** An e-mail address in lower case; null if the text is none. */
 export function readEmail(text: unknown): string | null {
   return typeof text === "string" && EMAIL.test(text) ? text.toLowerCase() : null;
 }
 
-/** What the library says of an answer that it does not accept; a request that failed is a TypeError. */
+/** The reason for which the library rejected an answer; a failed request is a TypeError. */
 function problemOf(client: Awaited<ReturnType<typeof library>>, error: unknown): ProviderProblem {
   if (error instanceof TypeError) return "down";
   if (error instanceof client.AuthorizationResponseError) {

@@ -7,7 +7,7 @@ import { listMembersByRole } from "../store/queries/workspace-member.ts";
 const TOLD_ROLES = ["owner", "admin"] as const;
 const NOTICE_MS = 7 * 24 * 3_600_000;
 
-/** Makes billing inactive when its end has come; before, tells owners and admins once, seven days ahead. */
+/** Makes billing inactive at its end, and notifies owners and admins once, seven days before. */
 export async function endOrTellBilling(database: Database, shopKey: number, now: Date): Promise<void> {
   const endsAt = await findBillingEnd(database, shopKey);
   if (endsAt === null || endsAt.getTime() - now.getTime() > NOTICE_MS) return;
@@ -37,7 +37,7 @@ function billingNotice(name: string, endsAt: Date) {
   } as const;
 }
 
-/** What ends, and when. */
+/** The sentence about the end of billing and its effect. */
 export function billingEndText(endsAt: Date): string {
   const when = `${endsAt.toISOString().slice(0, 16).replace("T", " ")} UTC`;
   return `Billing ends on ${when}: from then on API requests are refused and pages show no figures.`;

@@ -8,9 +8,9 @@ import { refusedSignIn } from "./session-pages.ts";
 
 const LIFETIME_SECONDS = 600;
 
-/** The cookie that binds a sign-in at the identity provider to the browser that began it. */
+/** The cookie that binds a sign-in at the identity provider to the browser that started it. */
 export type FlowCookie = {
-  /** null = there is none, it is not ours, or the sign-in took too long. */
+  /** null: none, not ours, or the sign-in took too long. */
   read(header: string | undefined, now: Date): Flow | null;
   write(flow: Flow): string;
   clear: string;
@@ -33,7 +33,7 @@ export function createFlowCookie(isSecure: boolean, key: Buffer): FlowCookie {
   };
 }
 
-/** Sends a browser to the identity provider, or shows that this does not answer. */
+/** Sends a browser to the identity provider, or says that the provider does not answer. */
 export async function sendToProvider(
   { control: { provider }, flow, now, site }: SessionContext,
   reply: FastifyReply,
@@ -47,8 +47,8 @@ export async function sendToProvider(
 }
 
 /**
- * Leads a browser to another site after a form. A redirect would need that site in `form-action` of every page with the form, and
- * Chromium would hold it against all redirects that follow.
+ * Sends a browser to another site after a form. A redirect would require that site in `form-action` of every page with the form,
+ * and Chromium would check all further redirects against it.
  */
 export function leave(reply: FastifyReply, url: string, name: string): FastifyReply {
   const title = `Continue to ${name}`;

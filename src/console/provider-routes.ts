@@ -12,10 +12,10 @@ import { refusedSignIn, TOO_MANY } from "./session-pages.ts";
 import { createFinish, MOST_FAILURES_PER_MINUTE, sendProof } from "./sign-in.ts";
 import type { TargetCookie } from "./cookies.ts";
 
-/** What came back from the provider. */
+/** The provider's answer. */
 type Answer = ProviderAccount | { problem: ProviderProblem };
 
-/** Sign-in, confirmation and linking by the identity provider; {} where none is configured. */
+/** Sign-in, confirmation and linking through the identity provider; {} if none is configured. */
 export function providerRoutes(context: SessionContext, target: TargetCookie): Routes {
   const { control, flow: cookie, identity, now } = context;
   const { provider } = control;
@@ -68,7 +68,7 @@ export function providerRoutes(context: SessionContext, target: TargetCookie): R
       get: async (request, reply) => {
         const query = (request.raw.url ?? "").slice(CALLBACK_PATH.length);
         const flow = cookie.read(request.headers.cookie, now());
-        // Each answer has one try: whatever comes of it, its sign-in is over.
+        // Each answer has one attempt: whatever the result, its sign-in is over.
         reply.header("Set-Cookie", cookie.clear);
         const isOurs = flow !== null && new URLSearchParams(query).get("state") === flow.state;
         const answer = await attempt<Answer>(answers, {

@@ -4,10 +4,10 @@ import { insertAuditEvent } from "../store/queries/audit.ts";
 import { findPurchase, lockBilling, updateBilling } from "../store/queries/purchase.ts";
 import type { BillingRow, Purchase } from "../store/queries/purchase.ts";
 
-/** A subscription that a merchant pays for now, in a trial too. */
+/** An active subscription of a merchant, including a trial. */
 export type Subscription = Pick<Purchase, "id" | "name" | "paid_until">;
 
-/** Names of subscriptions at a platform with the plans that they stand for. */
+/** Plans by the names of their subscriptions at a platform. */
 export type PlansByName = ReadonlyMap<string, string>;
 
 export const NO_PLANS: PlansByName = new Map();
@@ -15,23 +15,23 @@ export const NO_PLANS: PlansByName = new Map();
 type Found = {
   shopKey: number;
   source: string;
-  /** null = the platform shows none that is active. */
+  /** null: the platform reports no active one. */
   subscription: Subscription | null;
   plans: PlansByName;
   now: Date;
 };
 
-/** Owners and admins are told so long before billing ends (alerts/billing-end.ts). */
+/** How long before the end of billing owners and admins are notified (alerts/billing-end.ts). */
 const NOTICE_MS = 7 * 24 * 3_600_000;
 
-/** Has billing and plan of a workspace follow its subscription, in a transaction of its own where something changes. */
+/** Makes billing and plan of a workspace follow its subscription; a change has its own transaction. */
 export async function followPurchase(database: Database, found: Found): Promise<void> {
   const known = await findPurchase(database, found.shopKey);
   if (isDeepStrictEqual(known, purchaseNow(known, found))) return;
   await database.transaction((connection) => applyPurchase(connection, found));
 }
 
-/** The same in the transaction of the caller. */
+/** The same in the caller's transaction. */
 export async function applyPurchase(connection: Connection, found: Found): Promise<void> {
   const { shopKey, source } = found;
   const before = await lockBilling(connection, shopKey);
@@ -49,9 +49,9 @@ export async function applyPurchase(connection: Connection, found: Found): Promi
 }
 
 /**
- * What a subscription that was found changes, told the time. A workspace that never had one is billed in another way, and
- * nothing changes. Only a change of the subscription or of its plan counts: what an operator sets by hand stays until the
- * next one. One that ends keeps billing active until what was paid for ends, and at least as long as the notice takes.
+ * Billing after a subscription, or none, was found. A workspace that never had one is billed in another way: nothing changes.
+ * Only a change of the subscription or its plan counts; an operator's settings stay until the next one. When a subscription
+ * ends, billing stays active until the end of the paid period, and at least for the period of notice.
  */
 export function billingAfter(before: BillingRow, found: Found): BillingRow {
   const known = before.purchase;
@@ -76,12 +76,12 @@ function purchaseNow(known: Purchase | null, { subscription, plans }: Found): Pu
   return { ...subscription, plan: plans.get(subscription.name) ?? null, is_active: true };
 }
 
-/** Whether it was bought, or resumed, since it was last seen. */
+/** Whether the subscription was bought or resumed since the last sync. */
 function isOther(purchase: Purchase, known: Purchase | null): boolean {
   return purchase.is_active && (known?.is_active !== true || known.id !== purchase.id);
 }
 
-/** The end of a period moves every month, and is no event. */
+/** Excludes the end of the period, which changes every month without being an event. */
 function auditOf({ plan, billing, purchase, billing_ends_at: endsAt }: BillingRow) {
   return {
     subscription: purchase?.name ?? null,

@@ -1,16 +1,16 @@
 import type { Connection } from "../database.ts";
 import { command, query, queryAny, queryRow, queryValue } from "../query.ts";
 
-/** An account at an identity provider by which a person signs in. */
+/** An account at an identity provider with which a person signs in. */
 type NewAccount = { issuer: string; subject: string; userId: string; email: string | null; now: Date };
 
-/** Whose account it is, by primary key; null = nobody's. */
+/** The person to whom an account is linked, by primary key; null: nobody. */
 export const findAccountHolder = queryValue<string, [issuer: string, subject: string]>(
   "find_account_holder",
   "select user_id from provider_account where issuer = $1 and subject = $2",
 );
 
-/** Links an account; false = somebody has it, or the person has another one there. */
+/** Links an account; false: it is linked already, or the person has another one there. */
 export const insertAccount = queryAny<[account: NewAccount], Connection>(
   "insert_account",
   `insert into provider_account (issuer, subject, user_id, email, linked_at, last_used_at) values ($1, $2, $3, $4, $5, $5)
@@ -18,7 +18,7 @@ export const insertAccount = queryAny<[account: NewAccount], Connection>(
   ({ issuer, subject, userId, email, now }) => [issuer, subject, userId, email, now],
 );
 
-/** Notes a sign-in with the address of today; false = the account is no longer the person's. By primary key. */
+/** Records a sign-in and its current address; false: the account is no longer the person's. By primary key. */
 export const useAccount = queryAny<[account: NewAccount], Connection>(
   "use_account",
   `update provider_account set email = $4, last_used_at = $5
@@ -26,16 +26,16 @@ export const useAccount = queryAny<[account: NewAccount], Connection>(
   ({ issuer, subject, userId, email, now }) => [issuer, subject, userId, email, now],
 );
 
-/** The account of a person as they see it. */
+/** A person's account, for display to them. */
 export type LinkedAccount = { subject: string; email: string | null; linked_at: Date; last_used_at: Date };
 
-/** A person's account at an issuer: provider_account_user; null = none. */
+/** A person's account at an issuer: provider_account_user; null: none. */
 export const findAccountOf = queryRow<LinkedAccount, [userId: string, issuer: string]>(
   "find_account_of",
   "select subject, email, linked_at, last_used_at from provider_account where user_id = $1 and issuer = $2",
 );
 
-/** Unlinks a person's account at an issuer: provider_account_user; false = there is none. */
+/** Unlinks a person's account at an issuer: provider_account_user; false: there is none. */
 export const deleteAccount = queryAny<[userId: string, issuer: string]>(
   "delete_account",
   "delete from provider_account where user_id = $1 and issuer = $2 returning 1 as unlinked",
@@ -47,7 +47,7 @@ export const deleteAccounts = command<[userId: string]>(
   "delete from provider_account where user_id = $1",
 );
 
-/** Links for an address that nobody has used yet, without those for recovery: console_link_email. */
+/** Unused links for an address, except those for recovery: console_link_email. */
 export const findLinksFor = query<{ link_hash: Buffer; user_id: string }, [email: string, now: Date]>(
   "find_links_for",
   `select link_hash, user_id from console_link

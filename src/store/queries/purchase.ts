@@ -1,18 +1,18 @@
 import type { Connection } from "../database.ts";
 import { command, queryAny, queryRow, queryValue } from "../query.ts";
 
-/** A subscription at a store's platform as it was last seen. */
+/** The last known state of a subscription at a store's platform. */
 export type Purchase = {
   id: string;
   name: string;
-  /** The plan that its name stands for; null = none, and the workspace's stays. */
+  /** The plan mapped to its name; null: none, so the workspace's is unchanged. */
   plan: string | null;
-  /** The end of the period or trial that was running, in ISO 8601; null = the platform does not say. */
+  /** The end of the current period or trial, in ISO 8601; null if the platform does not state it. */
   paid_until: string | null;
   is_active: boolean;
 };
 
-/** What billing and plan are, and what they follow. */
+/** Billing and plan, and the subscription that they follow. */
 export type BillingRow = {
   plan: string;
   billing: string;
@@ -20,13 +20,13 @@ export type BillingRow = {
   billing_ends_at: Date | null;
 };
 
-/** What a workspace has bought; null = nothing is known. By primary key. */
+/** The subscription of a workspace; null: none is known. By primary key. */
 export const findPurchase = queryValue<Purchase, [shopKey: number]>(
   "find_purchase",
   "select w.purchase from workspace w where w.shop_key = $1",
 );
 
-/** The same with what it set, which nobody changes until the transaction ends; null = the workspace is gone. By primary key. */
+/** The same with billing and plan, locked until the transaction ends; null: no such workspace. By primary key. */
 export const lockBilling = queryRow<BillingRow, [shopKey: number], Connection>(
   "lock_billing",
   `select w.plan_key as plan, w.billing_status as billing, w.purchase, w.billing_ends_at
@@ -45,14 +45,14 @@ export const updateBilling = command<[shopKey: number, billing: BillingRow], Con
   ],
 );
 
-/** Makes billing inactive when its end has come; false = it has not. By primary key. */
+/** Makes billing inactive once its end has passed; false: it has not. By primary key. */
 export const endBilling = queryAny<[shopKey: number, now: Date], Connection>(
   "end_billing",
   `update workspace set billing_status = 'inactive', billing_ends_at = null
     where shop_key = $1 and billing_ends_at <= $2 returning 1 as ended`,
 );
 
-/** When billing ends, unless it has; null = it does not. By primary key. */
+/** When active billing ends; null: no end is set. By primary key. */
 export const findBillingEnd = queryValue<Date, [shopKey: number]>(
   "find_billing_end",
   "select w.billing_ends_at from workspace w where w.shop_key = $1 and w.billing_status = 'active'",

@@ -13,22 +13,22 @@ import { CELL_END, PROGRESS, ROW_END } from "./parquet-records.ts";
 import type { ParquetTop } from "./parquet-records.ts";
 
 /**
- * A process of its own, which reads the file of its first argument and writes the columns that the other ones name as text: see
- * `readParquet`. A hostile file can cost it its life, and nothing else.
+ * A separate process that reads the file given as first argument and writes the columns named by the other arguments as text: see
+ * `readParquet`. A hostile file can end this process, but affects nothing else.
  */
 
-/** A page is in memory as a whole: pyarrow makes a row group of 1,048,576 rows one page of each column. */
+/** A page is held in memory completely: pyarrow writes a row group of 1,048,576 rows as one page per column. */
 const MOST_PAGE_VALUES = 2 ** 20;
-/** Of the pages of all columns together. */
+/** For the current pages of all columns together. */
 const MOST_HELD_BYTES = 256 * 1024 ** 2;
 const MOST_FOOTER_BYTES = 16 * 1024 ** 2;
 const MOST_ROW_CHARACTERS = 1024 * 1024;
 const PORTION_CHARACTERS = 256 * 1024;
 const MAGIC = "PAR1";
-/** What a page's header is looked for in at first, and then with statistics of long texts. */
+/** Bytes read for a page's header: at first, and if statistics of long texts make it longer. */
 const HEADER_BYTES = [1024, 1024 * 1024];
 
-/** Node's own, which never unpack more than the header of a page says, as an array that is checked against it. */
+/** Node's own decompressors, which never unpack more than the page header states. */
 const COMPRESSORS = {
   GZIP: (input: Uint8Array, length: number) => gunzipSync(input, limit(length)),
   ZSTD: (input: Uint8Array, length: number) => zstdDecompressSync(input, limit(length)),
@@ -40,15 +40,15 @@ function limit(length: number): { maxOutputLength: number } {
   return { maxOutputLength: Math.max(1, length) };
 }
 
-/** `held`: bytes of the pages in memory; `unpacked`: of all that were, since column chunks may name the same ones. */
+/** `held`: bytes of the pages in memory; `unpacked`: of all pages so far, because column chunks may name the same page. */
 type Reading = { read: ReadBytes; held: number; unpacked: number; mostUnpacked: number };
 
 type ReadBytes = (start: number, end: number) => Uint8Array<ArrayBuffer>;
 
-/** A column that is read: where it stands in the cells of a row, and the texts of its values. */
+/** A column that is read, and the conversion of its values to text. */
 type ReadColumn = { name: string; element: SchemaElement; textOf: ValueText };
 
-/** What of the file comes first, then its rows, as pieces of text. */
+/** The top of the file (ParquetTop), then its rows, as pieces of text. */
 function* readFile(path: string, mostUnpacked: number, known: readonly string[]): Generator<string> {
   const file = openSync(path, "r");
   const { size } = fstatSync(file);
@@ -101,11 +101,11 @@ function readFooter(read: ReadBytes, size: number): FileMetaData {
   const metadata = parquetMetadata(read(size - 8 - length, size), { geoparquet: false });
   const rows = metadata.row_groups.reduce((sum, group) => sum + wholeNumber(Number(group.num_rows)), 0);
   if (rows !== Number(metadata.num_rows))
-    throw new RangeError("its row groups hold another number of rows than it states");
+    throw new RangeError("the rows of its row groups do not add up to the stated number");
   return metadata;
 }
 
-/** The columns at the top of the schema, without descending into others: `isPlain` = it holds one value a row. */
+/** The top-level columns of the schema; `isPlain`: one value per row. */
 function topColumns(schema: readonly SchemaElement[]): { element: SchemaElement; isPlain: boolean }[] {
   const found = [];
   let at = 1;
@@ -156,7 +156,7 @@ function* readRows(
   yield piece;
 }
 
-/** The cells of one column of a row group, one after the other; a page of it is in memory. */
+/** The cells of one column of a row group, one at a time; one page is in memory. */
 function openColumn(
   { element, textOf }: ReadColumn,
   meta: ColumnMetaData,
@@ -237,7 +237,7 @@ type DataPage = {
   dictionary: readonly string[];
 };
 
-/** The values of a data page as text, one at a time, so that none is an object before it is asked for. */
+/** The values of a data page as text, one at a time, so that no value is allocated before it is needed. */
 function openPage({ header, bytes, meta, element, textOf, dictionary }: DataPage): NextValue {
   const { data_page_header: first, data_page_header_v2: second, uncompressed_page_size: size } = header;
   const isOptional = element.repetition_type !== "REQUIRED";
@@ -320,7 +320,7 @@ function valuesOf(
     case "BYTE_STREAM_SPLIT":
       return each(byteStreamSplit(reader, of.countDefined(), type, element.type_length));
     default:
-      // Of DELTA_BYTE_ARRAY each text may repeat the one before: a small page can unpack without end.
+      // In DELTA_BYTE_ARRAY each text may repeat the previous one, so a small page can unpack to an unlimited size.
       throw new FileProblem(`is encoded as ${encoding}: write it with dictionaries or plain`);
   }
 }
@@ -329,7 +329,7 @@ function viewOf(bytes: Uint8Array): DataView {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-/** Values one after the other as they are stored. */
+/** Values in the order in which they are stored. */
 function plainValues(type: string, view: DataView, fixedLength = 0): () => unknown {
   let at = 0;
   const take = (length: number): number => (at += length) - length;
@@ -365,7 +365,7 @@ function within(length: number, most: number): number {
   return length;
 }
 
-/** Whole numbers of `width` bits, as runs of one number or packed one after the other. */
+/** Whole numbers of `width` bits, as runs of one number or bit-packed. */
 function openRuns(bytes: Uint8Array, width: number): () => number {
   if (width > 32) throw new RangeError("a number has more than 32 bits");
   if (width === 0) return () => 0;
@@ -429,7 +429,7 @@ function readHeader(read: ReadBytes, offset: number, end: number) {
   throw failure;
 }
 
-/** What is no problem of ours is one of the library with bytes that make no sense. */
+/** Errors other than FileProblem come from the library, for bytes that it cannot interpret. */
 function reasonOf(error: unknown): string {
   const { message } = error as Error;
   return error instanceof FileProblem ? message : `is damaged or cut off (${message})`;

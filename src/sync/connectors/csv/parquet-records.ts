@@ -5,24 +5,24 @@ import { refuseTooMuchText } from "./folder-files.ts";
 import type { FolderFile } from "./folder-files.ts";
 import { ImportError } from "./problems.ts";
 
-/** What the process writes first: the names of the columns, those of the cells before all others, and the rows of each row group. */
+/** Written first by the process: column names (those with cells first), rows of each row group, and columns of `isLocalTime`. */
 export type ParquetTop = { names: string[]; groupRows: number[]; localTimes: string[] };
 
-/** Then rows of cells, as a CSV file has them, and now and then how far in the file it is. */
+/** Then rows of cells, as in a CSV file, and from time to time the position in the file. */
 export const CELL_END = "\u001f";
 export const ROW_END = "\u001e";
 export const PROGRESS = "\u001d";
 
 const PROCESS_MEGABYTES = 512;
-/** Without a word of it; far above what a page takes. */
+/** Longest time without output; far above the time for a page. */
 const LONGEST_SILENCE_MS = 60_000;
-/** How many bytes a value may have in the file for each byte of its text: 16 of a DECIMAL are a digit and a comma. */
+/** Bytes that a value may have in the file for each byte of its text: 16 bytes of a DECIMAL may be one digit and a comma. */
 const UNPACKED_PER_TEXT = 8;
 
 /**
- * Reads a Parquet file page by page in a process of its own, whose memory and time have limits: whatever a file claims of itself,
- * it costs no more than that. Hands over what `readRecords` does of CSV, a row by its place in the file. Throws ImportError
- * for a file that cannot be read.
+ * Reads a Parquet file page by page in a separate process with limited memory and time, so that no file can use more. Yields the
+ * same records as `readRecords` does for CSV, with the row number in place of the line. Throws ImportError for a file that
+ * cannot be read.
  */
 export async function readParquet(
   file: FolderFile,
@@ -45,7 +45,7 @@ export async function readParquet(
     `${mostUnpacked}`,
     ...known,
   ];
-  // It gets none of the secrets of this process.
+  // An empty environment keeps the secrets of this process from it.
   const reading = spawn(process.execPath, options, { env: {}, stdio: ["ignore", "pipe", "pipe"] });
   const ended = once(reading, "close") as Promise<[code: number | null, signal: string | null]>;
   ended.catch(() => {});
@@ -88,7 +88,7 @@ export async function readParquet(
   }
 }
 
-/** `problem`: what the process wrote itself, else of what it died. */
+/** `problem`: the message that the process wrote, if any. */
 function whyEnded(code: number | null, isSilent: boolean, problem: string): string {
   if (code === 1 && problem !== "") return problem;
   if (isSilent) return "takes too long to be read: write it with smaller row groups";

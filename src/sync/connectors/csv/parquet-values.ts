@@ -2,20 +2,20 @@ import type { SchemaElement } from "hyparquet";
 import { withoutControls } from "../shared/text.ts";
 import { dayToText } from "../../../lib/month.ts";
 
-/** What makes a Parquet file unreadable, in words that follow the file's name. */
+/** Why a Parquet file is unreadable, as a phrase that follows the file's name. */
 export class FileProblem extends Error {
   override name = "FileProblem";
 }
 
-/** A value as the same cell of a CSV file has it. `isLocalTime`: a time that says nothing of its zone, taken as UTC. */
+/** Converts a value to the text of the same cell in CSV. `isLocalTime`: times without a time zone, read as UTC. */
 export type ValueText = ((value: never) => string) & { isLocalTime?: true };
 
-/** Beyond that BigInt's own work would be long, and no amount is. */
+/** No amount has more decimals, and BigInt would become slow. */
 const MOST_SCALE = 100;
 const UUID_BYTES = 16;
 const DAY_NANOS = 86_400_000_000_000n;
 
-/** How the values of a column become text. Throws FileProblem for a column that no cell of CSV can hold exactly. */
+/** Converts the values of a column to text. Throws FileProblem for a column that a CSV cell cannot hold exactly. */
 export function textsOf(element: SchemaElement, isPlain: boolean): ValueText {
   const kind = element.logical_type?.type ?? element.converted_type;
   const refuse = (what: string, fix: string): FileProblem =>
@@ -39,7 +39,7 @@ export function textsOf(element: SchemaElement, isPlain: boolean): ValueText {
     case "DOUBLE":
       return plainNumber;
     case "FLOAT":
-      throw refuse("FLOAT, which holds only some 7 digits", "write it as DECIMAL or DOUBLE");
+      throw refuse("FLOAT, which holds only about 7 digits", "write it as DECIMAL or DOUBLE");
     case "BYTE_ARRAY":
       if (kind === undefined || kind === "UTF8" || kind === "STRING" || kind === "ENUM" || kind === "JSON")
         return utf8;
@@ -60,7 +60,7 @@ function isUnsigned({ logical_type: logical, converted_type: converted }: Schema
   return converted?.startsWith("UINT_") === true || (logical?.type === "INTEGER" && !logical.isSigned);
 }
 
-/** Unscaled whole numbers, or their bytes, with the decimal point put in: no amount passes through a fraction. */
+/** Inserts the decimal point into unscaled whole numbers or their bytes: no amount becomes a floating-point number. */
 function decimals({
   name,
   type,
@@ -84,7 +84,7 @@ function decimals({
   };
 }
 
-/** Two's complement, the highest byte first. */
+/** Two's complement, most significant byte first. */
 function wholeOf(bytes: Uint8Array): bigint {
   if (bytes.length > MOST_SCALE) throw new RangeError("a decimal is too long");
   if (bytes.length === 0) return 0n;
@@ -100,7 +100,7 @@ function times({ logical_type: logical, converted_type: converted }: SchemaEleme
   return stated?.isAdjustedToUTC === false ? Object.assign(textOf, { isLocalTime: true as const }) : textOf;
 }
 
-/** Days since the start of the Julian calendar in the upper 32 bits, nanoseconds of the day below. */
+/** INT96: the Julian day number in the upper 32 bits, the nanoseconds of the day in the lower 64. */
 function oldTime(value: bigint): string {
   const nanos = ((value >> 64n) - 2_440_588n) * DAY_NANOS + BigInt.asUintN(64, value);
   return instantText(floorOf(nanos, PER_MILLISECOND.NANOS));
@@ -111,13 +111,13 @@ function floorOf(value: bigint, divisor: bigint): bigint {
   return (value - (rest < 0n ? rest + divisor : rest)) / divisor;
 }
 
-/** What no Date can hold stays a number, and is refused with its row. */
+/** A time beyond the range of Date stays a number, and its row is then refused. */
 function instantText(milliseconds: bigint): string {
   const date = new Date(Number(milliseconds));
   return Number.isNaN(date.getTime()) ? String(milliseconds) : date.toISOString();
 }
 
-/** The shortest decimal that is this number, as SQL and pandas write it into CSV. */
+/** The shortest decimal that equals this number, as SQL and pandas write it to CSV. */
 function plainNumber(value: number): string {
   if (Number.isInteger(value) && !Number.isSafeInteger(value)) {
     throw new FileProblem(
@@ -135,7 +135,7 @@ const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 const ENDS = /[\u001c-\u001f]/;
 
-/** Without the characters that end cells and rows on their way: no control character is kept of an import. */
+/** Without control characters, which separate cells and rows here and are never stored. */
 function utf8(bytes: Uint8Array): string {
   try {
     const text = decoder.decode(bytes);
