@@ -5,6 +5,7 @@ import {
   type WooOptions,
   type WooSimulator,
 } from "../tools/simulators/woocommerce/server.ts";
+import { sendJson, serveLoopback } from "../tools/simulators/http.ts";
 import { wooFolder } from "../tools/simulators/woocommerce/world.ts";
 import { findConnection, putConnection } from "../src/store/queries/data-source.ts";
 import { countPending } from "../src/store/queries/sync-record.ts";
@@ -21,7 +22,7 @@ import { rowsOf } from "./support/webhooks.ts";
 import { use } from "./support/use.ts";
 
 const shop = use(startImportWorkspace);
-const simulators: WooSimulator[] = [];
+const simulators: { stop: () => Promise<unknown> }[] = [];
 const connector = createWooConnector({ firstDelayMs: 5, maxDelayMs: 20, timeoutMs: 200 });
 
 after(async () => {
@@ -34,7 +35,9 @@ async function open(options: Partial<WooOptions> = {}, settings: Record<string, 
   return { simulator, ...(await connect(simulator, settings)) };
 }
 
-async function connect(simulator: WooSimulator, settings: Record<string, unknown> = {}) {
+type Shop = { url: string; key: string; state: { now: string } };
+
+async function connect(simulator: Shop, settings: Record<string, unknown> = {}) {
   const shopKey = await shop.open();
   const own = { ...settings, url: simulator.url };
   await putConnection(shop.database, {
@@ -178,6 +181,86 @@ test("faults of the shop are survived; what it cannot answer leaves the data as 
     /WooCommerce at \S+ has no wp-json\/wc\/v3\/data\/currencies\/current: check that/u,
   );
   assert.deepEqual([await shop.dump(shopKey), await cursorOf(shopKey)], [dump, watermark]);
+});
+
+/** A shop that answers what it likes; undefined = it has no such route. */
+async function hostile(answer: (route: string, query: URLSearchParams) => unknown) {
+  const server = await serveLoopback(
+    0,
+    async (request, response) => {
+      const { pathname, searchParams } = new URL(request.url ?? "", "http://shop.example");
+      const route = pathname.replace("/wp-json/wc/v3/", "");
+      const isTrash = searchParams.get("status") === "trash";
+      const value =
+        route === "data/currencies/current" ? { code: "EUR" } : isTrash ? [] : answer(route, searchParams);
+      sendJson(response, value === undefined ? 404 : 200, value ?? { code: "rest_no_route" }, {
+        "x-wp-total": "0",
+      });
+    },
+    (response, error) => sendJson(response, 500, { message: String(error) }),
+  );
+  simulators.push(server);
+  return {
+    server,
+    ...(await connect({ url: server.url, key: "ck_any:cs_any", state: { now: "2026-06-01" } })),
+  };
+}
+
+const orderOf = (id: number, values: object = {}, line: object = {}) => ({
+  ...{ id, number: `${id}`, status: "completed", currency: "EUR", total: "10.00", refunds: [], ...values },
+  ...{ date_created_gmt: "2026-03-01T00:00:00", date_completed_gmt: "2026-03-02T00:00:00" },
+  line_items: [{ id, name: "A", product_id: 5, quantity: 1, subtotal: "10.00", total: "10.00", ...line }],
+});
+
+test("a hostile shop ends its own run in one sentence, and no list of it is endless", async () => {
+  const numbers = Array.from({ length: 100 }, (_, index) => index + 1);
+  const product = {
+    id: 1,
+    name: "A",
+    type: "variable",
+    categories: [],
+    tags: [],
+    images: [],
+    attributes: [],
+  };
+  const cases: [sentence: RegExp, answer: Parameters<typeof hostile>[0]][] = [
+    [/list of orders does not end/u, (route) => (route === "orders" ? numbers.map((id) => orderOf(id)) : [])],
+    [
+      /lists more than 10000 variations/u,
+      (route) => {
+        if (route === "orders") return [];
+        return route === "products" ? [product] : numbers.map((id) => ({ id, attributes: [] }));
+      },
+    ],
+    [/LineItem\.quantity should be a number of up to/u, () => [orderOf(1, {}, { quantity: 1e300 })]],
+    [/LineItem\.total should be an amount/u, () => [orderOf(1, {}, { total: 1e308 })]],
+    [/LineItem\.total should be an amount/u, () => [orderOf(1, {}, { total: "NaN" })]],
+    [/Order\.date_created_gmt should be a time/u, () => [{ ...orderOf(1), date_created_gmt: "0001-01-01" }]],
+    [/larger than the limit/u, () => "x".repeat(17 * 1024 * 1024)],
+  ];
+  for (const [sentence, answer] of cases) {
+    const { sync } = await hostile(answer);
+    await assert.rejects(sync("backfill"), (error: Error) => {
+      assert.equal(error.name, "SourceFailed", String(error));
+      assert.match(error.message, sentence);
+      return true;
+    });
+  }
+});
+
+test("a total that lies, longer pages than were asked for, and halves of characters lose no order", async () => {
+  const all = Array.from({ length: 250 }, (_, index) => orderOf(index + 1, { number: "\u0000\ud800 1" }));
+  const { shopKey, sync } = await hostile((route, query) => {
+    if (route !== "orders") return [];
+    const include = query.get("include")?.split(",").map(Number);
+    const offset = Number(query.get("offset") ?? 0);
+    return include === undefined ? all.slice(offset) : all.filter(({ id }) => include.includes(id));
+  });
+  await sync("backfill");
+  const [row] = await shop.rows<{ count: string }>("select count(*) from order_line where shop_key = $1", [
+    shopKey,
+  ]);
+  assert.equal(Number(row?.count), 250);
 });
 
 test("M5: changes come with the next poll, which alone moves the as-of", async () => {
@@ -337,6 +420,17 @@ describe("connecting", () => {
       await said({}, { url: "https://10.1.2.3" }),
       /10\.1\.2\.3 is not at a public address, so it is not asked\.$/u,
     );
+  });
+
+  test("a shop cannot take the name of another host", async () => {
+    const accountAt = async (home: string) => {
+      const { server } = await hostile((route) => (route === "/wp-json/" ? { home, namespaces: [] } : []));
+      const secrets = { consumerKey: "ck_any:cs_any" };
+      const place = { url: server.url, secrets, signal: new AbortController().signal };
+      return [(await connector.check(place)).account, new URL(server.url).host];
+    };
+    const [account, own] = await accountAt("https://victim.example");
+    assert.equal(account, own);
   });
 
   test("names of shops are https addresses", () => {

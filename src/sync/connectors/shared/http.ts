@@ -21,7 +21,11 @@ export type RetryPolicy = {
   /** How often a source may request a pause, which does not count as an attempt, and the longest pause. */
   slowdowns: number;
   maxSlowdownMs: number;
+  /** A longer answer is a failure: as objects it takes up to 40 times its size, in a process that all workspaces share. */
+  maxAnswerBytes: number;
 };
+
+const MEGABYTE = 1024 * 1024;
 
 export const RETRY_POLICY: RetryPolicy = {
   tries: 8,
@@ -30,6 +34,7 @@ export const RETRY_POLICY: RetryPolicy = {
   timeoutMs: 60_000,
   slowdowns: 20,
   maxSlowdownMs: 120_000,
+  maxAnswerBytes: 64 * MEGABYTE,
 };
 
 /** For a few requests while somebody waits. */
@@ -39,6 +44,7 @@ export const CHECK_POLICY: RetryPolicy = {
   slowdowns: 1,
   timeoutMs: 10_000,
   maxSlowdownMs: 10_000,
+  maxAnswerBytes: 2 * MEGABYTE,
 };
 
 /** A source called over HTTP. */
@@ -65,8 +71,6 @@ export type HttpAnswer<Body> = { status: number; headers: Headers; body: Body };
 /** The result of an answer. `again`: why a retry may help, with the pause the source requests (null: none). */
 export type Outcome<Value> = { value: Value } | Again;
 type Again = { again: string; delayMs: number | null };
-
-const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 
 /**
  * Sends a request until `read` makes a value of an answer. Failures that a retry may fix (5xx, 408, cut connections,
@@ -230,14 +234,16 @@ function retryAfterMs(response: Response): number | null {
   return Number.isNaN(date) ? null : Math.max(0, date - Date.now());
 }
 
-async function readText({ title }: HttpSource, response: Response): Promise<string> {
+async function readText(
+  { title, retryPolicy: { maxAnswerBytes } }: HttpSource,
+  response: Response,
+): Promise<string> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of response.body ?? []) {
     chunks.push(chunk as Uint8Array);
     bytes += (chunk as Uint8Array).byteLength;
-    if (bytes > MAX_ANSWER_BYTES)
-      throw new SourceFailed(`A response from ${title} is larger than the limit.`);
+    if (bytes > maxAnswerBytes) throw new SourceFailed(`A response from ${title} is larger than the limit.`);
   }
   return Buffer.concat(chunks).toString("utf8");
 }

@@ -63,9 +63,9 @@ function labelOf(text: string | null, maxBytes: number): string | null {
   return clean === "" ? null : cut(clean, maxBytes).trimEnd();
 }
 
-/** The text without control characters, which most have none of. */
+/** The text without control characters, which most have none of, and without halves of a character, which no database stores. */
 export function withoutControls(text: string): string {
-  return CONTROL.test(text) ? text.replace(CONTROLS, "") : text;
+  return (CONTROL.test(text) ? text.replace(CONTROLS, "") : text).toWellFormed();
 }
 
 /** At a whole character. */

@@ -21,8 +21,14 @@ const Amount = Type.Refine(
   Type.Union([Type.Number(), Type.String()], { description: "an amount of money" }),
   (value: number | string) => /^(?:-?\d+(?:\.\d+)?)?$/u.test(String(value).trim()),
 );
+/** As in an import. */
+const MOST_UNITS = 10_000_000;
 /** Below 0 in refunds; whole unless a plugin sells by weight. */
-const Quantity = Type.Number({ description: "a number" });
+const Quantity = Type.Number({
+  description: "a number of up to 10,000,000",
+  minimum: -MOST_UNITS,
+  maximum: MOST_UNITS,
+});
 
 const LINE = object("LineItem", {
   id: Whole,
@@ -150,6 +156,8 @@ export type WooClient = {
 };
 
 export const API = "wp-json/wc/v3/";
+/** Of a page of 100 orders; what any shop answers may be made to fill memory. */
+const MOST_BYTES = 16 * 1024 * 1024;
 const KEY = /^(?<key>[\w-]{4,200}):(?<secret>[\w-]{4,200})$/u;
 
 /** Whether an address is a shop's: https, or this machine itself. */
@@ -173,7 +181,16 @@ export function openClient({ url, secrets, signal }: SourcePlace, retryPolicy: R
   consumerSecretOf(secrets);
   const authorization = `Basic ${Buffer.from(secrets["consumerKey"] ?? "").toString("base64")}`;
   const where = `${TITLE} at ${parsed.host}`;
-  const source = { title: TITLE, address: parsed.host, isForeign: true, signal, retryPolicy };
+  const source = {
+    title: TITLE,
+    address: parsed.host,
+    isForeign: true,
+    signal,
+    retryPolicy: {
+      ...retryPolicy,
+      maxAnswerBytes: Math.min(retryPolicy.maxAnswerBytes, MOST_BYTES),
+    },
+  };
   const send = (path: string, query: Query, body: object | null) => {
     const target = new URL(path, parsed);
     for (const [name, value] of Object.entries(query)) target.searchParams.set(name, String(value));

@@ -136,15 +136,24 @@ async function readOne(client: WooClient): Promise<{ currencyCode: string }> {
   return { currencyCode: value.code };
 }
 
-/** As the shop's webhooks name it, without the protocol; the address itself where security plugins hide it. */
+/**
+ * As the shop's webhooks name it, without the protocol; the address itself where security plugins hide it, or where it names another
+ * host: a shop could claim to be another one, which could then not be connected.
+ */
 async function homeOf(client: WooClient, url: string): Promise<string> {
   try {
     const { value } = await client.get("wp-json/", { _fields: "home,namespaces" }, readIndex);
-    return accountOf(value.home ?? url) ?? url;
+    const home = accountOf(value.home ?? url);
+    const isOwn = home !== null && hostOf(home) === hostOf(accountOf(url) ?? url);
+    return isOwn ? home : (accountOf(url) ?? url);
   } catch (error) {
     if (error instanceof SourceFailed) return accountOf(url) ?? url;
     throw error;
   }
+}
+
+function hostOf(account: string): string {
+  return account.replace(/^www\./u, "").split("/", 1)[0] as string;
 }
 
 /** What the connector remembers between runs and over a crash. */
@@ -246,6 +255,9 @@ async function readLists(run: Run, kind: Reading["kind"]): Promise<void> {
 const PAGE = 100;
 /** So many rows of the page before a page begins with, so that the end of one is seen in the next. */
 const SEEN = 5;
+/** So many pages without a new row are no list, but a plugin or a proxy that ignores the offset. */
+const MOST_KNOWN_PAGES = 20;
+const MOST_VARIATIONS = 10_000;
 
 type Place = { lastId: number; offset: number };
 type Page = Place & { rows: readonly Row[]; isLast: boolean; done: number; total: number | null };
@@ -263,7 +275,7 @@ async function readPage(
   filter: Readonly<Record<string, string>>,
   { lastId, offset: first }: Place,
 ): Promise<Page> {
-  for (let offset = first; ;) {
+  for (let [offset, known] = [first, 0]; ;) {
     signal.throwIfAborted();
     const query = { ...filter, dates_are_gmt: "true", orderby: "id", order: "asc", per_page: PAGE, offset };
     const path = `${API}${list}`;
@@ -273,7 +285,7 @@ async function readPage(
       : client.get(path, query, readRows));
     // Before WooCommerce 10.3 variations are in no list of their own.
     if (answer === null) return LAST_PAGE;
-    const rows = answer.value.map((row) => ({
+    const rows = answer.value.slice(0, PAGE).map((row) => ({
       id: Number(row.id),
       parentId: Number(row.parent_id ?? 0),
       refundIds: (row.refunds ?? []).map(({ id }) => Number(id)),
@@ -285,12 +297,19 @@ async function readPage(
     }
     const later = rows.filter(({ id }) => id > lastId);
     const { total } = answer;
+    if (later.length === 0 && rows.length >= PAGE) {
+      known += 1;
+      if (known === MOST_KNOWN_PAGES)
+        throw new SourceFailed(`The shop's list of ${list} does not end: it repeats the rows of its pages.`);
+      offset += PAGE - SEEN;
+      continue;
+    }
     return {
       rows: later,
       lastId: Math.max(lastId, ...later.map(({ id }) => id)),
       offset: offset + PAGE - SEEN,
-      // A short page without anything new is the end, whatever a plugin makes of the total.
-      isLast: later.length === 0 ? rows.length < PAGE : total !== null && offset + PAGE >= total,
+      // A page without anything new is the end, and a full one is none, whatever a plugin makes of the total.
+      isLast: later.length === 0 || (rows.length < PAGE && total !== null && offset + PAGE >= total),
       done: offset + rows.length,
       total,
     };
@@ -384,6 +403,8 @@ async function readVariations(client: WooClient, { id }: WooProduct): Promise<Wo
     const answer = await client.find(`${API}products/${id}/variations`, query, read);
     all.push(...(answer?.value ?? []));
     if (answer === null || answer.value.length < PAGE) return all;
+    if (all.length >= MOST_VARIATIONS)
+      throw new SourceFailed(`The product ${id} of the shop lists more than ${MOST_VARIATIONS} variations.`);
   }
 }
 
