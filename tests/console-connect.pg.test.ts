@@ -169,4 +169,11 @@ test("if others can reach the console, a source cannot have an address of the se
     const connected = runAction(connectSource, caller, textInput(form));
     await assert.rejects(connected, /The address cannot be chosen here/u);
   }
+  for (const { source, key, shops } of listSources().filter((each) => each.shops !== null)) {
+    for (const name of ["http://127.0.0.1:9", "localhost:9", "https://[::1]", "127.1"]) {
+      const form = { source, shop: name, [`secret-${key.secret}`]: "ck_key:cs_secret" };
+      const connected = runAction(connectSource, caller, textInput(form));
+      await assert.rejects(connected, { message: `The shop must be ${shops?.allowed}.` }, name);
+    }
+  }
 });

@@ -15,6 +15,7 @@ import {
   SourceRefused,
 } from "../../sync/connector.ts";
 import type { App } from "../../sync/connectors/shopify/install/token.ts";
+import { isLoopbackHost } from "../../lib/networks.ts";
 import { SOURCES } from "../../sync/connectors/sources.ts";
 import { sealSecrets, unsealSecrets } from "../../sync/credentials.ts";
 import {
@@ -204,6 +205,8 @@ export function placeOf(
   if (shops === null) return { shop: null, url: address ?? source.address ?? "" };
   if (address !== null) return { shop: found?.shop ?? null, url: readAddress(shops, address) };
   if (found === null) throw invalid(`Name the shop, such as ${shops.example}.`, "shop");
+  if (actor.session !== null && !mayNameAddress(connecting) && isLoopbackHost(new URL(found.url).hostname))
+    throw invalid(`The shop must be ${shops.allowed}.`, "shop");
   return found;
 }
 
