@@ -84,7 +84,7 @@ const pipe = (path: string) => Promise.resolve(execFileSync("mkfifo", [path]));
 
 const SHAPE = /manifest\.json is not a valid manifest \(see \/[\w/]*\)\. Nothing was restored\.$/u;
 const COLUMNS =
-  /^The columns of plan in the backup are not those of its version \(.+\)\. Nothing was restored\.$/u;
+  /^The columns of plan in the backup differ from those of its version \(.+\)\. Nothing was restored\.$/u;
 const DAMAGED =
   /manifest\.json is damaged: it has changed since the backup was made\. Nothing was restored\.$/u;
 const NO_MANIFEST = /is not a backup that can be restored: it has no manifest\.json\.$/u;

@@ -93,7 +93,7 @@ test("an invalid connection is refused in one sentence, and not stored", async (
   });
   await refuses(
     shopify("dollars.example", ...token),
-    /sells in EUR, but the workspace dollars\.example counts in USD/u,
+    /sells in EUR, but the workspace dollars\.example uses USD/u,
   );
   await refuses(
     shopify("nowhere.example", ...token),
@@ -113,11 +113,7 @@ test("what was not understood ends with 2, and a token is never taken from the c
   const wrong = { code: 2 };
   await refuses(shopify("lamps.example"), /^Give one of --token-stdin and --token-file\.$/u, wrong);
   await refuses(shopify("lamps.example", "--token", "shpat_x"), /unknown option '--token'/iu, wrong);
-  await refuses(
-    shopify("lamps.example", "--token-stdin"),
-    /^There is no token on the standard input\.$/u,
-    wrong,
-  );
+  await refuses(shopify("lamps.example", "--token-stdin"), /^There is no token on standard input\.$/u, wrong);
   await refuses(shopify("lamps.example", ...tokenFile("two words")), /must be one word/u, wrong);
   const file = tokenFile(simulator.token);
   await refuses(
@@ -175,7 +171,7 @@ test("a shop of one workspace is not connected to another, nor a workspace to an
     const words = ["connect", "shopify", "--workspace", "lamps.example", "--url", second.url];
     await refuses(
       [...words, ...tokenFile(second.token)],
-      /^The workspace lamps\.example holds the data of the shop simulated-shop\.myshopify\.com/u,
+      /^The workspace lamps\.example has the data of the shop simulated-shop\.myshopify\.com/u,
     );
   } finally {
     await second.stop();
@@ -218,7 +214,7 @@ test("label sources are connected with their key, once they have taken it", asyn
       const words = ["connect", source, "--workspace", "labels.example", "--url", url];
       await refuses(
         [...words, ...tokenFile("wrong-key")],
-        /^\w+ does not take this API key \(status 401\): check it under .+ → .+\.$/u,
+        /^\w+ does not accept this API key \(status 401\): check it under .+ → .+\.$/u,
       );
       const outcome = await run([...words, ...tokenFile(apiKey), "--json"]);
       assert.equal(outcome.code, 0, outcome.stderr);

@@ -165,7 +165,7 @@ test("an approval with a missing, old, changed or foreign state does not connect
 
 test("a shop with another currency or too few scopes is refused in one sentence, and not stored", async () => {
   const cases = [
-    { options: { currencyCode: "USD" }, sentence: /sells in USD, but the workspace .* counts in EUR/u },
+    { options: { currencyCode: "USD" }, sentence: /sells in USD, but the workspace .* uses EUR/u },
     {
       options: { scopes: ["read_orders"] },
       sentence: /give the app the scopes read_returns, read_products/u,

@@ -55,7 +55,7 @@ test("a source's refusal is shown in its own words at the form, which keeps all 
     [
       { "secret-accessToken": "two words" },
       400,
-      /The token must be one word of letters, digits and signs\./u,
+      /The token must be one word of letters, digits and punctuation\./u,
     ],
     [
       { "option-familyMetafield": "none" },
@@ -80,7 +80,7 @@ test("a shop of another currency is not connected", async () => {
   const { tenant, post } = await newShop(service, { currencyCode: "USD" });
   const response = await post(`${SOURCES}/shopify/connect`, shopify());
   assert.equal(response.status, 409);
-  assert.match(await response.text(), /sells in EUR, but the workspace .* counts in USD/u);
+  assert.match(await response.text(), /sells in EUR, but the workspace .* uses USD/u);
   assert.equal((await connectionsOf(tenant)).length, 1);
 });
 
@@ -134,7 +134,7 @@ test("a label source is connected by its key", async () => {
   const { tenant, post, follow, page } = await newShop(service);
   const path = `${SOURCES}/shipstation/connect`;
   const refused = await post(path, { address: shipStation.url, "secret-apiKey": "wrong" });
-  assert.match(await refused.text(), /ShipStation does not take this API key \(status 401\)/u);
+  assert.match(await refused.text(), /ShipStation does not accept this API key \(status 401\)/u);
   const words = await follow(
     await post(path, { address: shipStation.url, "secret-apiKey": shipStation.apiKey }),
   );

@@ -203,7 +203,7 @@ test("a digest is sent once a week however many workers look, with the overview'
   assert.equal(stopped.status, 200);
   assert.match(stopped.text, /is off\. Nothing more of it is sent to you\./u);
   assert.match((await press(stop)).text, /is already off/u);
-  assert.match((await press(confirm)).text, /no longer of use/u);
+  assert.match((await press(confirm)).text, /no longer valid/u);
   await assert.rejects(ask(viewer), /wait a minute/u, "no second mail right after a stop");
   await send(new Date(at.getTime() + WEEK_MS));
   assert.equal(mail.mails.length, 0);

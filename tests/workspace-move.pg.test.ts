@@ -290,7 +290,7 @@ const REFUSALS: Readonly<
   "other keys": () => [
     "update installation set secret_fingerprint = sha256('another')",
     `delete from installation; ${KEEP_TEST_KEYS}`,
-    /has keys of its own, so no token would work there/u,
+    /has its own keys, so no token would work there/u,
   ],
   "another plan of the name": ({ shopKey }) => [
     `update plan set daily_quota = 3 where plan_key = 'plan-${shopKey}'`,

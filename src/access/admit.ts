@@ -139,7 +139,7 @@ function refuse(result: AdmissionResult, now: Date): void {
     case "not_ready":
       throw notReady(row.readiness, quotaOf(result));
     case "locked":
-      throw new Error("a request was answered before its workspace was free");
+      throw new Error("admission returned a request whose workspace is locked");
     case "over_quota": {
       const quota = quotaOf(result);
       const resetsAt = quota?.resetsAt ?? now;

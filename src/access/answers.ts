@@ -65,7 +65,7 @@ export function createAnswers(options: AnswersOptions): Answers {
 
   const makeText = async (request: AnswerRequest): Promise<SharedAnswer> => {
     const { workspace, answer } = await request.make();
-    if (answer.kind !== "json") throw new Error("an endpoint of JSON answered something else");
+    if (answer.kind !== "json") throw new Error("a JSON endpoint returned another kind of answer");
     const { data, meta } = answer.body;
     const text = { kind: "json", data: JSON.stringify(data), meta: jsonMembers(meta) } as const;
     const key = keyOf(workspace, request);

@@ -123,7 +123,7 @@ type OpenSnapshot = <Result>(
 ) => Promise<Result>;
 
 /** Thrown where a node does not show the workspace as admission saw it. */
-const OTHER_STATE = new Error("the node has another state of the workspace than admission");
+const OTHER_STATE = new Error("the node's state of the workspace differs from admission's");
 const CANCELED = "57014";
 
 /**
@@ -204,6 +204,6 @@ export function createGiveBack(database: Queryable): GiveBack {
     const given = quota === null ? null : await giveBack(workspace.shopKey, quota);
     const isReady = quota !== null || (await checkReadiness(database)).ready;
     if (isReady && performance.now() - sinceMs < SOON_MS) return given;
-    throw new Error("a request had no turn while the database did not answer");
+    throw new Error("a request was not served in time because the database did not answer");
   };
 }

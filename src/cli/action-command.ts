@@ -249,7 +249,7 @@ export function readAssignments(words: readonly string[]): Map<string, string> {
   for (const word of words) {
     const [, key, value] = /^([a-z_]+)=(.*)$/su.exec(word) ?? [];
     if (key === undefined || value === undefined) {
-      throw new InvalidArgumentError(`Settings are written key=value; "${word}" is not.`);
+      throw new InvalidArgumentError(`Settings have the form key=value; "${word}" does not.`);
     }
     if (assignments.has(key)) throw new InvalidArgumentError(`The setting ${key} is given twice.`);
     assignments.set(key, value.trim());
@@ -287,9 +287,9 @@ async function readStandardInput(): Promise<string> {
   for await (const chunk of process.stdin) {
     chunks.push(chunk as Buffer);
     bytes += (chunk as Buffer).length;
-    if (bytes > LONGEST_BYTES) throw invalid("The standard input is too long for a token.");
+    if (bytes > LONGEST_BYTES) throw invalid("Standard input is too long for a token.");
   }
-  return required(Buffer.concat(chunks).toString("utf8"), "There is no token on the standard input.");
+  return required(Buffer.concat(chunks).toString("utf8"), "There is no token on standard input.");
 }
 
 function required(text: string, problem: string): string {

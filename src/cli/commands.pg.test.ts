@@ -246,7 +246,7 @@ test("a port in use and a database away are one sentence each", async () => {
   assert.equal(second.code, 1);
   assert.equal(
     second.stderr,
-    `Port ${port} of 127.0.0.1 is in use: stop what uses it, or set PORT to another one.\n`,
+    `Port ${port} of 127.0.0.1 is in use: stop the process that uses it, or set PORT to another port.\n`,
   );
   assert.equal((await serving.outcome).code, 0);
   const away = await runCommand(["plan", "list"], {

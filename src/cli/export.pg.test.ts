@@ -176,5 +176,5 @@ test("erase asks for confirmation, keep cancels it, and show reports it", async 
   });
   await run(["workspace", "keep", DOMAIN]);
   const again = await runCommand(["workspace", "keep", DOMAIN], environment);
-  assert.equal(again.stderr, `${DOMAIN} is not going to be erased: there is nothing to cancel.\n`);
+  assert.equal(again.stderr, `No erasure of ${DOMAIN} is scheduled: there is nothing to cancel.\n`);
 });

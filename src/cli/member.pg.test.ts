@@ -101,7 +101,7 @@ test("without a terminal names are refused: a member may have chosen one", async
   assert.equal(several.code, 1);
   assert.match(
     several.stderr,
-    /^Several people are called "Operator": use the id of one\.\n(?: {2}"Operator" is .*\n){2}$/u,
+    /^Several people are named "Operator": use an id\.\n(?: {2}"Operator" is .*\n){2}$/u,
   );
 });
 

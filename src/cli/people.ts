@@ -92,7 +92,7 @@ async function personMeant(
   if (person === undefined || person.user_id === named.trim().toLowerCase()) return person ?? null;
   if (others.length > 0) {
     const list = found.map((each) => `\n  ${described(each)}`).join("");
-    throw impossible(`Several people are called ${quoted(person.name)}: use the id of one.${list}`);
+    throw impossible(`Several people are named ${quoted(person.name)}: use an id.${list}`);
   }
   const asked = `${described(person)}. ${question}`;
   await terminal.confirm(asked, interruption.signal, "name the person by their id");
@@ -107,7 +107,7 @@ async function requirePerson(
 ): Promise<FoundPerson> {
   const person = await personMeant(session, named, among);
   if (person !== null) return person;
-  throw impossible(`Nobody ${among?.where ?? "here"} is called ${quoted(named.trim())}.`);
+  throw impossible(`Nobody ${among?.where ?? "here"} is named ${quoted(named.trim())}.`);
 }
 
 /** Name, id and the attributes that distinguish people with the same name. */

@@ -264,7 +264,7 @@ export async function connect(
 export function queryFailure(error: unknown): unknown {
   if (!(error instanceof ReturnsNetworkError)) return error;
   if (error.reason === "unreadable_answer")
-    return impossible("What answers at this address is not a Returns Analytics API: check --url.");
+    return impossible("The server at this address is not a Returns Analytics API: check --url.");
   const sentence = error.message.replace(/\.?$/u, "");
   return impossible(`${sentence}: is the service running there? --url gives another address.`);
 }

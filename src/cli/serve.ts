@@ -115,13 +115,11 @@ function portFailure(error: Error, host: string, port: number): Error {
   const option = `${prefix}PORT`;
   if (code === "EADDRINUSE") {
     return impossible(
-      `Port ${failedPort} of ${address} is in use: stop what uses it, or set ${option} to another one.`,
+      `Port ${failedPort} of ${address} is in use: stop the process that uses it, or set ${option} to another port.`,
     );
   }
   if (code === "EACCES") {
-    return impossible(
-      `This user may not listen on port ${failedPort}: set ${option} to one of 1024 or above.`,
-    );
+    return impossible(`This user may not listen on port ${failedPort}: set ${option} to 1024 or above.`);
   }
   if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND") {
     return impossible(`${prefix}HOST ${address} is not an address of this machine.`);

@@ -158,7 +158,7 @@ test("the last operator cannot be removed, names stay unique in a workspace, and
   for (const [words, message] of [
     [["disable", operator], /"operator" is the last operator: make somebody else one first\./u],
     [["rename", await idOf("Joan"), "grace"], /Somebody in shop-\d+\.example is called "grace" already\./u],
-    [["enable", "Nobody"], /Nobody here is called "Nobody"\./u],
+    [["enable", "Nobody"], /Nobody here is named "Nobody"\./u],
     [["enable", "00000000-0000-4000-8000-000000000000"], /No person has the id /u],
   ] as const) {
     const { code, stderr } = await user(...words);

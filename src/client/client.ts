@@ -188,7 +188,7 @@ function failureOf(error: unknown, { path, token, timeoutMs, signal, deadline }:
   if (signal?.aborted === true) return signal.reason;
   // The caller's own fetch may put anything into its messages.
   const detail = innermostMessage(error).replaceAll(token, "[token]");
-  return new ReturnsNetworkError(`${path} could not be asked: ${detail}`, "connection", error);
+  return new ReturnsNetworkError(`${path} could not be reached: ${detail}`, "connection", error);
 }
 
 /** If fetch only says that it failed, its cause says why. */

@@ -123,7 +123,7 @@ function refusalsOf(raw: RawInput, values: ReadonlyMap<string, unknown>): Readon
 }
 
 function jsonOf(answer: ReadyAnswer): unknown {
-  if (answer.kind !== "json") throw new Error("a page reads JSON alone");
+  if (answer.kind !== "json") throw new Error("a page reads only JSON");
   return JSON.parse(answer.text) as unknown;
 }
 

@@ -18,9 +18,9 @@ test("statements end at semicolons that are not quoted, and lose their comments"
   ]);
 });
 
-test("a quote that does not end is refused", () => {
-  assert.throws(() => splitStatements("select 'a; select 2"), /quote that does not end/u);
-  assert.throws(() => splitStatements('select "a; select 2'), /quote that does not end/u);
+test("an unterminated quote is refused", () => {
+  assert.throws(() => splitStatements("select 'a; select 2"), /unterminated quote/u);
+  assert.throws(() => splitStatements('select "a; select 2'), /unterminated quote/u);
 });
 
 test("no migration has a text that the rule does not know", async () => {

@@ -218,7 +218,9 @@ const TRY_TO_CREATE = `begin; create table ${MIGRATIONS_TABLE}_attempt (id integ
 
 async function requireMigratable(connection: Connection): Promise<void> {
   if ((await hasCitus(connection)) && !(await isCoordinator(connection))) {
-    throw new Error("Citus changes tables through its coordinator only: migrate with its address.");
+    throw new Error(
+      "Citus changes tables only through its coordinator: migrate with the coordinator's address.",
+    );
   }
   await connection.client.query(TRY_TO_CREATE);
 }
@@ -427,14 +429,13 @@ export async function readMigration(folder: URL, name: string): Promise<Migratio
 
 /**
  * The statements of a text, without the comments between their words. Semicolons in quotes and in $quotes$ are text.
- * Unknown to it: E'' strings, comments inside of comments, and `begin atomic`. Throws for a quote that does not end.
+ * Unknown to it: E'' strings, comments inside of comments, and `begin atomic`. Throws for an unterminated quote.
  */
 export function splitStatements(text: string): string[] {
   const statements: string[] = [];
   let statement = "";
   for (const [token] of text.matchAll(TOKEN)) {
-    if (token === "'" || token === '"')
-      throw new Error(`A migration has a quote that does not end: ${token}`);
+    if (token === "'" || token === '"') throw new Error(`A migration has an unterminated quote: ${token}`);
     if (token === ";") {
       statements.push(statement.trim());
       statement = "";

@@ -118,9 +118,7 @@ async function openNode(
   const database = open(url);
   try {
     if ((await isOnNode(database, key)) && (await (isFit?.(database) ?? true))) return { database, url };
-    throw new Error(
-      `${new URL(url).host} is another database than that of node ${key}, or nobody may read there yet`,
-    );
+    throw new Error(`${new URL(url).host} is not the database of node ${key}, or does not yet allow reading`);
   } catch (error) {
     await database.close();
     throw error;

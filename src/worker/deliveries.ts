@@ -30,7 +30,10 @@ export function createDeliveries(environment: DeliveryEnvironment & { log: RunLo
     try {
       await deliverQueued(environment, queued, stop);
     } catch (error) {
-      log.warn({ shopKey, err: error }, "a delivery could not be recorded; it is repeated with the same id");
+      log.warn(
+        { shopKey, err: error },
+        "a delivery could not be recorded; it will be repeated with the same id",
+      );
       // Without an answer it stays due.
       await postponePoll(database, shopKey, source, RETRY_MS).catch(() => {});
     }

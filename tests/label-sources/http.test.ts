@@ -77,7 +77,7 @@ test("a revoked key is refused at once", async () => {
   await assert.rejects(
     ask(),
     new SourceRefused(
-      "Source does not take this API key (status 401): check it under Settings, and connect it again.",
+      "Source does not accept this API key (status 401): check it under Settings, and connect it again.",
     ),
   );
   assert.equal(server.control.requests.length - asked, 1);

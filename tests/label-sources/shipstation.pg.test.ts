@@ -248,7 +248,7 @@ test("a refused key is SourceRefused, changed types are SourceFailed, and both l
   await assert.rejects(
     syncLabels(shop, shopKey, connector, simulator),
     new SourceRefused(
-      "ShipStation does not take this API key (status 401): check it under Settings → API Settings, and connect it again.",
+      "ShipStation does not accept this API key (status 401): check it under Settings → API Settings, and connect it again.",
     ),
   );
   const { url, apiKey } = simulator;

@@ -199,7 +199,7 @@ function readFilter({ who = "", action = "", from = "", to = "" }: AuditQuery): 
 
 function readStoredName(name: string, value: string): string | null {
   if (value === "" || STORED_NAME.test(value)) return value === "" ? null : value;
-  throw invalid(`${name} must be one from the list.`);
+  throw invalid(`${name} must be one of the list.`);
 }
 
 /** The first moment of a day of a filter; null = none is given. Throws a `Refusal`. */

@@ -65,7 +65,7 @@ export const setDigest = defineAction({
       return { result: { confirmed: true }, done: `Saved. ${sentence(address, timeZone)}`, audit };
     }
     if (before !== null && now.getTime() - before.asked_at.getTime() < ASKING_PAUSE_MS)
-      throw impossible("A mail that asks for confirmation was sent just now: wait a minute.");
+      throw impossible("A confirmation mail was sent just now: wait a minute.");
     await putDigest(connection, shopKey, userId, {
       address,
       time_zone: timeZone,
@@ -80,10 +80,10 @@ export const setDigest = defineAction({
       next: async () => {
         const outcome = await sendMail(message, smtp);
         if (outcome.status !== "delivered")
-          throw impossible(`The mail that asks for confirmation was not sent. ${outcome.problem}`);
+          throw impossible(`The confirmation mail was not sent. ${outcome.problem}`);
         return {
           result: { confirmed: false },
-          done: `A mail was sent to ${address}: press the button behind its link. Nothing else is sent before.`,
+          done: `A mail was sent to ${address}: open its link and press the button. Nothing else is sent before that.`,
         };
       },
     };
@@ -103,7 +103,7 @@ export const confirmDigest = defineAction({
     const found = await findDigest(connection, workspace.shop_key, userId);
     if (found?.asked_at.getTime() !== asked || found.address === "")
       throw impossible(
-        "This link is no longer of use: the digest was changed since. Its page in the settings says how it is.",
+        "This link is no longer valid: the digest has been changed since. The settings show its current state.",
       );
     const { address, time_zone: timeZone } = found;
     const isNew = found.due_at === null;

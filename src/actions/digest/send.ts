@@ -33,7 +33,10 @@ export async function sendDigests(environment: DigestEnvironment, stop: AbortSig
     const due = await claimDigest(control.database, at, lease);
     if (due === null) return;
     const outcome = await sendOne(environment, due).catch((error: unknown): Outcome => {
-      log.warn({ shopKey: due.shop_key, err: error }, "a weekly digest could not be made; it is tried again");
+      log.warn(
+        { shopKey: due.shop_key, err: error },
+        "a weekly digest could not be composed; it will be retried",
+      );
       return failed("It could not be made.");
     });
     const { status } = outcome;

@@ -269,13 +269,13 @@ async function openPlainFile(file: string): Promise<{ handle: FileHandle; size: 
   return null;
 }
 
-/** Of a file that is not larger than any that a backup writes. */
+/** The text of a file that is at most as large as a backup writes. */
 async function readPlainFile(file: string): Promise<string> {
   const opened = await openPlainFile(file);
-  if (opened === null) throw new Error("not a file that a backup writes");
+  if (opened === null) throw new Error("not a regular file");
   const { handle, size } = opened;
   try {
-    if (size > MOST_BYTES) throw new Error("larger than any that a backup writes");
+    if (size > MOST_BYTES) throw new Error("larger than any file of a backup");
     return await handle.readFile("utf8");
   } finally {
     await handle.close();

@@ -151,7 +151,7 @@ export const linkUser = defineAction({
   ) => {
     const { connection, actor, consoleOrigin, now } = context;
     const origin = consoleOrigin();
-    if (recover && email !== null) throw invalid("A recovery link takes no address.", "email");
+    if (recover && email !== null) throw invalid("A recovery link cannot have an address.", "email");
     const { user_id, name: called, is_operator, disabled_at } = await personOf(context, whom);
     if (disabled_at !== null) throw impossible(`${quoted(called)} is disabled and cannot sign in.`);
     const owned =

@@ -136,7 +136,7 @@ export const PLAN_ACTIONS = [requestPlan, cancelPlanRequest, setPlan] as const;
 /** Throws a `Refusal` when there is no such plan. */
 export async function requirePlan(database: Queryable, planKey: string): Promise<void> {
   if ((await findPlan(database, planKey)) !== null) return;
-  throw impossible(`There is no plan ${quoted(planKey)}; "plan list" shows the existing ones.`);
+  throw impossible(`There is no plan ${quoted(planKey)}; "plan list" shows all plans.`);
 }
 
 /** Throws a `Refusal` when a plan of SHOPIFY_PLANS does not exist. */

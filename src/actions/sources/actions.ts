@@ -121,7 +121,7 @@ export const disconnectSource = defineAction({
     const found = await findConnection(connection, shopKey, name);
     if (found === null) {
       throw impossible(
-        `The workspace ${domain} is not connected to ${quoted(name)}; "connections" shows what is.`,
+        `The workspace ${domain} is not connected to ${quoted(name)}; "connections" shows its sources.`,
       );
     }
     const { last_synced_at: syncedAt, settings, status } = found;

@@ -232,7 +232,7 @@ function secretsOf({ key, otherSecrets }: Source, input: InputOf<SecretFields>):
     const text = input[`secret-${secret}`] ?? null;
     if (text === null && secret !== key.secret) return [];
     if (text !== null && KEY.test(text)) return [[secret, text]];
-    throw invalid(`The ${title} must be one word of letters, digits and signs.`, `secret-${secret}`);
+    throw invalid(`The ${title} must be one word of letters, digits and punctuation.`, `secret-${secret}`);
   });
   return Object.fromEntries(given.flat()) as Secrets;
 }
@@ -248,7 +248,7 @@ async function check(caller: ConnectCaller, asked: ConnectRequest): Promise<Chec
   if (shop !== null && account !== shop) throw impossible(`${url} is the shop ${account}, not ${shop}.`);
   if (currencyCode !== null && currencyCode !== currency) {
     throw impossible(
-      `The shop ${account} sells in ${currencyCode}, but the workspace ${domain} counts in ${currency}: create a workspace with that currency.`,
+      `The shop ${account} sells in ${currencyCode}, but the workspace ${domain} uses ${currency}: create a workspace with that currency.`,
     );
   }
   if (account !== null) await requireFree(caller, source, account);
@@ -327,7 +327,7 @@ function changedSettings(
   const before = earlier?.settings["shop"];
   if (account !== null && typeof before === "string" && before !== account) {
     throw impossible(
-      `The workspace ${domain} holds the data of the shop ${before}: create a workspace for ${account}.`,
+      `The workspace ${domain} has the data of the shop ${before}: create another workspace for ${account}.`,
     );
   }
   const given = Object.entries(chosen).filter(([, value]) => value !== undefined);

@@ -140,7 +140,7 @@ export const keepWorkspace = defineAction({
     const { connection, workspace } = context;
     const { shop_key: shopKey, shop_domain: domain } = workspace;
     if (!(await takeErasureBack(connection, shopKey))) {
-      throw impossible(`${domain} is not going to be erased: there is nothing to cancel.`);
+      throw impossible(`No erasure of ${domain} is scheduled: there is nothing to cancel.`);
     }
     await wakeWorkspace(connection, shopKey);
     return decided(context, "workspace.keep", {

@@ -249,8 +249,7 @@ async function copyWorkspace(caller: MoveCaller, { holding, reading, target, sta
       detail: { shop_domain: domain },
     });
     // Its connection holds the lock that keeps the workspace unchanged.
-    if ((await holdWhetherMoving(holding, shopKey)) !== true)
-      throw new Error("the workspace has not stopped");
+    if ((await holdWhetherMoving(holding, shopKey)) !== true) throw new Error("the workspace is not stopped");
     state.isSwitching = true;
   }, signal);
   return moved;
@@ -281,7 +280,7 @@ async function copyRows(
     throw error;
   }
   if (isEqual(await digestRows(connection, table, shopKey))) return { rows: wanted.rows, isCopied: true };
-  throw new Error(`the rows of ${table.name} in the target are not those of the source`);
+  throw new Error(`the rows of ${table.name} in the target differ from those of the source`);
 }
 
 /** New numbers in the target come after those of the rows; shop keys are separate. */
@@ -352,7 +351,7 @@ async function requireSameInstallation(database: Database, target: Database): Pr
   });
   if (known.equals(fingerprint)) return;
   throw impossible(
-    "The other installation has keys of its own, so no token would work there: start with a new database, which gets the keys of " +
+    "The other installation has its own keys, so no token would work there: start with a new database, which gets the keys of " +
       "this installation with its first workspace.",
   );
 }

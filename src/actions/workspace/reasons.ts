@@ -53,7 +53,7 @@ export const setReasons = defineAction({
     const before = new Map(Object.entries(earlier));
     const all = new Map([...new Map([...before, ...given])].filter(([, group]) => group !== ""));
     if (all.size > MOST_REASONS) {
-      throw invalid(`At most ${MOST_REASONS} reasons can be in groups. Take out some first.`, "reasons");
+      throw invalid(`At most ${MOST_REASONS} reasons can have a group. Remove some first.`, "reasons");
     }
     const changed = [...given].filter(([reason, group]) => (before.get(reason) ?? "") !== group);
     if (changed.length === 0) return { result: earlier, done: "Nothing changed.", audit: null };

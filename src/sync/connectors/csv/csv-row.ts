@@ -29,11 +29,11 @@ export type CsvRow = {
   need<Value>(column: string, value: Value | null): Value;
   /** A whole number of units, 0 to 10,000,000. */
   units(column: string): number | null;
-  /** M9: minor units of `currencyCode`, rounded where the cell has more decimals. */
+  /** M9: minor units of `currencyCode`, rounded if the cell has more decimals. */
   money(column: string, currencyCode: string, allowNegative: boolean): number | null;
-  /** A cell of money as it is written, before it was rounded; null = it did not have to be. */
+  /** The exact amount of a money cell that was rounded; null: it was not. */
   unrounded(column: string): Decimal | null;
-  /** How many cells of money of this row were rounded. */
+  /** Number of money cells of this row that were rounded. */
   roundedCells(): number;
   /** ISO 8601 in UTC, to the millisecond. */
   time(column: string): string | null;

@@ -54,16 +54,14 @@ export async function findFolderFiles(folder: string, connectedStore: string | n
     const path = join(folder, fileName);
     const found = await stat(path);
     if (!found.isFile()) {
-      throw new ImportError(
-        `${fileName}: is a folder, where a file is expected: put the file itself in its place`,
-      );
+      throw new ImportError(`${fileName}: is a folder, but a file is expected: replace it with the file`);
     }
     files.push({ name, fileName, path, bytes: found.size });
   }
   if (connectedStore === null && files.length === 0) {
     await refuseOrderExports(folder, present);
     throw new ImportError(
-      `${folder}: nothing to import, as the folder holds none of ${KNOWN_FILES} (each may end in .csv.gz or .parquet)`,
+      `${folder}: nothing to import, as the folder contains none of ${KNOWN_FILES} (each may end in .csv.gz or .parquet)`,
     );
   }
   const problem = besideStoreProblem(files, connectedStore, folder);
@@ -201,7 +199,9 @@ async function folderProblem(path: string, error: NodeJS.ErrnoException): Promis
   }
   const kind = kindOf(basename(path));
   const fix = kind === null ? "give the folder that holds it" : `give the folder that holds ${saved(kind)}`;
-  return new ImportError(`${path}: is ${kind ?? "a file"}, where a folder of CSV files is expected: ${fix}`);
+  return new ImportError(
+    `${path}: is ${kind ?? "a file"}, but a folder of CSV or Parquet files is expected: ${fix}`,
+  );
 }
 
 /**

@@ -342,7 +342,7 @@ type StageOptions = RowContext & {
   signal?: AbortSignal | undefined;
 };
 
-/** What of a file was staged: its rows, and how many of their amounts were rounded. */
+/** Staged rows of a file, and the number of rounded amounts in them. */
 type StagedRows = { rows: number; roundedAmounts: number };
 
 type StagedFolder = {
@@ -425,12 +425,12 @@ async function stageFile(
   return staged;
 }
 
-/** Where the rows of a file go while it is read. `place` of the header precedes what is wrong with it. */
+/** Where the rows of a file go while it is read. `place`: of the header, before a problem with it. */
 type Reading = {
   warnings: ImportWarning[];
   signal?: AbortSignal | undefined;
   onHeader: (names: readonly string[], place: string) => void;
-  /** `width`: of the header, which a row should have. */
+  /** `width`: number of cells in the header, which each row should have. */
   onRecord: (cells: readonly string[], line: number, width?: number) => void;
   onBytes: (bytes: number) => void;
   onPortion: () => Promise<void>;
@@ -460,7 +460,7 @@ async function readParquetFile(
       file.groupRows = groupRows;
       onHeader(names, "");
       for (const column of localTimes) {
-        const message = `the column ${column} has times without time zone, which are taken as UTC`;
+        const message = `the column ${column} has times without a time zone, which are read as UTC`;
         warnings.push({ kind: "local_time", file: file.fileName, message, count: null });
       }
     },

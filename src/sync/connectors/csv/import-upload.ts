@@ -245,7 +245,7 @@ async function endFailed(run: Run, error: unknown): Promise<void> {
   const { database, shopKey, upload, stop, log } = run;
   const fields = { upload_id: upload.upload_id, shop_key: shopKey };
   if (stop.aborted) {
-    log.info(fields, "import of an upload handed on");
+    log.info(fields, "import of an upload released for another worker");
     await handOnUpload(database, shopKey, upload.upload_id, upload.attempt);
   } else if (error instanceof ImportError) {
     await refuse(run, `${error.message}.`);

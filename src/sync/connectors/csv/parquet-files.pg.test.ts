@@ -372,7 +372,7 @@ const REFUSED: { title: string; name?: string; bytes: Buffer | Promise<Buffer>; 
   {
     title: "a file that states more rows than it has",
     bytes: hostile({ statedRows: 2, header: { 2: whole(5), ...FIRST_VERSION } }),
-    message: /its row groups hold another number of rows than it states/u,
+    message: /the rows of its row groups do not add up to the stated number/u,
   },
   {
     title: "fewer than no rows",

@@ -28,7 +28,7 @@ const UNREADABLE: { title: string; files: FolderFiles; message: RegExp }[] = [
   {
     title: "a folder without any file of the format",
     files: { "orders_export.csv": GOOD },
-    message: /: nothing to import, as the folder holds none of products\.csv, .*sale_events\.csv \(/,
+    message: /: nothing to import, as the folder contains none of products\.csv, .*sale_events\.csv \(/,
   },
   {
     title: "an order export of Shopify's admin beside no file of the format",
@@ -43,7 +43,7 @@ const UNREADABLE: { title: string; files: FolderFiles; message: RegExp }[] = [
   {
     title: "an empty folder",
     files: {},
-    message: /: nothing to import, as the folder holds none of .*order_lines\.csv/,
+    message: /: nothing to import, as the folder contains none of .*order_lines\.csv/,
   },
   {
     title: "a spreadsheet of a known name beside CSV files",
@@ -197,7 +197,7 @@ test("a file in the place of the folder, and a folder in the place of a file, ar
   });
   await withFolder({}, async (folder) => {
     await mkdir(join(folder, "order_lines.csv"));
-    await refused(folder, /^order_lines\.csv: is a folder, where a file is expected: put the file itself/u);
+    await refused(folder, /^order_lines\.csv: is a folder, but a file is expected: replace it/u);
   });
 });
 

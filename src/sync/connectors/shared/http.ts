@@ -295,7 +295,7 @@ export async function getJson(source: JsonSource, url: URL): Promise<unknown> {
     ({ status, body }) => {
       if (status === 401 || status === 403) {
         throw new SourceRefused(
-          `${title} does not take this API key (status ${status}): check it under ${keyPlace}, and connect it again.`,
+          `${title} does not accept this API key (status ${status}): check it under ${keyPlace}, and connect it again.`,
         );
       }
       if (status === 200) return readJson(body);
