@@ -151,7 +151,7 @@ const SHARED = ["tests/support/shared-service.ts", BROWSER];
 
 /**
  * Calls `use` with entries that run several test files each, one after the other in one process: to start Node.js and load what
- * a file tests takes longer than the tests of most. Each file is a suite of its own, whose hooks are its own. Neighbours go to
+ * a file tests takes longer than the tests of most. Each file is a separate suite with its own hooks. Neighbours go to
  * different batches, because what takes long is often beside its like; but those in a browser share few of them.
  */
 async function withBatches<Result>(

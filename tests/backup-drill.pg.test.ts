@@ -31,7 +31,7 @@ const AT_ONCE = 4;
 /** Of the many questions one in this many is asked: the rows themselves are compared by their hashes. */
 const SAMPLE = 3;
 
-/** Tables whose rows end with a restore. */
+/** Tables whose rows a restore removes. */
 const ENDED_TABLES = ["console_session", "console_link", "console_challenge"];
 
 const skip = isCitus() && "a distributed database is backed up by the cluster's own tools";

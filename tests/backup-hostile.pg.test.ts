@@ -44,7 +44,7 @@ after(() => target.drop());
 type Harm = { manifest?: object; text?: string; files?: (folder: string) => Promise<unknown> };
 
 let copies = 0;
-/** A copy with the manifest's checksum right for what it says, or with any text in its place. */
+/** A copy with a valid checksum of the manifest, or with any text as manifest. */
 async function hostile({ manifest: changed, text, files }: Harm): Promise<string> {
   const folder = join(parent, `hostile-${(copies += 1)}`);
   await cp(whole, folder, { recursive: true });

@@ -21,7 +21,7 @@ type FailingServer = {
   stop(): Promise<void>;
 };
 
-/** A server of real sockets that does to each request what the test says. */
+/** A server with real sockets that treats each request as the test specifies. */
 async function startFailingServer(): Promise<FailingServer> {
   let steps: Step[] = [];
   const requests: FailingServer["requests"] = [];

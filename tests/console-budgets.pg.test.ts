@@ -107,7 +107,7 @@ test("a first visit, from the link to the overview, is at most 60 kB in 8 reques
   }
 });
 
-/** Opens a new link, presses its button, and scrolls through the overview, so that what loads late has loaded. */
+/** Opens a new link, presses its button, and scrolls through the overview, so that lazily loaded parts are loaded. */
 async function visit(browser: Browser, port: number): Promise<void> {
   const { secret } = await makeUserLink(demo.service, {
     name: "Visitor",
@@ -146,7 +146,7 @@ async function openWire(target: number) {
   };
 }
 
-/** Every request of which the service logged a line. */
+/** Every request that the service logged. */
 function requestsOf(lines: readonly string[]): string[] {
   const parsed = lines.map((line) => JSON.parse(line) as { method?: string; route?: string; msg?: string });
   return parsed.flatMap(({ method, route, msg }) =>

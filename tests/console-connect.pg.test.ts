@@ -14,7 +14,7 @@ import { auditOf, newShop, SOURCES, wordsOf } from "./support/source-pages.ts";
 import type { Tenant } from "./support/tenants.ts";
 import { rowsOf } from "./support/webhooks.ts";
 
-/** Connecting sources by forms of the console: what is refused, what is stored, and what is shown to nobody. */
+/** Connecting sources by forms of the console: refusals, stored values, and secrets that are never shown. */
 
 let service: TestService;
 let shop: ShopifySimulator;

@@ -49,7 +49,7 @@ function figuresOf(page: MarkupElement): { from: string; value: string; shown: s
     }));
 }
 
-/** Every figure has the API's value, byte for byte, and what people read is that value, rounded at most. */
+/** Every figure has the API's value, byte for byte, and its text is that value, at most rounded. */
 function assertFigures({ page, answers }: AnsweredPage): void {
   for (const { from, value, shown } of figuresOf(page)) {
     const [name = "", ...steps] = from.split("/");

@@ -181,7 +181,7 @@ const READ = `(markup) => {
   return { skeleton, texts };
 }`;
 
-/** In an order of its own, since lists are in the order of names. */
+/** Sorted separately, because lists are sorted by name. */
 async function read(reader: PageReader, path: string): Promise<Reading> {
   const { status, text } = await openPage(service, path, reader);
   assert.equal(status, path.endsWith(REFUSED) ? 400 : 200, path);

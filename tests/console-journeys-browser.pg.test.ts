@@ -21,7 +21,7 @@ const chromium = useChromium(async () => {
   return () => started.stop();
 });
 
-/** A browser of one's own, signed in by a pasted link; what it must not do is collected and fails the test. */
+/** A separate browser, signed in with a pasted link; forbidden behaviour is collected and fails the test. */
 async function signedIn(
   context: TestContext,
   options: { javaScriptEnabled: boolean },

@@ -29,7 +29,7 @@ async function statusesOf(
 
 /** Sign-ins by link and passkey count together. Of 61 some minute has more than thirty, also when the minute ends between them. */
 async function exhaust(client: string): Promise<void> {
-  // Limits count minutes of the clock: what follows has to end within this one.
+  // Limits count calendar minutes: the following steps must end within the current one.
   const leftMs = MINUTE_MS - (Date.now() % MINUTE_MS);
   if (leftMs < MINUTE_MS / 3) await setTimeout(leftMs);
   assert.ok((await statusesOf(61, "/enter", { secret: "A".repeat(43) }, by(client))).includes(429));

@@ -46,7 +46,7 @@ async function imported(files: StoreFiles): Promise<Tenant> {
   return tenant;
 }
 
-/** The small store in a currency, whose products all have that title. */
+/** The small store in a given currency, with the given title for all products. */
 async function titled(title: string, currencyCode: string): Promise<Tenant> {
   const tenant = await createSmallStore(service.database, { currencyCode });
   await service.database.query(

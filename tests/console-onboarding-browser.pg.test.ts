@@ -63,7 +63,7 @@ async function onboard(
   }
 }
 
-/** A port that is free now, for a service whose address has to be known before it starts. */
+/** A free port, for a service whose address must be known before it starts. */
 async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));

@@ -191,7 +191,7 @@ test("months in progress are counted up to the newest, by the form and by the li
       assert.equal(last?.value, "2026-07", query);
     }
   }
-  // Months that an address names stay as they are, as in the API.
+  // Months named in the address are unchanged, as in the API.
   const past = await open("/report?start_month=2025-06&end_month=2025-08&include_incomplete=true");
   const more = /start_month=2025-06&end_month=2025-08&include_incomplete=newest">Go on to the newest month</u;
   assert.match(unescaped(past.text), more);

@@ -32,7 +32,7 @@ async function idOf(name: string): Promise<string> {
   return rows[0]?.user_id ?? "";
 }
 
-/** A browser of one's own, signed in; what its console says fails the test. */
+/** A separate browser, signed in; any console message fails the test. */
 async function signedIn(
   context: TestContext,
   options: BrowserContextOptions,

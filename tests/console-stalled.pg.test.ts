@@ -22,7 +22,7 @@ import { createTenant, type Tenant } from "./support/tenants.ts";
 import { eventually } from "./support/worker.ts";
 import { before, use } from "./support/use.ts";
 
-/** Requests whose body arrives after their sender's rights have changed, and changes of rights at the same moment. */
+/** Requests whose body arrives after the sender's rights have changed, and concurrent changes of rights. */
 
 const service = use(startTestService);
 let tenant: Tenant;
@@ -34,7 +34,7 @@ before(async () => {
 
 type Sender = { userId: string; cookie: string; sessionHash: Buffer };
 
-/** Somebody whose session is written to by their next request, which shows that it was admitted. */
+/** A person whose session is updated by the next request, which shows that it was admitted. */
 async function createSender(role: Role | null, { shopKey } = tenant): Promise<Sender> {
   const { userId } = await createPerson(service.database);
   if (role !== null) await setRole(service.database, { shopKey }, { userId }, role);
@@ -133,7 +133,7 @@ const WAYS: Readonly<Record<string, Way>> = {
         "update console_session set proved_at = now() - interval '11 min' where user_id = $1",
         [userId],
       ),
-    // Who may see its page hears first of all that what it names is not there.
+    // A person who may see the page is first told that the named item does not exist.
     isAnswered: ({ status, body }) =>
       (status === 403 && /"unconfirmed"|\/confirm\?/u.test(body)) || status === 404,
   },
@@ -201,7 +201,7 @@ for (const path of OWN) {
   });
 }
 
-/** Does something while a statement holds what it has changed, and lets `inside` end it. */
+/** Runs an action while a statement holds its changed rows, and lets `inside` end it. */
 async function whileHeld(
   [text, values]: readonly [text: string, values: readonly unknown[]],
   inside: (end: () => Promise<unknown>) => Promise<void>,

@@ -108,7 +108,7 @@ test("people who may see the demo find it there", async () => {
   assert.match((await get("/welcome", cookie)).text, /href="\/w\/demo-store\.example">Open the demo/u);
 });
 
-/** A workspace, and what a person of each role is answered. */
+/** A workspace, and the answers for each role. */
 async function workspace(options: TenantOptions = {}) {
   const tenant = await createTenant(service.database, options);
   const { shopDomain } = tenant;

@@ -11,7 +11,7 @@ import { createSmallStore } from "./support/small-store.ts";
 import { createTenant, type Tenant } from "./support/tenants.ts";
 import { use } from "./support/use.ts";
 
-/** The return window and the threshold: what the preview says is what the API answers once they are saved. */
+/** The return window and the threshold: what the preview shows is what the API answers once they are saved. */
 
 const demo = use(startDemoService);
 

@@ -75,7 +75,7 @@ function alertRows(shopKey: number): { alert_id: string; created_at: string; [co
   }));
 }
 
-/** The order of the contract, told by the bytes of UTF-8, whose order is that of code points. */
+/** The contract's order, compared by UTF-8 bytes, which sort like code points. */
 function byCodePoint(left: readonly string[], right: readonly string[]): number {
   for (const [index, text] of left.entries()) {
     const order = Buffer.compare(Buffer.from(text), Buffer.from(right[index] ?? ""));

@@ -3,7 +3,7 @@ import { findChromium } from "./support/install-chromium.ts";
 
 export const OTHER_HOST = "store.example";
 
-/** A browser that does nothing of its own accord on the network. */
+/** A browser that makes no network requests unasked. */
 const LAUNCH_ARGUMENTS = [
   "--headless",
   "--no-sandbox",
@@ -13,7 +13,7 @@ const LAUNCH_ARGUMENTS = [
   "--disable-background-networking",
   "--disable-component-update",
   "--disable-sync",
-  // A name of this machine that is none of its own.
+  // A host name that resolves to this machine but is not one of its names.
   `--host-resolver-rules=MAP ${OTHER_HOST} 127.0.0.1`,
 ];
 

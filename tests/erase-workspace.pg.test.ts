@@ -55,7 +55,7 @@ async function statusesOf(call: ServiceCaller, { token }: Tenant): Promise<Recor
 const ALL = (status: number): Record<string, number> =>
   Object.fromEntries(ENDPOINTS.map(({ name }) => [name, status]));
 
-/** As the operator does it on the workspace as it is. */
+/** As the operator does it, on the current workspace. */
 async function erase({ shopDomain }: Tenant, { typed = shopDomain, now = new Date() } = {}) {
   const { database } = service.installation;
   const workspace = await requireWorkspace(database, shopDomain);

@@ -33,7 +33,7 @@ const cookie = await signInAs(service, { name: 'Owner "of" <b>', shopDomain: ten
 const exportPath = (): string => `/w/${tenant.shopDomain}${PATH}`;
 const post = (): Promise<Response> => postForm(service, exportPath(), {}, { cookie });
 
-/** Asks a server, and reads no more than the head of its answer. */
+/** Sends a request and reads only the head of the answer. */
 async function openDownload(address: string): Promise<IncomingMessage> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const asked = request(`${address}${exportPath()}`, {

@@ -17,7 +17,7 @@ import { APP_OPTIONS, connectShop, sendWebhook } from "./support/webhooks.ts";
 import { connect, eventually, keepAllInOrder, makeDue, withWorker, workerOptions } from "./support/worker.ts";
 import { before, use } from "./support/use.ts";
 
-/** A shop whose rows cannot be reached keeps no other shop from its webhooks, its runs and its upkeep. */
+/** A shop whose rows cannot be reached does not block webhooks, runs or upkeep of other shops. */
 
 const service = use(() => startTestService(APP_OPTIONS));
 let database: Database;

@@ -32,7 +32,7 @@ const NODE_PACKAGES: Record<string, string> = {
 };
 const NODE_PACKAGE = NODE_PACKAGES[`${process.platform}-${process.arch}`] as string;
 
-/** Answers for as long as it is `open`; "closed" refuses connections, "silent" accepts them and never answers. */
+/** Answers while it is `open`; "closed" refuses connections, "silent" accepts them and never answers. */
 type RegistryState = "open" | "closed" | "silent";
 
 type Checkout = {
@@ -44,7 +44,7 @@ type Checkout = {
 };
 
 /**
- * A checkout with the real launcher and scripts, a lockfile of three small packages, and a registry of its own that
+ * A checkout with the real launcher and scripts, a lockfile of three small packages, and its own registry that
  * serves them to the real npm. Its packaged Node.js is a script that starts this process's one.
  */
 async function withCheckout(

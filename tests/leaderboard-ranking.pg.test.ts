@@ -28,7 +28,7 @@ const WHOLE: Selection = { kind: "workspace", key: "", includeUsed: false, vendo
 /** Every product is of this family: a ranking within it is that of the whole shop. */
 const SELECTIONS: readonly Selection[] = [WHOLE, { ...WHOLE, kind: "family", key: "F" }];
 
-/** A shop of its own whose SKUs have these figures in one cohort month. */
+/** A separate shop whose SKUs have these figures in one cohort month. */
 async function insertRankedWorkspace(rows: readonly Row[]): Promise<Workspace> {
   const { shopKey: shop_key } = await createTenant(control.pool);
   const productOf = (vendor: Vendor): string => `p${VENDORS.indexOf(vendor)}`;

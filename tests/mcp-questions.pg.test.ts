@@ -146,7 +146,7 @@ function sayBatch(weeks: readonly { start: string; units: number; back: number }
   return `${rates[0]} before ${from}, ${rates[1]} since`;
 }
 
-/** The reason whose share of the sold units grew most from the first to the second. */
+/** The reason with the largest growth of its share of sold units from the first period to the second. */
 function sayGrowth(
   quarters: readonly { units: number; unitsByReason: ReadonlyMap<string, number> }[],
 ): string {

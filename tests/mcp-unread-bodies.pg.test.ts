@@ -44,7 +44,7 @@ const declared = (bytes: number): string => `Content-Length: ${bytes}`;
 
 const mostRead = (): number => Math.max(...[...accepted].map((socket) => socket.bytesRead));
 
-/** Sends chunks without an end, as fast as they are taken, until the connection closes. */
+/** Sends chunks endlessly, as fast as they are accepted, until the connection closes. */
 async function sendEndless(framing: string, token?: string): Promise<number> {
   const connection = await openRaw(service.address);
   const { socket } = connection;

@@ -15,7 +15,7 @@ import type { TestService } from "./support/service.ts";
 import { changePlan, changeWorkspace, countedRequests, type Tenant } from "./support/tenants.ts";
 import { before, use } from "./support/use.ts";
 
-/** A member is answered what a token is, uncounted: the same bytes, and the same refusal for the same cause. */
+/** Members get the same answers as tokens, uncounted: the same bytes, and the same refusal for the same cause. */
 
 const NOTHING_REMEMBERED = { ANSWER_MEMORY_MB: "0" };
 /** Members are shown no table. */
@@ -122,7 +122,7 @@ function questionsOf(endpoint: Endpoint): string[] {
   ].map((params) => textOf({ ...whole, ...params }));
 }
 
-/** A workspace that holds a store of its own. */
+/** A workspace that holds its own store. */
 async function createOwnWorkspace(): Promise<Tenant> {
   const { tenant: own } = await createReportWorkspace(service);
   await setRole(service.database, own, person, "viewer");

@@ -44,7 +44,7 @@ async function openFilled(context: TestContext): Promise<{ url: string; pool: pg
 const migrationsOf = (added: Readonly<Record<string, string>>): URL =>
   copyMigrations(MIGRATIONS, undefined, added);
 
-/** Does this without a pause until it is told to end; returns what failed, and how often it was done. */
+/** Repeats an action without a pause until it is told to stop; returns the failures and the number of runs. */
 function keepDoing(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<unknown>) {
   const failed: string[] = [];
   let done = 0;

@@ -52,7 +52,7 @@ after(async () => {
   await testDatabase.drop();
 });
 
-/** Asks a server without a pause until it is told to end; the statuses of readiness and of requests that were not 200. */
+/** Sends requests without a pause until it is told to stop; returns the statuses other than 200 of readiness and of requests. */
 function ask(server: ServerProcess): { answered: () => number; end: () => Promise<number[]> } {
   const refused: number[] = [];
   let answered = 0;
@@ -92,7 +92,7 @@ async function readinessOf(server: ServerProcess): Promise<unknown> {
   return (await fetch(`${server.address}/readyz`)).json();
 }
 
-/** On a copy of what the database is, so that each test has its own level. */
+/** On a copy of the database, so that each test has its own schema level. */
 async function onDatabase(context: TestContext): Promise<{ url: string }> {
   const own = await createTestDatabase();
   const pool = openTestPool(own.url);

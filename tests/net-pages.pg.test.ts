@@ -211,7 +211,7 @@ async function send(kind: string, cookie: string, path: string, body: string): P
   await see({ title: `${title}, followed`, file: fileOf(target), path: next, cookie: `${cookie}; ${pair}` });
 }
 
-/** Pages whose address begins alike share a file. */
+/** Pages with the same beginning of their address share a file. */
 function fileOf(path: string): string {
   const [, , , ...rest] = (path.split("?")[0] ?? "").split("/");
   return rest.slice(0, 2).join("-") || "overview";

@@ -204,7 +204,7 @@ let scene: OnCallScene;
 let unsaved: Observed;
 let alertsUnsaved: string[];
 let healthy: Observed;
-/** Rules whose fault has been caused. */
+/** Rules for which a fault was injected. */
 const tested = new Set<string>();
 
 before(async () => {
@@ -229,7 +229,7 @@ async function withDaysLeft(days: number, [first, last]: Observed): Promise<Obse
   return [pin(first), pin(last)];
 }
 
-/** The alerts that doctor speaks of, each of which Prometheus knows by that name. */
+/** The alerts that doctor names; each exists in Prometheus under that name. */
 async function doctorAlerts(): Promise<string[]> {
   const alerts = await scene.doctorAlerts();
   for (const name of alerts)

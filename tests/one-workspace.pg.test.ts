@@ -36,7 +36,7 @@ const NO_SHOP = { code: /^(?:42704|22P02)$/u };
 let service: TestService;
 let own: Tenant;
 let model: Tenant;
-/** Has what `model` has, changed, with the canary in every text. */
+/** The data of `model`, changed, with the canary in every text. */
 let foreign: Tenant;
 let calls: StatementCall[];
 /** One connection, as the service opens them for requests. */

@@ -23,7 +23,7 @@ const service = use(() =>
   }),
 );
 
-/** The samples of one look by name and labels, as they are written: `name{label="value"}`. */
+/** The samples of one scrape by name and labels, as in the text: `name{label="value"}`. */
 async function look(address = service.address): Promise<Map<string, number>> {
   const text = await (await fetch(`${address}/metrics`)).text();
   const lines = text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));

@@ -23,7 +23,7 @@ const MONTHS = { start_month: "2026-01", end_month: "2026-03" };
 
 const tenant = await createSmallStore(service.database);
 
-/** A token whose last digit, a part of the checksum, is another one. */
+/** A token with a wrong last digit, which is part of the checksum. */
 function withBrokenChecksum(token: string): string {
   return token.slice(0, -1) + (token.endsWith("0") ? "1" : "0");
 }

@@ -200,7 +200,7 @@ function same(found: Outlook, naive: MonthOutlook, name: string): void {
   assert.ok(Math.abs(found.share_observed - observed) < 2e-6, `${name}: ${found.share_observed} ${observed}`);
 }
 
-/** The store as it is known on the as-of day: without what happens later. */
+/** The store as known on the as-of day, without later events. */
 function knownStore(store: WarningStore): WarningStore {
   const isKnown = (at: string | undefined): boolean => at === undefined || at.slice(0, 10) <= AS_OF;
   const { files } = store;

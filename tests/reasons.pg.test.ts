@@ -74,7 +74,7 @@ async function fit(): Promise<ReportFit> {
 
 const unitsOfM = ({ sizes }: ReportFit) => sizes.map((size) => [size.too_small_units, size.other_units]);
 
-/** The reasons that the page lists, with what is chosen, and whether it says that nobody has confirmed it. */
+/** The reasons on the page, each with its chosen group and whether it is marked as unconfirmed. */
 function listedIn(page: string): (string | undefined)[][] {
   const rows = [...page.matchAll(/<th scope="row">([^<]*)<\/th>(.*?)<\/tr>/gsu)];
   return rows.map(([, reason, rest = ""]) => [

@@ -17,7 +17,7 @@ import {
 await waitOutMidnight();
 const tenant = await createSmallStore(service.database);
 
-/** Asks with these parameters and expects a 400 whose message names `parameter`. */
+/** Sends these parameters and expects a 400 with a message that names `parameter`. */
 async function expectRefused(path: string, params: string, parameter: string): Promise<void> {
   const answer = await service.call(path, { token: tenant.token, params });
   const asked = `${path}?${params.slice(0, 200)}`;

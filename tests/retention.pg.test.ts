@@ -52,7 +52,7 @@ const countOf = async (table: string, shopKey: number): Promise<number> =>
 const around = (days: number): Date[] =>
   [-1000, 1000].map((ms) => new Date(NOW.getTime() - days * DAY_MS + ms));
 
-/** So many minutes, the last of which ends a day before the limit of `days`. */
+/** Minutes, the last of which ends a day before the limit of `days`. */
 const minutesBefore = (count: number, days: number): Date[] =>
   Array.from(
     { length: count },
@@ -213,7 +213,7 @@ test("a deletion in the audit that is cut off is recorded as far as it went, and
   assert.equal(await countOf("audit_event", tenant.shopKey), 2);
 });
 
-/** A database whose statement of this name fails from its second time on. */
+/** A database in which the statement of this name fails from its second execution on. */
 function failingAfterOne(database: Database, name: string): Database {
   let times = 0;
   return {

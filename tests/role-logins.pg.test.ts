@@ -207,7 +207,7 @@ test("a backup by the worker's login holds every number that one by the owner's 
   assert.deepEqual(await sequencesBy(asRole(own.url, "worker")), await sequencesBy(own.url));
 });
 
-/** Servers that have no roles yet: the embedded one, which makes them, and one whose administrator runs deploy/roles.sql. */
+/** Servers without roles: the embedded one, which creates them, and one whose administrator runs deploy/roles.sql. */
 const settings = { fsync: "off", shared_buffers: "16MB" };
 const passwords = { worker_password: "w'w", admission_password: "a:a", reader_password: "r" };
 

@@ -39,7 +39,7 @@ const environment = (own: Record<string, string>): Record<string, string> => ({
   PORT: "0",
   ...own,
 });
-/** The environment of a process whose secret is in one of the files. */
+/** The environment of a process that reads its secret from one of the files. */
 const withFile = (name: string) => environment({ RETURNS_SECRET_FILE: join(folder, name) });
 
 let written = "";
@@ -117,7 +117,7 @@ test("another secret is refused by everything that needs the keys, and changes n
     ["demo"],
   ];
   for (const words of needing) await refused(words, sentence, other);
-  // A distributed database has no backup of its own.
+  // The service cannot back up a distributed database.
   if (!isCitus()) await refused(["backup", join(folder, "wrong"), "--with-secret"], sentence, other);
   assert.equal(existsSync(join(folder, "wrong")), false);
   const check = await secretCheck(other);

@@ -11,7 +11,7 @@ import { TEST_SECRET } from "./support/secret.ts";
 import { execute } from "./support/server.ts";
 import { makeFolder } from "./support/folder.ts";
 
-/** Root secrets: whose keys a database has, also where several processes start at once. */
+/** Root secrets: which of them opens the keys of a database, even if several processes start at once. */
 
 const SECOND_SECRET = "the second secret of tests of 32 characters or more";
 const THIRD_SECRET = "the third secret of tests of 32 characters or more";

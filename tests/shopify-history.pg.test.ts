@@ -170,7 +170,7 @@ test("M5: without read_all_orders figures begin with the first whole month, whic
     assert.ok(inMay.length > 10);
     assert.deepEqual(sold(cohorts), sold(inMay as typeof cohorts));
 
-    // Imported from elsewhere: seen, but of a month of which the rest is not.
+    // Imported from elsewhere: present, in a month without other orders.
     const lines = [{ product: 1, units: 1 }];
     await own.simulator.control("change", { do: "placeOrder", lines, processedAt: "2026-04-20T10:00:00Z" });
     await own.simulator.control("change", { do: "placeOrder", lines, processedAt: "2026-05-20T10:00:00Z" });

@@ -180,7 +180,7 @@ function sum<Item>(items: readonly Item[], value: (item: Item) => number): numbe
   return items.reduce((total, item) => total + value(item), 0);
 }
 
-/** A refund of units in parts is rounded part by part: it may differ by a cent from what the ledger has. */
+/** A refund of units in parts is rounded part by part, so it may differ by a cent from the ledger. */
 function assertMoney(order: Order, rows: StoreFiles, counted: Count, expected: Count): void {
   const { history } = order;
   const exchanges = history.events.filter((event) => event.what === "added" && event.return !== undefined);

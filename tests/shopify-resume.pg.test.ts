@@ -61,7 +61,7 @@ test("a backfill that is continued does not start its bulk operations or its pag
   const undisturbed = await sync.connect();
   await undisturbed.sync("backfill");
   const { operations: wholeRun } = await sync.simulator.control("statistics", {});
-  // Stopped once among the refunds' pages: what was under way then is asked for again.
+  // Stopped once among the refunds' pages: the interrupted request is repeated.
   assert.ok(interrupted <= (wholeRun["Refunds"] ?? 0) + 6, `${interrupted} requests for refunds`);
   assert.deepEqual(await workspace.cohorts(), await undisturbed.cohorts());
 });

@@ -69,7 +69,7 @@ async function begin(
 let codes = 0;
 let addresses = 0;
 
-/** How the browser comes back, each from an address of its own. */
+/** The browser's return from the provider, each from a different address. */
 async function comeBack(started: Started, change: Record<string, string | null> = {}): Promise<Response> {
   const query = new URLSearchParams({ code: `code-${(codes += 1)}`, state: started.state, iss: issuer });
   for (const [name, value] of Object.entries(change))

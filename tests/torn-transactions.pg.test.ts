@@ -136,7 +136,7 @@ async function rowsOf(domain: string): Promise<{ directory: number; workspace: n
   return { directory: await count("shop_directory"), workspace: await count("workspace") };
 }
 
-/** Without reading what was made, which is cut off, too. */
+/** Without reading the partial result. */
 const create = (domain: string): Promise<unknown> =>
   runAction(
     createWorkspace,

@@ -328,10 +328,10 @@ const RUNS = 40;
 const AT_ONCE = 16;
 const STREAMS_AT_ONCE = 2;
 
-/** With the headers it stays below the server's limit, of which a test of its own tells. */
+/** With the headers it stays below the server's limit, which another test covers. */
 const LONGEST_QUERY = 30_000;
 
-/** Asks with a query as it is; the answer keeps the contract and is no failure of the service. */
+/** Sends a query unchanged; the answer follows the contract and is not a failure of the service. */
 async function ask(path: string, params: string): Promise<CalledAnswer> {
   const answer = await service.call(path, { token: tenant.token, params });
   assert.ok([200, 400].includes(answer.status), `${answer.status} for ${path}?${params.slice(0, 300)}`);

@@ -232,7 +232,7 @@ test("without script the page says how the command does it, and decisions are fo
     const sender = { address: home, cookie: `${cookie?.name}=${cookie?.value}`, shopDomain };
     const id = await uploadClient(sender).send({ "order_lines.csv": csv(LINES, GOOD, BAD) });
     await page.goto(`${page.url()}/${id}`);
-    // The browser loads the page of a job again by itself.
+    // The browser reloads the page of a job automatically.
     await page.getByRole("button", { name: "Import without this row" }).click();
     await page.getByText("Left out: 1 row").waitFor();
   });

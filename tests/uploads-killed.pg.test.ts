@@ -26,7 +26,7 @@ const service = use(startTestService);
 
 const AS_OF = new Date("2026-07-01T00:00:00Z");
 
-/** A folder whose lines take several parts; a long title for each makes few rows of many bytes. */
+/** A folder whose lines need several parts; long titles give many bytes with few rows. */
 function folderOfParts(parts: number): FolderFiles {
   const filler = "x".repeat(900);
   const rows = Math.ceil(((parts - 0.5) * PART_BYTES) / 960);
@@ -61,7 +61,7 @@ test("a server that is killed at each part of an upload leaves it to the next on
       server.signal("SIGKILL");
       break;
     }
-    // In the middle of taking it in: what is there afterwards is this part, or nothing of it.
+    // While it is being received: afterwards the part is stored completely or not at all.
     const sending = client.part(id, cutOff.name, cutOff.number, cutOff.bytes).catch(() => null);
     await eventually(
       async () => (await waitingInserts()) > 0 || (await settled(sending)),

@@ -300,7 +300,7 @@ function headOf({ address, cookie, shopDomain }: Sender, path: string): string {
   return `${head.join("\r\n")}\r\n\r\n`;
 }
 
-/** Begins parts whose bytes never come; returns how each was refused, null for one that is waited for. */
+/** Starts parts whose bytes never arrive; returns the refusal of each, null for one that is still open. */
 async function hold(sender: Sender, path: string): Promise<(number | null)[]> {
   const held = await Promise.all(Array.from({ length: 12 }, () => openRaw(sender.address)));
   opened.push(...held);
@@ -356,7 +356,7 @@ test("files that hold no rows are refused", async () => {
   assert.match(await pageText(id), /The files hold no rows, only headers\./u);
 });
 
-/** What becomes of an upload whose import finds something wrong: nothing changes until a person has decided. */
+/** The result of an upload with invalid rows: nothing changes until a person decides. */
 const LINES = "order_id,line_id,ordered_at,units";
 const GOOD = "o1,l1,2026-01-05T10:00:00Z,2";
 const BAD = "o2,l1,2026-01-05T10:00:00Z,1.5";

@@ -27,7 +27,7 @@ const ALERTS = "/api/v1/alerts";
 
 type Detail = { outcome: string; surface: string; endpoint: string; requests: number; quota: number };
 
-/** The details of a workspace as they are in the table. */
+/** The stored usage details of a workspace. */
 async function detailsOf({ shopKey }: Tenant): Promise<Detail[]> {
   const { rows } = await service.database.query<Detail>(
     `select outcome, surface, endpoint, sum(requests)::integer as requests, sum(quota_requests)::integer as quota

@@ -58,7 +58,7 @@ async function send({ socket }: Upload, bytes: number): Promise<void> {
 const residentMegabytes = ({ pid }: ServerProcess): number =>
   Number(execFileSync("ps", ["-o", "rss=", "-p", String(pid)], { encoding: "utf8" })) / 1024;
 
-/** A server that has answered a few hundred deliveries, so that its first growth is over. */
+/** A server that has answered a few hundred deliveries, so that its memory has stopped growing initially. */
 async function startWarmServer(context: TestContext): Promise<ServerProcess> {
   const server = await startServerProcess(context, database.url, APP_OPTIONS);
   for (let batch = 0; batch < 10; batch += 1) {

@@ -17,7 +17,7 @@ import { orderGid, orderWithReturn, putSourceLabels, tracking } from "./support/
 const service = use(() => startTestService(APP_OPTIONS));
 let shops = 0;
 
-/** A workspace that is connected to a shop of its own. */
+/** A workspace that is connected to a separate shop. */
 async function connectedShop(secrets: Record<string, string> = {}) {
   shops += 1;
   const shop = `shop-${shops}.myshopify.com`;

@@ -136,7 +136,7 @@ test("sync --cancel-backfill takes back a backfill that keeps failing, where som
     early.stderr,
     /^Nothing has been read from shopify yet: its first sync is a backfill, or it is disconnected\.$/mu,
   );
-  // Longer than the command waits between its looks, so that it sees each failed try.
+  // Longer than the command's polling interval, so that it sees each failed attempt.
   await withWorker({ ...options(), firstRetryMs: 2500 }, async () => {
     assert.equal((await run(`sync shopify --workspace ${domain} --wait`)).code, 0);
     pages.statusOf.set(String(shopKey), 503);
@@ -263,7 +263,7 @@ for (const status of ["failed", "disconnected"] as const) {
   });
 }
 
-/** A connection whose backfill waits for its next try after so many failures, and an incremental run is asked for. */
+/** A connection whose backfill waits for a retry after this many failures while an incremental run is requested. */
 async function withFailingBackfill(failures: number, isRead: boolean): Promise<number> {
   const { shopKey } = await connectedShop(control, [["shopify", "store"]]);
   if (isRead)

@@ -52,7 +52,7 @@ const succeeded = async (shopKey: number): Promise<void> => {
   await eventually(async () => (await runsOf(shopKey)).at(-1)?.status === "succeeded", "its run", 60);
 };
 
-/** A worker process whose one run waits for a shop that never answers. */
+/** A worker process with one run that waits for a shop that never answers. */
 async function startedElsewhere(shopKey: number) {
   const silent = createServer(() => {});
   await new Promise<void>((done) => silent.listen(0, "127.0.0.1", done));

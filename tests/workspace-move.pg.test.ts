@@ -22,7 +22,7 @@ import { seedSmallStore } from "./support/small-store.ts";
 import { createTenant, insertRows, type Tenant } from "./support/tenants.ts";
 import { makeWorkspace } from "./support/workspace.ts";
 
-/** Workspaces that move between two installations, each on a database of its own. */
+/** Workspaces that move between two installations, each on its own database. */
 
 const SECOND_RANGE = "916132832-1832265663";
 
@@ -46,7 +46,7 @@ async function startPlain(options: Record<string, string>): Promise<TestService>
   return startOn(database, options);
 }
 
-/** A tenant with rows in every table of workspaces, whose plan both installations have. */
+/** A tenant with rows in every table of workspaces; both installations have its plan. */
 async function fullTenant(dailyQuota: number | null = null): Promise<Tenant> {
   const tenant = await createTenant(here.database, { dailyQuota });
   await seedSmallStore(here.database, tenant.shopKey);
@@ -183,7 +183,7 @@ test("a quota stays exact while requests go to both sides of a move", async () =
   const asking = [ask(here), ask(here), ask(there)];
   const caller = await callerOf(here, tenant);
   await sleep(50);
-  // Longer than a check may take, so that what was admitted before the stop is counted.
+  // Longer than a check may take, so that requests admitted before the stop are counted.
   await move(caller, { name: nameOf(there), database: there.installation.database }, 1000);
   await runAction(moveWorkspace, caller, textInput({ to: there.databaseUrl }));
   while (!statuses.includes(429)) await sleep(20);

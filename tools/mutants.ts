@@ -31,7 +31,7 @@ function isNamed({ number, file, test }: Numbered, wanted: string): boolean {
   return /^\d+$/u.test(wanted) ? number === Number(wanted) : `${file} ${test}`.includes(wanted);
 }
 
-/** A work tree of its own, so that nobody who edits or tests here meets a mutant. */
+/** A separate work tree, so that edits and tests here never see a mutant. */
 function withCopy<Result>(use: (copy: string) => Result): Result {
   const folder = mkdtempSync(join(tmpdir(), "returns-mutants-"));
   const copy = join(folder, "copy");

@@ -57,7 +57,7 @@ const noReexport = {
   },
 };
 
-/** A pure function is told the time. */
+/** A pure function receives the time as an argument. */
 const noCurrentDate = {
   create(context: Context) {
     return {

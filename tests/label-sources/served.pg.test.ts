@@ -219,7 +219,7 @@ async function assertTwins(synced: number, imported: number): Promise<void> {
   assert.deepEqual(one["dirty_cohort"], []);
 }
 
-/** A served shop with one return and two labels, one of which is nobody's. */
+/** A served shop with one return and two labels, one of which matches nothing. */
 async function openServed(currency: string, voidedAt: string | null = null) {
   const tenant = await createTenant(service.database, { dataAsOf: AS_OF });
   const store = { database: service.installation.database };

@@ -73,7 +73,7 @@ export function catalogueOf(rows: CatalogueRows, currencyCode: string): OracleCa
       ),
     });
   }
-  // A SKU is what its new variant says, and of several the first one.
+  // A SKU takes the values of its new variant, the first of several.
   const byCondition = rows.variants.toSorted(
     (left, right) =>
       Number(left.condition === "used") - Number(right.condition === "used") ||
@@ -93,7 +93,7 @@ export function catalogueOf(rows: CatalogueRows, currencyCode: string): OracleCa
   return catalogue;
 }
 
-/** M14: what only lines know is what the line sold last says, of those that say it. */
+/** M14: values that only lines have come from the line sold last among those that have them. */
 function describeFromLines(
   catalogue: OracleCatalogue,
   { orderLines, lastSoldDay }: CatalogueRows,

@@ -170,7 +170,7 @@ export const eventDraft = fc.record({
 });
 
 export const catalogueDraft = fc.record({
-  /** Whether a product has a row of its own, or is known from its variants and lines. */
+  /** Whether a product has its own row, or is known from its variants and lines. */
   isDescribed: fc.tuple(...PRODUCT_IDS.map(() => often(true, false))),
   vendors: fc.tuple(...PRODUCT_IDS.map(() => oneOf<string | undefined>("Acme", "Best", "other", undefined))),
   families: fc.tuple(...PRODUCT_IDS.map(() => oneOf<string | undefined>("Tops", "Shoes", undefined))),

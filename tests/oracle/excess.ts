@@ -15,7 +15,7 @@ export function usualMonths({ store }: Question, first: string, windowDays: numb
   return months;
 }
 
-/** M25, in minor units: of the lines of a row, whatever their month, some of which count. */
+/** M25, in minor units, for the lines of a row in any month, some of which count. */
 export function excessMinor(
   { ledger }: Question,
   lines: readonly LedgerLine[],

@@ -158,7 +158,7 @@ function unitTotals(rows: readonly Ranked[]) {
   return { sold_units: sold, returned_units: returned, return_rate: rateOf(returned, sold) };
 }
 
-/** One row per SKU of which the selection holds lines: those lines alone. */
+/** One row per SKU with lines in the selection, from those lines only. */
 function figuresBySku(
   question: Question,
   counted: string[],

@@ -194,7 +194,7 @@ function lotOf(row: OrderLineRow, resolved: ResolvedLine, day: number, sold: num
   };
 }
 
-/** M24: edits on their days; what the source itself says it took back, else its refunds. */
+/** M24: edits on their days; the units that the source states as taken back, otherwise its refunds. */
 function bookedBy(row: OrderLineRow, refunds: readonly RefundRow[]): LedgerLine["booked"] {
   const booked: LedgerLine["booked"] = [
     { day: dayOf(row.ordered_at), kind: "edit", units: row.removed_units ?? 0 },

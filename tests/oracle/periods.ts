@@ -45,7 +45,7 @@ function daysFrom(first: number, last: number): Set<number> {
   return days;
 }
 
-/** M6, M26: of a week or day, whose orders are known by themselves. */
+/** M6, M26: for a week or day, from its own orders. */
 export function intervalOfPeriod(
   question: Question,
   { sold, returned, lines }: { sold: number; returned: number; lines: readonly LedgerLine[] },

@@ -16,7 +16,7 @@ const KEYS: Readonly<Record<FileName, string[]>> = {
   sale_events: ["slug"],
 };
 
-/** Files whose rows may say that they are gone. */
+/** Files that may contain deleted rows. */
 const DELETABLE: readonly FileName[] = ["order_lines", "returns", "refunds", "return_labels", "sale_events"];
 
 /** How rows looked before they were edited: other values, and cells that were filled only later or no longer. */
@@ -62,7 +62,7 @@ const BEFORE: Readonly<Record<FileName, Row[]>> = {
   sale_events: [{ ends_on: "2027-01-01", skus: undefined }],
 };
 
-/** Rows that no rule is about, but whose traces must not depend on when they came: SKUs and products that collide. */
+/** Rows that no rule covers, but whose effects must not depend on their order: SKUs and products that collide. */
 export function withAnomalies(files: StoreFiles): StoreFiles {
   const [first] = files.order_lines;
   const ordered_at = first?.ordered_at ?? "2025-01-01T00:00:00Z";

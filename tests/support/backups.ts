@@ -25,14 +25,14 @@ export async function createEmptyDatabase(): Promise<TestDatabase> {
   };
 }
 
-/** A migrated one of which backups are made: not distributed, which is refused, also on the server of a Citus. */
+/** A migrated database for backups: not distributed, because that is refused, even on a Citus server. */
 export async function createPlainDatabase(): Promise<TestDatabase> {
   const database = await createEmptyDatabase();
   await migrate({ url: database.url });
   return database;
 }
 
-/** Gives `use` a folder of its own, which is removed afterwards. */
+/** Gives `use` a separate folder, which is removed afterwards. */
 export async function withTemporaryFolder<Result>(use: (folder: string) => Promise<Result>): Promise<Result> {
   const folder = makeFolder();
   return use(folder);
@@ -87,7 +87,7 @@ export async function hashesOf(client: Pick<pg.ClientBase, "query">): Promise<Re
   return hashes;
 }
 
-/** Runs one statement on a connection of its own and returns its rows. */
+/** Runs one statement on a separate connection and returns its rows. */
 export async function rowsIn<Row>(url: string, statement: string): Promise<Row[]> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();

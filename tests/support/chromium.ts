@@ -19,7 +19,7 @@ export type PageOptions = BrowserContextOptions & {
   expected?: RegExp;
 };
 
-/** `problems`: what the browser's console says and what scripts throw; what is left of them fails the test. */
+/** `problems`: console messages and script errors; any that remain fail the test. */
 type Use = (page: Page, own: BrowserContext, problems: string[]) => Promise<void>;
 
 export type TestBrowser = {
@@ -30,7 +30,7 @@ export type TestBrowser = {
   withPage(context: TestContext, options: PageOptions, use: Use): Promise<void>;
 };
 
-/** A Chromium for the tests of a file. `begin` starts what its pages are of, unless there is no browser, and may return what stops that again. */
+/** A Chromium for the tests of a file. `begin` starts the service of its pages, unless there is no browser, and may return a function that stops it. */
 export function useChromium(begin: () => Promise<(() => unknown) | void> = async () => {}): TestBrowser {
   let found: Browser | { reason: string } = { reason: "The browser has not been started." };
   let end: (() => unknown) | void;
@@ -56,7 +56,7 @@ export function useChromium(begin: () => Promise<(() => unknown) | void> = async
 }
 
 async function openPage(browser: Browser, options: PageOptions, use: Use): Promise<void> {
-  // Chromium reports what it has cleared.
+  // Chromium reports the data that it has cleared.
   const { cookie = "", home = "", expected = /^Clear-Site-Data/u, ...ofContext } = options;
   const own = await browser.newContext(ofContext);
   try {

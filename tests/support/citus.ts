@@ -45,7 +45,7 @@ function placeOf(url: string): string {
   return `'${hostname}', ${port === "" ? 5432 : port}`;
 }
 
-/** Lets a database be copied: Citus has a connection of its own to each, and PostgreSQL copies none that has one. */
+/** Allows a database to be copied: Citus connects to each, and PostgreSQL does not copy a database with connections. */
 export async function freeze(serverUrl: string, name: string): Promise<void> {
   for (const server of await listServers(serverUrl)) {
     await execute(server, `alter database ${name} allow_connections false`);

@@ -19,7 +19,7 @@ export type CollectedSpan = {
   resource: Record<string, unknown>;
 };
 
-/** A collector of OTLP over HTTP on this machine, which answers as it is told. */
+/** A collector of OTLP over HTTP on this machine, which answers as instructed. */
 export type Collector = {
   url: string;
   /** In the order of their arrival. */

@@ -19,7 +19,7 @@ export type RunningCommand = {
 const MAIN = join(import.meta.dirname, "../../src/cli/main.ts");
 
 /**
- * Starts the real command in a process of its own, with no more of the environment than what is given, and with `input`
+ * Starts the real command in a separate process, with no more of the environment than what is given, and with `input`
  * as its standard input.
  */
 export function startCommand(
@@ -104,7 +104,7 @@ export async function runCommand(
 /** Prints what a shell makes of a line: the token before the command, then its words. */
 const PRINT_WORDS = `sh -c 'printf "%s\\0" "$RETURNS_TOKEN" "$@"' returns`;
 
-/** Runs a line that begins with ./returns as it is pasted: a shell reads it, with $TOKEN set, and this process does what it says. */
+/** Runs a pasted line that begins with ./returns: a shell parses it, with $TOKEN set, and this process executes it. */
 export async function runPasted(shell: "sh" | "bash", line: string, token: string): Promise<CommandOutcome> {
   const env = { ...process.env, TOKEN: token };
   const text = line.replace("./returns", () => PRINT_WORDS);

@@ -12,7 +12,7 @@ export async function openPage(
 ): Promise<{ status: number; text: string }> {
   const response = await fetch(`${service.address}/w/${tenant.shopDomain}${path}`, {
     redirect: "manual",
-    // Packing pages and unpacking them takes longer than many are made; what is packed has tests of its own.
+    // Compressing pages takes longer than rendering many of them; compression has its own tests.
     headers: { cookie, "accept-encoding": "identity" },
   });
   return { status: response.status, text: await response.text() };

@@ -21,7 +21,7 @@ export type ControlDatabase = {
   stop(): Promise<void>;
 };
 
-/** A database of its own, opened as the operator's actions open it. */
+/** A separate database, opened as the operator's actions open it. */
 export async function openControlDatabase(): Promise<ControlDatabase> {
   const testDatabase = await createTestDatabase();
   const database = openConnections(testDatabase.url, {

@@ -14,7 +14,7 @@ import { execute, urlOfDatabase } from "./server.ts";
 export type TestDatabase = { url: string; drop(): Promise<void> };
 
 /**
- * What a database holds from the start. It is written once for all test files, into a template of its own; `write` returns
+ * The initial content of a database. It is written once for all test files, into its own template; `write` returns
  * what tests need to know of it, as JSON has it.
  */
 export type Seed<Known> = { name: string; write: (url: string) => Promise<Known> };
@@ -118,7 +118,7 @@ async function dropTemplates(serverUrl: string): Promise<void> {
   }
 }
 
-/** A database of its own that holds what the seed has written. */
+/** A separate database filled by the seed. */
 export async function createSeededDatabase<Known>(
   seed: Seed<Known>,
 ): Promise<TestDatabase & { known: Known }> {

@@ -10,7 +10,7 @@ export type ClusterMember = { process: ChildProcess; joined: ProcessLine; leave(
 
 export const projectFolder = join(import.meta.dirname, "../..");
 
-/** Joins from a process of its own, optionally from another copy of the project and as another user. */
+/** Joins from a separate process, optionally from another copy of the project and as another user. */
 export async function joinApart(
   target: string,
   project = projectFolder,
@@ -37,7 +37,7 @@ export async function joinApart(
   };
 }
 
-/** What a clone with installed packages looks like. Node.js comes along, as this project may be closed to the owner. */
+/** A clone with installed packages. Node.js is copied too, because the other user may not be able to read this project. */
 export function makeClone(clone: string, owner: ProcessIdentity): void {
   for (const part of ["src/embedded", "tests/support", "package.json"]) {
     cpSync(join(projectFolder, part), join(clone, part), { recursive: true });

@@ -15,7 +15,7 @@ import type { TestService } from "./service.ts";
 import { changeWorkspace, createTenant, type Tenant } from "./tenants.ts";
 import { makeFolder } from "./folder.ts";
 
-/** Stores of tests are as old as they are, on whatever day the tests run. */
+/** Stores of tests have fixed dates, independent of the day of the run. */
 const AFTER_EVERY_ORDER = new Date("2100-01-01T00:00:00Z");
 
 /** Exports a workspace into a folder that is removed after `use`. */
@@ -145,7 +145,7 @@ export async function assertSameAnswers(
 
 const OF_ITS_WORKSPACE = ["organization_id", "shop_id", "shop_domain", "freshness"];
 
-/** The text without the members of meta that say whose it is, and from which sources; a cursor is sealed for its workspace. */
+/** The text without the members of meta that identify workspace and sources; a cursor is sealed for its workspace. */
 function comparable(text: string): string {
   if (!text.startsWith("{")) return text;
   const body = JSON.parse(text) as { meta?: Record<string, unknown> };

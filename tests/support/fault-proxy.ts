@@ -10,7 +10,7 @@ export type FaultProxy = {
   close(): Promise<void>;
 };
 
-/** A TCP relay on loopback to a port there, whose faults can be switched while connections are open. */
+/** A TCP relay to a loopback port, with faults that can be changed while connections are open. */
 export async function startFaultProxy(targetPort: number): Promise<FaultProxy> {
   let mode: ProxyMode = "forward";
   let server: Server | null = null;
@@ -59,7 +59,7 @@ export async function startFaultProxy(targetPort: number): Promise<FaultProxy> {
       mode = next;
       if (next === "refuse") await cut();
       else if (server === null) await listen(port);
-      // What was swallowed is gone for good: connections of that time are of no more use.
+      // Swallowed bytes are lost, so connections from that time are unusable.
       if (before === "blackhole") for (const pair of pairs) for (const socket of pair) socket.destroy();
     },
     close: cut,

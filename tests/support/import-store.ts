@@ -45,7 +45,7 @@ export async function setFullLeaderboards(
   await changePlan(service.database, tenant, { entitlements });
 }
 
-/** Stores of tests are as old as they are, on whatever day the tests run. */
+/** Stores of tests have fixed dates, independent of the day of the run. */
 const AFTER_EVERY_ORDER = new Date("2100-01-01T00:00:00Z");
 
 /** Imports the rows as a folder; every row must be usable. */

@@ -18,7 +18,7 @@ export type ImportWorkspace = {
   open(currencyCode?: string): Promise<number>;
   import(shopKey: number, files: FolderFiles, options?: Partial<ImportOptions>): Promise<ImportResult>;
   rows<Row = Record<string, unknown>>(sql: string, values?: unknown[]): Promise<Row[]>;
-  /** Every row of a workspace's data by table, in an order of its own. */
+  /** Every row of a workspace's data by table, in a fixed order. */
   dump(shopKey: number): Promise<Record<string, unknown[]>>;
   stop(): Promise<void>;
 };
@@ -50,7 +50,7 @@ const DUMPED = [
 
 const DUMP = dumpOf(DUMPED);
 
-/** SQL: every row of workspace $1 by table, in an order of its own. */
+/** SQL: every row of workspace $1 by table, in a fixed order. */
 export function dumpOf(tables: readonly string[]): string {
   const row = "to_jsonb(t) - 'shop_key'";
   const members = tables.map(

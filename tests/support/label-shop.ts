@@ -95,7 +95,7 @@ export async function putOrders(
   });
 }
 
-/** Stores labels that say no more than what is given: 5.00 EUR, charged on 2026-01-10. */
+/** Stores labels with only the given members, by default 5.00 EUR charged on 2026-01-10. */
 export async function putSourceLabels(
   shop: Pick<ImportWorkspace, "database">,
   shopKey: number,

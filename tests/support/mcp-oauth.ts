@@ -174,7 +174,7 @@ export type TokenAnswer = {
 
 let asked = 0;
 
-/** Registers metadata as they are, from an address of its own unless told otherwise. */
+/** Registers metadata as they are, from a separate address by default. */
 export async function register(
   issuer: string,
   body: unknown,

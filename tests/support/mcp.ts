@@ -88,7 +88,7 @@ export function modernHeaders(
   return Object.fromEntries(given);
 }
 
-/** The one text of a tool's result, whose form is checked. */
+/** The single text of a tool's result, after a check of its form. */
 export function toolText({ status, message }: McpAnswer): { text: string; isError: boolean } {
   assert.equal(status, 200);
   assert.equal(message.error, undefined, JSON.stringify(message.error));
@@ -107,7 +107,7 @@ export function toolError(answer: McpAnswer): { code: string; message: string } 
   return (JSON.parse(text) as { error: { code: string; message: string } }).error;
 }
 
-/** Expects a JSON-RPC error, whose message is a sentence. */
+/** Expects a JSON-RPC error with a sentence as message. */
 export function expectError(answer: McpAnswer, status: number, code: number, id: unknown): void {
   assert.equal(answer.status, status, answer.text);
   assert.deepEqual(Object.keys(answer.message), ["jsonrpc", "id", "error"]);

@@ -44,7 +44,7 @@ const MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
 const ISO = /(?<day>\b\d{4}-\d\d-\d\d)(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z?)?/gu;
 const WORDS = /(?<date>\d{1,2}) (?<month>[A-Z][a-z]{2}) (?<year>\d{4})(?:, \d\d:\d\d(?: UTC)?)?/gu;
 
-/** Puts a word in the place of what varies; each of the same kind has its own number, in the order of the text. */
+/** Replaces variable parts with a word; those of one kind are numbered in the order of the text. */
 export function withoutVarying(text: string): string {
   const numbers = new Map<string, number>();
   const numbered = (kind: string, value: string): string => {
@@ -86,7 +86,7 @@ export function pageLines(markup: string, hasFrame: boolean): string[] {
   return [`title ${textOf(title)}`, ...body.children.flatMap((child) => linesOf(child, 0, hasFrame))];
 }
 
-/** Where a row, a heading or a link holds no more than texts, they stand on its line. */
+/** If a row, heading or link contains only text, the text is on the same line. */
 function linesOf(node: MarkupElement | string, depth: number, hasFrame: boolean): string[] {
   const indent = " ".repeat(depth);
   if (typeof node === "string") {
@@ -114,7 +114,7 @@ function linesOf(node: MarkupElement | string, depth: number, hasFrame: boolean)
 
 const LEFT_OUT = new Set(["viewBox", "width", "height", "data-readout", "data-from"]);
 const CELLS = new Set(["td", "th"]);
-/** Elements within a sentence, whose texts stand with it. */
+/** Inline elements, whose text belongs to the surrounding sentence. */
 const INLINE = new Set("abbr b br code data del em small span strong svg text time title tspan".split(" "));
 
 function decoded(address: string): string {

@@ -13,7 +13,7 @@ export type NextVersion = {
   migrations: URL;
 };
 
-/** Copies this version to a folder of its own, and adds migrations by name. */
+/** Copies this version to a separate folder, and adds migrations by name. */
 export function createNextVersion(migrations: Readonly<Record<string, string>>): NextVersion {
   const folder = makeFolder();
   for (const path of CODE) cpSync(join(PROJECT, path), join(folder, path), { recursive: true });

@@ -104,7 +104,7 @@ export async function axeViolations(page: Page, rules = {}): Promise<string[]> {
   );
 }
 
-/** Texts whose contrast with what lies behind them is too low, by element. */
+/** Texts with too little contrast to their background, by element. */
 export async function paleTexts(page: Page): Promise<string[]> {
   return page.evaluate(`(() => {
     const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
@@ -154,7 +154,7 @@ async function smallTexts(page: Page): Promise<string[]> {
     .map(([height, text]) => "the text " + text + " is " + height + " px high")`);
 }
 
-/** One stop of the Tab key: what it is and is called, and whether one sees that it has the focus. */
+/** One stop of the Tab key: its role and name, and whether its focus is visible. */
 export type FocusStop = { name: string; isMarked: boolean };
 
 /** Every stop of the Tab key, from the top of a page until the focus leaves it. */

@@ -58,7 +58,7 @@ async function addAuthenticator(
 export const HOME = "https://returns.example";
 export const EVIL = "https://evil.returns.example";
 
-/** A browser with an authenticator of its own. */
+/** A browser with its own authenticator. */
 export type Device = { page: Page; own: BrowserContext; authenticator: Authenticator };
 
 export type PasskeyPlace = {

@@ -51,7 +51,7 @@ export async function openRaw(address: string): Promise<RawConnection> {
   };
 }
 
-/** The first answer in what has come, or null while it is not whole; answers have a Content-Length. */
+/** The first complete answer received, or null if none is complete; answers have a Content-Length. */
 function cutAnswer(text: string): { answer: RawAnswer; rest: string } | null {
   const end = text.indexOf("\r\n\r\n");
   if (end === -1) return null;

@@ -12,12 +12,12 @@ export type Received = {
 /** How a receiver answers its next requests: a status with headers, or never. */
 export type Behaviour = number | "hang" | { status: number; headers: Record<string, string> };
 
-/** A receiver of messages on this machine that answers as it is told. */
+/** A receiver of messages on this machine that answers as instructed. */
 export type Receiver = {
   url: string;
   /** Every request in its order, whatever it was answered. */
   received: Received[];
-  /** Answers so until it is told otherwise. */
+  /** Answers this way until changed. */
   answer(behaviour: Behaviour): void;
   /** Resolves once so many requests have arrived in all. */
   arrived(count: number): Promise<void>;

@@ -66,7 +66,7 @@ function statementOf(kind: Try, table: string, columns: readonly string[]): stri
 const TRIES: readonly Try[] = ["select", "insert", "update", "delete", "truncate", "alter", "drop", "index"];
 
 /**
- * Tries everything on every table as a role; returns what turned out otherwise than its rights say. A table of which it may
+ * Tries every statement on every table as a role; returns the differences from its rights. A table of which it may
  * use some columns is tried with these, and with all.
  */
 export async function triedRights(role: DatabaseRole, client: pg.Client, owner: pg.Pool): Promise<string[]> {

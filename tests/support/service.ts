@@ -194,7 +194,7 @@ export type CalledAnswer = {
   status: number;
   headers: Headers;
   text: string;
-  /** The body of a JSON answer; its members are what the schema says. */
+  /** The body of a JSON answer, with the members of the schema. */
   json(): Body;
   /** The message of an error. */
   message(): string;
@@ -232,12 +232,12 @@ export function serviceEnvironment(databaseUrl: string): Record<string, string> 
   };
 }
 
-/** Starts the real service on a database of its own, with options of one's own too; `call` speaks HTTP to it. */
+/** Starts the real service on its own database, with options of one's own too; `call` speaks HTTP to it. */
 export async function startTestService(options: Record<string, string> = {}): Promise<TestService> {
   return startOn(await createTestDatabase(), options);
 }
 
-/** The same on a database that holds what a seed has written. */
+/** The same on a database filled by a seed. */
 export async function startSeededService<Known>(
   seed: Seed<Known>,
   options: Record<string, string> = {},

@@ -36,7 +36,7 @@ export type ShopifySync = {
   shop: ImportWorkspace;
   /** A new workspace; the lasting token of a custom app unless told otherwise. */
   connect(secrets?: Secrets, currencyCode?: string): Promise<ShopifyWorkspace>;
-  /** The shop as it is now as an import folder, imported into a workspace of its own. */
+  /** The shop as it is now as an import folder, imported into a separate workspace. */
   importExport(): Promise<ShopifyWorkspace["cohorts"]>;
   stop(): Promise<void>;
 };

@@ -22,7 +22,7 @@ export type StatementDatabase = {
   stop(this: void): Promise<void>;
 };
 
-/** A database of its own to plan statements in; STATEMENTS then holds those of every file that defines any. */
+/** A separate database to plan statements in; STATEMENTS then holds those of every file that defines any. */
 export async function openStatementDatabase(): Promise<StatementDatabase> {
   const testDatabase = await createTestDatabase();
   const database = openConnections(testDatabase.url, { maxConnections: 2 });

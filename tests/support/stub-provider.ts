@@ -37,7 +37,7 @@ function signed({ claims = {}, alg = "RS256", key = KEYS }: Answer): string {
   return `${text}.${sign("sha256", Buffer.from(text), key.privateKey).toString("base64url")}`;
 }
 
-/** An OpenID Connect provider that answers what it is told to, right or wrong; a code works once. */
+/** An OpenID Connect provider with configurable answers, valid or not; a code works once. */
 export async function startStubProvider(): Promise<StubProvider> {
   const used = new Set<string>();
   const server = createServer((request, response) => {

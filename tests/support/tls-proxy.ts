@@ -7,7 +7,7 @@ import type { AddressInfo } from "node:net";
 /** TLS in front of a service, as a proxy that passes everything on, the Host too. */
 export type TlsProxy = {
   port: number;
-  /** From now on requests come from another address of this machine, whose minute has not begun. */
+  /** From now on requests come from another address of this machine, with a fresh limit. */
   moveOn(): void;
   stop(): Promise<void>;
 };

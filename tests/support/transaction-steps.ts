@@ -2,7 +2,7 @@ import type { Connection, Database } from "../../src/store/database.ts";
 
 type Step = (connection: Connection) => Promise<void>;
 
-/** The same database, whose transactions take a step of their own when they begin and before they commit. */
+/** The same database with an extra step at the start of each transaction and before its commit. */
 export function withSteps(database: Database, steps: { first?: Step; last?: Step }): Database {
   return {
     ...database,

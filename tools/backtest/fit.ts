@@ -7,7 +7,7 @@ const MONTHS = 12;
 const CLASSES = [0, 20, 50, 100, Infinity];
 
 export type FitScore = {
-  /** Products without a misfit, once each month, and those of which a sentence speaks. */
+  /** Products without a misfit, once each month, and those named in a sentence. */
   fittingMonths: number;
   invented: number;
   /** Sizes without a misfit of products that have one, and those that a sentence names. */

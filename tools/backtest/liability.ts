@@ -13,7 +13,7 @@ export type LiabilityScore = {
   /** Sums of absolute errors: of the estimate, and of what came after the last month end. */
   error: number;
   lastMonthError: number;
-  /** Month ends whose interval holds what came; of units and of money. */
+  /** Month ends whose interval contains the actual value, for units and for money. */
   heldUnits: number;
   heldMoney: number;
   /** Sum of the errors with their signs, and of what came. */
@@ -21,7 +21,7 @@ export type LiabilityScore = {
   truth: number;
 };
 
-/** M21 at every month end whose refunds are all known, of stores as wholes, pooled. */
+/** M21 at every month end with complete refunds, for whole stores, pooled. */
 export function scoreLiability(
   stores: readonly (readonly StoreLine[])[],
   windowDays: number,

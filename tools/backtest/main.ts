@@ -202,7 +202,7 @@ function replayMadeStores(): void {
 
 type Announced = ReturnType<typeof replayWarnings>["announced"];
 
-/** A batch counts as found on the day of the first warning about its SKU or what it is the largest part of. */
+/** A batch counts as found on the day of the first warning about its SKU or an entity of which it is the largest part. */
 function batchRow({ linesPerDay, rate, factor }: BadBatches, batchDay: number, announced: Announced): string {
   const namesOf = ({ kind, key, parts }: Announced[number]): string[] => [
     ...(kind === "sku" ? [key] : []),

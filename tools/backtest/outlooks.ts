@@ -12,7 +12,7 @@ export type OutlookScore = {
   /** Days since the end of the month. */
   ageDays: number;
   months: number;
-  /** Mean absolute error of the rate over that of the month as it is. */
+  /** Mean absolute error of the rate, relative to that of the month so far. */
   errorRatio: number;
   /** Share of the months that the intervals held. */
   heldBy80: number;
@@ -26,7 +26,7 @@ const FEWEST_LINES = 100;
 /** A product is scored when it sells a hundred lines in most months. */
 const FEWEST_LINES_A_YEAR = 1200;
 
-/** M18 for every month of a store whose end is known, as of days after the month's end. */
+/** M18 for every month with a known outcome, as of days after the month's end. */
 export function scoreOutlooks(lines: readonly StoreLine[]): OutlookScore[] {
   const products = Map.groupBy(
     lines.filter((line) => line.product_gid !== null && !line.used),

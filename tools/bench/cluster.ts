@@ -123,7 +123,7 @@ async function measureInTurn(
   }
 }
 
-/** As the server does by itself within minutes: the first round made rows that no plan knows of. */
+/** The server does the same within minutes: the first round created rows that existing plans do not cover. */
 async function analyze({ url }: Side): Promise<void> {
   await execute(url, "analyze");
 }

@@ -11,7 +11,7 @@ import type { Database } from "../../src/store/database.ts";
 import { addCountedPlan, loadStore } from "./store.ts";
 import type { LoadedStore, StoreKind, BenchStorePlan } from "./store.ts";
 
-/** What the rows of one run share: a database of its own, in a folder that is gone afterwards. */
+/** Shared by the rows of one run: a separate database, in a folder that is deleted afterwards. */
 export type BenchContext = {
   installation: Installation;
   keys: Keys;

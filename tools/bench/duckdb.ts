@@ -14,7 +14,7 @@ export type Months = { from: string; to: string };
 
 export type Row = Record<string, unknown>;
 
-/** How often DuckDB computes a part of a WITH clause: as it decides by itself, or wherever the part is named. */
+/** How often DuckDB computes a part of a WITH clause: as it decides, or at each use of the part. */
 export const SHARINGS = ["as", "as not materialized"] as const;
 export type Sharing = (typeof SHARINGS)[number];
 

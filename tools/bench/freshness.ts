@@ -36,7 +36,7 @@ type Shop = { shopKey: number; url: string; token: string; hasWebhooks: boolean;
 /** An order that was placed and is not served yet, and when that was. */
 type Change = { shopKey: number; orderId: string; placedAt: number };
 
-/** Shops that are simulated in this process, whose changes reach the figures by webhooks and polls. */
+/** Shops simulated in this process; their changes reach the figures by webhooks and polls. */
 export async function measureFreshness(
   { installation, tell, folder }: BenchContext,
   { workspaces, minutes }: { workspaces: number; minutes: number },
@@ -171,7 +171,7 @@ function serveWebhooks(database: Database): ReturnType<typeof serveLoopback> {
   );
 }
 
-/** One in five has no webhooks, of which every other one is busy. */
+/** One in five has no webhooks; half of these are busy. */
 async function addShop(database: Database, receiver: string, now: Date, number: number): Promise<Shop> {
   const domain = `fresh-${number}.myshopify.com`;
   const options = shopifyOptions({

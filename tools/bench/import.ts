@@ -29,7 +29,7 @@ type Source = { name: string; folder: string; asOf: string; lines: number; month
 
 /**
  * Imports a generated store, and a real year where one lies beside the project, into new workspaces with the command,
- * in a process of its own, until the running service answers.
+ * in a separate process, until the running service answers.
  */
 export async function measureImport(context: BenchContext): Promise<BenchRow[]> {
   const config = readConfig(context.environment);

@@ -1,5 +1,5 @@
 /**
- * One round of load, in a process of its own: reads the JSON of a Load, prints that of its Outcome.
+ * One round of load, in a separate process: reads the JSON of a Load, prints that of its Outcome.
  * Without a rate every connection asks as fast as it is answered. With one, requests start at their appointed times
  * whatever the answers take, and a latency runs from the appointed time.
  */

@@ -1,4 +1,4 @@
-/** One measured row: a value with its unit, and what it is compared with. */
+/** One measured row: a value with its unit, and its reference value. */
 export type BenchRow = { name: string; value: string; floor?: string; ratio?: string; target?: string };
 
 /** Median, least and most of some rounds. */

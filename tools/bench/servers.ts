@@ -125,7 +125,7 @@ export type ExitOutcome = {
 
 const LOAD_PROCESS = join(import.meta.dirname, "load-process.ts");
 
-/** Puts a load on a server from a process of its own; throws when a request is not answered with a 200. */
+/** Puts a load on a server from a separate process; throws when a request is not answered with a 200. */
 export async function putLoad(load: Load): Promise<ExitOutcome> {
   const outcome = await tryLoad(load);
   if (outcome.failures > 0) throw new Error(`${outcome.failures} of ${outcome.requests} requests failed`);

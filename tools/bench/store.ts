@@ -205,7 +205,7 @@ const COPIED =
   "product variant sku entity cohort listing sku_quarter sku_year group_day unmatched_label".split(" ");
 const WORKSPACES_PER_TRANSACTION = 20;
 
-/** Copies a loaded workspace into `count` new ones, each with a token of its own. */
+/** Copies a loaded workspace into `count` new ones, each with its own token. */
 async function copyWorkspace(
   database: Database,
   original: LoadedWorkspace,
@@ -257,7 +257,7 @@ const SKUS_PER_PRODUCT = 4;
 
 /**
  * Writes the catalogue and the facts of one workspace as the projection would have left them, without order
- * documents: a few SKUs sell most, sales grow, a SKU has a return rate of its own (6–31 %), most returns come in the
+ * documents: a few SKUs sell most, sales grow, a SKU has its own return rate (6–31 %), most returns come in the
  * first weeks. All numbers come from hashes of row numbers under the plan's seed.
  */
 async function writeStoreLines(connection: Connection, shopKey: number, plan: BenchStorePlan): Promise<void> {

@@ -28,7 +28,7 @@ const RECOVERY_LIMIT_MS = 2000;
 const READINESS_LIMIT_MS = 15_000;
 const MEMORY_LIMIT_MB = 40;
 
-/** Trust: bounded waits, flat memory, readiness tells, recovery by itself, while 20 clients go on asking. */
+/** Trust: bounded waits, flat memory, correct readiness and automatic recovery, while 20 clients keep sending requests. */
 export function breakDatabase(log: (line: string) => void): Promise<Finding[]> {
   return withDatabase(log, async ({ url: ownUrl }) => {
     await execute(ownUrl, KEEP_TEST_KEYS);

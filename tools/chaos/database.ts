@@ -9,12 +9,12 @@ import { createTestLogins, openConnections } from "../../tests/support/database.
 /** Whether what is promised held under one fault, and what was seen. */
 export type Finding = { name: string; held: boolean; observed: string };
 
-/** `observed` and then what is wrong, if anything is. */
+/** `observed`, followed by the problems, if any. */
 export function findingOf(name: string, observed: readonly string[], problems: readonly string[]): Finding {
   return { name, held: problems.length === 0, observed: [...observed, ...problems].join("; ") };
 }
 
-/** Runs `work` on a migrated embedded PostgreSQL of its own, which is gone afterwards. */
+/** Runs `work` on a separate, migrated embedded PostgreSQL, which is deleted afterwards. */
 export async function withDatabase<Result>(
   log: (line: string) => void,
   work: (own: { url: string; database: Database }) => Promise<Result>,

@@ -40,7 +40,7 @@ export type Runner = {
   clean(): void;
 };
 
-/** Docker and podman run containers; what buildah made is run in namespaces of its own by util-linux. */
+/** Docker and podman run containers; images built by buildah run in separate namespaces by util-linux. */
 export function createRunner(engine: Engine, tag: string, folder: string): Runner {
   return engine.name === "buildah" ? namespaceRunner(engine, tag, folder) : commandRunner(engine.name, tag);
 }

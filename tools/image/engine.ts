@@ -11,7 +11,7 @@ import {
 } from "node:fs";
 import { join, delimiter, dirname } from "node:path";
 
-/** What builds the image: a daemon's or podman's command, or Debian's buildah in a store of its own. */
+/** What builds the image: a daemon's or podman's command, or Debian's buildah in its own store. */
 export type Engine = { name: "docker" | "podman" | "buildah"; command: (...args: string[]) => string[] };
 
 const DEBIAN_PACKAGES = ["buildah", "debootstrap"];
@@ -35,7 +35,7 @@ export function chooseEngine(folder: string): Engine {
   return { name: "buildah", command: (...args) => [...store, ...args] };
 }
 
-/** Installs Debian's packages of which the programs of the same name are missing. */
+/** Installs the Debian packages whose programs of the same name are missing. */
 function installPackages(names: readonly string[]): void {
   const missing = names.filter((name) => !hasProgram(name));
   if (missing.length === 0) return;
@@ -106,7 +106,7 @@ export function demand(program: string, args: readonly string[], timeoutSeconds 
   return output;
 }
 
-/** The same for a program that takes minutes; what it says is shown only when it fails. */
+/** The same for a program that takes minutes; its output is shown only when it fails. */
 async function work(
   program: string,
   args: readonly string[],

@@ -83,7 +83,7 @@ const START_SECONDS = 60;
 const VOLUME = "data";
 const ENVIRONMENT = { LOG_LEVEL: "info", OPERATIONS_HOST: "0.0.0.0" };
 
-/** Starts the image, asks it, restarts it, kills it, and gives it a database of its own. */
+/** Starts the image, sends requests, restarts it, kills it, and gives it a separate database. */
 async function checkContainer(runner: Runner): Promise<Finding[]> {
   const findings = checkImage(runner);
   const note = (name: string, held: boolean, observed: string): void => {

@@ -1,4 +1,4 @@
-/** Starts a simulated shop in a process of its own, and label sources beside it: npm run simulate -- --help */
+/** Starts a simulated shop in a separate process, and label sources beside it: npm run simulate -- --help */
 import { Command, InvalidArgumentError } from "commander";
 import { loopReturn, startLoopSimulator } from "./loop/server.ts";
 import type { SimulatedReturn } from "./loop/server.ts";

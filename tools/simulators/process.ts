@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { createInterface } from "node:readline";
 
-/** A simulator that runs in a process of its own. */
+/** A simulator that runs in a separate process. */
 export interface SimulatorProcess {
   url: string;
   stop: () => Promise<void>;
@@ -43,7 +43,7 @@ export async function startProcess(file: string, options: unknown): Promise<Simu
 }
 
 /**
- * Called by a simulator's process with what makes it listen; its parent is told how that went. It ends on SIGTERM, on SIGINT, and with the process that
+ * Called by a simulator's process with what makes it listen; the result is reported to its parent. It ends on SIGTERM, on SIGINT, and with the process that
  * started it: the pipe between them closes even when that one is killed.
  */
 export async function announceStart(start: () => Promise<SimulatorProcess>): Promise<void> {

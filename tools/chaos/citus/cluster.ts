@@ -44,7 +44,7 @@ const SHARDS = 8;
 const LONGEST_START_SECONDS = 60;
 const LONGEST_REBALANCE_SECONDS = 300;
 
-/** A database of its own on every server of the cluster, migrated and distributed. */
+/** A separate database on every server of the cluster, migrated and distributed. */
 export async function makeCluster() {
   const name = `chaos_${randomBytes(4).toString("hex")}`;
   const servers = await listServers(GIVEN.url);

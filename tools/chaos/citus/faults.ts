@@ -256,7 +256,7 @@ function shownSeconds(milliseconds: number): string {
   return `${(milliseconds / 1000).toFixed(1)} s`;
 }
 
-/** What a later version might add, which this one works with: a column of a table of shops, and a table of its own. */
+/** Additions of a later version that this one must tolerate: a column of a table of shops, and a new table. */
 const migrationAfter = (last: string): string => `-- Works with ${last}.
 alter table workspace add column chaos_note text;
 create table chaos_note (

@@ -25,7 +25,7 @@ export type SimulatedStore = {
   versions: string[];
   /** Changes the shop; resolves to the webhooks of its new orders. */
   change(): Promise<WebhookMessage[]>;
-  /** Exports the shop as it is now. */
+  /** Exports the current shop. */
   export(): Promise<void>;
 };
 
@@ -103,7 +103,7 @@ async function callerOf(database: Database, workspace: DirectoryRow) {
   return { database, keys, connecting, workspace, actor: OPERATOR, now: new Date() };
 }
 
-/** A workspace of its own for a store, with a token of every scope. */
+/** A separate workspace for a store, with a token of every scope. */
 export async function openShop(
   database: Database,
   store: SimulatedStore,

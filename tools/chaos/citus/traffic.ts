@@ -5,7 +5,7 @@ import type { Fleet } from "./fleet.ts";
 import { importVersion, syncShop } from "./shops.ts";
 import type { CitusShop } from "./shops.ts";
 
-/** What was tried for a shop, from when to when (ms since 1970). `outcome`: a status (0 = no answer), "done", or what failed. */
+/** An attempt for a shop, with start and end (ms since 1970). `outcome`: a status (0 = no answer), "done", or what failed. */
 export type Tried = { shopKey: number; startedMs: number; endedMs: number; outcome: string };
 
 export type Traffic = ReturnType<typeof startTraffic>;
@@ -99,7 +99,7 @@ async function changeOn(plan: TrafficPlan, webhooks: Tried[], over: AbortSignal)
       webhooks.push(await timed(shop, () => tell(plan.fleet, shop, message)));
     }
     await store.export();
-    // Of a shop whose node is away this fails; a later turn asks again.
+    // This fails for a shop whose node is down; a later turn retries.
     await syncShop(plan.database, shop).catch(() => {});
     await sleep(CHANGE_PAUSE_MS);
   }

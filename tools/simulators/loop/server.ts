@@ -132,7 +132,7 @@ interface LoopLabel {
   createdAt?: string;
 }
 
-/** A return with what is told of it; the rest is that of an open return without a label. */
+/** A return with the given members; by default an open return without a label. */
 export function loopReturn(told: Partial<SimulatedReturn> & Pick<SimulatedReturn, "id">): SimulatedReturn {
   const createdAt = told.createdAt ?? "2026-01-10T12:00:00.000Z";
   return {

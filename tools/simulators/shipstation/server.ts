@@ -164,7 +164,7 @@ export interface SimulatedLabel {
   voidedAt: string | null;
 }
 
-/** A label with what is told of it; the rest is that of a plain return label, charged on creation. */
+/** A label with the given members; by default a plain return label, charged on creation. */
 export function shipStationLabel(
   told: Partial<SimulatedLabel> & Pick<SimulatedLabel, "labelId">,
 ): SimulatedLabel {

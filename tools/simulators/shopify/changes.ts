@@ -147,7 +147,7 @@ function lineOfGoods(shop: Shop, { product: number, position = 1, units }: Goods
   return variantLine(product, variant, units);
 }
 
-/** A native exchange from its request to its end; what it owes the customer is paid back. */
+/** A native exchange from request to end; the amount owed to the customer is paid back. */
 function exchange(shop: Shop, asked: Extract<Change, { do: "exchange" }>) {
   const at = shop.clock.now();
   const order = orderOf(shop, asked.order);

@@ -18,7 +18,7 @@ export interface ShopifySimulator {
   stop: () => Promise<void>;
 }
 
-/** Starts a simulated shop in a process of its own. */
+/** Starts a simulated shop in a separate process. */
 export async function startShopifySimulator(given: Partial<ShopifyOptions> = {}): Promise<ShopifySimulator> {
   const { url, stop } = await startProcess(join(import.meta.dirname, "entry.ts"), given);
   return {

@@ -176,7 +176,7 @@ export function imageAddress({ number }: WorldProduct, variant: WorldVariant | n
   return `https://cdn.shopify.example/files/product-${number}${variant === null ? "" : `-${variant.position}`}.jpg`;
 }
 
-/** Every second variant has a picture of its own. */
+/** Every second variant has its own picture. */
 export function hasOwnImage({ position }: WorldVariant): boolean {
   return position % 2 === 0;
 }

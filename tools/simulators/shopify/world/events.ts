@@ -147,7 +147,7 @@ export function fulfill(order: WorldOrder, at: number, asked?: { lineIndex: numb
   tellSent(order, order.fulfillments.length - 1, "fulfilled", at);
 }
 
-/** Takes a fulfilment back, of which nothing came back yet. */
+/** Cancels a fulfilment of which no units have come back. */
 export function unfulfill(order: WorldOrder, index: number, at: number): void {
   const fulfillment = order.fulfillments[index];
   if (fulfillment === undefined) return;

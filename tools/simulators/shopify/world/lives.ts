@@ -305,7 +305,7 @@ function decide(scene: Scene): boolean {
   return true;
 }
 
-/** A return can be canceled before any work was done on it; what the ledger writes then is not documented. */
+/** A return can be canceled before any work was done on it; the resulting ledger entries are not documented. */
 function withdraw(scene: Scene): boolean {
   const { order, at } = scene;
   if (order.returnSales === "approval") return false;

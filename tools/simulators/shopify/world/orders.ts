@@ -83,7 +83,7 @@ export function newOrder(number: number, processedAt: number, createdAt: number)
   };
 }
 
-/** A line of one variant, as it is sold now. */
+/** A line of one variant at its current price. */
 export function variantLine(product: WorldProduct, variant: WorldVariant, quantity: number): WorldLine {
   return {
     kind: product.giftCard ? "giftCard" : "product",

@@ -145,7 +145,7 @@ export interface Refund {
   shippingMinor: number;
   /** Over all its transactions. */
   totalMinor: number;
-  /** Written beside an edit, whose agreement has the units. */
+  /** Written together with an edit; the edit's agreement has the units. */
   ofEdit: boolean;
 }
 

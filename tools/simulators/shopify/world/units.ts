@@ -115,7 +115,7 @@ export function agree(
   order.agreements.push(Object.freeze({ reason, at, subject, sales: Object.freeze(sales) }));
 }
 
-/** The last units of a line, as they are bought; `unitsBefore` are those that it had until then. */
+/** The last units of a line at purchase; `unitsBefore` are those that it had until then. */
 export function bought(order: WorldOrder, lineIndex: number, unitsBefore = 0): Sale {
   const line = lineOf(order, lineIndex);
   const all = lineAmounts(line, order.taxesIncluded);
@@ -126,7 +126,7 @@ export function bought(order: WorldOrder, lineIndex: number, unitsBefore = 0): S
   });
 }
 
-/** Units of a line, as they are taken back: at what was paid for them unless told otherwise. */
+/** Units of a line when they are taken back, by default at the price paid. */
 export function takenBack(order: WorldOrder, lineIndex: number, units: number, amounts?: LineAmounts): Sale {
   const line = lineOf(order, lineIndex);
   const { netMinor, taxMinor } = amounts ?? unitsAmounts(line, order.taxesIncluded, units);
