@@ -57,13 +57,13 @@ const TABS = [
 
 const ROWS_PER_PAGE = 50;
 
-/** Who asks, and what for; `query`: the texts of the address. */
+/** The operator and the request; `query`: parameters of the address. */
 type Asked = { caller: ActionCaller; query: Readonly<Record<string, string>>; place: FormPlace };
 type View = (asked: Asked, context: SessionContext) => Promise<{ title: string; body: Html }>;
 
 /**
- * The pages of operators: lists and actions of the commands, without any store's figures. Whether somebody is an operator is read
- * for each request, and by the runner again.
+ * The pages of operators: lists and actions of the commands, without any store's figures. The right of an operator is read
+ * for each request, and again by the runner.
  */
 export function operatorRoutes(context: SessionContext): Routes {
   const admits = createMinuteLimit(MOST_FORMS_PER_MINUTE);
@@ -220,7 +220,7 @@ const healthView: View = async ({ caller: { actor } }, { checkRunning }) => {
 };
 
 type Listed<Row> = {
-  /** What the next page follows on. */
+  /** The cursor of the next page. */
   key: (row: Row) => string;
   path: string;
   query: Asked["query"];
@@ -228,7 +228,7 @@ type Listed<Row> = {
   last?: (row: Row) => Html;
 };
 
-/** A page of a list, of which one row more than fits was read. */
+/** A page of a list that was read with one more row than fits. */
 function listTable<Row extends object>(
   caption: string,
   columns: List<Row>["columns"],
@@ -275,14 +275,14 @@ function searchForm(path: string, label: string, value: string, more: Html | nul
   </form>`;
 }
 
-/** What a form does: what to say then, and where. */
+/** The action of a form, with its message and the page to show then. */
 type Act = {
   action: Pick<Right, "name">;
   view: View;
   run: (caller: ActionCaller, form: URLSearchParams) => Promise<{ done: string; href: string }>;
 };
 
-/** What a form leaves empty stays as it is. */
+/** Fields left empty in a form stay unchanged. */
 const given = (form: URLSearchParams) => ({
   texts: (name: string): string[] => form.getAll(name).filter((text) => text !== ""),
   subject: (_name: string, { label }: Field<unknown>): string => label,
@@ -343,7 +343,7 @@ function createPost(context: SessionContext, admits: MinuteLimit, act: Act): Rou
     });
 }
 
-/** Calls with who is signed in as the actor, and shows the page of a refusal. */
+/** Calls with the signed-in person as actor, and shows the page of a refusal. */
 async function asOperator(
   context: SessionContext,
   request: FastifyRequest,

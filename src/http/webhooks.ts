@@ -55,7 +55,7 @@ export const SHOPIFY_WEBHOOKS: WebhookPlace = {
 export const WOOCOMMERCE_WEBHOOKS: WebhookPlace = {
   path: "/webhooks/woocommerce",
   signatureHeader: "x-wc-webhook-signature",
-  notSigned: "The signature of this delivery is not that of a webhook of the shop.",
+  notSigned: "The signature of this delivery does not match a webhook of the shop.",
 };
 
 /** The webhooks of a store platform. `onRefused` gets each refusal's status. */

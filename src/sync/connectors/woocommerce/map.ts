@@ -8,15 +8,15 @@ import type { WooLine, WooOrder, WooProduct, WooRefund, WooVariation } from "./c
 
 export type MappedOrder = { part: DocumentPart; anomalies: OrderAnomalies };
 
-/** What of an order cannot be counted as it is, for the notes of a run. */
+/** Anomalies of an order, counted for the notes of a run. */
 export type OrderAnomalies = typeof NO_ANOMALIES;
 
 export const NO_ANOMALIES = {
-  /** 1 when it is in another currency than the workspace's: its money is left out. */
+  /** 1 if it has another currency than the workspace: its money is left out. */
   foreignOrders: 0,
-  /** Lines of a quantity that is no whole number: each counts as one unit. */
+  /** Lines with a quantity that is not a whole number: each counts as one unit. */
   measuredLines: 0,
-  /** 1 when its status is refunded and nothing says when: nothing of it counts as refunded. */
+  /** 1 if its status is refunded without a date: nothing of it counts as refunded. */
   undatedRefunds: 0,
   /** Refunds of units before the order was completed: these units were not sent (M1). */
   refundsBeforeCompletion: 0,
@@ -24,11 +24,11 @@ export const NO_ANOMALIES = {
 
 export type WooSettings = ProductSettings & {
   url: string;
-  /** What a refund before the order's completion is: of units that were never sent, or that came back. */
+  /** Whether a refund before the order's completion counts as units never sent, or returned. */
   refundsBeforeCompletion: "canceled" | "returned";
 };
 
-/** Not sold yet, or never: no payment came, or nobody has finished the checkout. */
+/** Not sold yet, or never: not paid, or the checkout was not finished. */
 const SELLS_NOTHING: ReadonlySet<string> = new Set([
   "pending",
   "failed",
@@ -66,7 +66,7 @@ export function mapOrder(
       orderedAt: timeOf(createdAt),
       productId,
       variantId,
-      // The API gives the SKU that the product has now: where it has one, its variant says so.
+      // The API returns the product's current SKU; if it has one, its variant has it too.
       sku: productId === null ? cleanKey(line.sku ?? null) : null,
       title: cleanLabel(line.name ?? null),
       vendor: null,
@@ -75,7 +75,7 @@ export function mapOrder(
       unitPriceMinor: isForeign ? null : Math.round(minor(line.subtotal) / unitsOf(line.quantity)),
       soldMinor: isForeign ? null : minor(line.total),
       test: false,
-      // It has no time of its own; the last change of a canceled order is as a rule that it was canceled.
+      // There is no time of cancellation; the last change of a canceled order usually is the cancellation.
       canceledAt: status === "cancelled" ? modifiedAt : null,
       giftCard: false,
     };
@@ -97,7 +97,7 @@ export function mapOrder(
   };
 }
 
-/** What is sold by weight or length counts as one unit. */
+/** A quantity by weight or length counts as one unit. */
 function unitsOf(quantity: number): number {
   const units = Math.abs(quantity);
   return Number.isInteger(units) ? units : 1;
@@ -135,8 +135,8 @@ type RefundsContext = {
 type Taken = Map<string, { units: number; minor: number }>;
 
 /**
- * M2: a refund's lines are returned units of their own, since nothing tells what came back; one that names no line is money alone.
- * An order of the status refunded is paid back whole: what no refund has named until then is of its last one.
+ * M2: a refund's lines are returned units, because the API has no returns; a refund without a line is money only.
+ * An order with the status refunded is paid back completely: units in no earlier refund belong to its last one.
  */
 function mapRefunds(context: RefundsContext): Pick<Required<DocumentPart>, "refunds" | "amountRefunds"> {
   const { lines, minor, status, anomalies } = context;
@@ -162,7 +162,7 @@ function mapRefunds(context: RefundsContext): Pick<Required<DocumentPart>, "refu
         refunds.map(({ taken }) => taken),
       ),
     );
-    // Only a refund that names no line leaves open what its money is for.
+    // Only the money of a refund without a line cannot be attributed.
     const open = last.taken.size > 0 ? 0 : rests.reduce((sum, rest) => sum + rest.minor, 0);
     const shares = splitMinor(
       Math.min(open, last.amountMinor),
@@ -205,7 +205,7 @@ function add(taken: Taken, lineId: string, { units, minor }: { units: number; mi
   taken.set(lineId, { units: known.units + units, minor: known.minor + minor });
 }
 
-/** The amount of a refund beside shipping and fees. */
+/** The amount of a refund without shipping and fees. */
 function merchandiseMinor(refund: WooRefund, minor: (amount: string | number) => number): number {
   const charges = [...(refund.shipping_lines ?? []), ...(refund.fee_lines ?? [])];
   return charges.reduce(
@@ -214,7 +214,7 @@ function merchandiseMinor(refund: WooRefund, minor: (amount: string | number) =>
   );
 }
 
-/** What of a line no refund has named. */
+/** The rest of a line that no refund names. */
 function restOf({ lineId, units, soldMinor = null }: DocumentLine, all: readonly Taken[]) {
   const rest = { units, minor: soldMinor ?? 0 };
   for (const taken of all) {
@@ -224,7 +224,7 @@ function restOf({ lineId, units, soldMinor = null }: DocumentLine, all: readonly
   return { units: Math.max(0, rest.units), minor: Math.max(0, rest.minor) };
 }
 
-/** M1: by WooCommerce's definition an order is sent once it is completed. */
+/** M1: WooCommerce defines a completed order as sent. */
 function wasUnsent(refundedAt: string, { order, settings }: RefundsContext): boolean {
   if (settings.refundsBeforeCompletion === "returned") return false;
   const { date_completed_gmt: completedAt } = order;
@@ -242,7 +242,7 @@ export function mapWooProduct(
   const image = product.images[0];
   const own = { id: product.id, sku: product.sku, image, cost: product.cost_of_goods_sold };
   const single = product.attributes.flatMap(({ name, options }) =>
-    // Of several values nobody knows which one a unit had.
+    // With several values, it is unknown which one a unit had.
     options.length === 1 ? [{ name, value: options[0] as string }] : [],
   );
   const variants = variations.map(({ id, sku, image: picture, attributes, cost_of_goods_sold: cost }) => ({
@@ -287,7 +287,7 @@ function variantOf(
   currencyCode: string,
 ): Omit<VariantRecord, "title" | "position" | "options"> {
   const amount = cost?.total_value ?? null;
-  // Nobody has filled in a cost of 0.
+  // A cost of 0 means that none was entered.
   const unitCost = amount === null || Number(amount) === 0 ? null : { amount, currencyCode };
   return { id: variantIdOf(id), sku: sku ?? null, unitCost, imageUrl: image?.src || null };
 }

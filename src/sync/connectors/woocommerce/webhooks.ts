@@ -12,7 +12,7 @@ import { ORDER_PREFIX } from "./map.ts";
 
 /** The name of this source everywhere. */
 export const WOOCOMMERCE = "woocommerce";
-/** The kind of pending record of an order that has to be read again. */
+/** The kind of pending record for an order to be read again. */
 export const ORDER = "order";
 
 /** Where shops report changes. */
@@ -25,12 +25,12 @@ export function accountOf(address: string): string | null {
   return url === null ? null : `${url.host}${url.pathname.replace(/(?<!\/)\/+$/u, "")}`;
 }
 
-/** Of the webhooks that the service registers: known to both sides without being stored or sent again. */
+/** Secret of the webhooks that the service registers: known to both sides without being stored or sent again. */
 export function webhookSecretOf(secrets: SourcePlace["secrets"]): string {
   return createHmac("sha256", consumerSecretOf(secrets)).update("returns webhooks").digest("hex");
 }
 
-/** Adds the webhooks that the shop lacks, and renews the secret of the others; doing it again changes nothing. */
+/** Adds missing webhooks to the shop, and renews the secret of the others; idempotent. */
 export async function registerWebhooks(place: SourcePlace, publicUrl: string): Promise<void> {
   const client = openClient(place, CHECK_POLICY);
   const url = `${publicUrl}${WEBHOOK_PATH}`;
@@ -47,19 +47,19 @@ export async function registerWebhooks(place: SourcePlace, publicUrl: string): P
   }
 }
 
-/** Header names are in lower case; the body is what the signature is over. */
+/** Header names are in lower case; the signature covers the body. */
 type Received = { headers: Readonly<Record<string, string>>; body: Buffer };
 
 type Receiver = { database: Database; sealingKey: Buffer };
 
 const NOT_SIGNED = {
   status: 401,
-  message: "The signature of this delivery is not that of a webhook of the shop.",
+  message: "The signature of this delivery does not match a webhook of the shop.",
 } as const;
 
 /**
- * Takes a delivery: the shop that it names, whose secret must have signed it, then the order that it names, which a run reads again.
- * Of a shop that is not connected nothing can be verified.
+ * Receives a delivery: the named shop's secret must have signed it; a run then reads the named order again. Deliveries of a
+ * shop that is not connected cannot be verified.
  */
 export async function receiveWooWebhook({ database, sealingKey }: Receiver, { headers, body }: Received) {
   const account = accountOf(headers["x-wc-webhook-source"] ?? "");
@@ -74,7 +74,7 @@ export async function receiveWooWebhook({ database, sealingKey }: Receiver, { he
   if (!TOPICS.includes(topic)) return { status: 200 } as const;
   if (orderId === null)
     return { status: 400, message: `The payload is not one of the topic ${topic}.` } as const;
-  // Several deliveries of a second have one id: its hash is of the webhook and the time.
+  // Deliveries within one second share an id, which is a hash of webhook and time.
   const digest = createHash("sha256").update(body).digest("hex");
   const webhookId = `${headers["x-wc-webhook-delivery-id"] ?? ""} ${digest}`.slice(-200);
   await workspace.database.transaction(async (connection) => {
@@ -93,7 +93,7 @@ export async function receiveWooWebhook({ database, sealingKey }: Receiver, { he
   return { status: 200 } as const;
 }
 
-/** That of the webhooks that were registered, and that of those added by hand; none where they cannot be opened. */
+/** Secrets of the registered webhooks and of those added by hand; none if they cannot be decrypted. */
 function secretsOf(place: Parameters<typeof unsealSecrets>[0], sealed: Buffer): string[] {
   try {
     const secrets = unsealSecrets(place, sealed);
