@@ -124,7 +124,7 @@ test("an older backup is restored with the secret of then, behind that of now", 
 
 test("a dropped secret is neither written into a backup nor accepted for one made since", async () => {
   await openKeys(placeOf(SECOND_SECRET));
-  const message = "The secret is not valid for this database: no backup was made.";
+  const message = "The secret is not one of this database's valid ones: no backup was made.";
   const folder = join(parent, "dropped");
   await assert.rejects(backUp(database, folder, TEST_SECRET), { name: "Refusal", message });
   assert.equal(existsSync(folder), false);

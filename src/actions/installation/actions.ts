@@ -260,7 +260,7 @@ async function copyTables(
   if (tables.length === 0) throw impossible("The database is empty: there is nothing to back up.");
   const fingerprints = await listFingerprints(connection, tables);
   if (secret !== null && secretOf({ secret_fingerprints: fingerprints }, secret) === null) {
-    throw impossible("The secret is not valid for this database: no backup was made.");
+    throw impossible("The secret is not one of this database's valid ones: no backup was made.");
   }
   const total = sum(tables.map(({ bytes }) => bytes));
   const copied: { table: Table; copy: CopyOut; file: string; bytes: number; sha256: string }[] = [];

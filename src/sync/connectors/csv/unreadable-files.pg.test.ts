@@ -188,11 +188,11 @@ test("a file in the place of the folder, and a folder in the place of a file, ar
   await withFolder({ "order_lines.csv": GOOD, "export.xlsx": "PK" }, async (folder) => {
     await refused(
       join(folder, "order_lines.csv"),
-      /order_lines\.csv: is a file, where a folder .*: give the folder that holds it$/u,
+      /order_lines\.csv: is a file, but a folder .*: give the folder that holds it$/u,
     );
     await refused(
       join(folder, "export.xlsx"),
-      /export\.xlsx: is a spreadsheet, where a folder .*saved as CSV UTF-8, under one of the names products\.csv/u,
+      /export\.xlsx: is a spreadsheet, but a folder .*saved as CSV UTF-8, under one of the names products\.csv/u,
     );
   });
   await withFolder({}, async (folder) => {
