@@ -191,7 +191,7 @@ test("an unknown source, workspace or limit is one sentence", async () => {
     [
       "connect etsy --workspace x",
       2,
-      /^"etsy" is not a source: use shopify, shipstation, loop\. For any other source, import a folder\.\n$/u,
+      /^"etsy" is not a source: use shopify, woocommerce, shipstation, loop\. For any other source, import a folder\.\n$/u,
     ],
     ["runs --limit 0", 2, /^--limit must be a whole number from 1 to 1000\.\n$/u],
   ];
