@@ -16,14 +16,14 @@ import { ask, isOwnUrl, readJson, type HttpAnswer, type Outcome, type RetryPolic
 
 export const TITLE = "WooCommerce";
 
-/** Tax excluded; what is refunded is below 0. Old orders have none. */
+/** Tax excluded; refunds are negative. Old orders have none. */
 const Amount = Type.Refine(
   Type.Union([Type.Number(), Type.String()], { description: "an amount of money" }),
   (value: number | string) => /^(?:-?\d+(?:\.\d+)?)?$/u.test(String(value).trim()),
 );
 /** As in an import. */
 const MOST_UNITS = 10_000_000;
-/** Below 0 in refunds; whole unless a plugin sells by weight. */
+/** Negative in refunds; a whole number unless a plugin sells by weight. */
 const Quantity = Type.Number({
   description: "a number of up to 10,000,000",
   minimum: -MOST_UNITS,
@@ -59,7 +59,7 @@ const CHARGES = nullable(Type.Array(object("Charge", { total: Amount, total_tax:
 
 const REFUND = object("Refund", {
   id: Whole,
-  /** Of `/refunds` alone. */
+  /** Only in `/refunds`. */
   parent_id: nullable(Whole),
   date_created_gmt: Time,
   amount: Amount,
@@ -93,7 +93,7 @@ const PRODUCT = object("Product", {
   attributes: Type.Array(
     object("Attribute", { name: Text, variation: nullable(Type.Boolean()), options: Type.Array(Text) }),
   ),
-  /** Since 9.5, where the shop has switched it on. */
+  /** Since 9.5, if the shop has enabled it. */
   cost_of_goods_sold: COST,
 });
 
@@ -111,7 +111,7 @@ export type WooRefund = Static<typeof REFUND>;
 export type WooProduct = Static<typeof PRODUCT>;
 export type WooVariation = Static<typeof VARIATION>;
 
-/** A list of the API, with the members that are read of its rows: nothing else, and so no customer, is sent. */
+/** A list of the API, with the requested members of its rows: nothing else is sent, so no customer data. */
 const list = <Row>(schema: object & { properties: object }, read: Reader<Row[]>) => ({
   fields: Object.keys(schema.properties).join(","),
   read,
@@ -144,13 +144,13 @@ export const readWebhooks = reader(
 );
 
 type Query = Readonly<Record<string, string | number>>;
-/** `total`: how many rows the whole list has; null = a proxy has removed it. */
+/** `total`: number of rows of the whole list; null: a proxy has removed the header. */
 export type WooAnswer<Value> = { value: Value; total: number | null };
 
-/** Asks a shop's REST API. Throws `SourceFailed` and `SourceRefused` with one sentence. */
+/** Client of a shop's REST API. Throws `SourceFailed` and `SourceRefused` with one sentence. */
 export type WooClient = {
   get<Value>(path: string, query: Query, read: Reader<Value>): Promise<WooAnswer<Value>>;
-  /** null = the shop has no such route. */
+  /** null: the shop has no such route. */
   find<Value>(path: string, query: Query, read: Reader<Value>): Promise<WooAnswer<Value> | null>;
   post(path: string, body: object): Promise<void>;
 };
@@ -165,7 +165,7 @@ export function isShopUrl(url: URL): boolean {
   return url.search === "" && url.hash === "" && isOwnUrl(url, (host) => host.includes("."));
 }
 
-/** The secret of a key, which signs nothing that leaves this service but the shop's own webhooks. */
+/** The secret of a key; it signs only the shop's own webhooks. */
 export function consumerSecretOf(secrets: SourcePlace["secrets"]): string {
   const secret = KEY.exec(secrets["consumerKey"] ?? "")?.groups?.["secret"];
   if (secret !== undefined) return secret;
@@ -227,7 +227,7 @@ export function openClient({ url, secrets, signal }: SourcePlace, retryPolicy: R
 
 type Found = { value: unknown; total: number | null };
 
-/** null = WordPress is there, and has no such route. */
+/** null: WordPress answers, but has no such route. */
 function readAnswer(where: string, target: URL, answer: HttpAnswer<string>): Outcome<Found | null> {
   const { status, headers, body } = answer;
   const outcome = readJson(body);
@@ -262,7 +262,7 @@ function readAnswer(where: string, target: URL, answer: HttpAnswer<string>): Out
   throw new SourceFailed(`${where} answered with status ${status}${code === null ? "" : ` (${code})`}.`);
 }
 
-/** Only what WooCommerce itself says of the key ends the connection: a firewall's refusal may pass. */
+/** Only WooCommerce's own refusal of the key ends the connection: a firewall's refusal may be temporary. */
 function refusal(where: string, status: number, code: string | null, json: unknown): Error {
   if (code === null || !code.startsWith("woocommerce_")) {
     return new SourceFailed(

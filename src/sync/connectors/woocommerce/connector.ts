@@ -83,7 +83,7 @@ export const WOOCOMMERCE_SOURCE: Source = {
     {
       secret: "webhookSecret",
       title: "webhook secret",
-      description: "Only of webhooks that were added by hand.",
+      description: "Only for webhooks that were added by hand.",
     },
   ],
   options: [
@@ -122,7 +122,7 @@ function readSettings(settings: Readonly<Record<string, unknown>>): WooSettings 
   };
 }
 
-/** Whether orders and products can be read, in which currency, and where the shop says that it is. */
+/** Whether orders and products can be read, in which currency, and the shop's own address. */
 async function check(place: SourcePlace) {
   const client = openClient(place, CHECK_POLICY);
   const { currencyCode } = await readOne(client);
@@ -156,21 +156,21 @@ function hostOf(account: string): string {
   return account.replace(/^www\./u, "").split("/", 1)[0] as string;
 }
 
-/** What the connector remembers between runs and over a crash. */
+/** What the connector stores between runs; it survives a crash. */
 type Cursor = {
-  /** ISO 8601: what changed until then is applied; null before the first backfill. */
+  /** ISO 8601: changes up to then are applied; null before the first backfill. */
   watermark: string | null;
-  /** A run that is under way. */
+  /** A run in progress. */
   reading: Reading | null;
 };
 
 type Reading = {
   kind: "backfill" | "incremental";
-  /** ISO 8601: everything the shop held at this moment is read in the end. */
+  /** ISO 8601: at its end, the run has read everything that the shop held at this time. */
   startedAt: string;
-  /** What changed since is read; null = everything. */
+  /** Changes since then are read; null: everything. */
   since: string | null;
-  /** The list that is read, of those of `stagesOf`, the last id that was read of it, and where it goes on. */
+  /** The current list of `stagesOf`, the last id read from it, and the position to continue at. */
   stage: number;
   lastId: number;
   offset: number;
@@ -209,7 +209,7 @@ async function sync(context: SyncContext, retryPolicy: RetryPolicy): Promise<Syn
   return applyRecords(run, new Date(run.cursor.reading?.startedAt ?? run.cursor.watermark ?? run.now()));
 }
 
-/** What an unfinished run has read of what changed is true, and applied; a part of everything is read again. */
+/** Changes read by an unfinished run are valid and applied; a partial full read is repeated. */
 async function giveUp(run: Run): Promise<void> {
   const isBackfill = run.cursor.reading?.kind === "backfill";
   await step(run, null, [], async (connection) => {
@@ -217,16 +217,16 @@ async function giveUp(run: Run): Promise<void> {
   });
 }
 
-/** Filters of the lists that a run reads, one after the other. An order in the trash is gone. */
+/** Filters of the lists that a run reads in sequence. An order in the trash counts as deleted. */
 const stagesOf = ({ since }: Reading) => [
   { list: "orders", status: "any" },
   { list: "orders", status: "trash" },
   { list: "products", status: "any" },
-  // Orders name products of the trash, too; what changes there later changes no order.
+  // Orders also name products in the trash; later changes of these affect no order.
   { list: since === null ? "products" : "variations", status: since === null ? "trash" : "any" },
 ];
 
-/** Dates of the API have seconds; clocks differ; and where local time repeats or skips an hour, so does a filter by it. */
+/** Dates of the API are in seconds, clocks differ, and a filter by local time repeats or skips an hour with it. */
 const OVERLAP_MS = 70 * 60_000;
 
 async function readLists(run: Run, kind: Reading["kind"]): Promise<void> {
@@ -241,7 +241,7 @@ async function readLists(run: Run, kind: Reading["kind"]): Promise<void> {
     const stage = stagesOf(reading)[reading.stage];
     if (stage === undefined) return;
     const { list, status } = stage;
-    // Without an offset: the API takes it for local time otherwise.
+    // Without an offset, which the API would read as local time.
     const since = reading.since === null ? {} : { modified_after: reading.since.slice(0, 19) };
     const page = await readPage(run, list, { status, ...since, _fields: "id,parent_id" }, reading);
     const stored = await recordsOf(run, list, status, page.rows);
@@ -253,7 +253,7 @@ async function readLists(run: Run, kind: Reading["kind"]): Promise<void> {
 }
 
 const PAGE = 100;
-/** So many rows of the page before a page begins with, so that the end of one is seen in the next. */
+/** Rows of the previous page with which a page begins, so that pages overlap. */
 const SEEN = 5;
 /** So many pages without a new row are no list, but a plugin or a proxy that ignores the offset. */
 const MOST_KNOWN_PAGES = 20;
@@ -266,8 +266,8 @@ type Row = { id: number; parentId: number; refundIds: readonly number[] };
 const LAST_PAGE: Page = { rows: [], lastId: 0, offset: 0, isLast: true, done: 0, total: null };
 
 /**
- * The next rows of a list by id, behind `lastId`. Rows that leave the list while it is read move those behind them up: a page that
- * does not begin at or before the last row that was read is looked for further ahead, so that none is left out.
+ * The next rows of a list by id, after `lastId`. Rows that leave the list during reading move later ones up: if a page begins
+ * after the last row read, an earlier page is requested, so that no row is skipped.
  */
 async function readPage(
   { client, signal }: Pick<Run, "client" | "signal">,
@@ -283,7 +283,7 @@ async function readPage(
     const answer = await (isOptional
       ? client.find(path, query, readRows)
       : client.get(path, query, readRows));
-    // Before WooCommerce 10.3 variations are in no list of their own.
+    // Before WooCommerce 10.3 there is no list of variations.
     if (answer === null) return LAST_PAGE;
     const rows = answer.value.slice(0, PAGE).map((row) => ({
       id: Number(row.id),
@@ -328,7 +328,7 @@ function goneOrder(id: number): Stored {
   return { part: "whole_order", recordId: `${ORDER_PREFIX}${id}`, record: null };
 }
 
-/** Orders by their ids, each with its refunds; one that is not there, or in the trash, is a record without content. */
+/** Orders by their ids, each with its refunds; a missing or trashed order is a record without content. */
 async function readOrders(run: Run, ids: readonly number[]): Promise<Stored[]> {
   if (ids.length === 0) return [];
   const { client, shop, currencyCode } = run;
@@ -351,7 +351,7 @@ async function readOrders(run: Run, ids: readonly number[]): Promise<Stored[]> {
   });
 }
 
-/** By their ids from the list of all refunds; what it does not hold, as before WooCommerce 9.0, order by order. */
+/** By id from the list of all refunds; those that it lacks, as before WooCommerce 9.0, order by order. */
 async function readRefunds(
   client: WooClient,
   orders: readonly WooOrder[],
@@ -377,7 +377,7 @@ async function readRefunds(
   return byOrder;
 }
 
-/** Products with their variations. One that is not there any more stays as it was last known. */
+/** Products with their variations. A product that no longer exists keeps its last known values. */
 async function readProducts(run: Run, ids: readonly number[]): Promise<Stored[]> {
   const { client, shop, currencyCode } = run;
   const stored: Stored[] = [];
@@ -408,11 +408,11 @@ async function readVariations(client: WooClient, { id }: WooProduct): Promise<Wo
   }
 }
 
-/** Deleted orders and refunds that no webhook has told are looked for among orders of so many days. */
+/** Age in days of the orders that are checked for deletions without a webhook. */
 const LOOKED_AT_DAYS = 180;
 const DAY_MS = 86_400_000;
 
-/** Asks for every stored order that the shop does not list any more, or of which a refund is gone: neither moves an order's change. */
+/** Requests each stored order that the shop no longer lists, or that lost a refund: neither changes an order's modification time. */
 async function findGone(run: Run): Promise<void> {
   const { database, shopKey, signal } = run;
   const sinceMs = run.now().getTime() - LOOKED_AT_DAYS * DAY_MS;
@@ -438,7 +438,7 @@ async function findGone(run: Run): Promise<void> {
   await addPending(database, shopKey, WOOCOMMERCE, ORDER, [...gone]);
 }
 
-/** Every order that was asked for, portion by portion; those asked for meanwhile wait for the next run. */
+/** Every requested order, in portions; later requests wait for the next run. */
 async function readPending(run: Run): Promise<void> {
   const { database, shopKey } = run;
   const { pending, last } = await countPending(database, shopKey, WOOCOMMERCE, ORDER);
@@ -459,7 +459,7 @@ async function readPending(run: Run): Promise<void> {
   }
 }
 
-/** Stores records together with the cursor that says so: what is remembered is true whenever the run ends. */
+/** Stores records together with their cursor, so that the stored position is correct whenever the run ends. */
 async function step(
   run: Run,
   reading: Reading | null,
@@ -479,7 +479,7 @@ async function step(
   run.cursor = cursor;
 }
 
-/** What stands in a note behind the number of each anomaly. */
+/** The text after the count of each anomaly in a note. */
 const ANOMALY_TEXTS: Readonly<Record<keyof OrderAnomalies, string>> = {
   foreignOrders: "orders are in another currency than the workspace; their money is left out.",
   measuredLines: "lines have a quantity that is no whole number; each counts as one unit.",
