@@ -287,6 +287,11 @@ for (const [name, { answer, change, isOther, sentence }] of Object.entries(REFUS
   });
 }
 
+test("a subject that the database would not keep as it is, or not tell from another, is refused", async () => {
+  for (const sub of ["a\0", "\ud800", "x".repeat(256)])
+    assert.match(await sentenceOf(await signIn({ sub })), /is not valid/u);
+});
+
 test("a clock that is 25 seconds off is fine", async () => {
   await invite("Skew", "skew@acme.example");
   const late = { iat: now() - 325, exp: now() - 25, auth_time: now() + 25 };
@@ -451,6 +456,8 @@ test("a confirmation needs a new sign-in at the provider, with the person's own 
     assert.deepEqual([response.status, sessionOf(response)], [403, ""]);
     assert.match(await sentenceOf(response), sentence);
   }
+  const long = await begin("/confirm/provider", cookie, { next: `/w/${"x".repeat(12_000)}` });
+  assert.ok(long.cookie.length < 4096);
   const response = await confirmed({ sub: "confirmer" });
   assert.equal(response.headers.get("location"), "/me");
   assert.equal((await get("/me", cookie)).status, 303, "the session has a new id");
@@ -464,6 +471,7 @@ test("a session at the provider that is old, or of unknown age, is no fresh proo
     [now(), true],
     [now() - 601, false],
     [undefined, false],
+    [now() * 1000, false],
   ] as const) {
     const session = sessionOf(await signIn({ ...account, auth_time: authTime }));
     const page = await (await get("/me", session)).text();
@@ -572,16 +580,21 @@ test("a service starts while its provider is down; the page says so, and signs i
   assert.match(await (await get("/sign-in", "")).text(), /Sign in with Acme/u);
 });
 
-test("an issuer of many tenants is refused, as is metadata of another issuer", async () => {
+test("metadata of many tenants, of another issuer, or with no address for browsers is refused", async () => {
   const own = provider.metadata;
   const first = service;
-  for (const other of [`${issuer}/{tenantid}`, "https://evil.example"]) {
-    provider.metadata = { ...own, issuer: other };
+  for (const change of [
+    { issuer: `${issuer}/{tenantid}` },
+    { issuer: "https://evil.example" },
+    { authorization_endpoint: "javascript:alert(1)" },
+    { end_session_endpoint: "data:text/html,x" },
+  ]) {
+    provider.metadata = { ...own, ...change };
     service = await startWithProvider();
     const page = await (await get("/sign-in", "")).text();
     await service.stop();
     provider.metadata = own;
     service = first;
-    assert.match(page, /Acme does not answer at the moment/u, other);
+    assert.match(page, /Acme does not answer at the moment/u, JSON.stringify(change));
   }
 });

@@ -17,6 +17,7 @@ import { listHomes, listMemberships } from "../store/queries/workspace-member.ts
 import type { MembershipPage, MembershipRow } from "../store/queries/workspace-member.ts";
 import { checkSignature, enrolmentOptions, findAnswering, signatureOptions } from "./passkey.ts";
 import type { Enrolment, PasskeyAnswer, PasskeySite } from "./passkey.ts";
+import { CLOCK_SKEW_MS } from "./provider.ts";
 import type { ProviderAccount } from "./provider.ts";
 import { hashSecret } from "./secret.ts";
 import {
@@ -218,9 +219,6 @@ async function reauthenticateByLink(
 
 /** An account, and when its person was sent to the provider. */
 type ProviderProof = { account: ProviderAccount; startedAt: Date };
-
-/** By how much the clocks of a provider and this service may differ. */
-const CLOCK_SKEW_MS = 30_000;
 
 /** Proves by the person's account, whose sign-in at the provider has to be a new one. */
 async function reauthenticateByProvider(

@@ -165,6 +165,12 @@ async function discover({ issuer, clientId, clientSecret }: ProviderOptions): Pr
   if (metadata.issuer.replace(/\/$/u, "") !== issuer.replace(/\/$/u, "")) {
     throw new Error(`OIDC_ISSUER must be the issuer itself, ${metadata.issuer}`);
   }
+  const { authorization_endpoint: begins = "", end_session_endpoint: ends = begins } = metadata;
+  for (const address of [begins, ends]) {
+    // Browsers are sent there.
+    if (!/^https?:$/u.test(URL.parse(address)?.protocol ?? ""))
+      throw new Error(`the metadata of OIDC_ISSUER names no address to send browsers to: ${address}`);
+  }
   const methods = metadata.token_endpoint_auth_methods_supported ?? ["client_secret_basic"];
   const authenticate = methods.includes("client_secret_basic")
     ? client.ClientSecretBasic(clientSecret)
@@ -185,6 +191,7 @@ async function readAccount(
 ): Promise<ProviderAccount> {
   const token = tokens.claims();
   if (token === undefined) throw new Error("the answer has no ID token");
+  if (!SUBJECT.test(token.sub)) throw new Error("the subject is not 1 to 255 characters of ASCII");
   const { issuer, userinfo_endpoint: endpoint } = config.serverMetadata();
   const isWhole =
     token["email"] !== undefined && (operatorGroup === null || token[groupsClaim] !== undefined);
@@ -199,10 +206,22 @@ async function readAccount(
     subject: token.sub,
     email: readEmail(claims["email"]),
     isVerified: claims["email_verified"] === true,
-    authenticatedAt: typeof token.auth_time === "number" ? new Date(token.auth_time * 1000) : null,
+    authenticatedAt: readPast(token.auth_time),
     isOperator: operatorGroup !== null && Array.isArray(groups) && groups.includes(operatorGroup),
     idToken: idToken.length > LONGEST_ID_TOKEN ? "" : idToken,
   };
+}
+
+/** As OpenID Connect Core, 2, has them: the database could take other texts for one another. */
+const SUBJECT = /^[ -~]{1,255}$/u;
+
+/** By how much the clocks of a provider and this service may differ. */
+export const CLOCK_SKEW_MS = 30_000;
+
+/** A time in seconds; null = none, or one to come, which would count as fresh until long after. */
+function readPast(seconds: unknown): Date | null {
+  const isPast = typeof seconds === "number" && seconds * 1000 <= Date.now() + CLOCK_SKEW_MS;
+  return isPast ? new Date(seconds * 1000) : null;
 }
 
 /** ASCII only: other letters look like these, or become one of them in lower case. */

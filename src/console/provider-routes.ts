@@ -10,6 +10,7 @@ import { sendToProvider } from "./provider-flow.ts";
 import { attempt, showState, type Routes, type SessionContext } from "./session-context.ts";
 import { refusedSignIn, TOO_MANY } from "./session-pages.ts";
 import { createFinish, MOST_FAILURES_PER_MINUTE, sendProof } from "./sign-in.ts";
+import { isConsolePath } from "./cookies.ts";
 import type { TargetCookie } from "./cookies.ts";
 
 /** The provider's answer. */
@@ -60,7 +61,9 @@ export function providerRoutes(context: SessionContext, target: TargetCookie): R
         const visitor = await context.signedIn(request);
         if (visitor === null) return context.toSignIn(request, reply);
         const { userId } = visitor.person;
-        const next = formOf(request).get("next") ?? "";
+        const asked = formOf(request).get("next") ?? "";
+        // What is no page of the console could also be too long for a cookie.
+        const next = isConsolePath(asked) ? asked : "";
         return sendToProvider(context, reply, { purpose: "confirm", userId, next });
       },
     },
