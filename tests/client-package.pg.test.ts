@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
+import { once } from "node:events";
 import { readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
 import { promisify } from "node:util";
@@ -87,6 +90,33 @@ test("One query runs without a checkout, by npx and the address of the service",
     const refused = (error: { code: number; stderr: string }) =>
       error.code === code && sentence.test(error.stderr);
     await assert.rejects(npx(...words), refused, words.join(" "));
+  }
+});
+
+test("The command takes its token nowhere else, and shows neither it nor control characters", async () => {
+  const asked: string[] = [];
+  const elsewhere = createServer((request, response) => {
+    asked.push(String(request.url));
+    const { authorization = "" } = request.headers;
+    if (request.url?.startsWith("/api/v1/report") === true)
+      return response.writeHead(307, { location: "/elsewhere" }).end();
+    const error = { code: "invalid_request", message: `\u001b[31m${authorization}\u009b` };
+    return response.writeHead(400, { "content-type": "application/json" }).end(JSON.stringify({ error }));
+  });
+  elsewhere.listen(0, "127.0.0.1");
+  await once(elsewhere, "listening");
+  const { port } = elsewhere.address() as AddressInfo;
+  const env = { ...process.env, RETURNS_TOKEN: token, RETURNS_URL: `http://127.0.0.1:${port}` };
+  const command = (...words: string[]) =>
+    run("node", [join(folder, "node_modules/.bin/returns-query"), ...words], { env });
+  try {
+    const stderr = "[31mBearer [token] (invalid_request)\n";
+    await assert.rejects(command("summary"), (error: { stderr: string }) => error.stderr === stderr);
+    await assert.rejects(command("report"), /unexpected redirect/u);
+    assert.ok(!asked.includes("/elsewhere"));
+    assert.match((await command("summary", "--help")).stdout, /^Usage: returns-query <endpoint>/u);
+  } finally {
+    elsewhere.close();
   }
 });
 

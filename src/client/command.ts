@@ -21,16 +21,18 @@ RETURNS_TOKEN holds the token; RETURNS_URL or --url the address of the service (
 Endpoints: ${Object.keys(ENDPOINTS).map(optionName).join(", ")}
 `;
 
+// oxlint-disable-next-line no-restricted-properties -- a program of its own, outside of the service
+const { RETURNS_URL: ownAddress = "", RETURNS_TOKEN: token = "" } = process.env;
+
 async function query([endpoint = "", ...words]: readonly string[]): Promise<void> {
+  if ([endpoint, ...words].includes("--help")) return void process.stdout.write(USAGE);
   const found = Object.entries(ENDPOINTS).find(([method]) => optionName(method) === endpoint);
   if (found === undefined) throw new TypeError(USAGE);
   const [method, { parameters }] = found;
   const texts = [...parameters.map(optionName), "url"].map((name) => [name, { type: "string" }] as const);
   const given = parseArgs({ args: words, options: Object.fromEntries(texts) }).values;
-  // oxlint-disable-next-line no-restricted-properties -- a program of its own, outside of the service
-  const { RETURNS_URL: address = ADDRESS, RETURNS_TOKEN: token = "" } = process.env;
   if (token === "") throw new TypeError("A token is needed: set RETURNS_TOKEN.");
-  const client = createClient({ baseUrl: given["url"] ?? address, token });
+  const client = createClient({ baseUrl: given["url"] ?? (ownAddress || ADDRESS), token });
   const named = Object.fromEntries(parameters.map((name) => [name, given[optionName(name)]]));
   const answer = await (client as unknown as Record<string, AnyMethod>)[method]?.(named);
   if (answer === undefined) return;
@@ -38,10 +40,19 @@ async function query([endpoint = "", ...words]: readonly string[]): Promise<void
   process.stdout.write(`${JSON.stringify({ data: answer.data, meta: answer.meta }, null, 2)}\n`);
 }
 
+/** A server may say anything: neither the token nor what a terminal obeys is shown of it. */
+function shown(message: string): string {
+  const text = token === "" ? message : message.replaceAll(token, "[token]");
+  return text.replaceAll(/(?!\n)\p{Cc}/gu, "");
+}
+
 try {
   await query(process.argv.slice(2));
 } catch (error) {
   const code = error instanceof ReturnsApiError ? ` (${error.code})` : "";
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}${code}\n`);
+  // Who reads only the first lines of a file has closed the pipe.
+  const isClosed = (error as { code?: unknown }).code === "EPIPE";
+  const message = error instanceof Error ? error.message : String(error);
+  if (!isClosed) process.stderr.write(`${shown(message)}${code}\n`);
   process.exitCode = error instanceof TypeError ? 2 : 1;
 }
