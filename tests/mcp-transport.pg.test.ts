@@ -116,6 +116,13 @@ describe("HTTP", () => {
         });
         assert.equal(answer.headers.get("access-control-allow-origin"), "https://app.example");
         assert.match(answer.headers.get("access-control-expose-headers") ?? "", /X-RateLimit-Remaining/u);
+        // A client in a page asks for a stream first; a 405 that the page may not read looks like a failure of the network.
+        const origin = "https://app.example";
+        const stream = await fetch(`${address}/api/v1/mcp`, { headers: { origin } });
+        assert.deepEqual(
+          [stream.status, stream.headers.get("allow"), stream.headers.get("access-control-allow-origin")],
+          [405, "POST", origin],
+        );
         const refused = await preflight("https://evil.example");
         assert.deepEqual(
           [refused.status, refused.headers.get("allow"), refused.headers.get("access-control-allow-origin")],

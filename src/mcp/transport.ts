@@ -264,15 +264,17 @@ export function createMcpRoutes(options: McpOptions) {
     path: PATH,
     allowedMethods: "POST",
     register: (server: FastifyInstance): void => {
-      // Answered before a body is read. From a page that may not call it is a method like any other that is not POST.
-      const preflight = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
-        if (allowed.has(request.headers.origin ?? "")) {
-          return reply.code(204).headers(sharedWith(request)).headers(PREFLIGHT_HEADERS).send();
-        }
+      // Answered before a body is read. A page of an allowed origin may read the 405 of its GET, too: clients try a stream.
+      const refuse = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+        const isShared = allowed.has(request.headers.origin ?? "");
+        if (isShared) reply.headers(sharedWith(request));
+        if (isShared && request.method === "OPTIONS")
+          return reply.code(204).headers(PREFLIGHT_HEADERS).send();
         reply.callNotFound();
         return reply;
       };
-      server.options(PATH, { onRequest: async (request, reply) => preflight(request, reply) }, preflight);
+      const onRequest = async (request: FastifyRequest, reply: FastifyReply) => refuse(request, reply);
+      server.route({ method: ["GET", "OPTIONS"], url: PATH, onRequest, handler: refuse });
       // A separate context with its own parser and error format.
       void server.register(async (scope) => {
         scope.removeAllContentTypeParsers();
