@@ -1,7 +1,4 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import type { Page } from "playwright-core";
@@ -13,7 +10,14 @@ import { projectRoot } from "../scripts/lint/tool.ts";
 import { makeUserLink } from "./support/console-person.ts";
 import { useChromium } from "./support/chromium.ts";
 import { MCP_PATH } from "./support/mcp.ts";
-import { freePort, startOauthService } from "./support/mcp-oauth.ts";
+import {
+  createApp,
+  createMember,
+  createProvider,
+  freePort,
+  openCallback,
+  startOauthService,
+} from "./support/mcp-oauth.ts";
 import { axeViolations, wrongLooks } from "./support/page-looks.ts";
 import { createTenant, type Tenant } from "./support/tenants.ts";
 import { eventually } from "./support/worker.ts";
@@ -27,54 +31,6 @@ const chromium = useChromium(async () => {
   tenants = [await createTenant(service.database), await createTenant(service.database)];
   return () => service.stop();
 });
-
-/** Where an app hears of the person's decision; it leads on to a page of another origin, as many do. */
-async function openCallback(
-  context: TestContext,
-): Promise<{ url: string; answer: Promise<URLSearchParams> }> {
-  const { promise, resolve } = Promise.withResolvers<URLSearchParams>();
-  const end = createServer((_request, response) => {
-    response.setHeader("content-type", "text/html").end("<title>Back in the app</title>");
-  });
-  const server = createServer((request, response) => {
-    resolve(new URL(request.url ?? "", "http://localhost").searchParams);
-    response.writeHead(302, { location: `http://127.0.0.1:${(end.address() as AddressInfo).port}/` }).end();
-  });
-  end.listen(0, "127.0.0.1");
-  await once(end, "listening");
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  context.after(() => {
-    for (const each of [server, end]) {
-      each.closeAllConnections();
-      each.close();
-    }
-  });
-  const { port } = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}/callback`, answer: promise };
-}
-
-/** What an SDK's transport keeps of its sign-in; `asked`: the page that it sends its person to. */
-function createProvider(redirectUrl: string) {
-  const kept: { client?: never; tokens?: never; verifier?: string; asked?: URL } = {};
-  return {
-    kept,
-    redirectUrl,
-    clientMetadata: {
-      client_name: "Notebook",
-      redirect_uris: [redirectUrl],
-      token_endpoint_auth_method: "client_secret_post",
-    },
-    state: () => "state of the app",
-    clientInformation: () => kept.client,
-    saveClientInformation: (client: unknown) => void (kept.client = client as never),
-    tokens: () => kept.tokens,
-    saveTokens: (tokens: unknown) => void (kept.tokens = tokens as never),
-    redirectToAuthorization: (url: URL) => void (kept.asked = url),
-    saveCodeVerifier: (verifier: string) => void (kept.verifier = verifier),
-    codeVerifier: () => kept.verifier ?? "",
-  };
-}
 
 /** A person without a session opens an app's page, signs in by a link, and is led to the question. */
 async function signIn(page: Page, asked: string, name: string): Promise<void> {
@@ -143,6 +99,33 @@ for (const [sdk, makeClient, makeTransport] of [
     });
   });
 }
+
+test("a web app's window stays its own through sign-in, confirmation and consent", async (context) => {
+  await chromium.withPage(context, { expected: /^Scripts may close|404/u }, async (page, own) => {
+    const callback = await openCallback(context);
+    const app = await createApp(service.issuer, "Web app", callback.url);
+    const { origin } = new URL(callback.url);
+    await page.goto(`${origin}/`);
+    const opened = page.waitForEvent("popup");
+    const asked = `${service.issuer}/oauth/authorize?${app.query({ redirect_uri: callback.url })}`;
+    await page.evaluate(`window.appWindow = window.open(${JSON.stringify(asked)}, "consent"), 0`);
+    const popup = await opened;
+    await popup.waitForURL(`${service.issuer}/sign-in`);
+    const { cookie } = await createMember(service, [tenants[0]]);
+    const [name = "", value = ""] = cookie.split("=");
+    await own.addCookies([{ name, value, url: service.issuer }]);
+    for (const address of [`/confirm?next=${encodeURIComponent("/me")}`, asked]) {
+      await popup.evaluate(`location.href = ${JSON.stringify(address)}`);
+      await popup.waitForURL((url) => url.href.endsWith(address));
+    }
+    await allow(popup, tenants[0]);
+    await popup.waitForFunction(`document.title === "Back in the app"`);
+    assert.deepEqual(
+      [await popup.evaluate("window.opener !== null"), await page.evaluate("window.appWindow.closed")],
+      [true, false],
+    );
+  });
+});
 
 test("mcp-remote connects by its own sign-in", async (context) => {
   // Its own last page closes its window and has no icon; its server may have ended by then.

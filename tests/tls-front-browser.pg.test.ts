@@ -6,8 +6,11 @@ import { spawn } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer, connect, type AddressInfo } from "node:net";
 import { join } from "node:path";
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { HOME, passkeyLink, signInAgain, startPasskeyPlace } from "./support/passkey-place.ts";
 import type { PasskeyPlace } from "./support/passkey-place.ts";
+import { MCP_PATH } from "./support/mcp.ts";
+import { createProvider, openCallback } from "./support/mcp-oauth.ts";
 import { createTenant, type Tenant } from "./support/tenants.ts";
 import { PART_BYTES } from "./support/upload.ts";
 import { eventually } from "./support/worker.ts";
@@ -198,6 +201,75 @@ for (const name of ["nginx", "caddy"] as const) {
       });
       assert.equal(status, 308);
       assert.match(headers.location ?? "", /^https:\/\/returns\.example(?::\d+)?\/w\?from=here$/u);
+    });
+
+    test("an MCP client signs in by the official SDK, and everything it learns is https", async (context) => {
+      await place.withDevice(context, async (device) => {
+        const { page, own } = device;
+        // What the service says to the client and shows to the person; only the app's own callback is http.
+        const told: string[] = [];
+        const viaFront = async (url: string | URL, init: RequestInit = {}): Promise<Response> => {
+          const { origin, pathname, search } = new URL(url);
+          assert.equal(origin, HOME, `the client is sent to ${String(url)}`);
+          const headers = Object.fromEntries(new Headers(init.headers));
+          const sent = await new Response(init.body ?? null).text();
+          const answer = await ask(`${pathname}${search}`, init.method ?? "GET", headers, sent);
+          const answered = Object.entries(answer.headers).map(([key, value]): [string, string] => [
+            key,
+            String(value),
+          ]);
+          told.push(JSON.stringify(answered), answer.text);
+          return new Response(answer.status === 202 ? null : answer.text, {
+            status: answer.status,
+            headers: answered,
+          });
+        };
+        const callback = await openCallback(context);
+        page.on("request", (asked) => {
+          const { origin } = new URL(asked.url());
+          if (new URL(origin).hostname !== "127.0.0.1") assert.equal(origin, HOME);
+        });
+        const provider = createProvider(callback.url);
+        const open = () =>
+          new StreamableHTTPClientTransport(new URL(`${HOME}${MCP_PATH}`), {
+            authProvider: provider,
+            fetch: viaFront,
+          });
+        const first = open();
+        await assert.rejects(new Client({ name: "app", version: "1" }).connect(first), /Unauthorized/u);
+        const asked = provider.kept.asked as URL;
+        assert.deepEqual(
+          [asked.origin, asked.pathname, asked.searchParams.get("resource")],
+          [HOME, "/oauth/authorize", `${HOME}${MCP_PATH}`],
+        );
+        await page.goto(asked.href);
+        assert.equal(page.url(), `${HOME}/sign-in`);
+        await page.goto(
+          await passkeyLink(place, `Owner of an app by ${name}`, { shopDomain: tenant.shopDomain }),
+        );
+        await page.getByRole("button", { name: "Create passkey and sign in" }).click();
+        await page.waitForURL(`${HOME}/oauth/authorize?**`);
+        told.push(await page.content());
+        const cookies = await own.cookies();
+        assert.ok(cookies.length > 0);
+        for (const { name: cookie, secure, domain, path } of cookies) {
+          assert.match(cookie, /^__Host-/u);
+          assert.deepEqual([secure, domain, path], [true, "returns.example", "/"], cookie);
+        }
+        await page.getByLabel(tenant.shopDomain).check();
+        await page.getByRole("button", { name: "Allow access" }).click();
+        const answer = await callback.answer;
+        assert.equal(answer.get("iss"), HOME);
+        await page.waitForFunction(`document.title === "Back in the app"`);
+        await first.finishAuth(answer.get("code") ?? "", answer.get("iss") ?? "");
+        const client = new Client({ name: "app", version: "1" });
+        await client.connect(open());
+        const result = await client.callTool({ name: "list_entities", arguments: {} });
+        assert.notEqual(result.isError, true, JSON.stringify(result));
+        await client.close();
+        assert.ok(told.join("").includes(`"issuer":"${HOME}"`), "the metadata was read");
+        for (const text of told) assert.doesNotMatch(text, /http:\/\/(?!127\.0\.0\.1:)/u);
+      });
     });
 
     test("the console signs in by passkey and takes parts of 4 MB", async (context) => {

@@ -55,6 +55,13 @@ export function contentSecurityPolicy(
   ].join("; ");
 }
 
+/**
+ * Pages that a web app's window passes through. An opener policy would cut that window off from the page that opened it and
+ * waits for it, also at the app's own address after consent.
+ */
+export const isOfAppWindow = (path: string): boolean =>
+  /^\/(?:oauth\/authorize|sign-in|confirm)(?:[/?]|$)/u.test(path);
+
 const ONE_YEAR_SECONDS = 31_536_000;
 
 /**

@@ -7,7 +7,7 @@ import { LONGEST_SESSION_SECONDS } from "../access/session.ts";
 import { createCookie } from "../http/cookie.ts";
 import { noteRefusal } from "../http/request-log.ts";
 import type { RouteGroup } from "../http/server.ts";
-import { consoleHeaders, judgeRequest, type ConsoleSite } from "./request-rules.ts";
+import { consoleHeaders, isOfAppWindow, judgeRequest, type ConsoleSite } from "./request-rules.ts";
 import { flowKeyOf } from "../lib/keys.ts";
 import { operatorRoutes } from "./operator.ts";
 import { createFlowCookie, leave } from "./provider-flow.ts";
@@ -97,6 +97,7 @@ function createGuard(site: ConsoleSite): SessionPages["guard"] {
   const headers = consoleHeaders(site);
   return (request, reply, isOpen = false) => {
     reply.headers(headers);
+    if (isOfAppWindow(request.raw.url ?? "")) reply.header("Cross-Origin-Opener-Policy", "unsafe-none");
     const { host, origin, "sec-fetch-site": fetchSite } = request.headers;
     const head = { method: isOpen ? "GET" : request.method, host, origin, fetchSite: fetchSite?.toString() };
     const verdict = judgeRequest(head, site);

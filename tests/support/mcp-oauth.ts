@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { createServer as createHttpServer } from "node:http";
 import { createServer, type AddressInfo } from "node:net";
+import type { TestContext } from "node:test";
 import { newSecret } from "../../src/access/secret.ts";
 import { createSession, setRole } from "./people.ts";
 import { startTestService, type TestService } from "./service.ts";
@@ -161,6 +164,54 @@ export class App {
   }
 }
 
+/** Where an app hears of the person's decision; it leads on to a page of another origin, as many do. */
+export async function openCallback(
+  context: TestContext,
+): Promise<{ url: string; answer: Promise<URLSearchParams> }> {
+  const { promise, resolve } = Promise.withResolvers<URLSearchParams>();
+  const end = createHttpServer((_request, response) => {
+    response.setHeader("content-type", "text/html").end("<title>Back in the app</title>");
+  });
+  const server = createHttpServer((request, response) => {
+    resolve(new URL(request.url ?? "", "http://localhost").searchParams);
+    response.writeHead(302, { location: `http://127.0.0.1:${(end.address() as AddressInfo).port}/` }).end();
+  });
+  end.listen(0, "127.0.0.1");
+  await once(end, "listening");
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  context.after(() => {
+    for (const each of [server, end]) {
+      each.closeAllConnections();
+      each.close();
+    }
+  });
+  const { port } = server.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${port}/callback`, answer: promise };
+}
+
+/** What an SDK's transport keeps of its sign-in; `asked`: the page that it sends its person to. */
+export function createProvider(redirectUrl: string) {
+  const kept: { client?: never; tokens?: never; verifier?: string; asked?: URL } = {};
+  return {
+    kept,
+    redirectUrl,
+    clientMetadata: {
+      client_name: "Notebook",
+      redirect_uris: [redirectUrl],
+      token_endpoint_auth_method: "client_secret_post",
+    },
+    state: () => "state of the app",
+    clientInformation: () => kept.client,
+    saveClientInformation: (client: unknown) => void (kept.client = client as never),
+    tokens: () => kept.tokens,
+    saveTokens: (tokens: unknown) => void (kept.tokens = tokens as never),
+    redirectToAuthorization: (url: URL) => void (kept.asked = url),
+    saveCodeVerifier: (verifier: string) => void (kept.verifier = verifier),
+    codeVerifier: () => kept.verifier ?? "",
+  };
+}
+
 export type TokenAnswer = {
   status: number;
   error?: string;
@@ -188,8 +239,8 @@ export async function register(
   return { status: response.status, body: (await response.json()) as Record<string, unknown> };
 }
 
-export async function createApp(issuer: string, name = "Notebook"): Promise<App> {
-  const { status, body } = await register(issuer, { client_name: name, redirect_uris: [CALLBACK] });
+export async function createApp(issuer: string, name = "Notebook", callback = CALLBACK): Promise<App> {
+  const { status, body } = await register(issuer, { client_name: name, redirect_uris: [callback] });
   assert.equal(status, 201, JSON.stringify(body));
   return new App(issuer, String(body["client_id"]));
 }
