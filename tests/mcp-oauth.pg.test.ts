@@ -13,6 +13,7 @@ import { MCP_PATH, post, rpc, toolCall } from "./support/mcp.ts";
 import { App, CALLBACK, createApp, createMember, register, startOauthService } from "./support/mcp-oauth.ts";
 import type { Member, TokenAnswer } from "./support/mcp-oauth.ts";
 import { openPage } from "./support/console-page.ts";
+import { startServerProcess } from "./support/server-process.ts";
 import { changePlan, countedRequests, createTenant, type Tenant } from "./support/tenants.ts";
 import { before, use } from "./support/use.ts";
 import { deleteOldOfWorkspace } from "../src/worker/upkeep.ts";
@@ -230,6 +231,33 @@ describe("a grant", () => {
     await assert.rejects(runAction(rotateToken, await caller(), given), /of a connected app/u);
     await runAction(revokeToken, await caller(), given);
     await ends(tokens);
+  });
+
+  test("ends on every server with the next request, although each has just answered it from memory", async (context) => {
+    const other = await startServerProcess(context, service.databaseUrl, { PUBLIC_URL: service.issuer });
+    const servers = [service.address, other.address];
+    const statuses = async ({ access_token: token }: TokenAnswer): Promise<number[]> =>
+      Promise.all(
+        servers.map(async (address) => {
+          const month = { start_month: "2026-05", end_month: "2026-05" };
+          const { status, message } = await post(address, toolCall("get_summary", month), { token });
+          assert.notEqual(message.result?.isError, true, JSON.stringify(message));
+          return status;
+        }),
+      );
+    const ways: ((tokens: TokenAnswer) => Promise<unknown>)[] = [
+      async ({ access_token: token }) => app.post("/oauth/revoke", { token }),
+      async ({ refresh_token: token }) => app.refresh(token),
+      async ({ access_token: token }) =>
+        runAction(revokeToken, await caller(), textInput({ token_id: parseToken(token)?.tokenId ?? "" })),
+    ];
+    for (const end of ways) {
+      const tokens = await connect();
+      for (const round of ["computed", "from memory"])
+        assert.deepEqual(await statuses(tokens), [200, 200], round);
+      await end(tokens);
+      assert.deepEqual(await statuses(tokens), [401, 401]);
+    }
   });
 
   for (const [what, end] of [
