@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { writeFile } from "node:fs/promises";
+import { spawnSync } from "node:child_process";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { DuckDBInstance, type DuckDBConnection } from "@duckdb/node-api";
@@ -95,6 +96,38 @@ for (const { name, columns } of TABLES) {
     );
   });
 }
+
+const GUIDE = join(import.meta.dirname, "../../docs/guides/warehouse.md");
+
+test("psql loads the CSV of order_lines as docs/guides/warehouse.md says", async (context) => {
+  if (spawnSync("psql", ["--version"]).error !== undefined) return context.skip("psql is not installed");
+  const [, recipe = ""] = /\*\*psql\*\*[^`]*```sql\n(.*?)```/su.exec(await readFile(GUIDE, "utf8")) ?? [];
+  await writeFile(join(folder, "order_lines.csv"), await fetchFile("order_lines.csv"));
+  await service.database.query("create schema psql_recipe");
+  context.after(() => service.database.query("drop schema psql_recipe cascade"));
+  const { stderr, status } = spawnSync(
+    "psql",
+    ["-X", "-v", "ON_ERROR_STOP=1", "-f", "-", service.databaseUrl],
+    {
+      cwd: folder,
+      env: { PATH: process.env["PATH"], PGOPTIONS: "-c search_path=psql_recipe" },
+      input: recipe,
+      encoding: "utf8",
+    },
+  );
+  assert.deepEqual([stderr, status], ["", 0]);
+  const loaded = await service.database.query(
+    `select order_id, line_id, cohort_month::text, sold_units::text, sold_amount::text, is_used, counterpart_sku
+       from psql_recipe.order_lines`,
+  );
+  const { rows } = await readTable("order_lines");
+  assert.ok(rows.length > 0);
+  assert.deepEqual(
+    loaded.rows,
+    rows.map((row) => Object.fromEntries(Object.keys(loaded.rows[0] ?? {}).map((name) => [name, row[name]]))),
+  );
+  return undefined;
+});
 
 const TEXT_BYTES = 2000;
 const ALERTS = 20_000;
