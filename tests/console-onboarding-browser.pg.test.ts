@@ -169,7 +169,7 @@ test("with a folder of CSV files", async (context) => {
     { name: "CSV files", environment: {} },
     async (newcomer) => {
       const { page, click } = newcomer;
-      await makeWorkspace(newcomer, "Upload CSV files");
+      await makeWorkspace(newcomer, "Upload files");
       await page.getByLabel("Folder with the files").setInputFiles(folder);
       await page.getByLabel("Last day that the files cover").fill(yesterday());
       await click(page.getByRole("button", { name: "Upload and import" }));

@@ -38,7 +38,7 @@ test("the page shows what the plan includes, and what each other one would add",
   assert.match(words, /programs and AI agents can use the API rankings show the first 10 SKUs/u);
   assert.match(
     words,
-    /scale 25,000 a day reports can be downloaded as CSV; rankings show every SKU; 24,000 API requests a day nothing/u,
+    /scale 25,000 a day reports and tables can be downloaded; rankings show every SKU; 24,000 API requests a day nothing/u,
   );
   assert.match(
     words,

@@ -24,7 +24,7 @@ import type { UploadWorkspace } from "./support/upload-workspace.ts";
 import { ImportError } from "../src/sync/connectors/csv/problems.ts";
 import { DEFAULT_RETENTION, keepAllInOrder } from "./support/worker.ts";
 
-/** A folder of CSV files sent by browser: its parts, its limits, and the import that a worker makes of it. */
+/** A folder of CSV or Parquet files sent by browser: its parts, its limits, and the import that a worker makes of it. */
 let shop: UploadWorkspace;
 
 async function fresh(): Promise<UploadWorkspace> {

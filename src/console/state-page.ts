@@ -26,7 +26,7 @@ export const BILLING_INACTIVE: StatePage = {
 const READINESS: Readonly<Record<string, readonly [title: string, text: string]>> = {
   installing: [
     "No data yet",
-    "Nothing has been imported. Connect a shop or import a folder of CSV files; figures appear after the first import.",
+    "Nothing has been imported. Connect a shop or import a folder of CSV or Parquet files; figures appear after the first import.",
   ],
   backfilling: [
     "The order history is being fetched",

@@ -77,7 +77,7 @@ function createForm(place: FormPlace, hasOthers: boolean): Html {
       })}
       <div class="actions">
         <button name="way" value="shopify">Connect Shopify</button>
-        <button name="way" value="csv">Upload CSV files</button>
+        <button name="way" value="csv">Upload files</button>
       </div>
     </form>`;
 }

@@ -22,7 +22,7 @@ const TITLE = "Plan";
 
 const ENTITLEMENT_TEXTS: Readonly<Record<Entitlement, string>> = {
   api_access: "programs and AI agents can use the API",
-  data_export: "reports can be downloaded as CSV",
+  data_export: "reports and tables can be downloaded",
   full_leaderboards: "rankings show every SKU",
 };
 

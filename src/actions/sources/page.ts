@@ -127,9 +127,9 @@ function listBody({ sources: all, has_worker: hasWorker, now }: ListData, call: 
         actions: [html`<a href="${call.href(sourcePath(source, "/connect"))}">Connect ${title}</a>`],
       })),
       {
-        name: "CSV files",
+        name: "CSV or Parquet files",
         detail: "Anything else: orders, returns and label costs as files.",
-        actions: [html`<a href="${call.href(IMPORTS_PATH)}">Upload CSV files</a>`],
+        actions: [html`<a href="${call.href(IMPORTS_PATH)}">Upload files</a>`],
       },
     ])}`;
 }

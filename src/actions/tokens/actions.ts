@@ -26,7 +26,7 @@ export const RECENT_DAYS = 30;
 export const SCOPE_WORDS: Readonly<Record<Scope, string>> = {
   "read:dashboard": "Catalogue, summaries and rankings",
   "read:reports": "Reports and monthly series",
-  "read:exports": "Reports as CSV files",
+  "read:exports": "Reports and tables as files",
   "read:alerts": "Alerts",
 };
 

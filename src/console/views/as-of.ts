@@ -145,7 +145,7 @@ export function waysOn(member: MemberAdmission): Html {
   return html`<ul>
     ${isUnderWay && html`<li><a href="${href(sourcePath(source, "/progress"))}">View progress</a></li>`}
     <li><a href="${href(sourcePath("shopify", "/connect"))}">Connect Shopify</a></li>
-    <li><a href="${href(IMPORTS_PATH)}">Upload CSV files</a></li>
+    <li><a href="${href(IMPORTS_PATH)}">Upload files</a></li>
     <li><a href="${href(SOURCES_PATH)}">All sources</a></li>
   </ul>`;
 }
