@@ -37,7 +37,7 @@ async function open(options: Partial<WooOptions> = {}, settings: Record<string, 
 
 type Shop = { url: string; key: string; state: { now: string } };
 
-async function connect(simulator: Shop, settings: Record<string, unknown> = {}) {
+async function connect(simulator: Shop, settings: Record<string, unknown> = {}, reader = connector) {
   const shopKey = await shop.open();
   const own = { ...settings, url: simulator.url };
   await putConnection(shop.database, {
@@ -49,7 +49,7 @@ async function connect(simulator: Shop, settings: Record<string, unknown> = {}) 
   });
   const sync = async (kind: SyncKind, context: Partial<SyncContext> = {}) => {
     const connection = await findConnection(shop.database, shopKey, "woocommerce");
-    return connector.sync({
+    return reader.sync({
       database: shop.database,
       shopKey,
       cursor: connection?.cursor ?? null,
@@ -200,16 +200,22 @@ async function hostile(answer: (route: string, query: URLSearchParams) => unknow
     (response, error) => sendJson(response, 500, { message: String(error) }),
   );
   simulators.push(server);
-  return {
-    server,
-    ...(await connect({ url: server.url, key: "ck_any:cs_any", state: { now: "2026-06-01" } })),
-  };
+  const place = { url: server.url, key: "ck_any:cs_any", state: { now: "2026-06-01" } };
+  // Long answers take their time.
+  return { server, ...(await connect(place, {}, createWooConnector({ timeoutMs: 30_000, tries: 1 }))) };
 }
 
 const orderOf = (id: number, values: object = {}, line: object = {}) => ({
-  ...{ id, number: `${id}`, status: "completed", currency: "EUR", total: "10.00", refunds: [], ...values },
-  ...{ date_created_gmt: "2026-03-01T00:00:00", date_completed_gmt: "2026-03-02T00:00:00" },
+  id,
+  number: `${id}`,
+  status: "completed",
+  currency: "EUR",
+  total: "10.00",
+  date_created_gmt: "2026-03-01T00:00:00",
+  date_completed_gmt: "2026-03-02T00:00:00",
+  refunds: [],
   line_items: [{ id, name: "A", product_id: 5, quantity: 1, subtotal: "10.00", total: "10.00", ...line }],
+  ...values,
 });
 
 test("a hostile shop ends its own run in one sentence, and no list of it is endless", async () => {
