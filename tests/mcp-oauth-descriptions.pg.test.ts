@@ -105,6 +105,7 @@ test("a description that is not the app's own, or cannot be read, lets nobody in
     ],
     [/is not registered here/u, describe, new App(service.issuer, `http://127.0.0.1:${host.port}/`)],
     [/is not registered here/u, describe, new App(service.issuer, `http://127.0.0.1:${host.port}/a/../b`)],
+    [/is not registered here/u, describe, new App(service.issuer, `http://127.0.0.1:${host.port}/a.json#`)],
   ];
   for (const [sentence, prepare, app = appAt()] of cases) {
     const person = await createMember(service, [tenant]);

@@ -104,7 +104,7 @@ export function readClientId(clientId: string, key: Buffer): OauthClient | null 
 export function isClientAddress(clientId: string): boolean {
   const url = clientId.length <= LONGEST_REDIRECT ? URL.parse(clientId) : null;
   if (url === null || url.href !== clientId || !/^https?:$/u.test(url.protocol)) return false;
-  return url.pathname !== "/" && url.hash === "" && url.username === "" && url.password === "";
+  return url.pathname !== "/" && !clientId.includes("#") && url.username === "" && url.password === "";
 }
 
 /** Reads what is at that address: who it says it is, and which of its addresses may be answered. */
