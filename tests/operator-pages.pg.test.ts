@@ -119,14 +119,11 @@ test("a workspace's plan and billing are set as the command does; what is left a
     [domain],
   );
   assert.deepEqual(rows, [{ billing_status: "inactive", readiness: "ready" }]);
-  const wrong = await postForm(
-    service,
-    "/operator/workspace",
-    { domain, plan: "gold" },
-    { cookie: operator },
-  );
-  assert.equal(wrong.status, 409);
-  assert.match(await wrong.text(), /gold/u);
+  for (const plan of ["gold", "gold\0"]) {
+    const wrong = await postForm(service, "/operator/workspace", { domain, plan }, { cookie: operator });
+    assert.equal(wrong.status, 409);
+    assert.match(await wrong.text(), /gold/u);
+  }
   const none = await postForm(service, "/operator/workspace", { domain }, { cookie: operator });
   assert.match(await none.text(), /Name at least one setting/u);
   assert.equal((await get("/operator/workspace?domain=none.example", operator)).status, 409);
@@ -164,6 +161,11 @@ test("people are found, disabled after a confirmation, and enabled", async () =>
     { cookie: operator },
   );
   assert.deepEqual([last.status, /is the last operator/u.test(await last.text())], [409, true]);
+});
+
+test("a name is shown as it is, whatever is in it", async () => {
+  await makeUserLink(service, { name: "$& <b>" });
+  assert.match(await textOf("/operator/people?q=$"), /<button[^>]*>\s*Disable \$&amp; &lt;b&gt;\s*</u);
 });
 
 test("people and actions have pages, each row once", async () => {

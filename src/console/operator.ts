@@ -156,7 +156,7 @@ const peopleView: View = async ({ caller, query, place }) => {
     const path = `${PEOPLE}/${since === null ? "disable" : "enable"}`;
     return actionForm(place, {
       path,
-      button: title.replace("person", name),
+      button: title.replace("person", () => name),
       variant: "quiet",
       kept: { person },
     });
