@@ -163,14 +163,28 @@ function valueLots(row: OrderLineRow, lots: readonly LedgerLine[], currencyCode:
   if (row.sold_amount === undefined && row.unit_price === undefined) return;
   const units =
     row.units - (row.removed_units ?? 0) + changesOf(row).reduce((sum, change) => sum + change.units, 0);
-  const minor = (text: string | undefined): number => minorOf(text ?? "0", currencyCode);
-  const priced = units * (minor(row.unit_price) - minor(row.unit_discount));
-
-  const value = row.sold_amount === undefined ? priced : minor(row.sold_amount);
+  const each = difference(row.unit_price ?? "0", row.unit_discount ?? "0");
+  const value =
+    row.sold_amount === undefined
+      ? minorOf(each, currencyCode, units)
+      : minorOf(row.sold_amount, currencyCode);
   const left = lots.flatMap((lot) => Array.from({ length: lot.sold }, () => lot));
   const parts = splitMinor(nearest(BigInt(value) * BigInt(left.length), BigInt(units)), left, lots);
   for (const lot of lots) lot.soldMinor = parts.get(lot) ?? 0;
 }
+
+/** A decimal less another, exactly. */
+function difference(left: string, right: string): string {
+  const digits = (text: string): bigint => {
+    const [whole = "", fraction = ""] = text.split(".");
+    return BigInt(whole + fraction.padEnd(PLACES, "0"));
+  };
+  const size = digits(left) - digits(right);
+  const text = String(size < 0n ? -size : size).padStart(PLACES + 1, "0");
+  return `${size < 0n ? "-" : ""}${text.slice(0, -PLACES)}.${text.slice(-PLACES)}`;
+}
+
+const PLACES = 20;
 
 function lotOf(row: OrderLineRow, resolved: ResolvedLine, day: number, sold: number): LedgerLine {
   return {

@@ -48,9 +48,11 @@ export function decimalsOf(currencyCode: string): number {
   return { JPY: 0, KWD: 3 }[currencyCode] ?? 2;
 }
 
-/** M9: minor units of a decimal text. */
-export function minorOf(text: string, currencyCode: string): number {
-  return Math.round(Number(text) * 10 ** decimalsOf(currencyCode));
+/** M9: minor units of a decimal text `times` over, rounded once from the digits as they are written. */
+export function minorOf(text: string, currencyCode: string, times = 1): number {
+  const [whole = "", fraction = ""] = text.split(".");
+  const scaled = BigInt(whole + fraction) * BigInt(times) * 10n ** BigInt(decimalsOf(currencyCode));
+  return nearest(scaled, 10n ** BigInt(fraction.length));
 }
 
 /** M9: the decimal number of minor units. */
