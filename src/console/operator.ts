@@ -207,10 +207,10 @@ const healthView: View = async ({ caller: { actor } }, { checkRunning }) => {
   return {
     title: "Health",
     body: html`<p class="banner ${firing.length > 0 && "warn"}">
-        ${firing.length === 0 ? "No alert is firing." : `Alerts that are firing: ${firing.length}.`}
+        ${firing.length === 0 ? "No alert is firing." : `Alerts firing: ${firing.length}.`}
       </p>
       ${dataTable(
-        "What workers, sources, deliveries and backups do",
+        "Checks of workers, sources, deliveries and backups",
         Object.keys(columns).map((text) => ({ text })),
         [...firing, ...checks.filter(({ alert }) => alert === null)].map((check) =>
           Object.values(columns).map((value) => cellHtml(value(check))),
