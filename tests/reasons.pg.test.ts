@@ -136,7 +136,7 @@ test("what is no reason with a group is refused at its field, and changes nothin
     assert.match(text, new RegExp(`class="wrong">Groups of reasons ${sentence.source}`, "u"));
   }
   const full = Array.from({ length: 999 }, (_, index) => `r${index}=late`).join("\n");
-  assert.match((await admin.post(PATH, { reasons: full })).text, /At most 1000 reasons can be in groups/u);
+  assert.match((await admin.post(PATH, { reasons: full })).text, /At most 1000 reasons can have a group/u);
   assert.equal((await auditOf(service, tenant)).length, count);
 });
 
