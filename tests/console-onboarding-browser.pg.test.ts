@@ -91,7 +91,7 @@ async function makeWorkspace({ page, click }: Newcomer, way: string): Promise<vo
   await click(page.getByRole("button", { name: "Sign in" }));
   await page.getByRole("heading", { name: "Welcome" }).waitFor();
   await page.getByLabel("The shop’s domain").fill("lamps.example");
-  await page.getByLabel("Its currency").fill("EUR");
+  await page.getByLabel("Its currency").selectOption("EUR");
   await click(page.getByRole("button", { name: way }));
 }
 
