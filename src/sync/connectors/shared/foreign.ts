@@ -1,3 +1,4 @@
+import { createHmac, timingSafeEqual } from "node:crypto";
 import Type from "typebox";
 import type { Static, TObject, TProperties, TSchema, TSchemaOptions } from "typebox";
 import { Compile } from "typebox/compile";
@@ -135,4 +136,21 @@ export type Json = Readonly<Record<string, unknown>>;
 
 export function isObject(value: unknown): value is Json {
   return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Whether a webhook's signature is the HMAC-SHA-256 of its raw body, in base64; compared in constant time. */
+export function isSigned({ body, signature }: { body: Buffer; signature: string }, secret: string): boolean {
+  const expected = createHmac("sha256", secret).update(body).digest();
+  const given = Buffer.from(signature, "base64");
+  return given.length === expected.length && timingSafeEqual(given, expected);
+}
+
+/** The body of a webhook as an object; null for anything else. */
+export function readPayload(body: Buffer): Json | null {
+  try {
+    const value: unknown = JSON.parse(body.toString("utf8"));
+    return isObject(value) ? value : null;
+  } catch {
+    return null;
+  }
 }

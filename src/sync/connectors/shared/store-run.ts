@@ -12,15 +12,15 @@ import type { MergedOrders, SourceOrders } from "../../document-merge.ts";
 import { publishStoreRun } from "../../publish.ts";
 import type { MappedProduct } from "./map-product.ts";
 
-/** What the run of a store has fetched into `sync_record`, and what becomes of it. */
+/** The records that a store run has fetched into `sync_record`, and how to apply them. */
 export type StoreRunEnd = {
   source: string;
-  /** M5. The source's as-of from here on. */
+  /** M5. The source's as-of after this run. */
   asOf: Date;
-  /** As it is once all of this is applied. */
+  /** The cursor once everything is applied. */
   cursor: unknown;
   isBackfill: boolean;
-  /** Adds to the records those of orders that a backfill has not found any more. */
+  /** Adds records of the orders that a backfill no longer found. */
   addGone(connection: Connection): Promise<void>;
   openProducts(connection: Connection): Promise<NextRows<MappedProduct>>;
   openOrders(connection: Connection): Promise<SourceOrders>;
@@ -29,7 +29,7 @@ export type StoreRunEnd = {
 export type AppliedStoreRun = Pick<MergedOrders, "changedOrders" | "warnings"> & {
   products: number;
   variants: number;
-  /** Whether anything that is served came out different. */
+  /** Whether any served figure changed. */
   isChanged: boolean;
 };
 
@@ -41,14 +41,14 @@ const NOTHING: AppliedStoreRun = {
   isChanged: false,
 };
 
-/** Applies and publishes all that a run of a store has fetched, in one transaction with the cursor that says so. */
+/** Applies and publishes everything that a store run has fetched, in one transaction with its cursor. */
 export async function applyStoreRun(context: SyncContext, end: StoreRunEnd): Promise<AppliedStoreRun> {
   const { database, shopKey, currencyCode, signal } = context;
   const { source, asOf, cursor, isBackfill } = end;
   if (isBackfill) await analyzeRecords(database, shopKey);
   const applied = await database.transaction(async (connection) => {
     await lockWorkspaceForRun(connection, shopKey);
-    // Most polls find nothing: they state the as-of, and make no table for it.
+    // Most polls find nothing: they set the as-of, and create no stage tables.
     if (!isBackfill && !(await hasWork(connection, shopKey, source))) {
       const found = { shopKey, source, asOf, isChanged: false, backfilledOrders: null };
       await publishStoreRun(connection, found);

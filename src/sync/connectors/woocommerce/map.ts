@@ -3,7 +3,7 @@ import type { DocumentPart } from "../../document-merge.ts";
 import { mapProduct, type MappedProduct, type VariantRecord } from "../shared/map-product.ts";
 import { minorOf, splitMinor } from "../shared/money.ts";
 import type { ProductSettings } from "../shared/product-settings.ts";
-import { cleanKey, cleanLabel, timeOf } from "../shared/text.ts";
+import { cleanKey, cleanLabel, compareGids, timeOf } from "../shared/text.ts";
 import type { WooLine, WooOrder, WooProduct, WooRefund, WooVariation } from "./client.ts";
 
 export type MappedOrder = { part: DocumentPart; anomalies: OrderAnomalies };
@@ -150,8 +150,7 @@ function mapRefunds(context: RefundsContext): Pick<Required<DocumentPart>, "refu
     .toSorted(
       (left, right) =>
         Date.parse(left.refundedAt) - Date.parse(right.refundedAt) ||
-        left.refundId.length - right.refundId.length ||
-        (left.refundId < right.refundId ? -1 : 1),
+        compareGids(left.refundId, right.refundId),
     );
   const last = refunds.at(-1);
   if (status === "refunded" && last === undefined) anomalies.undatedRefunds = 1;

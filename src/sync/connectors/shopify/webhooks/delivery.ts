@@ -1,5 +1,4 @@
-import { createHash, createHmac, timingSafeEqual } from "node:crypto";
-import { isObject } from "../../shared/foreign.ts";
+import { createHash } from "node:crypto";
 import type { Json } from "../../shared/foreign.ts";
 import { isSentOnce } from "./topics.ts";
 import type { Meaning } from "./topics.ts";
@@ -31,23 +30,6 @@ export function readDelivery(received: {
     signature: header("hmac-sha256"),
     body,
   };
-}
-
-/** HMAC-SHA-256 over the raw body, base64, compared in constant time. */
-export function isSigned({ body, signature }: Delivery, clientSecret: string): boolean {
-  const expected = createHmac("sha256", clientSecret).update(body).digest();
-  const given = Buffer.from(signature, "base64");
-  return given.length === expected.length && timingSafeEqual(given, expected);
-}
-
-/** The body as an object; null for anything else. */
-export function readPayload(body: Buffer): Json | null {
-  try {
-    const value: unknown = JSON.parse(body.toString("utf8"));
-    return isObject(value) ? value : null;
-  } catch {
-    return null;
-  }
 }
 
 /**
