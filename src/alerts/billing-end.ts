@@ -1,16 +1,15 @@
 import type { Database } from "../store/database.ts";
 import { insertAuditEvent } from "../store/queries/audit.ts";
 import { notifyPeople } from "../store/queries/notice.ts";
-import { endBilling, findBillingEnd, findPurchase } from "../store/queries/purchase.ts";
+import { BILLING_NOTICE_MS, endBilling, findBillingEnd, findPurchase } from "../store/queries/purchase.ts";
 import { listMembersByRole } from "../store/queries/workspace-member.ts";
 
 const TOLD_ROLES = ["owner", "admin"] as const;
-const NOTICE_MS = 7 * 24 * 3_600_000;
 
 /** Makes billing inactive at its end, and notifies owners and admins once, seven days before. */
 export async function endOrTellBilling(database: Database, shopKey: number, now: Date): Promise<void> {
   const endsAt = await findBillingEnd(database, shopKey);
-  if (endsAt === null || endsAt.getTime() - now.getTime() > NOTICE_MS) return;
+  if (endsAt === null || endsAt.getTime() - now.getTime() > BILLING_NOTICE_MS) return;
   if (endsAt > now) {
     const name = (await findPurchase(database, shopKey))?.name ?? "";
     const recipients = await listMembersByRole(database, shopKey, TOLD_ROLES);

@@ -1,8 +1,14 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Connection, Database } from "../store/database.ts";
 import { insertAuditEvent } from "../store/queries/audit.ts";
-import { findPurchase, lockBilling, updateBilling } from "../store/queries/purchase.ts";
-import type { BillingRow, Purchase } from "../store/queries/purchase.ts";
+import {
+  BILLING_NOTICE_MS,
+  findPurchase,
+  lockBilling,
+  updateBilling,
+  type BillingRow,
+  type Purchase,
+} from "../store/queries/purchase.ts";
 
 /** An active subscription of a merchant, including a trial. */
 export type Subscription = Pick<Purchase, "id" | "name" | "paid_until">;
@@ -20,9 +26,6 @@ type Found = {
   plans: PlansByName;
   now: Date;
 };
-
-/** How long before the end of billing owners and admins are notified (alerts/billing-end.ts). */
-const NOTICE_MS = 7 * 24 * 3_600_000;
 
 /** Makes billing and plan of a workspace follow its subscription; a change has its own transaction. */
 export async function followPurchase(database: Database, found: Found): Promise<void> {
@@ -65,7 +68,7 @@ export function billingAfter(before: BillingRow, found: Found): BillingRow {
     return { ...after, billing: "active", billing_ends_at: null };
   if (!purchase.is_active && known?.is_active === true && before.billing === "active") {
     const paidUntilMs = Date.parse(purchase.paid_until ?? "") || 0;
-    const endsAt = new Date(Math.max(paidUntilMs, found.now.getTime() + NOTICE_MS));
+    const endsAt = new Date(Math.max(paidUntilMs, found.now.getTime() + BILLING_NOTICE_MS));
     return { ...after, billing_ends_at: endsAt };
   }
   return after;

@@ -1,6 +1,9 @@
 import type { Connection } from "../database.ts";
 import { command, queryAny, queryRow, queryValue } from "../query.ts";
 
+/** How long before the end of billing owners and admins are notified. */
+export const BILLING_NOTICE_MS = 7 * 24 * 3_600_000;
+
 /** The last known state of a subscription at a store's platform. */
 export type Purchase = {
   id: string;
