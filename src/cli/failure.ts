@@ -2,6 +2,7 @@ import { CommanderError } from "commander";
 import { ReturnsApiError } from "../client/errors.ts";
 import { ConfigError } from "../config.ts";
 import { Refusal } from "../actions/refusal.ts";
+import { capital } from "../lib/capital.ts";
 import { Interrupted } from "./interruption.ts";
 
 /** Message and exit code of a failed command: 1 = failed, 2 = invalid command line. */
@@ -71,7 +72,7 @@ function apiFailure({ code, message, status, requestId }: ReturnsApiError): Fail
 /** Commander's "error: unknown option '--x'" as a sentence. */
 function usageSentence(message: string): string {
   const text = message.replace(/^error: /u, "").replaceAll("\n", " ");
-  const sentence = text.charAt(0).toUpperCase() + text.slice(1);
+  const sentence = capital(text);
   return /[.!?)]$/u.test(sentence) ? sentence : `${sentence}.`;
 }
 

@@ -1,3 +1,4 @@
+import { capital } from "../lib/capital.ts";
 import { compareCodePoints } from "../metrics/code-point.ts";
 import { REFUND_ONLY, UNSPECIFIED } from "../metrics/returned-units.ts";
 
@@ -32,5 +33,5 @@ export function compareReasons(left: PresentedReason, right: PresentedReason): n
 function statedLabel(reason: string): string {
   if (!HANDLE.test(reason)) return reason;
   const words = reason.replaceAll(/[_-]/gu, " ").toLowerCase();
-  return words.charAt(0).toUpperCase() + words.slice(1);
+  return capital(words);
 }

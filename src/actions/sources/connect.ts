@@ -15,6 +15,7 @@ import {
   SourceRefused,
 } from "../../sync/connector.ts";
 import type { App } from "../../sync/connectors/shopify/install/token.ts";
+import { capital } from "../../lib/capital.ts";
 import { isLoopbackHost } from "../../lib/networks.ts";
 import { SOURCES } from "../../sync/connectors/sources.ts";
 import { sealSecrets, unsealSecrets } from "../../sync/credentials.ts";
@@ -388,8 +389,4 @@ async function explaining<Result>(asking: Promise<Result>): Promise<Result> {
     }
     throw error;
   }
-}
-
-function capital(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -1,3 +1,4 @@
+import { capital } from "../../lib/capital.ts";
 import { html, type Html } from "../../lib/html.ts";
 import { figure, valueAt, type ApiAnswer } from "../figure.ts";
 import { day, month, count, decimals, money, percent, units } from "../format.ts";
@@ -227,7 +228,7 @@ function chance(p: number): string | Html {
 function reasonText(reason: string): string {
   if (!/^[A-Za-z0-9_-]+$/u.test(reason)) return reason;
   const words = reason.replaceAll(/[_-]+/gu, " ").trim().toLowerCase();
-  return words.charAt(0).toUpperCase() + words.slice(1);
+  return capital(words);
 }
 
 /**
