@@ -221,6 +221,11 @@ function sentenceOf(
   return `${subject}: choose ${kind === "choice" ? "one" : "at least one"} of the values that are shown.`;
 }
 
+/** Input of a form: texts by field, named by their labels. */
+export function formInput(texts: Given["texts"]): Given {
+  return { texts, subject: labelOf, isForm: true };
+}
+
 /** Input of a program: texts by field, named by their labels. */
 export function textInput(values: Readonly<Record<string, string | readonly string[] | undefined>>): Given {
   return {
@@ -228,8 +233,12 @@ export function textInput(values: Readonly<Record<string, string | readonly stri
       const value = values[name] ?? [];
       return typeof value === "string" ? [value] : value;
     },
-    subject: (_name, { label }) => label,
+    subject: labelOf,
   };
+}
+
+function labelOf(_name: string, { label }: Field<unknown>): string {
+  return label;
 }
 
 /** Text typed to confirm a destructive action; null in a command, which asks instead. */

@@ -1,6 +1,6 @@
 import type { Readable } from "node:stream";
 import { runAction, type Action, type Done, type FaceCaller, type ControlTools } from "../actions/action.ts";
-import type { Field, Fields, InputOf } from "../actions/field.ts";
+import { formInput, type Field, type Fields, type InputOf } from "../actions/field.ts";
 import { Refusal } from "../actions/refusal.ts";
 import { mayDo, type Right } from "../actions/right.ts";
 import { html, type Html } from "../lib/html.ts";
@@ -86,12 +86,7 @@ export function formOf<Inputs extends Fields, Result>(
         const held = call.path[name];
         return texts?.(name, call.form) ?? (held === undefined ? call.form.getAll(name) : [held]);
       };
-      const given = {
-        texts: textsOf,
-        subject: (_name: string, { label }: Field<unknown>) => label,
-        body: call.bytes,
-        isForm: true as const,
-      };
+      const given = { ...formInput(textsOf), body: call.bytes };
       if (current !== undefined) requireUnchanged(action.input, await current(call), call.form.get(EARLIER));
       try {
         const caller = { ...(await call.caller()), consoleOrigin: () => call.origin };

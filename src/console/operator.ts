@@ -7,7 +7,7 @@ import {
   type WorkspaceCaller,
 } from "../actions/action.ts";
 import { auditListOfAll } from "../actions/audit/audit.ts";
-import type { Field } from "../actions/field.ts";
+import { formInput } from "../actions/field.ts";
 import { disableUser, enableUser, userList } from "../actions/people/actions.ts";
 import type { ListedPerson } from "../actions/people/queries.ts";
 import { isPersonId } from "../actions/people/person-name.ts";
@@ -18,6 +18,7 @@ import { setWorkspace } from "../actions/workspace/settings.ts";
 import { requireWorkspace, workspaceList, workspaceOverview } from "../actions/workspace/workspace.ts";
 import { noteRefusal } from "../http/request-log.ts";
 import { parseQueryString } from "../http/query-string.ts";
+import { capital } from "../lib/capital.ts";
 import { html, type Html } from "../lib/html.ts";
 import type { Cell } from "../lib/table.ts";
 import { formOf } from "./form-scope.ts";
@@ -256,10 +257,6 @@ function listTable<Row extends object>(
     ${(after !== undefined || found.length > shown.length) && pageNav(after === undefined ? null : at({}), found.length > shown.length && end !== undefined ? at({ after: key(end) }) : null)}`;
 }
 
-function capital(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
-}
-
 function cellHtml(cell: Cell): Html {
   if (cell instanceof Date) return html`${isoInstant(cell)}`;
   if (typeof cell === "boolean") return html`${cell ? "yes" : "no"}`;
@@ -282,12 +279,8 @@ type Act = {
   run: (caller: ActionCaller, form: URLSearchParams) => Promise<{ done: string; href: string }>;
 };
 
-/** Fields left empty in a form stay unchanged. */
-const given = (form: URLSearchParams) => ({
-  texts: (name: string): string[] => form.getAll(name).filter((text) => text !== ""),
-  subject: (_name: string, { label }: Field<unknown>): string => label,
-  isForm: true as const,
-});
+/** A form's input; an empty field leaves its value unchanged. */
+const given = (form: URLSearchParams) => formInput((name) => form.getAll(name).filter((text) => text !== ""));
 
 const SAVE_WORKSPACE: Act = {
   action: setWorkspace,

@@ -14,7 +14,7 @@ import type { RouteHandler, Routes, SessionContext, Visitor } from "../../consol
 import { tooMany } from "../../console/state-page.ts";
 import { html, type Html } from "../../lib/html.ts";
 import { runAction, type Action } from "../action.ts";
-import { textInput, type Field, type Fields } from "../field.ts";
+import { formInput, textInput, type Fields } from "../field.ts";
 import { Refusal, STATUS_OF_REFUSAL } from "../refusal.ts";
 import { requireRight, SenderGone } from "../right.ts";
 import {
@@ -70,42 +70,46 @@ function createPost<Inputs extends Fields, Result, Prepared>(
     if (!admits(userId, context.now()))
       return showOwn(context, request, reply, { ...TOO_MANY, userName: name });
     const fields = formOf(request);
-    const given = {
-      texts: (field: string) => (field in fixed ? [fixed[field] ?? ""] : fields.getAll(field)),
-      subject: (_field: string, { label }: Field<unknown>) => label,
-    };
-    try {
+    const given = formInput((field) => (field in fixed ? [fixed[field] ?? ""] : fields.getAll(field)));
+    return orRefusal(context, { request, reply, visitor }, { action, values: fields }, async () => {
       const caller = callerOf(context, request, visitor);
       const sentences = [(await runAction(action, caller, given)).done];
       if (fields.get("end_others") === "yes") {
         sentences.push((await runAction(endSession, caller, textInput({ id: OTHERS }))).done);
       }
-      return await reply.header("Set-Cookie", context.done.write(sentences.join(" "))).redirect(PATH, 303);
-    } catch (error) {
-      if (error instanceof SenderGone) return context.toSignIn(request, reply);
-      if (!(error instanceof Refusal)) throw error;
-      const refusedForm = { action: action.name, values: fields, refusal: error };
-      return show(context, { request, reply, visitor, refusedForm });
-    }
+      return reply.header("Set-Cookie", context.done.write(sentences.join(" "))).redirect(PATH, 303);
+    });
   };
+}
+
+/** The answer of `act`; a refusal shows the page again with the form, and a session that has ended leads to the sign-in. */
+async function orRefusal(
+  context: SessionContext,
+  shown: Shown,
+  { action, values }: { action: { name: string }; values: URLSearchParams },
+  act: () => Promise<FastifyReply>,
+): Promise<FastifyReply> {
+  try {
+    return await act();
+  } catch (error) {
+    if (error instanceof SenderGone) return context.toSignIn(shown.request, shown.reply);
+    if (!(error instanceof Refusal)) throw error;
+    return show(context, { ...shown, refusedForm: { action: action.name, values, refusal: error } });
+  }
 }
 
 /** Links the account with which somebody has come back from the identity provider. */
 export async function sendLinked(
   context: SessionContext,
-  { request, reply, visitor }: Shown,
+  shown: Shown,
   account: ProviderAccount,
 ): Promise<FastifyReply> {
-  try {
+  const { request, reply, visitor } = shown;
+  return orRefusal(context, shown, { action: linkAccount, values: new URLSearchParams() }, async () => {
     const caller = { ...callerOf(context, request, visitor), account };
     const { done } = await runAction(linkAccount, caller, textInput({}));
-    return await reply.header("Set-Cookie", context.done.write(done)).redirect(PATH, 303);
-  } catch (error) {
-    if (error instanceof SenderGone) return context.toSignIn(request, reply);
-    if (!(error instanceof Refusal)) throw error;
-    const refusedForm = { action: linkAccount.name, values: new URLSearchParams(), refusal: error };
-    return show(context, { request, reply, visitor, refusedForm });
-  }
+    return reply.header("Set-Cookie", context.done.write(done)).redirect(PATH, 303);
+  });
 }
 
 /** Sends somebody who may link an account to the identity provider, to sign in with it. */
@@ -113,15 +117,12 @@ function createLinking(context: SessionContext): RouteHandler {
   return async (request, reply) => {
     const visitor = await context.signedIn(request);
     if (visitor === null) return context.toSignIn(request, reply);
-    try {
+    const form = { action: linkAccount, values: formOf(request) };
+    return orRefusal(context, { request, reply, visitor }, form, async () => {
       requireRight(callerOf(context, request, visitor).actor, linkAccount);
       const { userId } = visitor.person;
-      return await sendToProvider(context, reply, { purpose: "link", userId, next: PATH });
-    } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      const refusedForm = { action: linkAccount.name, values: formOf(request), refusal: error };
-      return show(context, { request, reply, visitor, refusedForm });
-    }
+      return sendToProvider(context, reply, { purpose: "link", userId, next: PATH });
+    });
   };
 }
 
