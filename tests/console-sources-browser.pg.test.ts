@@ -81,7 +81,7 @@ test("a refused key has the focus on what is wrong with it, and looks well", asy
     await page.getByLabel("API key").fill("two words");
     await page.getByRole("button", { name: "Connect Loop" }).click();
     await page.getByRole("alert").getByText("The API key must be one word").waitFor();
-    assert.equal(await page.evaluate("document.activeElement.role"), "alert");
+    await page.waitForFunction("document.activeElement.role === 'alert'", undefined, { timeout: 8000 });
     assert.deepEqual(await wrongLooks(page, "a refused key", WIDTHS), []);
   });
 });

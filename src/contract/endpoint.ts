@@ -1,3 +1,4 @@
+import type { Readable } from "node:stream";
 import type { Static, TObject, TSchema } from "typebox";
 
 export type Scope = "read:dashboard" | "read:reports" | "read:exports" | "read:alerts";
@@ -168,7 +169,7 @@ export type StreamedFile = {
   kind: "stream";
   filename: string;
   type: string;
-  content: AsyncIterable<Uint8Array> & { destroy(): unknown };
+  content: Readable;
 };
 
 /** A JSON answer, its `meta` without what every answer has, a CSV file in pieces, or a file that is streamed. */

@@ -1,4 +1,4 @@
-import { Readable } from "node:stream";
+import { finished, Readable } from "node:stream";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { ReadyAnswer } from "../access/answers.ts";
 import { ApiError, ERROR_STATUS, INTERNAL_ERROR_MESSAGE, errorBody } from "../contract/errors.ts";
@@ -17,9 +17,10 @@ export function sendAnswer(reply: FastifyReply, answer: ReadyAnswer): FastifyRep
     const { type, content } = answer;
     reply.type(type === "text/csv" ? CSV_TYPE : type);
     if (reply.request.method !== "HEAD") return reply.send(content);
-    // Nobody reads it, and it would be held until its reader times out.
+    // Nobody reads it: it would keep its place until its reader times out.
     content.destroy();
-    return reply.send("");
+    finished(content, () => void reply.send(""));
+    return reply;
   }
   const { content } = answer;
   return reply

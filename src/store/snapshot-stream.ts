@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { finished, PassThrough, type Readable } from "node:stream";
+import { PassThrough, type Readable } from "node:stream";
 import type { Connection, DatabasePool } from "./database.ts";
 import { requireValue } from "./query.ts";
 
@@ -33,7 +33,8 @@ const tryLockStream = requireValue<boolean, [shopKey: number], Connection>(
 
 /**
  * A stream holds a connection and its snapshot until it ends: at most `longestMs`, and no longer than `stallMs` for a reader
- * that takes nothing. One that is destroyed cancels its statement, and one that fails is destroyed: a part never ends well.
+ * that takes nothing. One that is destroyed cancels its statement and closes when its place is free; one that fails is
+ * destroyed: a part never ends well.
  */
 export function createStreams(
   database: DatabasePool,
@@ -42,11 +43,17 @@ export function createStreams(
   return async (shopKey, make) => {
     const { open, idle, most } = database.usage();
     if (open - idle >= most) throw new StreamsBusy(ALL_TAKEN);
-    const body = new PassThrough({ highWaterMark: PART_BYTES });
     const leaving = new AbortController();
-    finished(body, (error) => {
-      if (error) leaving.abort(error);
+    const body = new PassThrough({
+      highWaterMark: PART_BYTES,
+      destroy: (error, close) => {
+        leaving.abort(error ?? undefined);
+        // oxlint-disable-next-line promise/no-promise-in-callback -- a stream closes by a callback, a transaction ends by a promise
+        void released.then(() => close(error));
+      },
     });
+    // A failure before the stream is handed out is thrown instead.
+    body.on("error", () => {});
     const signal = AbortSignal.any([leaving.signal, AbortSignal.timeout(longestMs)]);
     const opened = Promise.withResolvers<void>();
     const work = async (connection: Connection): Promise<void> => {
@@ -55,7 +62,7 @@ export function createStreams(
       opened.resolve();
       for await (const piece of pieces) await send(piece, body, { signal, stallMs });
     };
-    database.longSnapshot(shopKey, work, signal).then(
+    const released = database.longSnapshot(shopKey, work, signal).then(
       () => body.end(),
       (error: Error) => {
         opened.reject(error);
