@@ -10,11 +10,9 @@ import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
 import { findConnection, putAccount } from "../src/store/queries/data-source.ts";
 import { lockWorkspace } from "../src/store/queries/import-stage.ts";
 import { finishTask, listNextPolls, takeDueTask } from "../src/store/queries/run-queue.ts";
-import { requestRun } from "../src/store/queries/sync-request.ts";
-import type { SyncKind } from "../src/store/queries/sync-request.ts";
+import { requestRun, type SyncKind } from "../src/store/queries/sync-request.ts";
 import { eraseWorkspace } from "../src/store/queries/workspace-erase.ts";
-import { SourceRefused } from "../src/sync/connector.ts";
-import type { Connector, SyncContext } from "../src/sync/connector.ts";
+import { SourceRefused, type Connector, type SyncContext } from "../src/sync/connector.ts";
 import { receiveWebhook } from "../src/sync/connectors/shopify/webhooks/receive.ts";
 import { publishLabelRun, publishStoreRun } from "../src/sync/publish.ts";
 import type { RunResult } from "../src/sync/runs.ts";
@@ -34,8 +32,8 @@ import {
   TEST_SEALING_KEY,
   withWorker,
   workerOptions,
+  type SourceTask,
 } from "./support/worker.ts";
-import type { SourceTask } from "./support/worker.ts";
 
 const control = use(openControlDatabase);
 

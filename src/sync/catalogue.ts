@@ -13,8 +13,8 @@ import {
   putVariants,
   removeProducts,
   removeSkus,
+  type ProductRow,
 } from "../store/queries/catalogue.ts";
-import type { ProductRow } from "../store/queries/catalogue.ts";
 import { openNewEntities, removeEntities, type EntityRow } from "../store/queries/entities.ts";
 import { openStagedProducts, openStagedVariants } from "../store/queries/import-stage.ts";
 import { addAll, type ChangedKeys } from "./changed-keys.ts";

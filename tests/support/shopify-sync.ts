@@ -1,17 +1,14 @@
 import { OPERATOR } from "../../src/actions/actor.ts";
-import { startShopifySimulator } from "../../tools/simulators/shopify/start.ts";
-import type { ShopifySimulator } from "../../tools/simulators/shopify/start.ts";
+import { startShopifySimulator, type ShopifySimulator } from "../../tools/simulators/shopify/start.ts";
 import type { ShopifyOptions } from "../../tools/simulators/shopify/options.ts";
 import { findConnection, putConnection } from "../../src/store/queries/data-source.ts";
 import { importFolder } from "../../src/sync/connectors/csv/import-folder.ts";
 import { createShopifyConnector } from "../../src/sync/connectors/shopify/connector.ts";
 import type { ShopifyRetryPolicy } from "../../src/sync/connectors/shopify/api/client.ts";
 import type { Credentials, Secrets, SyncOutcome, SyncProgress } from "../../src/sync/connector.ts";
-import { NO_PLANS } from "../../src/sync/purchase.ts";
-import type { PlansByName } from "../../src/sync/purchase.ts";
+import { NO_PLANS, type PlansByName } from "../../src/sync/purchase.ts";
 import type { SyncKind } from "../../src/store/queries/sync-request.ts";
-import { startImportWorkspace } from "./import-workspace.ts";
-import type { ImportWorkspace } from "./import-workspace.ts";
+import { startImportWorkspace, type ImportWorkspace } from "./import-workspace.ts";
 import { makeFolder } from "./folder.ts";
 
 /** A workspace that is connected to a simulated shop. */

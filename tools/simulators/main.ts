@@ -1,11 +1,8 @@
 /** Starts a simulated shop in a separate process, and label sources beside it: npm run simulate -- --help */
 import { Command, InvalidArgumentError } from "commander";
-import { loopReturn, startLoopSimulator } from "./loop/server.ts";
-import type { SimulatedReturn } from "./loop/server.ts";
-import { shipStationLabel, startShipStationSimulator } from "./shipstation/server.ts";
-import type { SimulatedLabel } from "./shipstation/server.ts";
-import { startShopifySimulator } from "./shopify/start.ts";
-import type { ShopifySimulator } from "./shopify/start.ts";
+import { loopReturn, startLoopSimulator, type SimulatedReturn } from "./loop/server.ts";
+import { shipStationLabel, startShipStationSimulator, type SimulatedLabel } from "./shipstation/server.ts";
+import { startShopifySimulator, type ShopifySimulator } from "./shopify/start.ts";
 import { randomOf } from "./shopify/world/random.ts";
 
 interface Options {

@@ -17,8 +17,7 @@ import { hideLedger, refundableUnits, returnableUnits } from "./world/units.ts";
 import { newOrder, variantLine } from "./world/orders.ts";
 import { randomOf } from "./world/random.ts";
 import type { WorldLine, WorldOrder, WorldProduct, WorldRestockType, Return } from "./world/types.ts";
-import { findOrder } from "./shop.ts";
-import type { Shop } from "./shop.ts";
+import { findOrder, type Shop } from "./shop.ts";
 import type { WebhookMessage } from "./webhooks.ts";
 
 /** A change of the shop, as a test asks for it. Orders are named by number (1 is the first) or by name (#1001). */

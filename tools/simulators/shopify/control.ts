@@ -1,12 +1,9 @@
-import { change, ChangeError } from "./changes.ts";
-import type { Change } from "./changes.ts";
+import { change, ChangeError, type Change } from "./changes.ts";
 import { exportFolder } from "./export-folder.ts";
 import type { BulkFault, FaultTarget, RequestFault } from "./faults.ts";
 import type { Simulator } from "./server.ts";
-import { emptyStatistics } from "./shop.ts";
-import type { AppSubscription } from "./shop.ts";
-import { deliver } from "./webhooks.ts";
-import type { SentDelivery, WebhookMessage } from "./webhooks.ts";
+import { emptyStatistics, type AppSubscription } from "./shop.ts";
+import { deliver, type SentDelivery, type WebhookMessage } from "./webhooks.ts";
 import { childNumber, gid } from "./world/ids.ts";
 import type { WorldOrder, World } from "./world/types.ts";
 

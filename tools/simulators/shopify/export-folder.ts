@@ -9,8 +9,7 @@ import { ChangeError } from "./changes.ts";
 import { conditionOf, counterpartOf, hasOwnImage, imageAddress } from "./world/catalogue.ts";
 import { childNumber, gid } from "./world/ids.ts";
 import { decimalOf, lineOf, removedUnits, sumOf } from "./world/units.ts";
-import { REASONS } from "./world/types.ts";
-import type { WorldOrder, RefundLine, Return, World } from "./world/types.ts";
+import { REASONS, type WorldOrder, type RefundLine, type Return, type World } from "./world/types.ts";
 
 type Cell = string | number | boolean | null;
 

@@ -7,18 +7,16 @@ import {
   isAbstractType,
   isObjectType,
   valueFromASTUntyped,
-} from "graphql";
-import type {
-  DocumentNode,
-  ExecutionResult,
-  FragmentDefinitionNode,
-  GraphQLSchema,
-  OperationDefinitionNode,
-  FieldNode,
-  GraphQLCompositeType,
-  GraphQLField,
-  GraphQLObjectType,
-  SelectionSetNode,
+  type DocumentNode,
+  type ExecutionResult,
+  type FragmentDefinitionNode,
+  type GraphQLSchema,
+  type OperationDefinitionNode,
+  type FieldNode,
+  type GraphQLCompositeType,
+  type GraphQLField,
+  type GraphQLObjectType,
+  type SelectionSetNode,
 } from "graphql";
 import { resolveField, typeNameOf } from "./schema/resolvers.ts";
 import type { RequestContext } from "./schema/sources.ts";

@@ -1,10 +1,7 @@
 /** Random orders with all that happened to them, without a server: as the API shows each, and as it truly was. */
-import { execute, parse, validate } from "graphql";
-import type { DocumentNode, GraphQLSchema } from "graphql";
-import { change } from "./changes.ts";
-import type { Change } from "./changes.ts";
-import { shopifyOptions } from "./options.ts";
-import type { ShopifyOptions } from "./options.ts";
+import { execute, parse, validate, type DocumentNode, type GraphQLSchema } from "graphql";
+import { change, type Change } from "./changes.ts";
+import { shopifyOptions, type ShopifyOptions } from "./options.ts";
 import type { RequestContext } from "./schema/sources.ts";
 import { readSchema, resolveField, typeNameOf } from "./schema/resolvers.ts";
 import { makeShop } from "./shop.ts";

@@ -1,8 +1,7 @@
 import { join } from "node:path";
 import { startProcess } from "../process.ts";
 import type { ControlActions } from "./control.ts";
-import { shopifyOptions } from "./options.ts";
-import type { ShopifyOptions } from "./options.ts";
+import { shopifyOptions, type ShopifyOptions } from "./options.ts";
 
 export interface ShopifySimulator {
   /** The address that stands for the shop's. */

@@ -1,5 +1,4 @@
-import { parse } from "csv-parse";
-import type { CsvError } from "csv-parse";
+import { parse, type CsvError } from "csv-parse";
 import { ImportError } from "./problems.ts";
 
 const MAX_RECORD_CHARACTERS = 1024 * 1024;

@@ -1,5 +1,4 @@
-import { currencyExponent, decimalText, roundedMinor } from "../../../metrics/money.ts";
-import type { Decimal } from "../../../metrics/money.ts";
+import { currencyExponent, decimalText, roundedMinor, type Decimal } from "../../../metrics/money.ts";
 import type {
   DocumentLine,
   DocumentRefund,
@@ -13,8 +12,7 @@ import type { CopyValue } from "../../copy.ts";
 import type { RowKind } from "../../document-merge.ts";
 import { productGidOf, ROW_DEFAULTS } from "../../stored-document.ts";
 import { isTime, timeOf, withoutControls } from "../shared/text.ts";
-import { CellProblem } from "./csv-row.ts";
-import type { CsvRow } from "./csv-row.ts";
+import { CellProblem, type CsvRow } from "./csv-row.ts";
 
 /** The context for reading a row's cells. */
 export type RowContext = {

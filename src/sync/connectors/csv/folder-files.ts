@@ -2,11 +2,9 @@ import { isUtf8 } from "node:buffer";
 import { createReadStream } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { pipeline } from "node:stream";
-import type { Readable } from "node:stream";
+import { pipeline, type Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
-import { FILE_NAMES } from "./file-formats.ts";
-import type { FileName } from "./file-formats.ts";
+import { FILE_NAMES, type FileName } from "./file-formats.ts";
 import { ImportError } from "./problems.ts";
 
 /** How the name of a file may end. */

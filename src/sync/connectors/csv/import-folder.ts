@@ -1,6 +1,5 @@
 import type { Connection, Database } from "../../../store/database.ts";
-import { insertAuditEvent } from "../../../store/queries/audit.ts";
-import type { AuditActor } from "../../../store/queries/audit.ts";
+import { insertAuditEvent, type AuditActor } from "../../../store/queries/audit.ts";
 import { findConnectedStore } from "../../../store/queries/data-source.ts";
 import {
   analyzeStage,
@@ -12,8 +11,8 @@ import {
   openStagedLabels,
   openStagedSaleEvents,
   removeRepeatedRows,
+  type StagedCounts,
 } from "../../../store/queries/import-stage.ts";
-import type { StagedCounts } from "../../../store/queries/import-stage.ts";
 import {
   countKnownSkus,
   findNewestOrderDay,
@@ -27,15 +26,12 @@ import {
 } from "../../../store/queries/publish.ts";
 import { analyzeData } from "../../../store/queries/statistics.ts";
 import { applyStage, MANY_ROWS } from "../../apply.ts";
-import { openCopyBuffer } from "../../copy.ts";
-import type { CopyValue } from "../../copy.ts";
+import { openCopyBuffer, type CopyValue } from "../../copy.ts";
 import type { MergedOrders, RowKind } from "../../document-merge.ts";
 import { announce } from "../../publish.ts";
 import { readRecords } from "./csv-records.ts";
-import { CellProblem, openCsvRow } from "./csv-row.ts";
-import type { CsvColumns, CsvRow } from "./csv-row.ts";
-import { DELETED, FILE_FORMATS } from "./file-formats.ts";
-import type { FileFormat, RowContext } from "./file-formats.ts";
+import { CellProblem, openCsvRow, type CsvColumns, type CsvRow } from "./csv-row.ts";
+import { DELETED, FILE_FORMATS, type FileFormat, type RowContext } from "./file-formats.ts";
 import { readParquet } from "./parquet-records.ts";
 import {
   findFolderFiles,
@@ -43,8 +39,8 @@ import {
   readText,
   refuseOrderExport,
   refuseOtherSeparators,
+  type FolderFile,
 } from "./folder-files.ts";
-import type { FolderFile } from "./folder-files.ts";
 import {
   byFile,
   fileWarnings,
@@ -53,10 +49,11 @@ import {
   oldOrdersWarnings,
   openProblemList,
   projectionWarnings,
+  type ImportWarning,
+  type ProblemList,
+  type RowProblem,
 } from "./problems.ts";
-import type { ImportWarning, ProblemList, RowProblem } from "./problems.ts";
-import { readStagedOrders } from "./staged-orders.ts";
-import type { OrderTally, StagedOrders } from "./staged-orders.ts";
+import { readStagedOrders, type OrderTally, type StagedOrders } from "./staged-orders.ts";
 
 const STORE_SOURCE = "csv";
 const LABEL_SOURCE = "csv_labels";

@@ -15,18 +15,16 @@ import {
   insertPart,
   readPart,
   takeUpload,
+  type TakenUploadRow,
+  type UploadEnd,
+  type UploadFile,
 } from "../../../store/queries/import-upload.ts";
-import type { TakenUploadRow, UploadEnd, UploadFile } from "../../../store/queries/import-upload.ts";
 import type { SyncProgress } from "../../connector.ts";
-import { recordCounts } from "../../runs.ts";
-import type { RunLog } from "../../runs.ts";
-import { FILE_NAMES } from "./file-formats.ts";
-import type { FileName } from "./file-formats.ts";
+import { recordCounts, type RunLog } from "../../runs.ts";
+import { FILE_NAMES, type FileName } from "./file-formats.ts";
 import { fileNamesOf } from "./folder-files.ts";
-import { importFolder } from "./import-folder.ts";
-import type { ImportResult } from "./import-folder.ts";
-import { ImportError } from "./problems.ts";
-import type { RowProblem } from "./problems.ts";
+import { importFolder, type ImportResult } from "./import-folder.ts";
+import { ImportError, type RowProblem } from "./problems.ts";
 
 /** A file is sent in parts of this size, except a shorter last one; a POST to the console cannot be larger. */
 export const PART_BYTES = 4 * 1024 * 1024;

@@ -1,8 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import { refuseTooMuchText } from "./folder-files.ts";
-import type { FolderFile } from "./folder-files.ts";
+import { refuseTooMuchText, type FolderFile } from "./folder-files.ts";
 import { ImportError } from "./problems.ts";
 
 /** Written first by the process: column names (those with cells first), rows of each row group, and columns of `isLocalTime`. */

@@ -1,8 +1,7 @@
 import { dayFromText, dayOfInstant, dayToText } from "../../../lib/month.ts";
 import type { RowKind } from "../../document-merge.ts";
 import type { SplitLabels } from "../../labels.ts";
-import { WARNING_TEXTS } from "../../project.ts";
-import type { WarningCounts } from "../../project.ts";
+import { WARNING_TEXTS, type WarningCounts } from "../../project.ts";
 import type { FileName } from "./file-formats.ts";
 import type { FolderFile } from "./folder-files.ts";
 

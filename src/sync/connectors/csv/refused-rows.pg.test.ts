@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { inside } from "../../../../tests/support/inside.ts";
-import { csv, startImportWorkspace } from "../../../../tests/support/import-workspace.ts";
-import type { FolderFiles } from "../../../../tests/support/import-workspace.ts";
+import { csv, startImportWorkspace, type FolderFiles } from "../../../../tests/support/import-workspace.ts";
 import { use } from "../../../../tests/support/use.ts";
 
 const LINES = "order_id,line_id,ordered_at,units";

@@ -1,9 +1,7 @@
-import Type from "typebox";
-import type { Static } from "typebox";
+import Type, { type Static } from "typebox";
 import { SourceFailed } from "../../connector.ts";
 import { Amount, Currency, Id, nullable, object, optional, reader, Text, Time } from "../shared/foreign.ts";
-import { getJson } from "../shared/http.ts";
-import type { JsonSource } from "../shared/http.ts";
+import { getJson, type JsonSource } from "../shared/http.ts";
 import { cleanLabel } from "../shared/text.ts";
 
 export const TITLE = "Loop";

@@ -1,9 +1,7 @@
 import { findLabels } from "../../../store/queries/label-record.ts";
-import type { SyncContext } from "../../connector.ts";
-import { SourceFailed } from "../../connector.ts";
+import { SourceFailed, type SyncContext } from "../../connector.ts";
 import type { LabelPage, LabelSource } from "../shared/label-run.ts";
-import type { LoopClient, LoopReturn, LoopWindow } from "./client.ts";
-import { openLoop, TITLE } from "./client.ts";
+import { openLoop, TITLE, type LoopClient, type LoopReturn, type LoopWindow } from "./client.ts";
 import { labelIdsOf, mapReturn, returnIdOf } from "./map-return.ts";
 
 const DAY_MS = 86_400_000;

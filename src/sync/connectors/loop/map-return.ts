@@ -4,8 +4,7 @@ import { UnreadableAnswer } from "../shared/foreign.ts";
 import type { SourceLabel, SourceRecord } from "../shared/label-run.ts";
 import { minorOf } from "../shared/money.ts";
 import { cleanLabel, readCurrency, timeOf } from "../shared/text.ts";
-import { TITLE } from "./client.ts";
-import type { LoopLabel, LoopReturn } from "./client.ts";
+import { TITLE, type LoopLabel, type LoopReturn } from "./client.ts";
 
 /** States of a label that is paid back. */
 const VOID_STATUSES = new Set(["cancelled", "canceled", "void", "voided", "refunded"]);

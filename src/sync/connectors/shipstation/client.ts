@@ -1,5 +1,4 @@
-import Type from "typebox";
-import type { Static } from "typebox";
+import Type, { type Static } from "typebox";
 import { SourceFailed } from "../../connector.ts";
 import {
   Amount,
@@ -14,8 +13,7 @@ import {
   Time,
   Whole,
 } from "../shared/foreign.ts";
-import { getJson } from "../shared/http.ts";
-import type { JsonSource } from "../shared/http.ts";
+import { getJson, type JsonSource } from "../shared/http.ts";
 
 export const TITLE = "ShipStation";
 

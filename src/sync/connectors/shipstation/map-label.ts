@@ -3,8 +3,7 @@ import { UnreadableAnswer } from "../shared/foreign.ts";
 import type { SourceLabel, SourceRecord } from "../shared/label-run.ts";
 import { minorOf } from "../shared/money.ts";
 import { cleanLabel, readCurrency, timeOf } from "../shared/text.ts";
-import { readPricedLabel, TITLE } from "./client.ts";
-import type { PricedLabel, ShipStationLabel, Tracking } from "./client.ts";
+import { readPricedLabel, TITLE, type PricedLabel, type ShipStationLabel, type Tracking } from "./client.ts";
 
 /** The carrier's report on a label, requested only if it matters. */
 type Track = (labelId: string) => Promise<Tracking>;

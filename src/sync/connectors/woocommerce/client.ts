@@ -1,5 +1,4 @@
-import Type from "typebox";
-import type { Static } from "typebox";
+import Type, { type Static } from "typebox";
 import { SourceFailed, SourceRefused, type SourcePlace } from "../../connector.ts";
 import {
   Filled,

@@ -7,15 +7,13 @@ import {
   Kind,
   parse,
   validate,
-} from "graphql";
-import type {
-  DocumentNode,
-  FieldNode,
-  GraphQLCompositeType,
-  GraphQLObjectType,
-  GraphQLSchema,
-  OperationDefinitionNode,
-  SelectionSetNode,
+  type DocumentNode,
+  type FieldNode,
+  type GraphQLCompositeType,
+  type GraphQLObjectType,
+  type GraphQLSchema,
+  type OperationDefinitionNode,
+  type SelectionSetNode,
 } from "graphql";
 import { fragmentsOf } from "../graphql.ts";
 

@@ -1,14 +1,14 @@
 import { childNumber, gid } from "../world/ids.ts";
 import { decimalOf, unitsAmounts, sumOf, unsentUnits, returnRefundedUnits } from "../world/units.ts";
-import { REASONS } from "../world/types.ts";
-import type {
-  WorldOrder,
-  Fulfillment,
-  ExchangeItem,
-  ReturnItem,
-  RefundLine,
-  Agreement,
-  Sale,
+import {
+  REASONS,
+  type WorldOrder,
+  type Fulfillment,
+  type ExchangeItem,
+  type ReturnItem,
+  type RefundLine,
+  type Agreement,
+  type Sale,
 } from "../world/types.ts";
 import { listOf } from "./listing.ts";
 import { productSource, variantSource } from "./product-fields.ts";
@@ -24,15 +24,13 @@ import {
   returnSource,
   orderSource,
   reasonSource,
-} from "./sources.ts";
-import type {
-  MoneySource,
-  ResolversByType,
-  ListingSource,
-  LineSource,
-  OrderSource,
-  ReturnSource,
-  RefundSource,
+  type MoneySource,
+  type ResolversByType,
+  type ListingSource,
+  type LineSource,
+  type OrderSource,
+  type ReturnSource,
+  type RefundSource,
 } from "./sources.ts";
 
 /** As the search field and the enum in lower case. */

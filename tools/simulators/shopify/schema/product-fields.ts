@@ -2,8 +2,7 @@ import { hasOwnImage, imageAddress } from "../world/catalogue.ts";
 import { childNumber, gid } from "../world/ids.ts";
 import type { WorldProduct, WorldVariant } from "../world/types.ts";
 import { listOf } from "./listing.ts";
-import { members, moneyV2, times, typeFields } from "./sources.ts";
-import type { ResolversByType, ListingSource } from "./sources.ts";
+import { members, moneyV2, times, typeFields, type ResolversByType, type ListingSource } from "./sources.ts";
 
 export interface ProductSource extends ListingSource {
   product: WorldProduct;

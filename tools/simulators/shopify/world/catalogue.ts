@@ -1,5 +1,4 @@
-import { randomOf } from "./random.ts";
-import type { WorldRandom } from "./random.ts";
+import { randomOf, type WorldRandom } from "./random.ts";
 import type { WorldProduct, WorldVariant } from "./types.ts";
 
 const DAY = 86_400;

@@ -13,17 +13,17 @@ import {
   sumOf,
   unsentUnits,
 } from "./units.ts";
-import { REASONS } from "./types.ts";
-import type {
-  HistoryEvent,
-  WorldLine,
-  WorldOrder,
-  Refund,
-  RefundLine,
-  WorldRestockType,
-  Return,
-  ReturnItem,
-  Sale,
+import {
+  REASONS,
+  type HistoryEvent,
+  type WorldLine,
+  type WorldOrder,
+  type Refund,
+  type RefundLine,
+  type WorldRestockType,
+  type Return,
+  type ReturnItem,
+  type Sale,
 } from "./types.ts";
 
 export function touch(order: WorldOrder, at: number): void {

@@ -17,8 +17,7 @@ import {
 import { orderName } from "./ids.ts";
 import { lineAmounts, lineOf, liveItems, returnableUnits, sumOf, unsentUnits } from "./units.ts";
 import type { WorldRandom } from "./random.ts";
-import { REASONS } from "./types.ts";
-import type { WorldLine, WorldOrder, WorldRestockType, Return } from "./types.ts";
+import { REASONS, type WorldLine, type WorldOrder, type WorldRestockType, type Return } from "./types.ts";
 
 const HOUR = 3600;
 const DAY = 24 * HOUR;

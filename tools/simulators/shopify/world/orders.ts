@@ -8,12 +8,11 @@ import {
   endReturn,
   openReturn,
   reopenReturn,
+  type AskedItem,
 } from "./events.ts";
-import type { AskedItem } from "./events.ts";
 import { orderName } from "./ids.ts";
 import { liveFully, makeReason } from "./lives.ts";
-import { randomOf } from "./random.ts";
-import type { WorldRandom } from "./random.ts";
+import { randomOf, type WorldRandom } from "./random.ts";
 import type { WorldLine, WorldOrder, WorldProduct, WorldRestockType, WorldVariant, Return } from "./types.ts";
 import { hideLedger, lineAmounts, refundableUnits, returnableUnits } from "./units.ts";
 

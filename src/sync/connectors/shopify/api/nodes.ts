@@ -1,7 +1,6 @@
 import { SourceFailed } from "../../../connector.ts";
 import { UnreadableAnswer } from "../../shared/foreign.ts";
-import { CostExceeded } from "./client.ts";
-import type { ShopifyClient } from "./client.ts";
+import { CostExceeded, type ShopifyClient } from "./client.ts";
 import type { Document } from "./documents.ts";
 import { TITLE } from "./objects.ts";
 

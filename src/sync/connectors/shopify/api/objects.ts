@@ -1,5 +1,4 @@
-import Type from "typebox";
-import type { TSchema } from "typebox";
+import Type, { type TSchema } from "typebox";
 import type { RestockType, ReturnStatus } from "../../../../metrics/order.ts";
 import { choice, Flag, nullable, object, Text, Time, Whole } from "../../shared/foreign.ts";
 

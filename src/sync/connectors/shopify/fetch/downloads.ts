@@ -7,16 +7,16 @@ import {
   SYNC_RECORD_COLUMNS,
 } from "../../../../store/queries/sync-record.ts";
 import { openCopyBuffer } from "../../../copy.ts";
-import { object, reader, Text } from "../../shared/foreign.ts";
-import type { Json } from "../../shared/foreign.ts";
+import { object, reader, Text, type Json } from "../../shared/foreign.ts";
 import {
   BULK_DOCUMENTS,
   bulkProductsDocument,
   DownloadBroken,
   largestFileBytes,
   readLines,
+  type Document,
+  type MetafieldName,
 } from "../api/documents.ts";
-import type { Document, MetafieldName } from "../api/documents.ts";
 import {
   AGREEMENT,
   id,
@@ -40,8 +40,7 @@ import {
   toSale,
   toVariant,
 } from "../map/records.ts";
-import { SHOPIFY } from "../settings.ts";
-import type { ShopifyRun } from "../settings.ts";
+import { SHOPIFY, type ShopifyRun } from "../settings.ts";
 
 /** A record on its way to `sync_record`. */
 export type StoredRecord = { part: string; recordId: string; parentId: string | null; record: unknown };

@@ -1,15 +1,13 @@
-import type { PendingRecord } from "../../../../store/queries/sync-record.ts";
 import {
   countPending,
   listPending,
   removePending,
   SYNC_RECORD_COLUMNS,
+  type PendingRecord,
 } from "../../../../store/queries/sync-record.ts";
 import { openCopyBuffer } from "../../../copy.ts";
-import type { ShopifyRun } from "../settings.ts";
-import { SHOPIFY, step } from "../settings.ts";
-import type { StoredRecord } from "./downloads.ts";
-import { columnsOf } from "./downloads.ts";
+import { SHOPIFY, step, type ShopifyRun } from "../settings.ts";
+import { columnsOf, type StoredRecord } from "./downloads.ts";
 
 /**
  * Fetches every requested record of a kind, by id, in chunks; one is fetched while the previous one is stored. A chunk's records

@@ -1,8 +1,7 @@
 import { SourceFailed, SourceRefused } from "../../../connector.ts";
 import type { Subscription } from "../../../purchase.ts";
 import { CHECK_POLICY } from "../../shared/http.ts";
-import { openClient, SHOPIFY_RETRY_POLICY } from "../api/client.ts";
-import type { ShopifyClient } from "../api/client.ts";
+import { openClient, SHOPIFY_RETRY_POLICY, type ShopifyClient } from "../api/client.ts";
 import { DOCUMENTS } from "../api/documents.ts";
 
 /** The token's shop and scopes; a write scope includes reading. */

@@ -1,6 +1,5 @@
 import Type from "typebox";
-import { SourceFailed, SourceRefused } from "../../../connector.ts";
-import type { Credentials, Secrets } from "../../../connector.ts";
+import { SourceFailed, SourceRefused, type Credentials, type Secrets } from "../../../connector.ts";
 import { Filled, nullable, object, reader, Text } from "../../shared/foreign.ts";
 import { ask, CHECK_POLICY, readJson } from "../../shared/http.ts";
 import type { TokenSource } from "../api/client.ts";

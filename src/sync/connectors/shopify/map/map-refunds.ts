@@ -1,8 +1,7 @@
 import type { DocumentRefund, DocumentReturn, RestockType } from "../../../../metrics/order.ts";
 import { minorOf, splitMinor } from "../../shared/money.ts";
 import { compareGids } from "../../shared/text.ts";
-import { keptKey, partOf } from "./ledger.ts";
-import type { Ledger, LineLedger } from "./ledger.ts";
+import { keptKey, partOf, type Ledger, type LineLedger } from "./ledger.ts";
 import type {
   FulfillmentRecord,
   LineRecord,

@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Json } from "../../shared/foreign.ts";
-import { isSentOnce } from "./topics.ts";
-import type { Meaning } from "./topics.ts";
+import { isSentOnce, type Meaning } from "./topics.ts";
 
 /** A delivery as it arrived; `body` is what its signature is over. */
 export type Delivery = {

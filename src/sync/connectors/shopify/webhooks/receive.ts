@@ -1,14 +1,13 @@
 import type { Connection, Database } from "../../../../store/database.ts";
-import { listAccountWorkspaces } from "../../../../store/directory.ts";
-import type { AccountWorkspace } from "../../../../store/directory.ts";
+import { listAccountWorkspaces, type AccountWorkspace } from "../../../../store/directory.ts";
 import { insertAuditEvent, insertInstallationEvent } from "../../../../store/queries/audit.ts";
 import {
   lockConnection,
   setCredentials,
   setReadiness,
   setSourceStatus,
+  type AccountRow,
 } from "../../../../store/queries/data-source.ts";
-import type { AccountRow } from "../../../../store/queries/data-source.ts";
 import { lockWorkspace, WorkspaceGone } from "../../../../store/queries/import-stage.ts";
 import { redactOrders } from "../../../../store/queries/order-document.ts";
 import { dropRequests, requestRun } from "../../../../store/queries/sync-request.ts";
@@ -25,10 +24,8 @@ import { readShopAccess } from "../install/access.ts";
 import { createTokenSource } from "../install/token.ts";
 import { readSettings, SHOPIFY } from "../settings.ts";
 import { isSigned, readPayload } from "../../shared/foreign.ts";
-import { isOfEarlierConnection, isOfItsShop, replayKeyOf } from "./delivery.ts";
-import type { Delivery } from "./delivery.ts";
-import { LASTING_KINDS, meaningOf } from "./topics.ts";
-import type { Meaning, PrivacyAct } from "./topics.ts";
+import { isOfEarlierConnection, isOfItsShop, replayKeyOf, type Delivery } from "./delivery.ts";
+import { LASTING_KINDS, meaningOf, type Meaning, type PrivacyAct } from "./topics.ts";
 
 /** `clientSecret` is the app's; a connection may have its own secret, valid only for its shop. */
 export type WebhookOptions = PrivacyOptions;

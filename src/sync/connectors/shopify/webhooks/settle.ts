@@ -4,8 +4,8 @@ import {
   countPending,
   listPending,
   removePending,
+  type PendingRecord,
 } from "../../../../store/queries/sync-record.ts";
-import type { PendingRecord } from "../../../../store/queries/sync-record.ts";
 import { SourceFailed } from "../../../connector.ts";
 import type { ShopifyClient } from "../api/client.ts";
 import { DOCUMENTS } from "../api/documents.ts";

@@ -1,5 +1,4 @@
-import Type from "typebox";
-import type { Static, TSchema } from "typebox";
+import Type, { type Static, type TSchema } from "typebox";
 import { Compile } from "typebox/compile";
 import type { NamedRecord } from "../../../../store/queries/webhook-delivery.ts";
 import type { Json } from "../../shared/foreign.ts";
