@@ -10,7 +10,7 @@ import { setPlan } from "../src/actions/plan/actions.ts";
 import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
 import { STATEMENTS } from "../src/store/database.ts";
 import { isCitus } from "./support/citus.ts";
-import { actAs, type MemberSession } from "./support/member-session.ts";
+import { actAs, type Member } from "./support/scene.ts";
 import { startTestService } from "./support/service.ts";
 import { createTenant, insertRows, type Tenant } from "./support/tenants.ts";
 import { before, use } from "./support/use.ts";
@@ -20,7 +20,7 @@ import { before, use } from "./support/use.ts";
 const AUDIT = "/settings/audit";
 
 let tenant: Tenant;
-let owner: MemberSession;
+let owner: Member;
 
 const service = use(startTestService);
 before(async () => {
@@ -52,10 +52,7 @@ const rowsOf = (text: string): number => [...text.matchAll(/<th scope="row">/gu)
 const nextOf = (text: string): string | null =>
   /href="[^"]*(\?[^"]*cursor=[^"]*)"/u.exec(text)?.[1]?.replaceAll("&amp;", "&") ?? null;
 
-async function walk(
-  member: MemberSession,
-  query: string,
-): Promise<{ pages: number; rows: number; keys: string[] }> {
+async function walk(member: Member, query: string): Promise<{ pages: number; rows: number; keys: string[] }> {
   let place: string | null = query;
   const found = { pages: 0, rows: 0, keys: [] as string[] };
   while (place !== null) {

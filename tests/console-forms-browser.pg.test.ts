@@ -35,7 +35,7 @@ const PLACE = `document.activeElement?.getAttribute("data-place") ?? null`;
 const FOCUSED = `document.activeElement?.matches(".banner[role=alert], .banner[role=status]") === true`;
 
 test("Tab reaches every field and button of every page of settings in order, and goes on", async (context) => {
-  await browser.withPage(context, { cookie, home }, async (page) => {
+  await browser.withPage(context, { as: { cookie, home } }, async (page) => {
     for (const { path, name } of SETTINGS) {
       if (path.includes(":")) continue;
       await page.goto(home + path);
@@ -59,7 +59,7 @@ test("Tab reaches every field and button of every page of settings in order, and
 });
 
 test("Enter in a field sends its form, and the focus lands on the message", async (context) => {
-  await browser.withPage(context, { cookie, home, expected: /status of 4\d\d/u }, async (page) => {
+  await browser.withPage(context, { as: { cookie, home }, expected: /status of 4\d\d/u }, async (page) => {
     const sent: string[] = [];
     for (const { path, name } of SETTINGS) {
       if (path.includes(":")) continue;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Fields } from "../src/actions/field.ts";
 import { ACTIONS } from "../src/console/registry.ts";
-import { actAs } from "./support/member-session.ts";
+import { actAs } from "./support/scene.ts";
 import { elementsIn, readMarkup, textsIn, type MarkupElement } from "./support/markup.ts";
 import { unescaped } from "./support/page-figures.ts";
 import { createPerson, setRole } from "./support/people.ts";

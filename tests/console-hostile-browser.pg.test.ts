@@ -4,7 +4,7 @@ import type { Page } from "playwright-core";
 import { PAGES } from "../src/console/registry.ts";
 import type { StoreFiles } from "./oracle/store.ts";
 import { useChromium } from "./support/chromium.ts";
-import { actAs } from "./support/member-session.ts";
+import { actAs } from "./support/scene.ts";
 import { openPage, type PageReader } from "./support/console-page.ts";
 import { makeUserLink, signInAs } from "./support/console-person.ts";
 import { createStoreTenant, importStore } from "./support/import-store.ts";

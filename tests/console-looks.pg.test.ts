@@ -282,10 +282,14 @@ async function withPage(
   use: (page: Page, problems: string[]) => Promise<void>,
 ): Promise<void> {
   const options = { viewport: { width, height: 800 }, colorScheme, ...(forcedColors && { forcedColors }) };
-  await chromium.withPage(context, { ...options, cookie, home }, async (page, own, problems) => {
-    await watchPolicy(page, own, problems);
-    await use(page, problems);
-  });
+  await chromium.withPage(
+    context,
+    { ...options, as: cookie === "" ? undefined : { cookie, home } },
+    async (page, own, problems) => {
+      await watchPolicy(page, own, problems);
+      await use(page, problems);
+    },
+  );
 }
 
 /** What a page asks of others, and what its policy forbids, are problems, too. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { actAs, auditOf, type MemberSession } from "./support/member-session.ts";
+import { actAs, auditOf, type Member } from "./support/scene.ts";
 import { postForm } from "./support/console-person.ts";
 import { createPerson, setRole } from "./support/people.ts";
 import { startTestService } from "./support/service.ts";
@@ -14,7 +14,7 @@ const NOTICES = "/settings/notices";
 
 const service = use(startTestService);
 let tenant: Tenant;
-let owner: MemberSession;
+let owner: Member;
 
 before(async () => {
   tenant = await createTenant(service.database);
@@ -32,8 +32,7 @@ async function idOf(name: string): Promise<string> {
   return rows[0]?.user_id ?? "";
 }
 
-const statusOf = async (member: MemberSession, path: string): Promise<number> =>
-  (await member.get(path)).status;
+const statusOf = async (member: Member, path: string): Promise<number> => (await member.get(path)).status;
 
 test("an owner invites somebody, who signs in by the link, sees the pages and is listed", async () => {
   const sent = await owner.post(MEMBERS, { name: "Ada <b>", role: "viewer" });

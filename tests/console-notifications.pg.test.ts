@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { runCommand } from "./support/command.ts";
-import { actAs, auditOf } from "./support/member-session.ts";
+import { actAs, auditOf } from "./support/scene.ts";
 import { createClock, deliverAll, deliveryEnvironment, writeAlerts } from "./support/push.ts";
 import { startReceiver } from "./support/receiver.ts";
 import { serviceEnvironment, startTestService } from "./support/service.ts";

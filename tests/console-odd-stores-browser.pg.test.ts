@@ -140,7 +140,7 @@ for (const { name, make, says } of ODD_STORES) {
     const cookie = await signInAs(service, { name, shopDomain });
     await chromium.withPage(
       context,
-      { cookie, home, viewport: { width: 390, height: 844 } },
+      { as: { cookie, home }, viewport: { width: 390, height: 844 } },
       async (page) => {
         const found: string[] = [];
         for (const path of PATHS) {

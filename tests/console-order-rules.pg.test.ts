@@ -4,7 +4,7 @@ import { setTimeout } from "node:timers/promises";
 import { setRules } from "../src/actions/workspace/order-rules.ts";
 import { applyRules } from "../src/sync/apply.ts";
 import { rebuildWorkspace } from "../src/sync/rebuild.ts";
-import { actAs, auditOf } from "./support/member-session.ts";
+import { actAs, auditOf } from "./support/scene.ts";
 import { runCommand } from "./support/command.ts";
 import { createStoreTenant, importStore } from "./support/import-store.ts";
 import { countLockWaits } from "./support/locks.ts";

@@ -5,7 +5,7 @@ import { OPERATOR } from "../src/actions/actor.ts";
 import { diagnose } from "../src/operations/doctor.ts";
 import { requirePlansOf } from "../src/actions/plan/actions.ts";
 import { workspaceList } from "../src/actions/workspace/workspace.ts";
-import { actAs, auditOf } from "./support/member-session.ts";
+import { actAs, auditOf } from "./support/scene.ts";
 import { runCommand } from "./support/command.ts";
 import { TEST_SECRET } from "./support/secret.ts";
 import { serviceEnvironment } from "./support/service.ts";

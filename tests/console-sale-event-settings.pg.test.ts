@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { actAs, auditOf } from "./support/member-session.ts";
+import { actAs, auditOf } from "./support/scene.ts";
 import { service } from "./support/shared-service.ts";
 import { createSmallStore } from "./support/small-store.ts";
 import type { TenantOptions } from "./support/tenants.ts";

@@ -24,7 +24,7 @@ const withPage = (
   context: TestContext,
   viewport: { width: number; height: number },
   use: (page: Page) => Promise<void>,
-): Promise<void> => chromium.withPage(context, { viewport, cookie, home }, use);
+): Promise<void> => chromium.withPage(context, { viewport, as: { cookie, home } }, use);
 
 /** The text in place of each key figure, and how many lines it takes. */
 async function keyFigureLines(page: Page, text: string): Promise<number[]> {

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { test, type TestContext } from "node:test";
 import type { BrowserContextOptions, Page } from "playwright-core";
 import { useChromium } from "./support/chromium.ts";
-import { actAs } from "./support/member-session.ts";
+import { actAs } from "./support/scene.ts";
 import { makeUserLink, signInAs } from "./support/console-person.ts";
 import { wrongLooks } from "./support/page-looks.ts";
 import { sendNotice } from "./support/console-states.ts";
@@ -119,7 +119,7 @@ test("a token is made, copied, given to a client, seen in the list and revoked b
 test("a form's input is restored after the session has ended and the same person has signed in", async (context) => {
   if (chromium.isMissing(context)) return;
   const cookie = await signInAs(service, { name: "Olive" });
-  await chromium.withPage(context, { cookie, home }, async (page, own) => {
+  await chromium.withPage(context, { as: { cookie, home } }, async (page, own) => {
     const address = `${home}/w/${tenant.shopDomain}/settings/data`;
     const name = page.getByLabel("Name", { exact: true });
     const sendSignedOut = async (typed: string) => {
@@ -155,7 +155,7 @@ test("without JavaScript an owner previews and saves a window, watches a SKU by 
   if (chromium.isMissing(context)) return;
   const own = await createSmallStore(service.database);
   const { cookie } = await actAs(service, own);
-  const options = { cookie, home, javaScriptEnabled: false, expected: /status of 4/u };
+  const options = { as: { cookie, home }, javaScriptEnabled: false, expected: /status of 4/u };
   await chromium.withPage(context, options, async (page) => {
     const main = page.locator("main");
     await page.goto(`${home}/w/${own.shopDomain}`);
@@ -203,7 +203,7 @@ for (const javaScriptEnabled of [false, true]) {
     );
     const { cookie } = await actAs(service, own);
     const place = `${home}/w/${own.shopDomain}`;
-    const options = { cookie, home, javaScriptEnabled, expected: /status of 4/u };
+    const options = { as: { cookie, home }, javaScriptEnabled, expected: /status of 4/u };
     await chromium.withPage(context, options, async (page) => {
       const found: string[] = [];
       const look = async (state: string): Promise<void> => {

@@ -32,13 +32,13 @@ const withPage = (
   context: TestContext,
   options: PageOptions,
   use: (page: Page) => Promise<void>,
-): Promise<void> => chromium.withPage(context, { home, expected: /status of (?:409|400)/u, ...options }, use);
+): Promise<void> => chromium.withPage(context, { expected: /status of (?:409|400)/u, ...options }, use);
 
 test("without JavaScript a source is connected, asked for runs and disconnected", async (context) => {
   if (chromium.isMissing(context)) return;
   const { shopDomain, shopKey } = await createTenant(service.database, { readiness: "installing" });
   const cookie = await signInAs(service, { shopDomain });
-  await withPage(context, { cookie, javaScriptEnabled: false }, async (page) => {
+  await withPage(context, { as: { cookie, home }, javaScriptEnabled: false }, async (page) => {
     const press = (name: string) => page.getByRole("button", { name, exact: true }).click();
     await page.goto(`${home}/w/${shopDomain}`);
     await page.getByRole("link", { name: "Connect Shopify" }).click();
@@ -76,7 +76,7 @@ test("a refused key has the focus on what is wrong with it, and looks well", asy
   if (chromium.isMissing(context)) return;
   const { shopDomain } = await createTenant(service.database);
   const cookie = await signInAs(service, { shopDomain });
-  await withPage(context, { cookie }, async (page) => {
+  await withPage(context, { as: { cookie, home } }, async (page) => {
     await page.goto(`${home}/w/${shopDomain}/settings/sources/loop/connect`);
     await page.getByLabel("API key").fill("two words");
     await page.getByRole("button", { name: "Connect Loop" }).click();
@@ -90,7 +90,7 @@ test("a link of the console leads through the approval back to the progress of t
   if (chromium.isMissing(context)) return;
   const { shopDomain } = await createTenant(service.database);
   const cookie = await signInAs(service, { shopDomain });
-  await withPage(context, { cookie }, async (page) => {
+  await withPage(context, { as: { cookie, home } }, async (page) => {
     await page.goto(`${home}/w/${shopDomain}/settings/sources/shopify/connect`);
     const form = page.locator("form", { hasText: "Create link" });
     await form.getByLabel("The shop’s name at Shopify").fill(shop.options.domain);

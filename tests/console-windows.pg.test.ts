@@ -5,7 +5,7 @@ import { startDemoService } from "./docs-demo.ts";
 import { readGoldenStores } from "./golden/golden.ts";
 import { randomStore } from "./oracle/random-store.ts";
 import type { OracleStore } from "./oracle/store.ts";
-import { actAs, auditOf, type MemberSession } from "./support/member-session.ts";
+import { actAs, auditOf, type Member } from "./support/scene.ts";
 import { createStoreTenant, importStore } from "./support/import-store.ts";
 import { createSmallStore } from "./support/small-store.ts";
 import { createTenant, type Tenant } from "./support/tenants.ts";
@@ -54,7 +54,7 @@ async function answered(tenant: Tenant, { isUnlimited = false } = {}): Promise<R
 }
 
 async function assertPreviewed(
-  member: MemberSession,
+  member: Member,
   tenant: Tenant,
   wanted: Wanted,
   isUnlimited = false,

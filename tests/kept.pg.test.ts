@@ -6,7 +6,7 @@ import { OPTION_HELP, readConfig } from "../src/config.ts";
 import { describingFiles } from "../src/actions/workspace/export.ts";
 import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
 import { listTables } from "../src/store/queries/distribute.ts";
-import { actAs } from "./support/member-session.ts";
+import { actAs } from "./support/scene.ts";
 import { runCommand } from "./support/command.ts";
 import { serviceEnvironment, startTestService } from "./support/service.ts";
 import { createTenant } from "./support/tenants.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { PAGES, SETTINGS } from "../src/console/registry.ts";
-import { actAs } from "./support/member-session.ts";
+import { actAs } from "./support/scene.ts";
 import { createPageStates } from "./support/console-states.ts";
 import { matchSnapshot, pageLines, readLines, snapshotsIn, withoutVarying } from "./support/net.ts";
 import { startTestService } from "./support/service.ts";

@@ -216,7 +216,7 @@ test("whoever is no operator any more is refused with the next request", async (
 });
 
 test("the pages look right", async (context) => {
-  await chromium.withPage(context, { cookie: operator, home: service.address }, async (page) => {
+  await chromium.withPage(context, { as: { cookie: operator, home: service.address } }, async (page) => {
     for (const path of PAGES.map(pathOf)) {
       await page.goto(`${service.address}${path}`);
       const name = `operator${path.replaceAll(/[/?=.]/gu, "-")}`;

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { before, test } from "node:test";
 import type { ReportFit } from "../src/contract/report-sections.ts";
 import type { OrderLineRow, ReturnRow } from "./oracle/store.ts";
-import { actAs, auditOf } from "./support/member-session.ts";
-import type { MemberSession } from "./support/member-session.ts";
+import { actAs, auditOf } from "./support/scene.ts";
+import type { Member } from "./support/scene.ts";
 import { runCommand } from "./support/command.ts";
 import { createStoreTenant, importStore } from "./support/import-store.ts";
 import { serviceEnvironment } from "./support/service.ts";
@@ -18,7 +18,7 @@ import { makeFolder } from "./support/folder.ts";
 const PATH = "/settings/reasons";
 const SIZES = ["S", "M", "L"];
 let tenant: Tenant;
-let admin: MemberSession;
+let admin: Member;
 
 /** 30 orders of each size; of M 20 come back too tight, of each size one for a reason that no phrase has. */
 before(async () => {

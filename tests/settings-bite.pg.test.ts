@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, test } from "node:test";
-import { actAs, auditOf } from "./support/member-session.ts";
+import { actAs, auditOf } from "./support/scene.ts";
 import { cookieOf, postForm } from "./support/console-person.ts";
 import { startServerProcess } from "./support/server-process.ts";
 import { service } from "./support/shared-service.ts";

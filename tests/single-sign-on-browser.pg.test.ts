@@ -84,7 +84,7 @@ async function signInThere(page: Page, name: string, hasConsent: boolean): Promi
 }
 
 test("a member is invited by their address, signs in at the provider, confirms, unlinks, links and signs out of both", async (context) => {
-  await chromium.withPage(context, { home, expected: OF_PROVIDER }, async (page) => {
+  await chromium.withPage(context, { expected: OF_PROVIDER }, async (page) => {
     const { link } = await makeUserLink(service, { name: "Owner" });
     await page.goto(link);
     await page.getByRole("button", { name: "Sign in", exact: true }).click();

@@ -10,7 +10,7 @@ import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
 import { ENDPOINTS } from "../src/contract/registry.ts";
 import { digestKeyOf } from "../src/lib/keys.ts";
 import { userName } from "../src/lib/user-name.ts";
-import { actAs, auditOf } from "./support/member-session.ts";
+import { actAs, auditOf } from "./support/scene.ts";
 import { useChromium } from "./support/chromium.ts";
 import { startConsoleDemo } from "./support/console-demo.ts";
 import { mailPart, startMailServer } from "./support/mail-server.ts";

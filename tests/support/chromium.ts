@@ -12,9 +12,8 @@ after(async () => {
 });
 
 export type PageOptions = BrowserContextOptions & {
-  /** Of who is signed in, and where. */
-  cookie?: string;
-  home?: string;
+  /** Who is signed in, such as a member of a scene. */
+  as?: { cookie: string; home: string } | undefined;
   /** What the browser's console may say. */
   expected?: RegExp;
 };
@@ -57,11 +56,11 @@ export function useChromium(begin: () => Promise<(() => unknown) | void> = async
 
 async function openPage(browser: Browser, options: PageOptions, use: Use): Promise<void> {
   // Chromium reports the data that it has cleared.
-  const { cookie = "", home = "", expected = /^Clear-Site-Data/u, ...ofContext } = options;
+  const { as, expected = /^Clear-Site-Data/u, ...ofContext } = options;
   const own = await browser.newContext(ofContext);
   try {
-    const [name = "", value = ""] = cookie.split("=");
-    if (cookie !== "") await own.addCookies([{ name, value, url: home }]);
+    const [name = "", value = ""] = as?.cookie.split("=") ?? [];
+    if (as !== undefined) await own.addCookies([{ name, value, url: new URL(as.home).origin }]);
     const page = await own.newPage();
     const problems: string[] = [];
     page.on("console", (message) => {

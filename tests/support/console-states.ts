@@ -1,7 +1,7 @@
 import { SETTINGS } from "../../src/console/registry.ts";
 import { ENTITLEMENTS } from "../../src/contract/endpoint.ts";
 import { notifyPeople } from "../../src/store/queries/notice.ts";
-import { actAs } from "./member-session.ts";
+import { actAs } from "./scene.ts";
 import { makeUserLink, signInAs } from "./console-person.ts";
 import type { TestService } from "./service.ts";
 import { createSmallStore } from "./small-store.ts";

@@ -1,10 +1,4 @@
-import { after } from "node:test";
-import { startTestService } from "./service.ts";
+import { sharedService } from "./scene.ts";
 
-/**
- * The one service of a process, with the usual options, on an empty database. The test files of a batch share it: each makes
- * workspaces of its own, and leaves what belongs to the installation as it was.
- */
-export const service = await startTestService();
-
-after(() => service.stop());
+/** The service that the test files of a process share; `scene` makes workspaces on it. */
+export const service = await sharedService();

@@ -1,0 +1,130 @@
+import { after } from "node:test";
+import type { Role } from "../../src/contract/role.ts";
+import { newSecret } from "../../src/access/secret.ts";
+import { makeUserLink } from "./console-person.ts";
+import { post, toolCall, toolText } from "./mcp.ts";
+import { createSession } from "./people.ts";
+import { startTestService, type CalledAnswer, type CallOptions, type TestService } from "./service.ts";
+import { createSmallStore } from "./small-store.ts";
+import { createTenant, type Tenant, type TenantOptions } from "./tenants.ts";
+
+let shared: Promise<TestService> | undefined;
+after(async () => (await shared)?.stop());
+
+/**
+ * The one service of a process, with the usual options, started when it is first asked for. The test files of a batch share it:
+ * each makes workspaces of its own, and leaves what belongs to the installation as it was.
+ */
+export const sharedService = (): Promise<TestService> => (shared ??= startTestService());
+
+export type SeenPage = { status: number; headers: Headers; text: string };
+
+/** `location` is below the workspace; `done` is the sentence that the next page shows. */
+export type SentForm = SeenPage & { location: string; done: string | null };
+
+/** Fields by name, or in pairs when one repeats. */
+export type FormFields = Record<string, string> | [string, string][];
+
+/** Somebody who is signed in, at the pages of a workspace: of one server, or of another on the same database. */
+export type Member = {
+  userId: string;
+  cookie: string;
+  /** The address of the workspace's pages for a browser: `withPage(context, { as: member }, (page) => page.goto(member.home))`. */
+  home: string;
+  /** Opens a page below /w/<shop_domain>; follows no redirect. */
+  get(path: string, address?: string): Promise<SeenPage>;
+  /** Sends a form as the page would; follows no redirect. */
+  post(path: string, fields: FormFields, address?: string): Promise<SentForm>;
+};
+
+export type Scene = Tenant & {
+  service: TestService;
+  /** Calls an endpoint with the workspace's token, and holds the answer to the contract. */
+  call(path: string, params?: CallOptions["params"], options?: CallOptions): Promise<CalledAnswer>;
+  /** Calls an MCP tool with the workspace's token. */
+  tool(name: string, values?: unknown): Promise<{ text: string; isError: boolean }>;
+  member(role?: Role, name?: string): Promise<Member>;
+  /** What members did there, oldest first. */
+  audit(): Promise<{ action: string; detail: unknown; before: unknown }[]>;
+};
+
+/**
+ * A workspace of the test's own with its token, on the shared service or another: `await scene()`, `await scene({ store: "small" })`
+ * for the store of small-store.ts, `await scene({ on: service, readiness: "installing" })`.
+ */
+export async function scene(
+  options: TenantOptions & { store?: "empty" | "small"; on?: TestService } = {},
+): Promise<Scene> {
+  const service = options.on ?? (await sharedService());
+  const create = options.store === "small" ? createSmallStore : createTenant;
+  const tenant = await create(service.database, options);
+  const { token } = tenant;
+  return {
+    ...tenant,
+    service,
+    call: (path, params = {}, others = {}) => service.call(path, { token, params, ...others }),
+    tool: async (name, values) => toolText(await post(service.address, toolCall(name, values), { token })),
+    member: (role, name) => actAs(service, tenant, role, name),
+    audit: () => auditOf(service, tenant),
+  };
+}
+
+/** A member of a workspace, signed in without a form: an address has 30 sign-ins a minute. A known name is the same person. */
+export async function actAs(
+  service: TestService,
+  { shopDomain, shopKey }: Pick<Tenant, "shopDomain" | "shopKey">,
+  role: Role = "owner",
+  name = `the ${role} of ${shopDomain}`,
+): Promise<Member> {
+  const { user_id: userId } = await makeUserLink(service, { name, shopDomain });
+  const { text, hash: sessionHash } = newSecret();
+  await createSession(service.database, userId, { sessionHash });
+  await service.database.query("update workspace_member set role = $2 where shop_key = $1 and user_id = $3", [
+    shopKey,
+    role,
+    userId,
+  ]);
+  return { userId, ...visitorOf(service, shopDomain, `returns=${text}`) };
+}
+
+/** The pages of a workspace with somebody's cookie. */
+export function visitorOf(service: TestService, shopDomain: string, cookie: string): Omit<Member, "userId"> {
+  const root = `/w/${shopDomain}`;
+  // Compressing pages takes longer than rendering many of them; compression has its own tests.
+  const ask = (address: string, path: string, own: RequestInit, headers = {}): Promise<Response> =>
+    fetch(address + root + path, {
+      ...own,
+      redirect: "manual",
+      headers: { cookie, "accept-encoding": "identity", ...headers },
+    });
+  const seen = async (response: Response): Promise<SeenPage> => {
+    const { status, headers } = response;
+    return { status, headers, text: await response.text() };
+  };
+  return {
+    cookie,
+    home: `http://localhost:${new URL(service.address).port}${root}`,
+    get: async (path, address = service.address) => seen(await ask(address, path, {})),
+    post: async (path, fields, address = service.address) => {
+      const form = { method: "POST", body: new URLSearchParams(fields) };
+      const headers = { origin: address, "sec-fetch-site": "same-origin" };
+      const page = await seen(await ask(address, path, form, headers));
+      const location = (page.headers.get("location") ?? "").replace(root, "");
+      return { ...page, location, done: doneOf(page.headers) };
+    },
+  };
+}
+
+function doneOf(headers: Headers): string | null {
+  const value = /returns-done=([^;]+)/u.exec(headers.get("set-cookie") ?? "")?.[1];
+  return value === undefined ? null : Buffer.from(value, "base64url").toString();
+}
+
+/** What members did in a workspace, oldest first. */
+export async function auditOf({ database }: TestService, { shopKey }: Pick<Tenant, "shopKey">) {
+  const { rows } = await database.query<{ action: string; detail: unknown; before: unknown }>(
+    "select action, detail, before from audit_event where shop_key = $1 and actor like 'user:%' order by happened_at",
+    [shopKey],
+  );
+  return rows;
+}
