@@ -1,12 +1,20 @@
 import assert from "node:assert/strict";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
-import { test } from "node:test";
-import { App, CALLBACK, createMember, startOauthService, type Member } from "./support/mcp-oauth.ts";
+import { suite, test } from "node:test";
+import {
+  App,
+  CALLBACK,
+  createApp,
+  createMember,
+  register,
+  startOauthService,
+  type Member,
+} from "./support/mcp-oauth.ts";
 import { createTenant, type Tenant } from "./support/tenants.ts";
 import { before, use } from "./support/use.ts";
 
-/** Apps that describe themselves at an address, which is their client_id (OAuth Client ID Metadata Document). */
+/** Apps that register, and those that describe themselves at an address, which is their client_id. */
 
 const service = use(() => startOauthService({ PUSH_NETWORKS: "127.0.0.1/32" }));
 let tenant: Tenant;
@@ -119,4 +127,87 @@ test("a description that is not the app's own, or cannot be read, lets nobody in
     });
     assert.equal(decided, 400, app.clientId);
   }
+});
+
+suite("registration", () => {
+  const redirects = (...list: unknown[]) => ({ client_name: "App", redirect_uris: list });
+
+  test("stores nothing: the same client has the same id, whatever it asks for besides", async () => {
+    const metadata = { client_name: "Notebook", redirect_uris: [CALLBACK] };
+    const { body } = await register(service.issuer, {
+      ...metadata,
+      token_endpoint_auth_method: "client_secret_post",
+      grant_types: ["password"],
+      scope: "everything",
+    });
+    assert.equal(body["client_id"], (await createApp(service.issuer)).clientId);
+    assert.equal(body["token_endpoint_auth_method"], "none");
+    assert.equal(body["client_secret"], undefined);
+  });
+
+  test("takes https, this machine and the schemes of apps, and nothing that a browser runs or leads elsewhere", async () => {
+    const good = [
+      "https://chat.example/callback?kept=1",
+      "http://localhost:3000/callback",
+      "http://[::1]/callback",
+      "cursor://app/callback",
+      "com.example.app:/callback",
+    ];
+    for (const uri of good) assert.equal((await register(service.issuer, redirects(uri))).status, 201, uri);
+    const bad = [
+      "javascript:alert(1)",
+      "data:text/html,x",
+      "vbscript:x",
+      "file:///etc/passwd",
+      "blob:https://a.example/1",
+      "http://evil.example/callback",
+      "http://localhost.evil.example/",
+      "https://user:password@a.example/",
+      "https://a.example/#fragment",
+      "https://a;script-src *.example/",
+      "https://a;b.example/",
+      "//a.example/callback",
+      "callback",
+      "ms-settings:display",
+      `https://a.example/${"x".repeat(255)}`,
+      "https://a.example/\n",
+      "",
+      7,
+      null,
+    ];
+    for (const uri of bad) {
+      const { status, body } = await register(service.issuer, redirects(CALLBACK, uri));
+      assert.deepEqual([status, body["error"]], [400, "invalid_redirect_uri"], String(uri));
+    }
+  });
+
+  test("refuses bodies of any other form", async () => {
+    const bodies = ["", "{", "null", "[]", "7", { redirect_uris: [] }, { redirect_uris: CALLBACK }];
+    for (const body of bodies)
+      assert.equal((await register(service.issuer, body)).status, 400, JSON.stringify(body));
+    const name = { ...redirects(CALLBACK), client_name: { toString: "x" } };
+    assert.equal((await register(service.issuer, name)).body["error"], "invalid_client_metadata");
+    const huge = await register(service.issuer, JSON.stringify({ client_name: "x".repeat(2_000_000) }));
+    assert.equal(huge.status, 413);
+  });
+});
+
+test("registrations without end from few addresses are refused, cost no row, and keep nobody else out", async () => {
+  const rows = async (): Promise<unknown> => {
+    const tables = ["api_token", "oauth_grant", "audit_event", "identity_event", "console_challenge"];
+    const counts = tables.map((table) => `(select count(*) from ${table}) as ${table}`).join(", ");
+    return (await service.database.query(`select ${counts}`)).rows;
+  };
+  const earlier = await rows();
+  const statuses = new Map<number, number>();
+  const addresses = Array.from({ length: 11 }, (_, index) => `192.0.2.${index + 1}`);
+  for (let number = 0; number < 11 * 61; number++) {
+    const metadata = { client_name: `App ${number}`, redirect_uris: [CALLBACK] };
+    const { status } = await register(service.issuer, metadata, addresses[number % 11]);
+    statuses.set(status, (statuses.get(status) ?? 0) + 1);
+  }
+  assert.deepEqual(new Set(statuses.keys()), new Set([201, 429]));
+  assert.ok((statuses.get(201) ?? 0) <= 660, `${statuses.get(201)} within at most two minutes`);
+  assert.deepEqual(await rows(), earlier);
+  assert.equal((await register(service.issuer, { redirect_uris: [CALLBACK] })).status, 201);
 });

@@ -10,9 +10,10 @@ import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
 import { parseToken } from "../src/access/token.ts";
 import { SCOPES } from "../src/contract/endpoint.ts";
 import { MCP_PATH, post, rpc, toolCall } from "./support/mcp.ts";
-import { App, CALLBACK, createApp, createMember, register, startOauthService } from "./support/mcp-oauth.ts";
+import { App, CALLBACK, createApp, createMember, startOauthService } from "./support/mcp-oauth.ts";
 import type { Member, TokenAnswer } from "./support/mcp-oauth.ts";
 import { openPage } from "./support/console-page.ts";
+import { makeUserLink, postForm } from "./support/console-person.ts";
 import { startServerProcess } from "./support/server-process.ts";
 import { changePlan, countedRequests, createTenant, type Tenant } from "./support/tenants.ts";
 import { before, use } from "./support/use.ts";
@@ -271,6 +272,14 @@ describe("a grant", () => {
         runAction(setMemberRole, await caller(), textInput({ person, role: "viewer" })),
     ],
     ["the person", async (person: string) => runAction(disableUser, await caller(), textInput({ person }))],
+    [
+      "a recovery of their account",
+      async (person: string) => {
+        const { secret } = await makeUserLink(service, { name: person, isRecovery: true });
+        const entered = await postForm({ ...service, address: service.issuer }, "/enter", { secret });
+        assert.equal(entered.status, 303);
+      },
+    ],
   ] as const) {
     test(`ends with ${what}, at once`, async () => {
       const person = await createMember(service, [tenant], "admin");
@@ -384,6 +393,27 @@ describe("an exchange is refused", () => {
     assert.equal((await app.refresh(next.refresh_token)).error, "invalid_grant");
   });
 
+  test("a year after the consent, however often the app refreshes", async () => {
+    const tokens = await connect();
+    const consented = (days: number): Promise<unknown> =>
+      service.database.query(
+        "update api_token set created_at = now() - make_interval(days => $2) where token_id = $1",
+        [parseToken(tokens.access_token)?.tokenId, days],
+      );
+    await consented(360);
+    const next = await app.refresh(tokens.refresh_token);
+    assert.equal(await app.call(next.access_token), 200);
+    const { rows } = await service.database.query<{ days: number }>(
+      `select extract(epoch from g.refresh_expires_at - now())::float8 / 86400 as days
+         from oauth_grant g where g.token_id = $1`,
+      [parseToken(tokens.access_token)?.tokenId],
+    );
+    assert.equal(Math.round(rows[0]?.days ?? 0), 5, "of the year");
+    await consented(365);
+    assert.equal((await app.refresh(next.refresh_token)).error, "invalid_grant");
+    assert.equal((await connect()).status, 200, "a new consent");
+  });
+
   test("while the workspace moves, and nothing is used up", async () => {
     const one = await createTenant(service.database);
     const tokens = await connect(await createMember(service, [one]), one);
@@ -469,6 +499,15 @@ describe("consent", () => {
     assert.deepEqual([sent.status, sent.location], [303, proof]);
     const gone = await app.decide("", { workspace: tenant.shopDomain });
     assert.equal(gone.location, `/oauth/authorize?${app.query()}`);
+    // The session ends while the person is asked to confirm.
+    const at = { ...service, address: service.issuer };
+    for (const ended of [
+      await fetch(service.issuer + proof, { redirect: "manual" }),
+      await postForm(at, "/confirm", { next: `/oauth/authorize?${app.query()}` }),
+    ]) {
+      assert.equal(ended.headers.get("location"), "/sign-in");
+      assert.match(ended.headers.get("set-cookie") ?? "", new RegExp(`^returns-target=${kept};`, "u"));
+    }
   });
 
   test("is refused to a viewer, who is told whom to ask and can go back", async () => {
@@ -514,87 +553,4 @@ describe("consent", () => {
     assert.match(text, /calls itself “&lt;script&gt;/u);
     await hostile.consent(owner.cookie, tenant);
   });
-});
-
-describe("registration", () => {
-  const redirects = (...list: unknown[]) => ({ client_name: "App", redirect_uris: list });
-
-  test("stores nothing: the same client has the same id, whatever it asks for besides", async () => {
-    const metadata = { client_name: "Notebook", redirect_uris: [CALLBACK] };
-    const { body } = await register(service.issuer, {
-      ...metadata,
-      token_endpoint_auth_method: "client_secret_post",
-      grant_types: ["password"],
-      scope: "everything",
-    });
-    assert.equal(body["client_id"], app.clientId);
-    assert.equal(body["token_endpoint_auth_method"], "none");
-    assert.equal(body["client_secret"], undefined);
-  });
-
-  test("takes https, this machine and the schemes of apps, and nothing that a browser runs or leads elsewhere", async () => {
-    const good = [
-      "https://chat.example/callback?kept=1",
-      "http://localhost:3000/callback",
-      "http://[::1]/callback",
-      "cursor://app/callback",
-      "com.example.app:/callback",
-    ];
-    for (const uri of good) assert.equal((await register(service.issuer, redirects(uri))).status, 201, uri);
-    const bad = [
-      "javascript:alert(1)",
-      "data:text/html,x",
-      "vbscript:x",
-      "file:///etc/passwd",
-      "blob:https://a.example/1",
-      "http://evil.example/callback",
-      "http://localhost.evil.example/",
-      "https://user:password@a.example/",
-      "https://a.example/#fragment",
-      "https://a;script-src *.example/",
-      "https://a;b.example/",
-      "//a.example/callback",
-      "callback",
-      "ms-settings:display",
-      `https://a.example/${"x".repeat(255)}`,
-      "https://a.example/\n",
-      "",
-      7,
-      null,
-    ];
-    for (const uri of bad) {
-      const { status, body } = await register(service.issuer, redirects(CALLBACK, uri));
-      assert.deepEqual([status, body["error"]], [400, "invalid_redirect_uri"], String(uri));
-    }
-  });
-
-  test("refuses bodies of any other form", async () => {
-    const bodies = ["", "{", "null", "[]", "7", { redirect_uris: [] }, { redirect_uris: CALLBACK }];
-    for (const body of bodies)
-      assert.equal((await register(service.issuer, body)).status, 400, JSON.stringify(body));
-    const name = { ...redirects(CALLBACK), client_name: { toString: "x" } };
-    assert.equal((await register(service.issuer, name)).body["error"], "invalid_client_metadata");
-    const huge = await register(service.issuer, JSON.stringify({ client_name: "x".repeat(2_000_000) }));
-    assert.equal(huge.status, 413);
-  });
-});
-
-test("registrations without end from few addresses are refused, cost no row, and keep nobody else out", async () => {
-  const rows = async (): Promise<unknown> => {
-    const tables = ["api_token", "oauth_grant", "audit_event", "identity_event", "console_challenge"];
-    const counts = tables.map((table) => `(select count(*) from ${table}) as ${table}`).join(", ");
-    return (await service.database.query(`select ${counts}`)).rows;
-  };
-  const earlier = await rows();
-  const statuses = new Map<number, number>();
-  const addresses = Array.from({ length: 11 }, (_, index) => `192.0.2.${index + 1}`);
-  for (let number = 0; number < 11 * 61; number++) {
-    const metadata = { client_name: `App ${number}`, redirect_uris: [CALLBACK] };
-    const { status } = await register(service.issuer, metadata, addresses[number % 11]);
-    statuses.set(status, (statuses.get(status) ?? 0) + 1);
-  }
-  assert.deepEqual(new Set(statuses.keys()), new Set([201, 429]));
-  assert.ok((statuses.get(201) ?? 0) <= 660, `${statuses.get(201)} within at most two minutes`);
-  assert.deepEqual(await rows(), earlier);
-  assert.equal((await register(service.issuer, { redirect_uris: [CALLBACK] })).status, 201);
 });

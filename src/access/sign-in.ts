@@ -16,6 +16,7 @@ import {
   insertAccount,
   useAccount,
 } from "../store/queries/provider-account.ts";
+import { endAllGrants } from "../store/queries/workspace-member.ts";
 import { checkEnrolment, checkSignature, type PasskeyAnswer, type PasskeyRefusal } from "./passkey.ts";
 import type { ProviderAccount, ProviderProblem } from "./provider.ts";
 import { hashSecret } from "./secret.ts";
@@ -243,6 +244,7 @@ async function endAccess(connection: Connection, userId: string, origin: Origin)
   await deletePasskeys(connection, userId);
   await deleteAccounts(connection, userId);
   await deleteSessions(connection, userId);
+  await endAllGrants(connection, userId);
   await record(connection, { userId, origin }, "user.recover");
 }
 

@@ -36,7 +36,7 @@ export function providerRoutes(context: SessionContext, target: TargetCookie): R
     account: ProviderAccount,
   ): Promise<FastifyReply> => {
     const visitor = await context.signedIn(request);
-    if (visitor === null) return context.toSignIn(request, reply);
+    if (visitor === null) return context.toSignIn(request, reply, flow.next);
     const { userId } = visitor.person;
     if (userId !== flow.userId) return refuse(context, request, reply, "elsewhere");
     if (flow.purpose === "link") return sendLinked(context, { request, reply, visitor }, account);
@@ -59,11 +59,11 @@ export function providerRoutes(context: SessionContext, target: TargetCookie): R
     "/confirm/provider": {
       post: async (request, reply) => {
         const visitor = await context.signedIn(request);
-        if (visitor === null) return context.toSignIn(request, reply);
-        const { userId } = visitor.person;
         const asked = formOf(request).get("next") ?? "";
         // What is no page of the console could also be too long for a cookie.
         const next = isConsolePath(asked) ? asked : "";
+        if (visitor === null) return context.toSignIn(request, reply, next);
+        const { userId } = visitor.person;
         return sendToProvider(context, reply, { purpose: "confirm", userId, next });
       },
     },

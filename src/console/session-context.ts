@@ -46,8 +46,8 @@ export type SessionContext = SessionOptions & {
   sessionHashOf: (request: FastifyRequest) => Buffer | null;
   /** The person of a request, by the session cookie only; null: none. Keeps the session alive. */
   signedIn: (request: FastifyRequest) => Promise<Visitor | null>;
-  /** Redirects a request without a session to the sign-in page, which returns to the requested page. */
-  toSignIn: (request: FastifyRequest, reply: FastifyReply) => FastifyReply;
+  /** Redirects a request without a session to the sign-in page, which returns to `page`; default: the requested one. */
+  toSignIn: (request: FastifyRequest, reply: FastifyReply, page?: string) => FastifyReply;
   /** As a Set-Cookie header. */
   writeSession: (session: string) => string;
   done: DoneCookie;

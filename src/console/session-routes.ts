@@ -53,8 +53,8 @@ export function createSessionPages(options: SessionOptions): SessionPages {
       request.log = request.log.child({ user_id: person.userId });
       return { person, sessionHash };
     },
-    toSignIn: (request, reply) => {
-      const kept = target.write((request.raw.url ?? "") + (request.method === "POST" ? SENT : ""));
+    toSignIn: (request, reply, page) => {
+      const kept = target.write(page ?? (request.raw.url ?? "") + (request.method === "POST" ? SENT : ""));
       if (kept !== null) reply.header("Set-Cookie", kept);
       return reply.redirect("/sign-in", 303);
     },

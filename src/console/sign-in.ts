@@ -200,7 +200,7 @@ export function reauthenticateRoutes(context: SessionContext): Routes {
         const visitor = await context.signedIn(request);
         const next = new URL(request.raw.url ?? "", "http://localhost").searchParams.get("next") ?? "";
         return visitor === null
-          ? context.toSignIn(request, reply)
+          ? context.toSignIn(request, reply, next)
           : show(context, { request, reply, visitor, next });
       },
       post: createReauthenticate(context, answers),
@@ -222,9 +222,8 @@ export function reauthenticateRoutes(context: SessionContext): Routes {
 function createReauthenticate(context: SessionContext, limit: MinuteLimit): RouteHandler {
   return async (request, reply) => {
     const visitor = await context.signedIn(request);
-    if (visitor === null) return context.toSignIn(request, reply);
-    const fields = formOf(request);
-    const next = fields.get("next") ?? "";
+    const next = formOf(request).get("next") ?? "";
+    if (visitor === null) return context.toSignIn(request, reply, next);
     const proof = await confirm(context, limit, request, visitor);
     if (proof === null) return showState(reply, TOO_MANY);
     return sendProof(context, { request, reply, visitor, next }, proof);
@@ -234,7 +233,7 @@ function createReauthenticate(context: SessionContext, limit: MinuteLimit): Rout
 /** Leads on with the confirmed session, or says why it is not. */
 export async function sendProof(context: SessionContext, shown: Shown, proof: Proof): Promise<FastifyReply> {
   const { request, reply, next } = shown;
-  if (proof.outcome === "signed_out") return context.toSignIn(request, reply);
+  if (proof.outcome === "signed_out") return context.toSignIn(request, reply, next);
   if (proof.outcome !== "confirmed") {
     noteRefusal(request, `proof: ${proof.outcome}`);
     return show(context, { ...shown, problem: whyRefused(proof.outcome) });

@@ -96,7 +96,10 @@ type Issued = {
 };
 
 const ACCESS_SECONDS = 3600;
-const REFRESH_MS = 30 * 24 * 3_600_000;
+const DAY_MS = 24 * 3_600_000;
+/** An app ends after so long without use, and, however much it is used, so long after the consent. */
+const REFRESH_MS = 30 * DAY_MS;
+const CONSENT_MS = 365 * DAY_MS;
 
 /** "used": the secret was used before, so it may be stolen. */
 type Verdict = "valid" | "expired" | "used" | "unknown";
@@ -126,8 +129,12 @@ export async function refreshGrant(
   return renew(caller, given, (grant, isHash) => {
     if (!isHash(given.family, grant.family_hash)) return "unknown";
     if (!isHash(given.secret, grant.refresh_hash)) return "used";
-    return (grant.refresh_expires_at ?? caller.now) > caller.now ? "valid" : "expired";
+    return refreshEnd(grant, grant.refresh_expires_at ?? caller.now) > caller.now ? "valid" : "expired";
   });
+}
+
+function refreshEnd({ created_at: consentedAt }: GrantRow, wanted: Date): Date {
+  return new Date(Math.min(wanted.getTime(), consentedAt.getTime() + CONSENT_MS));
 }
 
 /** Ends the grant of an access or refresh token of the client (RFC 7009); any other changes nothing. null = it is done. */
@@ -200,7 +207,7 @@ async function renew(
     const next = newRefreshToken(tokenId, family === "" ? null : family, keys.tokenPepper);
     const expiresAt = new Date(now.getTime() + ACCESS_SECONDS * 1000);
     await renewAccess(connection, shopKey, tokenId, { secretHash, expiresAt });
-    const refreshExpiresAt = new Date(now.getTime() + REFRESH_MS);
+    const refreshExpiresAt = refreshEnd(grant, new Date(now.getTime() + REFRESH_MS));
     await renewGrant(connection, shopKey, tokenId, { ...next, refreshExpiresAt, now });
     return {
       access_token: accessToken,

@@ -236,8 +236,8 @@ async function show(
 
 const TERMS = html`<p>
   It can change nothing. Its requests count towards the workspace's daily quota. Owners and admins see it under Settings,
-  Tokens, and can end its access there at any time; it also ends after 30 days without use, or when you are no longer an
-  owner or admin.
+  Tokens, and can end its access there at any time; it also ends after 30 days without use, after a year, or when you are no
+  longer an owner or admin.
 </p>`;
 
 function placeNote({ redirectUri }: Asked): string | null {

@@ -42,6 +42,7 @@ export type GrantRow = {
   secret_hash: Buffer;
   scopes: string[];
   created_by: string;
+  created_at: Date;
   revoked_at: Date | null;
 };
 
@@ -49,7 +50,7 @@ export type GrantRow = {
 export const findGrant = queryRow<GrantRow, [shopKey: number, tokenId: string]>(
   "find_oauth_grant",
   `select g.client_hash, g.redirect_uri, g.code_hash, g.code_challenge, g.code_expires_at, g.code_used_at, g.family_hash,
-          g.refresh_hash, g.refresh_expires_at, t.secret_hash, t.scopes, t.created_by, t.revoked_at
+          g.refresh_hash, g.refresh_expires_at, t.secret_hash, t.scopes, t.created_by, t.created_at, t.revoked_at
      from oauth_grant g join api_token t on t.shop_key = $1 and t.token_id = g.token_id
     where g.shop_key = $1 and g.token_id = $2`,
 );
@@ -92,14 +93,6 @@ export const holdGranter = queryValue<Member["role"], [shopKey: number, userId: 
 export const isOfApp = queryValue<boolean, [shopKey: number, tokenId: string]>(
   "is_of_app",
   "select true as is_of_app from oauth_grant where shop_key = $1 and token_id = $2",
-);
-
-/** Ends the access of every app that a person let in to a workspace: ranges of the primary keys. */
-export const endGrants = command<[shopKey: number, userId: string]>(
-  "end_oauth_grants",
-  `update api_token t set revoked_at = now()
-    where t.shop_key = $1 and t.created_by = 'user:' || $2 and t.revoked_at is null
-      and exists (select 1 from oauth_grant g where g.shop_key = $1 and g.token_id = t.token_id)`,
 );
 
 /** Whether the plan of a workspace lets programs in. Primary keys. */

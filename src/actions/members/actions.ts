@@ -13,12 +13,11 @@ import {
   listRemoved,
   updateRole,
 } from "./queries.ts";
-import { lockMembers, type WorkspaceMemberRow } from "../../store/queries/workspace-member.ts";
+import { endGrants, lockMembers, type WorkspaceMemberRow } from "../../store/queries/workspace-member.ts";
 import { findDisplayName } from "../workspace/queries.ts";
 import { defineAction, defineList, ShownSecret } from "../action.ts";
 import type { ActionContext, Done, LinkCaller, WorkspaceCaller } from "../action.ts";
 import { connectApp } from "../apps/actions.ts";
-import { endGrants } from "../apps/queries.ts";
 import { recordAction } from "../audit/record.ts";
 import { oneOf, own } from "../field.ts";
 import { quoted } from "../input.ts";

@@ -1,4 +1,4 @@
-import { command, query, queryAny, queryColumn } from "../../store/query.ts";
+import { command, query, queryAny } from "../../store/query.ts";
 import type { Member } from "../../store/workspace.ts";
 import { SELECT, type WorkspaceMemberRow } from "../../store/queries/workspace-member.ts";
 
@@ -71,10 +71,4 @@ export const listWorkspacesWithoutMember = query<{ shop_key: number; shop_domain
   `select d.shop_key, d.shop_domain from shop_directory d
     where not exists (select from workspace_member m where m.shop_key = d.shop_key)
     order by d.shop_domain`,
-);
-
-/** The workspaces of a person: workspace_member_user. */
-export const listShopKeysOf = queryColumn<number, [userId: string]>(
-  "list_shop_keys_of",
-  "select m.shop_key from workspace_member m where m.user_id = $1 order by m.shop_key",
 );

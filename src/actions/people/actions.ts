@@ -1,6 +1,7 @@
 import { readEmail } from "../../access/provider.ts";
 import { ensureOperator, makeLink, makePerson } from "../../access/link.ts";
 import { deleteSessions, loadPerson, type PersonRow } from "../../store/queries/console-user.ts";
+import { endAllGrants } from "../../store/queries/workspace-member.ts";
 import {
   findPeople,
   findPerson,
@@ -10,10 +11,9 @@ import {
   setOperator,
 } from "./queries.ts";
 import type { ListedPerson, PeopleFilter } from "./queries.ts";
-import { listShopKeysOf, listWorkspacesWithoutMember, putOwner } from "../members/queries.ts";
+import { listWorkspacesWithoutMember, putOwner } from "../members/queries.ts";
 import { defineAction, defineList, ShownSecret } from "../action.ts";
 import type { ActionCaller, ActionContext, Detail, Done, LinkCaller } from "../action.ts";
-import { endGrants } from "../apps/queries.ts";
 import { recordAction } from "../audit/record.ts";
 import { flag, optional, own } from "../field.ts";
 import { quoted } from "../input.ts";
@@ -207,8 +207,7 @@ export const disableUser = defineAction({
       }
       await setDisabled(connection, found.user_id, now);
       await deleteSessions(connection, found.user_id);
-      for (const shopKey of await listShopKeysOf(connection, found.user_id))
-        await endGrants(connection, shopKey, found.user_id);
+      await endAllGrants(connection, found.user_id);
       return { since: { is_disabled: true }, before: { is_disabled: false } };
     }),
 });

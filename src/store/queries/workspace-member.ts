@@ -159,3 +159,23 @@ export async function findMember(
     visit,
   } as unknown as Member;
 }
+
+/** Ends the access of every app that a person let in to a workspace: ranges of the primary keys. */
+export const endGrants = command<[shopKey: number, userId: string]>(
+  "end_oauth_grants",
+  `update api_token t set revoked_at = now()
+    where t.shop_key = $1 and t.created_by = 'user:' || $2 and t.revoked_at is null
+      and exists (select 1 from oauth_grant g where g.shop_key = $1 and g.token_id = t.token_id)`,
+);
+
+/** The workspaces of a person: workspace_member_user. */
+const listShopKeysOf = queryColumn<number, [userId: string]>(
+  "list_shop_keys_of",
+  "select m.shop_key from workspace_member m where m.user_id = $1 order by m.shop_key",
+);
+
+/** Ends the access of every app that a person let in, in all their workspaces. */
+export async function endAllGrants(connection: Connection, userId: string): Promise<void> {
+  for (const shopKey of await listShopKeysOf(connection, userId))
+    await endGrants(connection, shopKey, userId);
+}
