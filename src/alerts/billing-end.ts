@@ -1,19 +1,39 @@
 import type { Database } from "../store/database.ts";
 import { insertAuditEvent } from "../store/queries/audit.ts";
-import { notifyPeople } from "../store/queries/notice.ts";
+import { claimNoticeMail, noticeKey, notifyPeople } from "../store/queries/notice.ts";
 import { BILLING_NOTICE_MS, endBilling, findBillingEnd, findPurchase } from "../store/queries/purchase.ts";
-import { listMembersByRole } from "../store/queries/workspace-member.ts";
+import { listMembersByRole, listOwnerAddresses } from "../store/queries/workspace-member.ts";
+import { sendMail, type SmtpOptions } from "./delivery/mail.ts";
+import { mailText } from "./delivery/texts.ts";
 
 const TOLD_ROLES = ["owner", "admin"] as const;
 
-/** Makes billing inactive at its end, and notifies owners and admins once, seven days before. */
-export async function endOrTellBilling(database: Database, shopKey: number, now: Date): Promise<void> {
+/** How an installation writes to members; `consoleAddress`: the console's origin for links, null: none. */
+export type MailOptions = { smtp: SmtpOptions; consoleAddress: string | null };
+
+type BillingEnvironment = {
+  database: Database;
+  now: () => Date;
+  log: { warn: (about: object, message: string) => void };
+  /** Without it, no mail is sent. */
+  mail?: MailOptions | null;
+};
+
+/**
+ * Makes billing inactive at its end. Seven days before, owners and admins get a notice, and owners a mail where an address of
+ * theirs is known, each once.
+ */
+export async function endOrTellBilling(environment: BillingEnvironment, shopKey: number): Promise<void> {
+  const { database, log } = environment;
+  const now = environment.now();
   const endsAt = await findBillingEnd(database, shopKey);
   if (endsAt === null || endsAt.getTime() - now.getTime() > BILLING_NOTICE_MS) return;
   if (endsAt > now) {
-    const name = (await findPurchase(database, shopKey))?.name ?? "";
-    const recipients = await listMembersByRole(database, shopKey, TOLD_ROLES);
-    await notifyPeople(database, shopKey, recipients, billingNotice(name, endsAt));
+    const notice = billingNotice((await findPurchase(database, shopKey))?.name ?? "", endsAt);
+    await notifyPeople(database, shopKey, await listMembersByRole(database, shopKey, TOLD_ROLES), notice);
+    await mailOwners(environment, shopKey, notice).catch((error: unknown) =>
+      log.warn({ shopKey, err: error }, "the end of billing could not be mailed; it is tried again later"),
+    );
     return;
   }
   await database.transaction(async (connection) => {
@@ -22,6 +42,28 @@ export async function endOrTellBilling(database: Database, shopKey: number, now:
     const before = { billing: "active" };
     await insertAuditEvent(connection, shopKey, { actor: "upkeep", action: "billing.end", detail, before });
   });
+}
+
+/** A mail that the server does not take now is tried again with the next upkeep; one of a killed worker has the same id. */
+async function mailOwners(
+  { database, now, mail = null }: BillingEnvironment,
+  shopKey: number,
+  notice: ReturnType<typeof billingNotice>,
+): Promise<void> {
+  if (mail === null) return;
+  for (const owner of await listOwnerAddresses(database, shopKey)) {
+    const { user_id: userId, shop_domain: shopDomain, address } = owner;
+    await database.transaction(async (connection) => {
+      if (!(await claimNoticeMail(connection, shopKey, noticeKey(notice.event, userId)))) return;
+      const page = `/w/${encodeURIComponent(shopDomain)}${notice.linkPath}`;
+      const link = mail.consoleAddress === null ? null : mail.consoleAddress + page;
+      const alert = { ...notice, link_url: link, created_at: now().toISOString() };
+      const messageId = `billing-${shopKey}-${userId}-${notice.event.replaceAll(/\D/gu, "")}`;
+      const text = mailText({ shopDomain, alerts: [alert] });
+      const outcome = await sendMail({ messageId, to: address, ...text }, mail.smtp);
+      if (outcome.status === "failed") throw new Error(outcome.problem);
+    });
+  }
 }
 
 function billingNotice(name: string, endsAt: Date) {

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { endOrTellBilling } from "../alerts/billing-end.ts";
+import { endOrTellBilling, type MailOptions } from "../alerts/billing-end.ts";
 import { evaluateAlerts } from "../alerts/evaluate-alerts.ts";
 import { writeTokenNotices } from "../alerts/token-notice.ts";
 import type { Retention } from "../lib/retention.ts";
@@ -44,8 +44,14 @@ import { removeEndedParts } from "../sync/connectors/csv/import-upload.ts";
 import { loadRules } from "../sync/order-rules.ts";
 import type { RunLog } from "../sync/runs.ts";
 
-/** The worker's resources for checking a workspace; `retention`: what it keeps, and how long. */
-export type UpkeepEnvironment = { database: Database; now: () => Date; log: RunLog; retention: Retention };
+/** The worker's resources for checking a workspace; `retention`: what it keeps, and how long; without `mail`, it sends none. */
+export type UpkeepEnvironment = {
+  database: Database;
+  now: () => Date;
+  log: RunLog;
+  retention: Retention;
+  mail?: MailOptions | null;
+};
 
 const DAY_MS = 24 * 3_600_000;
 /** Their results stay to be read. */
@@ -66,10 +72,8 @@ async function evaluateUnlessStopped(database: Database, shopKey: number, now: D
 }
 
 /** Deletes one workspace's expired rows, notifies its members, and erases it when due. */
-export async function keepInOrder(
-  { database, now, log, retention }: UpkeepEnvironment,
-  shopKey: number,
-): Promise<void> {
+export async function keepInOrder(environment: UpkeepEnvironment, shopKey: number): Promise<void> {
+  const { database, now, log, retention } = environment;
   const eraseAfter = await findErasure(database, shopKey);
   if (eraseAfter !== null && eraseAfter <= now()) {
     if (await eraseDue(database, shopKey, now())) log.info({ shopKey }, "the workspace is erased");
@@ -79,7 +83,7 @@ export async function keepInOrder(
   await deleteOldOfWorkspace(database, shopKey, retention, now());
   await endUploads(database, shopKey, now());
   await writeTokenNotices(database, shopKey, now());
-  await endOrTellBilling(database, shopKey, now());
+  await endOrTellBilling(environment, shopKey);
 }
 
 /** Adds what directory and queue lack of a workspace after a crash between its own rows and theirs. */

@@ -28,8 +28,13 @@ function escapeSlack(text: string): string {
     .replaceAll(MENTION, "@\u200B");
 }
 
+type MailedAlert = Pick<FeedAlert, "severity" | "title" | "body" | "link_url" | "created_at">;
+
 /** Subject and plain text of an e-mail. */
-export function mailText({ shopDomain, alerts }: AlertBundle): { subject: string; text: string } {
+export function mailText({ shopDomain, alerts }: { shopDomain: string; alerts: readonly MailedAlert[] }): {
+  subject: string;
+  text: string;
+} {
   const parts = alerts.map((alert) => {
     const { severity, title, body, link_url: url, created_at: at } = alert;
     const lines = [
