@@ -7,7 +7,7 @@ import type { Html } from "../lib/html.ts";
 import type { ConsoleCaller } from "../actions/action.ts";
 import type { Refusal } from "../actions/refusal.ts";
 import type { IsWatched } from "../actions/watchlist/actions.ts";
-import type { Setup } from "../actions/workspace/workspace.ts";
+import type { Setup } from "../actions/workspace/queries.ts";
 import type { Role } from "../contract/role.ts";
 import type { ApiAnswer } from "./figure.ts";
 
@@ -114,7 +114,9 @@ export type Page<Data = unknown> = {
   refused?: (call: PageCall) => View | Promise<View>;
 };
 
-/** Ties the types of a page's data and view, and hides them from the registry. */
-export function definePage<Data>(page: Page<Data>): Page {
-  return page as Page;
+/** Ties the types of a page's data and view, and hides them from the registry; most take no query, and many have no link. */
+export function definePage<Data>(
+  page: Omit<Page<Data>, "link" | "takes"> & Partial<Pick<Page, "link" | "takes">>,
+): Page {
+  return { link: null, takes: [], ...page } as Page;
 }

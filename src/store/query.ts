@@ -3,7 +3,8 @@ import { defineStatement, type Connection, type Queryable } from "./database.ts"
 
 /**
  * A statement as the function that runs it: what it takes after the connection are its values, in their order, unless
- * `valuesOf` makes them of other inputs. `On` is `Connection` where it belongs in a transaction.
+ * `valuesOf` makes them of other inputs, or names those members of the last one that follow the others. `On` is `Connection`
+ * where it belongs in a transaction.
  */
 export type Query<Inputs extends readonly unknown[], Result, On extends Queryable = Queryable> = (
   this: void,
@@ -11,7 +12,9 @@ export type Query<Inputs extends readonly unknown[], Result, On extends Queryabl
   ...inputs: Inputs
 ) => Promise<Result>;
 
-type ValuesOf<Inputs extends readonly unknown[]> = (...inputs: Inputs) => readonly unknown[];
+type ValuesOf<Inputs extends readonly unknown[]> =
+  | ((...inputs: Inputs) => readonly unknown[])
+  | (Inputs extends readonly [...unknown[], infer Last] ? readonly (keyof Last)[] : never);
 type AnyRow = Record<string, unknown>;
 
 function define<Inputs extends readonly unknown[], Result, On extends Queryable>(
@@ -22,8 +25,16 @@ function define<Inputs extends readonly unknown[], Result, On extends Queryable>
 ): Query<Inputs, Result, On> {
   const statement = defineStatement({ name, text });
   const span = spanOf(name);
+  const values = typeof valuesOf === "function" ? valuesOf : membersOfLast(valuesOf as readonly string[]);
   return async (database, ...inputs) =>
-    resultOf(await traced(span, () => database.rows(statement, valuesOf(...inputs))));
+    resultOf(await traced(span, () => database.rows(statement, values(...inputs))));
+}
+
+function membersOfLast(names: readonly string[]) {
+  return (...inputs: readonly unknown[]) => [
+    ...inputs.slice(0, -1),
+    ...names.map((name) => (inputs.at(-1) as AnyRow)[name]),
+  ];
 }
 
 /** A statement in a trace: its name, and neither its text nor its values. It includes the wait for a connection. */

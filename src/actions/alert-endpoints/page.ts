@@ -38,7 +38,6 @@ const notificationsPage = definePage<Data>({
   path: PATH,
   right: endpointList,
   link: TITLE,
-  takes: [],
   about: async (call) => {
     const endpoints = await readList(endpointList, await call.caller());
     const paused = endpoints.filter((endpoint) => endpoint.paused_at !== null).length;

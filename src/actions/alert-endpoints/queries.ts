@@ -48,17 +48,16 @@ export const insertEndpoint = queryAny<[shopKey: number, endpoint: NewEndpoint],
         order by a.created_at desc, a.alert_id desc limit 1) newest on true
     where w.shop_key = $1
    on conflict (shop_key, endpoint_id) do nothing returning 1 as added`,
-  (shopKey, endpoint) => [
-    shopKey,
-    endpoint.endpointId,
-    endpoint.kind,
-    endpoint.name,
-    endpoint.shownAddress,
-    endpoint.sealedSecrets,
-    endpoint.severities,
-    endpoint.categories,
-    endpoint.digestHour,
-    endpoint.createdBy,
+  [
+    "endpointId",
+    "kind",
+    "name",
+    "shownAddress",
+    "sealedSecrets",
+    "severities",
+    "categories",
+    "digestHour",
+    "createdBy",
   ],
 );
 

@@ -16,15 +16,7 @@ export const insertGrant = command<[shopKey: number, grant: NewGrant]>(
   "insert_oauth_grant",
   `insert into oauth_grant (shop_key, token_id, client_hash, redirect_uri, code_hash, code_challenge, code_expires_at)
    values ($1, $2, $3, $4, $5, $6, $7)`,
-  (shopKey, grant) => [
-    shopKey,
-    grant.tokenId,
-    grant.clientHash,
-    grant.redirectUri,
-    grant.codeHash,
-    grant.codeChallenge,
-    grant.codeExpiresAt,
-  ],
+  ["tokenId", "clientHash", "redirectUri", "codeHash", "codeChallenge", "codeExpiresAt"],
 );
 
 /** A grant with its token; `created_by`: who consented, as the audit names them. */
@@ -63,14 +55,7 @@ export const renewGrant = command<[shopKey: number, tokenId: string, secrets: Ne
   `update oauth_grant
       set code_used_at = coalesce(code_used_at, $3), family_hash = $4, refresh_hash = $5, refresh_expires_at = $6
     where shop_key = $1 and token_id = $2`,
-  (shopKey, tokenId, secrets) => [
-    shopKey,
-    tokenId,
-    secrets.now,
-    secrets.familyHash,
-    secrets.refreshHash,
-    secrets.refreshExpiresAt,
-  ],
+  ["now", "familyHash", "refreshHash", "refreshExpiresAt"],
 );
 
 /** Gives a token another secret, until `expiresAt`. Primary key. */
@@ -79,7 +64,7 @@ export const renewAccess = command<
 >(
   "renew_oauth_access",
   "update api_token set secret_hash = $3, expires_at = $4 where shop_key = $1 and token_id = $2",
-  (shopKey, tokenId, access) => [shopKey, tokenId, access.secretHash, access.expiresAt],
+  ["secretHash", "expiresAt"],
 );
 
 /** The role of a member who may sign in, locked until the transaction ends; null: none. */

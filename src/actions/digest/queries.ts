@@ -27,14 +27,7 @@ export const putDigest = command<[shopKey: number, userId: string, digest: NewDi
   `insert into weekly_digest (shop_key, user_id, address, time_zone, asked_at, due_at) values ($1, $2, $3, $4, $5, $6)
    on conflict (shop_key, user_id) do update
      set address = $3, time_zone = $4, asked_at = $5, due_at = $6, failures = 0, last_problem = null`,
-  (shopKey, userId, { address, time_zone: timeZone, asked_at: askedAt, due_at: dueAt }) => [
-    shopKey,
-    userId,
-    address,
-    timeZone,
-    askedAt,
-    dueAt,
-  ],
+  ["address", "time_zone", "asked_at", "due_at"],
 );
 
 /** Forgets the address, and keeps when one was last asked; false = it was off already. By primary key. */

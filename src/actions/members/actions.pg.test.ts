@@ -1,22 +1,17 @@
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
-import { createPerson, createSession, setRole } from "../../../tests/support/people.ts";
-import type { Person } from "../../../tests/support/people.ts";
+import { createPerson, createSession, setRole, type Person } from "../../../tests/support/people.ts";
 import { openTestKeys } from "../../../tests/support/secret.ts";
 import { service } from "../../../tests/support/shared-service.ts";
-import { createTenant } from "../../../tests/support/tenants.ts";
-import type { Tenant } from "../../../tests/support/tenants.ts";
+import { createTenant, type Tenant } from "../../../tests/support/tenants.ts";
 import type { Role } from "../../contract/role.ts";
-import { OPERATOR } from "../actor.ts";
-import type { Actor } from "../actor.ts";
+import { OPERATOR, type Actor } from "../actor.ts";
 import { Refusal } from "../refusal.ts";
 import { requireWorkspace } from "../workspace/workspace.ts";
 import { createIdentity } from "../../access/identity.ts";
 import type { DirectoryRow } from "../../store/queries/workspace-directory.ts";
-import { readList, runAction } from "../action.ts";
-import type { Action, LinkCaller, ShownSecret } from "../action.ts";
-import { textInput } from "../field.ts";
-import type { Fields } from "../field.ts";
+import { readList, runAction, type Action, type LinkCaller, type ShownSecret } from "../action.ts";
+import { textInput, type Fields } from "../field.ts";
 import { grantOperator, linkUser } from "../people/actions.ts";
 import {
   addMember,

@@ -34,7 +34,6 @@ const membersPage = definePage<{ list: ListedMember[]; removed: RemovedRow[]; ha
   path: PATH,
   right: memberList,
   link: TITLE,
-  takes: [],
   about: async (call) => countText(await load(call)),
   data: async (call) => {
     const { database, workspace, now, provider } = await call.caller();
@@ -56,8 +55,6 @@ const memberPage = definePage<ListedMember>({
   name: "member",
   path: MEMBER_PATH,
   right: memberList,
-  link: null,
-  takes: [],
   data: async (call) => {
     const found = (await load(call)).find(({ user_id: id }) => id === call.path["person"]);
     if (found === undefined)

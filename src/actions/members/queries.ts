@@ -15,7 +15,7 @@ export const insertMember = queryAny<
   "insert_member",
   `insert into workspace_member (shop_key, user_id, role, created_at) values ($1, $2, $3, $4)
    on conflict (shop_key, user_id) do nothing returning 1 as made`,
-  (shopKey, userId, { role, now }) => [shopKey, userId, role, now],
+  ["role", "now"],
 );
 
 /** Gives a member another role, by primary key. */
@@ -37,7 +37,7 @@ export const insertRemoved = command<
   "insert_removed_member",
   `insert into removed_member (shop_key, user_id, role, removed_at) values ($1, $2, $3, $4)
    on conflict (shop_key, user_id) do update set role = $3, removed_at = $4`,
-  (shopKey, userId, { role, now }) => [shopKey, userId, role, now],
+  ["role", "now"],
 );
 
 export type RemovedRow = { user_id: string; name: string; role: Member["role"]; removed_at: Date };

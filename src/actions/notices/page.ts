@@ -78,7 +78,6 @@ const noticesPage = definePage<{ list: ShownNotice[]; digest: ShownDigest }>({
   path: PATH,
   right: readSettings,
   link: TITLE,
-  takes: [],
   about: async (call) => {
     const count = (await noticesOf(call)).length;
     const told = count === 0 ? "No notices." : `${count} ${count === 1 ? "notice" : "notices"}.`;

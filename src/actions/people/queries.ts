@@ -58,7 +58,7 @@ export const listPeople = query<ListedPerson, [filter: PeopleFilter]>(
     where ($1::text is null or position(lower($1) in lower(u.name)) > 0)
       and ($2::uuid is null or (u.name, u.user_id) > (select a.name, a.user_id from console_user a where a.user_id = $2))
     order by u.name, u.user_id limit $3`,
-  ({ search, after, limit }) => [search, after, limit],
+  ["search", "after", "limit"],
 );
 
 /**

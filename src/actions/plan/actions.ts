@@ -11,8 +11,7 @@ import {
   putPlanRequest,
 } from "./queries.ts";
 import type { PlanRequestRow, PlanRow } from "./queries.ts";
-import { defineAction, defineList } from "../action.ts";
-import type { ActionContext, ActionCaller } from "../action.ts";
+import { defineAction, defineList, type ActionContext, type ActionCaller } from "../action.ts";
 import { omittable, own, text } from "../field.ts";
 import { requireWorkspace } from "../workspace/workspace.ts";
 

@@ -1,18 +1,14 @@
 import { billingEndText } from "../../alerts/billing-end.ts";
 import { formFor, formOf } from "../../console/action-form.ts";
 import { count, instant } from "../../console/format.ts";
-import { definePage } from "../../console/page.ts";
-import type { PageCall } from "../../console/page.ts";
+import { definePage, type PageCall } from "../../console/page.ts";
 import { rows } from "../../console/views/blocks.ts";
 import { selectField } from "../../console/views/form.ts";
 import { dataTable } from "../../console/views/table.ts";
 import type { Entitlement } from "../../contract/endpoint.ts";
-import { html } from "../../lib/html.ts";
-import type { Html } from "../../lib/html.ts";
-import { findPurchase } from "../../store/queries/purchase.ts";
-import type { Purchase } from "../../store/queries/purchase.ts";
-import { findPlanRequest } from "./queries.ts";
-import type { PlanRequestRow, PlanRow } from "./queries.ts";
+import { html, type Html } from "../../lib/html.ts";
+import { findPurchase, type Purchase } from "../../store/queries/purchase.ts";
+import { findPlanRequest, type PlanRequestRow, type PlanRow } from "./queries.ts";
 import { readList } from "../action.ts";
 import { mayDo } from "../right.ts";
 import { cancelPlanRequest, planList, requestPlan } from "./actions.ts";
@@ -42,7 +38,6 @@ const plan = definePage<Data>({
   path: PLAN_PATH,
   right: planList,
   link: TITLE,
-  takes: [],
   about: async (call) => {
     const { planKey, own, request } = await load(call);
     const quota =

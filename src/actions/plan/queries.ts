@@ -23,7 +23,7 @@ export const putPlan = command<[plan: PlanRow]>(
   `insert into plan (plan_key, entitlements, daily_quota) values ($1, $2, $3)
          on conflict (plan_key) do update
             set entitlements = excluded.entitlements, daily_quota = excluded.daily_quota`,
-  (plan) => [plan.plan, plan.entitlements, plan.daily_quota],
+  ["plan", "entitlements", "daily_quota"],
 );
 
 /** The plan that a workspace requests; `asked_by` as the audit names people. */
@@ -44,7 +44,7 @@ export const putPlanRequest = command<[shopKey: number, request: PlanRequestRow]
          on conflict (shop_key) do update
             set plan_key = excluded.plan_key, reason = excluded.reason, asked_by = excluded.asked_by,
                 asked_at = excluded.asked_at`,
-  (shopKey, { plan, reason, asked_by, asked_at }) => [shopKey, plan, reason, asked_by, asked_at],
+  ["plan", "reason", "asked_by", "asked_at"],
 );
 
 /** Ends a workspace's request for a plan, and returns it; null = there was none. */

@@ -11,7 +11,7 @@ export const putSaleEvent = requireValue<boolean, [shopKey: number, event: SaleE
             set label = excluded.label, starts_on = excluded.starts_on, ends_on = excluded.ends_on,
                 skus = excluded.skus
          returning (xmax = 0) as is_new`,
-  (shopKey, event) => [shopKey, event.slug, event.label, event.starts_on, event.ends_on, event.skus],
+  ["slug", "label", "starts_on", "ends_on", "skus"],
 );
 
 /** Removes a sale event and returns it; null when there is none of that slug. */

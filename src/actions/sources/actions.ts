@@ -14,15 +14,13 @@ import {
 import type { ConnectionRow } from "../../store/queries/data-source.ts";
 import type { WorkspaceSourceRow, QuietDayRow, RunRow } from "./queries.ts";
 import { listNextPolls } from "../../store/queries/run-queue.ts";
-import { dropRequests, findRequest, requestRun } from "../../store/queries/sync-request.ts";
-import type { SyncKind } from "../../store/queries/sync-request.ts";
+import { dropRequests, findRequest, requestRun, type SyncKind } from "../../store/queries/sync-request.ts";
 import { hasWorker } from "../../store/queries/worker-health.ts";
 import type { DirectoryRow } from "../../store/queries/workspace-directory.ts";
 import type { Source } from "../../sync/connector.ts";
 import { SOURCES } from "../../sync/connectors/sources.ts";
 import { rebuildWorkspace } from "../../sync/rebuild.ts";
-import { defineAction } from "../action.ts";
-import type { WorkspaceCaller } from "../action.ts";
+import { defineAction, type WorkspaceCaller } from "../action.ts";
 import { flag, own, typedName } from "../field.ts";
 import { quoted, readInteger } from "../input.ts";
 import { impossible, invalid } from "../refusal.ts";

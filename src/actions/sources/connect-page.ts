@@ -1,10 +1,8 @@
 import { formFor, formOf, drawField } from "../../console/action-form.ts";
-import { definePage } from "../../console/page.ts";
-import type { PageCall } from "../../console/page.ts";
+import { definePage, type PageCall } from "../../console/page.ts";
 import { refusal } from "../../console/views/form.ts";
 import { ApiError } from "../../contract/errors.ts";
-import { html } from "../../lib/html.ts";
-import type { Html } from "../../lib/html.ts";
+import { html, type Html } from "../../lib/html.ts";
 import type { Fields } from "../field.ts";
 import {
   CONNECTION_INPUT,
@@ -34,8 +32,6 @@ const connectPage = definePage<Data>({
   name: "source-connect",
   path: `${SOURCES_PATH}/:source/connect`,
   right: connectSource,
-  link: null,
-  takes: [],
   data: async (call) => {
     const { connecting } = await call.caller();
     const { shown } = await readSource(call);

@@ -18,11 +18,9 @@ import {
   sealInstallation,
 } from "../../sync/connectors/shopify/install/oauth.ts";
 import type { OpenedInstallation, PendingInstall } from "../../sync/connectors/shopify/install/oauth.ts";
-import { exchangeCode } from "../../sync/connectors/shopify/install/token.ts";
-import type { App } from "../../sync/connectors/shopify/install/token.ts";
+import { exchangeCode, type App } from "../../sync/connectors/shopify/install/token.ts";
 import { SHOPIFY } from "../../sync/connectors/shopify/settings.ts";
-import { defineAction, runAction, ShownSecret } from "../action.ts";
-import type { ActionContext, ControlTools } from "../action.ts";
+import { defineAction, runAction, ShownSecret, type ActionContext, type ControlTools } from "../action.ts";
 import type { Actor } from "../actor.ts";
 import { textInput } from "../field.ts";
 import { impossible, invalid, Refusal } from "../refusal.ts";

@@ -1,15 +1,12 @@
 import { formOf } from "../../console/action-form.ts";
 import { instant } from "../../console/format.ts";
-import { definePage } from "../../console/page.ts";
-import type { PageCall } from "../../console/page.ts";
+import { definePage, type PageCall } from "../../console/page.ts";
 import { entries, rows } from "../../console/views/blocks.ts";
 import { actionForm, refusal, textField } from "../../console/views/form.ts";
-import { progress } from "../../console/views/progress.ts";
-import type { Progress } from "../../console/views/progress.ts";
+import { progress, type Progress } from "../../console/views/progress.ts";
 import { dataTable } from "../../console/views/table.ts";
 import { ApiError } from "../../contract/errors.ts";
-import { html } from "../../lib/html.ts";
-import type { Html } from "../../lib/html.ts";
+import { html, type Html } from "../../lib/html.ts";
 import { keptRunsText } from "../../lib/retention.ts";
 import { countsText, durationText, stageText } from "../../lib/run-text.ts";
 import { readSources } from "../right.ts";
@@ -27,7 +24,6 @@ const sourcesPage = definePage<ListData>({
   path: SOURCES_PATH,
   right: readSources,
   link: "Sources",
-  takes: [],
   about: async (call) => {
     const { sources: all } = await loadSources(call);
     const used = all.filter(({ state }) => state !== "new");
@@ -45,7 +41,6 @@ const sourcePage = definePage<SourceData>({
   name: "source",
   path: SOURCE_PATH,
   right: readSources,
-  link: null,
   takes: ["before"],
   data: async (call) => {
     const caller = await call.caller();
@@ -65,8 +60,6 @@ const progressPage = definePage<ProgressData>({
   name: "source-progress",
   path: `${SOURCE_PATH}/progress`,
   right: readSources,
-  link: null,
-  takes: [],
   data: async (call) => {
     const { now } = await call.caller();
     return { ...(await readSource(call)), now };

@@ -2,8 +2,7 @@ import type { Queryable } from "../../store/database.ts";
 import { query, queryRow } from "../../store/query.ts";
 import type { RequestedBy, SyncKind } from "../../store/queries/sync-request.ts";
 import type { RunStatus } from "../../store/queries/sync-run.ts";
-import type { SourceKind, ConnectionRow } from "../../store/queries/data-source.ts";
-import { COLUMNS } from "../../store/queries/data-source.ts";
+import { type SourceKind, type ConnectionRow, COLUMNS } from "../../store/queries/data-source.ts";
 
 /** Domain and source of the last row of the page before. */
 type ConnectionCursor = readonly [shopDomain: string, source: string];
@@ -99,7 +98,7 @@ export const listQuietRuns = query<
   `select q.day::text as day, q.source, q.kind, q.runs, q.first_at, q.last_at from quiet_runs q
           where q.shop_key = $1 and ($2::text is null or q.source = $2)
           order by q.day desc, q.source, q.kind limit $3`,
-  ({ shopKey, source, limit }) => [shopKey, source, limit],
+  ["shopKey", "source", "limit"],
 );
 
 /** One line of the history. */
@@ -187,7 +186,7 @@ export const listSourceRuns = query<
             and ($3::uuid is null or (r.started_at, r.run_id) < (select b.started_at, b.run_id from sync_run b
                                                                   where b.shop_key = $1 and b.run_id = $3::uuid))
           order by r.started_at desc, r.run_id desc limit $4`,
-  (filter) => [filter.shopKey, filter.source, filter.before, filter.limit],
+  ["shopKey", "source", "before", "limit"],
 );
 
 /** The newest run of a kind that began at or after a moment of the database's clock. sync_run_by_start. */

@@ -64,7 +64,6 @@ const tokensPage = definePage<ListData>({
   path: PATH,
   right: tokenList,
   link: "Tokens",
-  takes: [],
   about: async (call) => aboutText((await load(call)).tokens),
   data: load,
   view: ({ tokens, now }, call) => ({
@@ -89,8 +88,6 @@ const newTokenPage = definePage<null>({
   name: "token-new",
   path: NEW_PATH,
   right: createToken,
-  link: null,
-  takes: [],
   data: () => Promise.resolve(null),
   view: (_data, call) => ({
     title: createToken.title,
@@ -109,8 +106,6 @@ const tokenPage = definePage<TokenData>({
   name: "token",
   path: TOKEN_PATH,
   right: tokenList,
-  link: null,
-  takes: [],
   data: async (call) => {
     const caller = await call.caller();
     const { database, actor, workspace, now } = caller;

@@ -34,17 +34,7 @@ export const insertToken = queryAny<[shopKey: number, token: TokenToKeep]>(
   "insert_token",
   `insert into api_token (shop_key, token_id, name, secret_hash, scopes, created_by, expires_at, replaces, request_key)
          values ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict do nothing returning 1 as made`,
-  (shopKey, token) => [
-    shopKey,
-    token.tokenId,
-    token.name,
-    token.secretHash,
-    token.scopes,
-    token.createdBy,
-    token.expiresAt,
-    token.replaces,
-    token.requestKey,
-  ],
+  ["tokenId", "name", "secretHash", "scopes", "createdBy", "expiresAt", "replaces", "requestKey"],
 );
 
 /** The id of the token that a form has made, by api_token_request; null = none yet. */

@@ -5,7 +5,7 @@ import { dayFromText, dayToText } from "../../lib/month.ts";
 import type { Connection, Database, Queryable } from "../../store/database.ts";
 import { findConnectedStore } from "../../store/queries/data-source.ts";
 import { WorkspaceStopped } from "../../store/queries/import-stage.ts";
-import { expireUploads, insertPart } from "../../store/queries/import-upload.ts";
+import { expireUploads, insertPart, type UploadFile } from "../../store/queries/import-upload.ts";
 import {
   cancelUpload as markCanceled,
   findPartDigest,
@@ -16,12 +16,10 @@ import {
   reopenUpload,
   requestUploadImport,
 } from "./queries.ts";
-import type { UploadFile } from "../../store/queries/import-upload.ts";
 import type { LockedUploadRow, UploadStatus } from "./queries.ts";
 import { hasWorker } from "../../store/queries/worker-health.ts";
 import type { DirectoryRow } from "../../store/queries/workspace-directory.ts";
-import { FILE_NAMES } from "../../sync/connectors/csv/file-formats.ts";
-import type { FileName } from "../../sync/connectors/csv/file-formats.ts";
+import { FILE_NAMES, type FileName } from "../../sync/connectors/csv/file-formats.ts";
 import { besideStoreProblem } from "../../sync/connectors/csv/folder-files.ts";
 import { importFolder } from "../../sync/connectors/csv/import-folder.ts";
 import type { ImportOptions, ImportResult } from "../../sync/connectors/csv/import-folder.ts";
@@ -40,8 +38,7 @@ import type { Actor } from "../actor.ts";
 import { bodyBytes, flag, own, textList } from "../field.ts";
 import { quoted, readDay } from "../input.ts";
 import { impossible, invalid, movingAway } from "../refusal.ts";
-import { requireRight } from "../right.ts";
-import type { NamedRight } from "../right.ts";
+import { requireRight, type NamedRight } from "../right.ts";
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/u;
 const GIB = 1024 ** 3;

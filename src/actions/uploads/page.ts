@@ -1,20 +1,16 @@
 import { Readable } from "node:stream";
-import { formOf } from "../../console/action-form.ts";
-import type { FormAction } from "../../console/action-form.ts";
+import { formOf, type FormAction } from "../../console/action-form.ts";
 import { count, day, instant } from "../../console/format.ts";
-import { definePage } from "../../console/page.ts";
-import type { PageCall } from "../../console/page.ts";
+import { definePage, type PageCall } from "../../console/page.ts";
 import { facts } from "../../console/views/blocks.ts";
 import { actionForm, refusal } from "../../console/views/form.ts";
 import { progress } from "../../console/views/progress.ts";
 import { dataTable } from "../../console/views/table.ts";
-import { html } from "../../lib/html.ts";
-import type { Html } from "../../lib/html.ts";
+import { html, type Html } from "../../lib/html.ts";
 import type { Database } from "../../store/database.ts";
 import { findConnectedStore } from "../../store/queries/data-source.ts";
 import { readPart } from "../../store/queries/import-upload.ts";
-import { findUpload, listParts, listUploads, sumPartBytes } from "./queries.ts";
-import type { UploadRow } from "./queries.ts";
+import { findUpload, listParts, listUploads, sumPartBytes, type UploadRow } from "./queries.ts";
 import { hasWorker } from "../../store/queries/worker-health.ts";
 import { FILE_FORMATS, FILE_NAMES } from "../../sync/connectors/csv/file-formats.ts";
 import { PART_BYTES, partCountOf, REFUSED_ROWS_FILE } from "../../sync/connectors/csv/import-upload.ts";
@@ -80,7 +76,6 @@ const importsPage = definePage<UploadsView>({
   path: PATH,
   right: importData,
   link: "Import files",
-  takes: [],
   about: async (call) => aboutUploads(await showUploads(call)),
   data: showUploads,
   view: (uploads, call) => ({
@@ -95,8 +90,6 @@ const importPage = definePage<ShownUpload>({
   name: "import",
   path: UPLOAD_PATH,
   right: importData,
-  link: null,
-  takes: [],
   data: showUpload,
   view: (upload, call) => ({
     title: "Import",

@@ -117,7 +117,7 @@ const storeImportRequest = command<
             set status = 'waiting', requested_by = $3, requested_origin = $4, skip_invalid = $5, attempt = 0,
                 started_at = null, stage = null, done = 0, total = null, error = null, finished_at = null
           where shop_key = $1 and upload_id = $2`,
-  (shopKey, uploadId, { by, origin, skipInvalid }) => [shopKey, uploadId, by, origin, skipInvalid],
+  ["by", "origin", "skipInvalid"],
 );
 
 /** Asks a worker for the import; it takes it up within about a second. */
@@ -138,7 +138,7 @@ export const findPartDigest = queryValue<Buffer, [place: PartPlace]>(
   "find_part_digest",
   `select p.sha256 from import_part p
           where p.shop_key = $1 and p.upload_id = $2 and p.file_name = $3 and p.part_number = $4`,
-  ({ shopKey, uploadId, fileName, part }) => [shopKey, uploadId, fileName, part],
+  ["shopKey", "uploadId", "fileName", "part"],
 );
 
 /** A part that is there, without its bytes. */

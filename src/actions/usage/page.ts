@@ -26,7 +26,6 @@ export const usage = definePage<Usage>({
   path: "/settings/usage",
   right: usageRead,
   link: "Usage",
-  takes: [],
   about: async (call) => {
     const loaded = await load(call);
     const quota = loaded.daily_quota?.toLocaleString("en");

@@ -34,5 +34,5 @@ export const sumUsage = query<UsageSumRow, [shopKey: number, range: UsageRange]>
           where d.shop_key = $1 and d.day between $2 and $3 and ($4::text is null or d.token_id = $4)
           group by grouping sets ((d.day, d.outcome), (d.token_id, d.outcome), (d.endpoint, d.outcome), (d.surface, d.outcome))
           order by 1, 2, 3`,
-  (shopKey, { fromDay, toDay, tokenId }) => [shopKey, fromDay, toDay, tokenId],
+  ["fromDay", "toDay", "tokenId"],
 );

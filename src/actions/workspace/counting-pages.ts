@@ -511,7 +511,6 @@ const reasons = definePage<readonly ReasonRow[]>({
   path: REASONS_PATH,
   right: readSettings,
   link: REASONS_TITLE,
-  takes: [],
   about: async () => "Which return reasons mean “too small”, “damaged” and so on.",
   data: async (call) => {
     const { database, workspace, now } = await call.caller();

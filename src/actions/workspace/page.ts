@@ -20,7 +20,6 @@ const dataPage = definePage<Data>({
   path: DATA_PATH,
   right: readSettings,
   link: "Name, export and erasure",
-  takes: [],
   about: async (call) => {
     const { workspace } = await call.caller();
     const { erase_after: eraseAfter } = workspace;
@@ -80,7 +79,6 @@ export function settingsOverview(groups: readonly SettingsGroup[]): Page {
     path: "/settings",
     right: readSettings,
     link: "Settings",
-    takes: [],
     data: async (call) =>
       Promise.all(
         groups.map(async ({ title, pages }) => {

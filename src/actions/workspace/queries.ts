@@ -44,10 +44,8 @@ export const openExportedVariants = cursor<VariantRow, [shopKey: number]>(
      from variant v where v.shop_key = $1 order by v.variant_id`,
 );
 
-type ExportedOrderRow = { order_id: string; document: unknown };
-
 /** Opens a cursor over the order documents in key order: a range scan of order_document's primary key. */
-export const openExportedOrders = cursor<ExportedOrderRow, [shopKey: number]>(
+export const openExportedOrders = cursor<{ order_id: string; document: unknown }, [shopKey: number]>(
   "exported_order",
   200,
   `select d.order_id, d.document from order_document d where d.shop_key = $1 order by d.order_id`,
@@ -70,22 +68,11 @@ export const openExportedSaleEvents = cursor<ExportedSaleEventRow, [shopKey: num
      from sale_event e where e.shop_key = $1 order by e.slug`,
 );
 
-type ExportedAuditRow = {
-  happened_at: Date;
-  actor: string;
-  /** Of a person who is still known. */
-  actor_name: string | null;
-  origin: string | null;
-  action: string;
-  before: unknown;
-  detail: unknown;
-};
-
 /**
  * Opens a cursor over the workspace's actions, oldest first: audit_event_time, and the names of people. Actions are read before
  * names: a Citus on PostgreSQL 15 or 16 refuses an outer join with the view of one workspace.
  */
-export const openExportedAudit = cursor<ExportedAuditRow, [shopKey: number]>(
+export const openExportedAudit = cursor<object, [shopKey: number]>(
   "exported_audit",
   500,
   `with action as materialized (
@@ -97,51 +84,24 @@ export const openExportedAudit = cursor<ExportedAuditRow, [shopKey: number]>(
     order by a.happened_at, a.audit_id`,
 );
 
-type ExportedAlertRow = {
-  created_at: Date;
-  category: string;
-  severity: string;
-  title: string;
-  body: string | null;
-  metadata: unknown;
-};
-
 /** Opens a cursor over the alerts to the whole workspace, oldest first: alert_feed backwards. */
-export const openExportedAlerts = cursor<ExportedAlertRow, [shopKey: number]>(
+export const openExportedAlerts = cursor<object, [shopKey: number]>(
   "exported_alert",
   500,
   `select a.created_at, a.category, a.severity, a.title, a.body, a.metadata
      from alert a where a.shop_key = $1 and a.recipient is null order by a.created_at, a.alert_id`,
 );
 
-type ExportedMemberRow = {
-  user_id: string;
-  name: string;
-  role: string;
-  member_since: Date;
-  is_disabled: boolean;
-};
-
 /** Who may see the workspace, by name: the primary key of workspace_member. */
-export const listExportedMembers = query<ExportedMemberRow, [shopKey: number]>(
+export const listExportedMembers = query<object, [shopKey: number]>(
   "list_exported_members",
   `select u.user_id, u.name, m.role, m.created_at as member_since, u.disabled_at is not null as is_disabled
      from workspace_member m join console_user u on u.user_id = m.user_id
     where m.shop_key = $1 order by u.name, u.user_id`,
 );
 
-type ExportedSourceRow = {
-  source: string;
-  kind: string;
-  is_connection: boolean;
-  status: string | null;
-  currency_code: string | null;
-  last_synced_at: Date | null;
-  created_at: Date;
-};
-
 /** The sources without credentials and cursors. Primary key of data_source. */
-export const listExportedSources = query<ExportedSourceRow, [shopKey: number]>(
+export const listExportedSources = query<object, [shopKey: number]>(
   "list_exported_sources",
   `select s.source, s.kind, s.is_connection, s.status, s.currency_code, s.last_synced_at, s.created_at
      from data_source s where s.shop_key = $1 order by s.source`,
@@ -194,28 +154,28 @@ export const countLeftOut = query<
   ({ shopKey }, { startMonth, endMonth }) => [shopKey, monthToDate(startMonth), monthToDate(endMonth)],
 );
 
-/** Setup state of a workspace. */
-type SetupRow = {
-  has_store: boolean;
-  has_labels: boolean;
-  has_window: boolean;
-  has_others: boolean;
-  has_token: boolean;
+/** The setup steps of a new workspace, in order, and whether each is done. */
+export type Setup = {
+  store: boolean;
+  labels: boolean;
+  window: boolean;
+  others: boolean;
+  token: boolean;
 };
 
 /**
  * Setup state; null: the workspace is gone. Primary keys, and audit_event_time: a new workspace has few events, and the list is
  * closed when all steps are done.
  */
-export const readSetup = queryRow<SetupRow, [shopKey: number]>(
+export const readSetup = queryRow<Setup, [shopKey: number]>(
   "read_setup",
   `select exists (select from data_source s where s.shop_key = $1 and s.kind = 'store'
-                    and (s.sealed_credentials is not null or s.last_synced_at is not null)) as has_store,
+                    and (s.sealed_credentials is not null or s.last_synced_at is not null)) as store,
                 exists (select from data_source s where s.shop_key = $1 and s.kind = 'label_cost'
-                    and (s.sealed_credentials is not null or s.last_synced_at is not null)) as has_labels,
-                exists (select from audit_event a where a.shop_key = $1 and a.action = 'windows.set') as has_window,
-                (select count(*) > 1 from workspace_member m where m.shop_key = $1) as has_others,
-                exists (select from api_token t where t.shop_key = $1 and t.revoked_at is null) as has_token
+                    and (s.sealed_credentials is not null or s.last_synced_at is not null)) as labels,
+                exists (select from audit_event a where a.shop_key = $1 and a.action = 'windows.set') as window,
+                (select count(*) > 1 from workspace_member m where m.shop_key = $1) as others,
+                exists (select from api_token t where t.shop_key = $1 and t.revoked_at is null) as token
            from workspace w where w.shop_key = $1`,
 );
 
@@ -339,15 +299,7 @@ export const insertWorkspace = command<[shopKey: number, workspace: NewWorkspace
   "insert_workspace",
   `insert into workspace (shop_key, organization_id, shop_id, shop_domain, currency_code, plan_key, is_setup_open)
          values ($1, $2, $3, $4, $5, $6, $7)`,
-  (shopKey, workspace) => [
-    shopKey,
-    workspace.organizationId,
-    workspace.shopId,
-    workspace.shopDomain,
-    workspace.currencyCode,
-    workspace.planKey,
-    workspace.isSetupOpen,
-  ],
+  ["organizationId", "shopId", "shopDomain", "currencyCode", "planKey", "isSetupOpen"],
 );
 
 /** A workspace's display name; null: its domain. Primary key of shop_directory. */
@@ -438,5 +390,5 @@ export const insertMovedPerson = queryAny<[person: MovedPersonRow], Connection>(
   "insert_moved_person",
   `insert into console_user (user_id, name, created_at, disabled_at) values ($1, $2, $3, $4)
    on conflict (user_id) do nothing returning 1 as is_new`,
-  (person) => [person.user_id, person.name, person.created_at, person.disabled_at],
+  ["user_id", "name", "created_at", "disabled_at"],
 );

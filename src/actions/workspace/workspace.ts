@@ -13,7 +13,7 @@ import {
   closeSetupList,
   readSetup,
 } from "./queries.ts";
-import type { ActivityRow, WorkspaceFilter } from "./queries.ts";
+import type { ActivityRow, Setup, WorkspaceFilter } from "./queries.ts";
 
 /** A workspace as it is shown: without the key that only the database uses. */
 export type ShownWorkspace = Omit<DirectoryRow, "shop_key">;
@@ -95,15 +95,6 @@ export function domainOf(typed: string): string {
   return /^[\u0000-\u007f]*$/u.test(text) ? text : domainToASCII(text);
 }
 
-/** The setup steps of a new workspace, in order, and whether each is done. */
-export type Setup = {
-  store: boolean;
-  labels: boolean;
-  window: boolean;
-  others: boolean;
-  token: boolean;
-};
-
 /** Hides the checklist for every member. */
 export const closeSetup = defineAction({
   name: "setup.close",
@@ -127,11 +118,8 @@ export const closeSetup = defineAction({
  */
 export async function showSetup(database: Queryable, actor: Actor, shopKey: number): Promise<Setup | null> {
   requireRight(actor, closeSetup);
-  const row = await readSetup(database, shopKey);
-  if (row === null) return null;
-  const { has_store: store, has_labels: labels, has_window: window, has_others: others } = row;
-  const setup = { store, labels, window, others, token: row.has_token };
-  if (Object.values(setup).includes(false)) return setup;
+  const setup = await readSetup(database, shopKey);
+  if (setup === null || Object.values(setup).includes(false)) return setup;
   await closeSetupList(database, shopKey);
   return null;
 }

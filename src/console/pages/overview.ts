@@ -1,6 +1,7 @@
 import { readFigures } from "../../actions/right.ts";
 import { SOURCES_PATH } from "../../actions/sources/paths.ts";
-import { closeSetup, type Setup } from "../../actions/workspace/workspace.ts";
+import type { Setup } from "../../actions/workspace/queries.ts";
+import { closeSetup } from "../../actions/workspace/workspace.ts";
 import { html, type Html } from "../../lib/html.ts";
 import { formFor, formOf } from "../action-form.ts";
 import { problemMarks, saleMarks } from "../charts/marks.ts";
