@@ -75,9 +75,11 @@ export type LinkCaller<By extends ActionCaller = WorkspaceCaller> = By & {
 /** The values that form and command pass to every action of a workspace. */
 export type FaceCaller = LinkCaller & Pick<ControlTools, "push">;
 
-/** The input of `run`: the caller with current rights, and the action's transaction. */
+/** The input of `run`: the caller with current rights, the action's transaction, and which workspace it is, if any. */
 export type ActionContext<By extends ActionCaller = WorkspaceCaller> = By &
-  HeldRights & { connection: Connection };
+  HeldRights & { connection: Connection } & (By extends { workspace: DirectoryRow } ? Here : unknown);
+
+type Here = { shopKey: number; domain: string };
 
 /** The place where a person is asked for confirmation. */
 type Asked = { workspace: Pick<DirectoryRow, "shop_domain"> };
@@ -148,7 +150,8 @@ export async function runAction<Inputs extends Fields, Result, By extends Action
     if (workspace !== undefined && shopKey !== null && action.takesMoving !== true) {
       if (await holdWhetherMoving(connection, shopKey)) throw movingAway(workspace.shop_domain);
     }
-    const made = await action.run({ ...caller, ...held, connection }, input, prepared);
+    const context = { ...caller, ...held, connection, shopKey, domain: workspace?.shop_domain };
+    const made = await action.run(context as unknown as ActionContext<By>, input, prepared);
     if (made.audit !== null) {
       await recordAction(connection, caller.actor, { shopKey, action: action.name, ...made.audit });
     }

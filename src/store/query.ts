@@ -25,7 +25,7 @@ function define<Inputs extends readonly unknown[], Result, On extends Queryable>
 ): Query<Inputs, Result, On> {
   const statement = defineStatement({ name, text });
   const span = spanOf(name);
-  const values = typeof valuesOf === "function" ? valuesOf : membersOfLast(valuesOf as readonly string[]);
+  const values = typeof valuesOf === "function" ? valuesOf : membersOfLast(valuesOf);
   return async (database, ...inputs) =>
     resultOf(await traced(span, () => database.rows(statement, values(...inputs))));
 }

@@ -119,12 +119,11 @@ export const addEndpoint = defineAction({
     request_key: requestKey,
   },
   run: async (context: ActionContext<SendingCaller>, { request_key: key, ...input }) => {
-    const { connection, keys, push, actor, workspace } = context;
+    const { connection, keys, push, actor, shopKey } = context;
     const { kind, name, categories, digest_hour: digestHour } = input;
     const severities = input.severities ?? SEVERITIES;
     const { address, shownAddress } =
       kind === "email" ? mailAddress(input.address, push) : webAddress(input.address, push);
-    const { shop_key: shopKey } = workspace;
     const endpointId = key ?? randomUUID();
     if ((await countEndpoints(connection, shopKey)) >= MOST_ENDPOINTS)
       throw impossible(`A workspace has ${MOST_ENDPOINTS} endpoints at most: remove one first.`);
@@ -217,8 +216,7 @@ export const testEndpoint = defineAction({
   usesKeys: true,
   input: { endpoint },
   run: async (context: ActionContext<SendingCaller>, { endpoint: given }) => {
-    const { connection, workspace, now } = context;
-    const { shop_key: shopKey } = workspace;
+    const { connection, shopKey, now } = context;
     const found = await requireEndpoint(context, given);
     const { endpoint_id: endpointId, name } = found;
     const since = new Date(now.getTime() - TEST_PAUSE_MS);
@@ -255,10 +253,10 @@ export const pauseEndpoint = defineAction({
   least: "admin",
   input: { endpoint },
   run: async (context, { endpoint: given }) => {
-    const { connection, workspace, now } = context;
+    const { connection, shopKey, now } = context;
     const found = await requireEndpoint(context, given);
     const { endpoint_id: endpointId, name } = found;
-    await markPaused(connection, workspace.shop_key, endpointId, "person", now);
+    await markPaused(connection, shopKey, endpointId, "person", now);
     const changed = found.paused_at === null;
     return {
       result: { endpoint_id: endpointId, name, changed },
@@ -277,11 +275,11 @@ export const resumeEndpoint = defineAction({
   least: "admin",
   input: { endpoint },
   run: async (context, { endpoint: given }) => {
-    const { connection, workspace, now } = context;
+    const { connection, shopKey, now } = context;
     const found = await requireEndpoint(context, given);
     const { endpoint_id: endpointId, name } = found;
-    await markResumed(connection, workspace.shop_key, endpointId, now);
-    await queuePush(connection, workspace.shop_key, endpointId, now);
+    await markResumed(connection, shopKey, endpointId, now);
+    await queuePush(connection, shopKey, endpointId, now);
     return {
       result: { endpoint_id: endpointId, name, changed: found.paused_at !== null },
       done: `${name} is resumed. Alerts that it missed are sent now, in order.`,
@@ -300,12 +298,12 @@ export const removeEndpoint = defineAction({
   input: { endpoint },
   confirm: ({ endpoint: given }) => `Alerts are no longer sent to ${given}. Remove it?`,
   run: async (context, { endpoint: given }) => {
-    const { connection, workspace, now } = context;
+    const { connection, shopKey, now } = context;
     const found = await requireEndpoint(context, given);
     const { endpoint_id: endpointId, name } = found;
-    await markEndpointRemoved(connection, workspace.shop_key, endpointId, now);
+    await markEndpointRemoved(connection, shopKey, endpointId, now);
     // The worker finds that it was removed.
-    await queuePush(connection, workspace.shop_key, endpointId, now);
+    await queuePush(connection, shopKey, endpointId, now);
     return {
       result: { endpoint_id: endpointId, name, changed: true },
       done: `${name} is removed. Nothing more is sent to it. You can undo this for 24 hours (${endpointId}).`,
@@ -322,8 +320,7 @@ export const restoreEndpoint = defineAction({
   past: "Restored an alert endpoint",
   least: "admin",
   input: { endpoint: { ...endpoint, hint: "its id, as the removal printed it" } },
-  run: async ({ connection, workspace, now }, { endpoint: given }) => {
-    const { shop_key: shopKey } = workspace;
+  run: async ({ connection, shopKey, now }, { endpoint: given }) => {
     const removed = await listRemovedEndpoints(connection, shopKey, undoableSince(now));
     const found = removed.find(({ endpoint_id: id }) => id === given);
     if (found === undefined)
@@ -371,10 +368,9 @@ function auditOf(
 }
 
 async function requireEndpoint(
-  { connection, workspace }: ActionContext,
+  { connection, shopKey, domain }: ActionContext,
   given: string,
 ): Promise<LockedEndpoint> {
-  const { shop_key: shopKey, shop_domain: shopDomain } = workspace;
   const byId = ENDPOINT_ID.test(given) ? await lockEndpoint(connection, shopKey, given) : null;
   if (byId !== null) return byId;
   const [named, ...others] = (await listEndpoints(connection, shopKey)).filter(({ name }) => name === given);
@@ -386,7 +382,7 @@ async function requireEndpoint(
   }
   const found = named === undefined ? null : await lockEndpoint(connection, shopKey, named.endpoint_id);
   if (found !== null) return found;
-  throw impossible(`The workspace ${shopDomain} has no endpoint with the id ${quoted(given)}.`);
+  throw impossible(`The workspace ${domain} has no endpoint with the id ${quoted(given)}.`);
 }
 
 function readOverlap(subject: string, given: string): number {

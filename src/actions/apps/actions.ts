@@ -54,13 +54,13 @@ export const connectApp = defineAction({
     ),
   },
   run: async (context: ActionContext<WorkspaceCaller & { app: AppRequest }>, { scopes }) => {
-    const { connection, workspace, keys, now, app } = context;
+    const { connection, shopKey, domain, keys, now, app } = context;
     const { name, redirectUri, clientHash, codeChallenge } = app;
     const token = { name, scopes, expiresAt: now, replaces: null, requestKey: null };
     const { token_id } = await insertNewToken(context, token);
     const { code, codeHash } = newCode(token_id, keys.tokenPepper);
     const codeExpiresAt = new Date(now.getTime() + CODE_MS);
-    await insertGrant(connection, workspace.shop_key, {
+    await insertGrant(connection, shopKey, {
       tokenId: token_id,
       clientHash,
       redirectUri,
@@ -71,7 +71,7 @@ export const connectApp = defineAction({
     return {
       result: { token_id },
       secret: new ShownSecret(code),
-      done: `${name} may read ${workspace.shop_domain}.`,
+      done: `${name} may read ${domain}.`,
       audit: { detail: { token_id, name, scopes, leads_to: receiverOf(redirectUri) } },
     };
   },

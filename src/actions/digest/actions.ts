@@ -51,8 +51,7 @@ export const setDigest = defineAction({
     ),
   },
   run: async (context: ActionContext<FaceCaller>, { address, time_zone: timeZone }) => {
-    const { connection, workspace, push, now } = context;
-    const { shop_key: shopKey } = workspace;
+    const { connection, shopKey, push, now } = context;
     const userId = personOf(context.actor);
     const reason = whyNoDigest(push.smtp, context.consoleOrigin());
     if (push.smtp === null || reason !== null) throw impossible(reason ?? "");
@@ -98,9 +97,9 @@ export const confirmDigest = defineAction({
   past: "Confirmed the address of the weekly digest",
   least: "viewer",
   input: { asked: own("Link", (_subject, given) => Number(given), { kind: "hidden" }) },
-  run: async ({ connection, workspace, actor, now }, { asked }) => {
+  run: async ({ connection, shopKey, actor, now }, { asked }) => {
     const userId = personOf(actor);
-    const found = await findDigest(connection, workspace.shop_key, userId);
+    const found = await findDigest(connection, shopKey, userId);
     if (found?.asked_at.getTime() !== asked || found.address === "")
       throw impossible(
         "This link is no longer valid: the digest has been changed since. The settings show its current state.",
@@ -109,7 +108,7 @@ export const confirmDigest = defineAction({
     const isNew = found.due_at === null;
     if (isNew) {
       const digest = { ...found, due_at: nextMonday(timeZone, now) };
-      await putDigest(connection, workspace.shop_key, userId, digest);
+      await putDigest(connection, shopKey, userId, digest);
     }
     return {
       result: { changed: isNew },
@@ -127,9 +126,9 @@ export const stopDigest = defineAction({
   least: "viewer",
   takesMoving: true,
   input: {},
-  run: async ({ connection, workspace, actor }) => {
-    const changed = await endDigests(connection, workspace.shop_key, personOf(actor));
-    const name = (await findDisplayName(connection, workspace.shop_key)) ?? workspace.shop_domain;
+  run: async ({ connection, shopKey, domain, actor }) => {
+    const changed = await endDigests(connection, shopKey, personOf(actor));
+    const name = (await findDisplayName(connection, shopKey)) ?? domain;
     return {
       result: { changed },
       done: `The weekly digest of ${name} is ${changed ? "off" : "already off"}. Nothing more of it is sent to you.`,
@@ -160,11 +159,10 @@ function personOf({ name }: Actor): string {
 }
 
 async function askingMessage(
-  { connection, keys, workspace, consoleOrigin, now }: ActionContext<FaceCaller>,
+  { connection, keys, shopKey, domain, consoleOrigin, now }: ActionContext<FaceCaller>,
   userId: string,
   to: string,
 ) {
-  const { shop_key: shopKey, shop_domain: domain } = workspace;
   const name = (await findDisplayName(connection, shopKey)) ?? domain;
   const link = { purpose: "confirm", shopKey, userId, askedAt: now.getTime() } as const;
   const address = digestAddress(digestKeyOf(keys), consoleOrigin(), link);

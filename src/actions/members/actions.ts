@@ -120,7 +120,7 @@ export const inviteMember = defineAction({
     email: signOnAddress,
   },
   run: async (context: ActionContext<LinkCaller>, { name, role: given, email }) => {
-    const { connection, actor, workspace, now } = context;
+    const { connection, actor, shopKey, now } = context;
     requireOwnerFor(context, given);
     const { user_id: userId } = await insertPerson(connection, name, false, now);
     await recordAction(connection, actor, {
@@ -128,7 +128,7 @@ export const inviteMember = defineAction({
       action: "user.create",
       detail: { user_id: userId, is_operator: false },
     });
-    await insertMember(connection, workspace.shop_key, userId, { role: given, now });
+    await insertMember(connection, shopKey, userId, { role: given, now });
     await requireOwnName(connection, userId, name);
     return linked(context, { user_id: userId, name, role: given }, "invite", email);
   },
@@ -188,12 +188,12 @@ export const addMember = defineAction({
   // The added person may be locked by another workspace: so no member is locked before them.
   holdsMembers: false,
   run: async (context, { person: id, role: given }): Promise<Done<ChangedMember>> => {
-    const { connection, workspace, now } = context;
+    const { connection, shopKey, now } = context;
     const found = await findPerson(connection, id);
     if (found === null) throw impossible(`No person has the id ${quoted(id)}.`);
     if (found.disabled_at !== null) throw impossible(`${quoted(found.name)} is disabled and cannot sign in.`);
-    if (!(await insertMember(connection, workspace.shop_key, id, { role: given, now }))) {
-      const members = await lockMembers(connection, workspace.shop_key);
+    if (!(await insertMember(connection, shopKey, id, { role: given, now }))) {
+      const members = await lockMembers(connection, shopKey);
       return changeRole({ ...context, members }, { person: id, role: given });
     }
     await requireOwnName(connection, id);
@@ -241,8 +241,7 @@ export const restoreMember = defineAction({
   holdsMembers: true,
   input: { person: { ...person, hint: "their id, as the removal printed it" } },
   run: async (context, { person: id }) => {
-    const { connection, workspace, now } = context;
-    const { shop_key: shopKey, shop_domain: shopDomain } = workspace;
+    const { connection, shopKey, domain, now } = context;
     const removed = await listRemoved(connection, shopKey, undoableSince(now));
     const found = removed.find(({ user_id: userId }) => userId === id);
     if (found === undefined)
@@ -254,7 +253,7 @@ export const restoreMember = defineAction({
     const { name, role: given } = found;
     return {
       result: { user_id: id, name, role: given, changed: true },
-      done: `${name} is ${given === "viewer" ? "a" : "an"} ${given} of ${shopDomain} again.`,
+      done: `${name} is ${given === "viewer" ? "a" : "an"} ${given} of ${domain} again.`,
       audit: { detail: { user_id: id, role: given } },
     };
   },
@@ -270,15 +269,14 @@ export const leaveWorkspace = defineAction({
   holdsMembers: true,
   input: {},
   run: async (context) => {
-    const { actor, members, workspace } = context;
-    const { shop_domain: shopDomain } = workspace;
+    const { actor, members, domain } = context;
     const self = members.find((each) => userName(each.user_id) === actor.name);
-    if (self === undefined) throw impossible(`You are not a member of ${shopDomain}.`);
+    if (self === undefined) throw impossible(`You are not a member of ${domain}.`);
     keepAnOwner(context, self);
     await endMembership(context, self);
     return {
-      result: { shop_domain: shopDomain },
-      done: `You left ${shopDomain}.`,
+      result: { shop_domain: domain },
+      done: `You left ${domain}.`,
       audit: { detail: { user_id: self.user_id }, before: { role: self.role } },
     };
   },
@@ -297,7 +295,7 @@ async function changeRole(
   context: ActionContext,
   { person: id, role: given }: { person: string; role: Role },
 ): Promise<Done<ChangedMember>> {
-  const { connection, workspace } = context;
+  const { connection, shopKey } = context;
   const member = requireMember(context, id);
   const before = member.role;
   requireOwnerFor(context, before, given);
@@ -305,8 +303,8 @@ async function changeRole(
   const done = roleSentence(context, result);
   if (!result.changed) return { result, done, audit: null };
   keepAnOwner(context, member);
-  await updateRole(connection, workspace.shop_key, id, given);
-  if (!mayDo(given, connectApp)) await endGrants(connection, workspace.shop_key, id);
+  await updateRole(connection, shopKey, id, given);
+  if (!mayDo(given, connectApp)) await endGrants(connection, shopKey, id);
   return { result, done, audit: { detail: { user_id: id, role: given }, before: { role: before } } };
 }
 
@@ -320,21 +318,21 @@ function requireOwnerFor({ actor }: ActionContext, ...roles: readonly Role[]): v
   if (roles.includes("owner")) requireRight(actor, changeOwners);
 }
 
-function requireMember({ members, workspace }: ActionContext, id: string): WorkspaceMemberRow {
+function requireMember({ members, domain }: ActionContext, id: string): WorkspaceMemberRow {
   const member = members.find((each) => each.user_id === id);
   if (member !== undefined) return member;
-  throw impossible(`This person is no longer a member of ${workspace.shop_domain}.`);
+  throw impossible(`This person is no longer a member of ${domain}.`);
 }
 
 /**
  * Refuses to demote or remove the last owner. An owner who is disabled, or was invited and has not signed in yet, does not count.
  */
-function keepAnOwner({ members, workspace }: ActionContext, leaving: WorkspaceMemberRow): void {
+function keepAnOwner({ members, domain }: ActionContext, leaving: WorkspaceMemberRow): void {
   if (leaving.role !== "owner") return;
   const others = members.filter((each) => each.role === "owner" && each.user_id !== leaving.user_id);
   if (others.some((each) => !each.is_disabled && (!each.is_pending || leaving.is_pending))) return;
   throw impossible(
-    `${quoted(leaving.name)} is the last owner of ${workspace.shop_domain}. First make somebody else who has signed in an owner.`,
+    `${quoted(leaving.name)} is the last owner of ${domain}. First make somebody else who has signed in an owner.`,
   );
 }
 
@@ -343,13 +341,13 @@ function keepAnOwner({ members, workspace }: ActionContext, leaving: WorkspaceMe
  * operator, is deleted with their name.
  */
 async function endMembership(
-  { connection, workspace }: ActionContext,
+  { connection, shopKey }: ActionContext,
   { user_id: id }: WorkspaceMemberRow,
 ): Promise<void> {
   await lockPerson(connection, id);
-  await deleteMember(connection, workspace.shop_key, id);
-  await endGrants(connection, workspace.shop_key, id);
-  await deleteNotices(connection, workspace.shop_key, userName(id));
+  await deleteMember(connection, shopKey, id);
+  await endGrants(connection, shopKey, id);
+  await deleteNotices(connection, shopKey, userName(id));
   await deleteForeignPerson(connection, id);
 }
 
@@ -358,10 +356,9 @@ async function endMembership(
  * both.
  */
 async function suspendMembership(
-  { connection, workspace, now }: ActionContext,
+  { connection, shopKey, now }: ActionContext,
   { user_id: id, role: held, is_operator: isOperator, is_elsewhere: isElsewhere }: WorkspaceMemberRow,
 ): Promise<void> {
-  const { shop_key: shopKey } = workspace;
   await lockPerson(connection, id);
   await insertRemoved(connection, shopKey, id, { role: held, now });
   await deleteMember(connection, shopKey, id);
@@ -397,7 +394,7 @@ function requireLinkable(context: ActionContext, member: WorkspaceMemberRow): vo
 }
 
 async function linked(
-  { connection, consoleOrigin, workspace, members, actor, now }: ActionContext<LinkCaller>,
+  { connection, consoleOrigin, shopKey, domain, members, actor, now }: ActionContext<LinkCaller>,
   { user_id, name, role: held }: Pick<WorkspaceMemberRow, "user_id" | "name" | "role">,
   purpose: MemberLink["purpose"],
   email: string | null = null,
@@ -413,11 +410,11 @@ async function linked(
     purpose,
     now,
     madeBy: maker?.user_id ?? null,
-    shopKey: workspace.shop_key,
+    shopKey,
     email,
   });
   const link = new ShownSecret(`${origin}/enter?link=${linkName}#${secret}`);
-  const workspace_name = (await findDisplayName(connection, workspace.shop_key)) ?? workspace.shop_domain;
+  const workspace_name = (await findDisplayName(connection, shopKey)) ?? domain;
   const made_by = maker?.name ?? null;
   const result: MemberLink = {
     user_id,
@@ -437,9 +434,9 @@ async function linked(
   } satisfies Done<MemberLink>;
 }
 
-async function tellOwners({ connection, workspace, now }: ActionContext, id: string): Promise<void> {
-  const owners = await membersOfRole(connection, workspace.shop_key, "owner");
-  await notifyPeople(connection, workspace.shop_key, owners, {
+async function tellOwners({ connection, shopKey, now }: ActionContext, id: string): Promise<void> {
+  const owners = await membersOfRole(connection, shopKey, "owner");
+  await notifyPeople(connection, shopKey, owners, {
     event: `recovery:${id}:${now.toISOString()}`,
     category: "member_recovery",
     severity: "warning",

@@ -89,12 +89,11 @@ export const requestPlan = defineAction({
       hint: "A sentence for the operator of this service, up to 300 characters.",
     }),
   },
-  run: async ({ connection, workspace, actor, now }, asked) => {
-    const { shop_key: shopKey, shop_domain: shopDomain } = workspace;
+  run: async ({ connection, shopKey, domain, actor, now }, asked) => {
     const { plan, reason } = asked;
     await requirePlan(connection, plan);
-    const current = await requireWorkspace(connection, shopDomain);
-    if (current.plan === plan) throw impossible(`${shopDomain} already has the plan ${plan}.`);
+    const current = await requireWorkspace(connection, domain);
+    if (current.plan === plan) throw impossible(`${domain} already has the plan ${plan}.`);
     const earlier = await findPlanRequest(connection, shopKey);
     if (earlier?.plan === plan && earlier.reason === reason) {
       return {
@@ -119,8 +118,8 @@ export const cancelPlanRequest = defineAction({
   past: "Canceled a plan request",
   least: "owner",
   input: {},
-  run: async ({ connection, workspace }) => {
-    const ended = await deletePlanRequest(connection, workspace.shop_key);
+  run: async ({ connection, shopKey }) => {
+    const ended = await deletePlanRequest(connection, shopKey);
     return {
       result: { withdrawn: ended !== null },
       done:

@@ -64,13 +64,13 @@ export const addSaleEvent = defineAction({
       ends_on,
       skus: skus.length === 0 ? null : [...new Set(skus)],
     };
-    const { connection, workspace } = context;
+    const { connection, shopKey } = context;
     await requireSkus(context, event.skus ?? []);
-    const before = await findSaleEvent(connection, workspace.shop_key, event.slug);
-    const isNew = await putSaleEvent(connection, workspace.shop_key, event);
+    const before = await findSaleEvent(connection, shopKey, event.slug);
+    const isNew = await putSaleEvent(connection, shopKey, event);
     requireExpected(expects, isNew, event.slug);
-    await raiseDataVersion(connection, workspace.shop_key);
-    const overlaps = overlapsOf(event, await listSaleEvents(connection, workspace.shop_key));
+    await raiseDataVersion(connection, shopKey);
+    const overlaps = overlapsOf(event, await listSaleEvents(connection, shopKey));
     return {
       result: event,
       done: [`${isNew ? "Added" : "Changed"} the sale days ${label}.`, ...overlaps].join(" "),
@@ -89,8 +89,8 @@ export const removeSaleEvent = defineAction({
     slug: own("Slug", (_subject, slug) => slug, { kind: "hidden", hint: "its slug, from `sale-event list`" }),
   },
   confirm: ({ slug }) => `Remove the sale days ${slug}?`,
-  run: async ({ connection, workspace }, { slug }) => {
-    const before = await deleteSaleEvent(connection, workspace.shop_key, slug);
+  run: async ({ connection, shopKey }, { slug }) => {
+    const before = await deleteSaleEvent(connection, shopKey, slug);
     if (before === null) {
       return {
         result: { slug, removed: false },
@@ -98,7 +98,7 @@ export const removeSaleEvent = defineAction({
         audit: null,
       };
     }
-    await raiseDataVersion(connection, workspace.shop_key);
+    await raiseDataVersion(connection, shopKey);
     return {
       result: { slug, removed: true },
       done: `Removed the sale days ${before.label}.`,
@@ -142,12 +142,15 @@ function slugOf(label: string): string {
     .slice(0, 100);
 }
 
-async function requireSkus({ connection, workspace }: ActionContext, skus: readonly string[]): Promise<void> {
-  const unknown = await unknownSkus(connection, workspace.shop_key, skus);
+async function requireSkus(
+  { connection, shopKey, domain }: ActionContext,
+  skus: readonly string[],
+): Promise<void> {
+  const unknown = await unknownSkus(connection, shopKey, skus);
   if (unknown.length === 0) return;
   const named = unknown.slice(0, MOST_NAMED).map(quoted).join(", ");
   const more = unknown.length > MOST_NAMED ? ` and ${unknown.length - MOST_NAMED} more` : "";
-  throw impossible(`The catalogue of ${workspace.shop_domain} has no sku ${named}${more}.`, "skus");
+  throw impossible(`The catalogue of ${domain} has no sku ${named}${more}.`, "skus");
 }
 
 function requireExpected(expects: "new" | "known" | null, isNew: boolean, slug: string): void {

@@ -52,8 +52,7 @@ export const requestSync = defineAction({
     source: sourceName,
     backfill: flag("Everything", { hint: "read everything, not only what has changed" }),
   },
-  run: async ({ connection, workspace }, { source: name, backfill }) => {
-    const { shop_key: shopKey, shop_domain: domain } = workspace;
+  run: async ({ connection, workspace, shopKey, domain }, { source: name, backfill }) => {
     const found = await requireConnection(connection, workspace, name);
     const kind = backfill || found.last_synced_at === null ? "backfill" : "incremental";
     const request = { shopKey, source: name, kind, requestedBy: "operator" } as const;
@@ -83,8 +82,7 @@ export const cancelBackfill = defineAction({
   past: "Canceled a backfill",
   least: "admin",
   input: { source: sourceName },
-  run: async ({ connection, workspace }, { source: name }) => {
-    const { shop_key: shopKey, shop_domain: domain } = workspace;
+  run: async ({ connection, workspace, shopKey, domain }, { source: name }) => {
     const found = await requireConnection(connection, workspace, name);
     if (found.last_synced_at === null) {
       throw impossible(
@@ -113,8 +111,7 @@ export const disconnectSource = defineAction({
   input: { source: sourceName, typed: typedName },
   confirm: ({ source: name }) =>
     `The credentials of ${name} are deleted and nothing new is read. Disconnect it?`,
-  run: async ({ connection, workspace }, { source: name, typed: confirmed }) => {
-    const { shop_key: shopKey, shop_domain: domain } = workspace;
+  run: async ({ connection, shopKey, domain }, { source: name, typed: confirmed }) => {
     if (confirmed !== null && confirmed !== name) throw invalid(`Type ${name} to disconnect it.`, "typed");
     const found = await findConnection(connection, shopKey, name);
     if (found === null) {
@@ -151,8 +148,7 @@ export const rebuild = defineAction({
   past: "Recomputed the figures",
   least: "operator",
   input: {},
-  run: async ({ connection, workspace }) => {
-    const { shop_key: shopKey, shop_domain: domain } = workspace;
+  run: async ({ connection, shopKey, domain }) => {
     const version = await rebuildWorkspace(connection, shopKey);
     return {
       result: { shop_domain: domain, data_version: version },

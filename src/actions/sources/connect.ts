@@ -285,8 +285,7 @@ function named({ shop_domain: domain }: { shop_domain: string }, { standing }: A
 
 /** In one transaction with the requested run; webhooks are registered after the commit. */
 async function store(context: ActionContext<ConnectCaller>, checked: Checked): Promise<Done<Connected>> {
-  const { connection, workspace, keys, connecting } = context;
-  const { shop_key: shopKey, shop_domain: domain } = workspace;
+  const { connection, shopKey, domain, keys, connecting } = context;
   const { account, url, secrets } = checked;
   const { source, kind, title } = checked.source;
   const earlier = await findConnection(connection, shopKey, source);

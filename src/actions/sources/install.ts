@@ -64,11 +64,10 @@ export const linkSource = defineAction({
   proof: true,
   input: CONNECTION_INPUT,
   run: async (context: ActionContext<ConnectCaller>, input) => {
-    const { workspace, actor, keys, now } = context;
+    const { shopKey, domain, actor, keys, now } = context;
     const { publicUrl } = requireReady(context.connecting);
     const { shop, url } = placeOf(context, input);
     if (shop === null) throw invalid("Name the shop, such as my-store.myshopify.com.", "shop");
-    const { shop_key: shopKey, shop_domain: domain } = workspace;
     const choices = settingsOf(input);
     const endsInConsole = actor.session !== null;
     const madeBy = actor.standing === "operator" ? {} : { madeBy: actor.name };

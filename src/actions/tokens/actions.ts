@@ -117,8 +117,7 @@ export const rotateToken = defineAction({
   confirm: ({ token_id: id, overlap }) =>
     overlap === null ? `Requests with the token ${id} will fail. Replace it?` : null,
   run: async (context, { token_id: id, overlap, request_key }) => {
-    const { connection, workspace, now } = context;
-    const { shop_key: shopKey } = workspace;
+    const { connection, shopKey, now } = context;
     const old = await requireToken(context, id);
     await refuseSecond(context, request_key);
     await requireRotatable(context, old);
@@ -209,8 +208,7 @@ type TokenToInsert = {
 
 /** A token of the workspace, on a plan that lets it in. */
 export async function insertNewToken(context: ActionContext, token: TokenToInsert): Promise<IssuedToken> {
-  const { connection, actor, workspace, keys } = context;
-  const { shop_key: shopKey } = workspace;
+  const { connection, actor, shopKey, keys } = context;
   await requireApiAccess(context);
   for (let attempt = 1; attempt <= ID_ATTEMPTS; attempt++) {
     const { token: secret, tokenId: id, secretHash } = makeToken(shopKey, keys.tokenPepper);
@@ -223,11 +221,11 @@ export async function insertNewToken(context: ActionContext, token: TokenToInser
 }
 
 /** A token that admission would refuse is not created. One that is there stays as it is when the plan changes. */
-async function requireApiAccess({ connection, workspace }: ActionContext): Promise<void> {
+async function requireApiAccess({ connection, workspace, domain }: ActionContext): Promise<void> {
   const plan = await findPlan(connection, workspace.plan);
   if (plan?.entitlements.includes("api_access") === true) return;
   throw impossible(
-    `The plan ${workspace.plan} of ${workspace.shop_domain} does not include api_access: a token needs a plan that does.`,
+    `The plan ${workspace.plan} of ${domain} does not include api_access: a token needs a plan that does.`,
   );
 }
 
@@ -236,30 +234,27 @@ function settingsOf({ token_id, name, scopes, expires_at }: TokenRow) {
   return { token_id, name, scopes, expires_at };
 }
 
-async function refuseSecond({ connection, workspace }: ActionContext, key: string | null): Promise<void> {
-  const made = key === null ? null : await findRequestedToken(connection, workspace.shop_key, key);
+async function refuseSecond({ connection, shopKey }: ActionContext, key: string | null): Promise<void> {
+  const made = key === null ? null : await findRequestedToken(connection, shopKey, key);
   if (made !== null) throw new AlreadyMade(made);
 }
 
 /** One that has ended, or that another one has replaced already, is not replaced again. */
-async function requireRotatable(
-  { connection, workspace, now }: ActionContext,
-  token: TokenRow,
-): Promise<void> {
+async function requireRotatable({ connection, shopKey, now }: ActionContext, token: TokenRow): Promise<void> {
   const { token_id: id } = token;
-  if ((await isOfApp(connection, workspace.shop_key, id)) === true) {
+  if ((await isOfApp(connection, shopKey, id)) === true) {
     throw impossible(`The token ${id} is that of a connected app, which renews it by itself.`);
   }
   const status = statusOf(token, now);
   if (status !== "active") throw impossible(`The token ${id} is ${status}: create a new one instead.`);
-  const replacement = await findReplacement(connection, workspace.shop_key, id);
+  const replacement = await findReplacement(connection, shopKey, id);
   if (replacement !== null) {
     throw impossible(`The token ${id} has already been replaced by ${replacement}: rotate that one instead.`);
   }
 }
 
-async function requireToken({ connection, workspace }: ActionContext, id: string): Promise<TokenRow> {
-  const token = await lockToken(connection, workspace.shop_key, id);
+async function requireToken({ connection, shopKey, domain }: ActionContext, id: string): Promise<TokenRow> {
+  const token = await lockToken(connection, shopKey, id);
   if (token !== null) return token;
-  throw impossible(`The workspace ${workspace.shop_domain} has no token with the id ${quoted(id)}.`);
+  throw impossible(`The workspace ${domain} has no token with the id ${quoted(id)}.`);
 }

@@ -71,11 +71,11 @@ export const startUpload = defineAction({
     await removeEndedParts(database, shopKey, now);
     return files;
   },
-  run: async ({ connection, workspace, actor, now }, { last_day: asOf }, files) => {
+  run: async ({ connection, shopKey, actor, now }, { last_day: asOf }, files) => {
     const uploadId = randomUUID();
     const expiresAt = new Date(now.getTime() + UPLOAD_LIFETIME_MS);
     const upload = {
-      shopKey: workspace.shop_key,
+      shopKey,
       uploadId,
       createdBy: actor.name,
       now,
@@ -111,8 +111,7 @@ export const putPart = defineAction({
     part: own("The part", (_subject, given) => given, { kind: "hidden", only: "form" }),
     body: bodyBytes("The bytes"),
   },
-  run: async ({ connection, workspace, now }, { id: uploadId, file: fileName, part: given, body }) => {
-    const { shop_key: shopKey } = workspace;
+  run: async ({ connection, shopKey, now }, { id: uploadId, file: fileName, part: given, body }) => {
     const part = /^\d{1,4}$/u.test(given) ? Number(given) : -1;
     const sha256 = createHash("sha256").update(body).digest();
     const upload = await requireUpload(connection, shopKey, uploadId, holdUpload);
@@ -154,8 +153,7 @@ export const replaceFile = defineAction({
     /** How many it has. */
     bytes: own("The size", (_subject, given) => given, { kind: "hidden", only: "form" }),
   },
-  run: async ({ connection, workspace, now }, { id: uploadId, file: fileName, bytes: size }) => {
-    const { shop_key: shopKey } = workspace;
+  run: async ({ connection, shopKey, now }, { id: uploadId, file: fileName, bytes: size }) => {
     const connectedStore = await findConnectedStore(connection, shopKey);
     const upload = await requireUpload(connection, shopKey, uploadId, lockUpload);
     requireStatus(upload, ["sending", "refused"], now);
@@ -186,8 +184,7 @@ export const requestImport = defineAction({
   past: "Requested the import of an upload",
   least: "admin",
   input: { id: uploadField, skip_invalid: flag("Leave out rows that cannot be used", { only: "form" }) },
-  run: async ({ connection, workspace, actor, now }, { id: uploadId, skip_invalid: skipInvalid }) => {
-    const { shop_key: shopKey } = workspace;
+  run: async ({ connection, shopKey, actor, now }, { id: uploadId, skip_invalid: skipInvalid }) => {
     const upload = await requireUpload(connection, shopKey, uploadId, lockUpload);
     requireStatus(upload, skipInvalid ? ["refused"] : ["sending", "refused"], now);
     await requireAllParts(connection, { shopKey, uploadId, files: upload.files });
@@ -210,8 +207,7 @@ export const cancelUpload = defineAction({
   past: "Canceled an upload",
   least: "admin",
   input: { id: uploadField },
-  run: async ({ connection, workspace, now }, { id: uploadId }) => {
-    const { shop_key: shopKey } = workspace;
+  run: async ({ connection, shopKey, now }, { id: uploadId }) => {
     const upload = await requireUpload(connection, shopKey, uploadId, lockUpload);
     requireStatus(upload, ["sending", "waiting", "refused"], now);
     await markCanceled(connection, shopKey, uploadId, now);

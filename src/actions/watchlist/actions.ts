@@ -64,10 +64,9 @@ export const addWatched = defineAction({
   past: "Added to the watchlist",
   least: "admin",
   input: entity,
-  run: async ({ connection, workspace }, { type, key }) => {
-    const { shop_key: shopKey, shop_domain: shopDomain } = workspace;
+  run: async ({ connection, shopKey, domain }, { type, key }) => {
     if (!(await isInCatalogue(connection, shopKey, kindOfType(type), key))) {
-      throw impossible(`The catalogue of ${shopDomain} has no ${type} ${quoted(key)}.`);
+      throw impossible(`The catalogue of ${domain} has no ${type} ${quoted(key)}.`);
     }
     const changed = await insertWatched(connection, shopKey, kindOfType(type), key);
     return {
@@ -86,8 +85,8 @@ export const removeWatched = defineAction({
   past: "Removed from the watchlist",
   least: "admin",
   input: entity,
-  run: async ({ connection, workspace }, { type, key }) => {
-    const changed = await deleteWatched(connection, workspace.shop_key, kindOfType(type), key);
+  run: async ({ connection, shopKey }, { type, key }) => {
+    const changed = await deleteWatched(connection, shopKey, kindOfType(type), key);
     return {
       result: { type, key, changed },
       done: changed ? `Removed ${key} from the watchlist.` : `${key} is not on the watchlist.`,

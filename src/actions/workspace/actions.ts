@@ -112,8 +112,7 @@ export const eraseWorkspace = defineAction({
   confirm: (_input, { workspace }) =>
     `The service stops serving ${workspace.shop_domain} at once. Erase it in ${ERASE_DAYS} days?`,
   run: async (context: ActionContext<OfWorkspace>, { domain: typed }) => {
-    const { connection, workspace, actor, now } = context;
-    const { shop_key: shopKey, shop_domain: domain } = workspace;
+    const { connection, shopKey, domain, actor, now } = context;
     const isMeant = typed === null ? actor.session === null : domainOf(typed) === domain;
     if (!isMeant) throw invalid(`Type the domain of this workspace, ${domain}, to have it erased.`, "domain");
     const eraseAfter = new Date(now.getTime() + ERASE_DAYS * DAY_MS);
@@ -137,15 +136,14 @@ export const keepWorkspace = defineAction({
   least: "owner",
   input: {},
   run: async (context: ActionContext<OfWorkspace>) => {
-    const { connection, workspace } = context;
-    const { shop_key: shopKey, shop_domain: domain } = workspace;
+    const { connection, shopKey, domain } = context;
     if (!(await takeErasureBack(connection, shopKey))) {
       throw impossible(`No erasure of ${domain} is scheduled: there is nothing to cancel.`);
     }
     await wakeWorkspace(connection, shopKey);
     return decided(context, "workspace.keep", {
       result: { shop_domain: domain, erase_after: null },
-      before: workspace.erase_after,
+      before: context.workspace.erase_after,
       done: `The erasure is canceled: ${domain} is served as before.`,
     });
   },
@@ -162,8 +160,7 @@ export const deleteWorkspace = defineAction({
   input: {},
   confirm: (_input, { workspace }) =>
     `All data, tokens, connections and history of ${workspace.shop_domain} are permanently deleted. Delete it?`,
-  run: async ({ connection, workspace }: ActionContext<OfWorkspace>) => {
-    const { shop_key: shopKey, shop_domain: domain } = workspace;
+  run: async ({ connection, workspace, shopKey, domain }: ActionContext<OfWorkspace>) => {
     await lockWorkspace(connection, shopKey).catch((error: unknown) => {
       throw error instanceof WorkspaceGone
         ? impossible(`The workspace ${domain} has already been deleted.`)

@@ -77,8 +77,7 @@ export const setRules = defineAction({
   past: "Changed which orders count",
   least: "admin",
   input: RULES,
-  run: async ({ connection, workspace }, given) => {
-    const { shop_key: shopKey } = workspace;
+  run: async ({ connection, shopKey }, given) => {
     const { wanted: earlier } = await loadRules(connection, shopKey);
     const wanted = changedRules(given, earlier);
     await putOrderRules(connection, shopKey, wanted);

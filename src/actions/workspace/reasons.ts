@@ -47,8 +47,7 @@ export const setReasons = defineAction({
   past: "Changed the groups of return reasons",
   least: "admin",
   input: { reasons },
-  run: async ({ connection, workspace }, { reasons: given }) => {
-    const { shop_key: shopKey } = workspace;
+  run: async ({ connection, shopKey }, { reasons: given }) => {
     const earlier = (await findReasonGroups(connection, shopKey)) ?? {};
     const before = new Map(Object.entries(earlier));
     const all = new Map([...new Map([...before, ...given])].filter(([, group]) => group !== ""));

@@ -66,12 +66,12 @@ export const nameWorkspace = defineAction({
       ),
     ),
   },
-  run: async ({ connection, workspace }, { display_name: name }) => {
-    const before = await findDisplayName(connection, workspace.shop_key);
-    const called = name ?? workspace.shop_domain;
-    await updateDisplayName(connection, workspace.shop_key, name);
+  run: async ({ connection, shopKey, domain }, { display_name: name }) => {
+    const before = await findDisplayName(connection, shopKey);
+    const called = name ?? domain;
+    await updateDisplayName(connection, shopKey, name);
     return {
-      result: { shop_domain: workspace.shop_domain, display_name: called },
+      result: { shop_domain: domain, display_name: called },
       done: `The workspace is now called ${called}.`,
       audit:
         before === called ? null : { detail: { display_name: called }, before: { display_name: before } },
@@ -119,8 +119,7 @@ export const setWorkspace = defineAction({
       const known = Object.keys(setWorkspace.input).join(", ");
       throw invalid(`Name at least one setting of the workspace; its settings are ${known}.`);
     }
-    const { connection, workspace, actor } = context;
-    const { shop_key: shopKey } = workspace;
+    const { connection, shopKey, domain, actor } = context;
     if (input.plan !== undefined) await requirePlan(connection, input.plan);
     if (input.readiness !== undefined) await requireOwnReadiness(context);
     await change(context, input);
@@ -134,7 +133,7 @@ export const setWorkspace = defineAction({
     if (isMembers) await recordAction(connection, actor, { shopKey, action: setWindows.name, ...audit });
     return {
       result: await shown(context),
-      done: `Saved the settings of ${workspace.shop_domain}.`,
+      done: `Saved the settings of ${domain}.`,
       audit: isMembers ? null : audit,
     };
   },
@@ -152,10 +151,10 @@ type Settings = {
   visible_card_size?: number | undefined;
 };
 
-async function change({ connection, workspace }: ActionContext, settings: Settings): Promise<void> {
+async function change({ connection, shopKey }: ActionContext, settings: Settings): Promise<void> {
   const { primary_window_days: windowDays } = settings;
-  if (windowDays !== undefined) await setPrimaryWindow(connection, workspace.shop_key, windowDays);
-  await updateWorkspace(connection, workspace.shop_key, {
+  if (windowDays !== undefined) await setPrimaryWindow(connection, shopKey, windowDays);
+  await updateWorkspace(connection, shopKey, {
     planKey: settings.plan ?? null,
     billingStatus: settings.billing ?? null,
     readiness: settings.readiness ?? null,
@@ -164,8 +163,8 @@ async function change({ connection, workspace }: ActionContext, settings: Settin
   });
 }
 
-async function shown({ connection, workspace }: ActionContext): Promise<ShownWorkspace> {
-  return shownWorkspace(await requireWorkspace(connection, workspace.shop_domain));
+async function shown({ connection, domain }: ActionContext): Promise<ShownWorkspace> {
+  return shownWorkspace(await requireWorkspace(connection, domain));
 }
 
 function given(settings: Settings): Readonly<Record<string, string | number>> {
@@ -191,12 +190,12 @@ function evaluate({ database, workspace, now }: WorkspaceCaller, _result: unknow
 }
 
 /** The next run of a connected store would undo this setting. */
-async function requireOwnReadiness({ connection, workspace }: ActionContext): Promise<void> {
-  const store = (await listWorkspaceConnections(connection, workspace.shop_key)).find(
+async function requireOwnReadiness({ connection, shopKey, domain }: ActionContext): Promise<void> {
+  const store = (await listWorkspaceConnections(connection, shopKey)).find(
     (row) => row.kind === "store" && row.sealed_credentials !== null && row.status !== "disconnected",
   );
   if (store === undefined) return;
   throw impossible(
-    `The readiness of ${workspace.shop_domain} follows its connection to ${store.source}: disconnect it first, or set billing=inactive to stop serving.`,
+    `The readiness of ${domain} follows its connection to ${store.source}: disconnect it first, or set billing=inactive to stop serving.`,
   );
 }

@@ -103,10 +103,10 @@ export const closeSetup = defineAction({
   past: "Dismissed the setup checklist",
   least: "admin",
   input: {},
-  run: async ({ connection, workspace }) => {
-    await closeSetupList(connection, workspace.shop_key);
+  run: async ({ connection, shopKey, domain }) => {
+    await closeSetupList(connection, shopKey);
     return {
-      result: { shop_domain: workspace.shop_domain },
+      result: { shop_domain: domain },
       done: "The setup checklist is dismissed. Each of its steps is in the settings.",
       audit: { detail: {} },
     };
