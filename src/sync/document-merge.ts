@@ -7,7 +7,7 @@ import type { ChangedKeys } from "./changed-keys.ts";
 import { openCopyBuffer } from "./copy.ts";
 import { loadRules } from "./order-rules.ts";
 import { inPortions } from "./portions.ts";
-import { openFactWriter, type ChangedDocument, type WarningCounts } from "./project.ts";
+import { openFactWriter, type WarningCounts } from "./project.ts";
 import { ORDER_DEFAULTS, storedText } from "./stored-document.ts";
 
 /** A source's report of one order; `removed` lists deleted rows. */
@@ -163,25 +163,29 @@ export async function mergeOrders(
   let unchangedOrders = 0;
   await inPortions(
     () => orders.next(),
-    (portion) => {
+    () => {
       const documents = openCopyBuffer(connection, "order_document (shop_key, order_id, document)");
-      const changed: ChangedDocument[] = [];
-      for (const { orderId, stored, part } of portion) {
-        const kept = redacted.has(orderId) ? withoutNames(part, rules) : part;
-        const document = orders.merge(stored, orderId, kept);
-        if (document === null) continue;
-        changed.push({ document, existed: stored !== null });
-        if (document.lines.length > 0) documents.add([shopKey, orderId, storedText(document)]);
-      }
-      const writeFacts = facts.project(changed);
-      const replacedIds = changed.filter(({ existed }) => existed).map(({ document }) => document.orderId);
-      changedOrders += changed.length;
-      unchangedOrders += portion.length - changed.length;
-      return async () => {
-        if (replacedIds.length > 0) await removeDocuments(connection, shopKey, replacedIds);
-        await documents.send();
-        await writeFacts();
-        onOrders(changedOrders + unchangedOrders);
+      const portion = facts.open();
+      const replacedIds: string[] = [];
+      return {
+        add: ({ orderId, stored, part }) => {
+          const kept = redacted.has(orderId) ? withoutNames(part, rules) : part;
+          const document = orders.merge(stored, orderId, kept);
+          if (document === null) {
+            unchangedOrders += 1;
+            return;
+          }
+          changedOrders += 1;
+          if (stored !== null) replacedIds.push(orderId);
+          if (document.lines.length > 0) documents.add([shopKey, orderId, storedText(document)]);
+          portion.add({ document, existed: stored !== null });
+        },
+        write: async () => {
+          if (replacedIds.length > 0) await removeDocuments(connection, shopKey, replacedIds);
+          await documents.send();
+          await portion.write();
+          onOrders(changedOrders + unchangedOrders);
+        },
       };
     },
   );

@@ -1,25 +1,35 @@
+import { setImmediate } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import type { NextRows } from "../store/query.ts";
 
+/** What is written of one chunk: `add` gathers an item, `write` writes them all. */
+type Portion<Item> = { add(item: Item): void; write(): Promise<void> };
+
+/** While this many items are gathered the database does not wait for its next statement: a millisecond or two. */
+const ITEMS_PER_TURN = 8;
+
 /**
- * Reads chunks until an empty one. `prepare` works on one while the database writes the previous one and fetches the next; it
- * shares nothing with the function it returned for an earlier one, which writes. The connection has one task at a time, and none
- * when this ends, also if it throws.
+ * Reads chunks until an empty one. The items of one are added while the database writes the previous one and fetches the next.
+ * The connection has one task at a time, and none when this ends, also if it throws.
  */
 export async function inPortions<Item>(
   read: () => Promise<Item[]>,
-  prepare: (portion: readonly Item[]) => () => Promise<void>,
+  open: () => Portion<Item>,
 ): Promise<void> {
-  let portion = await read();
-  let working = portion.length > 0 ? read() : Promise.resolve([]);
+  let items = await read();
+  let working = items.length > 0 ? read() : Promise.resolve([]);
   try {
-    while (portion.length > 0) {
+    while (items.length > 0) {
       // It is awaited below; a failure meanwhile must not be unhandled.
       working.catch(() => {});
-      const write = prepare(portion);
-      portion = await working;
-      const isLast = portion.length === 0;
-      working = write().then(() => (isLast ? [] : read()));
+      const portion = open();
+      for (const [place, item] of items.entries()) {
+        if (place % ITEMS_PER_TURN === 0) await setImmediate();
+        portion.add(item);
+      }
+      items = await working;
+      const isLast = items.length === 0;
+      working = portion.write().then(() => (isLast ? [] : read()));
     }
     await working;
   } finally {

@@ -10,16 +10,11 @@ import { openCopyBuffer, writtenCells, type CopyBuffer } from "./copy.ts";
 import { loadRules } from "./order-rules.ts";
 import { productGidOf } from "./stored-document.ts";
 
-/** A line of an order; `cohortMonth` is the first day of its month, YYYY-MM-DD. */
-type OrderLine = {
-  orderId: string;
-  leftOut: OrderFacts["leftOut"];
-  cohortMonth: string;
-  line: LineFact;
-};
+/** A row of order_line whose last cells follow from the catalogue; `key` is what its line names. */
+type OrderLine = { key: string; names: LineNames; cells: string };
 
 type LineWriter = {
-  /** Writes lines, resolved with the catalogue, and touches their months, products and SKUs. */
+  /** Writes lines, resolved with the catalogue, whose products and SKUs are marked. */
   put(lines: readonly OrderLine[]): Promise<void>;
 };
 
@@ -29,62 +24,47 @@ const MOST_REMEMBERED = 100_000;
 /** Opens a writer of a run. The catalogue stays as it is meanwhile. */
 function openLineWriter(connection: Connection, shopKey: number, changedKeys: ChangedKeys): LineWriter {
   /** By what lines name: the cells that follow from it. */
-  const cells = new Map<string, string>();
+  const cellsByKey = new Map<string, string>();
   const buffer = openCopyBuffer(
     connection,
     `order_line (shop_key, order_id, line_id, ordered_on, cohort_month, left_out, sold_units, sold_minor, line_title, line_vendor,
                  line_product_gid, line_variant_id, line_sku, product_gid, sku, used, counterpart_sku, unit_cost_minor, variant_id)`,
   );
-  const resolve = async (lines: readonly OrderLine[], keys: readonly string[]): Promise<void> => {
-    if (cells.size > MOST_REMEMBERED) cells.clear();
+  const resolve = async (lines: readonly OrderLine[]): Promise<void> => {
+    if (cellsByKey.size > MOST_REMEMBERED) cellsByKey.clear();
     const missing = new Map<string, LineNames>();
-    for (const [place, key] of keys.entries()) {
-      if (!cells.has(key)) missing.set(key, namesOf((lines[place] as OrderLine).line));
-    }
+    for (const { key, names } of lines) if (!cellsByKey.has(key)) missing.set(key, names);
     if (missing.size === 0) return;
     const rows = await resolveNames(connection, shopKey, [...missing.values()]);
     for (const [place, [key, names]] of [...missing].entries()) {
       const row = rows[place] as ResolvedRow;
-      cells.set(key, resolvedCells(names, row));
+      cellsByKey.set(key, resolvedCells(names, row));
       if (row.product_gid !== null) changedKeys.products.add(row.product_gid);
       if (row.sku !== null) changedKeys.skus.add(row.sku);
     }
   };
   return {
     put: async (lines) => {
-      const keys = lines.map(({ line }) => keyOf(line));
-      await resolve(lines, keys);
-      for (const [place, { orderId, leftOut, cohortMonth, line }] of lines.entries()) {
-        changedKeys.months.add(cohortMonth);
-        const day = dayToText(line.orderedOnDay);
-        buffer.add(
-          [
-            shopKey,
-            orderId,
-            line.lineId,
-            day,
-            cohortMonth,
-            leftOut,
-            line.soldUnits,
-            line.soldMinor,
-            line.title,
-            line.vendor,
-          ],
-          cells.get(keys[place] as string),
-        );
-      }
+      await resolve(lines);
+      for (const { key, cells } of lines) buffer.add([shopKey], `${cells}${cellsByKey.get(key)}`);
       await buffer.send();
     },
   };
 }
 
-/** Text never holds control characters. */
-function keyOf({ productId, variantId, sku }: LineFact): string {
-  return `${productId ?? "\u0001"}\u0000${variantId ?? "\u0001"}\u0000${sku ?? "\u0001"}`;
-}
-
-function namesOf({ productId, variantId, sku }: LineFact): LineNames {
-  return { productGid: productId === null ? null : productGidOf(productId), variantId, sku };
+function orderLineOf(
+  orderId: string,
+  leftOut: OrderFacts["leftOut"],
+  cohortMonth: string,
+  { lineId, orderedOnDay, soldUnits, soldMinor, title, vendor, productId, variantId, sku }: LineFact,
+): OrderLine {
+  const day = dayToText(orderedOnDay);
+  return {
+    // Text never holds control characters.
+    key: `${productId ?? "\u0001"}\u0000${variantId ?? "\u0001"}\u0000${sku ?? "\u0001"}`,
+    names: { productGid: productId === null ? null : productGidOf(productId), variantId, sku },
+    cells: writtenCells([orderId, lineId, day, cohortMonth, leftOut, soldUnits, soldMinor, title, vendor]),
+  };
 }
 
 function resolvedCells({ productGid, variantId, sku }: LineNames, row: ResolvedRow): string {
@@ -117,8 +97,8 @@ export type ChangedDocument = { document: OrderDocument; existed: boolean };
 
 /** Projects documents into facts, each order once. */
 type FactWriter = {
-  /** The returned function writes the facts. */
-  project(changed: readonly ChangedDocument[]): () => Promise<void>;
+  /** The facts of some orders, to be written together. */
+  open(): { add(changed: ChangedDocument): void; write(): Promise<void> };
   /** Marks the dependents of orders that have not been checked yet. */
   finish(): Promise<void>;
   warnings: WarningCounts;
@@ -150,24 +130,29 @@ export async function openFactWriter(
   };
   return {
     warnings,
-    project: (changed) => {
-      const rows = openFactRows(connection, shopKey);
-      for (const { document } of changed) {
-        const facts = projectOrder(document, rules);
-        rows.add(document, facts);
-        for (const { kind } of facts.warnings) warnings.set(kind, (warnings.get(kind) ?? 0) + 1);
-      }
-      const replacedIds = changed.filter(({ existed }) => existed).map(({ document }) => document.orderId);
-      return async () => {
-        mayHaveLabels ??= await hasLabels(connection, shopKey);
-        if (replacedIds.length > 0) {
-          await touchLabelsOf(replacedIds);
-          addPlaces(changedKeys, await removeFacts(connection, shopKey, replacedIds));
-        }
-        await rows.send();
-        await lines.put(rows.lines);
-        for (const { document } of changed) waitingIds.push(document.orderId);
-        if (waitingIds.length >= ORDERS_PER_LOOK) await lookForLabels();
+    open: () => {
+      const rows = openFactRows(connection, shopKey, changedKeys);
+      const orderIds: string[] = [];
+      const replacedIds: string[] = [];
+      return {
+        add: ({ document, existed }) => {
+          const facts = projectOrder(document, rules);
+          rows.add(document, facts);
+          for (const { kind } of facts.warnings) warnings.set(kind, (warnings.get(kind) ?? 0) + 1);
+          orderIds.push(document.orderId);
+          if (existed) replacedIds.push(document.orderId);
+        },
+        write: async () => {
+          mayHaveLabels ??= await hasLabels(connection, shopKey);
+          if (replacedIds.length > 0) {
+            await touchLabelsOf(replacedIds);
+            addPlaces(changedKeys, await removeFacts(connection, shopKey, replacedIds));
+          }
+          await rows.send();
+          await lines.put(rows.lines);
+          waitingIds.push(...orderIds);
+          if (waitingIds.length >= ORDERS_PER_LOOK) await lookForLabels();
+        },
       };
     },
     finish: lookForLabels,
@@ -178,6 +163,7 @@ export async function openFactWriter(
 function openFactRows(
   connection: Connection,
   shopKey: number,
+  changedKeys: ChangedKeys,
 ): Pick<CopyBuffer, "send"> & {
   add(document: OrderDocument, facts: OrderFacts): void;
   lines: OrderLine[];
@@ -214,7 +200,8 @@ function openFactRows(
       );
       const monthOf = (lineId: string): string => months.get(lineId) ?? "";
       for (const line of facts.lines) {
-        lines.push({ orderId, leftOut: facts.leftOut, cohortMonth: monthOf(line.lineId), line });
+        lines.push(orderLineOf(orderId, facts.leftOut, monthOf(line.lineId), line));
+        changedKeys.months.add(monthOf(line.lineId));
       }
       for (const [index, event] of facts.events.entries()) {
         const place = [shopKey, orderId, event.lineId, index, monthOf(event.lineId)];

@@ -86,8 +86,12 @@ async function projectStoredOrders(
 ): Promise<void> {
   const facts = await openFactWriter(connection, shopKey, changedKeys);
   const next = await openStoredOrders(connection, shopKey);
-  await inPortions(next, (rows) =>
-    facts.project(rows.map((row) => ({ document: readStored(row.order_id, row.document), existed: false }))),
-  );
+  await inPortions(next, () => {
+    const portion = facts.open();
+    return {
+      add: (row) => portion.add({ document: readStored(row.order_id, row.document), existed: false }),
+      write: () => portion.write(),
+    };
+  });
   await facts.finish();
 }
