@@ -1,7 +1,7 @@
 /**
  * Runs the tests: npm test [-- <file, folder, glob or part of a path>… <options of node --test>…]
  * Tests that need PostgreSQL get one embedded server, or the one named by RETURNS_TEST_DATABASE_URL; those in a browser
- * need Chromium, which is installed where there is none, and those of alerting rules promtool, which is fetched.
+ * need Chromium, whose build without windows is installed where it is missing, and those of alerting rules promtool, which is fetched.
  */
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";

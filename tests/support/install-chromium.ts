@@ -1,7 +1,9 @@
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 
-const PLACES = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+/** Chromium without windows, Debian's `chromium-headless-shell`: it draws the same for a third of the processor's time. */
+const SHELL = "/usr/lib/chromium/chromium-headless-shell";
+const PLACES = [SHELL, "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 const INSTALL_TIMEOUT_MS = 300_000;
 
 /** Where the machine's Chromium is; undefined = it has none. */
@@ -10,18 +12,19 @@ export function findChromium(): string | undefined {
 }
 
 /**
- * Installs Debian's Chromium where there is none and that is allowed; returns why there is still none, null = there is
- * one. Not for test files, which run side by side: the program is in its place long before it can run.
+ * Installs Debian's Chromium where there is none, or only one with windows, and that is allowed; returns why there is still none,
+ * null = there is one. Not for test files, which run side by side: the program is in its place long before it can run.
  */
 export function installChromium(): string | null {
-  if (findChromium() !== undefined) return null;
+  const found = findChromium();
+  if (found === SHELL) return null;
   if (process.getuid?.() !== 0 || !existsSync("/usr/bin/apt-get")) {
-    return "There is no Chromium, and installing one takes root and apt-get.";
+    return found === undefined ? "There is no Chromium, and installing one takes root and apt-get." : null;
   }
   const options = { encoding: "utf8", timeout: INSTALL_TIMEOUT_MS } as const;
-  spawnSync("apt-get", ["update", "-qq"], options);
-  const install = ["install", "-y", "-qq", "--no-install-recommends", "chromium"];
-  const { status, stderr } = spawnSync("apt-get", ["-o", "DPkg::Lock::Timeout=120", ...install], options);
-  if (status === 0 && findChromium() !== undefined) return null;
+  if (found === undefined) spawnSync("apt-get", ["update", "-qq"], options);
+  const install = ["install", "-y", "-qq", "--no-install-recommends", "chromium-headless-shell"];
+  const { stderr } = spawnSync("apt-get", ["-o", "DPkg::Lock::Timeout=120", ...install], options);
+  if (findChromium() !== undefined) return null;
   return `There is no Chromium, and apt-get cannot install it: ${stderr.trim()}`;
 }
