@@ -55,10 +55,7 @@ async function auditOf(shopKey: number): Promise<Record<string, unknown>[]> {
 }
 
 /** As `workspace set` writes it. */
-async function setByHand(
-  shopKey: number,
-  change: { planKey?: string; billingStatus?: string },
-): Promise<void> {
+async function setByHand(shopKey: number, change: { plan?: string; billing?: string }): Promise<void> {
   await updateWorkspace(shop.shop.database, shopKey, change);
 }
 
@@ -96,7 +93,7 @@ async function memberOf(shopKey: number, role: string, address: string | null = 
 test("a merchant who bought nothing here is billed in another way: nothing changes", async () => {
   const { sync, shopKey } = await workspaceOf();
   assert.equal(await sync(), "enterprise active");
-  await setByHand(shopKey, { billingStatus: "inactive", planKey: "starter" });
+  await setByHand(shopKey, { billing: "inactive", plan: "starter" });
   assert.equal(await sync(), "starter inactive");
   await shop.simulator.control("billing", { status: "PENDING" });
   assert.equal(await sync(), "starter inactive");
@@ -106,7 +103,7 @@ test("a merchant who bought nothing here is billed in another way: nothing chang
 
 test("a subscription sets plan and billing, another one changes them, and each is in the audit once", async () => {
   const { buy, sync, shopKey } = await workspaceOf();
-  await setByHand(shopKey, { billingStatus: "inactive" });
+  await setByHand(shopKey, { billing: "inactive" });
   assert.equal(
     await buy({ name: "Growth", trialDays: 14, currentPeriodEnd: "2026-06-15T00:00:00Z" }),
     "growth active",
@@ -127,7 +124,7 @@ test("a subscription sets plan and billing, another one changes them, and each i
 test("what an operator sets by hand stays until the subscription changes", async () => {
   const { buy, sync, shopKey } = await workspaceOf();
   await buy({ name: "Growth" });
-  await setByHand(shopKey, { planKey: "enterprise", billingStatus: "inactive" });
+  await setByHand(shopKey, { plan: "enterprise", billing: "inactive" });
   assert.equal(await sync(), "enterprise inactive");
   assert.equal(
     await buy({ name: "Growth", currentPeriodEnd: "2026-07-15T00:00:00Z" }),
@@ -170,7 +167,7 @@ test("a subscription that is canceled keeps what was paid for; one that is froze
   assert.equal(await buy({ number: 2, name: "Scale", status: "FROZEN" }), "scale active until 2026-06-08");
   assert.equal(await buy({ number: 2, name: "Scale" }), "scale active");
   await buy({ number: 2, name: "Scale", status: "FROZEN" });
-  await setByHand(shopKey, { billingStatus: "active" });
+  await setByHand(shopKey, { billing: "active" });
   assert.equal(await sync(), "scale active");
 });
 

@@ -1,4 +1,13 @@
-import { readChoices, readDay, readExpiry, readInteger, readLifetime, readOneOf, readText } from "./input.ts";
+import {
+  readChoices,
+  readDay,
+  readExpiry,
+  readInteger,
+  readLifetime,
+  readOneOf,
+  readText,
+  UUID,
+} from "./input.ts";
 import { invalid, Refusal } from "./refusal.ts";
 
 /** One of the values that a field allows, and how people read it. */
@@ -68,6 +77,11 @@ export function own<Value>(
   about: About & { kind?: FieldKind } = {},
 ): Field<Value> {
   return { label, kind: "text", ...about, read: (subject, texts, now) => read(subject, first(texts), now) };
+}
+
+/** Text that the action itself looks up. */
+export function given(label: string, about: About & { kind?: FieldKind } = {}): Field<string> {
+  return own(label, (_subject, text) => text, about);
 }
 
 /** A whole number; `most` null = as large as the database holds. */
@@ -167,14 +181,12 @@ export function optional<Value>(field: Field<Value>): Field<Value | null> {
   };
 }
 
-const REQUEST_KEY = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/u;
-
 /** Identifies the form, so that sending it twice acts once, on any server. */
 export const requestKey = optional(
   own(
     "The form",
     (_subject, key): string => {
-      if (REQUEST_KEY.test(key)) return key;
+      if (UUID.test(key)) return key;
       throw invalid("The form is not complete: open it again.");
     },
     { kind: "hidden", only: "form" },

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import type { ProviderAccount } from "../../access/provider.ts";
 import { isFreshProof } from "../../access/session.ts";
 import { formOf } from "../../console/form-scope.ts";
-import { instant } from "../../console/format.ts";
+import { isoInstant } from "../../console/format.ts";
 import { createMinuteLimit, MOST_FORMS_PER_MINUTE, TOO_MANY_FORMS } from "../../console/minute-limit.ts";
 import type { MinuteLimit } from "../../console/minute-limit.ts";
 import { actorOf } from "../../console/page-call.ts";
@@ -312,7 +312,7 @@ function sessions({ sessions: own }: MyAccount, place: FormPlace): Html {
 }
 
 function sessionItem({ id, createdAt, lastSeenAt, isThis }: MySession): Html {
-  const began = instant(createdAt.toISOString());
+  const began = isoInstant(createdAt);
   return html`<li>
     Since ${began}, last seen ${time(lastSeenAt)}
     ${
@@ -327,5 +327,5 @@ function sessionItem({ id, createdAt, lastSeenAt, isThis }: MySession): Html {
 }
 
 function time(at: Date): Html {
-  return html`<time datetime="${at.toISOString()}">${instant(at.toISOString())}</time>`;
+  return html`<time datetime="${at.toISOString()}">${isoInstant(at)}</time>`;
 }

@@ -26,8 +26,8 @@ import { countWorkers } from "../../store/queries/worker-health.ts";
 import { seesWorkers } from "../../store/worker-session.ts";
 import type { ControlTools, ActionContext, Detail, Done, WorkspaceCaller } from "../action.ts";
 import { defineAction, defineList, ShownSecret } from "../action.ts";
-import { integer, oneOf, optional, own, requestKey, someOf, text } from "../field.ts";
-import { quoted, readLifetime } from "../input.ts";
+import { given, integer, oneOf, optional, own, requestKey, someOf, text } from "../field.ts";
+import { quoted, readLifetime, UUID } from "../input.ts";
 import { impossible, invalid, undoableSince, type Refusal } from "../refusal.ts";
 
 /** Who has messages sent. */
@@ -58,7 +58,6 @@ export const CATEGORIES = [
 const NAME_MAX_LENGTH = 100;
 const ADDRESS_MAX_LENGTH = 2000;
 export const MAIL_ADDRESS = /^[^\s@<>"(),:;[\]\\]{1,64}@[^\s@<>"(),:;[\]\\]{1,189}$/u;
-const ENDPOINT_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/u;
 const MOST_ENDPOINTS = 10;
 const USUAL_OVERLAP_MS = 86_400_000;
 const MOST_OVERLAP_MS = 30 * 86_400_000;
@@ -158,7 +157,7 @@ export const addEndpoint = defineAction({
 });
 
 /** Its name or id; the id is looked up first. */
-const endpoint = own("The endpoint", (_subject, given) => given, {
+const endpoint = given("The endpoint", {
   kind: "hidden",
   hint: "its name, or its id from `notify list`",
 });
@@ -180,9 +179,9 @@ export const rotateEndpoint = defineAction({
       }),
     ),
   },
-  run: async (context, { endpoint: given, overlap }) => {
+  run: async (context, { endpoint: named, overlap }) => {
     const { connection, keys, workspace, now } = context;
-    const found = await requireEndpoint(context, given);
+    const found = await requireEndpoint(context, named);
     const { endpoint_id: endpointId, name, kind, sealed_secrets: sealed } = found;
     if (kind !== "webhook") throw impossible("Only a webhook has a signing secret.");
     const place = { shopKey: workspace.shop_key, endpointId };
@@ -215,9 +214,9 @@ export const testEndpoint = defineAction({
   least: "admin",
   usesKeys: true,
   input: { endpoint },
-  run: async (context: ActionContext<SendingCaller>, { endpoint: given }) => {
+  run: async (context: ActionContext<SendingCaller>, { endpoint: named }) => {
     const { connection, shopKey, now } = context;
-    const found = await requireEndpoint(context, given);
+    const found = await requireEndpoint(context, named);
     const { endpoint_id: endpointId, name } = found;
     const since = new Date(now.getTime() - TEST_PAUSE_MS);
     if (!(await noteTest(connection, shopKey, endpointId, now, since)))
@@ -252,9 +251,9 @@ export const pauseEndpoint = defineAction({
   past: "Paused an alert endpoint",
   least: "admin",
   input: { endpoint },
-  run: async (context, { endpoint: given }) => {
+  run: async (context, { endpoint: named }) => {
     const { connection, shopKey, now } = context;
-    const found = await requireEndpoint(context, given);
+    const found = await requireEndpoint(context, named);
     const { endpoint_id: endpointId, name } = found;
     await markPaused(connection, shopKey, endpointId, "person", now);
     const changed = found.paused_at === null;
@@ -274,9 +273,9 @@ export const resumeEndpoint = defineAction({
   past: "Resumed an alert endpoint",
   least: "admin",
   input: { endpoint },
-  run: async (context, { endpoint: given }) => {
+  run: async (context, { endpoint: named }) => {
     const { connection, shopKey, now } = context;
-    const found = await requireEndpoint(context, given);
+    const found = await requireEndpoint(context, named);
     const { endpoint_id: endpointId, name } = found;
     await markResumed(connection, shopKey, endpointId, now);
     await queuePush(connection, shopKey, endpointId, now);
@@ -296,10 +295,10 @@ export const removeEndpoint = defineAction({
   past: "Removed an alert endpoint",
   least: "admin",
   input: { endpoint },
-  confirm: ({ endpoint: given }) => `Alerts are no longer sent to ${given}. Remove it?`,
-  run: async (context, { endpoint: given }) => {
+  confirm: ({ endpoint: named }) => `Alerts are no longer sent to ${named}. Remove it?`,
+  run: async (context, { endpoint: named }) => {
     const { connection, shopKey, now } = context;
-    const found = await requireEndpoint(context, given);
+    const found = await requireEndpoint(context, named);
     const { endpoint_id: endpointId, name } = found;
     await markEndpointRemoved(connection, shopKey, endpointId, now);
     // The worker finds that it was removed.
@@ -320,9 +319,9 @@ export const restoreEndpoint = defineAction({
   past: "Restored an alert endpoint",
   least: "admin",
   input: { endpoint: { ...endpoint, hint: "its id, as the removal printed it" } },
-  run: async ({ connection, shopKey, now }, { endpoint: given }) => {
+  run: async ({ connection, shopKey, now }, { endpoint: named }) => {
     const removed = await listRemovedEndpoints(connection, shopKey, undoableSince(now));
-    const found = removed.find(({ endpoint_id: id }) => id === given);
+    const found = removed.find(({ endpoint_id: id }) => id === named);
     if (found === undefined)
       throw impossible("This endpoint cannot be brought back: a removal can be undone for 24 hours, once.");
     if ((await countEndpoints(connection, shopKey)) >= MOST_ENDPOINTS)
@@ -369,20 +368,20 @@ function auditOf(
 
 async function requireEndpoint(
   { connection, shopKey, domain }: ActionContext,
-  given: string,
+  asked: string,
 ): Promise<LockedEndpoint> {
-  const byId = ENDPOINT_ID.test(given) ? await lockEndpoint(connection, shopKey, given) : null;
+  const byId = UUID.test(asked) ? await lockEndpoint(connection, shopKey, asked) : null;
   if (byId !== null) return byId;
-  const [named, ...others] = (await listEndpoints(connection, shopKey)).filter(({ name }) => name === given);
+  const [named, ...others] = (await listEndpoints(connection, shopKey)).filter(({ name }) => name === asked);
   if (named !== undefined && others.length > 0) {
     const ids = [named, ...others].map((each) => each.endpoint_id).join(", ");
     throw impossible(
-      `${others.length + 1} endpoints are named ${quoted(given)}: give the id of one (${ids}).`,
+      `${others.length + 1} endpoints are named ${quoted(asked)}: give the id of one (${ids}).`,
     );
   }
   const found = named === undefined ? null : await lockEndpoint(connection, shopKey, named.endpoint_id);
   if (found !== null) return found;
-  throw impossible(`The workspace ${domain} has no endpoint with the id ${quoted(given)}.`);
+  throw impossible(`The workspace ${domain} has no endpoint with the id ${quoted(asked)}.`);
 }
 
 function readOverlap(subject: string, given: string): number {

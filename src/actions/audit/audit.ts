@@ -77,8 +77,7 @@ export const auditList = defineList<ListedAction, AuditCaller & Newest>({
   about: "Show who did what, newest first.",
   columns,
   rows: async ({ database, workspace, filter, after, limit }) => {
-    const position = after === null ? null : readPlace(after);
-    const rows = await listAudit(database, workspace.shop_key, filter, position, limit);
+    const rows = await listAudit(database, workspace.shop_key, filter, readAfter(after), limit);
     return rows.map((row) => listed(row, workspace.shop_domain));
   },
 });
@@ -89,7 +88,7 @@ export const auditListOfAll = defineList<ListedAction, ActionCaller & Newest>({
   about: auditList.about,
   columns,
   rows: async ({ database, filter, after, limit }) => {
-    const position = after === null ? null : readPlace(after);
+    const position = readAfter(after);
     const rows = [
       ...(await listAuditOfAll(database, filter, position, limit)),
       ...(await listInstallationEvents(database, filter, position, limit)),
@@ -105,14 +104,15 @@ export async function showAudit(
   request: { query: AuditQuery; cursor: string | null; limit: number },
 ): Promise<AuditPage> {
   requireRight(actor, readAudit);
-  const position = request.cursor === null ? null : readCursor(request.cursor);
+  const place = request.cursor === null ? null : Buffer.from(request.cursor, "base64url").toString();
+  const position = readPlace(place, "This cursor is not from this page. Start at the first page.");
   const filter = readFilter(request.query);
   const rows = await listAudit(database, workspace.shop_key, filter, position, request.limit + 1);
   const shown = rows.slice(0, request.limit);
   const last = shown.at(-1);
   return {
     actions: shown.map(shownAction),
-    next: rows.length > shown.length && last !== undefined ? cursorOf(last) : null,
+    next: rows.length > shown.length && last ? Buffer.from(placeOf(last)).toString("base64url") : null,
   };
 }
 
@@ -154,7 +154,8 @@ function shownAction(row: AuditRow): ShownAction {
     who: whoOf(row),
     actor,
     action,
-    what: auditWords(action),
+    // An action that a later or an earlier version recorded is shown by its name.
+    what: AUDIT_WORDS[action] ?? action,
     changes: changesOf(row),
     origin,
   };
@@ -213,22 +214,14 @@ function placeOf({ position, audit_id: id }: AuditRow): string {
   return `${position}~${id}`;
 }
 
-function readPlace(text: string): AuditPosition {
-  const { position = "", id = "" } = CURSOR.exec(text)?.groups ?? {};
-  if (!Number.isNaN(Date.parse(position))) return [position, id];
-  throw invalid("--after must be the cursor of an action.");
+/** null = the first page. Throws a `Refusal` with that sentence. */
+function readPlace(place: string | null, sentence: string): AuditPosition | null {
+  const { position = "", id = "" } = CURSOR.exec(place ?? "")?.groups ?? {};
+  if (place === null || !Number.isNaN(Date.parse(position))) return place === null ? null : [position, id];
+  throw invalid(sentence);
 }
 
-function cursorOf(row: AuditRow): string {
-  return Buffer.from(placeOf(row)).toString("base64url");
-}
-
-function readCursor(cursor: string): AuditPosition {
-  const groups = CURSOR.exec(Buffer.from(cursor, "base64url").toString())?.groups;
-  const { position = "", id = "" } = groups ?? {};
-  if (!Number.isNaN(Date.parse(position))) return [position, id];
-  throw invalid("This cursor is not from this page. Start at the first page.");
-}
+const readAfter = (after: string | null) => readPlace(after, "--after must be the cursor of an action.");
 
 /** Events that are no action of ours: of the store platform, of sign-ins, of a worker. */
 const WORDS = {
@@ -254,8 +247,3 @@ export const AUDIT_WORDS: Readonly<Record<string, string>> = {
   ...Object.fromEntries([...LISTS, ...ACTIONS].map(({ name, past }) => [name, past])),
   ...WORDS,
 };
-
-/** An action that a later or an earlier version recorded is shown by its name. */
-function auditWords(action: string): string {
-  return AUDIT_WORDS[action] ?? action;
-}

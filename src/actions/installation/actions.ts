@@ -59,15 +59,9 @@ import {
   sizeText,
   writeManifest,
 } from "./backup-folder.ts";
-import type { Backup, BackupTable, Manifest } from "./backup-folder.ts";
+import type { Backup, BackupTable, Manifest, Work } from "./backup-folder.ts";
 import { readSchemaLevel } from "./schema.ts";
 import { ownSecret, type SecretPlace } from "./secrets.ts";
-
-/** How long work on a whole database, or a whole workspace, is followed, and stopped. */
-export type Work = {
-  signal: AbortSignal;
-  onProgress: (label: string, done: number, total: number) => void;
-};
 
 /** Who acts on the installation. What takes longer than one transaction is done before it, and the action records it. */
 export type InstallationCaller = ActionCaller &

@@ -193,6 +193,12 @@ export async function removeOldBackups(folder: string, keep: number): Promise<st
   return old;
 }
 
+/** How long work on a whole database, or a whole workspace, is followed, and stopped. */
+export type Work = {
+  signal: AbortSignal;
+  onProgress: (label: string, done: number, total: number) => void;
+};
+
 /** `opens`: whether tokens work with the secret that is set where it was verified; null = none is set. */
 type VerifiedBackup = Pick<Manifest, "made_at" | "version" | "has_secret"> & {
   folder: string;
@@ -206,10 +212,7 @@ type VerifiedBackup = Pick<Manifest, "made_at" | "version" | "has_secret"> & {
 export async function verifyBackup(
   folder: string,
   secret: string | null,
-  {
-    signal,
-    onProgress,
-  }: { signal: AbortSignal; onProgress: (label: string, done: number, total: number) => void },
+  { signal, onProgress }: Work,
 ): Promise<VerifiedBackup> {
   const backup = await readBackup(folder);
   await readBackupSecret(backup);

@@ -19,7 +19,7 @@ import { defineAction, defineList, ShownSecret } from "../action.ts";
 import type { ActionContext, Done, LinkCaller, WorkspaceCaller } from "../action.ts";
 import { connectApp } from "../apps/actions.ts";
 import { recordAction } from "../audit/record.ts";
-import { oneOf, own } from "../field.ts";
+import { given, oneOf, own } from "../field.ts";
 import { quoted } from "../input.ts";
 import { membersOfRole } from "../notices/notices.ts";
 import { signOnAddress } from "../people/actions.ts";
@@ -62,7 +62,7 @@ export const changeOwners: Right & { past: string } = {
   proof: true,
 };
 
-const person = own("Person", (_subject, id) => id, {
+const person = given("Person", {
   kind: "hidden",
   hint: "their id, or on a terminal their name",
 });
@@ -119,18 +119,18 @@ export const inviteMember = defineAction({
     role,
     email: signOnAddress,
   },
-  run: async (context: ActionContext<LinkCaller>, { name, role: given, email }) => {
+  run: async (context: ActionContext<LinkCaller>, { name, role: wanted, email }) => {
     const { connection, actor, shopKey, now } = context;
-    requireOwnerFor(context, given);
+    requireOwnerFor(context, wanted);
     const { user_id: userId } = await insertPerson(connection, name, false, now);
     await recordAction(connection, actor, {
       shopKey: null,
       action: "user.create",
       detail: { user_id: userId, is_operator: false },
     });
-    await insertMember(connection, shopKey, userId, { role: given, now });
+    await insertMember(connection, shopKey, userId, { role: wanted, now });
     await requireOwnName(connection, userId, name);
-    return linked(context, { user_id: userId, name, role: given }, "invite", email);
+    return linked(context, { user_id: userId, name, role: wanted }, "invite", email);
   },
 });
 
@@ -187,18 +187,18 @@ export const addMember = defineAction({
   least: "operator",
   // The added person may be locked by another workspace: so no member is locked before them.
   holdsMembers: false,
-  run: async (context, { person: id, role: given }): Promise<Done<ChangedMember>> => {
+  run: async (context, { person: id, role: wanted }): Promise<Done<ChangedMember>> => {
     const { connection, shopKey, now } = context;
     const found = await findPerson(connection, id);
     if (found === null) throw impossible(`No person has the id ${quoted(id)}.`);
     if (found.disabled_at !== null) throw impossible(`${quoted(found.name)} is disabled and cannot sign in.`);
-    if (!(await insertMember(connection, shopKey, id, { role: given, now }))) {
+    if (!(await insertMember(connection, shopKey, id, { role: wanted, now }))) {
       const members = await lockMembers(connection, shopKey);
-      return changeRole({ ...context, members }, { person: id, role: given });
+      return changeRole({ ...context, members }, { person: id, role: wanted });
     }
     await requireOwnName(connection, id);
-    const result = { user_id: id, name: found.name, role: given, changed: true };
-    return { result, done: roleSentence(context, result), audit: { detail: { user_id: id, role: given } } };
+    const result = { user_id: id, name: found.name, role: wanted, changed: true };
+    return { result, done: roleSentence(context, result), audit: { detail: { user_id: id, role: wanted } } };
   },
 });
 
@@ -250,11 +250,11 @@ export const restoreMember = defineAction({
     await insertMember(connection, shopKey, id, { role: found.role, now });
     await requireOwnName(connection, id);
     await deleteRemoved(connection, shopKey, id);
-    const { name, role: given } = found;
+    const { name, role: wanted } = found;
     return {
-      result: { user_id: id, name, role: given, changed: true },
-      done: `${name} is ${given === "viewer" ? "a" : "an"} ${given} of ${domain} again.`,
-      audit: { detail: { user_id: id, role: given } },
+      result: { user_id: id, name, role: wanted, changed: true },
+      done: `${name} is ${wanted === "viewer" ? "a" : "an"} ${wanted} of ${domain} again.`,
+      audit: { detail: { user_id: id, role: wanted } },
     };
   },
 });
@@ -293,24 +293,27 @@ export const MEMBER_ACTIONS = [
 
 async function changeRole(
   context: ActionContext,
-  { person: id, role: given }: { person: string; role: Role },
+  { person: id, role: wanted }: { person: string; role: Role },
 ): Promise<Done<ChangedMember>> {
   const { connection, shopKey } = context;
   const member = requireMember(context, id);
   const before = member.role;
-  requireOwnerFor(context, before, given);
-  const result = { user_id: id, name: member.name, role: given, changed: before !== given };
+  requireOwnerFor(context, before, wanted);
+  const result = { user_id: id, name: member.name, role: wanted, changed: before !== wanted };
   const done = roleSentence(context, result);
   if (!result.changed) return { result, done, audit: null };
   keepAnOwner(context, member);
-  await updateRole(connection, shopKey, id, given);
-  if (!mayDo(given, connectApp)) await endGrants(connection, shopKey, id);
-  return { result, done, audit: { detail: { user_id: id, role: given }, before: { role: before } } };
+  await updateRole(connection, shopKey, id, wanted);
+  if (!mayDo(wanted, connectApp)) await endGrants(connection, shopKey, id);
+  return { result, done, audit: { detail: { user_id: id, role: wanted }, before: { role: before } } };
 }
 
-function roleSentence({ workspace }: WorkspaceCaller, { name, role: given, changed }: ChangedMember): string {
-  const article = given === "viewer" ? "a" : "an";
-  return `${name} is ${changed ? "now" : "already"} ${article} ${given} of ${workspace.shop_domain}.`;
+function roleSentence(
+  { workspace }: WorkspaceCaller,
+  { name, role: wanted, changed }: ChangedMember,
+): string {
+  const article = wanted === "viewer" ? "a" : "an";
+  return `${name} is ${changed ? "now" : "already"} ${article} ${wanted} of ${workspace.shop_domain}.`;
 }
 
 /** Only owners can change, invite and remove owners. */
@@ -401,11 +404,7 @@ async function linked(
 ) {
   const origin = consoleOrigin();
   const maker = members.find((each) => userName(each.user_id) === actor.name);
-  const {
-    secret,
-    expiresAt: expires_at,
-    linkName,
-  } = await makeLink(connection, {
+  const { secret, expiresAt, linkName } = await makeLink(connection, {
     userId: user_id,
     purpose,
     now,
@@ -415,23 +414,14 @@ async function linked(
   });
   const link = new ShownSecret(`${origin}/enter?link=${linkName}#${secret}`);
   const workspace_name = (await findDisplayName(connection, shopKey)) ?? domain;
-  const made_by = maker?.name ?? null;
-  const result: MemberLink = {
-    user_id,
-    name,
-    role: held,
-    workspace_name,
-    made_by,
-    purpose,
-    link,
-    expires_at,
-  };
+  const made = { made_by: maker?.name ?? null, purpose, link, expires_at: expiresAt };
+  const result: MemberLink = { user_id, name, role: held, workspace_name, ...made };
   return {
     result,
     secret: link,
-    done: `This link signs in ${name}, once, until ${expires_at.toISOString()}.`,
-    audit: { detail: { user_id, role: held, expires_at } },
-  } satisfies Done<MemberLink>;
+    done: `This link signs in ${name}, once, until ${expiresAt.toISOString()}.`,
+    audit: { detail: { user_id, role: held, expires_at: expiresAt } },
+  };
 }
 
 async function tellOwners({ connection, shopKey, now }: ActionContext, id: string): Promise<void> {

@@ -1,5 +1,5 @@
 import { formFor, formOf, questionOf, type ActionCall } from "../../console/action-form.ts";
-import { day, instant } from "../../console/format.ts";
+import { isoInstant, isoDay } from "../../console/format.ts";
 import { definePage, type PageCall, type View } from "../../console/page.ts";
 import { codeToCopy, rows } from "../../console/views/blocks.ts";
 import { actionForm, refusal, selectField } from "../../console/views/form.ts";
@@ -67,7 +67,7 @@ const memberPage = definePage<ListedMember>({
       <h1>${member.name}</h1>
       ${rows([
         { name: "Role", value: member.role, note: ROLE_TEXTS[member.role] },
-        { name: "Member since", value: day(member.since.toISOString()) },
+        { name: "Member since", value: isoDay(member.since) },
         { name: "Last seen", value: lastSeen(member) },
         { name: "State", value: stateText(member) },
       ])}
@@ -138,7 +138,7 @@ function removedPart(removed: readonly RemovedRow[], call: PageCall): Html {
   ${removed.map(
     ({ user_id: person, name, role, removed_at: at }) =>
       html`<section>
-        <p>${name} (${role}) was removed on ${instant(at.toISOString())}. For 24 hours this can be undone.</p>
+        <p>${name} (${role}) was removed on ${isoInstant(at)}. For 24 hours this can be undone.</p>
         ${mayDo(call.role, role === "owner" ? changeOwners : restoreMember) && actionForm(call, { path, button: `${restoreMember.title} of ${name}`, kept: { person }, variant: "quiet" })}
       </section>`,
   )}`;
@@ -150,7 +150,7 @@ function table(list: readonly ListedMember[], { href }: PageCall): Html {
   const cells = list.map((member) => [
     html`<a href="${href(pathOf(member))}">${member.name}</a>`,
     html`${member.role}`,
-    html`${day(member.since.toISOString())}`,
+    html`${isoDay(member.since)}`,
     html`${lastSeen(member)}`,
     html`${stateText(member)}`,
   ]);
@@ -159,13 +159,13 @@ function table(list: readonly ListedMember[], { href }: PageCall): Html {
 
 /** To five minutes. */
 function lastSeen({ last_seen_at: at }: ListedMember): string {
-  return at === null ? "never" : (instant(at.toISOString()) as string);
+  return at === null ? "never" : isoInstant(at);
 }
 
 function stateText(member: ListedMember): string {
   const { is_disabled: isDisabled, link_expires_at: until } = member;
   if (isDisabled || until === null) return stateOf(member);
-  return `invited; the link works until ${instant(until.toISOString()) as string}`;
+  return `invited; the link works until ${isoInstant(until)}`;
 }
 
 function invitePart(call: PageCall, hasProvider: boolean): Html | null {
@@ -248,7 +248,7 @@ function linkView(
 ): View {
   const isInvitation = purpose === "invite";
   const title = isInvitation ? `Invitation for ${name}` : `Recovery link for ${name}`;
-  const until = instant(expires_at.toISOString()) as string;
+  const until = isoInstant(expires_at);
   const link = secret.reveal();
   const invites = inviter === null ? "You are invited" : `${inviter} invites you`;
   const subject = isInvitation

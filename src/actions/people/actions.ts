@@ -15,7 +15,7 @@ import { listWorkspacesWithoutMember, putOwner } from "../members/queries.ts";
 import { defineAction, defineList, ShownSecret } from "../action.ts";
 import type { ActionCaller, ActionContext, Detail, Done, LinkCaller } from "../action.ts";
 import { recordAction } from "../audit/record.ts";
-import { flag, optional, own } from "../field.ts";
+import { flag, given, optional, own } from "../field.ts";
 import { quoted } from "../input.ts";
 import { impossible, invalid } from "../refusal.ts";
 import { requireRight } from "../right.ts";
@@ -51,8 +51,8 @@ const OF_OPERATORS = { least: "operator", hasNoWorkspace: true } as const;
 export const signOnAddress = optional(
   own(
     "E-mail address for single sign-on",
-    (subject, given): string => {
-      const email = readEmail(given.trim());
+    (subject, address): string => {
+      const email = readEmail(address.trim());
       if (email !== null) return email;
       throw invalid(`${subject} must be an e-mail address such as ada@example.com.`);
     },
@@ -140,7 +140,7 @@ export const linkUser = defineAction({
   input: {
     person: optional(person),
     name: optional(name),
-    workspace: optional(own("Workspace", (_subject, domain) => domain)),
+    workspace: optional(given("Workspace")),
     unseen: flag("Every workspace that has no member yet"),
     recover: flag("Recovery"),
     email: signOnAddress,
@@ -208,7 +208,7 @@ export const disableUser = defineAction({
       await setDisabled(connection, found.user_id, now);
       await deleteSessions(connection, found.user_id);
       await endAllGrants(connection, found.user_id);
-      return { since: { is_disabled: true }, before: { is_disabled: false } };
+      return { detail: { is_disabled: true }, before: { is_disabled: false } };
     }),
 });
 
@@ -225,7 +225,7 @@ export const enableUser = defineAction({
     changePerson(context, id, "enabled", async ({ connection }, found) => {
       if (found.disabled_at === null) return null;
       await setDisabled(connection, found.user_id, null);
-      return { since: { is_disabled: false }, before: { is_disabled: true } };
+      return { detail: { is_disabled: false }, before: { is_disabled: true } };
     }),
 });
 
@@ -242,7 +242,7 @@ export const renameUser = defineAction({
       if (found.name === wanted) return null;
       await giveName(connection, found.user_id, wanted);
       // Without the name, which goes with the person.
-      return { since: {} };
+      return { detail: {} };
     }),
 });
 
@@ -258,7 +258,7 @@ export const grantOperator = defineAction({
     changePerson(context, id, "an operator of this installation", async ({ connection }, found) => {
       if (found.is_operator) return null;
       await setOperator(connection, found.user_id);
-      return { since: { is_operator: true }, before: { is_operator: false } };
+      return { detail: { is_operator: true }, before: { is_operator: false } };
     }),
 });
 
@@ -304,7 +304,7 @@ async function changePerson(
     context: ActionContext<ActionCaller>,
     found: PersonRow,
     isLastOperator: boolean,
-  ) => Promise<{ since: Detail; before?: Detail } | null>,
+  ) => Promise<{ detail: Detail; before?: Detail } | null>,
 ): Promise<Done<PersonResult>> {
   const { connection } = context;
   const held = await lockPersonAndOperators(connection, id);
@@ -315,12 +315,6 @@ async function changePerson(
   return {
     result: { ...now, is_disabled: disabledAt !== null, changed: changed !== null },
     done: `${found.name} is ${changed === null ? "already" : "now"} ${state}.`,
-    audit:
-      changed === null
-        ? null
-        : {
-            detail: { user_id: id, ...changed.since },
-            ...(changed.before === undefined ? {} : { before: changed.before }),
-          },
+    audit: changed === null ? null : { ...changed, detail: { user_id: id, ...changed.detail } },
   };
 }

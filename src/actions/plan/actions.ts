@@ -12,7 +12,7 @@ import {
 } from "./queries.ts";
 import type { PlanRequestRow, PlanRow } from "./queries.ts";
 import { defineAction, defineList, type ActionContext, type ActionCaller } from "../action.ts";
-import { omittable, own, text } from "../field.ts";
+import { given, omittable, own, text } from "../field.ts";
 import { requireWorkspace } from "../workspace/workspace.ts";
 
 /** Of a workspace for which no other one is named. */
@@ -48,7 +48,7 @@ export const setPlan = defineAction({
     plan: own("The plan's key", readKey, { hint: "the plan's key" }),
     daily_quota: omittable(own("Daily quota", readQuota, { hint: "<number>|unlimited" })),
     entitlements: omittable(
-      own("Entitlements", (subject, given) => readChoices(subject, given, ENTITLEMENTS), { hint: "<list>" }),
+      own("Entitlements", (subject, list) => readChoices(subject, list, ENTITLEMENTS), { hint: "<list>" }),
     ),
   },
   run: async (
@@ -84,7 +84,7 @@ export const requestPlan = defineAction({
   least: "owner",
   proof: true,
   input: {
-    plan: own("Plan", (_subject, plan) => plan),
+    plan: given("Plan"),
     reason: text("Reason", REASON_MAX_LENGTH, {
       hint: "A sentence for the operator of this service, up to 300 characters.",
     }),
@@ -162,10 +162,10 @@ function readKey(subject: string, key: string): string {
 }
 
 /** null = unlimited. */
-function readQuota(subject: string, given: string): number | null {
-  if (given === "unlimited") return null;
+function readQuota(subject: string, text: string): number | null {
+  if (text === "unlimited") return null;
   try {
-    return readInteger(subject, given, 0, null);
+    return readInteger(subject, text, 0, null);
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     throw invalid(`${subject} must be a whole number of at least 0, or unlimited.`);

@@ -1,6 +1,6 @@
 import { billingEndText } from "../../alerts/billing-end.ts";
 import { formFor, formOf } from "../../console/action-form.ts";
-import { count, instant } from "../../console/format.ts";
+import { count, isoInstant } from "../../console/format.ts";
 import { definePage, type PageCall } from "../../console/page.ts";
 import { rows } from "../../console/views/blocks.ts";
 import { selectField } from "../../console/views/form.ts";
@@ -92,7 +92,7 @@ function requestBanner({ request }: Data, call: PageCall): Html | null {
   if (request === null) return null;
   return html`<div class="banner">
     <p>
-      <strong>${request.plan}</strong> was requested on ${instant(request.asked_at.toISOString())}:
+      <strong>${request.plan}</strong> was requested on ${isoInstant(request.asked_at)}:
       “${request.reason}” The plan stays as it is until the operator of this service sets another.
     </p>
     ${formFor(call, cancelPlanRequest, { path: `${PLAN_PATH}/withdraw`, variant: "quiet" })}

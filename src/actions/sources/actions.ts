@@ -21,8 +21,8 @@ import type { Source } from "../../sync/connector.ts";
 import { SOURCES } from "../../sync/connectors/sources.ts";
 import { rebuildWorkspace } from "../../sync/rebuild.ts";
 import { defineAction, type WorkspaceCaller } from "../action.ts";
-import { flag, own, typedName } from "../field.ts";
-import { quoted, readInteger } from "../input.ts";
+import { flag, given, typedName } from "../field.ts";
+import { quoted, readInteger, UUID } from "../input.ts";
 import { impossible, invalid } from "../refusal.ts";
 import { readSources, requireRight } from "../right.ts";
 import { requireWorkspace } from "../workspace/workspace.ts";
@@ -36,7 +36,7 @@ export type RequestedSync = {
   has_worker: boolean;
 };
 
-const sourceName = own("The source", (_subject, given) => given, {
+const sourceName = given("The source", {
   kind: "hidden",
   hint: SOURCES.map((each) => each.source).join(", "),
 });
@@ -186,7 +186,6 @@ const QUIET_DAYS = 7;
 /** Of a page of a command. */
 const MOST_ROWS = 1000;
 const POLLING_MS = 300;
-const RUN_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/u;
 
 /**
  * new: never connected. waiting: its first run has not begun. reading: a run is active. current: the last run succeeded.
@@ -259,7 +258,7 @@ export async function showSourceRuns(
   { source, before }: { source: string; before: string | null },
 ): Promise<RunPage> {
   requireRight(actor, readSources);
-  if (before !== null && !RUN_ID.test(before)) throw invalid("before must be the id of a run.");
+  if (before !== null && !UUID.test(before)) throw invalid("before must be the id of a run.");
   const shopKey = workspace.shop_key;
   const found = await listSourceRuns(database, { shopKey, source, before, limit: RUNS_PER_PAGE + 1 });
   const runs = found.slice(0, RUNS_PER_PAGE);
@@ -285,22 +284,10 @@ function newSource({ source, title, kind }: Source): ShownSource {
 }
 
 function shownSource(row: WorkspaceSourceRow, title: string, nextPollAt: Date | null): ShownSource {
-  const { source, kind, settings, waiting, last_run, last_synced_at, last_error, currency_code } = row;
-  const known = {
-    source,
-    title,
-    kind,
-    settings,
-    waiting,
-    last_run,
-    last_synced_at,
-    last_error,
-    currency_code,
-  };
+  const { is_connection: _isConnection, has_credentials: _hasCredentials, status: _status, ...known } = row;
   const state = stateOf(row);
-  const { shop: account } = settings;
   const next_run_at = nextRunAt(row, state, nextPollAt);
-  return { ...known, state, account: typeof account === "string" ? account : null, next_run_at };
+  return { ...known, title, state, account: textOf(row, "shop"), next_run_at };
 }
 
 function stateOf({ is_connection, has_credentials, status, last_run, last_synced_at }: WorkspaceSourceRow) {
@@ -369,7 +356,7 @@ export async function showConnections(
   }));
 }
 
-function textOf({ settings }: ConnectionRow, name: string): string | null {
+function textOf({ settings }: Pick<ConnectionRow, "settings">, name: string): string | null {
   const value = settings[name];
   return typeof value === "string" ? value : null;
 }

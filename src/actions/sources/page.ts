@@ -1,5 +1,5 @@
 import { formOf } from "../../console/action-form.ts";
-import { instant } from "../../console/format.ts";
+import { instant, isoInstant } from "../../console/format.ts";
 import { definePage, type PageCall } from "../../console/page.ts";
 import { entries, rows } from "../../console/views/blocks.ts";
 import { actionForm, refusal, textField } from "../../console/views/form.ts";
@@ -28,7 +28,7 @@ const sourcesPage = definePage<ListData>({
     const { sources: all } = await loadSources(call);
     const used = all.filter(({ state }) => state !== "new");
     if (used.length === 0) return "No data sources yet.";
-    return used.map((source) => `${source.title}: ${stateText(source).toLowerCase()}.`).join(" ");
+    return used.map((source) => `${source.title}: ${STATES[source.state].toLowerCase()}.`).join(" ");
   },
   data: loadSources,
   view: (data, call) => ({ title: "Sources", body: listBody(data, call) }),
@@ -140,7 +140,7 @@ function part(
     </h2>
     ${trouble(source, call)}
     ${rows([
-      { name: "State", value: stateText(source), note: source.account },
+      { name: "State", value: STATES[source.state], note: source.account },
       { name: "Last success", value: lastSuccess(source) },
       ...(isImported ? [] : [{ name: "Next run", value: nextRun(source, hasWorker, now) }]),
     ])}
@@ -163,7 +163,7 @@ function body({ shown, hasWorker, history, kept, now }: SourceData, call: PageCa
     ${[requestSync, cancelBackfill].map(({ name: action }) => refusal(call, action))} ${workerMissing(hasWorker)}
     ${trouble(shown, call)}
     ${rows([
-      { name: "State", value: stateText(shown), note: shown.account },
+      { name: "State", value: STATES[shown.state], note: shown.account },
       { name: "Last success", value: lastSuccess(shown) },
       { name: "Next run", value: nextRun(shown, hasWorker, now) },
     ])}
@@ -259,7 +259,7 @@ function jobOf(shown: ShownSource, { href }: PageCall): Progress {
     const stage =
       run.stage === null
         ? "Starting"
-        : `Reading ${kindText(run.kind).toLowerCase()}: ${run.stage.replaceAll("_", " ")}`;
+        : `Reading ${KINDS[run.kind].toLowerCase()}: ${run.stage.replaceAll("_", " ")}`;
     const { done, total } = run;
     return { ...job, stage, done: run.stage === null ? null : done, total, startedAt };
   }
@@ -285,7 +285,7 @@ function jobOf(shown: ShownSource, { href }: PageCall): Progress {
 type Waiting = ShownSource["waiting"][number];
 
 function waitingText({ last_error: error }: ShownSource, next: Waiting): string {
-  if (next.failures === 0 || next.is_due) return `Waiting to read ${kindText(next.kind).toLowerCase()}`;
+  if (next.failures === 0 || next.is_due) return `Waiting to read ${KINDS[next.kind].toLowerCase()}`;
   const at = instant(new Date(next.run_after).toISOString()) as string;
   return `The last attempt failed: ${error ?? "no reason was given."} The next one starts at ${at}.`;
 }
@@ -327,11 +327,6 @@ const STATUSES: Readonly<Record<Run["status"], string>> = {
   interrupted: "Interrupted; the next run continues it",
 };
 
-/** A run's scope in words. */
-function kindText(kind: Run["kind"]): string {
-  return KINDS[kind];
-}
-
 /** The history of a source, newest first. */
 function runsTable(title: string, { runs }: RunPage): Html {
   if (runs.length === 0) return html`<p>No run has begun yet.</p>`;
@@ -339,7 +334,7 @@ function runsTable(title: string, { runs }: RunPage): Html {
     `Runs of ${title}`,
     COLUMNS,
     runs.map((run) => [
-      html`<time datetime="${run.started_at.toISOString()}">${instant(run.started_at.toISOString())}</time>`,
+      html`<time datetime="${run.started_at.toISOString()}">${isoInstant(run.started_at)}</time>`,
       html`${KINDS[run.kind]}`,
       html`${ASKED_BY[run.requested_by]}`,
       html`${STATUSES[run.status]}${run.attempt > 1 && `, try ${run.attempt}`}`,
@@ -379,13 +374,9 @@ const STATES: Readonly<Record<ShownSource["state"], string>> = {
   imported: "Imported by hand",
 };
 
-function stateText({ state }: Pick<ShownSource, "state">): string {
-  return STATES[state];
-}
-
 /** When it last brought everything that it had. */
 function lastSuccess({ last_synced_at: at }: ShownSource): string {
-  return at === null ? "Never" : (instant(at.toISOString()) as string);
+  return at === null ? "Never" : isoInstant(at);
 }
 
 /** A run that is due, or under way, waits for nothing but a worker. */
@@ -393,7 +384,7 @@ function nextRun(source: ShownSource, hasWorker: boolean, now: Date): string {
   if (source.last_run?.status === "running" && hasWorker) return "Under way now";
   const at = source.next_run_at;
   if (at === null) return "None";
-  if (at > now) return instant(at.toISOString()) as string;
+  if (at > now) return isoInstant(at);
   return hasWorker ? "Now" : "As soon as a worker runs";
 }
 

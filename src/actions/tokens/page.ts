@@ -258,8 +258,8 @@ function details(token: AttendedToken, call: PageCall, now: Date): Html {
   return facts([
     { name: "Starts with", value: html`<code>${tokenPrefix(token.token_id)}</code>` },
     { name: "State", value: stateText(token) },
-    { name: "Expires", value: expiryText(token, now) },
-    { name: "Last used", value: lastUsedText(token, now), note: "up to 15 minutes old" },
+    { name: "Expires", value: dated(token.expires_at, now) },
+    { name: "Last used", value: dated(token.last_used_at, now), note: "up to 15 minutes old" },
     { name: "Can read", value: scopeList(token.scopes) },
     ...(app === null
       ? []
@@ -322,8 +322,8 @@ function table(caption: string, rows: readonly AttendedToken[], { href }: PageCa
       html`<a class="name" href="${href(`${PATH}/${token.token_id}`)}">${token.name}</a>
         <small class="detail"><code>${tokenPrefix(token.token_id)}</code></small>`,
       stateText(token),
-      expiryText(token, now),
-      lastUsedText(token, now),
+      dated(token.expires_at, now),
+      dated(token.last_used_at, now),
       html`${count(token.requests)}`,
       html`${scopeList(token.scopes)}`,
       html`${makerOf(token)} <br /><small>${isoDay(token.created_at)}</small>`,
@@ -387,9 +387,6 @@ function distance(at: Date, now: Date): string {
   if (days < 2) return relativeTime(at, now);
   return at < now ? `${days} days ago` : `in ${days} days`;
 }
-
-const expiryText = ({ expires_at: at }: AttendedToken, now: Date): Html => dated(at, now);
-const lastUsedText = ({ last_used_at: at }: AttendedToken, now: Date): Html => dated(at, now);
 
 /** A day and how far away it is. */
 function dated(at: Date | null, now: Date): Html {

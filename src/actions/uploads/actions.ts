@@ -35,16 +35,16 @@ import {
 import { ImportError } from "../../sync/connectors/csv/problems.ts";
 import { defineAction } from "../action.ts";
 import type { Actor } from "../actor.ts";
-import { bodyBytes, flag, own, textList } from "../field.ts";
-import { quoted, readDay } from "../input.ts";
+import { bodyBytes, flag, given, own, textList } from "../field.ts";
+import { quoted, readDay, UUID } from "../input.ts";
 import { impossible, invalid, movingAway } from "../refusal.ts";
 import { requireRight, type NamedRight } from "../right.ts";
 
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/u;
 const GIB = 1024 ** 3;
 
-const uploadField = own("The upload", (_subject, given) => given, { kind: "hidden", only: "form" });
-const fileField = own("The file", (_subject, given) => given, { kind: "hidden", only: "form" });
+const UNSEEN = { kind: "hidden", only: "form" } as const;
+const uploadField = given("The upload", UNSEEN);
+const fileField = given("The file", UNSEEN);
 
 /**
  * Begins an upload of these files, which are sent part by part until 24 hours later. Refused for files that an import would
@@ -108,11 +108,11 @@ export const putPart = defineAction({
     id: uploadField,
     file: fileField,
     /** They are numbered from 0. */
-    part: own("The part", (_subject, given) => given, { kind: "hidden", only: "form" }),
+    part: given("The part", UNSEEN),
     body: bodyBytes("The bytes"),
   },
-  run: async ({ connection, shopKey, now }, { id: uploadId, file: fileName, part: given, body }) => {
-    const part = /^\d{1,4}$/u.test(given) ? Number(given) : -1;
+  run: async ({ connection, shopKey, now }, { id: uploadId, file: fileName, part: number, body }) => {
+    const part = /^\d{1,4}$/u.test(number) ? Number(number) : -1;
     const sha256 = createHash("sha256").update(body).digest();
     const upload = await requireUpload(connection, shopKey, uploadId, holdUpload);
     requireStatus(upload, ["sending"], now);
@@ -121,7 +121,7 @@ export const putPart = defineAction({
     const expected = partBytesOf(announced, part);
     if (expected === null) {
       throw invalid(
-        `${fileName} has the parts 0 to ${partCountOf(announced) - 1}; ${quoted(given)} is not one of them.`,
+        `${fileName} has the parts 0 to ${partCountOf(announced) - 1}; ${quoted(number)} is not one of them.`,
       );
     }
     if (body.length !== expected) {
@@ -151,7 +151,7 @@ export const replaceFile = defineAction({
     id: uploadField,
     file: fileField,
     /** How many it has. */
-    bytes: own("The size", (_subject, given) => given, { kind: "hidden", only: "form" }),
+    bytes: given("The size", UNSEEN),
   },
   run: async ({ connection, shopKey, now }, { id: uploadId, file: fileName, bytes: size }) => {
     const connectedStore = await findConnectedStore(connection, shopKey);
@@ -160,8 +160,8 @@ export const replaceFile = defineAction({
     const kind = fileOfName(fileName);
     const replaced = upload.files.filter(({ name }) => kind !== null && fileOfName(name) === kind);
     const others = upload.files.filter((each) => !replaced.includes(each));
-    const given = others.map((each) => ({ name: each.name, bytes: String(each.bytes) }));
-    const files = readUploadFiles([...given, { name: fileName, bytes: size }]);
+    const kept = others.map((each) => ({ name: each.name, bytes: String(each.bytes) }));
+    const files = readUploadFiles([...kept, { name: fileName, bytes: size }]);
     refuseBesideStore(files, connectedStore);
     for (const { name } of replaced) await removeFile(connection, { shopKey, uploadId, fileName: name });
     await reopenUpload(connection, shopKey, uploadId, files);
@@ -270,8 +270,8 @@ async function requireAllParts(
 type GivenFile = { name: string; bytes: string };
 
 /** The files of an upload. Throws `invalid` for a name, a size or a sum that is not allowed. */
-function readUploadFiles(given: readonly GivenFile[]): UploadFile[] {
-  const files = given.map(readUploadFile);
+function readUploadFiles(named: readonly GivenFile[]): UploadFile[] {
+  const files = named.map(readUploadFile);
   if (files.length === 0) throw invalid(`Choose at least one file: ${namesSentence()}.`);
   for (const name of FILE_NAMES) {
     const [first, second] = files.filter((file) => fileOfName(file.name) === name);

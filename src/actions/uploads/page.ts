@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
 import { formOf, type FormAction } from "../../console/action-form.ts";
-import { count, day, instant } from "../../console/format.ts";
+import { count, isoInstant, isoDay } from "../../console/format.ts";
 import { definePage, type PageCall } from "../../console/page.ts";
 import { facts } from "../../console/views/blocks.ts";
 import { actionForm, refusal } from "../../console/views/form.ts";
@@ -94,7 +94,7 @@ const importPage = definePage<ShownUpload>({
   view: (upload, call) => ({
     title: "Import",
     isRunning: upload.status === "waiting" || upload.status === "importing",
-    body: html`<h1>Import of ${day(upload.created_at.toISOString())}</h1>
+    body: html`<h1>Import of ${isoDay(upload.created_at)}</h1>
       ${uploadState(upload, call)} ${uploadForm(upload, call)}`,
   }),
 });
@@ -233,7 +233,7 @@ const WORDS: Readonly<Record<UploadView["status"], string>> = {
 function aboutUploads({ open, ended }: UploadsView): string {
   const upload = open ?? ended[0];
   if (upload === undefined) return "Nothing has been uploaded yet";
-  return `${WORDS[upload.status]}: the upload of ${instant(upload.created_at.toISOString()) as string}`;
+  return `${WORDS[upload.status]}: the upload of ${isoInstant(upload.created_at)}`;
 }
 
 /** Where the next folder is chosen, or the upload under way; then the earlier ones. */
@@ -255,7 +255,7 @@ function besideStore(store: string): Html {
 
 function openUpload(upload: UploadView, { href }: PageCall): Html {
   return html`<p class="banner">
-    An upload that ${upload.created_by} began on ${instant(upload.created_at.toISOString())} is under way:
+    An upload that ${upload.created_by} began on ${isoInstant(upload.created_at)} is under way:
     ${WORDS[upload.status].toLowerCase()}.
     <a href="${href(`${PATH}/${upload.upload_id}`)}">Continue or cancel it</a>
   </p>`;
@@ -265,7 +265,7 @@ function earlier(uploads: readonly UploadView[], { href }: PageCall): Html {
   const columns = [{ text: "Begun" }, { text: "By" }, { text: "State" }, { text: "Orders", isNumber: true }];
   const rows = uploads.map((upload) => [
     html`<a href="${href(`${PATH}/${upload.upload_id}`)}"
-      >${instant(upload.created_at.toISOString())}</a
+      >${isoInstant(upload.created_at)}</a
     >`,
     html`${upload.created_by}`,
     html`${WORDS[upload.status]}`,
@@ -350,7 +350,7 @@ function uploadState(upload: ShownUpload, call: PageCall): Html {
 function bodyOf(upload: ShownUpload, call: PageCall): Html {
   switch (upload.status) {
     case "sending":
-      return html`<p>${arrived(upload)} It can be continued until ${time(upload.expires_at)}.</p>
+      return html`<p>${arrived(upload)} It can be continued until ${isoInstant(upload.expires_at)}.</p>
         ${cancelButton(upload, call)}`;
     case "waiting":
     case "importing":
@@ -380,10 +380,6 @@ function arrived({ sent_bytes: sent, total_bytes: total }: UploadView): string {
 
 function megabytes(bytes: number): string {
   return (bytes / 1e6).toLocaleString("en", { minimumFractionDigits: 1, maximumFractionDigits: 1 });
-}
-
-function time(at: Date): string {
-  return instant(at.toISOString()) as string;
 }
 
 /** Orders are counted by their rows, files by their kilobytes. */
@@ -417,7 +413,7 @@ function refused(upload: ShownUpload, call: PageCall): Html {
       <strong>Nothing was imported.</strong>
       ${error ?? `${rowsOf(rows)} cannot be used. Correct them, or import without them.`}
     </p>
-    <p>The files are kept until ${time(expiresAt)}.</p>
+    <p>The files are kept until ${isoInstant(expiresAt)}.</p>
     ${result !== null && rows > 0 && refusedRows(upload, result, call)}
     ${importButton(upload, call, rows)} ${cancelButton(upload, call)}`;
 }
@@ -488,7 +484,7 @@ function uploadResult(upload: ShownUpload, call: PageCall): Html {
   const result = upload.result as UploadResult;
   const { counts, invalid_count: leftOut, warnings } = result;
   return html`<p class="banner done">
-      The files are imported, complete up to ${instant(upload.as_of.toISOString())}.
+      The files are imported, complete up to ${isoInstant(upload.as_of)}.
       <a href="${call.href("")}">See the figures</a>
     </p>
     ${facts(COUNT_NAMES.map(([name, text]) => ({ name: text, value: html`${count(counts[name])}` })))}

@@ -1,6 +1,6 @@
 import { formFor, formOf } from "../../console/action-form.ts";
 import type { ApiAnswer } from "../../console/figure.ts";
-import { day } from "../../console/format.ts";
+import { isoDay } from "../../console/format.ts";
 import { definePage, type BodyOf, type PageCall } from "../../console/page.ts";
 import { entries, type Entry } from "../../console/views/blocks.ts";
 import { filterForm, textField } from "../../console/views/filters.ts";
@@ -101,7 +101,7 @@ function list(watched: readonly Watched[], call: PageCall): Html {
     watched.map(({ type, key, title, added_at }) => ({
       name: html`<a href="${call.href("/report", selectorOf(type, key))}">${title ?? key}</a>`,
       detail: html`${WATCHED_TEXTS[type]}${title !== null && html` ${key}`} · since
-      ${day(added_at.toISOString())}`,
+      ${isoDay(added_at)}`,
       actions: canRemove
         ? [
             actionForm(call, {

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { instant } from "../../console/format.ts";
+import { isoInstant } from "../../console/format.ts";
 import { DEMO_STORE } from "../../demo/demo-store-facts.ts";
 import { lockWorkspace, WorkspaceGone } from "../../store/queries/import-stage.ts";
 import { wakeWorkspace } from "../../store/queries/run-queue.ts";
@@ -14,7 +14,7 @@ import { putOwner } from "../members/queries.ts";
 import { reserveDomain, insertWorkspace } from "./queries.ts";
 import { defineAction, type ActionCaller, type ActionContext, type Done } from "../action.ts";
 import { recordAction } from "../audit/record.ts";
-import { omittable, own, typedName } from "../field.ts";
+import { given, omittable, own, typedName } from "../field.ts";
 import { DEFAULT_PLAN, requirePlan } from "../plan/actions.ts";
 import { impossible, invalid } from "../refusal.ts";
 import { exportWorkspace } from "./export.ts";
@@ -50,7 +50,7 @@ export const createWorkspace = defineAction({
       placeholder: "code",
     }),
     plan: omittable(
-      own("Plan", (_subject, plan) => plan, {
+      given("Plan", {
         hint: "a plan of `plan list` (default: growth)",
         placeholder: "plan",
       }),
@@ -122,7 +122,7 @@ export const eraseWorkspace = defineAction({
     return decided(context, "workspace.erase", {
       result: { shop_domain: domain, erase_after: eraseAfter },
       before: null,
-      done: `${domain} is no longer served. It will be erased after ${timeText(eraseAfter)}.`,
+      done: `${domain} is no longer served. It will be erased after ${isoInstant(eraseAfter)}.`,
     });
   },
 });
@@ -204,11 +204,6 @@ async function decided<Decided extends Erasure>(
   const audit = { detail: result, before: { erase_after: before } };
   await recordAction(connection, actor, { shopKey: null, action, ...audit });
   return { result, done, audit };
-}
-
-/** In UTC, as every time of the pages. */
-export function timeText(moment: Date): string {
-  return instant(moment.toISOString()) as string;
 }
 
 function newId(kind: "org" | "shop"): string {

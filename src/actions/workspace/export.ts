@@ -200,15 +200,10 @@ export function describingFiles(
     {
       name: "README.txt",
       content: once(async () =>
-        readme(
-          workspace,
-          {
-            rules: await rulesOf(connection, workspace),
-            groups: await findReasonGroups(connection, shopKey),
-          },
+        readme(workspace, await rulesOf(connection, workspace), await findReasonGroups(connection, shopKey), {
           now,
           retention,
-        ),
+        }),
       ),
     },
     {
@@ -244,9 +239,9 @@ async function settings(connection: Connection, workspace: DirectoryRow, now: Da
 /** How another installation gets the same workspace, command by command. */
 function readme(
   workspace: DirectoryRow,
-  { rules, groups }: { rules: Record<string, string>; groups: Record<string, string> | null },
-  now: Date,
-  { keepAuditDays }: Retention,
+  rules: Record<string, string>,
+  groups: Record<string, string> | null,
+  { now, retention: { keepAuditDays } }: Pick<ExportRequest, "now" | "retention">,
 ): string {
   const { shop_domain: domain, currency_code: currency, plan, data_as_of: asOf } = workspace;
   const settingWords = (["primary_window_days", "min_sold_units", "visible_card_size"] as const)
@@ -350,30 +345,26 @@ async function exportStore(
       () => openExportedOrders(connection, shopKey),
       ({ order_id, document }) => rowsOfOrder(readStored(order_id, document)),
     );
+  const stored = <Row extends object>(
+    name: FileName,
+    format: FileFormat<Row>,
+    open: (connection: Connection, shopKey: number) => Promise<NextRows<Row>>,
+  ): ExportedFile =>
+    file(
+      name,
+      format,
+      () => open(connection, shopKey),
+      (row) => [row],
+    );
   const labelSources = await countLabelSources(connection, shopKey);
   const { products, variants, order_lines, returns, refunds, sale_events, return_labels } = FILE_FORMATS;
   const files = [
-    file(
-      "products",
-      products,
-      () => openExportedProducts(connection, shopKey),
-      (row) => [row],
-    ),
-    file(
-      "variants",
-      variants,
-      () => openExportedVariants(connection, shopKey),
-      (row) => [row],
-    ),
+    stored("products", products, openExportedProducts),
+    stored("variants", variants, openExportedVariants),
     orders("order_lines", order_lines, ({ orderId, lines }) => lines.map((line) => ({ ...line, orderId }))),
     orders("returns", returns, returnsOf),
     orders("refunds", refunds, refundsOf),
-    file(
-      "sale_events",
-      sale_events,
-      () => openExportedSaleEvents(connection, shopKey),
-      (row) => [row],
-    ),
+    stored("sale_events", sale_events, openExportedSaleEvents),
   ];
   // The file makes a label source, also without a row (M10).
   if (labelSources > 0) {

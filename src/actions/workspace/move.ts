@@ -46,7 +46,7 @@ import type { CopiedTable } from "../../store/table-copy.ts";
 import { defineAction, type ActionContext, type ActionCaller } from "../action.ts";
 import { recordAction } from "../audit/record.ts";
 import { flag, own } from "../field.ts";
-import type { Work } from "../installation/actions.ts";
+import type { Work } from "../installation/backup-folder.ts";
 import { impossible, invalid } from "../refusal.ts";
 
 type MoveCaller = ActionCaller & Work & { workspace: DirectoryRow };

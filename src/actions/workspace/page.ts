@@ -1,4 +1,5 @@
 import { formFor, formOf, type FormAction } from "../../console/action-form.ts";
+import { isoInstant } from "../../console/format.ts";
 import { definePage, type Page, type PageCall } from "../../console/page.ts";
 import { rows } from "../../console/views/blocks.ts";
 import { textField } from "../../console/views/form.ts";
@@ -6,7 +7,7 @@ import { html, type Html } from "../../lib/html.ts";
 import { mayDo, readSettings } from "../right.ts";
 import { findDisplayName } from "./queries.ts";
 import { nameWorkspace } from "./settings.ts";
-import { ERASE_DAYS, eraseWorkspace, keepWorkspace, timeText } from "./actions.ts";
+import { ERASE_DAYS, eraseWorkspace, keepWorkspace } from "./actions.ts";
 import { exportFromConsole, exportWorkspace } from "./export.ts";
 
 type Data = { eraseAfter: Date | null; name: string };
@@ -25,7 +26,7 @@ const dataPage = definePage<Data>({
     const { erase_after: eraseAfter } = workspace;
     return eraseAfter === null
       ? "Name the workspace, export everything, or erase it."
-      : `The workspace will be erased after ${timeText(eraseAfter)}.`;
+      : `The workspace will be erased after ${isoInstant(eraseAfter)}.`;
   },
   data: async (call) => {
     const { workspace } = await call.caller();
@@ -105,7 +106,7 @@ export function settingsOverview(groups: readonly SettingsGroup[]): Page {
 export function erasureBanner(eraseAfter: Date | null, dataHref: string): Html | null {
   if (eraseAfter === null) return null;
   return html`<p class="banner warn">
-    This workspace will be erased after ${timeText(eraseAfter)}. Until then it is not served, and <a href="${dataHref}">an owner can cancel the erasure</a>.
+    This workspace will be erased after ${isoInstant(eraseAfter)}. Until then it is not served, and <a href="${dataHref}">an owner can cancel the erasure</a>.
   </p>`;
 }
 
@@ -147,6 +148,6 @@ function erasePart(call: PageCall): Html {
 
 function keepPart(call: PageCall, eraseAfter: Date): Html {
   return html`<h2>This workspace will be erased</h2>
-    <p>It will be erased after ${timeText(eraseAfter)}. Until then it is not served, and no sync runs.</p>
+    <p>It will be erased after ${isoInstant(eraseAfter)}. Until then it is not served, and no sync runs.</p>
     ${formFor(call, keepWorkspace, { path: `${DATA_PATH}/keep` })}`;
 }

@@ -8,7 +8,7 @@ import { setPrimaryWindow } from "../../store/queries/publish.ts";
 import { updateWorkspace } from "../../store/queries/workspace-directory.ts";
 import { findDisplayName, updateDisplayName } from "./queries.ts";
 import { defineAction, type ActionContext, type Detail, type WorkspaceCaller } from "../action.ts";
-import { integer, omittable, oneOf, optional, own } from "../field.ts";
+import { given, integer, omittable, oneOf, optional, own, type InputOf } from "../field.ts";
 import { readPersonName } from "../people/person-name.ts";
 import { requirePlan } from "../plan/actions.ts";
 import { requireWorkspace, shownWorkspace, type ShownWorkspace } from "./workspace.ts";
@@ -82,6 +82,29 @@ export const nameWorkspace = defineAction({
 /** A member's settings are recorded like a member's, whoever sets them. */
 const MEMBERS_SETTINGS: ReadonlySet<string> = new Set(Object.keys(setWindows.input));
 
+const SETTINGS = {
+  plan: omittable(given("Plan", { hint: "<plan>" })),
+  billing: omittable(
+    oneOf("Billing", [
+      ["active", "Active"],
+      ["inactive", "Inactive"],
+    ]),
+  ),
+  readiness: omittable(
+    oneOf("Readiness", [
+      ["ready", "Ready"],
+      ["installing", "Installing"],
+      ["reconnecting", "Reconnecting"],
+      ["backfilling", "Backfilling"],
+    ]),
+  ),
+  primary_window_days: omittable(integer("Return window in days", 1, LONGEST_WINDOW_DAYS)),
+  min_sold_units: omittable(integer("Minimum units sold", 0, null)),
+  visible_card_size: omittable(integer("Rows of a ranking", 1, null)),
+};
+
+type Settings = Partial<InputOf<typeof SETTINGS>>;
+
 /**
  * Changes settings of a workspace, all or none, from the next request on. Setting any plan closes the workspace's plan request.
  */
@@ -92,31 +115,12 @@ export const setWorkspace = defineAction({
     "Change a workspace's settings; they apply from the next request. Setting a plan closes its owner's request.",
   past: "Changed settings of the workspace",
   least: "operator",
-  input: {
-    plan: omittable(own("Plan", (_subject, plan) => plan, { hint: "<plan>" })),
-    billing: omittable(
-      oneOf("Billing", [
-        ["active", "Active"],
-        ["inactive", "Inactive"],
-      ]),
-    ),
-    readiness: omittable(
-      oneOf("Readiness", [
-        ["ready", "Ready"],
-        ["installing", "Installing"],
-        ["reconnecting", "Reconnecting"],
-        ["backfilling", "Backfilling"],
-      ]),
-    ),
-    primary_window_days: omittable(integer("Return window in days", 1, LONGEST_WINDOW_DAYS)),
-    min_sold_units: omittable(integer("Minimum units sold", 0, null)),
-    visible_card_size: omittable(integer("Rows of a ranking", 1, null)),
-  },
+  input: SETTINGS,
   run: async (context, input) => {
-    const settings = given(input);
+    const settings = withoutOmitted(input);
     const names = Object.keys(settings);
     if (names.length === 0) {
-      const known = Object.keys(setWorkspace.input).join(", ");
+      const known = Object.keys(SETTINGS).join(", ");
       throw invalid(`Name at least one setting of the workspace; its settings are ${known}.`);
     }
     const { connection, shopKey, domain, actor } = context;
@@ -142,32 +146,17 @@ export const setWorkspace = defineAction({
   },
 });
 
-type Settings = {
-  plan?: string | undefined;
-  billing?: string | undefined;
-  readiness?: string | undefined;
-  primary_window_days?: number | undefined;
-  min_sold_units?: number | undefined;
-  visible_card_size?: number | undefined;
-};
-
 async function change({ connection, shopKey }: ActionContext, settings: Settings): Promise<void> {
   const { primary_window_days: windowDays } = settings;
   if (windowDays !== undefined) await setPrimaryWindow(connection, shopKey, windowDays);
-  await updateWorkspace(connection, shopKey, {
-    planKey: settings.plan ?? null,
-    billingStatus: settings.billing ?? null,
-    readiness: settings.readiness ?? null,
-    minSoldUnits: settings.min_sold_units ?? null,
-    visibleCardSize: settings.visible_card_size ?? null,
-  });
+  await updateWorkspace(connection, shopKey, settings);
 }
 
 async function shown({ connection, domain }: ActionContext): Promise<ShownWorkspace> {
   return shownWorkspace(await requireWorkspace(connection, domain));
 }
 
-function given(settings: Settings): Readonly<Record<string, string | number>> {
+function withoutOmitted(settings: Settings): Readonly<Record<string, string | number>> {
   return Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined)) as Record<
     string,
     string | number

@@ -76,9 +76,7 @@ export async function requireWorkspace(database: Queryable, domain: string): Pro
   );
 }
 
-export function shownWorkspace(workspace: DirectoryRow): ShownWorkspace {
-  const shown: ShownWorkspace & { shop_key?: number } = { ...workspace };
-  delete shown.shop_key;
+export function shownWorkspace({ shop_key: _shopKey, ...shown }: DirectoryRow): ShownWorkspace {
   return shown;
 }
 

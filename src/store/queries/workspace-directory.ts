@@ -100,17 +100,17 @@ export const findShopKeyRange = requireRow<ShopKeyRange>(
      from pg_sequences s where format('%I.%I', s.schemaname, s.sequencename)::regclass = ${SEQUENCE}`,
 );
 
-/** null: unchanged, like omitted values. */
+/** Changed settings; one that is left out stays as it is. */
 type WorkspaceChange = {
-  planKey: string | null;
-  billingStatus: string | null;
-  readiness: string | null;
-  minSoldUnits: number | null;
-  visibleCardSize: number | null;
+  plan?: string | undefined;
+  billing?: string | undefined;
+  readiness?: string | undefined;
+  min_sold_units?: number | undefined;
+  visible_card_size?: number | undefined;
 };
 
 /** Changes the settings that admission reads with each request. */
-export const updateWorkspace = command<[shopKey: number, change: Partial<WorkspaceChange>]>(
+export const updateWorkspace = command<[shopKey: number, change: WorkspaceChange]>(
   "update_workspace",
   `update workspace
             set plan_key = coalesce($2, plan_key), billing_status = coalesce($3, billing_status),
@@ -118,12 +118,5 @@ export const updateWorkspace = command<[shopKey: number, change: Partial<Workspa
                 readiness = coalesce($4, readiness), min_sold_units = coalesce($5, min_sold_units),
                 visible_card_size = coalesce($6, visible_card_size)
           where shop_key = $1`,
-  (shopKey, change) => [
-    shopKey,
-    change.planKey,
-    change.billingStatus,
-    change.readiness,
-    change.minSoldUnits,
-    change.visibleCardSize,
-  ],
+  ["plan", "billing", "readiness", "min_sold_units", "visible_card_size"],
 );
