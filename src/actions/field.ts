@@ -80,8 +80,8 @@ export function own<Value>(
 }
 
 /** Text that the action itself looks up. */
-export function given(label: string, about: About & { kind?: FieldKind } = {}): Field<string> {
-  return own(label, (_subject, text) => text, about);
+export function anyText(label: string, about: About & { kind?: FieldKind } = {}): Field<string> {
+  return own(label, (_subject, typed) => typed, about);
 }
 
 /** A whole number; `most` null = as large as the database holds. */

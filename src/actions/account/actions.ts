@@ -23,7 +23,7 @@ import {
   type LinkedAccount,
 } from "../../store/queries/provider-account.ts";
 import { defineAction, type ActionContext, type ActionCaller } from "../action.ts";
-import { flag, given, own, text } from "../field.ts";
+import { anyText, flag, own, text } from "../field.ts";
 import { giveName, PERSON_NAME_MAX_LENGTH, readPersonName } from "../people/person-name.ts";
 
 /** Somebody who is signed in, at their own account. */
@@ -130,7 +130,7 @@ export const addPasskey = defineAction({
   ...OF_ONESELF,
   input: {
     name: text("Passkey name", PERSON_NAME_MAX_LENGTH, { hint: "such as laptop, phone or security key" }),
-    credential: given("Passkey", { kind: "hidden" }),
+    credential: anyText("Passkey", { kind: "hidden" }),
   },
   prepare: async (
     { database, actor, keys, site, now }: AccountCaller,
@@ -164,7 +164,7 @@ export const removePasskey = defineAction({
   past: "Removed a passkey",
   ...OF_ONESELF,
   input: {
-    id: given("Passkey", { kind: "hidden" }),
+    id: anyText("Passkey", { kind: "hidden" }),
     knows: flag("I understand that I will then need a link from an owner or an operator"),
   },
   run: async ({ connection, actor, isPublic, provider }: ActionContext<AccountCaller>, { id, knows }) => {
@@ -195,7 +195,7 @@ export const endSession = defineAction({
   about: "End your own sessions.",
   past: "Ended their other sessions",
   ...OF_ONESELF,
-  input: { id: given("Session", { kind: "hidden" }) },
+  input: { id: anyText("Session", { kind: "hidden" }) },
   run: async ({ connection, actor, now }: ActionContext<AccountCaller>, { id }) => {
     const { userId, sessionHash } = actor.session;
     const sessions = await listSessions(connection, userId, now);

@@ -26,7 +26,7 @@ import { countWorkers } from "../../store/queries/worker-health.ts";
 import { seesWorkers } from "../../store/worker-session.ts";
 import type { ControlTools, ActionContext, Detail, Done, WorkspaceCaller } from "../action.ts";
 import { defineAction, defineList, ShownSecret } from "../action.ts";
-import { given, integer, oneOf, optional, own, requestKey, someOf, text } from "../field.ts";
+import { anyText, integer, oneOf, optional, own, requestKey, someOf, text } from "../field.ts";
 import { quoted, readLifetime, UUID } from "../input.ts";
 import { impossible, invalid, undoableSince, type Refusal } from "../refusal.ts";
 
@@ -157,7 +157,7 @@ export const addEndpoint = defineAction({
 });
 
 /** Its name or id; the id is looked up first. */
-const endpoint = given("The endpoint", {
+const endpoint = anyText("The endpoint", {
   kind: "hidden",
   hint: "its name, or its id from `notify list`",
 });

@@ -19,7 +19,7 @@ import { defineAction, defineList, ShownSecret } from "../action.ts";
 import type { ActionContext, Done, LinkCaller, WorkspaceCaller } from "../action.ts";
 import { connectApp } from "../apps/actions.ts";
 import { recordAction } from "../audit/record.ts";
-import { given, oneOf, own } from "../field.ts";
+import { anyText, oneOf, own } from "../field.ts";
 import { quoted } from "../input.ts";
 import { membersOfRole } from "../notices/notices.ts";
 import { signOnAddress } from "../people/actions.ts";
@@ -62,7 +62,7 @@ export const changeOwners: Right & { past: string } = {
   proof: true,
 };
 
-const person = given("Person", {
+const person = anyText("Person", {
   kind: "hidden",
   hint: "their id, or on a terminal their name",
 });

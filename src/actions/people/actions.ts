@@ -15,7 +15,7 @@ import { listWorkspacesWithoutMember, putOwner } from "../members/queries.ts";
 import { defineAction, defineList, ShownSecret } from "../action.ts";
 import type { ActionCaller, ActionContext, Detail, Done, LinkCaller } from "../action.ts";
 import { recordAction } from "../audit/record.ts";
-import { flag, given, optional, own } from "../field.ts";
+import { anyText, flag, optional, own } from "../field.ts";
 import { quoted } from "../input.ts";
 import { impossible, invalid } from "../refusal.ts";
 import { requireRight } from "../right.ts";
@@ -140,7 +140,7 @@ export const linkUser = defineAction({
   input: {
     person: optional(person),
     name: optional(name),
-    workspace: optional(given("Workspace")),
+    workspace: optional(anyText("Workspace")),
     unseen: flag("Every workspace that has no member yet"),
     recover: flag("Recovery"),
     email: signOnAddress,

@@ -12,7 +12,7 @@ import {
 } from "./queries.ts";
 import type { PlanRequestRow, PlanRow } from "./queries.ts";
 import { defineAction, defineList, type ActionContext, type ActionCaller } from "../action.ts";
-import { given, omittable, own, text } from "../field.ts";
+import { anyText, omittable, own, text } from "../field.ts";
 import { requireWorkspace } from "../workspace/workspace.ts";
 
 /** Of a workspace for which no other one is named. */
@@ -84,7 +84,7 @@ export const requestPlan = defineAction({
   least: "owner",
   proof: true,
   input: {
-    plan: given("Plan"),
+    plan: anyText("Plan"),
     reason: text("Reason", REASON_MAX_LENGTH, {
       hint: "A sentence for the operator of this service, up to 300 characters.",
     }),
@@ -162,10 +162,10 @@ function readKey(subject: string, key: string): string {
 }
 
 /** null = unlimited. */
-function readQuota(subject: string, text: string): number | null {
-  if (text === "unlimited") return null;
+function readQuota(subject: string, quota: string): number | null {
+  if (quota === "unlimited") return null;
   try {
-    return readInteger(subject, text, 0, null);
+    return readInteger(subject, quota, 0, null);
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     throw invalid(`${subject} must be a whole number of at least 0, or unlimited.`);

@@ -5,7 +5,7 @@ import { raiseDataVersion } from "../../store/queries/publish.ts";
 import type { SaleEventRow } from "../../store/queries/report-figures.ts";
 import { deleteSaleEvent, findSaleEvent, listSaleEvents, putSaleEvent, unknownSkus } from "./queries.ts";
 import { defineAction, defineList, type ActionContext } from "../action.ts";
-import { day, given, lines, optional, own, text } from "../field.ts";
+import { anyText, day, lines, optional, own, text } from "../field.ts";
 
 const SLUG = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/u;
 const LABEL_MAX_LENGTH = 200;
@@ -49,7 +49,7 @@ export const addSaleEvent = defineAction({
     ),
     /** Whether there must be none of its slug yet ("new"), or one ("known"); left out = either. */
     expects: optional(
-      own("The form", (subject, text) => readOneOf(subject, text, ["new", "known"] as const), {
+      own("The form", (subject, expected) => readOneOf(subject, expected, ["new", "known"] as const), {
         kind: "hidden",
         only: "form",
       }),
@@ -86,7 +86,7 @@ export const removeSaleEvent = defineAction({
   past: "Removed sale days",
   least: "admin",
   input: {
-    slug: given("Slug", { kind: "hidden", hint: "its slug, from `sale-event list`" }),
+    slug: anyText("Slug", { kind: "hidden", hint: "its slug, from `sale-event list`" }),
   },
   confirm: ({ slug }) => `Remove the sale days ${slug}?`,
   run: async ({ connection, shopKey }, { slug }) => {

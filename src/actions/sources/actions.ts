@@ -21,7 +21,7 @@ import type { Source } from "../../sync/connector.ts";
 import { SOURCES } from "../../sync/connectors/sources.ts";
 import { rebuildWorkspace } from "../../sync/rebuild.ts";
 import { defineAction, type WorkspaceCaller } from "../action.ts";
-import { flag, given, typedName } from "../field.ts";
+import { anyText, flag, typedName } from "../field.ts";
 import { quoted, readInteger, UUID } from "../input.ts";
 import { impossible, invalid } from "../refusal.ts";
 import { readSources, requireRight } from "../right.ts";
@@ -36,7 +36,7 @@ export type RequestedSync = {
   has_worker: boolean;
 };
 
-const sourceName = given("The source", {
+const sourceName = anyText("The source", {
   kind: "hidden",
   hint: SOURCES.map((each) => each.source).join(", "),
 });

@@ -15,7 +15,7 @@ import {
 } from "./queries.ts";
 import type { TokenRow } from "./queries.ts";
 import { defineAction, defineList, ShownSecret, type ActionContext, type Done } from "../action.ts";
-import { expiry, given, lifetime, optional, requestKey, someOf, text, typedName } from "../field.ts";
+import { anyText, expiry, lifetime, optional, requestKey, someOf, text, typedName } from "../field.ts";
 import { isOfApp } from "../apps/queries.ts";
 import { attend, sortByAttention, statusOf, type AttendedToken } from "./attention.ts";
 
@@ -47,7 +47,7 @@ export class AlreadyMade extends Refusal {
   }
 }
 
-const tokenId = given("The token", { kind: "hidden", hint: "its id, from `token list`" });
+const tokenId = anyText("The token", { kind: "hidden", hint: "its id, from `token list`" });
 
 /** The workspace's tokens without their secrets, those that need somebody first. */
 export const tokenList = defineList<AttendedToken>({

@@ -35,7 +35,7 @@ import {
 import { ImportError } from "../../sync/connectors/csv/problems.ts";
 import { defineAction } from "../action.ts";
 import type { Actor } from "../actor.ts";
-import { bodyBytes, flag, given, own, textList } from "../field.ts";
+import { anyText, bodyBytes, flag, own, textList } from "../field.ts";
 import { quoted, readDay, UUID } from "../input.ts";
 import { impossible, invalid, movingAway } from "../refusal.ts";
 import { requireRight, type NamedRight } from "../right.ts";
@@ -43,8 +43,8 @@ import { requireRight, type NamedRight } from "../right.ts";
 const GIB = 1024 ** 3;
 
 const UNSEEN = { kind: "hidden", only: "form" } as const;
-const uploadField = given("The upload", UNSEEN);
-const fileField = given("The file", UNSEEN);
+const uploadField = anyText("The upload", UNSEEN);
+const fileField = anyText("The file", UNSEEN);
 
 /**
  * Begins an upload of these files, which are sent part by part until 24 hours later. Refused for files that an import would
@@ -108,7 +108,7 @@ export const putPart = defineAction({
     id: uploadField,
     file: fileField,
     /** They are numbered from 0. */
-    part: given("The part", UNSEEN),
+    part: anyText("The part", UNSEEN),
     body: bodyBytes("The bytes"),
   },
   run: async ({ connection, shopKey, now }, { id: uploadId, file: fileName, part: number, body }) => {
@@ -151,7 +151,7 @@ export const replaceFile = defineAction({
     id: uploadField,
     file: fileField,
     /** How many it has. */
-    bytes: given("The size", UNSEEN),
+    bytes: anyText("The size", UNSEEN),
   },
   run: async ({ connection, shopKey, now }, { id: uploadId, file: fileName, bytes: size }) => {
     const connectedStore = await findConnectedStore(connection, shopKey);

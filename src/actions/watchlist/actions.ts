@@ -4,7 +4,7 @@ import { impossible } from "../refusal.ts";
 import { deleteWatched, insertWatched, isInCatalogue, listWatchedEntities } from "./queries.ts";
 import type { WatchedKind } from "../../store/queries/alerts.ts";
 import { defineAction, defineList } from "../action.ts";
-import { given, oneOf } from "../field.ts";
+import { anyText, oneOf } from "../field.ts";
 
 /** Watchable entities, with the API's selector names. */
 export const WATCHED_TYPES = ["sku", "product_gid", "family", "analytics_category"] as const;
@@ -27,7 +27,7 @@ const entity = {
     "Type",
     WATCHED_TYPES.map((type) => [type, WATCHED_TEXTS[type]] as const),
   ),
-  key: given("Key", {
+  key: anyText("Key", {
     hint: "The SKU, the product's id as in the API (product_gid), or the name of the family or category.",
   }),
 };

@@ -14,7 +14,7 @@ import { putOwner } from "../members/queries.ts";
 import { reserveDomain, insertWorkspace } from "./queries.ts";
 import { defineAction, type ActionCaller, type ActionContext, type Done } from "../action.ts";
 import { recordAction } from "../audit/record.ts";
-import { given, omittable, own, typedName } from "../field.ts";
+import { anyText, omittable, own, typedName } from "../field.ts";
 import { DEFAULT_PLAN, requirePlan } from "../plan/actions.ts";
 import { impossible, invalid } from "../refusal.ts";
 import { exportWorkspace } from "./export.ts";
@@ -50,7 +50,7 @@ export const createWorkspace = defineAction({
       placeholder: "code",
     }),
     plan: omittable(
-      given("Plan", {
+      anyText("Plan", {
         hint: "a plan of `plan list` (default: growth)",
         placeholder: "plan",
       }),

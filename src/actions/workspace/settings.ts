@@ -8,7 +8,7 @@ import { setPrimaryWindow } from "../../store/queries/publish.ts";
 import { updateWorkspace } from "../../store/queries/workspace-directory.ts";
 import { findDisplayName, updateDisplayName } from "./queries.ts";
 import { defineAction, type ActionContext, type Detail, type WorkspaceCaller } from "../action.ts";
-import { given, integer, omittable, oneOf, optional, own, type InputOf } from "../field.ts";
+import { anyText, type InputOf, integer, omittable, oneOf, optional, own } from "../field.ts";
 import { readPersonName } from "../people/person-name.ts";
 import { requirePlan } from "../plan/actions.ts";
 import { requireWorkspace, shownWorkspace, type ShownWorkspace } from "./workspace.ts";
@@ -83,7 +83,7 @@ export const nameWorkspace = defineAction({
 const MEMBERS_SETTINGS: ReadonlySet<string> = new Set(Object.keys(setWindows.input));
 
 const SETTINGS = {
-  plan: omittable(given("Plan", { hint: "<plan>" })),
+  plan: omittable(anyText("Plan", { hint: "<plan>" })),
   billing: omittable(
     oneOf("Billing", [
       ["active", "Active"],
