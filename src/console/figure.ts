@@ -26,6 +26,12 @@ export function figure<Value extends number | string | boolean>(
   return html`<data value="${exact}" data-from="${source}">${format(value as Value, ownerAt(answer, path))}</data>`;
 }
 
+/** The figures of an answer below a path, by their names. */
+export function figuresAt(answer: ApiAnswer, path: string) {
+  return <Value extends number | string | boolean>(name: string, format: Format<Value>, absent?: string) =>
+    figure(answer, `${path}/${name}`, format, absent);
+}
+
 function ownerAt(answer: ApiAnswer, path: string): unknown {
   const end = path.lastIndexOf("/");
   return valueAt(answer, path.slice(0, Math.max(0, end)));

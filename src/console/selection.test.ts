@@ -65,7 +65,7 @@ test("breakdown rows keep months and window, have their own selector, and no rat
   const body = { data: { breakdown: { breakdown_by: "sku", rows } }, meta: {} };
   const report = { name: "report", body } as unknown as ApiAnswer<BodyOf<"report">>;
   const call = callOf({ ...STATE, vendor: "A", sku: "Y", reportSection: "breakdown" });
-  const markup = renderHtml(html`${breakdownPart(report, call, null)}`);
+  const markup = renderHtml(html`${breakdownPart(report, call)}`);
   const { include_used_variants: _used, ...range } = STATE;
   assert.deepEqual(reportLink(markup, "Lamp"), { ...range, vendor: "A", sku: "X" });
   assert.deepEqual(reportLink(markup, "Brand"), { ...range, vendor: "B" });

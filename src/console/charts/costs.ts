@@ -1,7 +1,7 @@
 import { greatest, max, min } from "d3-array";
 import { stack, stackOffsetDiverging } from "d3-shape";
 import { html, type Html, type HtmlValue } from "../../lib/html.ts";
-import { figure, valueAt, type ApiAnswer } from "../figure.ts";
+import { figure, figuresAt, valueAt, type ApiAnswer } from "../figure.ts";
 import { count, money, percent } from "../format.ts";
 import { chartFigure, nothingToDraw, figureTable, type ChartInput } from "./frame.ts";
 import { barPart, columns, hatch, monthAxis, verticalAxis, verticalScale, boxSwatch } from "./plot.ts";
@@ -44,14 +44,12 @@ function costsDrawing(id: string, months: readonly CostMonth[]): Html {
     )}`;
 }
 
-const AMOUNTS = [...COST_PARTS, "returns_cost"] as const;
-
 /**
  * What does it cost? Refunds and return labels of each order month, stacked. Labels that match no return or order are mentioned
- * next to it, if the answer has them. `path` locates the report's trend.
+ * next to it, if the answer has them.
  */
-export function costsChart({ answer, exportHref, path = "trend" }: ChartInput & { path?: string }): Html {
-  const months = (valueAt(answer, path) ?? []) as CostMonth[];
+export function costsChart({ answer, exportHref }: ChartInput): Html {
+  const months = (valueAt(answer, "trend") ?? []) as CostMonth[];
   const hasLabels = valueAt(answer, "label_costs_included") === true;
   const notes = notesOf(answer, hasLabels);
   if (months.every((row) => COST_PARTS.every((part) => row[part] === 0))) {
@@ -63,7 +61,7 @@ export function costsChart({ answer, exportHref, path = "trend" }: ChartInput & 
   const isOpen = months.some((row) => row.is_complete === false);
   return chartFigure({
     id,
-    title: findingOf(answer, path, months),
+    title: findingOf(answer, months),
     summary: html`Refunds${hasLabels && " and return labels"} for what was sold in each month, in
     ${figure(answer, "currency_code", String)}.`,
     drawing: months.length > 1 ? costsDrawing(id, months) : null,
@@ -73,20 +71,20 @@ export function costsChart({ answer, exportHref, path = "trend" }: ChartInput & 
       isOpen && { swatch: boxSwatch("outline-1", `${id}-1`), text: "hatched: still open, can rise" },
     ],
     notes,
-    table: tableOf(answer, path, months),
+    table: tableOf(answer, months),
     readout: "Month",
     exportHref,
   });
 }
 
-function findingOf(answer: ApiAnswer, path: string, months: readonly CostMonth[]): Html {
+function findingOf(answer: ApiAnswer, months: readonly CostMonth[]): Html {
   const complete = months.filter((row) => row.is_complete !== false);
   const highest = greatest(complete.length > 0 ? complete : months, (row) => row.returns_cost);
   const index = highest === undefined ? 0 : months.indexOf(highest);
   const words = complete.length > 1 ? "Returns cost the most for orders of" : "Returns for orders of";
   return html`${words}
-  ${monthFigure(answer, `${path}/${index}/cohort_month`)}${complete.length > 1 ? ":" : " cost"}
-  ${moneyFigure(answer, `${path}/${index}/returns_cost`)}`;
+  ${monthFigure(answer, `trend/${index}/cohort_month`)}${complete.length > 1 ? ":" : " cost"}
+  ${moneyFigure(answer, `trend/${index}/returns_cost`)}`;
 }
 
 function notesOf(answer: ApiAnswer, hasLabels: boolean): HtmlValue[] {
@@ -100,32 +98,29 @@ function notesOf(answer: ApiAnswer, hasLabels: boolean): HtmlValue[] {
   ].filter((note) => note !== false);
 }
 
-function tableOf(answer: ApiAnswer, path: string, months: readonly CostMonth[]): Html {
+function tableOf(answer: ApiAnswer, months: readonly CostMonth[]): Html {
   const { middle } = columns(months.length);
   const start = months.findLastIndex((row) => row.is_complete !== false);
+  const heads = ["Refunds", "Return labels", "Together", "Units refunded", "Sold for", "Value known"];
   return figureTable(
-    [
-      "Month",
-      "Refunds",
-      "Return labels",
-      "Together",
-      "Units refunded",
-      "Sold for",
-      "Value known",
-      "Share refunded",
-    ],
-    months.map((row, index) => ({
-      head: html`${monthFigure(answer, `${path}/${index}/cohort_month`)}${row.is_complete === false && html` <small>still open</small>`}`,
-      cells: [
-        ...AMOUNTS.map((member) => moneyFigure(answer, `${path}/${index}/${member}`)),
-        figure(answer, `${path}/${index}/refunded_units`, count),
-        moneyFigure(answer, `${path}/${index}/sold_amount`, "no price is known"),
-        figure(answer, `${path}/${index}/sold_amount_coverage`, percent, "nothing was sold"),
-        figure(answer, `${path}/${index}/refund_share`, percent, "prices of too few units are known"),
-      ],
-      x: middle(index),
-      isStart: index === start,
-    })),
+    ["Month", ...heads, "Share refunded"],
+    months.map((row, index) => {
+      const at = figuresAt(answer, `trend/${index}`);
+      const amount = (member: string, absent?: string) =>
+        moneyFigure(answer, `trend/${index}/${member}`, absent);
+      return {
+        head: html`${monthFigure(answer, `trend/${index}/cohort_month`)}${row.is_complete === false && html` <small>still open</small>`}`,
+        cells: [
+          ...[...COST_PARTS, "returns_cost"].map((member) => amount(member)),
+          at("refunded_units", count),
+          amount("sold_amount", "no price is known"),
+          at("sold_amount_coverage", percent, "nothing was sold"),
+          at("refund_share", percent, "prices of too few units are known"),
+        ],
+        x: middle(index),
+        isStart: index === start,
+      };
+    }),
   );
 }
 

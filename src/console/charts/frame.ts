@@ -8,13 +8,17 @@ import { place } from "./plot.ts";
  */
 export type ChartInput = { answer: ApiAnswer; exportHref?: string | null; fewUnits?: number };
 
-type ChartParts = {
+type FrameParts = {
   /** Unique on the page. */
   id: string;
   /** The finding, in one sentence. */
-  title: Html;
+  title: HtmlValue;
   /** Content of the drawing and how to read it, for everyone and for screen readers. */
-  summary: Html;
+  summary: HtmlValue;
+  exportHref?: string | null | undefined;
+};
+
+type ChartParts = FrameParts & {
   /** Content of the drawing, whose box is 100 % × 100 %; null: the table is clearer. */
   drawing: Html | null;
   /** Words at the end of the horizontal axis. */
@@ -29,21 +33,16 @@ type ChartParts = {
   isTableOpen?: boolean;
   /** Names the readout: the meaning of one step. */
   readout?: string;
-  exportHref?: string | null | undefined;
 };
 
 export type LegendItem = { swatch: Html; text: HtmlValue };
 
-/** The frame of every chart: finding, drawing, legend, notes, and the table with the same figures. */
+/** A chart with its drawing, legend, notes, and the table with the same figures. */
 export function chartFigure(parts: ChartParts): Html {
-  const { id, title, summary, drawing, notes = [], table } = parts;
-  const readout = drawing !== null && parts.readout;
-  return html`<figure class="chart" id="${id}" ${readout && html` data-readout="${readout}"`}>
-    <figcaption>
-      <p class="chart-title" id="${id}-title">${title}</p>
-      <p class="chart-summary" id="${id}-summary">${summary}</p>
-    </figcaption>
-    ${drawing !== null && plot(parts, drawing)}
+  const { id, drawing, notes = [], table } = parts;
+  return chartFrame(
+    parts,
+    html`${drawing !== null && plot(parts, drawing)}
     ${notes.map((note) => note !== null && note !== false && html`<p class="chart-note">${note}</p>`)}
     ${
       drawing === null
@@ -52,10 +51,39 @@ export function chartFigure(parts: ChartParts): Html {
             <summary>The figures as a table</summary>
             ${scrolling(id, table)}
           </details>`
-    }
-    ${exportLink(parts.exportHref, id)}
+    }`,
+    { summaryId: `${id}-summary`, readout: drawing === null ? undefined : parts.readout },
+  );
+}
+
+/** The frame of every chart: its finding above, the way to its table as a file below. */
+export function chartFrame(
+  { id, title, summary, exportHref }: FrameParts,
+  content: Html,
+  { summaryId, readout }: { summaryId?: string; readout?: string | undefined } = {},
+): Html {
+  return html`<figure class="chart" id="${id}" ${readout !== undefined && html` data-readout="${readout}"`}>
+    <figcaption>
+      <p class="chart-title" id="${id}-title">${title}</p>
+      <p class="chart-summary" ${summaryId !== undefined && html` id="${summaryId}"`}>${summary}</p>
+    </figcaption>
+    ${content} ${exportLink(exportHref, id)}
   </figure>`;
 }
+
+export const SHADES = [0, 1, 2, 3, 4, 5, 6, 7, 8] as const;
+
+/** What the shades of a table mean, or one look of its cells. */
+export function heatKey(text: string, look?: string): Html {
+  const looks = look === undefined ? SHADES.map((shade) => `heat-${shade}`) : [look];
+  return html`<li>
+    <span class="heat-key" aria-hidden="true">${looks.map((each) => html`<span class="${each}"></span>`)}</span
+    ><span>${text}</span>
+  </li>`;
+}
+
+/** A table's name on the page, and its address as CSV without that name; null = the plan has no export. */
+export type TableFile = { id: string; exportHref: string | null };
 
 /** The way to the table with this id as a file. */
 export function exportLink(href: string | null | undefined, id: string): Html | null {

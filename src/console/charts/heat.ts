@@ -6,10 +6,9 @@ import { count, day, days, percent, units } from "../format.ts";
 import { dayToText, lastDayOfMonth, monthOfDate } from "../../lib/month.ts";
 import { against, ageFigure, curveName, observed, readCurves, usualAt, heatFinding } from "./curve-rows.ts";
 import type { ChartedAge, Curve } from "./curve-rows.ts";
-import { exportLink, nothingToDraw, scrolling, type ChartInput } from "./frame.ts";
+import { chartFrame, heatKey, nothingToDraw, scrolling, SHADES, type ChartInput } from "./frame.ts";
 import { DEFAULT_FEW_UNITS, intervalFigure, soldFigure } from "./rates.ts";
 
-const SHADES = [0, 1, 2, 3, 4, 5, 6, 7, 8] as const;
 /** The middle shade is what complete months had at that age; the darkest is this many times as much, or more. */
 const DARKEST = 2;
 
@@ -27,50 +26,40 @@ export function heatTable({ answer, exportHref, fewUnits = DEFAULT_FEW_UNITS }: 
   const shades = ages.map((_, index) => shadeAt(months, pooled, index));
   const head = (pooled ?? months[0]) as Curve;
   const rows = [...(pooled ? [pooled] : []), ...months.toReversed()];
-  return html`<figure class="chart" id="${id}">
-    <figcaption>
-      <p class="chart-title" id="${id}-title">${heatFinding(answer, months, pooled)}</p>
-      <p class="chart-summary">
-        Share of what was sold in a month that had come back by each
+  const table = html`<table class="heat">
+    <thead>
+      <tr>
+        <th scope="col">Month</th>
+        ${ages.map((_, index) => html`<th scope="col" class="${index === edge ? "edge" : ""}">${figure(answer, `${head.agesPath}/${index}/age_days`, days)}</th>`)}
+        <th scope="col">Units sold</th>
+      </tr>
+    </thead>
+    <tbody>
+      ${rows.map(
+        (curve) =>
+          html`<tr${curve === pooled && html` class="pooled"`}><th scope="row">${curve === pooled ? "Complete months" : curveName(answer, curve)}</th>
+${ages.map((_, index) => cell(answer, curve, index, { pooled, shade: shades[index], isEdge: index === edge }))}<td>${soldCell(answer, curve)}</td></tr>`,
+      )}
+    </tbody>
+  </table>`;
+  return chartFrame(
+    {
+      id,
+      title: heatFinding(answer, months, pooled),
+      summary: html`Share of what was sold in a month that had come back by each
         age.${
           windowDays !== null &&
           html` The heavy line marks the window of ${figure(answer, "window_days", days)}.`
-        }
-      </p>
-    </figcaption>
-    ${scrolling(
-      id,
-      html`<table class="heat">
-        <thead>
-          <tr>
-            <th scope="col">Month</th>
-            ${ages.map((_, index) => html`<th scope="col" class="${index === edge ? "edge" : ""}">${figure(answer, `${head.agesPath}/${index}/age_days`, days)}</th>`)}
-            <th scope="col">Units sold</th>
-          </tr>
-        </thead>
-        <tbody>
-          ${rows.map(
-            (curve) =>
-              html`<tr${curve === pooled && html` class="pooled"`}><th scope="row">${curve === pooled ? "Complete months" : curveName(answer, curve)}</th>
-${ages.map((_, index) => cell(answer, curve, index, { pooled, shade: shades[index], isEdge: index === edge }))}<td>${soldCell(answer, curve)}</td></tr>`,
-          )}
-        </tbody>
-      </table>`,
-    )}
-    <ul class="chart-legend">
-      <li>
-        <span class="heat-key" aria-hidden="true"
-          >${SHADES.map((shade) => html`<span class="heat-${shade}"></span>`)}</span
-        ><span>less → more came back than in complete months at the same age</span>
-      </li>
-      <li>
-        <span class="heat-key" aria-hidden="true"><span class="hatched"></span></span
-        ><span>still open, can rise</span>
-      </li>
-      ${pooled && html`<li><span>▲ ▼ more or less than complete months: the likely ranges (95 % intervals) do not overlap</span></li>`}
-    </ul>
-    ${exportLink(exportHref, id)}
-  </figure>`;
+        }`,
+      exportHref,
+    },
+    html`${scrolling(id, table)}
+      <ul class="chart-legend">
+        ${heatKey("less → more came back than in complete months at the same age")}
+        ${heatKey("still open, can rise", "hatched")}
+        ${pooled && html`<li><span>▲ ▼ more or less than complete months: the likely ranges (95 % intervals) do not overlap</span></li>`}
+      </ul>`,
+  );
 }
 
 /** Complete months together have no one number: fewer of them have reached each later age. */

@@ -1,8 +1,8 @@
 import { max } from "d3-array";
 import { html, type Html } from "../../lib/html.ts";
-import { figure, valueAt, type ApiAnswer } from "../figure.ts";
+import { figure, figuresAt, valueAt, type ApiAnswer } from "../figure.ts";
 import { count, percent } from "../format.ts";
-import { exportLink, nothingToDraw, type ChartInput } from "./frame.ts";
+import { chartFrame, nothingToDraw, type ChartInput } from "./frame.ts";
 import { place, FULL } from "./plot.ts";
 
 type Reason = { kind: "stated" | "refund_only" | "unspecified"; returned_units: number; share: number };
@@ -23,44 +23,46 @@ export function reasonsChart({
   const reasons = all.slice(0, limit);
   const isCut = reasons.length < all.length;
   const id = `${answer.name}-reasons`;
-  return html`<figure class="chart" id="${id}">
-    <figcaption>
-      <p class="chart-title" id="${id}-title">${findingOf(answer, all)}</p>
-      <p class="chart-summary">Reasons given for the units that came back, most frequent first.</p>
-    </figcaption>
-    <table class="bars" aria-labelledby="${id}-title">
-      <thead>
-        <tr>
-          <th scope="col">Reason</th>
-          <td></td>
-          <th scope="col">Units returned</th>
-          <th scope="col">Share</th>
-        </tr>
-      </thead>
-      <tbody>
-        ${reasons.map(
-          (reason, index) =>
-            html`<tr>
-              <th scope="row">${figure(answer, `return_reasons/${index}/label`, String)}</th>
-              <td>
-                <svg class="bar" aria-hidden="true">
-                  <rect
-                    class="${reason.kind === "stated" ? "series-1" : "outline-1"}"
-                    width="${place((FULL * Math.max(0, reason.returned_units)) / longest)}"
-                    height="100%"
-                  />
-                </svg>
-              </td>
-              <td>${figure(answer, `return_reasons/${index}/returned_units`, count)}</td>
-              <td>${figure(answer, `return_reasons/${index}/share`, percent)}</td>
-            </tr>`,
-        )}
-      </tbody>
-    </table>
-    ${reasons.some((reason) => reason.kind !== "stated") && html`<p class="chart-note">Hollow bars: no reason was given.</p>`}
-    ${isCut && html`<p class="chart-note">Rarer reasons are left out here.${moreHref !== undefined && html` <a href="${moreHref}">All reasons</a>`}</p>`}
-    ${exportLink(exportHref, id)}
-  </figure>`;
+  const bars = reasons.map(({ kind, returned_units: returned }, index) => {
+    const at = figuresAt(answer, `return_reasons/${index}`);
+    return html`<tr>
+      <th scope="row">${at("label", String)}</th>
+      <td>
+        <svg class="bar" aria-hidden="true">
+          <rect
+            class="${kind === "stated" ? "series-1" : "outline-1"}"
+            width="${place((FULL * Math.max(0, returned)) / longest)}"
+            height="100%"
+          />
+        </svg>
+      </td>
+      <td>${at("returned_units", count)}</td>
+      <td>${at("share", percent)}</td>
+    </tr>`;
+  });
+  return chartFrame(
+    {
+      id,
+      title: findingOf(answer, all),
+      summary: "Reasons given for the units that came back, most frequent first.",
+      exportHref,
+    },
+    html`<table class="bars" aria-labelledby="${id}-title">
+        <thead>
+          <tr>
+            <th scope="col">Reason</th>
+            <td></td>
+            <th scope="col">Units returned</th>
+            <th scope="col">Share</th>
+          </tr>
+        </thead>
+        <tbody>
+          ${bars}
+        </tbody>
+      </table>
+      ${reasons.some(({ kind }) => kind !== "stated") && html`<p class="chart-note">Hollow bars: no reason was given.</p>`}
+      ${isCut && html`<p class="chart-note">Rarer reasons are left out here.${moreHref !== undefined && html` <a href="${moreHref}">All reasons</a>`}</p>`}`,
+  );
 }
 
 /** So many reasons that are given equally often are named. */

@@ -44,21 +44,17 @@ export function saleEventChart({ answer, exportHref, fewUnits = DEFAULT_FEW_UNIT
           rateFigure(answer, path),
           intervalFigure(answer, `${path}/return_rate_interval`),
           soldFigure(answer, path, areFew(rate.sold_units, fewUnits)),
-          figure(answer, `${path}/returned_units`, count),
-          figure(answer, `${path}/days`, count),
-          ...datesOf(answer, path),
+          ...["returned_units", "days"].map((each) => figure(answer, `${path}/${each}`, count)),
+          // The baseline's days count from and to; the event has its dates.
+          ...["starts_on", "ends_on"].map((end) =>
+            figure(answer, `${path.replace("/event", "")}/${end}`, day, "no single span"),
+          ),
         ],
       })),
     ),
     isTableOpen: true,
     exportHref,
   });
-}
-
-/** The baseline's days count from and to; the event has its dates. */
-function datesOf(answer: ApiAnswer, path: string): Html[] {
-  const parent = path === "sale_event/event" ? "sale_event" : path;
-  return ["starts_on", "ends_on"].map((end) => figure(answer, `${parent}/${end}`, day, "no single span"));
 }
 
 function drawingOf(sides: readonly Side[]): Html {

@@ -92,7 +92,6 @@ function feed({ feed: answer, open }: AlertsData, call: PageCall): Html {
 
 /** The same, an alert a line, for the file. */
 function asTable(answer: Alerts, openIds: ReadonlySet<string>, call: PageCall): Html {
-  const heads = ["Alert", "Severity", "About", "State", "Since", "Written"].map((text) => ({ text }));
   const rows = answer.body.data.map((alert, index) => {
     const isProblem = typeof alert.metadata?.["state"] === "string";
     return [
@@ -106,7 +105,10 @@ function asTable(answer: Alerts, openIds: ReadonlySet<string>, call: PageCall): 
   });
   return html`<details class="chart-table">
     <summary>These alerts as a table</summary>
-    ${dataTable("Alerts, newest first", heads, rows, null, { id: TABLE, exportHref: tableHref(call, PATH) })}
+    ${dataTable("Alerts, newest first", ["Alert", "Severity", "About", "State", "Since", "Written"], rows, {
+      id: TABLE,
+      exportHref: tableHref(call, PATH),
+    })}
   </details>`;
 }
 

@@ -13,7 +13,7 @@ import { barCsv, tableHref } from "../views/csv-link.ts";
 import { checkField, filterBar, textField, windowField } from "../views/filters.ts";
 import { pageLinks, tabs } from "../views/blocks.ts";
 import { picture } from "../views/picture.ts";
-import { dataTable, type Column } from "../views/table.ts";
+import { dataTable, numbers, type Column } from "../views/table.ts";
 
 const PATH = "/products";
 /** Where the field at the top of every page leads. */
@@ -224,7 +224,7 @@ function rankingTable({ ranking, opened, kind }: Ranked, call: PageCall): Html {
   ];
   const name = KINDS.find(([each]) => each === kind)?.[1] ?? TITLE;
   const caption = "The first 20 and the rest; together they are everything sold";
-  return dataTable(caption, columns(name, call), cells, total, file(call));
+  return dataTable(caption, columns(name, call), cells, { ...file(call), total });
 }
 
 function file(call: PageCall) {
@@ -232,7 +232,7 @@ function file(call: PageCall) {
 }
 
 /** A sortable heading links to the same page in that order; every order is descending. */
-function columns(name: string, call: PageCall): Column[] {
+function columns(name: string, call: PageCall): (Column | string)[] {
   const given = call.query["breakdownOrder"] ?? DEFAULT_ORDER;
   const sorted = (text: string, order: string): Column => ({
     text,
@@ -241,7 +241,7 @@ function columns(name: string, call: PageCall): Column[] {
     href: call.href(PATH, { ...call.query, breakdownOrder: order === DEFAULT_ORDER ? undefined : order }),
   });
   return [
-    { text: name },
+    name,
     sorted("Return rate", "return_rate"),
     { text: "likely range", isDrawing: true },
     sorted("Change", "return_rate_change"),
@@ -249,7 +249,7 @@ function columns(name: string, call: PageCall): Column[] {
     sorted("Sold", "sold_units"),
     sorted("Beyond usual", DEFAULT_ORDER),
     sorted("Returns cost", "returns_cost"),
-    { text: "Main reason" },
+    "Main reason",
     { text: "By month", isDrawing: true },
   ];
 }
@@ -338,8 +338,8 @@ function foundPart({ entities, rates }: Listed & { kind: "found" }, call: PageCa
       rate === null ? html`` : figure(rate, "sold_units", count),
     ];
   });
-  const numbers = ["Return rate", "Returned", "Sold"].map((text) => ({ text, isNumber: true }));
-  return html`${dataTable(`Matches for “${meta.query}”`, [{ text: "Name" }, { text: "Kind" }, ...numbers], rows, null, file(call))}
+  const heads = ["Name", "Kind", ...numbers("Return rate", "Returned", "Sold")];
+  return html`${dataTable(`Matches for “${meta.query}”`, heads, rows, file(call))}
     <p class="shown">
       The ${figure(entities, "meta/returned", count)} best matches, groups and products first.
       ${
@@ -373,9 +373,8 @@ function cataloguePart(entities: Entities, call: PageCall): Html {
     html`${kindText(entity)}`,
     html`${entity.vendor}`,
   ]);
-  const heads = ["Name", "Kind", "Vendor"].map((text) => ({ text }));
   return html`<p><a href="${call.href(PATH, pick(call.query, CHOICE_NAMES))}">Back to what comes back most</a></p>
-    ${tabs("Kinds", kinds)} ${dataTable("The catalogue", heads, rows, null, file(call))}
+    ${tabs("Kinds", kinds)} ${dataTable("The catalogue", ["Name", "Kind", "Vendor"], rows, file(call))}
     <p class="shown">${figure(entities, "meta/returned", count)} on this page</p>
     ${pageLinks(call, PATH, meta.next_cursor)}`;
 }

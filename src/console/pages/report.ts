@@ -40,14 +40,15 @@ import {
   outcomesPart,
   refundsPart,
   bridgePart,
+  REPORT_PATH,
   sizesPart,
 } from "../views/report/parts.ts";
 import { summaryFigures, windowText } from "../views/report/summary.ts";
 import { verdict } from "../views/report/verdict.ts";
 import { selectionLinks, selectionTitle } from "../views/selection-title.ts";
-import { tabs } from "../views/blocks.ts";
+import { section, tabs } from "../views/blocks.ts";
 
-const PATH = "/report";
+const PATH = REPORT_PATH;
 
 type Report = ApiAnswer<BodyOf<"report">>;
 type Named = ApiAnswer<BodyOf<"return-cost-leaderboard">>;
@@ -306,45 +307,36 @@ function exportStateOf({ months }: ReportPage, call: PageCall): PageParameters {
 
 function tabPart(page: ReportPage, call: PageCall): Html {
   const { report: own, shown } = page;
-  const input = {
-    answer: own,
-    exportHref: tableHref(call, PATH),
-    fewUnits: call.minSoldUnits,
-  };
+  const input = { answer: own, exportHref: tableHref(call, PATH), fewUnits: call.minSoldUnits };
   switch (shown.tab) {
     case "overview":
       return overviewPart(page, shown, call);
     case "reasons":
       return html`${section("reasons", "Why it comes back", reasonsChart(input))}
-      ${shown.fit && sizesPart(shown.fit, call, input.exportHref)}`;
+      ${shown.fit && sizesPart(shown.fit, call)}`;
     case "timing":
       return html`${section("timing", "When it comes back", timingChart(input))}
       ${section("curves", "How returns arrive", curvesChart({ ...input, answer: shown.curves }))}`;
     case "costs":
-      return html`${section("costs", "What it costs", html`${costsChart(input)}${costsPart(own, call, input.exportHref)}`)}
-      ${shown.liability && liabilityPart(shown.liability, call, input.exportHref)}
-      ${refundsPart(own, call, input.exportHref)} ${outcomesPart(shown.outcomes, call, input.exportHref)}
-      ${lifecyclePart(own, input.exportHref)}
-      ${bridgePart(shown.bridge, input.exportHref)}`;
+      return html`${section("costs", "What it costs", html`${costsChart(input)}${costsPart(own, call)}`)}
+      ${shown.liability && liabilityPart(shown.liability, call)} ${refundsPart(own, call)}
+      ${outcomesPart(shown.outcomes, call)} ${lifecyclePart(own, call)} ${bridgePart(shown.bridge, call)}`;
   }
 }
 
 function overviewPart(page: ReportPage, shown: TabData & { tab: "overview" }, call: PageCall): Html {
   const { report: own } = page;
-  const exportHref = tableHref(call, PATH);
-  const input = { exportHref, fewUnits: call.minSoldUnits };
+  const input = { exportHref: tableHref(call, PATH), fewUnits: call.minSoldUnits };
   const event = own.body.data.sale_event;
-  const hasProblem = shown.problems.length > 0;
-  return html`${hasProblem && problemCards(shown.problems, shown.alerts, call)}
-  ${verdict(shown.trend, shown.usual, call.minSoldUnits)}
-  ${summaryFigures({ ...shown, report: own }, call)}
+  return html`${shown.problems.length > 0 && problemCards(shown.problems, shown.alerts, call)}
+  ${verdict(shown.trend, shown.usual, call.minSoldUnits)} ${summaryFigures({ ...shown, report: own }, call)}
   ${section(
     "trend",
     `Return rate by ${intervalOf(call)} of order`,
     html`${trendLinks(call)}${trendChart({ ...input, answer: shown.trend, marks: shown.marks })}`,
   )}
   ${event !== null && section("sale-event", `Sale: ${event.label}`, saleEventChart({ ...input, answer: own }))}
-  ${shown.breakdown !== null && breakdownPart(shown.breakdown, call, exportHref)}`;
+  ${shown.breakdown !== null && breakdownPart(shown.breakdown, call)}`;
 }
 
 /** Months, weeks or days of the trend; of weeks and days only the newest months fit. */
@@ -366,8 +358,4 @@ function trendLinks(call: PageCall): Html {
     current !== "month" &&
     html`<p class="note">At most the newest ${most} months, open ones included. A ${current} is complete when its last day is.</p>`
   }`;
-}
-
-function section(id: string, title: string, body: Html): Html {
-  return html`<section id="${id}"><h2>${title}</h2>${body}</section>`;
 }

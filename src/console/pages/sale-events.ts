@@ -10,7 +10,7 @@ import { COHORT_STATE_NAMES, cohortStateOf, ROLLING_NAMES } from "../selection.t
 import { noCompleteMonth } from "../views/coverage.ts";
 import { barCsv, tableHref } from "../views/csv-link.ts";
 import { filterBar, selectField, textField, windowField } from "../views/filters.ts";
-import { dataTable } from "../views/table.ts";
+import { dataTable, numbers } from "../views/table.ts";
 import { FULL, place as coordinate } from "../charts/plot.ts";
 
 const PATH = "/sale-events";
@@ -112,13 +112,10 @@ function bar(call: PageCall, months: ShownMonths): Html {
 }
 
 const COLUMNS = [
-  { text: "Sale" },
-  { text: "Change", isNumber: true },
+  "Sale",
+  ...numbers("Change"),
   { text: "Sale above, other days below", isDrawing: true },
-  { text: "In the sale", isNumber: true },
-  { text: "Other days", isNumber: true },
-  { text: "Units returned", isNumber: true },
-  { text: "Units sold", isNumber: true },
+  ...numbers("In the sale", "Other days", "Units returned", "Units sold"),
 ];
 
 function eventList(data: Exclude<Events, null>, call: PageCall): Html {
@@ -141,16 +138,10 @@ function eventList(data: Exclude<Events, null>, call: PageCall): Html {
     </p>
     ${
       rows.length > 0 &&
-      dataTable(
-        "Sales, newest first; below each rate its likely range (95 % interval)",
-        COLUMNS,
-        rows,
-        null,
-        {
-          id: TABLE,
-          exportHref: tableHref(call, PATH),
-        },
-      )
+      dataTable("Sales, newest first; below each rate its likely range (95 % interval)", COLUMNS, rows, {
+        id: TABLE,
+        exportHref: tableHref(call, PATH),
+      })
     }
     ${morePages(total, call)} ${settingsLink(call)}`;
 }

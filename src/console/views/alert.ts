@@ -1,11 +1,11 @@
 import { capital } from "../../lib/capital.ts";
 import { html, type Html } from "../../lib/html.ts";
-import { figure, valueAt, type ApiAnswer } from "../figure.ts";
+import { figure, figuresAt, valueAt, type ApiAnswer } from "../figure.ts";
 import { day, month, count, decimals, money, percent, units } from "../format.ts";
 import type { BodyOf, PageCall } from "../page.ts";
 import { alertView, type AlertView } from "../../contract/alerts.ts";
-import { tabs, facts } from "./blocks.ts";
-import { FULL, place as coordinate } from "../charts/plot.ts";
+import { fact, facts, tabs } from "./blocks.ts";
+import { FULL, place } from "../charts/plot.ts";
 
 export type Alerts = ApiAnswer<BodyOf<"alerts">>;
 
@@ -21,7 +21,7 @@ export function alertItem(
 ): Html {
   const alert = answer.body.data[index] as Alerts["body"]["data"][number];
   const kind = valueAt(answer, `${index}/metadata/kind`);
-  const place = alertView(alert);
+  const view = alertView(alert);
   return html`<article class="alert ${alert.severity}" id="alert-${alert.id}">
     <p class="severity">
       ${severityMark(alert.severity)} ${kindText(alert.category, kind)} ${stateText(answer, index, isOpen)} ·
@@ -31,7 +31,7 @@ export function alertItem(
     ${kind === "early_warning" && earlyWarningFacts(answer, index, call)}
     ${kind === "month" && spikeFacts(answer, index)}
     ${kind !== "early_warning" && kind !== "month" && alert.body !== null && html`<p>${alert.body}</p>`}
-    ${place !== null && html`<p><a href="${call.href(place.path, place.parameters)}">${linkText(place)}</a>${kind === "early_warning" && byWeek(place, call)}</p>`}
+    ${view !== null && html`<p><a href="${call.href(view.path, view.parameters)}">${linkText(view)}</a>${kind === "early_warning" && byWeek(view, call)}</p>`}
     ${
       earlier.length > 0 &&
       html`<details>
@@ -51,27 +51,24 @@ function stateText(answer: Alerts, index: number, isOpen: boolean): Html | null 
 
 /** Date of the event, if it differs from that of the alert. */
 function eventTime(answer: Alerts, index: number): Html | null {
-  const at = (name: string) => `${index}/metadata/${name}`;
-  if (typeof valueAt(answer, at("ended_on")) === "string")
-    return html`ended on ${figure(answer, at("ended_on"), day)},`;
-  if (typeof valueAt(answer, at("as_of")) === "string")
-    return html`as of ${figure(answer, at("as_of"), day)},`;
-  if (typeof valueAt(answer, at("cohort_month")) === "string")
-    return html`orders of ${figure(answer, at("cohort_month"), month)},`;
-  return null;
+  const at = figuresAt(answer, `${index}/metadata`);
+  const has = (name: string) => typeof valueAt(answer, `${index}/metadata/${name}`) === "string";
+  if (has("ended_on")) return html`ended on ${at("ended_on", day)},`;
+  if (has("as_of")) return html`as of ${at("as_of", day)},`;
+  return has("cohort_month") ? html`orders of ${at("cohort_month", month)},` : null;
 }
 
 /** The same in two lines, for a page that is about more than alerts. */
 function alertLine(answer: Alerts, index: number, call: PageCall): Html {
   const alert = answer.body.data[index] as Alerts["body"]["data"][number];
-  const place = alertView(alert);
+  const view = alertView(alert);
   return html`<article class="alert brief ${alert.severity}">
     <p class="severity">
       ${severityMark(alert.severity)} ${kindText(alert.category, valueAt(answer, `${index}/metadata/kind`))} ·
       ${figure(answer, `${index}/created_at`, day)}
     </p>
     <h3>
-      ${place === null ? alert.title : html`<a href="${call.href(place.path, place.parameters)}">${alert.title}</a>`}
+      ${view === null ? alert.title : html`<a href="${call.href(view.path, view.parameters)}">${alert.title}</a>`}
     </h3>
   </article>`;
 }
@@ -126,54 +123,71 @@ function linkText({ path, parameters }: AlertView): string {
 /** M17 for people: returned and expected numbers, since when, why, and the cost. */
 function earlyWarningFacts(answer: Alerts, index: number, call: PageCall): Html {
   const path = `${index}/metadata`;
-  const at = (name: string): number => Number(valueAt(answer, `${path}/${name}`));
-  const returned = at("returned_lines");
-  const expected = at("expected_lines");
-  const longest = Math.max(returned, expected, 1);
+  const at = figuresAt(answer, path);
+  const [returned, expected] = ["returned_lines", "expected_lines"].map((each) =>
+    Number(valueAt(answer, `${path}/${each}`)),
+  ) as [number, number];
+  return html`${againstUsual(
+    {
+      name: html`Came back by ${at("as_of", day)}`,
+      what: html`<strong>${at("returned_lines", count)}</strong> of ${at("sold_lines", count)} order lines`,
+      size: returned,
+    },
+    {
+      name: "Expected by then",
+      what: html`<strong>${at("expected_lines", oneDecimal)}</strong> at its usual rate`,
+      size: expected,
+    },
+    Math.max(returned, expected, 1),
+  )}
+  ${facts([
+    fact(
+      "Ordered",
+      html`${at("ordered_from", day)} to ${at("ordered_to", day)}`,
+      html`${at("sold_units", units)}, of which ${at("returned_units", count)} came back, from
+      ${at("returned_orders", count)} orders`,
+    ),
+    fact("Most frequent reason", topReason(answer, path)),
+    ...partsFact(answer, path, call),
+    fact("Cost above the usual", at("excess_cost", money(call.currencyCode)), "refunds and labels so far"),
+    fact("Chance", at("p", chance), "of this many by chance alone; a warning needs 0.1 % or less"),
+  ])}`;
+}
+
+type Side = { name: Html | string; what: Html; size: number };
+
+/** Two sides with a bar each, visual copies of the figures above them, on an axis to `longest`. */
+function againstUsual(own: Side, usual: Side, longest: number): Html {
+  const bar = (size: number, look: "plain" | "quiet"): Html =>
+    html`<dd>
+      <svg class="bar ${look}" aria-hidden="true">
+        <rect
+          class="part-1"
+          x="0%"
+          width="${place(FULL * Math.min(Math.max(size / longest, 0), 1))}"
+          height="100%"
+        />
+      </svg>
+    </dd>`;
   return html`<dl class="against">
-      <div>
-        <dt>Came back by ${figure(answer, `${path}/as_of`, day)}</dt>
-        <dd>
-          <strong>${figure(answer, `${path}/returned_lines`, count)}</strong> of
-          ${figure(answer, `${path}/sold_lines`, count)} order lines
-        </dd>
-        <dd>${bar([returned / longest])}</dd>
-      </div>
-      <div class="usual">
-        <dt>Expected by then</dt>
-        <dd><strong>${figure(answer, `${path}/expected_lines`, oneDecimal)}</strong> at its usual rate</dd>
-        <dd>${bar([expected / longest], null, "quiet")}</dd>
-      </div>
-    </dl>
-    ${facts([
-      {
-        name: "Ordered",
-        value: html`${figure(answer, `${path}/ordered_from`, day)} to
-        ${figure(answer, `${path}/ordered_to`, day)}`,
-        note: html`${figure(answer, `${path}/sold_units`, units)}, of which
-        ${figure(answer, `${path}/returned_units`, count)} came back, from
-        ${figure(answer, `${path}/returned_orders`, count)} orders`,
-      },
-      { name: "Most frequent reason", value: topReason(answer, path) },
-      ...partsFact(answer, path, call),
-      {
-        name: "Cost above the usual",
-        value: figure(answer, `${path}/excess_cost`, money(call.currencyCode)),
-        note: "refunds and labels so far",
-      },
-      {
-        name: "Chance",
-        value: html`${figure(answer, `${path}/p`, chance)}`,
-        note: "of this many by chance alone; a warning needs 0.1 % or less",
-      },
-    ])}`;
+    <div>
+      <dt>${own.name}</dt>
+      <dd>${own.what}</dd>
+      ${bar(own.size, "plain")}
+    </div>
+    <div class="usual">
+      <dt>${usual.name}</dt>
+      <dd>${usual.what}</dd>
+      ${bar(usual.size, "quiet")}
+    </div>
+  </dl>`;
 }
 
 function topReason(answer: Alerts, path: string): Html {
+  const at = figuresAt(answer, path);
   if ((valueAt(answer, `${path}/top_reason`) ?? null) === null)
-    return figure(answer, `${path}/top_reason`, String, "none was given");
-  return html`${figure(answer, `${path}/top_reason/reason`, reasonText)},
-  ${figure(answer, `${path}/top_reason/share`, percent)} of the returned units`;
+    return at("top_reason", String, "none was given");
+  return html`${at("top_reason/reason", reasonText)}, ${at("top_reason/share", percent)} of the returned units`;
 }
 
 type Part = Record<string, string | number>;
@@ -188,32 +202,31 @@ function partsFact(answer: Alerts, path: string, call: PageCall) {
     const lines = figure(answer, `${path}/parts/${index}/excess_lines`, oneDecimal);
     return html`${index > 0 && ", "}<a href="${call.href("/report", selector)}">${name}</a> (${lines})`;
   })}`;
-  return [{ name: "Where", value, note: "order lines above the usual" }];
+  return [fact("Where", value, "order lines above the usual")];
 }
 
 /** M16 for people: the month's rate compared with the six months before. */
 function spikeFacts(answer: Alerts, index: number): Html {
   const path = `${index}/metadata`;
+  const at = figuresAt(answer, path);
   const rate = Number(valueAt(answer, `${path}/return_rate`));
   const baseline = Number(valueAt(answer, `${path}/baseline_rate`));
-  const longest = Math.max(rate, baseline) || 1;
   const warned = valueAt(answer, `${path}/early_warning_on`) ?? null;
-  return html`<dl class="against">
-      <div>
-        <dt>${figure(answer, `${path}/cohort_month`, month)}</dt>
-        <dd>
-          <strong>${figure(answer, `${path}/return_rate`, percent)}</strong>
-          ${figure(answer, `${path}/returned_units`, count)} of ${figure(answer, `${path}/sold_units`, units)}
-        </dd>
-        <dd>${bar([rate / longest])}</dd>
-      </div>
-      <div class="usual">
-        <dt>The six months before</dt>
-        <dd><strong>${figure(answer, `${path}/baseline_rate`, percent)}</strong></dd>
-        <dd>${bar([baseline / longest], null, "quiet")}</dd>
-      </div>
-    </dl>
-    ${warned !== null && html`<p class="note">An early warning came on ${figure(answer, `${path}/early_warning_on`, day)}.</p>`}`;
+  return html`${againstUsual(
+    {
+      name: at("cohort_month", month),
+      what: html`<strong>${at("return_rate", percent)}</strong> ${at("returned_units", count)} of
+        ${at("sold_units", units)}`,
+      size: rate,
+    },
+    {
+      name: "The six months before",
+      what: html`<strong>${at("baseline_rate", percent)}</strong>`,
+      size: baseline,
+    },
+    Math.max(rate, baseline) || 1,
+  )}
+  ${warned !== null && html`<p class="note">An early warning came on ${at("early_warning_on", day)}.</p>`}`;
 }
 
 const oneDecimal = decimals(1);
@@ -227,29 +240,5 @@ function chance(p: number): string | Html {
 /** The store's own reason, codes as words: "SIZE_TOO_SMALL" → "Size too small". */
 function reasonText(reason: string): string {
   if (!/^[A-Za-z0-9_-]+$/u.test(reason)) return reason;
-  const words = reason.replaceAll(/[_-]+/gu, " ").trim().toLowerCase();
-  return capital(words);
-}
-
-/**
- * A bar inside a table cell, a visual copy of the figures next to it. `parts`: consecutive lengths, as shares of the table's
- * longest bar; `mark`: a line across it, on the same scale. A "quiet" bar is the reference for the others.
- */
-function bar(parts: readonly number[], mark: number | null = null, look: "plain" | "quiet" = "plain"): Html {
-  let from = 0;
-  const rectangles = parts.map((part, index) => {
-    const x = from;
-    from += part;
-    return html`<rect class="part-${index + 1}" x="${share(x)}" width="${share(part)}" height="100%" />`;
-  });
-  return html`<svg class="bar ${look}" aria-hidden="true">
-    ${rectangles}${
-      mark !== null && html`<line class="mark" x1="${share(mark)}" x2="${share(mark)}" y1="-30%" y2="130%" />`
-    }
-  </svg>`;
-}
-
-/** A part that is longer than the table's longest bar, or negative, ends at the edge. */
-function share(part: number): string {
-  return coordinate(FULL * Math.min(Math.max(part, 0), 1));
+  return capital(reason.replaceAll(/[_-]+/gu, " ").trim().toLowerCase());
 }

@@ -1,5 +1,5 @@
 import { html, type Html } from "../../lib/html.ts";
-import { exportLink } from "../charts/frame.ts";
+import { exportLink, type TableFile } from "../charts/frame.ts";
 import type { PageCall } from "../page.ts";
 
 /** One entry of a list: its title, a line about it, and its forms and links. */
@@ -21,20 +21,33 @@ export function entries(list: readonly Entry[]): Html {
   </ul>`;
 }
 
-/** Names with their values; a note explains a value. */
-type Facts = readonly { name: Html | string; value: Html | string; note?: Html | string | null }[];
+/** A name with its value; a note explains the value. */
+type Fact = { name: Html | string; value: Html | string; note?: Html | string | null };
+
+export const fact = (name: string, value: Html | string, note: Fact["note"] = null): Fact => ({
+  name,
+  value,
+  note,
+});
 
 /** Side by side where there is room. `file`: as for a table. */
-export const facts = (list: Facts, file: { id: string; exportHref: string | null } | null = null): Html =>
+export const facts = (list: readonly Fact[], file: TableFile | null = null): Html =>
   file === null
     ? listed("facts", list)
     : html`<div id="${file.id}">${listed("facts", list)}</div>
         ${exportLink(file.exportHref, file.id)}`;
 
 /** A line each. */
-export const rows = (list: Facts): Html => listed("rows", list);
+export const rows = (list: readonly Fact[]): Html => listed("rows", list);
 
-function listed(look: "facts" | "rows", list: Facts): Html {
+export function section(id: string, title: string, body: Html): Html {
+  return html`<section id="${id}">
+    <h2>${title}</h2>
+    ${body}
+  </section>`;
+}
+
+function listed(look: "facts" | "rows", list: readonly Fact[]): Html {
   return html`<dl class="${look}">
     ${list.map(
       ({ name, value, note }) =>

@@ -4,154 +4,134 @@ import { setReasons } from "../../../actions/workspace/reasons.ts";
 import { OPTION_PREFIX } from "../../../contract/parameters.ts";
 import { REASON_GROUP_WORDS, type BRIDGE_STEPS } from "../../../contract/report-sections.ts";
 import { html, type Html } from "../../../lib/html.ts";
-import { exportLink, scrolling } from "../../charts/frame.ts";
+import { chartFrame, heatKey, scrolling, SHADES, type TableFile } from "../../charts/frame.ts";
 import { intervalFigure, rateFigure } from "../../charts/rates.ts";
-import { figure, type ApiAnswer } from "../../figure.ts";
+import { figure, figuresAt, type ApiAnswer } from "../../figure.ts";
 import { count, day, money, month, percent, points, units } from "../../format.ts";
 import { monthRange } from "../../months.ts";
 import type { BodyOf, PageCall } from "../../page.ts";
 import { stateWithoutSelector } from "../../selection.ts";
-import { facts } from "../blocks.ts";
-import { dataTable } from "../table.ts";
+import { fact, facts, section } from "../blocks.ts";
+import { tableHref } from "../csv-link.ts";
+import { dataTable, numbers } from "../table.ts";
 
 type Report = ApiAnswer<BodyOf<"report">>;
 
+export const REPORT_PATH = "/report";
+const file = (call: PageCall, id: string): TableFile => ({ id, exportHref: tableHref(call, REPORT_PATH) });
+
 /** Units refunded but not returned, and the reverse. */
-export function refundsPart(report: Report, call: PageCall, exportHref: string | null): Html {
-  const amount = money(call.currencyCode);
-  return html`<section id="refunds">
-    <h2>Refunds and returns</h2>
-    ${facts(
-      [
-        { name: "Refunded units", value: figure(report, "refunds/refunded_units", count) },
-        {
-          name: "Refunded amount",
-          value: figure(report, "refunds/refunded_amount", amount),
-          note: "without tax",
-        },
-        {
-          name: "Came back, not refunded",
-          value: figure(report, "refunds/returned_not_refunded_units", count),
-          note: "units",
-        },
-        {
-          name: "Refunded, did not come back",
-          value: figure(report, "refunds/refunded_not_returned_units", count),
-          note: "units",
-        },
-      ],
-      { id: "refund-facts", exportHref },
-    )}
-  </section>`;
+export function refundsPart(report: Report, call: PageCall): Html {
+  const at = figuresAt(report, "refunds");
+  const list = [
+    fact("Refunded units", at("refunded_units", count)),
+    fact("Refunded amount", at("refunded_amount", money(call.currencyCode)), "without tax"),
+    fact("Came back, not refunded", at("returned_not_refunded_units", count), "units"),
+    fact("Refunded, did not come back", at("refunded_not_returned_units", count), "units"),
+  ];
+  return section("refunds", "Refunds and returns", facts(list, file(call, "refund-facts")));
 }
 
 /** Current states of return requests, and how much is known of each returned unit. */
-export function lifecyclePart(report: Report, exportHref: string | null): Html {
-  const path = "lifecycle_coverage";
+export function lifecyclePart(report: Report, call: PageCall): Html {
+  const at = figuresAt(report, "lifecycle_coverage");
+  const state = (name: string, member: string) => fact(name, at(member, count), "units");
   const none = "nothing came back";
   const labels = report.body.data.label_costs_included ? none : "label costs are not included";
-  return html`<section id="lifecycle">
-    <h2>Return requests</h2>
-    <p>Return requests by where they stand today, whatever the age of the order.</p>
-    ${facts(
-      [
-        {
-          name: "Waiting for an answer",
-          value: figure(report, `${path}/requested_units`, count),
-          note: "units",
-        },
-        { name: "Open", value: figure(report, `${path}/open_units`, count), note: "units" },
-        { name: "Closed", value: figure(report, `${path}/closed_units`, count), note: "units" },
-        { name: "Declined", value: figure(report, `${path}/declined_units`, count), note: "units" },
-        { name: "Canceled", value: figure(report, `${path}/canceled_units`, count), note: "units" },
-        {
-          name: "Known only from a refund",
-          value: figure(report, `${path}/refund_only_units`, count),
-          note: "units",
-        },
-        { name: "With a reason", value: figure(report, `${path}/share_with_reason`, percent, none) },
-        { name: "With a refund", value: figure(report, `${path}/share_with_refund`, percent, none) },
-        { name: "With a return label", value: figure(report, `${path}/share_with_label`, percent, labels) },
-      ],
-      { id: "lifecycle-facts", exportHref },
-    )}
-  </section>`;
+  const list = [
+    state("Waiting for an answer", "requested_units"),
+    state("Open", "open_units"),
+    state("Closed", "closed_units"),
+    state("Declined", "declined_units"),
+    state("Canceled", "canceled_units"),
+    state("Known only from a refund", "refund_only_units"),
+    fact("With a reason", at("share_with_reason", percent, none)),
+    fact("With a refund", at("share_with_refund", percent, none)),
+    fact("With a return label", at("share_with_label", percent, labels)),
+  ];
+  return section(
+    "lifecycle",
+    "Return requests",
+    html`<p>Return requests by where they stand today, whatever the age of the order.</p>
+      ${facts(list, file(call, "lifecycle-facts"))}`,
+  );
 }
 
 /** M21: refunds still to come, in total and by month; only the fact if there is no estimate. */
-export function liabilityPart(report: Report, call: PageCall, exportHref: string | null): Html {
+export function liabilityPart(report: Report, call: PageCall): Html {
   const { liability = null } = report.body.data;
-  const start = html`<h2>Still to come</h2>`;
+  const [id, title] = ["liability", "Still to come"] as const;
   if (liability === null)
-    return html`<section id="liability">${start}
-      <p>There is no estimate: the window has no end, or the store’s history is too short.</p></section>`;
+    return section(
+      id,
+      title,
+      html`<p>There is no estimate: the window has no end, or the store’s history is too short.</p>`,
+    );
   const amount = money(call.currencyCode);
-  const cells = (path: string): Html[] => [
-    figure(report, `${path}/expected_units`, count),
-    figure(report, `${path}/refund_amount`, amount),
-    html`${figure(report, `${path}/low_amount`, amount)} to ${figure(report, `${path}/high_amount`, amount)}`,
-    figure(report, `${path}/goods_cost`, amount, "too few unit costs are known"),
-  ];
-  const columns = ["Units", "Refunds", "Likely range", "Goods back, at cost"];
-  return html`<section id="liability">${start}
-    <p>
-      Refunds expected within the window for orders up to ${figure(report, "liability/as_of", day)} that can still
-      come back, whichever months are shown above.
-      ${liability.low_evidence && html`Few units have come back so far, so similar products are used instead.`}
-    </p>
-    ${dataTable(
-      "Units and refunds still to come, by month of the order",
-      [{ text: "Month" }, ...columns.map((text) => ({ text, isNumber: true }))],
-      liability.months.map((_, index) => [
-        figure(report, `liability/months/${index}/cohort_month`, month),
-        ...cells(`liability/months/${index}`),
-      ]),
-      [html`Together`, ...cells("liability")],
-      { id: "liability-months", exportHref },
-    )}</section>`;
+  const cells = (path: string): Html[] => {
+    const at = figuresAt(report, path);
+    return [
+      at("expected_units", count),
+      at("refund_amount", amount),
+      html`${at("low_amount", amount)} to ${at("high_amount", amount)}`,
+      at("goods_cost", amount, "too few unit costs are known"),
+    ];
+  };
+  const rows = liability.months.map((_, index) => {
+    const path = `liability/months/${index}`;
+    return [figure(report, `${path}/cohort_month`, month), ...cells(path)];
+  });
+  return section(
+    id,
+    title,
+    html`<p>
+        Refunds expected within the window for orders up to ${figure(report, "liability/as_of", day)} that can still
+        come back, whichever months are shown above.
+        ${liability.low_evidence && html`Few units have come back so far, so similar products are used instead.`}
+      </p>
+      ${dataTable(
+        "Units and refunds still to come, by month of the order",
+        ["Month", ...numbers("Units", "Refunds", "Likely range", "Goods back, at cost")],
+        rows,
+        { ...file(call, "liability-months"), total: [html`Together`, ...cells("liability")] },
+      )}`,
+  );
 }
 
-export function costsPart(report: Report, call: PageCall, exportHref: string | null): Html {
+export function costsPart(report: Report, call: PageCall): Html {
   const amount = money(call.currencyCode);
+  const [costs, summary] = [figuresAt(report, "costs"), figuresAt(report, "summary")];
   const { label_costs_included: hasLabels } = report.body.data;
   const hasUnmatched = (report.body.data.costs?.unmatched_label_cost ?? null) !== null;
   const unmatched = hasLabels ? "known only for the whole store" : "label costs are not included";
-  return html`${facts(
-    [
-      { name: "Refunds", value: figure(report, "costs/refunded_amount", amount), note: "without tax" },
-      {
-        name: "Return labels",
-        value: figure(report, "costs/return_label_cost", amount),
-        note: hasLabels ? null : "not included: no label source is connected and up to date",
-      },
-      { name: "Returns cost", value: html`<strong>${figure(report, "costs/returns_cost", amount)}</strong>` },
-      {
-        name: "Sold for",
-        value: figure(report, "summary/sold_amount", amount, "no price is known"),
-        note: html`without tax, after discounts; known for
-      ${figure(report, "summary/sold_amount_coverage", percent, "no unit, since nothing was sold")} of the units`,
-      },
-      {
-        name: "Share of it refunded",
-        value: figure(report, "summary/refund_share", percent, "prices of too few units are known"),
-      },
-      {
-        name: "Labels without a return",
-        value: figure(report, "costs/unmatched_label_cost", amount, unmatched),
-        note: hasUnmatched ? "charged in these months; in no figure above" : null,
-      },
-      {
-        name: "Margin impact, estimated",
-        value: figure(report, "costs/estimated_margin_impact", amount, "no unit cost is known"),
-      },
-      {
-        name: "Unit cost known",
-        value: figure(report, "costs/cogs_coverage", (value: number) => `${value} %`),
-        note: "of the returned units",
-      },
-    ],
-    { id: "cost-facts", exportHref },
-  )}`;
+  const list = [
+    fact("Refunds", costs("refunded_amount", amount), "without tax"),
+    fact(
+      "Return labels",
+      costs("return_label_cost", amount),
+      hasLabels ? null : "not included: no label source is connected and up to date",
+    ),
+    fact("Returns cost", html`<strong>${costs("returns_cost", amount)}</strong>`),
+    fact(
+      "Sold for",
+      summary("sold_amount", amount, "no price is known"),
+      html`without tax, after discounts; known for
+      ${summary("sold_amount_coverage", percent, "no unit, since nothing was sold")} of the units`,
+    ),
+    fact("Share of it refunded", summary("refund_share", percent, "prices of too few units are known")),
+    fact(
+      "Labels without a return",
+      costs("unmatched_label_cost", amount, unmatched),
+      hasUnmatched ? "charged in these months; in no figure above" : null,
+    ),
+    fact("Margin impact, estimated", costs("estimated_margin_impact", amount, "no unit cost is known")),
+    fact(
+      "Unit cost known",
+      costs("cogs_coverage", (value) => `${value} %`),
+      "of the returned units",
+    ),
+  ];
+  return facts(list, file(call, "cost-facts"));
 }
 
 const OUTCOME_WORDS = {
@@ -161,47 +141,36 @@ const OUTCOME_WORDS = {
 } as const;
 
 /** The outcomes of returned units; null: not requested. */
-export function outcomesPart(report: Report, call: PageCall, exportHref: string | null): Html | null {
+export function outcomesPart(report: Report, call: PageCall): Html | null {
   const { outcomes } = report.body.data;
   if (outcomes === undefined) return null;
   const amount = money(call.currencyCode);
   const rows = outcomes.rows.map(({ outcome }, index) => {
-    const path = `outcomes/rows/${index}`;
+    const at = figuresAt(report, `outcomes/rows/${index}`);
     return [
       html`${OUTCOME_WORDS[outcome]}`,
-      figure(report, `${path}/returned_units`, count),
-      figure(report, `${path}/share`, percent),
-      figure(report, `${path}/refunded_amount`, amount),
-      figure(report, `${path}/kept_amount`, amount),
+      at("returned_units", count),
+      at("share", percent),
+      at("refunded_amount", amount),
+      at("kept_amount", amount),
     ];
   });
-  const columns = ["Units returned", "Share", "Paid back", "Kept by exchanges"];
-  return html`<section id="outcomes">
-    <h2>How returns ended</h2>
-    ${dataTable(
+  const unattributed = fact(
+    "Refunds without a line",
+    figure(report, "outcomes/unattributed_refund_amount", amount, "known only for the whole store"),
+    outcomes.unattributed_refund_amount === null ? null : "paid in these months; in no figure above",
+  );
+  return section(
+    "outcomes",
+    "How returns ended",
+    html`${dataTable(
       "Returned units by outcome, as far as it is known today",
-      [{ text: "Outcome" }, ...columns.map((text) => ({ text, isNumber: true }))],
+      ["Outcome", ...numbers("Units returned", "Share", "Paid back", "Kept by exchanges")],
       rows,
-      null,
-      { id: "outcomes-rows", exportHref },
+      file(call, "outcomes-rows"),
     )}
-    ${facts(
-      [
-        {
-          name: "Refunds without a line",
-          value: figure(
-            report,
-            "outcomes/unattributed_refund_amount",
-            amount,
-            "known only for the whole store",
-          ),
-          note:
-            outcomes.unattributed_refund_amount === null ? null : "paid in these months; in no figure above",
-        },
-      ],
-      { id: "outcome-facts", exportHref },
-    )}
-  </section>`;
+    ${facts([unattributed], file(call, "outcome-facts"))}`,
+  );
 }
 
 /** The dimensions of a report's breakdown, in words. */
@@ -220,7 +189,7 @@ export function breakdownTitle(by: string): string {
 }
 
 /** The selection divided by vendor, product, SKU or group; the rows and the rest add up to it. */
-export function breakdownPart(report: Report, call: PageCall, exportHref: string | null): Html | null {
+export function breakdownPart(report: Report, call: PageCall): Html | null {
   const breakdown = report.body.data.breakdown;
   if (breakdown === undefined) return null;
   const amount = money(call.currencyCode);
@@ -228,52 +197,44 @@ export function breakdownPart(report: Report, call: PageCall, exportHref: string
   const { vendor: _vendor, include_used_variants: _used, ...range } = stateWithoutSelector(call.query);
   const rows = breakdown.rows.flatMap(({ label, selector, sold_units: sold, top_reason: reason }, index) => {
     const path = `breakdown/rows/${index}`;
+    const at = figuresAt(report, path);
     // The rest, where everything is listed.
     if (selector === null && sold === 0) return [];
     const cells = [
       selector === null
         ? html`${label}`
-        : html`<a href="${call.href("/report", { ...range, ...selector })}">${label}</a>`,
-      figure(report, `${path}/sold_units`, count),
-      figure(report, `${path}/returned_units`, count),
+        : html`<a href="${call.href(REPORT_PATH, { ...range, ...selector })}">${label}</a>`,
+      at("sold_units", count),
+      at("returned_units", count),
       html`<strong>${rateFigure(report, path)}</strong>
         <small>${intervalFigure(report, `${path}/return_rate_interval`)}</small>`,
-      figure(report, `${path}/refunded_amount`, amount),
-      figure(report, `${path}/return_label_cost`, amount),
-      figure(report, `${path}/returns_cost`, amount),
-      figure(report, `${path}/excess_return_cost`, amount, "no usual rate"),
-      figure(report, `${path}/sold_amount`, amount, "no price is known"),
-      figure(report, `${path}/refund_share`, percent, "prices of too few units are known"),
-      figure(report, `${path}/return_rate_change`, points, "nothing to compare"),
+      at("refunded_amount", amount),
+      at("return_label_cost", amount),
+      at("returns_cost", amount),
+      at("excess_return_cost", amount, "no usual rate"),
+      at("sold_amount", amount, "no price is known"),
+      at("refund_share", percent, "prices of too few units are known"),
+      at("return_rate_change", points, "nothing to compare"),
       reason === null
-        ? figure(report, `${path}/top_reason`, String, "no main one")
-        : html`${figure(report, `${path}/top_reason/label`, String)}
-            <small>${figure(report, `${path}/top_reason/share`, percent)}</small>`,
+        ? at("top_reason", String, "no main one")
+        : html`${at("top_reason/label", String)} <small>${at("top_reason/share", percent)}</small>`,
     ];
     return [cells];
   });
-  const columns = [
-    "Units sold",
-    "Units returned",
-    "Return rate",
-    "Refunds",
-    "Labels",
-    "Returns cost",
-    "Beyond usual",
-    "Sold for",
-    "Share refunded",
-    "Change",
+  const [units, amounts] = [
+    ["Units sold", "Units returned", "Return rate"],
+    ["Refunds", "Labels", "Returns cost", "Beyond usual", "Sold for", "Share refunded", "Change"],
   ];
-  return html`<section id="breakdown">
-    <h2>By ${title === "SKU" ? title : title.toLowerCase()}</h2>
-    ${dataTable(
-      `The costliest and the rest; together they are the whole selection`,
-      [{ text: title }, ...columns.map((text) => ({ text, isNumber: true })), { text: "Main reason" }],
+  return section(
+    "breakdown",
+    `By ${title === "SKU" ? title : title.toLowerCase()}`,
+    dataTable(
+      "The costliest and the rest; together they are the whole selection",
+      [title, ...numbers(...units, ...amounts), "Main reason"],
       rows,
-      null,
-      { id: "breakdown-rows", exportHref },
-    )}
-  </section>`;
+      file(call, "breakdown-rows"),
+    ),
+  );
 }
 
 type Step = (typeof BRIDGE_STEPS)[number]["step"];
@@ -301,80 +262,70 @@ const WORDS: Readonly<Record<Step, readonly [what: string, why: string]>> = {
 };
 
 /** M24: from the store's own count to this report's, and from the earlier months' rate to this one; null: not requested. */
-export function bridgePart(report: Report, exportHref: string | null): Html | null {
+export function bridgePart(report: Report, call: PageCall): Html | null {
   const { bridge } = report.body.data;
   if (bridge === undefined) return null;
+  const at = figuresAt(report, "bridge");
   const total = (name: string, path: string, about: string): Html[] => [
     named(html`<strong>${name}</strong>`, about),
-    html`<strong>${figure(report, `bridge/${path}`, count)}</strong>`,
+    html`<strong>${at(path, count)}</strong>`,
   ];
-  const steps = bridge.steps.map(({ step }, index): { step: Step; cells: Html[] } => {
-    const [what, why] = WORDS[step];
-    return {
-      step,
-      cells: [named(what, why), figure(report, `bridge/steps/${index}/units`, signed)],
-    };
-  });
-  const place = steps.findIndex(({ step }) => step === "other_cohorts");
+  const steps = bridge.steps.map(({ step }, index) => [
+    named(...WORDS[step]),
+    at(`steps/${index}/units`, signed),
+  ]);
+  const place = bridge.steps.findIndex(({ step }) => step === "other_cohorts");
   const rows = [
     total("The store’s own count", "booked_units", "taken back in these calendar months, of all orders"),
-    ...steps.slice(0, place).map(({ cells }) => cells),
+    ...steps.slice(0, place),
     total("Returned in these months", "returned_in_months_units", "whenever they were sold"),
-    ...steps.slice(place).map(({ cells }) => cells),
+    ...steps.slice(place),
   ];
-  return html`<section id="bridge">
-    <h2>Why does the store’s own report differ?</h2>
-    <p>
-      Shopify and other tools count what was taken back in a calendar month. Here a return belongs to the month in which
-      it was <a href="/docs/numbers">sold</a>, here ${monthRange(report)}. Each step below leads from one number to the
-      other; the CSV file has the SKUs and months behind each step.
-    </p>
-    ${dataTable(
-      "From the store’s own figures to this report, in units",
-      [{ text: "Step" }, { text: "Units", isNumber: true }],
-      rows,
-      total(
-        "Returned units of this report",
-        "returned_units",
-        "of orders of these months, inside the window",
-      ),
-      { id: "bridge-steps", exportHref },
-    )}
-  </section>${ratePart(report, exportHref)}`;
+  const last = ["returned_units", "of orders of these months, inside the window"] as const;
+  return html`${section(
+    "bridge",
+    "Why does the store’s own report differ?",
+    html`<p>
+        Shopify and other tools count what was taken back in a calendar month. Here a return belongs to the month in which
+        it was <a href="/docs/numbers">sold</a>, here ${monthRange(report)}. Each step below leads from one number to the
+        other; the CSV file has the SKUs and months behind each step.
+      </p>
+      ${dataTable(
+        "From the store’s own figures to this report, in units",
+        ["Step", ...numbers("Units")],
+        rows,
+        {
+          ...file(call, "bridge-steps"),
+          total: total("Returned units of this report", ...last),
+        },
+      )}`,
+  )}${section("rate-change", "Why did the rate change?", rateChange(report, call))}`;
 }
 
-function ratePart(report: Report, exportHref: string | null): Html {
+function rateChange(report: Report, call: PageCall): Html {
   const { bridge, comparison } = report.body.data;
-  const start = html`<h2>Why did the rate change?</h2>`;
   if (bridge?.rate_change === null || comparison === null)
-    return html`<section id="rate-change">${start}
-      <p>There are no earlier months to compare with, or nothing was sold in one of the two periods.</p></section>`;
+    return html`<p>There are no earlier months to compare with, or nothing was sold in one of the two periods.</p>`;
   const row = (name: string, part: string, why: string): Html[] => [
     named(name, why),
     figure(report, `bridge/rate_change/${part}`, points),
   ];
-  const [from, to] = ["comparison/start_month", "comparison/end_month"] as const;
-  return html`<section id="rate-change">${start}
-    <p>Compared with orders of ${figure(report, from, month)} to ${figure(report, to, month)}:</p>
+  const [from, to] = ["start_month", "end_month"].map((each) => figure(report, `comparison/${each}`, month));
+  const [timing, mix, rate] = [
+    "the earlier orders had longer to come back; none where every month is complete",
+    "other products were sold: more of those that come back often, or of those that do not",
+    "the same products come back more or less often",
+  ] as const;
+  return html`<p>Compared with orders of ${from} to ${to}:</p>
     ${dataTable(
       "What changed the return rate",
-      [{ text: "Part" }, { text: "Change", isNumber: true }],
-      [
-        row(
-          "Timing",
-          "timing",
-          "the earlier orders had longer to come back; none where every month is complete",
-        ),
-        row(
-          "Mix",
-          "mix",
-          "other products were sold: more of those that come back often, or of those that do not",
-        ),
-        row("Rate", "rate", "the same products come back more or less often"),
-      ],
-      row("Change of the rate", "return_rate_change", "all three together"),
-      { id: "rate-parts", exportHref },
-    )}</section>`;
+      ["Part", ...numbers("Change")],
+      [row("Timing", "timing", timing), row("Mix", "mix", mix), row("Rate", "rate", rate)],
+      {
+        ...file(call, "rate-parts"),
+        total: row("Change of the rate", "return_rate_change", "all three together"),
+      },
+    )}`;
 }
 
 function named(what: Html | string, why: string): Html {
@@ -390,7 +341,6 @@ function signed(value: number): string {
 
 type Fit = Exclude<BodyOf<"report">["data"]["fit"], null | undefined>;
 
-const SHADES = [0, 1, 2, 3, 4, 5, 6, 7, 8] as const;
 /** The middle shade is the product's own share of a reason. */
 const DARKEST = 2;
 const NAMES = Object.keys(REASON_GROUP_WORDS) as (keyof typeof REASON_GROUP_WORDS)[];
@@ -400,53 +350,40 @@ const GROUPS = [
 ];
 
 /** M22: which sizes come back for which reasons; null = no product, or one without sizes. */
-export function sizesPart(answer: Report, call: PageCall, exportHref: string | null): Html | null {
+export function sizesPart(answer: Report, call: PageCall): Html | null {
   const fit = answer.body.data.fit ?? null;
   if (fit === null) return null;
   const { sizes, bracketing, exchanges } = fit;
-  const path = "fit/bracketing";
-  return html`<section id="sizes">
-    <h2>Sizes</h2>
-    <figure class="chart" id="fit-sizes">
-      <figcaption>
-        <p class="chart-title" id="fit-sizes-title">
-          ${fit.sentence === null ? "No size clearly runs small or large" : figure(answer, "fit/sentence", String)}
-        </p>
-        <p class="chart-summary">
-          Returned units by ${figure(answer, "fit/option", String)} and reason. Of the returns of other products,
-          ${figure(answer, "fit/usual_too_small_share", percent)} were too small and
-          ${figure(answer, "fit/usual_too_large_share", percent)} too large.
-        </p>
-      </figcaption>
-      ${scrolling("fit-sizes", matrix(answer, sizes))}
-      <ul class="chart-legend">
-        <li>
-          <span class="heat-key" aria-hidden="true"
-            >${SHADES.map((shade) => html`<span class="heat-${shade}"></span>`)}</span
-          ><span>rarer → more frequent among the size’s returns than among all of the product’s</span>
-        </li>
-        ${
-          sizes.some((size) => size.low_evidence) &&
-          html`<li>
-            <span class="heat-key" aria-hidden="true"><span class="hatched"></span></span
-            ><span>few returns: fewer than 20 orders gave a reason, so the shares can change much</span>
-          </li>`
-        }
-      </ul>
-      ${exportLink(exportHref, "fit-sizes")}
-    </figure>
+  const [at, bracketed] = [figuresAt(answer, "fit"), figuresAt(answer, "fit/bracketing")];
+  const { id, exportHref } = file(call, "fit-sizes");
+  return section(
+    "sizes",
+    "Sizes",
+    html`${chartFrame(
+      {
+        id,
+        title: fit.sentence === null ? "No size clearly runs small or large" : at("sentence", String),
+        summary: html`Returned units by ${at("option", String)} and reason. Of the returns of other products,
+        ${at("usual_too_small_share", percent)} were too small and ${at("usual_too_large_share", percent)} too large.`,
+        exportHref,
+      },
+      html`${scrolling(id, matrix(answer, sizes))}
+        <ul class="chart-legend">
+          ${heatKey("rarer → more frequent among the size’s returns than among all of the product’s")}
+          ${sizes.some((size) => size.low_evidence) && heatKey("few returns: fewer than 20 orders gave a reason, so the shares can change much", "hatched")}
+        </ul>`,
+    )}
     <p>
       ${
         bracketing.orders === 0
-          ? html`There are ${figure(answer, `${path}/orders`, count)} orders with the product.`
-          : html`${figure(answer, `${path}/bracketed_orders`, count)} of ${figure(answer, `${path}/orders`, count)}
-            orders with the product (${figure(answer, `${path}/share`, percent)}) had two or more sizes;
-            ${figure(answer, `${path}/returned_units`, count)} of their ${figure(answer, `${path}/sold_units`, units)}
-            came back.`
+          ? html`There are ${bracketed("orders", count)} orders with the product.`
+          : html`${bracketed("bracketed_orders", count)} of ${bracketed("orders", count)} orders with the product
+            (${bracketed("share", percent)}) had two or more sizes; ${bracketed("returned_units", count)} of their
+            ${bracketed("sold_units", units)} came back.`
       }
     </p>
-    ${exchanges.length > 0 && exchangesTable(answer, fit, exportHref)} ${unmapped(answer, fit, call)}
-  </section>`;
+    ${exchanges.length > 0 && exchangesTable(answer, fit, call)} ${unmapped(answer, fit, call)}`,
+  );
 }
 
 function matrix(answer: Report, sizes: Fit["sizes"]): Html {
@@ -457,15 +394,9 @@ function matrix(answer: Report, sizes: Fit["sizes"]): Html {
     return usual > 0 ? [{ name, words, shade: scaleQuantize(SHADES).domain([0, DARKEST * usual]) }] : [];
   });
   const columns = [
-    "Size",
-    "Fit",
-    "Units sold",
-    "Units returned",
-    "Return rate",
+    ...["Size", "Fit", "Units sold", "Units returned", "Return rate"],
     ...groups.map(({ words }) => words),
-    "Returns with a reason",
-    "Of them too small, likely",
-    "Of them too large, likely",
+    ...["Returns with a reason", "Of them too small, likely", "Of them too large, likely"],
   ];
   return html`<table class="heat" aria-labelledby="fit-sizes-title">
     <thead>
@@ -476,23 +407,22 @@ function matrix(answer: Report, sizes: Fit["sizes"]): Html {
     <tbody>
       ${sizes.map((size, index) => {
         const path = `fit/sizes/${index}`;
+        const at = figuresAt(answer, path);
         return html`<tr>
-          <th scope="row">${figure(answer, `${path}/label`, String)}</th>
-          <td>${figure(answer, `${path}/fit`, (fit: string) => `runs ${fit}`, size.low_evidence ? "few returns" : "not clear")}</td>
-          <td>${figure(answer, `${path}/sold_units`, count)}</td>
-          <td>${figure(answer, `${path}/returned_units`, count)}</td>
+          <th scope="row">${at("label", String)}</th>
+          <td>${at("fit", (fit: string) => `runs ${fit}`, size.low_evidence ? "few returns" : "not clear")}</td>
+          <td>${at("sold_units", count)}</td>
+          <td>${at("returned_units", count)}</td>
           <td>${rateFigure(answer, path)}</td>
           ${groups.map(({ name, shade }) => {
-            const look = size.low_evidence
-              ? "hatched"
-              : `heat-${shade(size[name] / Math.max(1, size.returned_units))}`;
-            return html`<td class="${look}">${figure(answer, `${path}/${name}`, count)}</td>`;
+            const share = size[name] / Math.max(1, size.returned_units);
+            return html`<td class="${size.low_evidence ? "hatched" : `heat-${shade(share)}`}">${at(name, count)}</td>`;
           })}
-          <td>${figure(answer, `${path}/returns_with_reason`, count)}</td>
+          <td>${at("returns_with_reason", count)}</td>
           ${(["too_small", "too_large"] as const).map(
             (kind) =>
               html`<td>
-                ${size[kind] !== null && figure(answer, `${path}/${kind}/share`, percent)}
+                ${size[kind] !== null && at(`${kind}/share`, percent)}
                 <span class="under">${intervalFigure(answer, `${path}/${kind}`, "not a size")}</span>
               </td>`,
           )}
@@ -502,18 +432,16 @@ function matrix(answer: Report, sizes: Fit["sizes"]): Html {
   </table>`;
 }
 
-function exchangesTable(answer: Report, { sizes, exchanges }: Fit, exportHref: string | null): Html {
+function exchangesTable(answer: Report, { sizes, exchanges }: Fit, call: PageCall): Html {
   const labelOf = (size: string): string => sizes.find((each) => each.size === size)?.label ?? size;
   return dataTable(
     "Exchanged units, from size to size",
-    [{ text: "Came back" }, { text: "Sent instead" }, { text: "Units", isNumber: true }],
-    exchanges.map((_, index) => [
-      figure(answer, `fit/exchanges/${index}/from`, labelOf),
-      figure(answer, `fit/exchanges/${index}/to`, labelOf, "another product, or not known"),
-      figure(answer, `fit/exchanges/${index}/units`, count),
-    ]),
-    null,
-    { id: "fit-exchanges", exportHref },
+    ["Came back", "Sent instead", ...numbers("Units")],
+    exchanges.map((_, index) => {
+      const at = figuresAt(answer, `fit/exchanges/${index}`);
+      return [at("from", labelOf), at("to", labelOf, "another product, or not known"), at("units", count)];
+    }),
+    file(call, "fit-exchanges"),
   );
 }
 
@@ -523,8 +451,8 @@ function unmapped(answer: Report, { unmapped_reasons: reasons }: Fit, call: Page
   return html`<p class="note">
     Reasons in no group, which count as other:
     ${reasons.map((_, index) => {
-      const path = `fit/unmapped_reasons/${index}`;
-      return html`${index > 0 && ", "}${figure(answer, `${path}/reason`, String)} (${figure(answer, `${path}/returned_units`, units)})`;
+      const at = figuresAt(answer, `fit/unmapped_reasons/${index}`);
+      return html`${index > 0 && ", "}${at("reason", String)} (${at("returned_units", units)})`;
     })}.
     ${mayDo(call.role, setReasons) && html`<a href="${call.href("/settings/reasons")}">Put reasons into groups</a>`}
   </p>`;
