@@ -1,4 +1,4 @@
-import type { FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyRequest } from "fastify";
 import {
   readList,
   runAction,
@@ -9,11 +9,10 @@ import {
 import { auditListOfAll } from "../actions/audit/audit.ts";
 import { formInput } from "../actions/field.ts";
 import { disableUser, enableUser, userList } from "../actions/people/actions.ts";
-import type { ListedPerson } from "../actions/people/queries.ts";
 import { isPersonId } from "../actions/people/person-name.ts";
 import { planList } from "../actions/plan/actions.ts";
-import { Refusal, STATUS_OF_REFUSAL } from "../actions/refusal.ts";
-import { requireRight, SenderGone, type Right } from "../actions/right.ts";
+import { STATUS_OF_REFUSAL, type Refusal } from "../actions/refusal.ts";
+import { requireRight } from "../actions/right.ts";
 import { setWorkspace } from "../actions/workspace/settings.ts";
 import { requireWorkspace, workspaceList, workspaceOverview } from "../actions/workspace/workspace.ts";
 import { noteRefusal } from "../http/request-log.ts";
@@ -24,22 +23,19 @@ import type { Cell } from "../lib/table.ts";
 import { formOf } from "./form-scope.ts";
 import { isoInstant } from "./format.ts";
 import {
-  createMinuteLimit,
-  MOST_FORMS_PER_MINUTE,
-  TOO_MANY_FORMS,
-  type MinuteLimit,
-} from "./minute-limit.ts";
-import { actorOf } from "./page-call.ts";
-import type { RefusedForm } from "./page.ts";
-import {
+  forSender,
+  forVisitor,
+  leadOn,
+  orRefused,
+  ownActor,
+  refusedForm,
   showOwn,
   showState,
-  type RouteHandler,
+  type OwnRequest,
   type Routes,
   type SessionContext,
-  type Visitor,
 } from "./session-context.ts";
-import { forbidden, tooMany, unconfirmed, type StatePage } from "./state-page.ts";
+import { forbidden, unconfirmed, type StatePage } from "./state-page.ts";
 import { pageNav, rows, tabs } from "./views/blocks.ts";
 import { actionForm, refusal, selectField, type FormPlace } from "./views/form.ts";
 import { dataTable } from "./views/table.ts";
@@ -48,37 +44,131 @@ const HOME = "/operator";
 const WORKSPACE = `${HOME}/workspace`;
 const PEOPLE = `${HOME}/people`;
 const AUDIT = `${HOME}/audit`;
-const HEALTH = `${HOME}/health`;
 const TABS = [
   [HOME, "Workspaces"],
   [PEOPLE, "People"],
   [AUDIT, "Audit"],
-  [HEALTH, "Health"],
+  [`${HOME}/health`, "Health"],
 ] as const;
 
 const ROWS_PER_PAGE = 50;
+/** One more than fits shows that there is a next page. */
+const LIMIT = ROWS_PER_PAGE + 1;
 
+type Query = Readonly<Record<string, string>>;
 /** The operator and the request; `query`: parameters of the address. */
-type Asked = { caller: ActionCaller; query: Readonly<Record<string, string>>; place: FormPlace };
-type View = (asked: Asked, context: SessionContext) => Promise<{ title: string; body: Html }>;
+type Asked = { caller: ActionCaller; query: Query; place: FormPlace; context: SessionContext };
+type View = (asked: Asked) => Promise<{ title: string; body: Html }>;
+
+/** A form's action: its page, and what it does, with the sentence and the page that follow. */
+type Act = {
+  action: { name: string };
+  view: View;
+  run: (caller: ActionCaller, form: URLSearchParams) => Promise<{ done: string; href: string }>;
+};
 
 /**
  * The pages of operators: lists and actions of the commands, without any store's figures. The right of an operator is read
  * for each request, and again by the runner.
  */
 export function operatorRoutes(context: SessionContext): Routes {
-  const admits = createMinuteLimit(MOST_FORMS_PER_MINUTE);
-  const post = (act: Act): RouteHandler => createPost(context, admits, act);
+  const callerOf = (own: OwnRequest) => ({
+    ...context.control,
+    actor: ownActor(context, own),
+    now: context.now(),
+  });
+  const get = (view: View) => ({
+    get: forVisitor(context, (own) =>
+      orRefused(
+        () => show(own, { context, caller: callerOf(own), query: queryOf(own.request) }, view),
+        (refused) => showRefused(own, refused),
+      ),
+    ),
+  });
+  const post = ({ action, view, run }: Act) => ({
+    post: forSender(
+      context,
+      async (own) => {
+        const { done, href } = await run(callerOf(own), formOf(own.request));
+        return leadOn(context, own.reply, done, href);
+      },
+      (own, refused) => {
+        if (refused.kind === "forbidden" || refused.kind === "unconfirmed") return showRefused(own, refused);
+        const asked = {
+          context,
+          caller: callerOf(own),
+          query: { domain: formOf(own.request).get("domain") ?? "" },
+        };
+        return orRefused(
+          () => show(own, asked, view, { action, refused }),
+          (again) => showRefused(own, again),
+        );
+      },
+    ),
+  });
   return {
-    [HOME]: { get: createGet(context, workspacesView) },
-    [WORKSPACE]: { get: createGet(context, workspaceView), post: post(SAVE_WORKSPACE) },
-    [PEOPLE]: { get: createGet(context, peopleView) },
-    [`${PEOPLE}/disable`]: { post: post(onPerson(disableUser)) },
-    [`${PEOPLE}/enable`]: { post: post(onPerson(enableUser)) },
-    [AUDIT]: { get: createGet(context, auditView) },
-    [HEALTH]: { get: createGet(context, healthView) },
+    [HOME]: get(workspacesView),
+    [WORKSPACE]: { ...get(workspaceView), ...post(SAVE_WORKSPACE) },
+    [PEOPLE]: get(peopleView),
+    [`${PEOPLE}/disable`]: post(onPerson(disableUser)),
+    [`${PEOPLE}/enable`]: post(onPerson(enableUser)),
+    [AUDIT]: get(auditView),
+    [`${HOME}/health`]: get(healthView),
   };
 }
+
+function queryOf({ raw }: FastifyRequest): Query {
+  const texts = [...parseQueryString(raw.url ?? "").values].flatMap(([name, value]) =>
+    typeof value === "string" && value.length <= 253 && !value.includes("\0") ? [[name, value.trim()]] : [],
+  );
+  return Object.fromEntries(texts) as Query;
+}
+
+async function show(
+  own: OwnRequest,
+  asked: Omit<Asked, "place">,
+  view: View,
+  form?: { action: { name: string }; refused: Refusal },
+) {
+  const { request } = own;
+  const place: FormPlace = {
+    refusedForm: form === undefined ? null : refusedForm(form.action, request, form.refused),
+    problems: [],
+    href: (path) => path,
+  };
+  const { title, body } = await view({ ...asked, place });
+  const path = pathOf(request);
+  const links = TABS.map(([href, text]) => ({
+    href,
+    text,
+    isCurrent: href === HOME ? path === HOME || path === WORKSPACE : path.startsWith(href),
+  }));
+  const markup = html`<h1>Operator</h1>
+    ${tabs("Operator pages", links)} ${body}`;
+  return showOwn(asked.context, own, { title, body: markup, refused: form?.refused });
+}
+
+function pathOf({ raw }: FastifyRequest): string {
+  return (raw.url ?? "").split("?", 1)[0] ?? "";
+}
+
+function showRefused({ request, reply, visitor }: OwnRequest, { kind, message }: Refusal) {
+  noteRefusal(request, message);
+  const title = "This page cannot be shown";
+  const page = (): StatePage => {
+    if (kind === "forbidden") return forbidden(message);
+    if (kind === "unconfirmed")
+      return unconfirmed(message, pathOf(request).startsWith(PEOPLE) ? PEOPLE : HOME);
+    const body = html`<h1>${title}</h1>
+      <p class="banner refused" role="alert">${message}</p>
+      <p><a href="${HOME}">Workspaces</a></p>`;
+    return { status: STATUS_OF_REFUSAL[kind], title, body };
+  };
+  return showState(reply, page(), visitor.person.name);
+}
+
+/** A form's input; an empty field leaves its value unchanged. */
+const given = (form: URLSearchParams) => formInput((name) => form.getAll(name).filter((text) => text !== ""));
 
 const workspacesView: View = async ({ caller, query }) => {
   const { q = "", plan = "", readiness = "", after = "" } = query;
@@ -88,16 +178,17 @@ const workspacesView: View = async ({ caller, query }) => {
     billing: null,
     readiness: readiness || null,
     after: after || null,
-    limit: ROWS_PER_PAGE + 1,
+    limit: LIMIT,
   };
   const found = await readList(workspaceOverview, { ...caller, filter });
-  const link = ({ shop_domain: domain }: { shop_domain: string }): Html =>
-    html`<a href="${WORKSPACE}?domain=${encodeURIComponent(domain)}">${domain}</a>`;
-  const table = listTable("Workspaces, by domain", workspaceOverview.columns, found, {
+  const table = listTable("Workspaces, by domain", Object.keys(workspaceOverview.columns), found, {
+    cells: (row) => [
+      html`<a href="${workspaceHref(row.shop_domain)}">${row.shop_domain}</a>`,
+      ...cellsOf(workspaceOverview, row).slice(1),
+    ],
     key: ({ shop_domain: domain }) => domain,
     path: HOME,
     query,
-    first: link,
   });
   const chosen = (name: string, label: string, value: string, values: readonly string[]): Html =>
     html`<label>
@@ -108,65 +199,65 @@ const workspacesView: View = async ({ caller, query }) => {
       </select>
     </label>`;
   const plans = (await readList(planList, caller)).map((each) => each.plan);
-  const form = searchForm(
-    HOME,
-    "Domain",
-    q,
-    html`${chosen("plan", "Plan", plan, plans)} ${chosen("readiness", "Readiness", readiness, READINESS)}`,
-  );
-  return { title: "Workspaces", body: html`${form} ${table}` };
+  const choices = html`${chosen("plan", "Plan", plan, plans)} ${chosen("readiness", "Readiness", readiness, READINESS)}`;
+  return { title: "Workspaces", body: html`${searchForm(HOME, "Domain", q, choices)} ${table}` };
 };
 
 const READINESS = ["ready", "installing", "backfilling", "reconnecting", "moving", "erasing"];
+const workspaceHref = (domain: string): string => `${WORKSPACE}?domain=${encodeURIComponent(domain)}`;
 
 const workspaceView: View = async ({ caller, query, place }) => {
   requireRight(caller.actor, workspaceList);
   const row = await requireWorkspace(caller.database, query["domain"] ?? "");
-  const { shop_domain: domain } = row;
+  const { shop_domain: domain, requested_plan: requested } = row;
   const plans = (await readList(planList, caller)).map(({ plan }) => [plan, plan] as const);
   const fields = (["plan", "billing", "readiness"] as const).map((name) => {
     const { label, choices = plans } = setWorkspace.input[name];
     const options = [["", `Unchanged: ${row[name]}`] as const, ...choices];
     return selectField(place, setWorkspace.name, { name, label, options });
   });
-  const asked =
-    row.requested_plan === null
-      ? []
-      : [`Its owner asks for ${row.requested_plan}: ${row.plan_request_reason ?? ""}`];
+  const values = cellsOf(workspaceList, row);
+  const state = Object.keys(workspaceList.columns).map((name, index) => ({
+    name: capital(name),
+    value: values[index] ?? "",
+  }));
   return {
     title: domain,
     body: html`<h2>${domain}</h2>
-      ${rows(Object.entries(workspaceList.columns).map(([name, value]) => ({ name: capital(name), value: cellHtml(value(row)) })))}
-      ${asked.map((sentence) => html`<p class="banner">${sentence}</p>`)}
+      ${rows(state)}
+      ${requested !== null && html`<p class="banner">Its owner asks for ${requested}: ${row.plan_request_reason ?? ""}</p>`}
       <h3>Settings</h3>
       ${refusal(place, setWorkspace.name)}
       ${actionForm(place, { path: WORKSPACE, button: setWorkspace.title, kept: { domain } }, fields)}`,
   };
 };
 
+const SAVE_WORKSPACE: Act = {
+  action: setWorkspace,
+  view: workspaceView,
+  run: async (caller, form) => {
+    requireRight(caller.actor, setWorkspace);
+    const workspace = await requireWorkspace(caller.database, form.get("domain") ?? "");
+    const { done } = await runAction(setWorkspace, { ...caller, workspace } as WorkspaceCaller, given(form));
+    return { done, href: workspaceHref(workspace.shop_domain) };
+  },
+};
+
 const peopleView: View = async ({ caller, query, place }) => {
   const { q = "", after = "" } = query;
-  const filter = {
-    search: q || null,
-    after: isPersonId(after) ? after : null,
-    limit: ROWS_PER_PAGE + 1,
-  };
+  const filter = { search: q || null, after: isPersonId(after) ? after : null, limit: LIMIT };
   const found = await readList(userList, { ...caller, filter });
-  const form = ({ user_id: person, name, disabled_at: since }: ListedPerson): Html => {
-    const { title } = since === null ? disableUser : enableUser;
-    const path = `${PEOPLE}/${since === null ? "disable" : "enable"}`;
-    return actionForm(place, {
-      path,
-      button: title.replace("person", () => name),
-      variant: "quiet",
-      kept: { person },
-    });
-  };
-  const table = listTable("People, by name", userList.columns, found, {
+  const table = listTable("People, by name", [...Object.keys(userList.columns), "action"], found, {
+    cells: (row) => {
+      const { user_id: person, name, disabled_at: since } = row;
+      const [{ title }, word] = since === null ? [disableUser, "disable"] : [enableUser, "enable"];
+      const button = title.replace("person", () => name);
+      const form = { path: `${PEOPLE}/${word}`, button, variant: "quiet", kept: { person } } as const;
+      return [...cellsOf(userList, row), actionForm(place, form)];
+    },
     key: ({ user_id: id }) => id,
     path: PEOPLE,
     query,
-    last: form,
   });
   return {
     title: "People",
@@ -174,37 +265,33 @@ const peopleView: View = async ({ caller, query, place }) => {
   };
 };
 
+function onPerson(action: typeof disableUser | typeof enableUser): Act {
+  return {
+    action,
+    view: peopleView,
+    run: async (caller, form) => ({ ...(await runAction(action, caller, given(form))), href: PEOPLE }),
+  };
+}
+
 const auditView: View = async ({ caller, query }) => {
   const filter = { actor: null, action: null, from: null, to: null };
   const after = query["after"] ?? null;
-  const found = await readList(auditListOfAll, {
-    ...caller,
-    filter,
-    after,
-    limit: ROWS_PER_PAGE + 1,
+  const found = await readList(auditListOfAll, { ...caller, filter, after, limit: LIMIT });
+  const caption = "Actions on workspaces and the installation, newest first";
+  const body = listTable(caption, Object.keys(auditListOfAll.columns), found, {
+    cells: (row) => cellsOf(auditListOfAll, row),
+    key: ({ cursor }) => cursor,
+    path: AUDIT,
+    query,
   });
-  const table = listTable(
-    "Actions on workspaces and the installation, newest first",
-    auditListOfAll.columns,
-    found,
-    {
-      key: ({ cursor }) => cursor,
-      path: AUDIT,
-      query,
-    },
-  );
-  return { title: "Audit", body: table };
+  return { title: "Audit", body };
 };
 
-const healthView: View = async ({ caller: { actor } }, { checkRunning }) => {
+const healthView: View = async ({ caller: { actor }, context }) => {
   requireRight(actor, workspaceList);
-  const checks = await checkRunning();
+  const checks = await context.checkRunning();
   const firing = checks.filter(({ alert }) => alert !== null);
-  const columns = {
-    Check: ({ name }: (typeof checks)[number]) => name,
-    Alert: ({ alert }: (typeof checks)[number]) => alert,
-    Found: ({ message }: (typeof checks)[number]) => message,
-  };
+  const sorted = [...firing, ...checks.filter(({ alert }) => alert === null)];
   return {
     title: "Health",
     body: html`<p class="banner ${firing.length > 0 && "warn"}">
@@ -212,49 +299,41 @@ const healthView: View = async ({ caller: { actor } }, { checkRunning }) => {
       </p>
       ${dataTable(
         "Checks of workers, sources, deliveries and backups",
-        Object.keys(columns).map((text) => ({ text })),
-        [...firing, ...checks.filter(({ alert }) => alert === null)].map((check) =>
-          Object.values(columns).map((value) => cellHtml(value(check))),
-        ),
+        ["Check", "Alert", "Found"],
+        sorted.map(({ name, alert, message }) => [name, alert, message].map(cellHtml)),
       )}`,
   };
 };
 
 type Listed<Row> = {
+  cells: (row: Row) => Html[];
   /** The cursor of the next page. */
   key: (row: Row) => string;
   path: string;
-  query: Asked["query"];
-  first?: (row: Row) => Html;
-  last?: (row: Row) => Html;
+  query: Query;
 };
 
 /** A page of a list that was read with one more row than fits. */
 function listTable<Row extends object>(
   caption: string,
-  columns: List<Row>["columns"],
+  heads: readonly string[],
   found: readonly Row[],
-  { key, path, query, first, last }: Listed<Row>,
+  { cells, key, path, query }: Listed<Row>,
 ): Html {
   const shown = found.slice(0, ROWS_PER_PAGE);
-  const end = shown.at(-1);
+  const last = shown.at(-1);
+  if (last === undefined) return html`<p class="banner">Nothing matches.</p>`;
   const { after, ...kept } = query;
-  const at = (more: Record<string, string>): string =>
+  const at = (more: Record<string, string>) =>
     `${path}?${new URLSearchParams({ ...kept, ...more }).toString()}`;
-  const heads = [...Object.keys(columns), ...(last === undefined ? [] : ["action"])];
-  const cells = shown.map((row) => [
-    ...Object.values(columns).map((value, place) =>
-      place === 0 && first !== undefined ? first(row) : cellHtml(value(row)),
-    ),
-    ...(last === undefined ? [] : [last(row)]),
-  ]);
-  if (shown.length === 0) return html`<p class="banner">Nothing matches.</p>`;
-  return html`${dataTable(
-    `${caption}. Times are in UTC.`,
-    heads.map((text) => ({ text: capital(text) })),
-    cells,
-  )}
-    ${(after !== undefined || found.length > shown.length) && pageNav(after === undefined ? null : at({}), found.length > shown.length && end !== undefined ? at({ after: key(end) }) : null)}`;
+  const nextHref = found.length > shown.length ? at({ after: key(last) }) : null;
+  const table = dataTable(`${caption}. Times are in UTC.`, heads.map(capital), shown.map(cells));
+  return html`${table}
+  ${(after !== undefined || nextHref !== null) && pageNav(after === undefined ? null : at({}), nextHref)}`;
+}
+
+function cellsOf<Row extends object>({ columns }: Pick<List<Row>, "columns">, row: Row): Html[] {
+  return Object.values(columns).map((value) => cellHtml(value(row)));
 }
 
 function cellHtml(cell: Cell): Html {
@@ -270,134 +349,4 @@ function searchForm(path: string, label: string, value: string, more: Html | nul
     ${more}
     <button>Search</button>
   </form>`;
-}
-
-/** The action of a form, with its message and the page to show then. */
-type Act = {
-  action: Pick<Right, "name">;
-  view: View;
-  run: (caller: ActionCaller, form: URLSearchParams) => Promise<{ done: string; href: string }>;
-};
-
-/** A form's input; an empty field leaves its value unchanged. */
-const given = (form: URLSearchParams) => formInput((name) => form.getAll(name).filter((text) => text !== ""));
-
-const SAVE_WORKSPACE: Act = {
-  action: setWorkspace,
-  view: workspaceView,
-  run: async (caller, form) => {
-    requireRight(caller.actor, setWorkspace);
-    const workspace = await requireWorkspace(caller.database, form.get("domain") ?? "");
-    const { done } = await runAction(setWorkspace, { ...caller, workspace } as WorkspaceCaller, given(form));
-    return { done, href: `${WORKSPACE}?domain=${encodeURIComponent(workspace.shop_domain)}` };
-  },
-};
-
-function onPerson(action: typeof disableUser | typeof enableUser): Act {
-  return {
-    action,
-    view: peopleView,
-    run: async (caller, form) => ({
-      done: (await runAction(action, caller, given(form))).done,
-      href: PEOPLE,
-    }),
-  };
-}
-
-function createGet(context: SessionContext, view: View): RouteHandler {
-  return (request, reply) =>
-    asOperator(context, request, reply, (caller, visitor) => {
-      const { values } = parseQueryString(request.raw.url ?? "");
-      const texts = [...values].flatMap(([name, value]) =>
-        typeof value === "string" && value.length <= 253 && !value.includes("\0")
-          ? [[name, value.trim()]]
-          : [],
-      );
-      const query = Object.fromEntries(texts) as Record<string, string>;
-      return show(context, { request, reply, visitor, caller, view, query, refusedForm: null });
-    });
-}
-
-function createPost(context: SessionContext, admits: MinuteLimit, act: Act): RouteHandler {
-  return (request, reply) =>
-    asOperator(context, request, reply, async (caller, visitor) => {
-      if (!admits(visitor.person.userId, caller.now)) return showState(reply, tooMany(TOO_MANY_FORMS, 60));
-      const form = formOf(request);
-      try {
-        const { done, href } = await act.run(caller, form);
-        return await reply.header("Set-Cookie", context.done.write(done)).redirect(href, 303);
-      } catch (error) {
-        if (!(error instanceof Refusal) || error.kind === "forbidden" || error.kind === "unconfirmed")
-          throw error;
-        const refusedForm = { action: act.action.name, values: form, refusal: error };
-        const query = { domain: form.get("domain") ?? "" };
-        return show(context, { request, reply, visitor, caller, view: act.view, query, refusedForm });
-      }
-    });
-}
-
-/** Calls with the signed-in person as actor, and shows the page of a refusal. */
-async function asOperator(
-  context: SessionContext,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  use: (caller: ActionCaller, visitor: Visitor) => Promise<FastifyReply>,
-): Promise<FastifyReply> {
-  const visitor = await context.signedIn(request);
-  if (visitor === null) return context.toSignIn(request, reply);
-  const { person, sessionHash } = visitor;
-  const now = context.now();
-  const actor = actorOf(person, sessionHash, person.isOperator ? "operator" : "person", request, now);
-  try {
-    return await use({ ...context.control, actor, now }, visitor);
-  } catch (error) {
-    if (error instanceof SenderGone) return context.toSignIn(request, reply);
-    if (!(error instanceof Refusal)) throw error;
-    noteRefusal(request, error.message);
-    return showState(reply, stateOf(error, request), person.name);
-  }
-}
-
-function stateOf({ kind, message }: Refusal, { raw }: FastifyRequest): StatePage {
-  if (kind === "forbidden") return forbidden(message);
-  const [path = HOME] = (raw.url ?? "").split("?", 1);
-  if (kind === "unconfirmed") return unconfirmed(message, path.startsWith(PEOPLE) ? PEOPLE : HOME);
-  const title = "This page cannot be shown";
-  return {
-    status: STATUS_OF_REFUSAL[kind],
-    title,
-    body: html`<h1>${title}</h1>
-      <p class="banner refused" role="alert">${message}</p>
-      <p><a href="${HOME}">Workspaces</a></p>`,
-  };
-}
-
-type Shown = {
-  request: FastifyRequest;
-  reply: FastifyReply;
-  visitor: Visitor;
-  caller: ActionCaller;
-  view: View;
-  query: Asked["query"];
-  refusedForm: RefusedForm | null;
-};
-
-async function show(context: SessionContext, shown: Shown): Promise<FastifyReply> {
-  const { request, reply, visitor, caller, view, query, refusedForm } = shown;
-  const place: FormPlace = { refusedForm, problems: [], href: (path) => path };
-  const { title, body } = await view({ caller, query, place }, context);
-  const [path = ""] = (request.raw.url ?? "").split("?", 1);
-  const links = TABS.map(([href, text]) => ({
-    href,
-    text,
-    isCurrent: href === HOME ? path === HOME || path === WORKSPACE : path.startsWith(href),
-  }));
-  return showOwn(context, request, reply, {
-    status: refusedForm === null ? 200 : STATUS_OF_REFUSAL[refusedForm.refusal.kind],
-    title,
-    body: html`<h1>Operator</h1>
-      ${tabs("Operator pages", links)} ${body}`,
-    userName: visitor.person.name,
-    refused: refusedForm?.refusal.message,
-  });
 }

@@ -1,4 +1,7 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
+import type { Actor } from "../actions/actor.ts";
+import { Refusal, STATUS_OF_REFUSAL } from "../actions/refusal.ts";
+import { SenderGone } from "../actions/right.ts";
 import type { ControlTools } from "../actions/action.ts";
 import type { Identity } from "../access/identity.ts";
 import type { PasskeySite } from "../access/passkey.ts";
@@ -10,10 +13,12 @@ import type { DoneCookie } from "./cookies.ts";
 import { formOf } from "./form-scope.ts";
 import type { ConsoleSite } from "./request-rules.ts";
 import type { FlowCookie } from "./provider-flow.ts";
+import { actorOf } from "./page-call.ts";
+import type { RefusedForm } from "./page.ts";
 import { signInPage } from "./session-pages.ts";
 import { sendHtml, stateMarkup } from "./send.ts";
-import type { StatePage } from "./state-page.ts";
-import type { MinuteLimit } from "./minute-limit.ts";
+import { tooMany, type StatePage } from "./state-page.ts";
+import { TOO_MANY_FORMS, type MinuteLimit } from "./minute-limit.ts";
 
 export type SessionOptions = {
   identity: Identity;
@@ -52,7 +57,84 @@ export type SessionContext = SessionOptions & {
   writeSession: (session: string) => string;
   done: DoneCookie;
   flow: FlowCookie;
+  /** Of forms of people, outside workspaces. */
+  admitsForm: MinuteLimit;
 };
+
+/** The request of somebody who is signed in. */
+export type OwnRequest = { request: FastifyRequest; reply: FastifyReply; visitor: Visitor };
+
+/** Serves people who are signed in, and still are when the work begins; leads others to the sign-in page, and then to `back`. */
+export function forVisitor(
+  { signedIn, toSignIn }: Pick<SessionContext, "signedIn" | "toSignIn">,
+  serve: (own: OwnRequest) => Promise<FastifyReply>,
+  back?: (request: FastifyRequest) => string,
+): RouteHandler {
+  return async (request, reply) => {
+    const visitor = await signedIn(request);
+    if (visitor === null) return toSignIn(request, reply, back?.(request));
+    try {
+      return await serve({ request, reply, visitor });
+    } catch (error) {
+      if (error instanceof SenderGone) return toSignIn(request, reply);
+      throw error;
+    }
+  };
+}
+
+/** The answer of `act`, or `refused` with its refusal. */
+export async function orRefused(
+  act: () => Promise<FastifyReply>,
+  refused: (refusal: Refusal) => FastifyReply | Promise<FastifyReply>,
+): Promise<FastifyReply> {
+  try {
+    return await act();
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    return refused(error);
+  }
+}
+
+const TOO_MANY = tooMany(TOO_MANY_FORMS, 60);
+
+/** Takes a form of somebody who is signed in and has not sent too many; `act` may refuse it. */
+export function forSender(
+  context: SessionContext,
+  act: (own: OwnRequest) => Promise<FastifyReply>,
+  refused: (own: OwnRequest, refusal: Refusal) => FastifyReply | Promise<FastifyReply>,
+): RouteHandler {
+  return forVisitor(context, async (own) => {
+    const { userId, name } = own.visitor.person;
+    if (!context.admitsForm(userId, context.now())) return showState(own.reply, TOO_MANY, name);
+    return orRefused(
+      () => act(own),
+      (refusal) => refused(own, refusal),
+    );
+  });
+}
+
+/** Leads on to a page, which shows what was done. */
+export function leadOn({ done }: SessionContext, reply: FastifyReply, sentence: string, href: string) {
+  return reply.header("Set-Cookie", done.write(sentence)).redirect(href, 303);
+}
+
+/** A person as the actor of their request. */
+export function ownActor(
+  { now }: SessionContext,
+  { request, visitor: { person, sessionHash } }: OwnRequest,
+  standing: Actor["standing"] = person.isOperator ? "operator" : "person",
+): Actor {
+  return actorOf(person, sessionHash, standing, request, now());
+}
+
+/** The form of an action, with why it was refused. */
+export function refusedForm(
+  { name }: { name: string },
+  request: FastifyRequest,
+  refusal: Refusal,
+): RefusedForm {
+  return { action: name, values: formOf(request), refusal };
+}
 
 /** Shows the ways in to somebody who is not signed in. */
 export async function showSignIn(
@@ -73,30 +155,29 @@ export function showState(
   return sendHtml(reply, state.status, stateMarkup(reply, state, frame));
 }
 
-/** Sends a page of the account, with the last action's sentence; the log says why a form was `refused`. */
+/** A page of somebody's own; `refused`: why its form was. */
+type OwnPage = Pick<StatePage, "title" | "body"> & { status?: number; refused?: Refusal | undefined };
+
+/** Sends a page of somebody's own, with the last action's sentence; the log says why a form was refused. */
 export function showOwn(
   { done }: SessionContext,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  {
-    refused,
-    status,
-    title,
-    body,
-    userName,
-  }: Pick<StatePage, "status" | "title" | "body"> & { userName: string; refused?: string | undefined },
+  { request, reply, visitor }: OwnRequest,
+  { title, body, refused, status = refused === undefined ? 200 : STATUS_OF_REFUSAL[refused.kind] }: OwnPage,
 ): FastifyReply {
-  if (refused !== undefined) noteRefusal(request, refused);
+  if (refused !== undefined) noteRefusal(request, refused.message);
   const sentence = done.read(request.headers.cookie);
   if (sentence !== null) reply.header("Set-Cookie", done.clear);
-  const frame = {
+  const markup = layout({
     scripts: [CONSOLE_ASSETS.enterScript],
-    userName,
+    userName: visitor.person.name,
     workspace: null,
     above: null,
     below: null,
-  };
-  return sendHtml(reply, status, layout({ ...frame, title, body, done: sentence }));
+    title,
+    body,
+    done: sentence,
+  });
+  return sendHtml(reply, status, markup);
 }
 
 /** Where passkeys of this request's page belong; null = browsers have none there, as under an IP address. */

@@ -17,6 +17,7 @@ import type { SessionContext, SessionOptions, RouteHandlers, Routes } from "./se
 import { createDoneCookie } from "./cookies.ts";
 import { chooser, OTHER_ORIGIN, otherHost } from "./session-pages.ts";
 import { formScope } from "./form-scope.ts";
+import { createMinuteLimit, MOST_FORMS_PER_MINUTE } from "./minute-limit.ts";
 import { reauthenticateRoutes } from "./sign-in.ts";
 import { parseQueryString } from "../http/query-string.ts";
 import { signInRoutes } from "./sign-in.ts";
@@ -61,6 +62,7 @@ export function createSessionPages(options: SessionOptions): SessionPages {
     writeSession: (session) => cookie.write(session),
     done: createDoneCookie(isSecure),
     flow: createFlowCookie(isSecure, flowKeyOf(options.control.keys)),
+    admitsForm: createMinuteLimit(MOST_FORMS_PER_MINUTE),
   };
   const routes: Routes = {
     ...homeRoutes(context),

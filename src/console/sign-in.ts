@@ -1,30 +1,32 @@
-import { NO_PASSKEYS_HERE } from "../actions/account/actions.ts";
 import type { FastifyReply, FastifyRequest } from "fastify";
+import type { Proof } from "../access/identity.ts";
+import type { Browser, SignIn } from "../access/sign-in.ts";
+import { NO_PASSKEYS_HERE } from "../actions/account/actions.ts";
 import { clientKeyOf } from "../http/client-address.ts";
 import { noteRefusal } from "../http/request-log.ts";
-import type { SignIn } from "../access/sign-in.ts";
-import type { SessionContext, RouteHandler, Routes, Visitor } from "./session-context.ts";
+import { html, type Html } from "../lib/html.ts";
+import { SENT, isConsolePath, type TargetCookie } from "./cookies.ts";
+import { formOf } from "./form-scope.ts";
+import { OFFER_PASSKEY } from "./layout.ts";
+import { createMinuteLimit, type MinuteLimit } from "./minute-limit.ts";
+import { ACTIONS } from "./registry.ts";
+import { findByPath } from "./route.ts";
 import {
   attempt,
+  forVisitor,
+  leadOn,
   passkeySiteOf,
   secretOf,
   sendProblem,
   showSignIn,
   showState,
   showOwn,
+  type OwnRequest,
+  type RouteHandler,
+  type Routes,
+  type SessionContext,
 } from "./session-context.ts";
 import { signInState, kindOfRefusal, refusedSignIn, TOO_MANY, whyRefused } from "./session-pages.ts";
-import { formOf } from "./form-scope.ts";
-import { OFFER_PASSKEY } from "./layout.ts";
-import { createMinuteLimit } from "./minute-limit.ts";
-import type { MinuteLimit } from "./minute-limit.ts";
-import { ACTIONS } from "./registry.ts";
-import { findByPath } from "./route.ts";
-import { SENT, isConsolePath } from "./cookies.ts";
-import type { TargetCookie } from "./cookies.ts";
-import type { Proof } from "../access/identity.ts";
-import { html } from "../lib/html.ts";
-import type { Html } from "../lib/html.ts";
 import { HOW_TO_GET_A_LINK, passkeyForm } from "./views/form.ts";
 
 /** Failed attempts per address. */
@@ -40,48 +42,81 @@ export function signInRoutes(context: SessionContext, target: TargetCookie): Rou
   const { identity, site } = context;
   const isPublic = site.publicOrigin !== null;
   const answers = createMinuteLimit(MOST_FAILURES_PER_MINUTE);
-  const questions = createMinuteLimit(MOST_FAILURES_PER_MINUTE);
-  const browserOf = (request: FastifyRequest) => ({
-    oldSessionHash: context.sessionHashOf(request),
-    origin: request.clientAddress,
-  });
   const finish = createFinish(context, target);
+  const signIn = async (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    canSucceed: () => Promise<boolean>,
+    make: (browser: Browser) => Promise<SignIn>,
+  ): Promise<FastifyReply> => {
+    const oldSessionHash = context.sessionHashOf(request);
+    const browser = { oldSessionHash, origin: request.clientAddress };
+    const result = await attemptOf(context, request, answers, canSucceed, (recordsRefusals) =>
+      make({ ...browser, recordsRefusals }),
+    );
+    return result === null ? showState(reply, TOO_MANY) : finish(request, reply, result);
+  };
 
   const byLink: RouteHandler = async (request, reply) => {
     const secret = secretOf(request);
     const passkeySite = passkeySiteOf(request, site);
     if (isPublic && passkeySite === null) return showState(reply, refusedSignIn("rejected", isPublic));
     const credential = formOf(request).get("credential") ?? "";
-    const result = await attemptOf(
-      context,
+    return signIn(
       request,
-      answers,
+      reply,
       () => identity.knowsLink(secret),
-      (recordsRefusals) => {
-        const browser = { ...browserOf(request), recordsRefusals };
-        return isPublic && passkeySite !== null
+      (browser) =>
+        isPublic && passkeySite !== null
           ? identity.signInByEnrolment({ ...browser, secret, credential, site: passkeySite })
-          : identity.signInByLink({ ...browser, secret });
-      },
+          : identity.signInByLink({ ...browser, secret }),
     );
-    return result === null ? showState(reply, TOO_MANY) : finish(request, reply, result);
   };
   const byPasskey: RouteHandler = async (request, reply) => {
     const passkeySite = passkeySiteOf(request, site);
     if (passkeySite === null) return showState(reply, refusedSignIn("rejected", isPublic));
     const answer = { credential: formOf(request).get("credential") ?? "", site: passkeySite };
-    const result = await attemptOf(
-      context,
+    return signIn(
       request,
-      answers,
+      reply,
       () => identity.knowsPasskey({ ...answer, userId: null }),
-      (recordsRefusals) => identity.signInByPasskey({ ...browserOf(request), ...answer, recordsRefusals }),
+      (browser) => identity.signInByPasskey({ ...browser, ...answer }),
     );
-    return result === null ? showState(reply, TOO_MANY) : finish(request, reply, result);
   };
-  const enrolmentOptions: RouteHandler = async (request, reply) => {
+  return {
+    "/enter": {
+      get: async (request, reply) => {
+        const name = new URLSearchParams(request.raw.url?.split("?")[1]).get("link") ?? "";
+        const link = await identity.describeLink(name);
+        return showState(reply, signInState(link, isPublic, context.control.provider));
+      },
+      post: byLink,
+    },
+    "/enter/options": { post: enrolmentOptions(context) },
+    "/sign-in": {
+      get: async (request, reply) =>
+        (await context.signedIn(request)) === null ? showSignIn(context, reply) : reply.redirect("/", 303),
+      post: byPasskey,
+    },
+    // Without reads or writes, so that nobody can use up another's limit.
+    "/sign-in/options": {
+      post: async (request, reply) => {
+        const passkeySite = passkeySiteOf(request, site);
+        if (passkeySite === null) return sendProblem(request, reply, 403, NO_PASSKEYS_HERE);
+        return reply.send(await identity.signatureFor(null, passkeySite));
+      },
+    },
+  };
+}
+
+/** What a browser needs to create the first passkey of a link's person. */
+function enrolmentOptions(context: SessionContext): RouteHandler {
+  const { identity, site } = context;
+  const questions = createMinuteLimit(MOST_FAILURES_PER_MINUTE);
+  return async (request, reply) => {
     const passkeySite = passkeySiteOf(request, site);
-    if (!isPublic || passkeySite === null) return sendProblem(request, reply, 403, NO_PASSKEYS_HERE);
+    if (site.publicOrigin === null || passkeySite === null)
+      return sendProblem(request, reply, 403, NO_PASSKEYS_HERE);
     const secret = secretOf(request);
     const options = await attemptOf(
       context,
@@ -94,37 +129,6 @@ export function signInRoutes(context: SessionContext, target: TargetCookie): Rou
     if ("outcome" in options) return sendProblem(request, reply, 403, whyRefused(options.outcome));
     return reply.send(options);
   };
-  const signatureOptions: RouteHandler = async (request, reply) => {
-    const passkeySite = passkeySiteOf(request, site);
-    if (passkeySite === null) return sendProblem(request, reply, 403, NO_PASSKEYS_HERE);
-    return reply.send(await identity.signatureFor(null, passkeySite));
-  };
-  return {
-    "/enter": {
-      get: (request, reply) => showEntrance(context, request, reply),
-      post: byLink,
-    },
-    "/enter/options": { post: enrolmentOptions },
-    "/sign-in": {
-      get: async (request, reply) =>
-        (await context.signedIn(request)) === null ? showSignIn(context, reply) : reply.redirect("/", 303),
-      post: byPasskey,
-    },
-    // Without reads or writes, so that nobody can use up another's limit.
-    "/sign-in/options": { post: signatureOptions },
-  };
-}
-
-async function showEntrance(
-  { identity, site, control }: SessionContext,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Promise<FastifyReply> {
-  const name = new URLSearchParams(request.raw.url?.split("?")[1]).get("link") ?? "";
-  return showState(
-    reply,
-    signInState(await identity.describeLink(name), site.publicOrigin !== null, control.provider),
-  );
 }
 
 /** An attempt that counts for its address. */
@@ -173,15 +177,16 @@ export function createFinish({ identity, site, writeSession, done }: SessionCont
     const asked = target.read(request.headers.cookie);
     const wasSent = asked?.endsWith(SENT) === true;
     const page = wasSent ? formPage(asked) : asked;
+    const greeting = async (): Promise<string | null> => {
+      if (wasSent) return NOT_SENT;
+      if (result.isRecovery) return AFTER_RECOVERY;
+      if (!(await identity.isNewcomer(result.userId))) return null;
+      return passkeySiteOf(request, site) === null ? NO_PASSKEY_HERE : OFFER_PASSKEY;
+    };
+    const sentence = await greeting();
     reply.header("Set-Cookie", writeSession(result.session));
     if (page !== null) reply.header("Set-Cookie", target.clear);
-    if (wasSent) reply.header("Set-Cookie", done.write(NOT_SENT));
-    else if (result.isRecovery) reply.header("Set-Cookie", done.write(AFTER_RECOVERY));
-    else if (await identity.isNewcomer(result.userId))
-      reply.header(
-        "Set-Cookie",
-        done.write(passkeySiteOf(request, site) === null ? NO_PASSKEY_HERE : OFFER_PASSKEY),
-      );
+    if (sentence !== null) reply.header("Set-Cookie", done.write(sentence));
     return reply.redirect(page ?? "/", 303);
   };
 }
@@ -196,14 +201,16 @@ export function reauthenticateRoutes(context: SessionContext): Routes {
   const questions = createMinuteLimit(MOST_PROOFS_PER_MINUTE);
   return {
     "/confirm": {
-      get: async (request, reply) => {
-        const visitor = await context.signedIn(request);
-        const next = new URL(request.raw.url ?? "", "http://localhost").searchParams.get("next") ?? "";
-        return visitor === null
-          ? context.toSignIn(request, reply, next)
-          : show(context, { request, reply, visitor, next });
-      },
-      post: createReauthenticate(context, answers),
+      get: forVisitor(context, (own) => show(context, own, nextOf(own.request)), nextOf),
+      post: forVisitor(
+        context,
+        async (own) => {
+          const proof = await confirm(context, answers, own);
+          if (proof === null) return showState(own.reply, TOO_MANY);
+          return sendProof(context, own, nextOf(own.request), proof);
+        },
+        nextOf,
+      ),
     },
     "/confirm/options": {
       post: async (request, reply) => {
@@ -219,64 +226,57 @@ export function reauthenticateRoutes(context: SessionContext): Routes {
   };
 }
 
-function createReauthenticate(context: SessionContext, limit: MinuteLimit): RouteHandler {
-  return async (request, reply) => {
-    const visitor = await context.signedIn(request);
-    const next = formOf(request).get("next") ?? "";
-    if (visitor === null) return context.toSignIn(request, reply, next);
-    const proof = await confirm(context, limit, request, visitor);
-    if (proof === null) return showState(reply, TOO_MANY);
-    return sendProof(context, { request, reply, visitor, next }, proof);
-  };
+/** The page that required a confirmation: in the address of a page, or in a form. */
+function nextOf(request: FastifyRequest): string {
+  if (request.method === "POST") return formOf(request).get("next") ?? "";
+  return new URL(request.raw.url ?? "", "http://localhost").searchParams.get("next") ?? "";
 }
 
 /** Leads on with the confirmed session, or says why it is not. */
-export async function sendProof(context: SessionContext, shown: Shown, proof: Proof): Promise<FastifyReply> {
-  const { request, reply, next } = shown;
+export async function sendProof(
+  context: SessionContext,
+  own: OwnRequest,
+  next: string,
+  proof: Proof,
+): Promise<FastifyReply> {
+  const { request, reply } = own;
   if (proof.outcome === "signed_out") return context.toSignIn(request, reply, next);
   if (proof.outcome !== "confirmed") {
     noteRefusal(request, `proof: ${proof.outcome}`);
-    return show(context, { ...shown, problem: whyRefused(proof.outcome) });
+    return show(context, own, next, whyRefused(proof.outcome));
   }
   request.log.info("confirmed their identity");
   reply.header("Set-Cookie", context.writeSession(proof.session));
-  reply.header("Set-Cookie", context.done.write(PROVED));
-  return reply.redirect(isConsolePath(next) ? next : "/", 303);
+  return leadOn(context, reply, PROVED, isConsolePath(next) ? next : "/");
 }
 
 /** null = too many of the person's proofs have failed. */
 async function confirm(
   context: SessionContext,
   limit: MinuteLimit,
-  request: FastifyRequest,
-  visitor: Visitor,
+  { request, visitor }: OwnRequest,
 ): Promise<Proof | null> {
   const { identity, site } = context;
   const { userId } = visitor.person;
   const proof = { userId, sessionHash: visitor.sessionHash, origin: request.clientAddress };
-  const asked = {
+  const passkeySite = passkeySiteOf(request, site);
+  const secret = secretOf(request);
+  const isByLink = await takesLink(context, request, userId);
+  if (!isByLink && passkeySite === null) return { outcome: "rejected" };
+  const answer = {
+    credential: formOf(request).get("credential") ?? "",
+    site: passkeySite ?? { rpId: "", origin: "" },
+  };
+  return attempt<Proof>(limit, {
     request,
     key: userId,
     now: context.now(),
-    hasFailed: ({ outcome }: Proof): boolean => outcome !== "confirmed",
-  };
-  const passkeySite = passkeySiteOf(request, site);
-  if (await takesLink(context, request, userId)) {
-    const secret = secretOf(request);
-    const canSucceed = () => identity.knowsLink(secret);
-    return attempt(limit, {
-      ...asked,
-      canSucceed,
-      make: (recordsRefusals) => identity.reauthenticateByLink({ ...proof, secret, recordsRefusals }),
-    });
-  }
-  if (passkeySite === null) return { outcome: "rejected" };
-  const answer = { credential: formOf(request).get("credential") ?? "", site: passkeySite };
-  const canSucceed = () => identity.knowsPasskey({ ...answer, userId });
-  return attempt(limit, {
-    ...asked,
-    canSucceed,
-    make: (recordsRefusals) => identity.reauthenticateByPasskey({ ...proof, ...answer, recordsRefusals }),
+    hasFailed: ({ outcome }) => outcome !== "confirmed",
+    canSucceed: () => (isByLink ? identity.knowsLink(secret) : identity.knowsPasskey({ ...answer, userId })),
+    make: (recordsRefusals) =>
+      isByLink
+        ? identity.reauthenticateByLink({ ...proof, secret, recordsRefusals })
+        : identity.reauthenticateByPasskey({ ...proof, ...answer, recordsRefusals }),
   });
 }
 
@@ -291,18 +291,13 @@ async function takesLink(
   return !(await identity.hasPasskey(userId, passkeySite));
 }
 
-type Shown = {
-  request: FastifyRequest;
-  reply: FastifyReply;
-  visitor: Visitor;
-  next: string;
-  problem?: string;
-};
-
 async function show(
   context: SessionContext,
-  { request, reply, visitor, next, problem }: Shown,
+  own: OwnRequest,
+  next: string,
+  problem?: string,
 ): Promise<FastifyReply> {
+  const { request, visitor } = own;
   const { userId, name: userName } = visitor.person;
   const goesOn = html`<input type="hidden" name="next" value="${next}" />`;
   const form = (await takesLink(context, request, userId))
@@ -324,12 +319,7 @@ async function show(
     ${form}
     <p><a href="${isConsolePath(next) ? next : "/"}">Go back without confirming</a></p>
   </article>`;
-  return showOwn(context, request, reply, {
-    status: problem === undefined ? 200 : 403,
-    title,
-    body,
-    userName,
-  });
+  return showOwn(context, own, { status: problem === undefined ? 200 : 403, title, body });
 }
 
 function linkForm(goesOn: Html): Html {

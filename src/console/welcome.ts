@@ -1,23 +1,27 @@
-import type { FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyReply } from "fastify";
+import type { Membership, Memberships } from "../access/identity.ts";
 import { runAction } from "../actions/action.ts";
 import { textInput } from "../actions/field.ts";
-import { Refusal, STATUS_OF_REFUSAL } from "../actions/refusal.ts";
-import { SenderGone } from "../actions/right.ts";
+import { STATUS_OF_REFUSAL, type Refusal } from "../actions/refusal.ts";
 import { IMPORTS_PATH, sourcePath } from "../actions/sources/paths.ts";
 import { createWorkspace, currencyOptions } from "../actions/workspace/actions.ts";
 import { DEMO_STORE } from "../demo/demo-store-facts.ts";
 import { noteRefusal } from "../http/request-log.ts";
-import type { Membership, Memberships } from "../access/identity.ts";
-import type { SignedIn } from "../access/session.ts";
 import { html, type Html } from "../lib/html.ts";
 import { formOf } from "./form-scope.ts";
-import { createMinuteLimit, MOST_FORMS_PER_MINUTE, TOO_MANY_FORMS } from "./minute-limit.ts";
-import { actorOf, addressOf } from "./page-call.ts";
-import { sendState } from "./page-send.ts";
-import type { RefusedForm } from "./page.ts";
-import { sendHtml, stateMarkup } from "./send.ts";
-import type { SessionContext, Routes } from "./session-context.ts";
-import { forbidden, tooMany } from "./state-page.ts";
+import { addressOf } from "./page-call.ts";
+import {
+  forSender,
+  forVisitor,
+  leadOn,
+  ownActor,
+  refusedForm,
+  showState,
+  type OwnRequest,
+  type Routes,
+  type SessionContext,
+} from "./session-context.ts";
+import { forbidden } from "./state-page.ts";
 import { entries } from "./views/blocks.ts";
 import { refusal, selectField, textField, type FormPlace } from "./views/form.ts";
 
@@ -84,7 +88,6 @@ function createForm(place: FormPlace, hasOthers: boolean): Html {
 
 const PATH = "/welcome";
 const FORM_LIMIT_BYTES = 2048;
-const TOO_MANY = tooMany(TOO_MANY_FORMS, 60);
 
 /** Where each way on begins, in a new workspace. */
 const WAYS: Readonly<Record<string, string>> = {
@@ -94,67 +97,34 @@ const WAYS: Readonly<Record<string, string>> = {
 
 /** The page for somebody without a workspace, or who wants another: operators create it there, and become its owner. */
 export function welcomeRoutes(context: SessionContext): Routes {
-  const admits = createMinuteLimit(MOST_FORMS_PER_MINUTE);
+  const create = async (own: OwnRequest): Promise<FastifyReply> => {
+    const { database } = context.control;
+    const caller = { database, actor: ownActor(context, own), now: context.now() };
+    const form = formOf(own.request);
+    const input = textInput({ domain: form.get("domain") ?? "", currency: form.get("currency") ?? "" });
+    const { shop_domain: domain } = (await runAction(createWorkspace, caller, input)).result;
+    const way = WAYS[form.get("way") ?? ""] ?? "";
+    const done = `Created the workspace ${domain}. You are its owner.`;
+    return leadOn(context, own.reply, done, addressOf(domain, way));
+  };
+  const show = async ({ request, reply, visitor }: OwnRequest, refused?: Refusal): Promise<FastifyReply> => {
+    const { userId, name, isOperator } = visitor.person;
+    const memberships = await context.identity.workspacesOf(userId, { search: "", after: "" });
+    if (refused !== undefined) noteRefusal(request, refused.message);
+    const form = refused === undefined ? null : refusedForm(createWorkspace, request, refused);
+    const body = welcome({ memberships, isOperator }, { refusedForm: form, problems: [], href: () => PATH });
+    const status = refused === undefined ? 200 : STATUS_OF_REFUSAL[refused.kind];
+    return showState(reply, { status, title: "Welcome", body }, name);
+  };
   return {
     [PATH]: {
       formBytes: FORM_LIMIT_BYTES,
-      get: async (request, reply) => {
-        const visitor = await context.signedIn(request);
-        if (visitor === null) return context.toSignIn(request, reply);
-        return show(context, { request, reply, person: visitor.person, status: 200, refusedForm: null });
-      },
-      post: async (request, reply) => {
-        const visitor = await context.signedIn(request);
-        if (visitor === null) return context.toSignIn(request, reply);
-        const { person, sessionHash } = visitor;
-        if (!admits(person.userId, context.now())) return sendState({ request, reply }, TOO_MANY, null);
-        return create(context, { request, reply, person, sessionHash });
-      },
+      get: forVisitor(context, (own) => show(own)),
+      post: forSender(context, create, (own, refused) => {
+        if (refused.kind !== "forbidden") return show(own, refused);
+        noteRefusal(own.request, refused.message);
+        return showState(own.reply, forbidden(refused.message));
+      }),
     },
   };
-}
-
-type Asked = { request: FastifyRequest; reply: FastifyReply; person: SignedIn };
-
-/** Creates the workspace, and continues with the chosen method. */
-async function create(
-  context: SessionContext,
-  asked: Asked & { sessionHash: Buffer },
-): Promise<FastifyReply> {
-  const { request, reply, person, sessionHash } = asked;
-  const form = formOf(request);
-  const now = context.now();
-  const actor = actorOf(person, sessionHash, person.isOperator ? "operator" : "person", request, now);
-  const caller = { database: context.control.database, actor, now };
-  const input = textInput({ domain: form.get("domain") ?? "", currency: form.get("currency") ?? "" });
-  try {
-    const { result } = await runAction(createWorkspace, caller, input);
-    const way = WAYS[form.get("way") ?? ""] ?? "";
-    reply.header(
-      "Set-Cookie",
-      context.done.write(`Created the workspace ${result.shop_domain}. You are its owner.`),
-    );
-    return await reply.redirect(addressOf(result.shop_domain, way), 303);
-  } catch (error) {
-    if (error instanceof SenderGone) return context.toSignIn(request, reply);
-    if (!(error instanceof Refusal)) throw error;
-    noteRefusal(request, error.message);
-    if (error.kind === "forbidden") return sendState({ request, reply }, forbidden(error.message), null);
-    const refusedForm = { action: createWorkspace.name, values: form, refusal: error };
-    return show(context, { ...asked, status: STATUS_OF_REFUSAL[error.kind], refusedForm });
-  }
-}
-
-async function show(
-  { identity }: SessionContext,
-  shown: Asked & { status: number; refusedForm: RefusedForm | null },
-): Promise<FastifyReply> {
-  const { reply, person, status, refusedForm } = shown;
-  const memberships = await identity.workspacesOf(person.userId, { search: "", after: "" });
-  const body = welcome(
-    { memberships, isOperator: person.isOperator },
-    { refusedForm, problems: [], href: () => PATH },
-  );
-  const frame = { scripts: [], userName: person.name, workspace: null };
-  return sendHtml(reply, status, stateMarkup(reply, { status, title: "Welcome", body }, frame));
 }

@@ -1,22 +1,30 @@
-import type { FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyReply } from "fastify";
 import type { ProviderAccount } from "../../access/provider.ts";
 import { isFreshProof } from "../../access/session.ts";
 import { formOf } from "../../console/form-scope.ts";
 import { isoInstant } from "../../console/format.ts";
-import { createMinuteLimit, MOST_FORMS_PER_MINUTE, TOO_MANY_FORMS } from "../../console/minute-limit.ts";
-import type { MinuteLimit } from "../../console/minute-limit.ts";
-import { actorOf } from "../../console/page-call.ts";
-import type { RefusedForm } from "../../console/page.ts";
-import { passkeyForm, refusal, textField, type FormPlace } from "../../console/views/form.ts";
 import { sendToProvider } from "../../console/provider-flow.ts";
-import { passkeySiteOf, sendProblem, showOwn } from "../../console/session-context.ts";
-import type { RouteHandler, Routes, SessionContext, Visitor } from "../../console/session-context.ts";
-import { tooMany } from "../../console/state-page.ts";
+import {
+  forSender,
+  forVisitor,
+  leadOn,
+  orRefused,
+  ownActor,
+  passkeySiteOf,
+  refusedForm,
+  sendProblem,
+  showOwn,
+  type OwnRequest,
+  type RouteHandler,
+  type Routes,
+  type SessionContext,
+} from "../../console/session-context.ts";
+import { passkeyForm, refusal, textField, type FormPlace } from "../../console/views/form.ts";
 import { html, type Html } from "../../lib/html.ts";
 import { runAction, type Action } from "../action.ts";
 import { formInput, textInput, type Fields } from "../field.ts";
-import { Refusal, STATUS_OF_REFUSAL } from "../refusal.ts";
-import { requireRight, SenderGone } from "../right.ts";
+import { STATUS_OF_REFUSAL, type Refusal } from "../refusal.ts";
+import { requireRight } from "../right.ts";
 import {
   addPasskey,
   endSession,
@@ -31,113 +39,77 @@ import {
 import type { AccountCaller, MyAccount, MyPasskey, MySession } from "./actions.ts";
 
 const PATH = "/me";
-const TOO_MANY = tooMany(TOO_MANY_FORMS, 60);
 
 /** One's own account: name, passkeys, running sessions. */
 export function accountRoutes(context: SessionContext): Routes {
-  const admits = createMinuteLimit(MOST_FORMS_PER_MINUTE);
-  const formAt = { context, admits };
   return {
-    [PATH]: {
-      get: async (request, reply) => {
-        const visitor = await context.signedIn(request);
-        return visitor === null
-          ? context.toSignIn(request, reply)
-          : show(context, { request, reply, visitor });
-      },
-    },
-    [`${PATH}/name`]: { post: createPost(formAt, renameSelf) },
-    [`${PATH}/passkeys`]: { post: createPost(formAt, addPasskey) },
+    [PATH]: { get: forVisitor(context, (own) => show(context, own)) },
+    [`${PATH}/name`]: { post: createPost(context, renameSelf) },
+    [`${PATH}/passkeys`]: { post: createPost(context, addPasskey) },
     [`${PATH}/passkeys/options`]: { post: createOptions(context) },
-    [`${PATH}/passkeys/remove`]: { post: createPost(formAt, removePasskey) },
-    [`${PATH}/account/link`]: { post: createLinking(context) },
-    [`${PATH}/account/unlink`]: { post: createPost(formAt, unlinkAccount) },
-    [`${PATH}/sessions/end`]: { post: createPost(formAt, endSession) },
-    [`${PATH}/sessions/end-others`]: { post: createPost(formAt, endSession, { id: OTHERS }) },
+    [`${PATH}/passkeys/remove`]: { post: createPost(context, removePasskey) },
+    // Sends somebody who may link an account to the identity provider, to sign in with it.
+    [`${PATH}/account/link`]: {
+      post: forSender(
+        context,
+        async (own) => {
+          requireRight(ownActor(context, own, "person"), linkAccount);
+          const { userId } = own.visitor.person;
+          return sendToProvider(context, own.reply, { purpose: "link", userId, next: PATH });
+        },
+        (own, refused) => show(context, own, { action: linkAccount, refused }),
+      ),
+    },
+    [`${PATH}/account/unlink`]: { post: createPost(context, unlinkAccount) },
+    [`${PATH}/sessions/end`]: { post: createPost(context, endSession) },
+    [`${PATH}/sessions/end-others`]: { post: createPost(context, endSession, { id: OTHERS }) },
   };
 }
 
 /** Runs an action with a form's values, or with `fixed`; a form may also ask to end the other sessions. */
 function createPost<Inputs extends Fields, Result, Prepared>(
-  { context, admits }: { context: SessionContext; admits: MinuteLimit },
+  context: SessionContext,
   action: Action<Inputs, Result, AccountCaller, Prepared>,
   fixed: Readonly<Record<string, string>> = {},
 ): RouteHandler {
-  return async (request, reply) => {
-    const visitor = await context.signedIn(request);
-    if (visitor === null) return context.toSignIn(request, reply);
-    const { userId, name } = visitor.person;
-    if (!admits(userId, context.now()))
-      return showOwn(context, request, reply, { ...TOO_MANY, userName: name });
-    const fields = formOf(request);
-    const given = formInput((field) => (field in fixed ? [fixed[field] ?? ""] : fields.getAll(field)));
-    return orRefusal(context, { request, reply, visitor }, { action, values: fields }, async () => {
-      const caller = callerOf(context, request, visitor);
+  return forSender(
+    context,
+    async (own) => {
+      const fields = formOf(own.request);
+      const caller = callerOf(context, own);
+      const given = formInput((field) => (field in fixed ? [fixed[field] ?? ""] : fields.getAll(field)));
       const sentences = [(await runAction(action, caller, given)).done];
       if (fields.get("end_others") === "yes") {
         sentences.push((await runAction(endSession, caller, textInput({ id: OTHERS }))).done);
       }
-      return reply.header("Set-Cookie", context.done.write(sentences.join(" "))).redirect(PATH, 303);
-    });
-  };
-}
-
-/** The answer of `act`; a refusal shows the page again with the form, and a session that has ended leads to the sign-in. */
-async function orRefusal(
-  context: SessionContext,
-  shown: Shown,
-  { action, values }: { action: { name: string }; values: URLSearchParams },
-  act: () => Promise<FastifyReply>,
-): Promise<FastifyReply> {
-  try {
-    return await act();
-  } catch (error) {
-    if (error instanceof SenderGone) return context.toSignIn(shown.request, shown.reply);
-    if (!(error instanceof Refusal)) throw error;
-    return show(context, { ...shown, refusedForm: { action: action.name, values, refusal: error } });
-  }
+      return leadOn(context, own.reply, sentences.join(" "), PATH);
+    },
+    (own, refused) => show(context, own, { action, refused }),
+  );
 }
 
 /** Links the account with which somebody has come back from the identity provider. */
 export async function sendLinked(
   context: SessionContext,
-  shown: Shown,
+  own: OwnRequest,
   account: ProviderAccount,
 ): Promise<FastifyReply> {
-  const { request, reply, visitor } = shown;
-  return orRefusal(context, shown, { action: linkAccount, values: new URLSearchParams() }, async () => {
-    const caller = { ...callerOf(context, request, visitor), account };
-    const { done } = await runAction(linkAccount, caller, textInput({}));
-    return reply.header("Set-Cookie", context.done.write(done)).redirect(PATH, 303);
-  });
+  return orRefused(
+    async () => {
+      const caller = { ...callerOf(context, own), account };
+      return leadOn(context, own.reply, (await runAction(linkAccount, caller, textInput({}))).done, PATH);
+    },
+    (refused) => show(context, own, { action: linkAccount, refused }),
+  );
 }
 
-/** Sends somebody who may link an account to the identity provider, to sign in with it. */
-function createLinking(context: SessionContext): RouteHandler {
-  return async (request, reply) => {
-    const visitor = await context.signedIn(request);
-    if (visitor === null) return context.toSignIn(request, reply);
-    const form = { action: linkAccount, values: formOf(request) };
-    return orRefusal(context, { request, reply, visitor }, form, async () => {
-      requireRight(callerOf(context, request, visitor).actor, linkAccount);
-      const { userId } = visitor.person;
-      return sendToProvider(context, reply, { purpose: "link", userId, next: PATH });
-    });
-  };
-}
-
-function callerOf(
-  context: SessionContext,
-  request: FastifyRequest,
-  { person, sessionHash }: Visitor,
-): AccountCaller {
-  const now = context.now();
-  const actor = actorOf(person, sessionHash, "person", request, now);
+function callerOf(context: SessionContext, own: OwnRequest): AccountCaller {
+  const { person, sessionHash } = own.visitor;
   return {
     ...context.control,
-    actor: { ...actor, session: { userId: person.userId, sessionHash } },
-    now,
-    site: passkeySiteOf(request, context.site),
+    actor: { ...ownActor(context, own, "person"), session: { userId: person.userId, sessionHash } },
+    now: context.now(),
+    site: passkeySiteOf(own.request, context.site),
     isPublic: context.site.publicOrigin !== null,
   };
 }
@@ -149,37 +121,40 @@ function createOptions(context: SessionContext): RouteHandler {
     const site = passkeySiteOf(request, context.site);
     if (visitor === null) return sendProblem(request, reply, 403, "You are no longer signed in.");
     if (site === null) return sendProblem(request, reply, 403, NO_PASSKEYS_HERE);
-    try {
-      requireRight(callerOf(context, request, visitor).actor, addPasskey);
-    } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      return sendProblem(request, reply, STATUS_OF_REFUSAL[error.kind], error.message);
-    }
-    const { userId, name } = visitor.person;
-    return reply.send(await context.identity.enrolmentOf({ userId, name, site }));
+    return orRefused(
+      async () => {
+        requireRight(ownActor(context, { request, reply, visitor }, "person"), addPasskey);
+        const { userId, name } = visitor.person;
+        return reply.send(await context.identity.enrolmentOf({ userId, name, site }));
+      },
+      ({ kind, message }) => sendProblem(request, reply, STATUS_OF_REFUSAL[kind], message),
+    );
   };
 }
 
-type Shown = { request: FastifyRequest; reply: FastifyReply; visitor: Visitor; refusedForm?: RefusedForm };
-
 async function show(
   context: SessionContext,
-  { request, reply, visitor, refusedForm }: Shown,
+  own: OwnRequest,
+  form?: { action: { name: string }; refused: Refusal },
 ): Promise<FastifyReply> {
+  const { request, visitor } = own;
   const { person, sessionHash } = visitor;
   const now = context.now();
   const { database, provider } = context.control;
   const account = await showAccount(database, { userId: person.userId, sessionHash }, now, provider);
   const isFresh = isFreshProof(person.authenticatedAt, now);
-  const place: FormPlace = { refusedForm: refusedForm ?? null, problems: [], href: () => PATH };
+  const place: FormPlace = {
+    refusedForm: form === undefined ? null : refusedForm(form.action, request, form.refused),
+    problems: [],
+    href: () => PATH,
+  };
+  const isPublic = context.site.publicOrigin !== null;
+  const host = passkeySiteOf(request, context.site) === null ? (request.headers.host ?? "") : null;
   const body = html`<h1>Your account</h1>
-    ${!isFresh && refusedForm === undefined && TO_CHANGE} ${nameForm(person.name, place)}
-    ${passkeys(account, place, { isPublic: context.site.publicOrigin !== null, host: passkeySiteOf(request, context.site) === null ? (request.headers.host ?? "") : null })}
-    ${provider !== null && singleSignOn(account, place, { provider: provider.name, isPublic: context.site.publicOrigin !== null })} ${sessions(account, place)}`;
-  const status = refusedForm === undefined ? 200 : STATUS_OF_REFUSAL[refusedForm.refusal.kind];
-  const { name: userName } = person;
-  const refused = refusedForm?.refusal.message;
-  return showOwn(context, request, reply, { status, title: "Your account", body, userName, refused });
+    ${!isFresh && form === undefined && TO_CHANGE} ${nameForm(person.name, place)}
+    ${passkeys(account, place, { isPublic, host })}
+    ${provider !== null && singleSignOn(account, place, { provider: provider.name, isPublic })} ${sessions(account, place)}`;
+  return showOwn(context, own, { title: "Your account", body, refused: form?.refused });
 }
 
 const TO_CHANGE = html`<p class="banner">

@@ -1,16 +1,23 @@
-import type { FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyReply } from "fastify";
 import { APP_SCHEMES, clientHashOf, hasRedirect, isClientAddress, OAUTH_PATHS } from "../../access/oauth.ts";
 import type { Membership } from "../../access/identity.ts";
 import { isFreshProof } from "../../access/session.ts";
 import { contentSecurityPolicy } from "../../console/request-rules.ts";
 import { LONGEST_TARGET } from "../../console/cookies.ts";
 import { formOf } from "../../console/form-scope.ts";
-import { createMinuteLimit, MOST_FORMS_PER_MINUTE, TOO_MANY_FORMS } from "../../console/minute-limit.ts";
 import { actorOf } from "../../console/page-call.ts";
-import { showOwn, showState } from "../../console/session-context.ts";
-import type { Routes, SessionContext, Visitor } from "../../console/session-context.ts";
+import {
+  forSender,
+  refusedForm,
+  showOwn,
+  showState,
+  type OwnRequest,
+  type Routes,
+  type SessionContext,
+  type Visitor,
+} from "../../console/session-context.ts";
 import { decodeSegment } from "../../console/route.ts";
-import { tooMany, type StatePage } from "../../console/state-page.ts";
+import type { StatePage } from "../../console/state-page.ts";
 import { facts } from "../../console/views/blocks.ts";
 import { boxes, problemOf, refusal, textField, type FormPlace } from "../../console/views/form.ts";
 import { SCOPES, type Scope } from "../../contract/endpoint.ts";
@@ -22,7 +29,7 @@ import { findMember } from "../../store/queries/workspace-member.ts";
 import { runAction } from "../action.ts";
 import { oauthIssuer } from "../console-address.ts";
 import { textInput } from "../field.ts";
-import { invalid, Refusal, STATUS_OF_REFUSAL } from "../refusal.ts";
+import { invalid, type Refusal } from "../refusal.ts";
 import { mayDo, SenderGone } from "../right.ts";
 import { SCOPE_WORDS } from "../tokens/actions.ts";
 import { requireWorkspace } from "../workspace/workspace.ts";
@@ -30,7 +37,6 @@ import { createClientReader, type ClientReader } from "./descriptions.ts";
 import { connectApp, receiverOf, type AppRequest } from "./actions.ts";
 
 const PATH = OAUTH_PATHS.authorize;
-const TOO_MANY = tooMany(TOO_MANY_FORMS, 60);
 
 /** A valid request to show to a person; `query`: its parameters. */
 type Asked = AppRequest & {
@@ -49,7 +55,6 @@ export function consentRoutes(context: SessionContext): Routes {
   const readClient = createClientReader(control.push, appKeyOf(control.keys), now);
   const read = (query: string, visitor: Visitor | null) =>
     readRequest(query, { issuer, readClient, userId: visitor?.person.userId ?? null });
-  const admits = createMinuteLimit(MOST_FORMS_PER_MINUTE);
   return {
     [PATH]: {
       get: async (request, reply) => {
@@ -59,25 +64,26 @@ export function consentRoutes(context: SessionContext): Routes {
         if (visitor === null) return context.toSignIn(request, reply);
         if (!isFreshProof(visitor.person.authenticatedAt, now()))
           return reply.redirect(confirmationOf(asked), 303);
-        return show(context, { request, reply, visitor, asked });
+        return show(context, { request, reply, visitor }, asked);
       },
       post: async (request, reply) => {
         const form = formOf(request);
-        const visitor = await context.signedIn(request);
-        const asked = await read(form.get("request") ?? "", visitor);
+        const asked = await read(form.get("request") ?? "", await context.signedIn(request));
         if ("problem" in asked) return showState(reply, notAsked(asked.problem));
-        if (visitor === null) return reply.redirect(`${PATH}?${asked.query}`, 303);
-        if (!admits(visitor.person.userId, now())) return showState(reply, TOO_MANY);
-        if (form.get("decision") !== "allow") return lead(reply, asked, { error: "access_denied" }, issuer);
-        try {
-          const code = await consent(context, { request, visitor, asked });
-          return await lead(reply, asked, { code }, issuer);
-        } catch (error) {
-          if (error instanceof SenderGone) return reply.redirect(`${PATH}?${asked.query}`, 303);
-          if (!(error instanceof Refusal)) throw error;
-          if (error.kind === "unconfirmed") return reply.redirect(confirmationOf(asked), 303);
-          return show(context, { request, reply, visitor, asked, error });
-        }
+        const toStart = () => reply.redirect(`${PATH}?${asked.query}`, 303);
+        const send = forSender(
+          { ...context, toSignIn: toStart },
+          async (own) => {
+            if (form.get("decision") !== "allow")
+              return lead(reply, asked, { error: "access_denied" }, issuer);
+            return lead(reply, asked, { code: await consent(context, own, asked) }, issuer);
+          },
+          (own, refused) =>
+            refused.kind === "unconfirmed"
+              ? reply.redirect(confirmationOf(asked), 303)
+              : show(context, own, asked, refused),
+        );
+        return send(request, reply);
       },
     },
   };
@@ -158,10 +164,12 @@ function lead(
   return reply.redirect(target.href, 303);
 }
 
-type Consent = { request: FastifyRequest; visitor: Visitor; asked: Asked };
-
 /** Runs the action in the workspace that was chosen; returns the code. */
-async function consent(context: SessionContext, { request, visitor, asked }: Consent): Promise<string> {
+async function consent(
+  context: SessionContext,
+  { request, visitor }: OwnRequest,
+  asked: Asked,
+): Promise<string> {
   const { control } = context;
   const now = context.now();
   const { sessionHash } = visitor;
@@ -179,18 +187,18 @@ async function consent(context: SessionContext, { request, visitor, asked }: Con
   return secret?.reveal() ?? "";
 }
 
-type Shown = Consent & { reply: FastifyReply; error?: Refusal };
-
 async function show(
   context: SessionContext,
-  { request, reply, visitor, asked, error }: Shown,
+  own: OwnRequest,
+  asked: Asked,
+  error?: Refusal,
 ): Promise<FastifyReply> {
+  const { request, reply, visitor } = own;
   const { userId, name: userName } = visitor.person;
   const { workspaces, isMore } = await context.identity.workspacesOf(userId, { search: "", after: "" });
   const allowed = workspaces.filter(({ role }) => mayDo(role, connectApp));
-  const values = formOf(request);
-  const refusedForm = error === undefined ? null : { action: connectApp.name, values, refusal: error };
-  const place: FormPlace = { refusedForm, problems: [], href: () => `${PATH}?${asked.query}` };
+  const form = error === undefined ? null : refusedForm(connectApp, request, error);
+  const place: FormPlace = { refusedForm: form, problems: [], href: () => `${PATH}?${asked.query}` };
   const { name } = asked;
   // Chromium holds the policy against every redirect that follows the form, and an app's own address may lead on: to another
   // host of its maker, or to a program.
@@ -224,14 +232,7 @@ async function show(
       </p>
     </form>
   </article>`;
-  const status = error === undefined ? 200 : STATUS_OF_REFUSAL[error.kind];
-  return showOwn(context, request, reply, {
-    status,
-    title: `Connect ${name}`,
-    body,
-    userName,
-    refused: error?.message,
-  });
+  return showOwn(context, own, { title: `Connect ${name}`, body, refused: error });
 }
 
 const TERMS = html`<p>

@@ -221,16 +221,22 @@ export function breakdownPart(report: Report, call: PageCall): Html | null {
     ];
     return [cells];
   });
-  const [units, amounts] = [
-    ["Units sold", "Units returned", "Return rate"],
-    ["Refunds", "Labels", "Returns cost", "Beyond usual", "Sold for", "Share refunded", "Change"],
+  const sizes = ["Units sold", "Units returned", "Return rate"];
+  const amounts = [
+    "Refunds",
+    "Labels",
+    "Returns cost",
+    "Beyond usual",
+    "Sold for",
+    "Share refunded",
+    "Change",
   ];
   return section(
     "breakdown",
     `By ${title === "SKU" ? title : title.toLowerCase()}`,
     dataTable(
       "The costliest and the rest; together they are the whole selection",
-      [title, ...numbers(...units, ...amounts), "Main reason"],
+      [title, ...numbers(...sizes, ...amounts), "Main reason"],
       rows,
       file(call, "breakdown-rows"),
     ),
@@ -386,6 +392,8 @@ export function sizesPart(answer: Report, call: PageCall): Html | null {
   );
 }
 
+const SIZE_COLUMNS = ["Size", "Fit", "Units sold", "Units returned", "Return rate"];
+
 function matrix(answer: Report, sizes: Fit["sizes"]): Html {
   const returned = sizes.reduce((sum, { returned_units: each }) => sum + each, 0);
   // A reason without units has no column.
@@ -394,9 +402,11 @@ function matrix(answer: Report, sizes: Fit["sizes"]): Html {
     return usual > 0 ? [{ name, words, shade: scaleQuantize(SHADES).domain([0, DARKEST * usual]) }] : [];
   });
   const columns = [
-    ...["Size", "Fit", "Units sold", "Units returned", "Return rate"],
+    ...SIZE_COLUMNS,
     ...groups.map(({ words }) => words),
-    ...["Returns with a reason", "Of them too small, likely", "Of them too large, likely"],
+    "Returns with a reason",
+    "Of them too small, likely",
+    "Of them too large, likely",
   ];
   return html`<table class="heat" aria-labelledby="fit-sizes-title">
     <thead>
