@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import type pg from "pg";
-import { knownMigrations, migrate } from "../src/store/migrate.ts";
+import { knownMigrations, migrate, MIGRATION_LOCK } from "../src/store/migrate.ts";
 import { isCitus } from "./support/citus.ts";
 import { createTestDatabase } from "./support/database.ts";
-import { copyMigrations, MIGRATIONS } from "./support/migration-folder.ts";
+import { copyMigrations } from "./support/migration-folder.ts";
 import { openTestPool } from "./support/service.ts";
 
 const LATEST = (await knownMigrations()).at(-1) ?? "";
@@ -40,9 +40,6 @@ async function openFilled(context: TestContext): Promise<{ url: string; pool: pg
   );
   return { url: database.url, pool };
 }
-
-const migrationsOf = (added: Readonly<Record<string, string>>): URL =>
-  copyMigrations(MIGRATIONS, undefined, added);
 
 /** Repeats an action without a pause until it is told to stop; returns the failures and the number of runs. */
 function keepDoing(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<unknown>) {
@@ -79,7 +76,7 @@ const skip = isCitus() && "a Citus may cancel a writer in place of a migration (
 
 test("a migration under readers and writers makes none of them fail, and ends", { skip }, async (context) => {
   const { url, pool } = await openFilled(context);
-  const folder = migrationsOf({ "9001_altered": CHANGES, "9002_outside": OUTSIDE });
+  const folder = copyMigrations({ "9001_altered": CHANGES, "9002_outside": OUTSIDE });
   const shop = (): number => 1 + Math.floor(Math.random() * SHOPS);
   const writer = keepDoing(pool, async (client) => {
     const shopKey = shop();
@@ -111,7 +108,7 @@ test("a migration under readers and writers makes none of them fail, and ends", 
 
 test("a migration that meets its tables in another order gives way to who holds them", async (context) => {
   const { url, pool } = await openFilled(context);
-  const folder = migrationsOf({ "9001_altered": CHANGES });
+  const folder = copyMigrations({ "9001_altered": CHANGES });
   const holder = await pool.connect();
   try {
     await holder.query("begin");
@@ -140,14 +137,36 @@ test(
     const altered = { "9001_altered": CHANGES };
     const failing = `-- Outside of transactions.
 create unique index concurrently workspace_by_currency on workspace (currency_code);`;
-    await assert.rejects(migrate({ url, folder: migrationsOf({ ...altered, "9002_outside": failing }) }), {
+    await assert.rejects(migrate({ url, folder: copyMigrations({ ...altered, "9002_outside": failing }) }), {
       code: "23505",
     });
     const repaired = failing.replace("unique ", "");
-    await migrate({ url, folder: migrationsOf({ ...altered, "9002_outside": repaired }) });
+    await migrate({ url, folder: copyMigrations({ ...altered, "9002_outside": repaired }) });
     const { rows } = await pool.query(
       "select indisvalid, indisunique from pg_index where indexrelid = 'workspace_by_currency'::regclass",
     );
     assert.deepEqual(rows, [{ indisvalid: true, indisunique: false }]);
   },
 );
+
+test("a session that holds the lock of migrations and never ends is named, and does not hang a migration", async () => {
+  const database = await createTestDatabase();
+  const { url } = database;
+  const holder = openTestPool(url);
+  const client = await holder.connect();
+  await client.query("select pg_advisory_lock($1)", [MIGRATION_LOCK]);
+  try {
+    const lines: string[] = [];
+    const migrating = migrate({ url, longestWaitMs: 300, log: (line) => lines.push(line) });
+    await assert.rejects(
+      migrating,
+      /^Error: Another session has held the lock of migrations for 0\.005 minutes: wait/u,
+    );
+    assert.deepEqual(lines, ["Another process migrates this database: waiting for it."]);
+  } finally {
+    client.release(true);
+    await holder.end();
+  }
+  await migrate({ url });
+  await database.drop();
+});

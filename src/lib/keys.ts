@@ -17,7 +17,7 @@ export function makeKeys(): Keys {
   };
 }
 
-/** The keys that versions before 0020_root_secrets derived from their one root secret (HKDF-SHA-256, RFC 5869). */
+/** The keys that early versions of 0.x derived from their one root secret (HKDF-SHA-256, RFC 5869). */
 export function deriveKeys(secret: string): Keys {
   return {
     tokenPepper: derive(secret, "token pepper"),
@@ -31,7 +31,7 @@ export function fingerprintOf(tokenPepper: Buffer): Buffer {
   return createHmac("sha256", tokenPepper).update("fingerprint of the installation").digest();
 }
 
-/** Distinguishes root secrets, in the format stored by versions before 0020_root_secrets, also in backups. */
+/** Distinguishes root secrets, in the format stored by early versions of 0.x, also in backups. */
 export function rootFingerprint(secret: string): Buffer {
   return fingerprintOf(derive(secret, "token pepper"));
 }

@@ -11,7 +11,7 @@ import {
   isCoordinator,
   workOnOneShardAtATime,
 } from "./queries/distribute.ts";
-import { appliedMigrations, keepWorksWith, type AppliedMigration } from "./queries/installation.ts";
+import { appliedMigrations, FIRST_MIGRATION, type AppliedMigration } from "./queries/installation.ts";
 import { applyRoles, planRoles } from "./roles.ts";
 import {
   applyWorkspaceViews,
@@ -24,7 +24,7 @@ import {
 const MIGRATIONS_FOLDER = new URL("./migrations/", import.meta.url);
 const MIGRATIONS_TABLE = "schema_migration";
 const CREATE_MIGRATIONS_TABLE = `create table if not exists ${MIGRATIONS_TABLE}
-  (id serial primary key, name varchar(255) not null, run_on timestamp not null)`;
+  (id serial primary key, name varchar(255) not null, run_on timestamp not null, works_with text)`;
 /** The one that versions have always taken. */
 export const MIGRATION_LOCK = 7_241_865_325_823_964n;
 
@@ -86,10 +86,11 @@ export class UnknownMigrations extends Error {
 }
 
 /**
- * Runs the first migrations, those with these names, in the connection's own transaction: on an empty database, which gets the
- * schema of an earlier version or of this one. Throws `UnknownMigrations`.
+ * Runs the first migrations, those with the names that a backup has, in the connection's own transaction: on an empty database,
+ * which gets the schema of an earlier version or of this one. Throws `UnknownMigrations`.
  */
-export async function makeSchema(connection: Connection, names: readonly string[]): Promise<void> {
+export async function makeSchema(connection: Connection, applied: readonly string[]): Promise<void> {
+  const names = isLastOf0x(applied) ? [FIRST_MIGRATION] : applied;
   const first = (await knownMigrations()).slice(0, names.length);
   if (names.length === 0 || names.some((name, index) => name !== first[index])) {
     throw new UnknownMigrations("these are not the first migrations of this version");
@@ -170,17 +171,23 @@ export function knownMigrations(): Promise<string[]> {
   return listMigrations(MIGRATIONS_FOLDER);
 }
 
-/** `ahead`: newer than this version, which works with it all the same. `older`: from before this version's first migration. */
+/** `ahead`: newer than this version, which works with it all the same. `older`: of 0.x, before its last level. */
 export type SchemaLevel = "current" | "behind" | "ahead" | "newer" | "older";
 
-/** The first migration of the versions before 0.1.0. */
-const FIRST_BEFORE_0_1 = "0001_control";
+/** The migrations of 0.x: after the last of them the schema is that of `FIRST_MIGRATION`. */
+const OF_0_X = { first: ["0001_control", "0001_workspaces"], last: "0061_purchases", count: 50 };
+
+/** A backup that 0.x made of an adopted database also names `FIRST_MIGRATION`. */
+function isLastOf0x(names: readonly string[]): boolean {
+  const own = names.filter((name) => name !== FIRST_MIGRATION);
+  return own.length === OF_0_X.count && own.includes(OF_0_X.last);
+}
 
 /** Instructions for a schema that this version can neither use nor migrate. */
 export const UNUSABLE = {
   newer: "The database's schema is newer than this version of the service knows: install the newer version.",
   older:
-    'The database was made by a version before 0.1.0: run "./returns migrate" of version 0.1.0 on it, then start this version.',
+    'The database\'s schema is older than that of version 0.2.0: run "./returns migrate" of version 0.2.0 on it, then start this version.',
 } as const;
 
 /** Whether `migrate` has work to do on a database of this level: roles may be newer than its schema. */
@@ -189,12 +196,13 @@ export async function isMigrationDue(database: Queryable, level: SchemaLevel): P
   return (await planRoles(database)).length > 0 || (await planWorkspaceViews(database)).length > 0;
 }
 
-/** Compares the migrations a database has run with those this version knows. */
+/** Compares the migrations a database has run, or a backup's, with those this version knows. */
 export async function schemaLevel(
   applied: readonly AppliedMigration[],
   folder: URL = MIGRATIONS_FOLDER,
 ): Promise<SchemaLevel> {
-  if (applied.some(({ name }) => name === FIRST_BEFORE_0_1)) return "older";
+  if (isLastOf0x(applied.map(({ name }) => name))) return "behind";
+  if (applied.some(({ name }) => OF_0_X.first.includes(name))) return "older";
   const known = await listMigrations(folder);
   const isComplete = known.every((name) => applied.some((migration) => migration.name === name));
   const later = applied.filter(({ name }) => !known.includes(name));
@@ -226,8 +234,14 @@ async function requireMigratable(connection: Connection): Promise<void> {
 }
 
 async function runPending(connection: Connection, folder: URL, log: (line: string) => void): Promise<void> {
-  const applied = await appliedMigrations(connection);
+  let applied = await appliedMigrations(connection);
   if (await isDistributed(connection)) await distributeReferenceTables(connection);
+  if (isLastOf0x(applied.map(({ name }) => name))) {
+    // Servers of 0.x stay ready beside it: their own rows stay, and this one is compatible with them.
+    const adopted = { name: FIRST_MIGRATION, worksWith: OF_0_X.last };
+    await inTransaction(connection, () => keepMigration(connection, adopted));
+    applied = await appliedMigrations(connection);
+  }
   for (const name of await listMigrations(folder)) {
     if (applied.some((migration) => migration.name === name)) continue;
     const migration = await readMigration(folder, name);
@@ -335,9 +349,14 @@ async function runOutside(connection: Connection, migration: Migration): Promise
   await inTransaction(connection, () => keepMigration(connection, migration));
 }
 
-async function keepMigration(connection: Connection, { name, worksWith }: Migration): Promise<void> {
-  await connection.client.query(`insert into ${MIGRATIONS_TABLE} (name, run_on) values ($1, now())`, [name]);
-  if (worksWith !== null) await keepWorksWith(connection, name, worksWith);
+async function keepMigration(
+  { client }: Connection,
+  { name, worksWith }: Pick<Migration, "name" | "worksWith">,
+): Promise<void> {
+  await client.query(`insert into ${MIGRATIONS_TABLE} (name, run_on, works_with) values ($1, now(), $2)`, [
+    name,
+    worksWith,
+  ]);
 }
 
 async function changeEveryNode(connection: Connection): Promise<void> {

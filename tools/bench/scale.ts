@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { copyMigrations, MIGRATIONS } from "../../tests/support/migration-folder.ts";
+import { copyMigrations } from "../../tests/support/migration-folder.ts";
 import { createToken } from "../../src/access/token.ts";
 import { createMetrics } from "../../src/operations/metrics.ts";
 import { knownMigrations, migrate } from "../../src/store/migrate.ts";
@@ -287,7 +287,7 @@ async function migration(scale: Scale): Promise<BenchRow[]> {
       .map((table) => `alter table ${table} add column "${name}" text;`)
       .join("\n")}`;
   const added = Object.fromEntries(names.map((name) => [name, changes(name)]));
-  const folder = copyMigrations(MIGRATIONS, undefined, added);
+  const folder = copyMigrations(added);
   const service = await startService(environment);
   const state = { isOver: false };
   const writes = { done: 0, failed: 0 };

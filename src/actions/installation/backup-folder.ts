@@ -90,7 +90,7 @@ export async function readBackup(folder: string): Promise<Backup> {
   if (level === "newer") throw newerVersion(manifest);
   if (level === "older") {
     throw impossible(
-      'The backup was made by a version before 0.1.0: restore it with version 0.1.0, run "./returns migrate", and back up again. ' +
+      'The backup is older than version 0.2.0: restore it with version 0.2.0, run "./returns migrate" there, and back up again. ' +
         "Nothing was restored.",
     );
   }

@@ -1,4 +1,4 @@
-import { command, query, requireRow } from "../query.ts";
+import { query, requireRow } from "../query.ts";
 
 /** The database server's version: 180004 and "18.4". */
 export const serverVersion = requireRow<{ number: number; name: string }>(
@@ -13,14 +13,15 @@ export type AppliedMigration = {
   works_with: string | null;
 };
 
-/** One row per migration the database has run, oldest first; read as JSON since early schemas lack the second column. */
+/** The schema of 1.0.0: a database that had run the migrations of 0.x keeps their rows before it. */
+export const FIRST_MIGRATION = "0001_schema";
+
+/**
+ * One row per migration of 1.0.0 and later that the database has run, or else per migration of 0.x, oldest first; read as JSON
+ * since early schemas lack the second column.
+ */
 export const appliedMigrations = query<AppliedMigration>(
   "applied_migrations",
-  "select m.name, to_jsonb(m) ->> 'works_with' as works_with from schema_migration m order by m.id",
-);
-
-/** Keeps which versions work with a migration's schema. A scan, of some dozens of rows. */
-export const keepWorksWith = command<[name: string, worksWith: string]>(
-  "keep_works_with",
-  "update schema_migration set works_with = $2 where name = $1",
+  `select m.name, to_jsonb(m) ->> 'works_with' as works_with from schema_migration m
+    where m.id >= coalesce((select max(f.id) from schema_migration f where f.name = '${FIRST_MIGRATION}'), 0) order by m.id`,
 );
