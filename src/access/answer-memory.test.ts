@@ -60,10 +60,11 @@ describe("the memory of answers", () => {
 
   test("takes an answer as long as it says, and none that is longer", () => {
     const memory = createAnswerMemory(20_000);
+    const file = { kind: "file", filename: "f", type: "text/csv" } as const;
     memory.set("a", answer(memory.longest - "a".length));
     memory.set("b", answer(memory.longest));
-    memory.set("c", { kind: "csv", filename: "f", text: "x".repeat(memory.longest - 2) });
-    memory.set("d", { kind: "csv", filename: "f", text: "x".repeat(memory.longest - 1) });
+    memory.set("c", { ...file, content: "x".repeat(memory.longest - 2) });
+    memory.set("d", { ...file, content: "x".repeat(memory.longest - 1) });
     assert.deepEqual(
       ["a", "b", "c", "d"].map((key) => memory.get(key) !== undefined),
       [true, false, true, false],

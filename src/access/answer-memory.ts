@@ -1,7 +1,7 @@
-/** A JSON answer as text: its data, and the members of its meta but those that every request recomputes; or a CSV file. */
+/** A JSON answer as text: its data, and the members of its meta but those that every request recomputes; or a file. */
 export type AnswerText =
   | { kind: "json"; data: string; meta: string }
-  | { kind: "csv"; filename: string; text: string };
+  | { kind: "file"; filename: string; type: string; content: string };
 
 /** Answers by key; those not requested since the last sweep are evicted first, oldest first. */
 type AnswerMemory = {
@@ -70,5 +70,5 @@ export function createAnswerMemory(limitBytes: number): AnswerMemory {
 function charactersOf(answer: AnswerText): number {
   return answer.kind === "json"
     ? answer.data.length + answer.meta.length
-    : answer.filename.length + answer.text.length;
+    : answer.filename.length + answer.content.length;
 }

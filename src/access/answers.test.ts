@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { Readable } from "node:stream";
 import { describe, test } from "node:test";
 import type { Answer } from "../contract/endpoint.ts";
 import { exportReport } from "../contract/export-report.ts";
@@ -172,17 +171,21 @@ describe("answers", () => {
 
   describe("in CSV", () => {
     const pieces = ["section,value\r\n", "summary,1\r\n"];
-    const filename = "report.csv";
+    const file = { kind: "file", filename: "report.csv", type: "text/csv" } as const;
+    async function* inPieces(chunks: readonly string[]): AsyncGenerator<string> {
+      yield* chunks;
+    }
     const csvAnswer = (chunks = pieces): Answer => {
       makings += 1;
-      return { kind: "csv", filename, chunks: Readable.from(chunks) };
+      return { ...file, content: inPieces(chunks) };
     };
     const asked = (chunks = pieces): AnswerRequest =>
       request({ endpoint: exportReport, make: madeOf(workspaceOf(), () => csvAnswer(chunks)) });
-    const piecesOf = async (ready: ReadyAnswer): Promise<string[]> => {
-      if (ready.kind !== "csv") throw new Error("no file");
-      assert.equal(ready.filename, filename);
-      return typeof ready.content === "string" ? [ready.content] : Array.fromAsync(ready.content);
+    const piecesOf = async (ready: ReadyAnswer): Promise<unknown[]> => {
+      if (ready.kind !== "file") throw new Error("no file");
+      const { content, ...rest } = ready;
+      assert.deepEqual(rest, file);
+      return typeof content === "string" ? [content] : Array.fromAsync<unknown>(content);
     };
 
     test("come in pieces as they are made, and whole from then on", async () => {
@@ -204,9 +207,8 @@ describe("answers", () => {
       const broken = request({
         endpoint: exportReport,
         make: madeOf(workspaceOf(), () => ({
-          kind: "csv",
-          filename,
-          chunks: (async function* () {
+          ...file,
+          content: (async function* () {
             yield "a";
             throw new Error("the database is away");
           })(),
@@ -214,7 +216,7 @@ describe("answers", () => {
       });
       await assert.rejects(async () => piecesOf(await answers(broken)), /away/u);
       const left = await openAnswers()(asked());
-      if (left.kind !== "csv" || typeof left.content === "string") throw new Error("no pieces");
+      if (left.kind !== "file" || typeof left.content === "string") throw new Error("no pieces");
       for await (const piece of left.content) {
         assert.equal(piece, pieces[0]);
         break;

@@ -1,17 +1,15 @@
-import type { Answer, Endpoint, StreamedFile } from "../contract/endpoint.ts";
+import { Readable } from "node:stream";
+import type { Answer, Endpoint } from "../contract/endpoint.ts";
 import { jsonMembers } from "../contract/wire.ts";
 import { rememberLast } from "../lib/remember-last.ts";
 import { note } from "../lib/trace.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { createAnswerMemory, type AnswerText } from "./answer-memory.ts";
 
-type CsvAnswer = Extract<Answer, { kind: "csv" }>;
-
-/** An answer as it is sent: JSON text, a CSV file, whole or in pieces, or a stream. */
+/** An answer as it is sent: JSON text, or a file, whole or in pieces. */
 export type ReadyAnswer =
   | { kind: "json"; text: string }
-  | { kind: "csv"; filename: string; content: string | AsyncIterable<string> }
-  | StreamedFile;
+  | { kind: "file"; filename: string; type: string; content: string | AsyncIterable<string | Uint8Array> };
 
 /** An answer, and the workspace in whose snapshot it was made. */
 export type MadeAnswer = { workspace: Workspace; answer: Answer };
@@ -48,7 +46,7 @@ type SharedAnswer = { key: string; workspace: Workspace; text: AnswerText };
 /**
  * The response cache. An answer depends on nothing but the data version, the workspace's settings and the input, and is
  * remembered under exactly these, the workspace first, as the snapshot it was made from has them. Requests for the same JSON
- * at once wait for one making of it; a CSV file is sent as it is made, and remembered when all of it was.
+ * at once wait for one making of it; a file is sent as it is made, and remembered when all of it was.
  */
 export function createAnswers(options: AnswersOptions): Answers {
   const memory = createAnswerMemory(options.memoryBytes);
@@ -84,18 +82,21 @@ export function createAnswers(options: AnswersOptions): Answers {
   };
   const makeFile = async (request: AnswerRequest): Promise<ReadyAnswer> => {
     const { workspace, answer } = await request.make();
-    if (answer.kind === "stream") return answer;
-    const { kind, filename, chunks } = answer as CsvAnswer;
-    const key = keyOf(workspace, request);
-    const remember = (text: string): void => memory.set(key, { kind, filename, text });
-    return { kind, filename, content: tellWhole(chunks, memory.longest, remember) };
+    if (answer.kind !== "file") throw new Error("a file's endpoint returned JSON");
+    const { content, ...file } = answer;
+    // A table is as long as the store's history: its stream holds a connection, and never all of it.
+    if (content instanceof Readable) return answer;
+    const remember = (text: string): void =>
+      memory.set(keyOf(workspace, request), { ...file, content: text });
+    const pieces = content as AsyncIterable<string>;
+    return { ...file, content: tellWhole(pieces, memory.longest, remember) };
   };
   const readyOf = (
     text: AnswerText,
     workspace: Workspace,
     { endpoint, now }: Pick<AnswerRequest, "endpoint" | "now">,
   ): ReadyAnswer => {
-    if (text.kind === "csv") return { kind: "csv", filename: text.filename, content: text.text };
+    if (text.kind === "file") return text;
     const meta = [baseOf(workspace)(endpoint)(now.getTime()), text.meta].join(",");
     return { kind: "json", text: `{"data":${text.data},"meta":{${meta}}}` };
   };

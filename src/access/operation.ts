@@ -1,4 +1,4 @@
-import type { Answer, Call, Endpoint, Input } from "../contract/endpoint.ts";
+import type { Answer, Endpoint, Input } from "../contract/endpoint.ts";
 import { ApiError, MCP_WORDS, REST_WORDS, type QuotaState, type Vocabulary } from "../contract/errors.ts";
 import { compileRequest, type RawInput } from "../contract/input.ts";
 import { traced } from "../lib/trace.ts";
@@ -15,7 +15,7 @@ import type { Answers, ReadyAnswer } from "./answers.ts";
 import { WorkspaceBusy, type WorkspaceQueue } from "./workspace-queue.ts";
 import { countEnd, type CountUsage } from "./usage-count.ts";
 
-export type Handler<E extends Endpoint> = (call: Call<E, Snapshot>) => Promise<Answer>;
+export type Handler<E extends Endpoint> = (call: Snapshot & { input: Input<E> }) => Promise<Answer>;
 
 /** A request in a surface's vocabulary; its parameters are read after admission. */
 type MemberRequest = { words: Vocabulary; parameters: () => RawInput };

@@ -307,7 +307,7 @@ function hasLabelCosts({ sources, currency_code: currencyCode }: AlertSettingsRo
     currencyCode: currency_code,
     lastSyncedAt: last_synced_at,
   }));
-  return areLabelCostsIncluded(states, currencyCode);
+  return areLabelCostsIncluded({ sources: states, currencyCode });
 }
 
 function episodeOf(row: WarningEpisodeRow): WarningEpisode {

@@ -1,4 +1,3 @@
-import type { Readable } from "node:stream";
 import type { Static, TObject, TSchema } from "typebox";
 
 export type Scope = "read:dashboard" | "read:reports" | "read:exports" | "read:alerts";
@@ -161,22 +160,10 @@ export function camelCase(name: string): string {
   return name.replaceAll(/[-_](\w)/gu, (_match, letter: string) => letter.toUpperCase());
 }
 
-/** A handler's input: a snapshot of the data, and the parameters. */
-export type Call<E extends Endpoint, Snapshot> = Snapshot & { input: Input<E> };
-
-/** A file that is never completely in memory; it fails if a part is missing. */
-export type StreamedFile = {
-  kind: "stream";
-  filename: string;
-  type: string;
-  content: Readable;
-};
-
-/** A JSON answer, its `meta` without what every answer has, a CSV file in pieces, or a file that is streamed. */
+/** A JSON answer, its `meta` without what every answer has, or a file in pieces, which fails if one is missing. */
 export type Answer =
   | { kind: "json"; body: { data: unknown; meta: Record<string, unknown> } }
-  | { kind: "csv"; filename: string; chunks: AsyncIterable<string> }
-  | StreamedFile;
+  | { kind: "file"; filename: string; type: string; content: AsyncIterable<string | Uint8Array> };
 
 export function jsonAnswer(data: unknown, meta: Record<string, unknown>): Answer {
   return { kind: "json", body: { data, meta } };

@@ -158,7 +158,6 @@ export const bridge = closed(
   },
 );
 
-export type ReportOutcomes = Static<typeof outcomes>;
 export type ReportBridge = Static<typeof bridge>;
 
 const fraction = (description: string) => Type.Number({ minimum: 0, maximum: 1, description });

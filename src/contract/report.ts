@@ -29,7 +29,6 @@ import {
   reportStateParameters,
 } from "./parameters.ts";
 import { bridge, outcomes, listedSaleEvent, rateChange, saleEvent, fit } from "./report-sections.ts";
-import type { ReportBridge, ReportOutcomes, ReportFit } from "./report-sections.ts";
 import { closed, count, oneOf, orNull, text } from "./schema.ts";
 
 const ageDays = count("Days after the order, this day included.");
@@ -379,16 +378,14 @@ const data = closed(
 /** The report's data: the first four members and those of sale events always, the others depending on the section. */
 export type ReportData = Static<typeof data>;
 export type ReportOutlook = Exclude<Static<typeof outlook>, null>;
-export type ReportBreakdown = Static<typeof breakdown>;
-export type ReportCurves = Required<Pick<ReportData, "return_curves" | "pooled_return_curve">>;
-/** Parts that only their own section has. */
 export type ReportLiability = Exclude<Static<typeof liability>, null>;
-export type ReportExtras = {
-  outcomes: ReportOutcomes | null;
-  bridge: ReportBridge | null;
-  liability: ReportLiability | null;
-  fit: ReportFit | null;
-};
+/** Parts that only their own sections and the export have. */
+export type ReportParts = Pick<
+  ReportData,
+  "return_curves" | "pooled_return_curve" | "breakdown" | "outcomes" | "bridge" | "liability" | "fit"
+>;
+export type WholeReport = Required<Omit<ReportData, keyof ReportParts>>;
+export type ReportBreakdown = Static<typeof breakdown>;
 export type ReportSection = (typeof REPORT_SECTIONS)[number];
 
 /** Parameters common to the report and its export. */

@@ -1,15 +1,10 @@
-import { FIRST_MONTH, knownMonth, monthOfDate, monthToText, monthsBetween } from "../lib/month.ts";
-import {
-  comparedMonths,
-  isComplete,
-  isExcluded,
-  latestCompleteMonth,
-  monthCoverage,
-} from "../metrics/completeness.ts";
-import type { MonthRange } from "../metrics/completeness.ts";
-import { decimalFromMinor } from "../metrics/money.ts";
+import { knownMonth, monthOfDate, monthToText } from "../lib/month.ts";
+import { comparedMonths, completeThrough, isComplete, splitMonths } from "../metrics/completeness.ts";
+import type { CohortRange } from "../metrics/completeness.ts";
+import { areLabelCostsIncluded } from "../metrics/label.ts";
+import { currencyExponent, decimalFromMinor } from "../metrics/money.ts";
 import { rate, share } from "../metrics/rate.ts";
-import { sumTotals, refundShare, type Totals } from "../metrics/totals.ts";
+import { sumTotals, refundShare, returnsCostMinor, type Totals } from "../metrics/totals.ts";
 import { windowDays, type ObservationWindow } from "../metrics/window.ts";
 import type { CohortMonthRow } from "../store/queries/cohort.ts";
 import type { Workspace } from "../store/workspace.ts";
@@ -22,13 +17,6 @@ type RangeInput = {
   end_month: string;
   window?: ObservationWindow;
   include_incomplete?: boolean;
-};
-
-/** A request's cohort months, both ends included; `windowDays` null = lifetime, `asOfDay` null = never synced. */
-export type CohortRange = MonthRange & {
-  windowDays: number | null;
-  asOfDay: number | null;
-  includeIncomplete: boolean;
 };
 
 export function requestRange({ primaryWindowDays, asOfDay }: Workspace, input: RangeInput): CohortRange {
@@ -45,18 +33,16 @@ export function requestRange({ primaryWindowDays, asOfDay }: Workspace, input: R
 export function cohortMonths(range: CohortRange, rows: readonly CohortMonthRow[]): CohortMonth[] {
   const { windowDays: days, asOfDay } = range;
   const totalsByMonth = new Map(rows.map((row) => [monthOfDate(row.cohort_month), totalsOf(row)]));
-  return monthsBetween(range.startMonth, range.endMonth)
-    .filter((month) => !isExcluded(month, days, asOfDay, range.includeIncomplete))
-    .map((month) => ({
-      month,
-      isComplete: days === null ? null : isComplete(month, days, asOfDay),
-      totals: totalsByMonth.get(month) ?? sumTotals([]),
-    }));
+  return countedMonths(range).map((month) => ({
+    month,
+    isComplete: days === null ? null : isComplete(month, days, asOfDay),
+    totals: totalsByMonth.get(month) ?? sumTotals([]),
+  }));
 }
 
 /** The months of a range that count (M5). */
 export function countedMonths(range: CohortRange): number[] {
-  return cohortMonths(range, []).map(({ month }) => month);
+  return splitMonths(range).counted;
 }
 
 /** M6: units and their rate, as every answer gives them. */
@@ -70,32 +56,27 @@ export function rateFigures({ soldUnits, returnedUnits }: Pick<Totals, "soldUnit
 
 /** The counted months of a range, as in every answer over cohort months (M5). */
 export function coverageOf(range: CohortRange) {
-  const { windowDays: days, asOfDay, includeIncomplete } = range;
-  const { monthsIncluded, excludedMonths, completeThrough } = monthCoverage(
-    range,
-    days,
-    asOfDay,
-    includeIncomplete,
-  );
+  const { counted, excluded } = splitMonths(range);
   return {
-    months_included: monthsIncluded,
-    excluded_months: excludedMonths.map(monthToText),
-    complete_through: completeThrough === null ? null : monthToText(completeThrough),
+    months_included: counted.length,
+    excluded_months: excluded.map(monthToText),
+    complete_through: textOrNull(completeThrough(range.windowDays, range.asOfDay)),
   };
 }
 
 /** M5: the newest complete month of a window, of the primary one unless it is one; null = none is complete, or all are. */
 export function newestMonth({ primaryWindowDays, asOfDay }: Workspace, window: unknown): string | null {
   const isOther = window === "30d" || window === "90d" || window === "lifetime";
-  const days = windowDays(isOther ? window : "primary", primaryWindowDays);
-  const month = days === null ? null : latestCompleteMonth(days, asOfDay);
-  return month === null || month < FIRST_MONTH ? null : monthToText(month);
+  return textOrNull(completeThrough(windowDays(isOther ? window : "primary", primaryWindowDays), asOfDay));
+}
+
+function textOrNull(month: number | null): string | null {
+  return month === null ? null : monthToText(month);
 }
 
 /** The complete months before, as many as count in the range; null when there are none to compare with (M5). */
 export function comparedRange(range: CohortRange): CohortRange | null {
-  const { startMonth, windowDays: days, asOfDay } = range;
-  const compared = comparedMonths(startMonth, coverageOf(range).months_included, days, asOfDay);
+  const compared = comparedMonths(range, countedMonths(range).length);
   return compared === null ? null : { ...range, ...compared };
 }
 
@@ -126,15 +107,34 @@ export function totalsOf(row: Omit<CohortMonthRow, "cohort_month">): Totals {
   };
 }
 
+/** How a workspace's amounts are presented. */
+export type Money = { labelCostsIncluded: boolean; currencyExponent: number };
+
+export function moneyOf(workspace: Workspace): Money {
+  return {
+    labelCostsIncluded: areLabelCostsIncluded(workspace),
+    currencyExponent: currencyExponent(workspace.currencyCode),
+  };
+}
+
+/** M9, M10, M11. */
+export function presentCost(totals: Pick<Totals, "refundMinor" | "labelMinor">, money: Money) {
+  const amount = (minor: number): number => decimalFromMinor(minor, money.currencyExponent);
+  return {
+    refunded_amount: amount(totals.refundMinor),
+    return_label_cost: amount(money.labelCostsIncluded ? totals.labelMinor : 0),
+    returns_cost: amount(returnsCostMinor(totals, money.labelCostsIncluded)),
+  };
+}
+
 /** M20: the value of the units sold, as far as it is known, and the refunded share. */
 export function presentSoldValue(
   totals: Pick<Totals, "soldUnits" | "valuedSoldUnits" | "soldMinor" | "refundMinor">,
-  currencyExponent: number,
+  { currencyExponent: exponent }: Pick<Money, "currencyExponent">,
 ) {
   const { soldUnits, valuedSoldUnits, soldMinor } = totals;
   return {
-    sold_amount:
-      soldUnits > 0 && valuedSoldUnits === 0 ? null : decimalFromMinor(soldMinor, currencyExponent),
+    sold_amount: soldUnits > 0 && valuedSoldUnits === 0 ? null : decimalFromMinor(soldMinor, exponent),
     sold_amount_coverage: share(valuedSoldUnits, soldUnits),
     refund_share: refundShare(totals),
   };

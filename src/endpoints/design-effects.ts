@@ -1,18 +1,16 @@
 import { monthOfDate } from "../lib/month.ts";
 import { leaderboardMonths } from "../metrics/completeness.ts";
 import { INDEPENDENT_UNITS, orderPattern, type Orders } from "../metrics/design-effect.ts";
-import type { Queryable } from "../store/database.ts";
 import { loadOrderSums } from "../store/queries/order-sums.ts";
 import type { Selection } from "../store/queries/selection.ts";
-import type { Workspace } from "../store/workspace.ts";
+import type { Snapshot } from "../store/workspace.ts";
 
 /**
  * M6: the pattern of each part's orders, in the newest twelve months complete for the primary window, and the squares of its own
  * orders of `months`. A part is a selection, or several together.
  */
 export async function loadOrders(
-  database: Queryable,
-  { shopKey, primaryWindowDays: windowDays, asOfDay }: Workspace,
+  { database, workspace: { shopKey, primaryWindowDays: windowDays, asOfDay } }: Snapshot,
   parts: readonly (readonly Selection[])[],
   months: readonly number[],
 ): Promise<Orders[]> {

@@ -11,21 +11,20 @@ import { reportRows } from "./report-rows.ts";
  * first chunk.
  */
 export async function exportReport(call: EndpointCall<typeof contract>): Promise<Answer> {
-  const { database, workspace } = call;
-  const input = await withKnownOption(database, workspace, call.input);
-  const breakdownBy = input.breakdownBy ?? null;
-  const built = await buildReport(database, workspace, input, {
-    section: "overview",
-    withCurves: true,
-    breakdownBy,
-    withOutcomes: true,
-    withLiability: true,
-    withFit: true,
-    bridge: input.reportSection === "bridge" ? "lines" : null,
-  });
+  const known = { ...call, input: await withKnownOption(call, call.input) };
+  const { breakdownBy, reportSection } = known.input;
+  const built = await buildReport(known, "overview", [
+    "curves",
+    ...(breakdownBy === undefined ? [] : (["breakdown"] as const)),
+    "outcomes",
+    ...(reportSection === "bridge" ? (["bridge"] as const) : []),
+    "fit",
+    "liability",
+  ]);
   return {
-    kind: "csv",
-    filename: exportFilename(built.selection, input),
-    chunks: reportCsv(reportRows(built.data, built)),
+    kind: "file",
+    filename: exportFilename(built.selection, known.input),
+    type: "text/csv",
+    content: reportCsv(reportRows(built)),
   };
 }

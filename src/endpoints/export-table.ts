@@ -27,7 +27,7 @@ export async function exportTable(
     const next = await OPEN_TABLES[name](connection, workspace, first, last);
     return WRITERS[format](columns, currencyExponent(workspace.currencyCode), portionsOf(next));
   });
-  return { kind: "stream", filename: `${name}.${format}`, type: TABLE_FORMATS[format], content };
+  return { kind: "file", filename: `${name}.${format}`, type: TABLE_FORMATS[format], content };
 }
 
 async function* portionsOf(next: NextRows<TableRow>): AsyncGenerator<TableRow[]> {

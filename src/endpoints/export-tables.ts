@@ -3,7 +3,7 @@ import type { exportTables as contract } from "../contract/export-tables.ts";
 import { TABLES } from "../contract/tables.ts";
 import { listTableSizes } from "../store/queries/tables.ts";
 import type { EndpointCall } from "./call.ts";
-import { labelCostsIncluded } from "./meta.ts";
+import { areLabelCostsIncluded } from "../metrics/label.ts";
 
 const MONTH_CHARACTERS = "YYYY-MM".length;
 
@@ -26,6 +26,6 @@ export async function exportTables({ database, workspace }: EndpointCall<typeof 
     currency_code: workspace.currencyCode,
     primary_window_days: workspace.primaryWindowDays,
     min_sold_units: workspace.minSoldUnits,
-    label_costs_included: labelCostsIncluded(workspace),
+    label_costs_included: areLabelCostsIncluded(workspace),
   });
 }

@@ -1,50 +1,57 @@
-import { currencyExponent } from "../metrics/money.ts";
-import type { Queryable } from "../store/database.ts";
+import { currencyExponent, decimalOrNull } from "../metrics/money.ts";
 import { loadLeaderboardProducts, type Ranking } from "../store/queries/ranking.ts";
-import type { Workspace } from "../store/workspace.ts";
-import { presentSoldValue, rateFigures } from "./cohort-months.ts";
+import type { Snapshot, Workspace } from "../store/workspace.ts";
+import { moneyOf, presentSoldValue, rateFigures } from "./cohort-months.ts";
 
-/** Product data of both leaderboards for each ranked SKU, by SKU. */
-export async function leaderboardProducts(
-  database: Queryable,
-  workspace: Workspace,
-  ranked: readonly { sku: string; product_gid: string | null }[],
-): Promise<(sku: string) => Record<string, string | null>> {
-  const rows = ranked.length === 0 ? [] : await loadLeaderboardProducts(database, workspace, ranked);
-  const rowsBySku = new Map(rows.map((row) => [row.sku, row]));
-  return (sku) => {
-    const row = rowsBySku.get(sku);
+type RankedRow = { sku: string; product_gid: string | null; excess_minor: number | null };
+
+/** The rows of a leaderboard: the figures of each SKU, its product and what its returns cost beyond the usual (M25). */
+export async function rankedRows<Row extends RankedRow>(
+  { database, workspace }: Snapshot,
+  rows: readonly Row[],
+  figuresOf: (row: Row) => object,
+) {
+  const products = rows.length === 0 ? [] : await loadLeaderboardProducts(database, workspace, rows);
+  const productBySku = new Map(products.map((product) => [product.sku, product]));
+  return rows.map((row) => {
+    const product = productBySku.get(row.sku);
     return {
-      store_product_gid: row?.product_gid ?? null,
-      shopify_product_gid: row?.product_gid ?? null,
-      product_title: row?.product_title ?? null,
-      handle: row?.handle ?? null,
-      vendor: row?.vendor ?? null,
-      product_image_url: row?.image_url ?? null,
-      product_image_alt_text: row?.image_alt ?? null,
+      sku: row.sku,
+      ...figuresOf(row),
+      store_product_gid: product?.product_gid ?? null,
+      shopify_product_gid: product?.product_gid ?? null,
+      product_title: product?.product_title ?? null,
+      handle: product?.handle ?? null,
+      vendor: product?.vendor ?? null,
+      product_image_url: product?.image_url ?? null,
+      product_image_alt_text: product?.image_alt ?? null,
+      excess_return_cost: decimalOrNull(row.excess_minor, currencyExponent(workspace.currencyCode)),
     };
-  };
+  });
 }
 
-/** M20: of all SKUs that pass the filters. */
-export function soldValueOfTotals(loaded: Ranking<unknown>, currencyCode: string) {
-  return presentSoldValue(
-    {
-      soldUnits: loaded.eligible_sold_units,
-      valuedSoldUnits: loaded.eligible_valued_sold_units,
-      soldMinor: loaded.eligible_sold_minor,
-      refundMinor: loaded.eligible_refund_minor,
-    },
-    currencyExponent(currencyCode),
-  );
-}
-
-/** The units of all rows that pass the filters, shown or not, and their rate. */
-export function eligibleRate(loaded: Ranking<unknown>) {
-  return rateFigures({
+/** The end of a leaderboard's meta. The totals are of all SKUs that pass the filters, shown or not: `costs`, rate and value (M20). */
+export function rankingMeta(
+  workspace: Workspace,
+  loaded: Ranking<unknown>,
+  { limit, vendor, filters, costs }: { limit: number; vendor: string | null; filters: object; costs: object },
+) {
+  const totals = {
     soldUnits: loaded.eligible_sold_units,
     returnedUnits: loaded.eligible_returned_units,
-  });
+    valuedSoldUnits: loaded.eligible_valued_sold_units,
+    soldMinor: loaded.eligible_sold_minor,
+    refundMinor: loaded.eligible_refund_minor,
+  };
+  return {
+    limit,
+    returned: loaded.rows.length,
+    vendor,
+    vendor_known: vendor === null ? null : loaded.vendor_known,
+    filters: { ...filters, vendor },
+    totals: { ...costs, ...rateFigures(totals), ...presentSoldValue(totals, moneyOf(workspace)) },
+    full_leaderboards: hasFullLeaderboards(workspace),
+  };
 }
 
 /** Whether the plan may see the whole ranking. */

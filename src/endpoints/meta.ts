@@ -1,6 +1,5 @@
 import { API_VERSION, type Endpoint } from "../contract/endpoint.ts";
 import { entities } from "../contract/entities.ts";
-import { areLabelCostsIncluded } from "../metrics/label.ts";
 import { staleForMs } from "../metrics/completeness.ts";
 import type { Workspace } from "../store/workspace.ts";
 
@@ -30,12 +29,4 @@ function freshness(workspace: Workspace, now: Date) {
     };
   });
   return { data_updated_at: (latest as Date | null)?.toISOString() ?? null, sources };
-}
-
-/** M10: whether an answer includes label costs. */
-export function labelCostsIncluded({
-  sources,
-  currencyCode,
-}: Pick<Workspace, "sources" | "currencyCode">): boolean {
-  return areLabelCostsIncluded(sources, currencyCode);
 }

@@ -1,10 +1,9 @@
 import { invalidRequest } from "../contract/errors.ts";
 import { BREAKDOWNS, OPTION_PREFIX } from "../contract/parameters.ts";
 import { nearestName, SHOWN_NAME } from "../lib/nearest-name.ts";
-import type { Queryable } from "../store/database.ts";
 import { findOptionName, listOptionNames } from "../store/queries/selection.ts";
 import type { BreakdownBy } from "../store/queries/report-breakdown.ts";
-import type { Workspace } from "../store/workspace.ts";
+import type { Snapshot } from "../store/workspace.ts";
 
 type BreakdownInput = { breakdownBy?: string | undefined; isTool?: true; normalized?: readonly string[] };
 
@@ -13,8 +12,7 @@ type BreakdownInput = { breakdownBy?: string | undefined; isTool?: true; normali
  * `normalized` says; a tool is refused, with what it may have meant.
  */
 export async function withKnownOption<Asked extends BreakdownInput>(
-  database: Queryable,
-  workspace: Workspace,
+  { database, workspace }: Snapshot,
   input: Asked,
 ): Promise<Asked & BreakdownInput> {
   const name = optionOf(input.breakdownBy);

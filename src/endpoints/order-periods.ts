@@ -2,11 +2,8 @@ import { dayToText, lastDayOfMonth, monthToDate } from "../lib/month.ts";
 import { isDayComplete } from "../metrics/completeness.ts";
 import { orderPeriods, type OrderPeriod } from "../metrics/order-period.ts";
 import type { Totals } from "../metrics/totals.ts";
-import type { Queryable } from "../store/database.ts";
 import { listOrderPeriods } from "../store/queries/order-periods.ts";
-import type { Selection } from "../store/queries/selection.ts";
-import type { Workspace } from "../store/workspace.ts";
-import type { CohortRange } from "./cohort-months.ts";
+import type { CohortQuery } from "./selection.ts";
 
 /** A week or day that takes part in an answer; `isComplete` null for lifetime. */
 export type PeriodFigures = {
@@ -20,9 +17,8 @@ export type PeriodFigures = {
 
 /** M26: every week or day of the range that is not left out as incomplete, zeros included, oldest first. */
 export async function loadOrderPeriods(
-  database: Queryable,
-  workspace: Workspace,
-  { selection, range, interval }: { selection: Selection; range: CohortRange; interval: "week" | "day" },
+  { database, workspace, selection, range }: CohortQuery,
+  interval: "week" | "day",
 ): Promise<PeriodFigures[]> {
   const { windowDays, asOfDay } = range;
   const periods = orderPeriods(range, interval);

@@ -1,12 +1,10 @@
 import type { ReportBreakdown } from "../contract/report.ts";
 import { FIRST_MONTH, monthOfDate, monthsBetween } from "../lib/month.ts";
-import type { MonthRange } from "../metrics/completeness.ts";
+import { usualMonths } from "../metrics/completeness.ts";
 import { designEffect, type Orders } from "../metrics/design-effect.ts";
-import { currencyExponent, decimalFromMinor } from "../metrics/money.ts";
+import { decimalOrNull } from "../metrics/money.ts";
 import { compareSizes } from "../metrics/size-order.ts";
 import { rate, signedChange, wilsonInterval } from "../metrics/rate.ts";
-import { returnsCostMinor } from "../metrics/totals.ts";
-import type { Queryable } from "../store/database.ts";
 import { loadBreakdown } from "../store/queries/report-breakdown.ts";
 import type {
   BreakdownAnswer,
@@ -16,50 +14,37 @@ import type {
   BreakdownRow,
 } from "../store/queries/report-breakdown.ts";
 import type { Selection } from "../store/queries/selection.ts";
-import type { Workspace } from "../store/workspace.ts";
+import { countedMonths, moneyOf, presentCost, presentSoldValue, rateFigures } from "./cohort-months.ts";
+import type { Money } from "./cohort-months.ts";
 import { loadOrders } from "./design-effects.ts";
-import { labelCostsIncluded } from "./meta.ts";
+import type { ReportQuery } from "./report-build.ts";
 import { presentReason } from "./report-reason.ts";
 import { asDivision } from "./options.ts";
 import { requestSelection } from "./selection.ts";
-import { presentSoldValue } from "./cohort-months.ts";
 
-type BreakdownRequest = {
-  /** As `breakdownBy` names it; an option that the workspace has. */
-  by: string;
-  /** null: none was requested. */
-  order: BreakdownOrder | null;
-  selection: Selection;
-  /** null = lifetime. */
-  windowDays: number | null;
-  /** The months that count. */
-  countedMonths: readonly number[];
-  /** M5; null = none. */
-  compared: MonthRange | null;
-  usualMonths: readonly number[];
-  /** M6: of the selection. */
-  orders: Orders;
-};
+/** As `breakdownBy` names it; an option that the workspace has. */
+type BreakdownRequest = { by: string; order: BreakdownOrder | undefined };
 
 const ROWS = 20;
 
 /** M7, M11, M22, M25: a selection's figures by vendor, product, SKU, group or option: the first 20, and one row for the rest. */
 export async function requestBreakdown(
-  database: Queryable,
-  workspace: Workspace,
-  { by: asked, order, selection, windowDays, countedMonths, compared, usualMonths, orders }: BreakdownRequest,
+  { database, workspace, selection, range, before, orders }: ReportQuery,
+  { by: asked, order }: BreakdownRequest,
 ): Promise<ReportBreakdown> {
   const { by, option } = asDivision(asked);
+  const counted = countedMonths(range);
+  const money = moneyOf(workspace);
   const answer = await loadBreakdown(database, workspace, {
     by,
     option,
     selection,
-    windowDays,
-    startMonth: countedMonths[0] ?? FIRST_MONTH + 1,
-    endMonth: countedMonths.at(-1) ?? FIRST_MONTH,
-    comparedMonths: compared === null ? [] : monthsBetween(compared.startMonth, compared.endMonth),
-    usualMonths,
-    labelCostsIncluded: labelCostsIncluded(workspace),
+    windowDays: range.windowDays,
+    startMonth: counted[0] ?? FIRST_MONTH + 1,
+    endMonth: counted.at(-1) ?? FIRST_MONTH,
+    comparedMonths: before === null ? [] : monthsBetween(before.startMonth, before.endMonth),
+    usualMonths: usualMonths(range),
+    labelCostsIncluded: money.labelCostsIncluded,
     order: order ?? (option === null ? "returns_cost" : "sold_units"),
     minSoldUnits: workspace.minSoldUnits,
     withDetails: true,
@@ -67,17 +52,12 @@ export async function requestBreakdown(
   });
   const rows = option === null ? answer.rows : ofOption(answer.rows, order);
   const selectors = rows.map((row) => selectorOf(by, row, selection));
-  const rowOrders = await loadOrders(
-    database,
-    workspace,
-    selectors.map((selector) => [
-      selector === null ? selection : requestSelection(selector, selector.vendor ?? null),
-    ]),
-    countedMonths,
-  );
+  const rowSelections = selectors.map((selector) => [
+    selector === null ? selection : requestSelection(selector, selector.vendor ?? null),
+  ]);
+  const rowOrders = await loadOrders({ database, workspace }, rowSelections, counted);
   const effectOf = (own: Orders, { sold_units: soldUnits }: BreakdownFigures): number =>
-    designEffect(own, { soldUnits, months: countedMonths });
-  const exponent = currencyExponent(workspace.currencyCode);
+    designEffect(own, { soldUnits, months: counted });
   const ownEffect = effectOf(orders, answer.total);
   return {
     breakdown_by: asked,
@@ -88,10 +68,10 @@ export async function requestBreakdown(
         selector: selectors[place] ?? null,
         ...presentFigures(
           row,
-          workspace,
+          money,
           selectors[place] === null ? ownEffect : effectOf(rowOrders[place] ?? orders, row),
         ),
-        excess_return_cost: row.excess_minor === null ? null : decimalFromMinor(row.excess_minor, exponent),
+        excess_return_cost: decimalOrNull(row.excess_minor, money.currencyExponent),
         return_rate_change: signedChange(
           row.returned_units,
           row.sold_units,
@@ -99,7 +79,7 @@ export async function requestBreakdown(
           row.compared_sold_units,
         ),
         top_reason: topReason(row),
-        monthly_return_rates: monthlyRates(row, countedMonths),
+        monthly_return_rates: monthlyRates(row, counted),
         product_title: row.product_title,
         product_image_url: row.product_image_url,
       })),
@@ -107,7 +87,7 @@ export async function requestBreakdown(
         key: "other",
         label: "Everything else",
         selector: null,
-        ...presentFigures(restOf(answer), workspace, ownEffect),
+        ...presentFigures(restOf(answer), money, ownEffect),
         excess_return_cost: null,
         return_rate_change: null,
         top_reason: null,
@@ -120,18 +100,18 @@ export async function requestBreakdown(
 }
 
 /** M22: in the requested order, else sizes in ascending order and then other values by sold units; units without a value last. */
-function ofOption(rows: readonly BreakdownRow[], order: BreakdownOrder | null): BreakdownRow[] {
+function ofOption(rows: readonly BreakdownRow[], order: BreakdownOrder | undefined): BreakdownRow[] {
   return rows.toSorted(
     (left, right) =>
       Number(left.key === "") - Number(right.key === "") ||
-      (order === null ? compareSizes(left.key, right.key) : 0),
+      (order === undefined ? compareSizes(left.key, right.key) : 0),
   );
 }
 
 /** M6: null where nothing was sold. */
-function monthlyRates({ months }: BreakdownRow, countedMonths: readonly number[]): (number | null)[] {
+function monthlyRates({ months }: BreakdownRow, counted: readonly number[]): (number | null)[] {
   const byMonth = new Map(months.map((row) => [monthOfDate(row.cohort_month), row]));
-  return countedMonths.map((month) => {
+  return counted.map((month) => {
     const { sold_units: sold = 0, returned_units: returned = 0 } = byMonth.get(month) ?? {};
     return sold === 0 ? null : rate(returned, sold);
   });
@@ -186,22 +166,19 @@ function keySelector(kind: Exclude<Selection["kind"], "workspace">, key: string,
   }
 }
 
-function presentFigures(figures: BreakdownFigures, workspace: Workspace, effect: number) {
-  const exponent = currencyExponent(workspace.currencyCode);
-  const included = labelCostsIncluded(workspace);
-  const { sold_units: soldUnits, returned_units: returnedUnits } = figures;
-  const minor = { refundMinor: figures.refund_minor, labelMinor: figures.label_minor };
+function presentFigures(figures: BreakdownFigures, money: Money, effect: number) {
+  const totals = {
+    soldUnits: figures.sold_units,
+    soldMinor: figures.sold_minor,
+    valuedSoldUnits: figures.valued_sold_units,
+    returnedUnits: figures.returned_units,
+    refundMinor: figures.refund_minor,
+    labelMinor: figures.label_minor,
+  };
   return {
-    sold_units: soldUnits,
-    returned_units: returnedUnits,
-    return_rate: rate(returnedUnits, soldUnits),
-    return_rate_interval: wilsonInterval(returnedUnits, soldUnits, effect),
-    refunded_amount: decimalFromMinor(minor.refundMinor, exponent),
-    return_label_cost: decimalFromMinor(included ? minor.labelMinor : 0, exponent),
-    returns_cost: decimalFromMinor(returnsCostMinor(minor, included), exponent),
-    ...presentSoldValue(
-      { soldUnits, soldMinor: figures.sold_minor, valuedSoldUnits: figures.valued_sold_units, ...minor },
-      exponent,
-    ),
+    ...rateFigures(totals),
+    return_rate_interval: wilsonInterval(totals.returnedUnits, totals.soldUnits, effect),
+    ...presentCost(totals, money),
+    ...presentSoldValue(totals, money),
   };
 }

@@ -1,33 +1,23 @@
 import { BRIDGE_STEPS, type ReportBridge } from "../contract/report-sections.ts";
 import { FIRST_MONTH, firstDayOfMonth } from "../lib/month.ts";
-import { isComplete } from "../metrics/completeness.ts";
+import { isComplete, type CohortRange } from "../metrics/completeness.ts";
 import { signedChange } from "../metrics/rate.ts";
 import { rateWalk, type WalkedProduct } from "../metrics/rate-walk.ts";
-import type { Queryable } from "../store/database.ts";
 import { loadBreakdown } from "../store/queries/report-breakdown.ts";
 import { listBridgeSteps, listReturnsByThen, type BridgeRow } from "../store/queries/report-bridge.ts";
-import type { Selection } from "../store/queries/selection.ts";
-import type { Workspace } from "../store/workspace.ts";
-import { countedMonths, type CohortRange } from "./cohort-months.ts";
+import { countedMonths } from "./cohort-months.ts";
+import type { ReportQuery } from "./report-build.ts";
+import type { CohortQuery } from "./selection.ts";
 
-type BridgeRequest = {
-  selection: Selection;
-  range: CohortRange;
-  /** M5: the period that is compared with; null = none. */
-  before: CohortRange | null;
-  /** Whether the lines behind the steps are wanted. */
-  withLines: boolean;
-};
-
-/** `lines`: of the steps by SKU and month of order; they add up to the steps. */
-export type LoadedBridge = { bridge: ReportBridge; lines: BridgeRow[] };
-
-/** M24: from the source's bookings to the cohort figure, and from the compared period's rate to this one. */
+/**
+ * M24: from the source's bookings to the cohort figure, and from the compared period's rate to this one. `lines`: of the steps
+ * by SKU and month of order where they are wanted; they add up to the steps.
+ */
 export async function loadBridge(
-  database: Queryable,
-  workspace: Workspace,
-  { selection, range, before, withLines }: BridgeRequest,
-): Promise<LoadedBridge> {
+  query: ReportQuery,
+  withLines: boolean,
+): Promise<{ bridge: ReportBridge; lines: BridgeRow[] }> {
+  const { database, workspace, selection, range, before } = query;
   const counted = countedMonths(range);
   const found = await listBridgeSteps(database, workspace, {
     ...range,
@@ -49,8 +39,7 @@ export async function loadBridge(
       steps: steps.map(({ step, units }) => ({ step, units })),
       returned_in_months_units: returnedInMonths,
       returned_units: returnedInMonths + sumOf("returned_in_months"),
-      rate_change:
-        before === null ? null : await walkRates(database, workspace, { selection, range, before }),
+      rate_change: before === null ? null : await walkRates(query, before),
     },
   };
 }
@@ -60,13 +49,10 @@ function signOf(step: string): 1 | -1 {
   return BRIDGE_STEPS.some((row) => row.step === step && row.after === "booked") ? -1 : 1;
 }
 
-async function walkRates(
-  database: Queryable,
-  workspace: Workspace,
-  { selection, range, before }: { selection: Selection; range: CohortRange; before: CohortRange },
-): Promise<ReportBridge["rate_change"]> {
-  const period = await unitsByProduct(database, workspace, { selection, range });
-  const base = await unitsByProduct(database, workspace, { selection, range: before });
+async function walkRates(query: CohortQuery, before: CohortRange): Promise<ReportBridge["rate_change"]> {
+  const { database, workspace, selection, range } = query;
+  const period = await unitsByProduct(query);
+  const base = await unitsByProduct({ ...query, range: before });
   const months = monthsByThen(range, before);
   const byThen = months.some(({ lastDay }) => lastDay !== null)
     ? new Map(
@@ -101,11 +87,7 @@ function monthsByThen(range: CohortRange, before: CohortRange) {
 }
 
 /** Units by product, key "" for lines without one. */
-async function unitsByProduct(
-  database: Queryable,
-  workspace: Workspace,
-  { selection, range }: { selection: Selection; range: CohortRange },
-) {
+async function unitsByProduct({ database, workspace, selection, range }: CohortQuery) {
   const counted = countedMonths(range);
   const { total, rows } = await loadBreakdown(database, workspace, {
     option: null,

@@ -3,12 +3,10 @@ import { fitOfSizes, fitSentence, usualShares, type FitCounts, type FitShare } f
 import { rate, share } from "../metrics/rate.ts";
 import { groupsByReason, REASON_GROUPS, type ReasonMapping } from "../metrics/reason-groups.ts";
 import { compareSizes, sizePlace } from "../metrics/size-order.ts";
-import type { Queryable } from "../store/database.ts";
 import { findReasonGroups, listProductOptions, loadFit as load } from "../store/queries/fit.ts";
 import type { FitCountsRow, FitFigures, ProductOptionRow } from "../store/queries/fit.ts";
-import type { Selection } from "../store/queries/selection.ts";
-import type { Workspace } from "../store/workspace.ts";
-import { countedMonths, type CohortRange } from "./cohort-months.ts";
+import { countedMonths } from "./cohort-months.ts";
+import type { CohortQuery } from "./selection.ts";
 
 const SIZE_NAME =
   /^(?:(?:shoe|eu|uk|us)[ -]?)?(?:size|sizes)$|^(?:schuh)?gr(?:ö|oe)(?:ß|ss)e$|^taille$|^pointure$|^talla$|^taglia$/iu;
@@ -17,11 +15,12 @@ const ENOUGH_RETURNS = 200;
 const MOST_SIZES = 60;
 
 /** M22: the fit of a product; null for other selections, and without an option that is a size. */
-export async function loadFit(
-  database: Queryable,
-  workspace: Workspace,
-  { range, selection }: { range: CohortRange; selection: Selection },
-): Promise<ReportFit | null> {
+export async function loadFit({
+  database,
+  workspace,
+  range,
+  selection,
+}: CohortQuery): Promise<ReportFit | null> {
   if (selection.kind !== "product") return null;
   const option = sizeOption(await listProductOptions(database, workspace, selection.key));
   if (option === null) return null;

@@ -4,7 +4,7 @@ import { basePeriod, horizonDays } from "../metrics/age-curve.ts";
 import { isComplete, latestCompleteMonth } from "../metrics/completeness.ts";
 import { LIABILITY_MONTHS, liabilityOf, refundRate, sumLiabilities } from "../metrics/liability.ts";
 import type { Liability, ReturnedMonth } from "../metrics/liability.ts";
-import { currencyExponent, decimalFromMinor } from "../metrics/money.ts";
+import { currencyExponent, decimalFromMinor, decimalOrNull } from "../metrics/money.ts";
 import {
   OUTLOOK_MONTHS,
   curveDaysOf,
@@ -15,12 +15,10 @@ import {
 } from "../metrics/outlook.ts";
 import type { DayCurve, Outlook } from "../metrics/outlook.ts";
 import { fractionInMillionths } from "../metrics/rate.ts";
-import type { Queryable } from "../store/database.ts";
 import { loadDayCurves, loadReturnedMonths } from "../store/queries/outlook.ts";
 import type { DayCurveRow, ReturnedMonthRow } from "../store/queries/outlook.ts";
-import type { Selection } from "../store/queries/selection.ts";
-import type { Workspace } from "../store/workspace.ts";
-import { countedMonths, type CohortRange } from "./cohort-months.ts";
+import { countedMonths } from "./cohort-months.ts";
+import type { CohortQuery } from "./selection.ts";
 
 /** The outlook of each open month, and of the whole range; null: none. */
 export type ReportOutlooks = {
@@ -31,18 +29,12 @@ export type ReportOutlooks = {
 const NONE: ReportOutlooks = { ofMonth: () => null, ofRange: null };
 const OUTLOOK_LEVEL = 0.8;
 
-type OutlookRequest = { range: CohortRange; selection: Selection };
-
 /** M18: the outlooks of the open months of a range. They are never part of a figure. */
-export async function loadOutlooks(
-  database: Queryable,
-  workspace: Workspace,
-  request: OutlookRequest,
-): Promise<ReportOutlooks> {
-  const { asOfDay, windowDays } = request.range;
+export async function loadOutlooks(query: CohortQuery): Promise<ReportOutlooks> {
+  const { asOfDay, windowDays } = query.range;
   const isOpen = (month: number): boolean => !isComplete(month, windowDays, asOfDay);
-  if (windowDays === null || !countedMonths(request.range).some(isOpen)) return NONE;
-  const byMonth = await loadMonthOutlooks(database, workspace, request);
+  if (windowDays === null || !countedMonths(query.range).some(isOpen)) return NONE;
+  const byMonth = await loadMonthOutlooks(query);
   if (byMonth === null) return NONE;
   return {
     ofMonth: (month) => (isOpen(month) ? presentOutlook(byMonth.get(month)) : null),
@@ -51,11 +43,12 @@ export async function loadOutlooks(
 }
 
 /** M18: the outlooks of the months of a range that count, also of complete ones; null where there are none. */
-async function loadMonthOutlooks(
-  database: Queryable,
-  workspace: Workspace,
-  { range, selection }: OutlookRequest,
-): Promise<Map<number, Outlook> | null> {
+async function loadMonthOutlooks({
+  database,
+  workspace,
+  range,
+  selection,
+}: CohortQuery): Promise<Map<number, Outlook> | null> {
   const { asOfDay, windowDays } = range;
   const months = countedMonths(range);
   if (asOfDay === null || windowDays === null) return null;
@@ -120,18 +113,15 @@ function dayCurveOf(row: DayCurveRow): DayCurve {
 }
 
 /** M21: refunds still to come for the open months of a range, included or not; null where there is no outlook. */
-export async function loadLiability(
-  database: Queryable,
-  workspace: Workspace,
-  { range, selection }: { range: CohortRange; selection: Selection },
-): Promise<ReportLiability | null> {
+export async function loadLiability(query: CohortQuery): Promise<ReportLiability | null> {
+  const { database, workspace, range, selection } = query;
   const { asOfDay, windowDays } = range;
   if (asOfDay === null || windowDays === null) return null;
   const newest = latestCompleteMonth(windowDays, asOfDay);
   if (newest === null) return null;
-  const outlooks = await loadMonthOutlooks(database, workspace, {
+  const outlooks = await loadMonthOutlooks({
+    ...query,
     range: { ...range, startMonth: Math.max(range.startMonth, newest + 1), includeIncomplete: true },
-    selection,
   });
   const { own, category, store } = await loadReturnedMonths(database, workspace, {
     selection,
@@ -183,6 +173,6 @@ function presentLiability(
     refund_amount: decimalFromMinor(refundMinor, exponent),
     low_amount: decimalFromMinor(lowMinor, exponent),
     high_amount: decimalFromMinor(highMinor, exponent),
-    goods_cost: goodsMinor === null ? null : decimalFromMinor(goodsMinor, exponent),
+    goods_cost: decimalOrNull(goodsMinor, exponent),
   };
 }

@@ -1,33 +1,28 @@
 import type { ReportData } from "../contract/report.ts";
 import { monthToText } from "../lib/month.ts";
 import { designEffect, type Orders } from "../metrics/design-effect.ts";
-import { decimalFromMinor } from "../metrics/money.ts";
+import type { CohortRange } from "../metrics/completeness.ts";
+import { decimalFromMinor, decimalOrNull } from "../metrics/money.ts";
 import { rate, share, signedChange, wilsonInterval } from "../metrics/rate.ts";
 import { REFUND_ONLY, UNSPECIFIED } from "../metrics/returned-units.ts";
 import { medianDays, timingBuckets } from "../metrics/timing.ts";
-import {
-  cogsCoverage,
-  costPerReturnedUnitMinor,
-  marginImpactMinor,
-  returnsCostMinor,
-} from "../metrics/totals.ts";
-import type { Totals } from "../metrics/totals.ts";
+import { cogsCoverage, costPerReturnedUnitMinor, marginImpactMinor } from "../metrics/totals.ts";
+import { sumTotals, type Totals } from "../metrics/totals.ts";
+import type { CohortMonthRow } from "../store/queries/cohort.ts";
 import type { OutcomeFigures } from "../store/queries/report-outcomes.ts";
 import type { ReportFigures } from "../store/queries/report-figures.ts";
 import { presentPlace, type PeriodFigures } from "./order-periods.ts";
 import type { ReportOutlooks } from "./report-outlook.ts";
 import { compareReasons, presentReason } from "./report-reason.ts";
-import { presentSoldValue, rateFigures } from "./cohort-months.ts";
-import type { CohortMonth, CohortRange, coverageOf } from "./cohort-months.ts";
+import { cohortMonths, presentCost, presentSoldValue, rateFigures } from "./cohort-months.ts";
+import type { CohortMonth, coverageOf, Money } from "./cohort-months.ts";
 
 /** The common basis of a report's parts: the counted months, their sum, and the underlying facts. */
-export type ReportBasis = {
+export type ReportBasis = Money & {
   coverage: ReturnType<typeof coverageOf>;
   months: readonly CohortMonth[];
   totals: Totals;
   figures: Omit<ReportFigures, "found" | "vendor_found" | "skus" | "months" | "sale_events">;
-  labelCostsIncluded: boolean;
-  currencyExponent: number;
   outlooks: ReportOutlooks;
   /** M6: of the selection. */
   orders: Orders;
@@ -43,12 +38,12 @@ export function presentSummary(basis: ReportBasis): Part<"summary"> {
     return_rate_interval: intervalOf(basis.months, totals, basis),
     refunded_units: totals.refundedUnits,
     ...presentCost(totals, basis),
-    cost_per_returned_unit: amountOrNull(
+    cost_per_returned_unit: decimalOrNull(
       costPerReturnedUnitMinor(totals, basis.labelCostsIncluded),
       basis.currencyExponent,
     ),
     median_days_to_return: medianDays(unitsByLag(basis)),
-    ...presentSoldValue(totals, basis.currencyExponent),
+    ...presentSoldValue(totals, basis),
     ...basis.coverage,
     outlook: basis.outlooks.ofRange,
   };
@@ -57,12 +52,13 @@ export function presentSummary(basis: ReportBasis): Part<"summary"> {
 /** The complete months before (M5), and how far the rate has moved since; the change is null when either side sold nothing. */
 export function presentComparison(
   totals: Totals,
-  compared: { range: CohortRange; totals: Totals },
+  range: CohortRange,
+  rows: readonly CohortMonthRow[],
 ): Part<"comparison"> {
-  const before = compared.totals;
+  const before = sumTotals(cohortMonths(range, rows).map((month) => month.totals));
   return {
-    start_month: monthToText(compared.range.startMonth),
-    end_month: monthToText(compared.range.endMonth),
+    start_month: monthToText(range.startMonth),
+    end_month: monthToText(range.endMonth),
     ...rateFigures(before),
     return_rate_change: signedChange(
       totals.returnedUnits,
@@ -89,7 +85,7 @@ export function presentTrend(basis: ReportBasis, periods: readonly PeriodFigures
     is_complete: isComplete,
     refunded_units: totals.refundedUnits,
     ...presentCost(totals, basis),
-    ...presentSoldValue(totals, basis.currencyExponent),
+    ...presentSoldValue(totals, basis),
     outlook: "period" in place ? null : basis.outlooks.ofMonth(place.month),
   }));
 }
@@ -155,8 +151,8 @@ export function presentCosts(basis: ReportBasis): Part<"costs"> {
   const { totals, figures, currencyExponent } = basis;
   return {
     ...presentCost(totals, basis),
-    unmatched_label_cost: amountOrNull(figures.unmatched_label_minor, currencyExponent),
-    estimated_margin_impact: amountOrNull(
+    unmatched_label_cost: decimalOrNull(figures.unmatched_label_minor, currencyExponent),
+    estimated_margin_impact: decimalOrNull(
       marginImpactMinor(totals, basis.labelCostsIncluded),
       currencyExponent,
     ),
@@ -165,7 +161,10 @@ export function presentCosts(basis: ReportBasis): Part<"costs"> {
 }
 
 /** M23: how the returned units ended; the rows add up to the returned units and the refunded amount (M7). */
-export function presentOutcomes(figures: OutcomeFigures, currencyExponent: number): Part<"outcomes"> {
+export function presentOutcomes(
+  figures: OutcomeFigures,
+  { currencyExponent }: Pick<Money, "currencyExponent">,
+): Part<"outcomes"> {
   const row = (
     outcome: "exchange" | "refund" | "other",
     returnedUnits: number,
@@ -186,7 +185,7 @@ export function presentOutcomes(figures: OutcomeFigures, currencyExponent: numbe
       }),
       row("other", other, {}),
     ],
-    unattributed_refund_amount: amountOrNull(figures.unattributed_refund_minor, currencyExponent),
+    unattributed_refund_amount: decimalOrNull(figures.unattributed_refund_minor, currencyExponent),
   };
 }
 
@@ -197,22 +196,6 @@ function intervalOf(
 ) {
   const effect = designEffect(orders, { soldUnits, months: months.map(({ month }) => month) });
   return wilsonInterval(returnedUnits, soldUnits, effect);
-}
-
-function presentCost(
-  totals: Pick<Totals, "refundMinor" | "labelMinor">,
-  { labelCostsIncluded, currencyExponent }: ReportBasis,
-) {
-  const costMinor = returnsCostMinor(totals, labelCostsIncluded);
-  return {
-    refunded_amount: decimalFromMinor(totals.refundMinor, currencyExponent),
-    return_label_cost: decimalFromMinor(labelCostsIncluded ? totals.labelMinor : 0, currencyExponent),
-    returns_cost: decimalFromMinor(costMinor, currencyExponent),
-  };
-}
-
-function amountOrNull(minor: number | null, currencyExponent: number): number | null {
-  return minor === null ? null : decimalFromMinor(minor, currencyExponent);
 }
 
 function unitsByLag({ figures }: ReportBasis) {

@@ -1,9 +1,11 @@
-import type { ReportBreakdown, ReportCurves, ReportData, ReportExtras } from "../contract/report.ts";
-import type { LoadedBridge } from "./report-bridge.ts";
+import type { ReportBreakdown, ReportData, WholeReport } from "../contract/report.ts";
+import type { ReportBridge, ReportFit } from "../contract/report-sections.ts";
+import type { BridgeRow } from "../store/queries/report-bridge.ts";
+import type { BuiltReport } from "./report-build.ts";
 
 /** One figure of the report. `unit` is a currency code for money. */
 export type ReportRow = {
-  section: ReportRowSection;
+  section: string;
   cohort_month: string;
   key: string;
   label: string;
@@ -12,48 +14,19 @@ export type ReportRow = {
   unit: string;
 };
 
-type ReportRowSection =
-  | "summary"
-  | "trend"
-  | "return_reason"
-  | "refunded_amount"
-  | "timing"
-  | "label_cost"
-  | "lifecycle_coverage"
-  | "sale_event"
-  | "sale_events"
-  | "return_curve"
-  | "pooled_return_curve"
-  | "breakdown"
-  | "outcomes"
-  | "bridge"
-  | "liability"
-  | "fit"
-  | "bridge_line";
-
-export type WholeReport = Required<Omit<ReportData, keyof ReportCurves | keyof ReportExtras | "breakdown">>;
-
-/** Parts that a report may lack; null = it does. */
-export type ReportParts = {
-  curves: ReportCurves | null;
-  breakdown: ReportBreakdown | null;
-  outcomes: ReportExtras["outcomes"];
-  bridge: LoadedBridge | null;
-  liability: ReportExtras["liability"];
-  fit: ReportExtras["fit"];
-};
-
-type Place = { section: ReportRowSection; cohortMonth?: string; key?: string; label?: string };
+type Place = { section: string; cohortMonth?: string; key?: string; label?: string };
 type Figures = Record<string, string | number | boolean | null>;
 
 /**
  * Every figure of a report once, section by section: `metric` is the JSON member, `key` distinguishes members with the same name.
  * A null is a row without value; a null comparison, outlook or sale event has no rows.
  */
-export function* reportRows(
-  report: WholeReport,
-  { curves, breakdown, outcomes, bridge, liability, fit }: ReportParts,
-): Generator<ReportRow[]> {
+export function* reportRows({
+  data: report,
+  parts,
+  bridgeLines,
+}: Pick<BuiltReport, "data" | "parts" | "bridgeLines">): Generator<ReportRow[]> {
+  const { breakdown, outcomes, bridge, liability, fit } = parts;
   const rowsOf = (place: Place, figures: Figures) => figureRows(place, figures, report.currency_code);
   const { refunded_amount: refundedAmount, ...otherCosts } = report.costs;
 
@@ -82,24 +55,24 @@ export function* reportRows(
   for (const { slug, label, ...days } of report.sale_events) {
     yield rowsOf({ section: "sale_events", key: slug, label }, days);
   }
-  if (curves !== null) yield [...curveRows(curves, rowsOf)];
-  if (breakdown !== null) yield [...breakdownRows(breakdown, rowsOf)];
-  if (outcomes !== null) {
+  yield [...curveRows(parts, rowsOf)];
+  if (breakdown !== undefined) yield [...breakdownRows(breakdown, rowsOf)];
+  if (outcomes !== undefined) {
     for (const { outcome, ...figures } of outcomes.rows) {
       yield rowsOf({ section: "outcomes", key: outcome }, figures);
     }
     const { unattributed_refund_amount: unattributed } = outcomes;
     yield rowsOf({ section: "outcomes" }, { unattributed_refund_amount: unattributed });
   }
-  if (liability !== null) {
+  if (liability !== undefined && liability !== null) {
     const { months, ...total } = liability;
     yield rowsOf({ section: "liability" }, total);
     for (const { cohort_month: cohortMonth, ...figures } of months) {
       yield rowsOf({ section: "liability", cohortMonth }, figures);
     }
   }
-  if (fit !== null) yield* fitRows(fit, rowsOf);
-  if (bridge !== null) yield* bridgeRows(bridge, rowsOf);
+  if (fit !== undefined && fit !== null) yield* fitRows(fit, rowsOf);
+  if (bridge !== undefined) yield* bridgeRows(bridge, bridgeLines, rowsOf);
 }
 
 /**
@@ -149,14 +122,17 @@ function* saleEventRows(report: WholeReport, rowsOf: RowsOf): Generator<ReportRo
   yield* rowsOf({ section: "sale_event", key: "baseline_period" }, withBounds(baselinePeriod));
 }
 
-function* curveRows(curves: ReportCurves, rowsOf: RowsOf): Generator<ReportRow> {
-  for (const { cohort_month: cohortMonth, ages, ...figures } of curves.return_curves) {
+function* curveRows(
+  { return_curves: curves = [], pooled_return_curve: pooled = [] }: BuiltReport["parts"],
+  rowsOf: RowsOf,
+): Generator<ReportRow> {
+  for (const { cohort_month: cohortMonth, ages, ...figures } of curves) {
     yield* rowsOf({ section: "return_curve", cohortMonth }, figures);
     for (const age of ages) {
       yield* rowsOf({ section: "return_curve", cohortMonth, key: `${age.age_days}d` }, withBounds(age));
     }
   }
-  for (const age of curves.pooled_return_curve) {
+  for (const age of pooled) {
     yield* rowsOf({ section: "pooled_return_curve", key: `${age.age_days}d` }, withBounds(age));
   }
 }
@@ -184,13 +160,7 @@ function* breakdownRows({ breakdown_by: by, rows }: ReportBreakdown, rowsOf: Row
 
 /** Sizes, then from size to size, by keys such as `m > l`. */
 function* fitRows(
-  {
-    sizes,
-    bracketing,
-    exchanges,
-    unmapped_reasons: unmapped,
-    ...figures
-  }: Exclude<ReportExtras["fit"], null>,
+  { sizes, bracketing, exchanges, unmapped_reasons: unmapped, ...figures }: ReportFit,
   rowsOf: RowsOf,
 ): Generator<ReportRow[]> {
   yield rowsOf({ section: "fit" }, figures);
@@ -216,8 +186,11 @@ function* fitRows(
 }
 
 /** The steps, and the lines of each step. */
-function* bridgeRows({ bridge, lines }: LoadedBridge, rowsOf: RowsOf): Generator<ReportRow[]> {
-  const { steps, rate_change: change, ...figures } = bridge;
+function* bridgeRows(
+  { steps, rate_change: change, ...figures }: ReportBridge,
+  lines: readonly BridgeRow[],
+  rowsOf: RowsOf,
+): Generator<ReportRow[]> {
   yield rowsOf({ section: "bridge" }, figures);
   for (const { step, units } of steps) yield rowsOf({ section: "bridge", key: step }, { units });
   for (const [part, value] of Object.entries(change ?? {})) {

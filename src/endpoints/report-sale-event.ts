@@ -1,4 +1,5 @@
-import type { ReportData } from "../contract/report.ts";
+import type { Input } from "../contract/endpoint.ts";
+import type { report, ReportData } from "../contract/report.ts";
 import {
   dayFromText,
   dayToText,
@@ -8,10 +9,9 @@ import {
   monthsBetween,
 } from "../lib/month.ts";
 import { INDEPENDENT_UNITS, designEffect, type Orders } from "../metrics/design-effect.ts";
-import { rate, signedChange, wilsonInterval } from "../metrics/rate.ts";
+import { signedChange, wilsonInterval } from "../metrics/rate.ts";
 import { baselinePeriod, countDays, nonSaleDays, spanOf } from "../metrics/sale-event.ts";
-import type { DayRange, SaleEventBaseline } from "../metrics/sale-event.ts";
-import type { Queryable } from "../store/database.ts";
+import type { DayRange } from "../metrics/sale-event.ts";
 import type { SaleEventRow } from "../store/queries/report-figures.ts";
 import { hasWholeMonths, loadSaleFigures } from "../store/queries/report-sale-event.ts";
 import type {
@@ -21,33 +21,27 @@ import type {
   MonthDays,
 } from "../store/queries/report-sale-event.ts";
 import type { Selection } from "../store/queries/selection.ts";
-import type { Workspace } from "../store/workspace.ts";
-import type { CohortRange } from "./cohort-months.ts";
+import { rateFigures } from "./cohort-months.ts";
 import { loadOrders } from "./design-effects.ts";
+import type { ReportQuery } from "./report-build.ts";
 
-export type SaleEventRequest = {
-  slug: string;
-  /** All of the workspace. */
-  events: readonly SaleEventRow[];
-  baseline: SaleEventBaseline;
-  scope: "current_selection" | "event_scope";
-  selection: Selection;
-  /** M6: of the selection. */
-  orders: Orders;
-  range: CohortRange;
-};
+type SaleEventRequest = Pick<Input<typeof report>, "saleEvent" | "saleEventBaseline" | "saleEventScope">;
 
 /** M15: a sale event against its baseline, at day grain; null when the workspace has no event of that slug. */
 export async function loadSaleEvent(
-  database: Queryable,
-  workspace: Workspace,
-  request: SaleEventRequest,
+  query: ReportQuery,
+  events: readonly SaleEventRow[],
+  {
+    saleEvent,
+    saleEventBaseline: baseline = "matched_prior",
+    saleEventScope = "current_selection",
+  }: SaleEventRequest,
 ): Promise<ReportData["sale_event"]> {
-  const { events, range } = request;
-  const event = events.find((row) => row.slug === request.slug);
+  const { database, workspace, selection, range } = query;
+  const event = events.find((row) => row.slug === saleEvent);
   if (event === undefined) return null;
 
-  const period = baselinePeriod(daysOf(event), request.baseline);
+  const period = baselinePeriod(daysOf(event), baseline);
   const baselineDays = period === null ? nonSaleDays(range, events.map(daysOf)) : [period];
   const lastDay = range.includeIncomplete ? null : lastCompleteDay(range.windowDays, range.asOfDay);
   const counted = {
@@ -55,15 +49,15 @@ export async function loadSaleEvent(
     baseline: daysUntil(baselineDays, lastDay),
   };
   const span = period === null ? null : spanOf(counted.baseline);
-  const scope = scopeOf(request, event);
+  const scope = saleEventScope === "current_selection" ? selection : scopeOf(event);
   const days = [...monthDaysOf("event", counted.event), ...monthDaysOf("baseline", counted.baseline)];
   const rows = await loadSaleFigures(database, workspace, { scope, windowDays: range.windowDays, days });
   const whole = hasWholeMonths(scope) ? days.filter(({ isWhole }) => isWhole) : [];
   const months = whole.map(({ monthDay }) => monthOfDay(monthDay));
-  const isOfRequest = request.scope === "current_selection" && months.length === 0;
+  const isOfRequest = saleEventScope === "current_selection" && months.length === 0;
   const orders = isOfRequest
-    ? request.orders
-    : ((await loadOrders(database, workspace, [selectionsOf(scope)], months))[0] ?? INDEPENDENT_UNITS);
+    ? query.orders
+    : ((await loadOrders(query, [selectionsOf(scope)], months))[0] ?? INDEPENDENT_UNITS);
   const figuresIn = (side: SalePeriod) =>
     figuresOf(
       rows.find((row) => row.period === side),
@@ -76,8 +70,8 @@ export async function loadSaleEvent(
     label: event.label,
     starts_on: event.starts_on,
     ends_on: event.ends_on,
-    baseline: request.baseline,
-    scope: request.scope,
+    baseline,
+    scope: saleEventScope,
     event: { days: countDays(counted.event), ...figures.event },
     baseline_period: {
       days: countDays(counted.baseline),
@@ -85,7 +79,12 @@ export async function loadSaleEvent(
       ends_on: span === null ? null : dayToText(span.endsOnDay),
       ...figures.baseline,
     },
-    return_rate_change: changeOf(figures.event, figures.baseline),
+    return_rate_change: signedChange(
+      figures.event.returned_units,
+      figures.event.sold_units,
+      figures.baseline.returned_units,
+      figures.baseline.sold_units,
+    ),
   };
 }
 
@@ -103,8 +102,7 @@ export function daysUntil(ranges: readonly DayRange[], lastDay: number | null): 
     .map((range) => ({ startsOnDay: range.startsOnDay, endsOnDay: Math.min(range.endsOnDay, lastDay) }));
 }
 
-function scopeOf(request: SaleEventRequest, event: SaleEventRow): SaleFiguresRange["scope"] {
-  if (request.scope === "current_selection") return request.selection;
+function scopeOf(event: SaleEventRow): SaleFiguresRange["scope"] {
   if (event.skus === null) return { kind: "workspace", key: "", includeUsed: false, vendor: null };
   return { kind: "skus", skus: event.skus };
 }
@@ -118,21 +116,13 @@ function figuresOf(row: SaleFiguresRow | undefined, orders: Orders, months: read
   const soldUnits = row?.sold_units ?? 0;
   const returnedUnits = row?.returned_units ?? 0;
   return {
-    sold_units: soldUnits,
-    returned_units: returnedUnits,
-    return_rate: rate(returnedUnits, soldUnits),
+    ...rateFigures({ soldUnits, returnedUnits }),
     return_rate_interval: wilsonInterval(
       returnedUnits,
       soldUnits,
       designEffect(orders, { soldUnits, months, squaredSoldUnits: row?.squared_sold_units ?? null }),
     ),
   };
-}
-
-type Figures = ReturnType<typeof figuresOf>;
-
-function changeOf(event: Figures, baseline: Figures): number | null {
-  return signedChange(event.returned_units, event.sold_units, baseline.returned_units, baseline.sold_units);
 }
 
 function daysOf(event: SaleEventRow): DayRange {

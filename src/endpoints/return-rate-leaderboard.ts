@@ -1,14 +1,13 @@
 import type { returnRateLeaderboard as contract } from "../contract/return-rate-leaderboard.ts";
 import { leaderboardMonths, usualMonths, type MonthRange } from "../metrics/completeness.ts";
+import { areLabelCostsIncluded } from "../metrics/label.ts";
 import { monthToText } from "../lib/month.ts";
-import { currencyExponent, decimalFromMinor } from "../metrics/money.ts";
 import { loadReturnRates } from "../store/queries/return-rate-leaderboard.ts";
 import { jsonAnswer, type Answer } from "../contract/endpoint.ts";
 import type { EndpointCall } from "./call.ts";
-import { labelCostsIncluded } from "./meta.ts";
-import { eligibleRate, hasFullLeaderboards, leaderboardProducts, soldValueOfTotals } from "./leaderboard.ts";
-import { requestSelection, requireFound, selectorEcho } from "./selection.ts";
 import { rateFigures } from "./cohort-months.ts";
+import { hasFullLeaderboards, rankedRows, rankingMeta } from "./leaderboard.ts";
+import { requestSelection, requireFound, selectorEcho } from "./selection.ts";
 
 const DEFAULT_LIMIT = 10;
 
@@ -17,52 +16,42 @@ export async function returnRateLeaderboard(call: EndpointCall<typeof contract>)
   const { database, workspace, input } = call;
   const { period = "year", vendor = null, min_sold_units = null, min_return_rate = null } = input;
   const selection = requestSelection(input, null);
-  const months = leaderboardMonths(period, workspace.primaryWindowDays, workspace.asOfDay);
-  const isFull = hasFullLeaderboards(workspace);
-  const cardSize = isFull ? null : workspace.visibleCardSize;
+  const { primaryWindowDays: windowDays, asOfDay, minSoldUnits } = workspace;
+  const months = leaderboardMonths(period, windowDays, asOfDay);
+  const cardSize = hasFullLeaderboards(workspace) ? null : workspace.visibleCardSize;
   const limit = Math.min(input.limit ?? DEFAULT_LIMIT, cardSize ?? Infinity);
   const loaded = await loadReturnRates(database, workspace, {
     selection,
     months,
-    usualMonths:
-      months === null ? [] : usualMonths(months.startMonth, workspace.primaryWindowDays, workspace.asOfDay),
-    labelCostsIncluded: labelCostsIncluded(workspace),
-    windowDays: workspace.primaryWindowDays,
-    minSoldUnits: workspace.minSoldUnits,
+    usualMonths: months === null ? [] : usualMonths({ ...months, windowDays, asOfDay }),
+    labelCostsIncluded: areLabelCostsIncluded(workspace),
+    windowDays,
+    minSoldUnits,
     filters: { minSoldUnits: min_sold_units, minReturnRate: min_return_rate, vendor },
     cardSize,
     limit,
   });
-  await requireFound({ database, workspace }, selection, loaded);
+  await requireFound({ ...call, selection }, loaded);
 
-  const exponent = currencyExponent(workspace.currencyCode);
-  const productOf = await leaderboardProducts(database, workspace, loaded.rows);
   return jsonAnswer(
     {
-      rows: loaded.rows.map((row) => ({
-        sku: row.sku,
-        ...rateFigures({ soldUnits: row.sold_units, returnedUnits: row.returned_units }),
-        ...productOf(row.sku),
-        excess_return_cost: row.excess_minor === null ? null : decimalFromMinor(row.excess_minor, exponent),
-      })),
+      rows: await rankedRows(call, loaded.rows, (row) =>
+        rateFigures({ soldUnits: row.sold_units, returnedUnits: row.returned_units }),
+      ),
       total_eligible_count: loaded.eligible_count,
-      min_sold_units: Math.max(workspace.minSoldUnits, min_sold_units ?? 0),
+      min_sold_units: Math.max(minSoldUnits, min_sold_units ?? 0),
     },
     {
       selector: selectorEcho(selection, loaded.skus),
       ...rankedMonths(months),
       window: "primary",
       period,
-      limit,
-      returned: loaded.rows.length,
-      vendor,
-      vendor_known: vendor === null ? null : loaded.vendor_known,
-      filters: { min_return_rate, min_sold_units, vendor },
-      totals: {
-        ...eligibleRate(loaded),
-        ...soldValueOfTotals(loaded, workspace.currencyCode),
-      },
-      full_leaderboards: isFull,
+      ...rankingMeta(workspace, loaded, {
+        limit,
+        vendor,
+        filters: { min_return_rate, min_sold_units },
+        costs: {},
+      }),
     },
   );
 }

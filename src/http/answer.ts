@@ -7,25 +7,19 @@ import { JSON_TYPE, jsonText, QUOTA_HEADERS, quotaHeaders } from "../contract/wi
 import { noteRefusal } from "./request-log.ts";
 import { logFailure } from "../lib/log-failure.ts";
 
-const CSV_TYPE = "text/csv; charset=utf-8";
-
 /** Sends an endpoint's answer. */
 export function sendAnswer(reply: FastifyReply, answer: ReadyAnswer): FastifyReply {
   if (answer.kind === "json") return reply.type(JSON_TYPE).send(answer.text);
   reply.header("Content-Disposition", `attachment; filename="${answer.filename}"`);
-  if (answer.kind === "stream") {
-    const { type, content } = answer;
-    reply.type(type === "text/csv" ? CSV_TYPE : type);
-    if (reply.request.method !== "HEAD") return reply.send(content);
-    // Nobody reads it: it would keep its place until its reader times out.
-    content.destroy();
-    finished(content, () => void reply.send(""));
-    return reply;
-  }
-  const { content } = answer;
-  return reply
-    .type(CSV_TYPE)
-    .send(typeof content === "string" ? content : Readable.from(content, { objectMode: false }));
+  const { type, content } = answer;
+  reply.type(type === "text/csv" ? "text/csv; charset=utf-8" : type);
+  if (typeof content === "string") return reply.send(content);
+  if (!(content instanceof Readable)) return reply.send(Readable.from(content, { objectMode: false }));
+  if (reply.request.method !== "HEAD") return reply.send(content);
+  // Nobody reads it: it would keep its place until its reader times out.
+  content.destroy();
+  finished(content, () => void reply.send(""));
+  return reply;
 }
 
 /** Sends a refusal of the closed list. */

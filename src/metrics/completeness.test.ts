@@ -3,12 +3,13 @@ import { test } from "node:test";
 import fc from "fast-check";
 import {
   comparedMonths,
+  completeThrough,
   isComplete,
   isDayComplete,
   isExcluded,
   latestCompleteMonth,
   leaderboardMonths,
-  monthCoverage,
+  splitMonths,
 } from "./completeness.ts";
 import { dayFromText, lastDayOfMonth, monthFromText, monthToText } from "../lib/month.ts";
 
@@ -27,14 +28,26 @@ test("M5: a source that was never synced completes no finite window", () => {
 });
 
 test("M5: lifetime is never excluded", () => {
-  assert.equal(isExcluded(january, null, null, false), false);
-  assert.equal(isExcluded(january, null, day("2024-01-01"), false), false);
+  assert.equal(isExcluded(january, { windowDays: null, asOfDay: null, includeIncomplete: false }), false);
+  assert.equal(
+    isExcluded(january, { windowDays: null, asOfDay: day("2024-01-01"), includeIncomplete: false }),
+    false,
+  );
 });
 
 test("M5: incomplete months are left out unless they are asked for", () => {
-  assert.equal(isExcluded(january, 30, day("2024-03-01"), false), true);
-  assert.equal(isExcluded(january, 30, day("2024-03-01"), true), false);
-  assert.equal(isExcluded(january, 30, day("2024-03-02"), false), false);
+  assert.equal(
+    isExcluded(january, { windowDays: 30, asOfDay: day("2024-03-01"), includeIncomplete: false }),
+    true,
+  );
+  assert.equal(
+    isExcluded(january, { windowDays: 30, asOfDay: day("2024-03-01"), includeIncomplete: true }),
+    false,
+  );
+  assert.equal(
+    isExcluded(january, { windowDays: 30, asOfDay: day("2024-03-02"), includeIncomplete: false }),
+    false,
+  );
 });
 
 test("M5: at day grain the window of each day counts for itself", () => {
@@ -71,17 +84,20 @@ test("M5: a complete cohort has no unit that could still be returned inside the 
 
 const month = (text: string): number => monthFromText(text) as number;
 const covered = (start: string, end: string, windowDays: number | null, asOf: string | null, all = false) => {
-  const range = { startMonth: month(start), endMonth: month(end) };
-  const { monthsIncluded, excludedMonths, completeThrough } = monthCoverage(
-    range,
+  const asOfDay = asOf === null ? null : day(asOf);
+  const range = {
+    startMonth: month(start),
+    endMonth: month(end),
     windowDays,
-    asOf === null ? null : day(asOf),
-    all,
-  );
+    asOfDay,
+    includeIncomplete: all,
+  };
+  const { counted, excluded } = splitMonths(range);
+  const through = completeThrough(windowDays, asOfDay);
   return [
-    monthsIncluded,
-    excludedMonths.map(monthToText).join(" "),
-    completeThrough === null ? null : monthToText(completeThrough),
+    counted.length,
+    excluded.map(monthToText).join(" "),
+    through === null ? null : monthToText(through),
   ];
 };
 
@@ -104,7 +120,8 @@ test("M5: for lifetime every month is included and no month is the newest comple
 });
 
 const compared = (start: string, monthsIncluded: number, windowDays: number | null, asOf: string | null) => {
-  const range = comparedMonths(month(start), monthsIncluded, windowDays, asOf === null ? null : day(asOf));
+  const asOfDay = asOf === null ? null : day(asOf);
+  const range = comparedMonths({ startMonth: month(start), windowDays, asOfDay }, monthsIncluded);
   return range === null ? null : [range.startMonth, range.endMonth].map(monthToText).join(" ");
 };
 

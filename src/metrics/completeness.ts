@@ -19,16 +19,6 @@ export function isDayComplete(
   return asOfDay !== null && asOfDay > orderedOnDay + windowDays;
 }
 
-/** M5: whether a month is left out of an answer. */
-export function isExcluded(
-  month: number,
-  windowDays: number | null,
-  asOfDay: number | null,
-  includeIncomplete: boolean,
-): boolean {
-  return !includeIncomplete && !isComplete(month, windowDays, asOfDay);
-}
-
 /** M5: the newest month that is complete for a finite window; null when the source was never synced. */
 export function latestCompleteMonth(windowDays: number, asOfDay: number | null): number | null {
   return asOfDay === null ? null : monthOfDay(asOfDay - windowDays) - 1;
@@ -40,55 +30,57 @@ export interface MonthRange {
   endMonth: number;
 }
 
-/** M5: how much of a range of cohort months an answer counts. */
-export interface MonthCoverage {
-  monthsIncluded: number;
-  /** Left out as incomplete, oldest first. */
-  excludedMonths: number[];
-  /** The newest complete month whatever the range; null for lifetime, and when nothing is complete. */
-  completeThrough: number | null;
+/** The cohort months of a request; `windowDays` null = lifetime, `asOfDay` null = never synced. */
+export interface CohortRange extends MonthRange {
+  windowDays: number | null;
+  asOfDay: number | null;
+  includeIncomplete: boolean;
 }
 
-/** M5: what of the range counts; `windowDays` null = lifetime, `asOfDay` null = never synced. */
-export function monthCoverage(
-  { startMonth, endMonth }: MonthRange,
-  windowDays: number | null,
-  asOfDay: number | null,
-  includeIncomplete: boolean,
-): MonthCoverage {
-  const months = monthsBetween(startMonth, endMonth);
-  const excludedMonths = months.filter((month) => isExcluded(month, windowDays, asOfDay, includeIncomplete));
+/** M5: whether a month is left out of an answer. */
+export function isExcluded(
+  month: number,
+  { windowDays, asOfDay, includeIncomplete }: Omit<CohortRange, keyof MonthRange>,
+): boolean {
+  return !includeIncomplete && !isComplete(month, windowDays, asOfDay);
+}
+
+/** M5: the months of a range that count, and those that are left out as incomplete, oldest first. */
+export function splitMonths(range: CohortRange): { counted: number[]; excluded: number[] } {
+  const months = monthsBetween(range.startMonth, range.endMonth);
+  const byExclusion = Map.groupBy(months, (month) => isExcluded(month, range));
+  return { counted: byExclusion.get(false) ?? [], excluded: byExclusion.get(true) ?? [] };
+}
+
+/** M5: the newest complete month of the calendar; null for lifetime, and when nothing is complete. */
+export function completeThrough(windowDays: number | null, asOfDay: number | null): number | null {
   const latest = windowDays === null ? null : latestCompleteMonth(windowDays, asOfDay);
-  return {
-    monthsIncluded: months.length - excludedMonths.length,
-    excludedMonths,
-    completeThrough: latest === null || latest < FIRST_MONTH ? null : latest,
-  };
+  return latest === null || latest < FIRST_MONTH ? null : latest;
+}
+
+type Before = Pick<CohortRange, "startMonth" | "windowDays" | "asOfDay">;
+
+/** The newest complete month before a range, for lifetime the one right before it; null when there is none. */
+function newestBefore({ startMonth, windowDays, asOfDay }: Before): number | null {
+  const latest = windowDays === null ? startMonth - 1 : latestCompleteMonth(windowDays, asOfDay);
+  return latest === null ? null : Math.min(latest, startMonth - 1);
 }
 
 /**
  * M5: the months that a range is compared with: as many as count in it, ending with the newest complete month before
  * it. Null when none counts, when nothing before is complete, and when they would begin before the year 1.
  */
-export function comparedMonths(
-  startMonth: number,
-  monthsIncluded: number,
-  windowDays: number | null,
-  asOfDay: number | null,
-): MonthRange | null {
-  const latest = windowDays === null ? startMonth - 1 : latestCompleteMonth(windowDays, asOfDay);
-  if (latest === null || monthsIncluded === 0) return null;
-  const endMonth = Math.min(latest, startMonth - 1);
-  const compared = { startMonth: endMonth - monthsIncluded + 1, endMonth };
-  return compared.startMonth < FIRST_MONTH ? null : compared;
+export function comparedMonths(range: Before, monthsIncluded: number): MonthRange | null {
+  const endMonth = newestBefore(range);
+  if (endMonth === null || monthsIncluded === 0) return null;
+  const startMonth = endMonth - monthsIncluded + 1;
+  return startMonth < FIRST_MONTH ? null : { startMonth, endMonth };
 }
 
 /** M25: the twelve complete months right before a range, fewer only before the year 1; none when nothing before is complete. */
-export function usualMonths(startMonth: number, windowDays: number | null, asOfDay: number | null): number[] {
-  const latest = windowDays === null ? startMonth - 1 : latestCompleteMonth(windowDays, asOfDay);
-  if (latest === null) return [];
-  const endMonth = Math.min(latest, startMonth - 1);
-  return monthsBetween(Math.max(FIRST_MONTH, endMonth - 11), endMonth);
+export function usualMonths(range: Before): number[] {
+  const endMonth = newestBefore(range);
+  return endMonth === null ? [] : monthsBetween(Math.max(FIRST_MONTH, endMonth - 11), endMonth);
 }
 
 /**

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { allocateLabel } from "./label.ts";
+import { allocateLabel, areLabelCostsIncluded } from "./label.ts";
 
 const shares = fc.array(
   fc.record({ key: fc.string({ maxLength: 2 }), units: fc.integer({ min: 0, max: 9 }) }),
@@ -88,4 +88,42 @@ test("M10: the split does not depend on the order of the lines", () => {
       assert.deepEqual(allocateLabel(amountMinor, rows), allocateLabel(amountMinor, otherRows));
     }),
   );
+});
+
+const store = {
+  kind: "store",
+  status: "failed",
+  currencyCode: null,
+  lastSyncedAt: null,
+};
+const label = {
+  kind: "label_cost",
+  status: "ok",
+  currencyCode: "EUR",
+  lastSyncedAt: new Date("2026-01-01T00:00:00Z"),
+};
+const included = (...sources: Parameters<typeof areLabelCostsIncluded>[0]["sources"]) =>
+  areLabelCostsIncluded({ sources, currencyCode: "EUR" });
+
+test("M10: label costs are included when there is a label source and all of them are usable", () => {
+  assert.equal(included(store, label), true);
+  assert.equal(included(label, { ...label, status: "syncing" }), true);
+});
+
+test("M10: label costs are not included without a label source", () => {
+  assert.equal(included(), false);
+  assert.equal(included({ ...store, status: "ok", lastSyncedAt: label.lastSyncedAt }), false);
+});
+
+test("M10: one label source that never synced, failed, left or has another currency leaves them out", () => {
+  for (const flaw of [
+    { lastSyncedAt: null },
+    { status: "failed" },
+    { status: "disconnected" },
+    { currencyCode: "USD" },
+    { currencyCode: null },
+  ]) {
+    assert.equal(included(store, { ...label, ...flaw }), false);
+    assert.equal(included(label, { ...label, ...flaw }), false);
+  }
 });

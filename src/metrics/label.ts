@@ -47,14 +47,14 @@ type LabelSourceState = {
   lastSyncedAt: unknown;
 };
 
+/** A workspace, as far as they are concerned. */
+type LabelCosts = { sources: readonly LabelSourceState[]; currencyCode: string | null };
+
 /**
  * M10: whether label costs are included: there is a label source, and every one of them is connected, has synced once,
  * has not failed and charges in the shop's currency.
  */
-export function areLabelCostsIncluded(
-  sources: readonly LabelSourceState[],
-  currencyOfWorkspace: string | null,
-): boolean {
+export function areLabelCostsIncluded({ sources, currencyCode }: LabelCosts): boolean {
   const labelSources = sources.filter((source) => source.kind === "label_cost");
   return (
     labelSources.length > 0 &&
@@ -63,7 +63,7 @@ export function areLabelCostsIncluded(
         source.status !== "disconnected" &&
         source.status !== "failed" &&
         source.lastSyncedAt !== null &&
-        source.currencyCode === currencyOfWorkspace,
+        source.currencyCode === currencyCode,
     )
   );
 }

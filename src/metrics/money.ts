@@ -64,6 +64,11 @@ export function decimalFromMinor(minor: number, exponent: number): number {
   return Number(decimalText(minor, exponent));
 }
 
+/** The same; null stays null. */
+export function decimalOrNull(minor: number | null, exponent: number): number | null {
+  return minor === null ? null : decimalFromMinor(minor, exponent);
+}
+
 /** M9: minor units as decimal text with all decimals of the currency. */
 export function decimalText(minor: number, exponent: number): string {
   const sign = minor < 0 ? "-" : "";
