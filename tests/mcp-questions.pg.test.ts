@@ -4,41 +4,28 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { parse } from "csv-parse/sync";
 import { INSTRUCTIONS } from "../src/contract/tools.ts";
-import { makeDemo, type Demo } from "../src/demo/demo-workspace.ts";
+import { writeDemoStore } from "../src/demo/demo-store.ts";
 import { dayOf, dayText, monthsFrom } from "./oracle/calendar.ts";
 import { ledgerOf, type LedgerLine } from "./oracle/ledger.ts";
 import { liabilityRule, type RefundedLine } from "./oracle/liability.ts";
 import { monthOutlooks, togetherOf } from "./oracle/outlook.ts";
 import type { StoreFiles } from "./oracle/store.ts";
+import { DEMO_DAY, startConsoleDemo } from "./support/console-demo.ts";
 import { post, toolCall, toolText } from "./support/mcp.ts";
-import { startTestService } from "./support/service.ts";
 import { before, use } from "./support/use.ts";
 import { makeFolder } from "./support/folder.ts";
 
 // A merchant's questions, answered through tools alone: each call uses only the instructions and the answers before it.
-// The demo store is generated for this day.
-const NOW = new Date("2026-08-20T06:00:00Z");
+const NOW = new Date(`${DEMO_DAY}T06:00:00Z`);
 
-const service = use(startTestService);
-let demo: Demo;
+const shown = use(startConsoleDemo);
 /** What the demo store sold and what became of it, booked from its import files by the second reading of METRICS.md. */
 let sold: LedgerLine[];
 let dressGids: ReadonlySet<string>;
-const folder = makeFolder();
 
 before(async () => {
-  const { keys } = service;
-  const { database } = service.installation;
-  demo = await makeDemo({
-    database,
-    dataFolder: folder,
-    tokenFile: join(folder, "token"),
-    keys,
-    keepFolder: folder,
-    now: NOW,
-    today: NOW.toISOString().slice(0, 10),
-    onProgress: () => {},
-  });
+  const folder = makeFolder();
+  await writeDemoStore({ folder, today: DEMO_DAY });
   const files = readFiles(folder);
   sold = bookOrders(files).filter((line) => line.sold > 0);
   const dresses = files.products.filter((product) => product.analytics_category === "Apparel > Dresses");
@@ -116,7 +103,7 @@ const rateText = (back: number, units: number): string => String(Number((back / 
 const soldIn = (start: string, end: string): LedgerLine[] =>
   sold.filter(({ month }) => month >= start && month <= end);
 
-const YEAR = { start_month: "2025-08", end_month: "2026-07" };
+const YEAR = { start_month: "2025-11", end_month: "2026-10" };
 
 type Question = {
   question: string;
@@ -127,12 +114,12 @@ type Question = {
   recomputed?: () => string;
 };
 
-const BATCH_MONTHS = { start_month: "2026-04", end_month: "2026-07" };
+const BATCH_MONTHS = { start_month: "2026-07", end_month: "2026-10" };
 const QUARTERS = [
-  { start_month: "2026-01", end_month: "2026-03" },
   { start_month: "2026-04", end_month: "2026-06" },
+  { start_month: "2026-07", end_month: "2026-09" },
 ] as const;
-const OPEN_MONTHS = { start_month: "2026-06", end_month: "2026-08" };
+const OPEN_MONTHS = { start_month: "2026-09", end_month: "2026-11" };
 
 /** The rates before the batch came and since. */
 function sayBatch(weeks: readonly { start: string; units: number; back: number }[], from: string): string {
@@ -180,7 +167,7 @@ function recomputeLiability(): string {
       refund: { lag, minor },
     })),
   );
-  const months = monthsFrom("2026-07", "2026-08");
+  const months = monthsFrom("2026-10", "2026-11");
   const question = { asOfDay, windowDays: WINDOW_DAYS, own: lines, category: [], store: lines };
   const outlooks = monthOutlooks({ ...question, primaryDays: WINDOW_DAYS }, months);
   const money = [...lines, ...paid];
@@ -203,7 +190,7 @@ const QUESTIONS: readonly Question[] = [
       );
       return `${sku}: ${rate} in ${month}, ${label} ${share}`;
     },
-    expected: /^LMP\d+-\w+: 0\.\d+ in 2026-06, Defective 0\.[6-9]/u,
+    expected: /^LMP\d+-\w+: 0\.\d+ in 2026-09, Defective 0\.[6-9]/u,
   },
   {
     question: "What do returns cost per month?",
@@ -243,13 +230,13 @@ const QUESTIONS: readonly Question[] = [
     expected: /^Black Friday 2025: 0\.\d+ after 0\.\d+, 0\.\d+$/u,
   },
   {
-    question: "Is July final?",
+    question: "Is October final?",
     answer: async (ask) => {
-      const july = { start_month: "2026-07", end_month: "2026-07", include_incomplete: true };
-      const [row] = listAt(await ask("get_timeseries", july), "data", "rows");
+      const october = { start_month: "2026-10", end_month: "2026-10", include_incomplete: true };
+      const [row] = listAt(await ask("get_timeseries", october), "data", "rows");
       return `${textAt(row, "cohort_month")}: ${textAt(row, "is_complete")}`;
     },
-    expected: /^2026-07-01: false$/u,
+    expected: /^2026-10-01: false$/u,
   },
   {
     question: "Can I export this?",
@@ -272,7 +259,7 @@ const QUESTIONS: readonly Question[] = [
   {
     question: "What changed since last week?",
     answer: async (ask) => {
-      const alerts = await ask("list_alerts", { since: "2026-08-13T00:00:00Z" });
+      const alerts = await ask("list_alerts", { since: "2026-11-14T00:00:00Z" });
       return listAt(alerts, "data")
         .map((alert) => textAt(alert, "category"))
         .join(", ");
@@ -329,7 +316,7 @@ const QUESTIONS: readonly Question[] = [
       const sizeOf = (line: LedgerLine): string =>
         line.options.find(([name]) => name.toLowerCase() === "size")?.[1] ?? "";
       // The newest month of the year is still open.
-      const dresses = soldIn("2025-08", "2026-06").filter(({ productGid }) =>
+      const dresses = soldIn("2025-11", "2026-09").filter(({ productGid }) =>
         dressGids.has(productGid ?? ""),
       );
       const sizes = [...Map.groupBy(dresses, sizeOf)]
@@ -342,20 +329,20 @@ const QUESTIONS: readonly Question[] = [
   {
     question: "Did the new supplier's batch improve?",
     answer: async (ask) => {
-      const { sku } = demo.store.badBatch;
+      const { sku } = shown.demo.store.badBatch;
       const answer = await ask("get_timeseries", { ...BATCH_MONTHS, sku, interval: "week" });
       const weeks = listAt(answer, "data", "rows").map((row) => ({
         start: textAt(row, "period_start"),
         units: Number(at(row, "sold_units")),
         back: Number(at(row, "returned_units")),
       }));
-      return `${sku}: ${sayBatch(weeks, "2026-06-01")}`;
+      return `${sku}: ${sayBatch(weeks, "2026-09-01")}`;
     },
-    expected: /^LMP\d+-\w+: 0\.[01]\d* before 2026-06-01, 0\.[5-9]\d* since$/u,
+    expected: /^LMP\d+-\w+: 0\.[01]\d* before 2026-09-01, 0\.[5-9]\d* since$/u,
     recomputed: () => {
-      const { sku } = demo.store.badBatch;
+      const { sku } = shown.demo.store.badBatch;
       const weeks: { start: string; units: number; back: number; last: number }[] = [];
-      for (let day = dayOf("2026-04-01"); day <= dayOf("2026-07-31"); day += 1) {
+      for (let day = dayOf("2026-07-01"); day <= dayOf("2026-10-31"); day += 1) {
         const isMonday = new Date(dayText(day)).getUTCDay() === 1;
         if (isMonday || dayText(day).endsWith("-01"))
           weeks.push({ start: dayText(day), units: 0, back: 0, last: 0 });
@@ -366,7 +353,7 @@ const QUESTIONS: readonly Question[] = [
         week.last = day;
       }
       const complete = weeks.filter(({ last }) => last + WINDOW_DAYS < dayOf(NOW.toISOString()));
-      return `${sku}: ${sayBatch(complete, "2026-06-01")}`;
+      return `${sku}: ${sayBatch(complete, "2026-09-01")}`;
     },
   },
   {
@@ -421,7 +408,7 @@ for (const { question, answer, expected, recomputed } of QUESTIONS) {
     let bytes = 0;
     const answered = await answer(async (tool, values) => {
       const { text, isError } = toolText(
-        await post(service.address, toolCall(tool, values), { token: demo.token.token }),
+        await post(shown.service.address, toolCall(tool, values), { token: shown.demo.token.token }),
       );
       assert.equal(isError, false, text);
       tools.push(tool);

@@ -1,10 +1,10 @@
 import type { Static, TObject, TSchema } from "typebox";
 
-export type Scope = "read:dashboard" | "read:reports" | "read:exports" | "read:alerts";
-export const SCOPES: readonly Scope[] = ["read:dashboard", "read:reports", "read:exports", "read:alerts"];
+export const SCOPES = ["read:dashboard", "read:reports", "read:exports", "read:alerts"] as const;
+export type Scope = (typeof SCOPES)[number];
 
-export type Entitlement = "api_access" | "data_export" | "full_leaderboards";
-export const ENTITLEMENTS: readonly Entitlement[] = ["api_access", "data_export", "full_leaderboards"];
+export const ENTITLEMENTS = ["api_access", "data_export", "full_leaderboards"] as const;
+export type Entitlement = (typeof ENTITLEMENTS)[number];
 
 /** Groups of endpoints in the OpenAPI document, in its order. */
 export const TAGS = {

@@ -2,7 +2,7 @@ import { alertView, type alerts as contract } from "../contract/alerts.ts";
 import { jsonAnswer, type Answer } from "../contract/endpoint.ts";
 import { listAlerts, type AlertPosition, type AlertRow } from "../store/queries/alerts.ts";
 import type { EndpointCall } from "./call.ts";
-import type { CursorCodec } from "./cursor.ts";
+import { pageOf, type CursorCodec } from "./cursor.ts";
 
 /** The workspace's broadcasts, newest first; those to one user are never read. */
 export async function alerts(
@@ -20,18 +20,12 @@ export async function alerts(
     input.cursor === undefined ? null : (cursors.decode(binding, input.cursor) as unknown as AlertPosition);
 
   const found = await listAlerts(database, workspace, { since, category, state }, position, limit + 1);
-  const rows = found.slice(0, limit);
-  const last = found.length > limit ? rows.at(-1) : undefined;
+  const positionOf = (row: AlertRow) => [row.position, row.alert_id];
+  const { rows, echo } = pageOf(found, limit, { cursors, binding, positionOf });
+  const place = { consoleAddress, shopDomain: workspace.shopDomain };
   return jsonAnswer(
-    rows.map((row) => feedAlert(row, { consoleAddress, shopDomain: workspace.shopDomain })),
-    {
-      since,
-      category,
-      state,
-      limit,
-      returned: rows.length,
-      next_cursor: last === undefined ? null : cursors.encode(binding, [last.position, last.alert_id]),
-    },
+    rows.map((row) => feedAlert(row, place)),
+    { since, category, state, ...echo },
   );
 }
 
@@ -42,8 +36,10 @@ type AlertPlace = { consoleAddress: string | null; shopDomain: string };
 export type FeedAlert = ReturnType<typeof feedAlert>;
 
 /** An alert stored without a link gets that of the console's page. */
-export function feedAlert(row: AlertRow, place: AlertPlace) {
-  const link = linkOf(row, place);
+export function feedAlert(row: AlertRow, { consoleAddress, shopDomain }: AlertPlace) {
+  const { link_url: url, link_label: label } = row;
+  const isOwn = url !== null || consoleAddress === null;
+  const link = isOwn ? { url, label } : alertLink(row, { consoleAddress, shopDomain });
   return {
     id: row.alert_id,
     category: row.category,
@@ -57,15 +53,6 @@ export function feedAlert(row: AlertRow, place: AlertPlace) {
   };
 }
 
-function linkOf(row: AlertRow, { consoleAddress, shopDomain }: AlertPlace): AlertLink | null {
-  const { link_url: url, link_label: label } = row;
-  if (url !== null || consoleAddress === null) return { url, label };
-  return alertLink(row, { consoleAddress, shopDomain });
-}
-
-/** An alert's link and its label. */
-type AlertLink = { url: string | null; label: string | null };
-
 /**
  * The page of the console for an alert's subject; null for a category that this service does not write. `consoleAddress` is the
  * console's origin.
@@ -73,7 +60,7 @@ type AlertLink = { url: string | null; label: string | null };
 export function alertLink(
   alert: Pick<AlertRow, "category" | "metadata">,
   { consoleAddress, shopDomain }: { consoleAddress: string; shopDomain: string },
-): AlertLink | null {
+): { url: string; label: string } | null {
   const view = alertView(alert);
   if (view === null) return null;
   const workspace = `${consoleAddress}/w/${encodeURIComponent(shopDomain)}`;

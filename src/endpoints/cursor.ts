@@ -8,6 +8,26 @@ export type CursorBinding = { workspace: Workspace; endpoint: string; filters: r
 /** A keyset position: the sort values of the last row of a page. */
 type CursorPosition = readonly (string | number)[];
 
+/** The rows of one page of those found, which are one more if there is a further page, and its echoes. */
+export function pageOf<Row>(
+  found: readonly Row[],
+  limit: number,
+  {
+    cursors,
+    binding,
+    positionOf,
+  }: {
+    cursors: CursorCodec;
+    binding: CursorBinding;
+    positionOf: (row: Row) => CursorPosition;
+  },
+) {
+  const rows = found.slice(0, limit);
+  const last = found.length > limit ? rows.at(-1) : undefined;
+  const next_cursor = last === undefined ? null : cursors.encode(binding, positionOf(last));
+  return { rows, echo: { limit, returned: rows.length, next_cursor } };
+}
+
 export type CursorCodec = {
   encode(binding: CursorBinding, position: CursorPosition): string;
   /** Throws `invalid_request` for anything that `encode` did not make for this binding. */

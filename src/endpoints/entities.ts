@@ -7,7 +7,7 @@ import type { Workspace } from "../store/workspace.ts";
 import { jsonAnswer, type Answer } from "../contract/endpoint.ts";
 import { invalidRequest } from "../contract/errors.ts";
 import type { EndpointCall } from "./call.ts";
-import type { CursorBinding, CursorCodec } from "./cursor.ts";
+import { pageOf, type CursorCodec } from "./cursor.ts";
 
 const TYPE_RANKS = { all: null, sku: 1, product: 2, product_group: 3 } as const;
 const TYPES = [null, "sku", "product", "product_group"] as const;
@@ -25,22 +25,17 @@ export async function entities(cursors: CursorCodec, call: EndpointCall<typeof c
   const filter = { typeRank: TYPE_RANKS[type], vendor };
   const folded = fold(query).trim();
   const binding = { workspace, endpoint: "entities", filters: [type, vendor, folded] };
-  const position = input.cursor === undefined ? BEFORE_ALL : readPosition(cursors, binding, input.cursor);
+  const position =
+    input.cursor === undefined
+      ? BEFORE_ALL
+      : (cursors.decode(binding, input.cursor) as unknown as EntityPosition);
 
   const found =
     folded === ""
       ? await listEntities(database, workspace, filter, position, limit + 1)
       : await search(database, workspace, filter, { foldedText: folded, limit });
-  const rows = found.slice(0, limit);
-  const last = found.length > limit ? rows.at(-1) : undefined;
-  return jsonAnswer(rows.map(presentEntity), {
-    query,
-    type,
-    vendor,
-    limit,
-    returned: rows.length,
-    next_cursor: last === undefined ? null : cursors.encode(binding, positionOf(last)),
-  });
+  const { rows, echo } = pageOf(found, limit, { cursors, binding, positionOf });
+  return jsonAnswer(rows.map(presentEntity), { query, type, vendor, ...echo });
 }
 
 /** Throws `invalid_request` for a search that takes too long. */
@@ -56,10 +51,6 @@ async function search(
     if ((error as { code?: unknown }).code !== STATEMENT_CANCELED) throw error;
     throw invalidRequest("q takes too long to search for: make it shorter or more specific.", "q");
   }
-}
-
-function readPosition(cursors: CursorCodec, binding: CursorBinding, cursor: string): EntityPosition {
-  return cursors.decode(binding, cursor) as unknown as EntityPosition;
 }
 
 function positionOf(row: EntityRow): EntityPosition {

@@ -108,7 +108,7 @@ function renderParameter(operationId: string, parameter: Parameter): Html {
   const { name, required, description, schema } = parameter;
   const id = `${operationId}-${name}`;
   const facts = [
-    typeText([schema.enum === undefined ? schema : { type: "string" }]),
+    typeWords([schema.enum === undefined ? schema : { type: "string" }]).join(" or "),
     ...(required ? ["required"] : []),
     ...(schema.default === undefined ? [] : [`default ${String(schema.default)}`]),
     ...boundsOf(schema),
@@ -174,8 +174,8 @@ function renderFields(answer: Answer, document: OpenApiDocument): Html | null {
   const schema = answer.content?.["application/json"]?.schema;
   if (schema === undefined) return null;
   const fields = listFields(schema, document.components["schemas"] ?? {}).map(
-    ({ name, type, description }) =>
-      html`<dt><code>${name}</code> <span class="facts">${type}</span></dt><dd>${description}</dd>`,
+    ({ name, types, description }) =>
+      html`<dt><code>${name}</code> <span class="facts">${types.join(" or ")}</span></dt><dd>${description}</dd>`,
   );
   return html`<details><summary>Fields of the answer</summary><dl class="fields">${fields}</dl></details>`;
 }
@@ -193,11 +193,8 @@ function renderRefusals(responses: Readonly<Record<string, Answer>>, document: O
   return html`<details><summary>Other answers</summary>${tableBlock(head, rows)}</details>`;
 }
 
-/** A field of an answer by its full name, such as `data.rows[].sku`. */
-type Field = { name: string; type: string; description: string };
-
-/** A field with the words of its type, which variants that share it add up to. */
-type Found = { name: string; types: string[]; description: string };
+/** A field of an answer by its full name, such as `data.rows[].sku`, with the words of its type: variants that share it add up. */
+type Field = { name: string; types: string[]; description: string };
 
 type Schema = JsonSchema & { $ref?: string; oneOf?: Schema[]; const?: unknown; format?: string };
 
@@ -212,23 +209,19 @@ function listFields(schema: JsonSchema, components: Readonly<Record<string, unkn
       ...(given.description === undefined ? {} : { description: given.description }),
     };
   };
-  const visit = (given: Schema, name: string): Found[] => {
+  const visit = (given: Schema, name: string): Field[] => {
     const resolved = resolve(given);
     const variants = (resolved.oneOf ?? [resolved]).map(resolve);
     const own = { name, types: typeWords(variants), description: resolved.description ?? "" };
     const inner = mergeShared(variants.flatMap((variant) => innerFields(variant, name, visit)));
     return name === "" ? inner : [own, ...inner];
   };
-  return visit(schema, "").map(({ name, types, description }) => ({
-    name,
-    type: types.join(" or "),
-    description,
-  }));
+  return visit(schema, "");
 }
 
 /** The variants of a selector share members: each is listed once, with what every variant makes of it. */
-function mergeShared(fields: readonly Found[]): Found[] {
-  const merged = new Map<string, Found>();
+function mergeShared(fields: readonly Field[]): Field[] {
+  const merged = new Map<string, Field>();
   for (const field of fields) {
     const types = [...(merged.get(field.name)?.types ?? []), ...field.types];
     merged.set(field.name, { ...field, ...merged.get(field.name), types: [...new Set(types)] });
@@ -239,8 +232,8 @@ function mergeShared(fields: readonly Found[]): Found[] {
 function innerFields(
   schema: Schema,
   name: string,
-  visit: (schema: Schema, name: string) => Found[],
-): Found[] {
+  visit: (schema: Schema, name: string) => Field[],
+): Field[] {
   if (schema.items !== undefined) {
     const [, ...fields] = visit(schema.items, `${name}[]`);
     return fields;
@@ -251,11 +244,7 @@ function innerFields(
   );
 }
 
-/** A schema's type in a few words: `integer`, `string or null`, `"month" or "year"`. */
-function typeText(variants: readonly Schema[]): string {
-  return typeWords(variants).join(" or ");
-}
-
+/** A schema's type in a few words, such as `integer`, `null` or `"month"`, of each of its variants. */
 function typeWords(variants: readonly Schema[]): string[] {
   const words = variants.flatMap((schema) => {
     if (schema.const !== undefined) return [JSON.stringify(schema.const)];
@@ -311,7 +300,7 @@ const TEXT_TYPE = "text/plain; charset=utf-8";
 const MARKDOWN_TYPE = "text/markdown; charset=utf-8";
 
 /** The pages hold their pictures; these are for the guides as Markdown. */
-const PICTURES_FOLDER = join(import.meta.dirname, "..", "..", "docs", "guides", "images");
+const PICTURES = "docs/guides/images";
 
 /** Pages may load nothing from elsewhere, run nothing inline and not be framed. */
 const PAGE_HEADERS = {
@@ -411,16 +400,12 @@ function buildDocuments(
       })),
       { path: `${guide.path}.md`, type: MARKDOWN_TYPE, body: once(guide.twin) },
     ]),
-    ...readdirSync(PICTURES_FOLDER).map((name) =>
-      fileOf(`/docs/images/${name}`, "image/svg+xml", join(PICTURES_FOLDER, name)),
-    ),
+    ...readdirSync(join(PROJECT_FOLDER, PICTURES)).map((name) => {
+      // Read here, so that no request waits for the disk.
+      const picture = readProjectFile(`${PICTURES}/${name}`);
+      return { path: `/docs/images/${name}`, type: "image/svg+xml", body: once(() => picture) };
+    }),
   ];
-}
-
-/** A static file, read here so that no request waits for the disk. */
-function fileOf(path: string, type: string, file: string): Document {
-  const body = readFileSync(file);
-  return { path, type, body: () => body };
 }
 
 /** Makes a body for its first request, and keeps it. */
@@ -547,13 +532,10 @@ function addressOf(target: string, file: string, paths: ReadonlyMap<string, stri
   if (/^(https?:|#|\/)/u.test(target)) return target;
   const [relative = "", fragment] = target.split("#", 2);
   const named = posix.join(posix.dirname(file), relative);
-  const path = isPicture(named) ? `/docs/images/${posix.basename(named)}` : paths.get(named);
+  const isPicture = posix.dirname(named) === PICTURES;
+  const path = isPicture ? `/docs/images/${posix.basename(named)}` : paths.get(named);
   if (path === undefined) return null;
   return fragment === undefined ? path : `${path}#${fragment}`;
-}
-
-function isPicture(file: string): boolean {
-  return posix.dirname(file) === "docs/guides/images";
 }
 
 function readProjectFile(file: string): string {

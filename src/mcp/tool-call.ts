@@ -3,10 +3,10 @@ import type { FastifyReply } from "fastify";
 import type { Operation } from "../access/operation.ts";
 import { takesSelector, API_VERSION } from "../contract/endpoint.ts";
 import { ApiError, INTERNAL_ERROR_MESSAGE, errorBody, MCP_WORDS } from "../contract/errors.ts";
-import type { ErrorBody, ErrorCode, QuotaState } from "../contract/errors.ts";
+import type { ErrorBody } from "../contract/errors.ts";
 import type { RawInput } from "../contract/input.ts";
 import { SELECTOR_SHAPES, INSTRUCTIONS, SERVER_TITLE, TOOLS } from "../contract/tools.ts";
-import { jsonText, JSON_TYPE } from "../contract/wire.ts";
+import { JSON_TYPE } from "../contract/wire.ts";
 
 /** The id of a request: whole numbers beyond ±(2^53 − 1) would come back changed and are refused. */
 export type RequestId = string | number;
@@ -102,61 +102,16 @@ export function sendRpc(reply: FastifyReply, { status, text }: RpcAnswer): Fasti
   return text === null ? reply.send() : reply.type(JSON_TYPE).send(text);
 }
 
-/** A tool's answer, and what its refusal or failure leaves to the HTTP answer and the log. */
-type ToolAnswer = {
-  text: string;
-  /** null = it was answered as asked. */
-  errorCode: ErrorCode | null;
-  /** Of a refusal; `onAdmitted` receives the quota of an answer. */
-  refusedQuota: QuotaState | null;
-  /** An unexpected failure, for the log. */
-  failure: unknown;
-};
+/** The JSON of a tools/call result; the text inside is the REST body, byte for byte. */
+export function toolResultText(text: string, isError: boolean): string {
+  return `{"content":[{"type":"text","text":${JSON.stringify(text)}}],"isError":${isError}}`;
+}
 
 /**
- * Runs the endpoint that a tool wraps. Its refusals become answers that an agent can read and repair. Throws what
- * concerns the caller rather than the call: no valid token, billing or entitlement, a failure before it was known who
- * asks.
+ * The body of a tool's refusal or failure, which an agent can read and repair; null for what concerns the caller rather than the
+ * call: no valid token, billing or entitlement, a failure before it was known who asks.
  */
-export async function callTool(
-  operation: Operation,
-  call: { authorization: string | undefined; values: JsonObject },
-  onAdmitted: (quota: QuotaState | null, tokenId: string) => void,
-): Promise<ToolAnswer> {
-  let isAdmitted = false;
-  try {
-    const answer = await operation.perform(
-      {
-        authorization: call.authorization,
-        words: MCP_WORDS,
-        parameters: () => readArguments(operation, call.values),
-      },
-      (quota, tokenId) => {
-        isAdmitted = true;
-        onAdmitted(quota, tokenId);
-      },
-    );
-    if (answer.kind !== "json") throw new Error("A tool must wrap an endpoint that answers JSON.");
-    return { text: answer.text, errorCode: null, refusedQuota: null, failure: null };
-  } catch (error) {
-    const body = refusalOf(error, isAdmitted);
-    if (body === null) throw error;
-    const isApiError = error instanceof ApiError;
-    return {
-      text: jsonText(body),
-      errorCode: body.error.code,
-      refusedQuota: isApiError ? error.quota : null,
-      failure: isApiError ? null : error,
-    };
-  }
-}
-
-/** The JSON of a tools/call result; the text inside is the REST body, byte for byte. */
-export function toolResultText({ text, errorCode }: ToolAnswer): string {
-  return `{"content":[{"type":"text","text":${JSON.stringify(text)}}],"isError":${errorCode !== null}}`;
-}
-
-function refusalOf(error: unknown, isAdmitted: boolean): ErrorBody | null {
+export function refusalOf(error: unknown, isAdmitted: boolean): ErrorBody | null {
   if (!(error instanceof ApiError)) {
     return isAdmitted ? errorBody("internal_error", INTERNAL_ERROR_MESSAGE) : null;
   }
@@ -165,7 +120,7 @@ function refusalOf(error: unknown, isAdmitted: boolean): ErrorBody | null {
   return concernsCaller ? null : errorBody(error.code, error.messageIn(MCP_WORDS));
 }
 
-function readArguments({ endpoint }: Operation, given: JsonObject): RawInput {
+export function readArguments({ endpoint }: Operation, given: JsonObject): RawInput {
   const values = new Map<string, unknown>(Object.entries(given));
   const refusals = new Map<string, string>();
   // Every tool with a selector takes the object, listed or not: a client may have passed a row on as it came.

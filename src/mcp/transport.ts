@@ -4,9 +4,10 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Admit } from "../access/admit.ts";
 import type { Operation } from "../access/operation.ts";
 import { RESOURCE_METADATA_PATH } from "../access/oauth.ts";
-import { ApiError, INTERNAL_ERROR_MESSAGE, type ErrorCode, type QuotaState } from "../contract/errors.ts";
+import { ApiError, INTERNAL_ERROR_MESSAGE, MCP_WORDS } from "../contract/errors.ts";
+import type { ErrorCode, QuotaState } from "../contract/errors.ts";
 import { INSTRUCTIONS } from "../contract/tools.ts";
-import { QUOTA_HEADERS, quotaHeaders } from "../contract/wire.ts";
+import { jsonText, QUOTA_HEADERS, quotaHeaders } from "../contract/wire.ts";
 import { logFailure } from "../lib/log-failure.ts";
 import { ownOriginOf } from "../lib/networks.ts";
 import { errorType, note, noteFailure } from "../lib/trace.ts";
@@ -27,7 +28,8 @@ import {
   refuseCall,
   runMethod,
   SERVER_INFO,
-  callTool,
+  readArguments,
+  refusalOf,
   toolResultText,
 } from "./tool-call.ts";
 import type {
@@ -398,7 +400,7 @@ function toolCallOf(message: Message, tools: Tools): ToolCall | null {
 
 const TOOL_CALL = { "mcp.method.name": "tools/call", "gen_ai.operation.name": "execute_tool" };
 
-/** Runs a tool; its own admission is the counted one. Returns the JSON of the result. */
+/** Runs the endpoint that a tool wraps; its own admission is the counted one. Returns the JSON of the result. */
 async function answerCall(
   { operation, values }: ToolCall,
   request: FastifyRequest,
@@ -407,13 +409,26 @@ async function answerCall(
 ): Promise<string> {
   const { authorization } = request.headers;
   note({ ...TOOL_CALL, "gen_ai.tool.name": operation.endpoint.tool?.name ?? "" });
-  const answer = await callTool(operation, { authorization, values }, (quota, tokenId) =>
-    noteAdmission(request, reply, quota, tokenId),
-  );
-  reply.headers(quotaHeaders(answer.refusedQuota));
-  if (answer.failure !== null) noteError(request, answer.failure);
-  if (answer.errorCode !== null) countError(answer.errorCode);
-  return toolResultText(answer);
+  const parameters = () => readArguments(operation, values);
+  let isAdmitted = false;
+  try {
+    const answer = await operation.perform(
+      { authorization, words: MCP_WORDS, parameters },
+      (quota, tokenId) => {
+        isAdmitted = true;
+        noteAdmission(request, reply, quota, tokenId);
+      },
+    );
+    if (answer.kind !== "json") throw new Error("A tool must wrap an endpoint that answers JSON.");
+    return toolResultText(answer.text, false);
+  } catch (error) {
+    const body = refusalOf(error, isAdmitted);
+    if (body === null) throw error;
+    if (error instanceof ApiError) reply.headers(quotaHeaders(error.quota));
+    else noteError(request, error);
+    countError(body.error.code);
+    return toolResultText(jsonText(body), true);
+  }
 }
 
 /** Everything that is no request of the daily quota, for a caller who may use the API. */

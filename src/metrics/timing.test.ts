@@ -3,9 +3,12 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { medianDays, TIMING_BUCKETS, timingBuckets } from "./timing.ts";
 
-const unitsByLag = fc
-  .array(fc.tuple(fc.integer({ min: 0, max: 200 }), fc.integer({ min: 0, max: 5 })), { maxLength: 12 })
-  .map((entries) => new Map(entries));
+const unitsByLag = fc.array(
+  fc.record({ lagDays: fc.integer({ min: 0, max: 200 }), returnedUnits: fc.integer({ min: 0, max: 5 }) }),
+  { maxLength: 12 },
+);
+const medianOf = (...rows: [lagDays: number, returnedUnits: number][]) =>
+  medianDays(rows.map(([lagDays, returnedUnits]) => ({ lagDays, returnedUnits })));
 
 test("M3: the buckets cover every lag once, without a gap", () => {
   TIMING_BUCKETS.forEach((bucket, index) => {
@@ -43,36 +46,20 @@ test("M3: units fall into the bucket of their lag, with shares that add up", () 
 
 test("M3: without returned units the shares and the median are null", () => {
   assert.ok(timingBuckets([]).every((bucket) => bucket.share === null && bucket.cumulativeShare === null));
-  assert.equal(medianDays([]), null);
-  assert.equal(medianDays(new Map([[3, 0]])), null);
+  assert.equal(medianOf(), null);
+  assert.equal(medianOf([3, 0]), null);
 });
 
 test("M3: the median counts every unit and takes the mean of the middle two", () => {
-  assert.equal(
-    medianDays(
-      new Map([
-        [10, 1],
-        [2, 2],
-      ]),
-    ),
-    2,
-  );
-  assert.equal(
-    medianDays(
-      new Map([
-        [10, 2],
-        [3, 2],
-      ]),
-    ),
-    6.5,
-  );
-  assert.equal(medianDays([{ lagDays: 5, returnedUnits: 1 }]), 5);
+  assert.equal(medianOf([10, 1], [2, 2]), 2);
+  assert.equal(medianOf([10, 2], [3, 2]), 6.5);
+  assert.equal(medianOf([5, 1]), 5);
 });
 
 test("M3: median and buckets equal those of the units laid out one by one", () => {
   fc.assert(
     fc.property(unitsByLag, (units) => {
-      const lags = [...units].flatMap(([lagDays, count]) => Array.from({ length: count }, () => lagDays));
+      const lags = units.flatMap((row) => Array.from({ length: row.returnedUnits }, () => row.lagDays));
       lags.sort((left, right) => left - right);
       const middle = [lags[Math.ceil(lags.length / 2) - 1], lags[Math.floor(lags.length / 2)]];
       const expected = lags.length === 0 ? null : ((middle[0] as number) + (middle[1] as number)) / 2;

@@ -1,7 +1,7 @@
 import { share } from "./rate.ts";
 
-/** Returned units by the days between order and return: `lagDays` → units, or rows of them. */
-type UnitsByLag = ReadonlyMap<number, number> | readonly { lagDays: number; returnedUnits: number }[];
+/** Returned units by the days between order and return. */
+type UnitsByLag = readonly { lagDays: number; returnedUnits: number }[];
 
 interface TimingBucket {
   bucket: string;
@@ -28,13 +28,13 @@ export const TIMING_BUCKETS: readonly TimingBucket[] = [
 
 /** M3: returned units by how long they took; every bucket is present, also with zeros. */
 export function timingBuckets(unitsByLag: UnitsByLag): TimingBucketUnits[] {
-  const entries = entriesOf(unitsByLag);
-  const totalUnits = entries.reduce((sum, [, units]) => sum + units, 0);
+  const totalUnits = sumOf(unitsByLag);
   let cumulativeUnits = 0;
   return TIMING_BUCKETS.map((bucket) => {
-    const returnedUnits = entries
-      .filter(([lagDays]) => lagDays >= bucket.fromDay && (bucket.toDay === null || lagDays <= bucket.toDay))
-      .reduce((sum, [, units]) => sum + units, 0);
+    const { fromDay, toDay } = bucket;
+    const returnedUnits = sumOf(
+      unitsByLag.filter(({ lagDays }) => lagDays >= fromDay && (toDay === null || lagDays <= toDay)),
+    );
     cumulativeUnits += returnedUnits;
     return {
       ...bucket,
@@ -47,13 +47,13 @@ export function timingBuckets(unitsByLag: UnitsByLag): TimingBucketUnits[] {
 
 /** M3: the median of the days to return over all units; the mean of the middle two; null without units. */
 export function medianDays(unitsByLag: UnitsByLag): number | null {
-  const entries = entriesOf(unitsByLag).toSorted(([left], [right]) => left - right);
-  const totalUnits = entries.reduce((sum, [, units]) => sum + units, 0);
+  const rows = unitsByLag.toSorted((left, right) => left.lagDays - right.lagDays);
+  const totalUnits = sumOf(rows);
   if (totalUnits === 0) return null;
   const lagOfUnit = (position: number): number => {
     let unitsBefore = 0;
-    for (const [lagDays, units] of entries) {
-      unitsBefore += units;
+    for (const { lagDays, returnedUnits } of rows) {
+      unitsBefore += returnedUnits;
       if (position < unitsBefore) return lagDays;
     }
     return 0;
@@ -61,8 +61,6 @@ export function medianDays(unitsByLag: UnitsByLag): number | null {
   return (lagOfUnit(Math.floor((totalUnits - 1) / 2)) + lagOfUnit(Math.floor(totalUnits / 2))) / 2;
 }
 
-function entriesOf(unitsByLag: UnitsByLag): [lagDays: number, returnedUnits: number][] {
-  return "get" in unitsByLag
-    ? [...unitsByLag]
-    : unitsByLag.map(({ lagDays, returnedUnits }) => [lagDays, returnedUnits]);
+function sumOf(rows: UnitsByLag): number {
+  return rows.reduce((sum, { returnedUnits }) => sum + returnedUnits, 0);
 }

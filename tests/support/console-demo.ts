@@ -10,7 +10,7 @@ import { makeFolder } from "./folder.ts";
 export type ConsoleDemo = { service: TestService; demo: Demo; stop(): Promise<void> };
 
 /** Two years of orders end before this day. */
-const DEMO_DAY = "2026-11-21";
+export const DEMO_DAY = "2026-11-21";
 
 export async function startConsoleDemo(): Promise<ConsoleDemo> {
   const { service, known } = await startSeededService({ name: "console", write: writeDemo });
