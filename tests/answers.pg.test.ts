@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, describe, test, type TestContext } from "node:test";
+import { after, before, describe, test } from "node:test";
 import { evaluateAlerts } from "../src/alerts/evaluate-alerts.ts";
 import type { Endpoint } from "../src/contract/endpoint.ts";
 import { ENDPOINTS } from "../src/contract/registry.ts";
@@ -8,7 +8,7 @@ import { returnCostLeaderboard } from "../src/contract/return-cost-leaderboard.t
 import { returnRateLeaderboard } from "../src/contract/return-rate-leaderboard.ts";
 import { summary } from "../src/contract/summary.ts";
 import { timeseries } from "../src/contract/timeseries.ts";
-import { startServerProcess } from "./support/server-process.ts";
+import { startServerProcess, type ServerProcess } from "./support/server-process.ts";
 import { leastParameters } from "./support/requests.ts";
 import { service } from "./support/shared-service.ts";
 import type { CalledAnswer } from "./support/service.ts";
@@ -29,12 +29,22 @@ const OF_COHORTS = (ENDPOINTS as readonly Endpoint[]).filter(
 );
 
 const writing = openConnections(service.databaseUrl);
-after(() => writing.close());
+/** A server without a memory, and one that reads over a single connection. */
+let without: ServerProcess;
+let narrow: ServerProcess;
+before(async () => {
+  const start = (environment: Record<string, string>) =>
+    startServerProcess({ after: () => {} }, service.databaseUrl, environment);
+  without = await start({ ANSWER_MEMORY_MB: "0" });
+  narrow = await start({ DATABASE_CONNECTIONS: "1" });
+});
+after(async () => {
+  for (const server of [without, narrow]) server.signal("SIGKILL");
+  await writing.close();
+});
 
-async function seededTenant(options: Parameters<typeof createTenant>[1] = {}): Promise<Tenant> {
-  const tenant = await createSmallStore(service.database, options);
-  return tenant;
-}
+const seededTenant = (options: Parameters<typeof createTenant>[1] = {}): Promise<Tenant> =>
+  createSmallStore(service.database, options);
 
 async function textOf(
   { token }: Tenant,
@@ -78,9 +88,8 @@ async function raiseDataVersion({ shopKey }: Tenant): Promise<void> {
 }
 
 describe("a remembered answer", () => {
-  test("is that of a server without a memory, byte for byte, for each endpoint", async (context) => {
+  test("is that of a server without a memory, byte for byte, for each endpoint", async () => {
     const tenant = await seededTenant();
-    const without = await startServerProcess(context, service.databaseUrl, { ANSWER_MEMORY_MB: "0" });
     for (const endpoint of ENDPOINTS) {
       const options = { token: tenant.token, params: { ...leastParameters(endpoint) } };
       const made = await without.call(endpoint.path, options);
@@ -90,17 +99,19 @@ describe("a remembered answer", () => {
     }
   });
 
-  for (const endpoint of OF_COHORTS) {
-    test(`${endpoint.name}: is given until the data version changes, and never after`, async () => {
-      const tenant = await seededTenant();
-      const params = { ...leastParameters(endpoint) };
-      const old = await textOf(tenant, endpoint.path, params);
-      await halveCohorts(tenant);
-      assert.equal(await textOf(tenant, endpoint.path, params), old, "it was not remembered");
-      await raiseDataVersion(tenant);
-      assert.notEqual(await textOf(tenant, endpoint.path, params), old);
-    });
-  }
+  test("is given until the data version changes, and never after, for each endpoint of figures", async () => {
+    const tenant = await seededTenant();
+    const textsOf = () =>
+      Promise.all(
+        OF_COHORTS.map((endpoint) => textOf(tenant, endpoint.path, { ...leastParameters(endpoint) })),
+      );
+    const old = await textsOf();
+    await halveCohorts(tenant);
+    assert.deepEqual(await textsOf(), old, "they were not remembered");
+    await raiseDataVersion(tenant);
+    for (const [place, text] of (await textsOf()).entries())
+      assert.notEqual(text, old[place], String(OF_COHORTS[place]?.name));
+  });
 
   test("entities: is given until the data version changes, and never after", async () => {
     const tenant = await seededTenant();
@@ -242,10 +253,9 @@ describe("data that changes under a request", () => {
       params: { ...MONTHS, include_incomplete: "true", saleEvent: "summer" },
     },
   ]) {
-    test(`M5: an answer under way is wholly of its snapshot: ${path} behind ${table}`, async (context) => {
+    test(`M5: an answer under way is wholly of its snapshot: ${path} behind ${table}`, async () => {
       const tenant = await seededTenant({ dataAsOf: OLD_AS_OF });
       const { token } = tenant;
-      const without = await startServerProcess(context, service.databaseUrl, { ANSWER_MEMORY_MB: "0" });
       const old = (await without.call(path, { token, params })).text;
       let asked = Promise.resolve("");
       await changeBehind(tenant, { table }, async () => {
@@ -261,12 +271,9 @@ describe("data that changes under a request", () => {
   }
 
   /** Asks a server whose one reading connection another tenant's request holds until the data has changed. */
-  async function askBeforeChange(context: TestContext, tenant: Tenant, readiness: string) {
-    const [other, server] = [
-      await seededTenant(),
-      await startServerProcess(context, service.databaseUrl, { DATABASE_CONNECTIONS: "1" }),
-    ];
-    const ask = ({ token }: Tenant) => server.call(TIMESERIES, { token, params: PARAMS });
+  async function askBeforeChange(tenant: Tenant, readiness: string) {
+    const other = await seededTenant();
+    const ask = ({ token }: Tenant) => narrow.call(TIMESERIES, { token, params: PARAMS });
     let asked: Promise<CalledAnswer>[] = [];
     await changeBehind(tenant, { table: "cohort", readiness }, async () => {
       const first = ask(other);
@@ -281,9 +288,9 @@ describe("data that changes under a request", () => {
     return { answer: answer as CalledAnswer, askAgain: () => ask(tenant) };
   }
 
-  test("M5: what commits between admission and load is answered whole, counted once, and remembered", async (context) => {
+  test("M5: what commits between admission and load is answered whole, counted once, and remembered", async () => {
     const tenant = await seededTenant({ dataAsOf: OLD_AS_OF });
-    const { answer, askAgain } = await askBeforeChange(context, tenant, "ready");
+    const { answer, askAgain } = await askBeforeChange(tenant, "ready");
     const { rows } = answer.json().data as unknown as { rows: Record<string, unknown>[] };
     assert.deepEqual(
       rows.map((row) => [row["cohort_month"], row["sold_units"], row["is_complete"]]),
@@ -296,9 +303,9 @@ describe("data that changes under a request", () => {
     assert.equal((await askAgain()).text, answer.text, "it was not remembered");
   });
 
-  test("is not answered at all when the workspace is not ready any more", async (context) => {
+  test("is not answered at all when the workspace is not ready any more", async () => {
     const tenant = await seededTenant({ dataAsOf: OLD_AS_OF });
-    const { answer } = await askBeforeChange(context, tenant, "backfilling");
+    const { answer } = await askBeforeChange(tenant, "backfilling");
     assert.equal(answer.status, 409, answer.text);
     assert.match(answer.text, /"not_ready"/u);
   });
