@@ -3,7 +3,6 @@ import type { AdmitMember } from "../access/admit-member.ts";
 import type { Operation } from "../access/operation.ts";
 import { DEMO_PICTURES_ROUTE, demoPictures } from "../demo/pictures.ts";
 import type { RouteGroup } from "../http/server.ts";
-import { renderHtml } from "../lib/html.ts";
 import { assetRoute } from "../http/assets.ts";
 import { CONSOLE_ASSETS } from "./layout.ts";
 import { createSessionPages } from "./session-routes.ts";
@@ -63,7 +62,7 @@ export function createConsole(options: ConsoleOptions): RouteGroup[] {
  * metrics. Their names do not change when they are drawn in another way, so they are kept for a day.
  */
 function pictureRoute(): RouteGroup {
-  const bodies = new Map([...demoPictures()].map(([path, picture]) => [path, renderHtml(picture)]));
+  const bodies = demoPictures();
   return {
     path: DEMO_PICTURES_ROUTE,
     allowedMethods: "GET, HEAD",

@@ -1,9 +1,8 @@
 import { readFileSync } from "node:fs";
 import { parse } from "csv-parse/sync";
 import { createRandom, weightedDraw, type Random, type WeightedDraw } from "./random.ts";
-import type { SeasonName } from "./calendar.ts";
 
-export interface Variant {
+export type Variant = {
   variantId: string;
   sku: string;
   title: string;
@@ -21,9 +20,9 @@ export interface Variant {
   returnRate: number;
   /** Share of its product's sales, relative to its siblings. */
   weight: number;
-}
+};
 
-export interface Product {
+export type Product = {
   productId: string;
   title: string;
   handle: string;
@@ -42,13 +41,7 @@ export interface Product {
   launchedAfter: number;
   variants: readonly Variant[];
   drawVariant: WeightedDraw<Variant>;
-}
-
-export interface Catalogue {
-  products: readonly Product[];
-  /** Also one of the products; its first variant is its main SKU. */
-  batchProduct: Product;
-}
+};
 
 const EXTREME_SIZE_FACTOR = 1.45;
 const MIDDLE_SIZE_FACTOR = 0.92;
@@ -57,9 +50,12 @@ const MAIN_COLOUR_SHARE_OF_BATCH_PRODUCT = 0.87;
 
 /**
  * Builds products and variants from the seed alone, so that the same shop appears on any day. `breadth`: how often the assortment
- * is repeated, each time as separate products.
+ * is repeated, each time as separate products. `batchProduct` is also one of the products; its first variant is its main SKU.
  */
-export function buildCatalogue(seed: number, breadth: number): Catalogue {
+export function buildCatalogue(
+  seed: number,
+  breadth: number,
+): { products: Product[]; batchProduct: Product } {
   const random = createRandom(seed, "catalogue");
   const products: Product[] = [];
   for (const plan of Array.from({ length: breadth }, () => FAMILY_PLANS).flat()) {
@@ -91,8 +87,8 @@ function buildProduct(
   const productId = String(700_000 + number);
   const [lowMinor, highMinor] = plan.priceRangeMinor;
   const priceMinor = Math.floor(random.integer(lowMinor, highMinor) / 100) * 100;
-  const costUnknown = plan !== BATCH_PRODUCT_PLAN && random.chance(0.06);
-  const cost = costUnknown ? null : Math.round(priceMinor * random.between(0.32, 0.5));
+  const isCostUnknown = plan !== BATCH_PRODUCT_PLAN && random.chance(0.06);
+  const cost = isCostUnknown ? null : Math.round(priceMinor * random.between(0.32, 0.5));
   const sizes = plan.sizes.flatMap((size, index) => ({ size, ...sizeTraits(plan.sizes.length, index) }));
   const variants: Variant[] = [];
   const colours = chooseColours(plan, random);
@@ -190,10 +186,11 @@ function handleOf(title: string): string {
     .replaceAll(/^-|-$/g, "");
 }
 
+export type SeasonName = "steady" | "summer" | "winter" | "gifts";
 export type ProductKind = "apparel" | "shoes" | "home";
 
 /** One family of the demo store: its products, their quantities, and their return rate. */
-interface FamilyPlan {
+type FamilyPlan = {
   family: string;
   analyticsCategory: string;
   kind: ProductKind;
@@ -212,7 +209,7 @@ interface FamilyPlan {
   share: number;
   /** Units returned per unit sold, over the lifetime. */
   returnRate: number;
-}
+};
 
 const PLANS = parse<Record<string, string>>(readFileSync(new URL("assortment.csv", import.meta.url)), {
   columns: true,

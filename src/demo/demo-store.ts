@@ -2,7 +2,6 @@ import { appendFile, mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { stringify } from "csv-stringify/sync";
 import { dayToText } from "../lib/month.ts";
-import { DAY_MS, dayOfText, HOUR_MS, timeText } from "./calendar.ts";
 import type { Product, ProductKind, Variant } from "./catalogue.ts";
 import { DEMO_STORE } from "./demo-store-facts.ts";
 import {
@@ -13,12 +12,11 @@ import {
   soldUnits,
   SWATCH_PRODUCT,
   timesOfOrders,
-  planStore,
 } from "./orders.ts";
-import type { Order, OrderLine, ReturnCase, ReturnedLine, StorePlan } from "./orders.ts";
+import type { Order, OrderLine, ReturnCase, ReturnedLine } from "./orders.ts";
 import { pictureName, PICTURES_PATH } from "./pictures.ts";
+import { DAY_MS, HOUR_MS, planStore, skusOnSale, type DemoSaleEvent, type StorePlan } from "./plan.ts";
 import { createRandom, type Random } from "./random.ts";
-import { skusOnSale, type DemoSaleEvent } from "./sale-events.ts";
 
 /** Shares of returns with a paid label; other parcels are brought to a shop or sent at the shopper's cost. */
 const LABEL_SHARE = { CLOSED: 0.7, OPEN: 0.5, REQUESTED: 0.3, DECLINED: 0, CANCELED: 0.1 };
@@ -129,16 +127,9 @@ function refundCancellations(order: Order, nextRefundId: () => string): ImportRo
       const refundedAt = line.canceledUnitsAt;
       const refundId = refundIdByTime.get(refundedAt) ?? nextRefundId();
       refundIdByTime.set(refundedAt, refundId);
-      return {
-        refund_id: refundId,
-        order_id: order.orderId,
-        line_id: line.lineId,
-        refunded_at: timeText(refundedAt),
-        units: line.canceledUnits,
-        subtotal: amountText(line.unitPriceMinor * line.canceledUnits),
-        restock_type: "CANCEL",
-        return_id: "",
-      };
+      const units = line.canceledUnits;
+      const paidMinor = line.unitPriceMinor * units;
+      return refundRow(order, line, { refundId, refundedAt, units, paidMinor, restockType: "CANCEL" });
     });
 }
 
@@ -159,17 +150,10 @@ function refundReturn(
   const refundId = nextRefundId();
   return returnCase.lines.map((returned) => {
     const { line, acceptedUnits: units } = returned;
-    const paidMinor = line.unitPriceMinor * units;
-    return {
-      refund_id: refundId,
-      order_id: order.orderId,
-      line_id: line.lineId,
-      refunded_at: timeText(refundedAt),
-      units,
-      subtotal: amountText(restockingFee ? Math.round(paidMinor * (1 - RESTOCKING_FEE)) : paidMinor),
-      restock_type: restockTypeOf(returned, random),
-      return_id: returnId,
-    };
+    const fullMinor = line.unitPriceMinor * units;
+    const paidMinor = restockingFee ? Math.round(fullMinor * (1 - RESTOCKING_FEE)) : fullMinor;
+    const restockType = restockTypeOf(returned, random);
+    return refundRow(order, line, { refundId, refundedAt, units, paidMinor, restockType, returnId });
   });
 }
 
@@ -195,21 +179,36 @@ function refundGoodwill(
   const moneyOnly = random.chance(0.6);
   const units = moneyOnly ? 0 : random.integer(1, soldUnits(order, line));
   const part = moneyOnly ? random.pick([0.1, 0.15, 0.25]) : units;
-  const row = {
-    refund_id: nextRefundId(),
-    order_id: order.orderId,
-    line_id: line.lineId,
-    refunded_at: timeText(refundedAt),
-    units,
-    subtotal: amountText(Math.round(line.unitPriceMinor * part)),
-    // The platform may omit it, which means NO_RESTOCK.
-    restock_type: moneyOnly && random.chance(0.3) ? "" : "NO_RESTOCK",
-    return_id: "",
-  };
-  return [row];
+  const refundId = nextRefundId();
+  const paidMinor = Math.round(line.unitPriceMinor * part);
+  // The platform may omit it, which means NO_RESTOCK.
+  const restockType = moneyOnly && random.chance(0.3) ? "" : "NO_RESTOCK";
+  return [refundRow(order, line, { refundId, refundedAt, units, paidMinor, restockType })];
 }
 
-interface DemoStoreOptions {
+type Refund = {
+  refundId: string;
+  refundedAt: number;
+  units: number;
+  paidMinor: number;
+  restockType: string;
+  returnId?: string;
+};
+
+function refundRow(order: Order, line: OrderLine, refund: Refund): ImportRow {
+  return {
+    refund_id: refund.refundId,
+    order_id: order.orderId,
+    line_id: line.lineId,
+    refunded_at: timeText(refund.refundedAt),
+    units: refund.units,
+    subtotal: amountText(refund.paidMinor),
+    restock_type: refund.restockType,
+    return_id: refund.returnId ?? "",
+  };
+}
+
+type DemoStoreOptions = {
   /** Created where needed; import files of the same names in it are replaced. */
   folder: string;
   /** YYYY-MM-DD. Everything in the store happens before this day begins in UTC. */
@@ -224,27 +223,9 @@ interface DemoStoreOptions {
   breadth?: number;
   /** Called with the number of orders, on the way and once at the end. */
   onProgress?: (done: number, total: number) => void;
-}
+};
 
-export interface DemoStoreSummary {
-  folder: string;
-  /** First and last day with orders. */
-  firstDay: string;
-  lastDay: string;
-  orders: number;
-  orderLines: number;
-  products: number;
-  skus: number;
-  /** Rows of the files: one per returned, refunded line and per label. */
-  returns: number;
-  refunds: number;
-  returnLabels: number;
-  saleEvents: { slug: string; label: string; startsOn: string; endsOn: string }[];
-  /** The product with a spike, its main SKU, and the newest month complete for the primary window, YYYY-MM. */
-  badBatch: { productId: string; title: string; sku: string; cohortMonth: string };
-  /** The product whose middle sizes run small since the first of that month. */
-  smallCut: { productId: string; title: string };
-}
+export type DemoStoreSummary = ReturnType<typeof summarize>;
 
 const DEFAULT_SEED = 20;
 const DEFAULT_MONTHS = 24;
@@ -256,7 +237,7 @@ const DEFAULT_ORDERS = 34_000;
  */
 export async function writeDemoStore(options: DemoStoreOptions): Promise<DemoStoreSummary> {
   const { seed = DEFAULT_SEED, months = DEFAULT_MONTHS, orders = DEFAULT_ORDERS, breadth = 1 } = options;
-  const plan = planStore({ todayDay: dayOfText(options.today), seed, months, orders, breadth });
+  const plan = planStore({ today: options.today, seed, months, orders, breadth });
   const writer = await openImportFolder(options.folder);
   writeCatalogue(plan, writer);
   const written = await writeOrders(plan, writer, options.onProgress);
@@ -265,7 +246,7 @@ export async function writeDemoStore(options: DemoStoreOptions): Promise<DemoSto
 }
 
 function writeCatalogue(plan: StorePlan, writer: ImportFolderWriter): void {
-  for (const product of plan.catalogue.products) {
+  for (const product of plan.products) {
     writer.add("products", productRow(product));
     for (const variant of product.variants) writer.add("variants", variantRow(product, variant));
   }
@@ -328,36 +309,35 @@ function numbering(prefix: string, first: number): () => string {
   return () => `${prefix}${next++}`;
 }
 
-function summarize(
-  folder: string,
-  plan: StorePlan,
-  orders: number,
-  writer: ImportFolderWriter,
-): DemoStoreSummary {
+/** Rows of the files are one per returned line, refunded line and label. */
+function summarize(folder: string, plan: StorePlan, orders: number, { rowCount }: ImportFolderWriter) {
   const { batch, smallCut } = plan;
   return {
     folder,
+    /** First and last day with orders. */
     firstDay: dayToText(plan.firstDay),
     lastDay: dayToText(plan.todayDay - 1),
     orders,
-    orderLines: writer.rowCount("order_lines"),
-    products: writer.rowCount("products"),
-    skus: writer.rowCount("variants"),
-    returns: writer.rowCount("returns"),
-    refunds: writer.rowCount("refunds"),
-    returnLabels: writer.rowCount("return_labels"),
-    saleEvents: plan.events.map((event) => ({
-      slug: event.slug,
-      label: event.label,
-      startsOn: dayToText(event.startsOnDay),
-      endsOn: dayToText(event.endsOnDay),
+    orderLines: rowCount("order_lines"),
+    products: rowCount("products"),
+    skus: rowCount("variants"),
+    returns: rowCount("returns"),
+    refunds: rowCount("refunds"),
+    returnLabels: rowCount("return_labels"),
+    saleEvents: plan.events.map(({ slug, label, startsOnDay, endsOnDay }) => ({
+      slug,
+      label,
+      startsOn: dayToText(startsOnDay),
+      endsOn: dayToText(endsOnDay),
     })),
+    /** The product with a spike, its main SKU, and the newest month complete for the primary window, YYYY-MM. */
     badBatch: {
       productId: batch.product.productId,
       title: batch.product.title,
       sku: batch.variant.sku,
       cohortMonth: batch.cohortMonth,
     },
+    /** The product whose middle sizes run small since the first of that month. */
     smallCut: { productId: smallCut.product.productId, title: smallCut.product.title },
   };
 }
@@ -446,6 +426,10 @@ function amountText(amountMinor: number): string {
   return (amountMinor / 100).toFixed(2);
 }
 
+function timeText(time: number): string {
+  return `${new Date(time).toISOString().slice(0, 19)}Z`;
+}
+
 function optionalTimeText(time: number | null): string {
   return time === null ? "" : timeText(time);
 }
@@ -465,42 +449,34 @@ export type ImportFile = (typeof FILES)[number];
 /** Values by column; the first row of a file decides its columns and their order. */
 type ImportRow = Readonly<Record<string, string | number>>;
 
-/** Writes rows to the files of one folder, with only a few thousand rows in memory. */
-interface ImportFolderWriter {
-  add(file: ImportFile, row: ImportRow): void;
-  /** Writes out the files that have gathered enough rows; await it now and then between rows. */
-  drain(): Promise<void>;
-  /** Writes the rest. */
-  finish(): Promise<void>;
-  rowCount(file: ImportFile): number;
-}
+type ImportFolderWriter = Awaited<ReturnType<typeof openImportFolder>>;
 
 const ROWS_PER_WRITE = 2000;
 
-/** Creates the folder where needed and replaces files of the same names in it. */
-async function openImportFolder(folder: string): Promise<ImportFolderWriter> {
+/** Writes rows to the files of one folder, with only a few thousand rows in memory; files of the same names are replaced. */
+async function openImportFolder(folder: string) {
   await mkdir(folder, { recursive: true });
   const pathOf = (file: ImportFile): string => join(folder, `${file}.csv`);
   for (const file of FILES) await rm(pathOf(file), { force: true });
-  const waiting = new Map<ImportFile, ImportRow[]>();
-  const counts = new Map<ImportFile, number>();
+  const files = new Map(FILES.map((file) => [file, { rows: [] as ImportRow[], count: 0 }]));
   const writeOut = async (fewestRows: number): Promise<void> => {
-    for (const [file, rows] of waiting) {
+    for (const [file, { rows, count }] of files) {
       if (rows.length < fewestRows) continue;
       const columns = Object.keys(rows[0] ?? {});
-      await appendFile(pathOf(file), stringify(rows, { columns, header: counts.get(file) === rows.length }));
+      await appendFile(pathOf(file), stringify(rows, { columns, header: count === rows.length }));
       rows.length = 0;
     }
   };
   return {
-    add: (file, row) => {
-      const rows = waiting.get(file) ?? [];
-      waiting.set(file, rows);
-      rows.push(row);
-      counts.set(file, (counts.get(file) ?? 0) + 1);
+    add: (file: ImportFile, row: ImportRow): void => {
+      const written = files.get(file) as { rows: ImportRow[]; count: number };
+      written.rows.push(row);
+      written.count += 1;
     },
+    /** Writes out the files that have gathered enough rows; await it now and then between rows. */
     drain: () => writeOut(ROWS_PER_WRITE),
+    /** Writes the rest. */
     finish: () => writeOut(1),
-    rowCount: (file) => counts.get(file) ?? 0,
+    rowCount: (file: ImportFile): number => files.get(file)?.count ?? 0,
   };
 }

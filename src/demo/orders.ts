@@ -1,26 +1,27 @@
+import { type Product, type ProductKind, type Variant } from "./catalogue.ts";
 import {
   BATCH_DEFECT_RATE,
+  DAY_MS,
+  HOUR_MS,
   isInBadBatch,
   isOfSmallCut,
+  progressOn,
+  saleOn,
+  seasonDemand,
   SMALL_CUT_RATE,
-  planBadBatch,
-  planSmallCut,
-} from "./bad-batch.ts";
-import type { BadBatch, SmallCut } from "./bad-batch.ts";
-import { DAY_MS, HOUR_MS, seasonDemand, firstOfMonth, storeDemand } from "./calendar.ts";
-import { buildCatalogue, type Product, type ProductKind, type Variant, type Catalogue } from "./catalogue.ts";
-import { weightedDraw, createRandom, type Random, type WeightedDraw } from "./random.ts";
-import { saleOn, chooseSaleEvents, storeSaleDemand, type DemoSaleEvent } from "./sale-events.ts";
+  type StorePlan,
+} from "./plan.ts";
+import { weightedDraw, type Random, type WeightedDraw } from "./random.ts";
 
-export interface Order {
+export type Order = {
   orderId: string;
   orderedAt: number;
   test: boolean;
   canceledAt: number | null;
   lines: OrderLine[];
-}
+};
 
-export interface OrderLine {
+export type OrderLine = {
   lineId: string;
   productId: string;
   variantId: string;
@@ -37,22 +38,19 @@ export interface OrderLine {
   giftCard: boolean;
   /** Null for lines of things outside the catalogue; those never come back. */
   item: OrderedItem | null;
-}
+};
 
-interface OrderedItem {
+type OrderedItem = {
   product: Product;
   variant: Variant;
   /** Units returned per unit sold, over the lifetime, for sales of that day. */
   returnRate: number;
   fromBadBatch: boolean;
   ofSmallCut: boolean;
-}
+};
 
 /** A shopper's choices on one day, with their probabilities. */
-interface DayOffer {
-  day: number;
-  drawProduct: WeightedDraw<Product>;
-}
+type DayOffer = { day: number; drawProduct: WeightedDraw<Product> };
 
 const LINES_PER_ORDER = weightedDraw([1, 2, 3, 4], (count) => [0, 57, 28, 11, 4][count] ?? 0);
 const UNITS_OF_WEARABLES = weightedDraw([1, 2, 3], (units) => [0, 94, 5, 1][units] ?? 0);
@@ -62,14 +60,12 @@ export function offerOn(plan: StorePlan, day: number): DayOffer {
   const progress = progressOn(plan, day);
   const demandOf = (product: Product): number => {
     if (product.launchedAfter > progress) return 0;
-    const batchFactor =
-      product === plan.batch.product && isInBadBatch(plan.batch, plan.batch.variant, day)
-        ? plan.batch.demandFactor
-        : 1;
+    const isPromoted = product === plan.batch.product && isInBadBatch(plan, plan.batch.variant, day);
+    const batchFactor = isPromoted ? plan.batch.demandFactor : 1;
     const saleFactor = saleOn(plan.events, day, product)?.productDemandFactor ?? 1;
     return product.share * seasonDemand(product.season, day) * batchFactor * saleFactor;
   };
-  return { day, drawProduct: weightedDraw(plan.catalogue.products, demandOf) };
+  return { day, drawProduct: weightedDraw(plan.products, demandOf) };
 }
 
 /** Draws when the orders of a day are placed, earliest first. */
@@ -126,22 +122,17 @@ function simulateLine(plan: StorePlan, offer: DayOffer, lineId: string, random: 
     sku: variant.sku,
     title: used ? `${product.title} – Used` : product.title,
     vendor: product.vendor,
-    units: unitsOf(product, used, random),
+    units: used ? 1 : (product.kind === "home" ? UNITS_OF_HOME : UNITS_OF_WEARABLES)(random),
     unitPriceMinor: Math.round(variant.priceMinor * (sale?.priceFactor ?? 1)),
     giftCard: false,
     item: {
       product,
       variant,
       returnRate: variant.returnRate * (sale?.returnFactor ?? 1),
-      fromBadBatch: isInBadBatch(plan.batch, variant, offer.day),
-      ofSmallCut: isOfSmallCut(plan.smallCut, variant, offer.day),
+      fromBadBatch: isInBadBatch(plan, variant, offer.day),
+      ofSmallCut: isOfSmallCut(plan, variant, offer.day),
     },
   };
-}
-
-function unitsOf(product: Product, used: boolean, random: Random): number {
-  if (used) return 1;
-  return product.kind === "home" ? UNITS_OF_HOME(random) : UNITS_OF_WEARABLES(random);
 }
 
 function changeBeforeFulfilment(line: OrderLine, orderedAt: number, endAt: number, random: Random): void {
@@ -167,19 +158,13 @@ function cancelOrder(order: Order, endAt: number, random: Random): void {
   }
 }
 
-/** Unusual lines of every shop: without a SKU, without a product, or without goods. */
-type Oddment = Pick<
-  OrderLine,
-  "productId" | "variantId" | "sku" | "title" | "vendor" | "units" | "unitPriceMinor" | "giftCard"
->;
-
 export const GIFT_CARD_PRODUCT = { productId: "790001", title: "Gift Card", vendor: "Demo Store" };
 export const SWATCH_PRODUCT = { productId: "790002", title: "Fabric Swatch Set", vendor: "Oriel Home" };
 
 const NAMELESS = { productId: "", variantId: "", sku: "", vendor: "", units: 1, giftCard: false };
 
-/** An oddment instead of a catalogue line, or null, which is the rule. */
-function drawOddment(random: Random): Oddment | null {
+/** An unusual line, without a SKU, a product or goods, instead of one of the catalogue; null, which is the rule. */
+function drawOddment(random: Random) {
   const point = random.fraction();
   if (point < 0.006) {
     const unitPriceMinor = random.pick([2500, 5000, 10_000]);
@@ -196,54 +181,38 @@ function drawOddment(random: Random): Oddment | null {
 }
 
 /** Shoppers who gave no reason leave it empty. */
-const REASONS = [
-  "too_small",
-  "too_large",
-  "not_as_described",
-  "changed_mind",
-  "defective",
-  "arrived_late",
-  "",
-] as const;
-
-type Reason = (typeof REASONS)[number];
-type Fit = OrderedItem["variant"]["fit"];
+const REASONS = "too_small,too_large,not_as_described,changed_mind,defective,arrived_late,".split(",");
 
 /** How often each of REASONS is given, in their order. */
-const DRAWS: Record<ProductKind, Record<Fit, WeightedDraw<Reason>>> = {
-  apparel: drawsOf([24, 22, 16, 21, 5, 5, 7]),
-  shoes: drawsOf([31, 24, 9, 18, 6, 5, 7]),
-  home: drawsOf([2, 3, 33, 30, 14, 10, 8]),
+const REASON_WEIGHTS: Record<ProductKind, readonly number[]> = {
+  apparel: [24, 22, 16, 21, 5, 5, 7],
+  shoes: [31, 24, 9, 18, 6, 5, 7],
+  home: [2, 3, 33, 30, 14, 10, 8],
 };
-
-function drawReason(item: OrderedItem, random: Random): string {
-  return DRAWS[item.product.kind][item.variant.fit](random);
-}
-
 /** The smallest size is mostly too small, the largest mostly too large. */
-function drawsOf(weights: readonly number[]): Record<Fit, WeightedDraw<Reason>> {
-  const drawOf = (stressed: Reason | null): WeightedDraw<Reason> =>
-    weightedDraw(REASONS, (reason) => {
-      const weight = weights[REASONS.indexOf(reason)] ?? 0;
-      return reason === stressed ? weight * 2.2 : weight;
-    });
-  return { smallest: drawOf("too_small"), middle: drawOf(null), largest: drawOf("too_large") };
-}
+const STRESSED_REASON = { smallest: "too_small", middle: null, largest: "too_large" };
 
-type DemoReturnStatus = "REQUESTED" | "OPEN" | "CLOSED" | "DECLINED" | "CANCELED";
+function drawReason({ product, variant }: OrderedItem, random: Random): string {
+  const weights = REASON_WEIGHTS[product.kind];
+  const stressed = STRESSED_REASON[variant.fit];
+  return weightedDraw(
+    REASONS,
+    (reason) => (weights[REASONS.indexOf(reason)] ?? 0) * (reason === stressed ? 2.2 : 1),
+  )(random);
+}
 
 /** One return request of an order, in its state at the end of the store's history. */
-export interface ReturnCase {
+export type ReturnCase = {
   returnId: string;
-  status: DemoReturnStatus;
+  status: "REQUESTED" | "OPEN" | "CLOSED" | "DECLINED" | "CANCELED";
   requestedAt: number;
   closedAt: number | null;
   /** Settled by sending another size: closed without any refund. */
   exchange: boolean;
   lines: ReturnedLine[];
-}
+};
 
-export interface ReturnedLine {
+export type ReturnedLine = {
   line: OrderLine;
   item: OrderedItem;
   units: number;
@@ -252,22 +221,15 @@ export interface ReturnedLine {
   /** Whether the platform reports the processed units. */
   processedReported: boolean;
   reason: string;
-}
+};
 
-interface Timing {
-  requestedAt: number;
-  settledAt: number;
-}
-
-type Outcome = "CLOSED" | "DECLINED" | "CANCELED" | "STALLED";
+type Timing = { requestedAt: number; settledAt: number };
 
 /** Per hundred requests; only CLOSED ones count, so more are drawn than the return rate requires. */
-const OUTCOME_WEIGHTS: Record<Outcome, number> = { CLOSED: 92, DECLINED: 4, CANCELED: 3.4, STALLED: 0.6 };
-const CLOSED_SHARE = OUTCOME_WEIGHTS.CLOSED / 100;
-const drawOutcome = weightedDraw(
-  ["CLOSED", "DECLINED", "CANCELED", "STALLED"] satisfies Outcome[],
-  (outcome) => OUTCOME_WEIGHTS[outcome],
-);
+const OUTCOMES = { CLOSED: 92, DECLINED: 4, CANCELED: 3.4, STALLED: 0.6 };
+const CLOSED_SHARE = OUTCOMES.CLOSED / 100;
+type Outcome = keyof typeof OUTCOMES;
+const drawOutcome = weightedDraw(Object.keys(OUTCOMES) as Outcome[], (outcome) => OUTCOMES[outcome]);
 
 /**
  * Simulates an order's return requests up to endAt; later ones are omitted. The small cut's additional returns use separate
@@ -298,30 +260,27 @@ export function simulateReturns(
 }
 
 function wishToReturn(order: Order, line: OrderLine, random: Random): ReturnedLine | null {
-  const sold = soldUnits(order, line);
   const { item } = line;
-  if (item === null || sold === 0) return null;
+  if (item === null || soldUnits(order, line) === 0) return null;
   const defective = item.fromBadBatch && random.chance(BATCH_DEFECT_RATE);
   if (!defective && !random.chance(Math.min(0.8, item.returnRate / CLOSED_SHARE))) return null;
-  return returnedLine(
-    line,
-    { item, sold, reason: () => (defective ? "defective" : drawReason(item, random)) },
-    random,
-  );
+  return returnedLine(order, { line, item, reason: defective ? "defective" : null }, random);
 }
 
 function wishOfSmallCut(order: Order, line: OrderLine, random: Random): ReturnedLine | null {
-  const sold = soldUnits(order, line);
   const { item } = line;
-  if (item === null || sold === 0 || !item.ofSmallCut || !random.chance(SMALL_CUT_RATE)) return null;
-  return returnedLine(line, { item, sold, reason: () => "too_small" }, random);
+  if (item?.ofSmallCut !== true || soldUnits(order, line) === 0 || !random.chance(SMALL_CUT_RATE))
+    return null;
+  return returnedLine(order, { line, item, reason: "too_small" }, random);
 }
 
+/** `reason` null: it is drawn. */
 function returnedLine(
-  line: OrderLine,
-  { item, sold, reason }: { item: OrderedItem; sold: number; reason: () => string },
+  order: Order,
+  { line, item, reason }: { line: OrderLine; item: OrderedItem; reason: string | null },
   random: Random,
 ): ReturnedLine {
+  const sold = soldUnits(order, line);
   const units = sold === 1 || random.chance(0.7) ? sold : random.integer(1, sold - 1);
   return {
     line,
@@ -329,7 +288,7 @@ function returnedLine(
     units,
     acceptedUnits: units > 1 && random.chance(0.2) ? units - 1 : units,
     processedReported: random.chance(0.9),
-    reason: reason(),
+    reason: reason ?? drawReason(item, random),
   };
 }
 
@@ -372,60 +331,4 @@ function stateAt(
 
 function after(time: number, days: number): number {
   return time + Math.round((days * DAY_MS) / 1000) * 1000;
-}
-
-/** All decisions before the first order: products, dates and special events. */
-export interface StorePlan {
-  seed: number;
-  /** First day with orders. */
-  firstDay: number;
-  /** First day without: everything in the store happens before it begins. */
-  todayDay: number;
-  catalogue: Catalogue;
-  events: readonly DemoSaleEvent[];
-  batch: BadBatch;
-  smallCut: SmallCut;
-  /** Orders of each day, from firstDay on. */
-  ordersByDay: readonly number[];
-}
-
-interface StoreSize {
-  /** First day without orders. */
-  todayDay: number;
-  seed: number;
-  /** Whole months before the current one. */
-  months: number;
-  orders: number;
-  /** How many times the assortment is in the catalogue. */
-  breadth: number;
-}
-
-export function planStore({ todayDay, seed, months, orders, breadth }: StoreSize): StorePlan {
-  const catalogue = buildCatalogue(seed, breadth);
-  const events = chooseSaleEvents(catalogue.products, todayDay);
-  const plan = { seed, firstDay: firstOfMonth(todayDay, -months), todayDay, catalogue, events };
-  const batch = planBadBatch(catalogue.batchProduct, todayDay);
-  const smallCut = planSmallCut(catalogue.products, todayDay);
-  return { ...plan, batch, smallCut, ordersByDay: spreadOrders(plan, orders) };
-}
-
-type Life = Pick<StorePlan, "seed" | "firstDay" | "todayDay" | "events">;
-
-/** How much of the store's life has passed on a day, from 0 to 1. */
-function progressOn(plan: Life, day: number): number {
-  return (day - plan.firstDay) / (plan.todayDay - plan.firstDay);
-}
-
-/** Distributes the orders over the days by demand, so that stores of one size have the same number. */
-function spreadOrders(plan: Life, orders: number): number[] {
-  const random = createRandom(plan.seed, "demand");
-  const demandUpTo: number[] = [0];
-  for (let day = plan.firstDay; day < plan.todayDay; day += 1) {
-    const demand =
-      storeDemand(day, progressOn(plan, day)) * storeSaleDemand(plan.events, day) * random.logNormal(1, 0.08);
-    demandUpTo.push((demandUpTo.at(-1) ?? 0) + demand);
-  }
-  const total = demandUpTo.at(-1) ?? 1;
-  const ordersUpTo = demandUpTo.map((demand) => Math.round((demand / total) * orders));
-  return ordersUpTo.slice(1).map((upTo, index) => upTo - (ordersUpTo[index] ?? 0));
 }

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { renderHtml } from "../lib/html.ts";
 import { buildCatalogue } from "./catalogue.ts";
 import { drawPictures, pictureName } from "./pictures.ts";
 
@@ -16,10 +15,9 @@ test("every product of the demo store has a picture in its first colour, whateve
 
 test("each picture is a small separate document without external resources or scripts", () => {
   const texts = new Set<string>();
-  for (const [name, picture] of pictures) {
-    const text = renderHtml(picture);
+  for (const [name, text] of pictures) {
     assert.match(text, /^<svg xmlns="http:\/\/www\.w3\.org\/2000\/svg"/u, name);
-    assert.doesNotMatch(text, /style=|<script|href|undefined|NaN/u, name);
+    assert.doesNotMatch(text, /style=|var\(|<script|href|undefined|NaN/u, name);
     assert.ok(text.length < 3000, `${name}: ${text.length}`);
     texts.add(text);
   }
