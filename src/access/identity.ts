@@ -190,13 +190,9 @@ async function reauthenticateByPasskey(
   const { userId, now } = request;
   const signed = await checkSignature(database, { ...request, purpose: "prove", userId });
   if ("refused" in signed) return refused(database, request, signed.refused);
-  const { credentialId, counter } = signed;
-  const proof = await database.transaction(async (connection): Promise<Proof> => {
-    return renew(connection, request, "passkey", async () =>
-      (await usePasskey(connection, credentialId, counter, now)) ? null : { outcome: "counter" },
-    );
-  });
-  return proof.outcome === "confirmed" ? proof : refused(database, request, proof.outcome);
+  return renew(database, request, "passkey", async (connection) =>
+    (await usePasskey(connection, signed.credentialId, signed.counter, now)) ? null : "counter",
+  );
 }
 
 /** Proves by a new link of the same person. Another person's link, and one that would end passkeys, stay unused. */
@@ -208,13 +204,10 @@ async function reauthenticateByLink(
   const link = await openLink(database, secret, now);
   if ("outcome" in link) return refused(database, request, link.outcome);
   if (link.user_id !== userId || link.purpose === "recover") return refused(database, request, "other");
-  const proof = await database.transaction(async (connection): Promise<Proof> => {
-    const hash = hashSecret(secret) as Buffer;
-    return renew(connection, request, "link", async () =>
-      (await useLink(connection, hash, now)) === null ? { outcome: "used" } : null,
-    );
-  });
-  return proof.outcome === "confirmed" ? proof : refused(database, request, proof.outcome);
+  const hash = hashSecret(secret) as Buffer;
+  return renew(database, request, "link", async (connection) =>
+    (await useLink(connection, hash, now)) === null ? "used" : null,
+  );
 }
 
 /** An account, and when its person was sent to the provider. */
@@ -230,34 +223,34 @@ async function reauthenticateByProvider(
   if (authenticatedAt === null) return refused(database, request, "untimed");
   if (authenticatedAt.getTime() < startedAt.getTime() - CLOCK_SKEW_MS)
     return refused(database, request, "not_again");
-  const proof = await database.transaction((connection) =>
-    renew(connection, request, "provider", async () =>
-      (await useAccount(connection, { issuer, subject, email, userId, now })) ? null : { outcome: "foreign" },
-    ),
+  return renew(database, request, "provider", async (connection) =>
+    (await useAccount(connection, { issuer, subject, email, userId, now })) ? null : "foreign",
   );
-  return proof.outcome === "confirmed" ? proof : refused(database, request, proof.outcome);
 }
+
+type ProofRefusal = Exclude<Proof["outcome"], "confirmed">;
 
 /** Locks the person first, as every change or removal of one does; `useUp` returns why the proof is not accepted. */
 async function renew(
-  connection: Connection,
-  request: ProofRequest,
-  way: Way,
-  useUp: () => Promise<Proof | null>,
-): Promise<Proof> {
-  const person = await lockPerson(connection, request.userId);
-  if (person?.disabled_at !== null) return { outcome: "disabled" };
-  const refusal = await useUp();
-  if (refusal !== null) return refusal;
-  const session = await reauthenticateSession(connection, { ...request, way });
-  return session === null ? { outcome: "signed_out" } : { outcome: "confirmed", session };
-}
-
-async function refused(
   database: Database,
   request: ProofRequest,
-  outcome: Exclude<Proof["outcome"], "confirmed">,
+  way: Way,
+  useUp: (connection: Connection) => Promise<ProofRefusal | null>,
 ): Promise<Proof> {
+  const proof = await database.transaction(async (connection) => {
+    const person = await lockPerson(connection, request.userId);
+    if (person?.disabled_at !== null) return "disabled";
+    const refusal = await useUp(connection);
+    if (refusal !== null) return refusal;
+    const session = await reauthenticateSession(connection, { ...request, way });
+    return session === null ? "signed_out" : { session };
+  });
+  return typeof proof === "string"
+    ? refused(database, request, proof)
+    : { outcome: "confirmed", session: proof.session };
+}
+
+async function refused(database: Database, request: ProofRequest, outcome: ProofRefusal): Promise<Proof> {
   if (request.recordsRefusals !== false) await recordRefusal(database, request, `proof: ${outcome}`);
   return { outcome };
 }

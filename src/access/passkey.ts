@@ -49,11 +49,6 @@ export function readChallenge(challenge: string, request: ChallengeRequest): Due
   return expiresAt > request.now ? { hash: hashOf(challenge), expiresAt, purpose: request.purpose } : null;
 }
 
-/** Uses a challenge up, on whatever server; false = it was used before. */
-async function isFirstUse(database: Queryable, challenge: DueChallenge): Promise<boolean> {
-  return putUsedChallenge(database, challenge);
-}
-
 function sealOf(said: Buffer, { key, purpose, userId }: ChallengeRequest): Buffer {
   return createHmac("sha256", key)
     .update(`${purpose} ${userId ?? ""} `)
@@ -196,7 +191,7 @@ export async function checkEnrolment(
     if (read === null) return { refused: "malformed" };
     const { response, challenge } = read;
     const due = readChallenge(challenge, { key, purpose: "enrol", userId, now });
-    if (due === null || !(await isFirstUse(database, due))) return { refused: "challenge" };
+    if (due === null || !(await putUsedChallenge(database, due))) return { refused: "challenge" };
     const { verifyRegistrationResponse } = await library();
     const checked = await checkedBy(async () => {
       await refuseCertificates(response);
@@ -260,7 +255,7 @@ async function checkKnown(
   site: PasskeySite,
   { response, challenge, due, passkey }: Known,
 ): Promise<Signed | PasskeyRefusal> {
-  if (!(await isFirstUse(database, due))) return { refused: "challenge" };
+  if (!(await putUsedChallenge(database, due))) return { refused: "challenge" };
   const handle = response.response.userHandle;
   if (handle !== undefined && handle !== Buffer.from(handleOf(passkey.user_id)).toString("base64url"))
     return { refused: "stranger" };
