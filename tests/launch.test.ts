@@ -175,20 +175,23 @@ function breakNode({ folder, node }: Checkout): void {
 }
 
 suite("the first start", { concurrency: 2 }, () => {
-  test("installs the packages, runs on the packaged Node.js, and leaves none on npm's path", async () => {
+  test("installs the packages, later those of development beside them, and again a Node.js that was cut off", async () => {
     await withCheckout({ registry: "open", pinned: "26.0.0" }, async (checkout) => {
+      const modules = (path: string): string => join(checkout.folder, "node_modules", path);
       const first = await checkout.run("npm start");
       assert.equal(first.code, 0, first.output);
       assert.match(first.output, /Installing packages…\n[^]*runs on v26/u);
-      assert.ok(!existsSync(join(checkout.folder, "node_modules/.bin/node")));
-      assert.ok(!existsSync(join(checkout.folder, "node_modules/tested")));
+      assert.ok(!existsSync(modules(".bin/node")), "none on npm's path");
+      assert.ok(!existsSync(modules("tested")));
       assert.ok(!(await checkout.run("npm start")).output.includes("Installing"));
-    });
-  });
 
-  test("a Node.js that was cut off is installed again, though npm's scripts meet it first", async () => {
-    await withCheckout({ registry: "open", pinned: "26.0.0" }, async (checkout) => {
-      await checkout.run("npm test");
+      const before = statSync(modules("served")).ino;
+      const added = await checkout.run("npm test");
+      assert.match(added.output, /Installing development packages for this command…/u);
+      assert.ok(existsSync(modules("tested/index.js")));
+      assert.equal(statSync(modules("served")).ino, before, "those of a running service stay");
+
+      // npm's scripts meet it first.
       breakNode(checkout);
       const healed = await checkout.run("npm start");
       assert.equal(healed.code, 0, healed.output);
@@ -196,7 +199,7 @@ suite("the first start", { concurrency: 2 }, () => {
         healed.output,
         /The packaged Node\.js is damaged\.\nInstalling packages…\n[^]*runs on v26/u,
       );
-      assert.ok(existsSync(join(checkout.folder, "node_modules/tested")), "what npm test installed is kept");
+      assert.ok(existsSync(modules("tested")), "what npm test installed is kept");
       assert.ok(!(await checkout.run("npm test")).output.includes("Installing"));
     });
   });
@@ -210,18 +213,6 @@ suite("the first start", { concurrency: 2 }, () => {
         /^Installing packages…\nPackages cannot be installed in [^\n]*: ENAMETOOLONG[^\n]*\.\n$/u,
       );
       assert.deepEqual(readdirSync(join(checkout.folder, "node_modules")), []);
-    });
-  });
-
-  test("development packages are added without replacing those of a running service", async () => {
-    await withCheckout({ registry: "open", pinned: "26.0.0" }, async (checkout) => {
-      const served = join(checkout.folder, "node_modules/served");
-      await checkout.run("npm start");
-      const before = statSync(served).ino;
-      const added = await checkout.run("npm test");
-      assert.match(added.output, /Installing development packages for this command…/u);
-      assert.ok(existsSync(join(checkout.folder, "node_modules/tested/index.js")));
-      assert.equal(statSync(served).ino, before);
     });
   });
 
