@@ -244,10 +244,10 @@ export async function startInstallationWorker(
     if (metricsOfService === null) operators = await listenForOperators(config, forOperators, logger);
     const worker = await startWorker({
       ...workerOptions(config, keys, { database, queueDatabase }, logger),
-      deliveries: joined(
+      deliveries: [
+        ...digestsOf(config, keys, pushDatabase, { metrics, log: logger }),
         deliveriesOf(config, keys, pushDatabase, logger),
-        digestsOf(config, keys, pushDatabase, { metrics, log: logger }),
-      ),
+      ],
       databaseUrl: installation.roleUrls.worker,
     });
     return {
@@ -311,16 +311,16 @@ function deliveriesOf(
 /** Answers are cached only from one member of a workspace to the next. */
 const DIGEST_MEMORY_MEGABYTES = 4;
 
-/** Sends weekly digests, with the content of the console's overview; null: no mail, or no address for links. */
+/** Sends weekly digests, with the content of the console's overview; []: no mail, or no address for links. */
 function digestsOf(
   config: Config,
   keys: Keys,
   database: DatabasePool,
   { metrics, log }: { metrics: Metrics; log: FastifyBaseLogger },
-): Deliveries | null {
+): Deliveries[] {
   const publicOrigin = publicConsole(config.publicUrl);
   const control = controlOf(config, keys, { database, exporting: database });
-  if (!config.hasConsole || publicOrigin === null || control.push.smtp === null) return null;
+  if (!config.hasConsole || publicOrigin === null || control.push.smtp === null) return [];
   const open = async () => {
     // Imported here, because it takes memory that a worker without mail need not have.
     const { sendDigests } = await import("./actions/digest/send.ts");
@@ -335,7 +335,7 @@ function digestsOf(
   let opened: ReturnType<typeof open> | undefined;
   const stopping = new AbortController();
   let active: Promise<void> | null = null;
-  return {
+  const digests: Deliveries = {
     poll: async () => {
       active ??= (opened ??= open())
         .then((send) => send(stopping.signal))
@@ -347,19 +347,7 @@ function digestsOf(
       await active;
     },
   };
-}
-
-function joined(first: Deliveries, second: Deliveries | null): Deliveries {
-  if (second === null) return first;
-  return {
-    poll: async (session) => {
-      await second.poll(session);
-      await first.poll(session);
-    },
-    stop: async () => {
-      await Promise.all([first.stop(), second.stop()]);
-    },
-  };
+  return [digests];
 }
 
 /** The platform routes' listeners: a log, and the status of each refused delivery. */

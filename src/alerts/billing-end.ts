@@ -1,12 +1,11 @@
 import type { Database } from "../store/database.ts";
 import { insertAuditEvent } from "../store/queries/audit.ts";
-import { claimNoticeMail, noticeKey, notifyPeople } from "../store/queries/notice.ts";
+import { claimNoticeMail, noticeKey, notifyManagers } from "../store/queries/notice.ts";
 import { BILLING_NOTICE_MS, endBilling, findBillingEnd, findPurchase } from "../store/queries/purchase.ts";
-import { listMembersByRole, listOwnerAddresses } from "../store/queries/workspace-member.ts";
+import { listOwnerAddresses } from "../store/queries/workspace-member.ts";
 import { sendMail, type SmtpOptions } from "./delivery/mail.ts";
 import { mailText } from "./delivery/texts.ts";
-
-const TOLD_ROLES = ["owner", "admin"] as const;
+import { minuteText } from "./wording.ts";
 
 /** How an installation writes to members; `consoleAddress`: the console's origin for links, null: none. */
 export type MailOptions = { smtp: SmtpOptions; consoleAddress: string | null };
@@ -30,7 +29,7 @@ export async function endOrTellBilling(environment: BillingEnvironment, shopKey:
   if (endsAt === null || endsAt.getTime() - now.getTime() > BILLING_NOTICE_MS) return;
   if (endsAt > now) {
     const notice = billingNotice((await findPurchase(database, shopKey))?.name ?? "", endsAt);
-    await notifyPeople(database, shopKey, await listMembersByRole(database, shopKey, TOLD_ROLES), notice);
+    await notifyManagers(database, shopKey, notice);
     await mailOwners(environment, shopKey, notice).catch((error: unknown) =>
       log.warn({ shopKey, err: error }, "the end of billing could not be mailed; it is tried again later"),
     );
@@ -80,6 +79,5 @@ function billingNotice(name: string, endsAt: Date) {
 
 /** The sentence about the end of billing and its effect. */
 export function billingEndText(endsAt: Date): string {
-  const when = `${endsAt.toISOString().slice(0, 16).replace("T", " ")} UTC`;
-  return `Billing ends on ${when}: from then on API requests are refused and pages show no figures.`;
+  return `Billing ends on ${minuteText(endsAt)}: from then on API requests are refused and pages show no figures.`;
 }

@@ -1,6 +1,6 @@
 import { staleForMs } from "../metrics/completeness.ts";
 import type { AlertDraft } from "../store/queries/publish.ts";
-import { daysText, readableName } from "./wording.ts";
+import { daysText, minuteText, readableName } from "./wording.ts";
 
 export type WatchedSource = {
   source: string;
@@ -43,10 +43,6 @@ function beginningOf({ lastSyncedAt, connectedAt }: WatchedSource): string {
   return lastSyncedAt === null
     ? `It was connected at ${minuteText(connectedAt)}`
     : `Its last successful sync was at ${minuteText(lastSyncedAt)}`;
-}
-
-function minuteText(instant: Date): string {
-  return `${instant.toISOString().slice(0, 16).replace("T", " ")} UTC`;
 }
 
 function ageText(ageMs: number): string {

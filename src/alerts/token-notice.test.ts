@@ -5,10 +5,10 @@ import { tokenNotice } from "./token-notice.ts";
 const EXPIRES = new Date("2026-11-22T12:00:00Z");
 const before = (days: number): Date => new Date(EXPIRES.getTime() - days * 86_400_000);
 const token = {
-  tokenId: "0000000000700001",
+  token_id: "0000000000700001",
   name: "weekly report",
-  createdAt: before(90),
-  expiresAt: EXPIRES,
+  created_at: before(90),
+  expires_at: EXPIRES,
 };
 
 test("notices of a token come 14 and 3 days before its end, and not before or after", () => {
@@ -39,9 +39,9 @@ test("each stage is one event, however often it is looked at", () => {
 });
 
 test("a token created for a few days raises no notice", () => {
-  assert.equal(tokenNotice({ ...token, createdAt: before(2) }, before(1)), null);
-  assert.equal(tokenNotice({ ...token, createdAt: before(10) }, before(9)), null);
-  assert.equal(tokenNotice({ ...token, createdAt: before(10) }, before(3))?.severity, "critical");
+  assert.equal(tokenNotice({ ...token, created_at: before(2) }, before(1)), null);
+  assert.equal(tokenNotice({ ...token, created_at: before(10) }, before(9)), null);
+  assert.equal(tokenNotice({ ...token, created_at: before(10) }, before(3))?.severity, "critical");
 });
 
 test("a name that would break the line stays on it", () => {

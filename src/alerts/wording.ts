@@ -48,6 +48,11 @@ export function dayWords(day: string): string {
   return `${Number(day.slice(8, 10))} ${monthWords(day)}`;
 }
 
+/** 2026-09-03 12:34 UTC. */
+export function minuteText(instant: Date): string {
+  return `${instant.toISOString().slice(0, 16).replace("T", " ")} UTC`;
+}
+
 /** The entity of a return-rate alert. */
 export type WarnedEntity = {
   kind: "sku" | "product" | "family" | "analytics_category";

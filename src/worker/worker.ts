@@ -11,8 +11,8 @@ import { runDueTask } from "./upkeep.ts";
 export type WorkerOptions = PollEnvironment & {
   /** Of the session's separate connection. */
   databaseUrl: string;
-  /** Pushes alerts; null = others do. */
-  deliveries: Deliveries | null;
+  /** Push alerts and send digests, in this order. */
+  deliveries: readonly Deliveries[];
   /** Runs at a time in this process. */
   concurrency: number;
   /** Interval of polls for due work. */
@@ -91,7 +91,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
       const settled = polling.then(() =>
         Promise.all([
           state.task,
-          options.deliveries?.stop(),
+          ...options.deliveries.map((each) => each.stop()),
           ...state.checks.values(),
           ...[...state.polls.values()].map(({ done }) => done),
         ]),
@@ -118,7 +118,7 @@ async function pollUntilStopped(state: State): Promise<void> {
         state.claimed.splice(0);
       }
       await poll(state);
-      await state.options.deliveries?.poll(state.session);
+      for (const each of state.options.deliveries) await each.poll(state.session);
       if (isAway) log.info({}, "the database answers again");
       isAway = false;
     } catch (error) {

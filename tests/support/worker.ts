@@ -35,7 +35,7 @@ export function workerOptions(
     now: () => new Date(),
     log: pino({ level: "trace" }, { write: (line: string) => void logs.push(line) }),
     firstRetryMs: 200,
-    deliveries: null,
+    deliveries: [],
     retention: DEFAULT_RETENTION,
     concurrency: 3,
     hasSchedule: false,

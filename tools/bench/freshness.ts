@@ -82,7 +82,7 @@ export async function measureFreshness(
     now,
     log: quiet,
     firstRetryMs: 1000,
-    deliveries: null,
+    deliveries: [],
     retention: readConfig({}),
     concurrency: 6,
     hasSchedule: true,

@@ -19,12 +19,10 @@ import {
   settleEndpoint,
 } from "../../store/queries/alert-delivery.ts";
 import type { AlertRow } from "../../store/queries/alerts.ts";
-import { notifyPeople } from "../../store/queries/notice.ts";
-import { listMembersByRole } from "../../store/queries/workspace-member.ts";
+import { notifyManagers } from "../../store/queries/notice.ts";
+import { minuteText } from "../wording.ts";
 import { lastHour, nextHour, nextTryAt, type SendOutcome } from "./retry.ts";
 import { messageIdOf, send, testMessage, type SendEnvironment } from "./send.ts";
-
-const TOLD_ROLES = ["owner", "admin"] as const;
 
 type Pause = {
   endpointId: string;
@@ -39,8 +37,8 @@ type Pause = {
 /** Notifies the owners and admins of a workspace that an endpoint is paused, once for each pause. */
 async function tellOfPause(connection: Connection, shopKey: number, pause: Pause): Promise<void> {
   const { endpointId, name, problem, pauseReason, failingSince } = pause;
-  const why = pauseReason === "failing" ? `No attempt has succeeded since ${minuteOf(failingSince)}. ` : "";
-  await notifyPeople(connection, shopKey, await listMembersByRole(connection, shopKey, TOLD_ROLES), {
+  const why = pauseReason === "failing" ? `No attempt has succeeded since ${minuteText(failingSince)}. ` : "";
+  await notifyManagers(connection, shopKey, {
     event: `endpoint_paused:${endpointId}:${failingSince.toISOString()}`,
     category: "endpoint_paused",
     severity: "critical",
@@ -49,10 +47,6 @@ async function tellOfPause(connection: Connection, shopKey: number, pause: Pause
     linkPath: "/settings/notifications",
     linkLabel: "Open notifications",
   });
-}
-
-function minuteOf(time: Date): string {
-  return `${time.toISOString().slice(0, 16).replace("T", " ")} UTC`;
 }
 
 export type DeliveryEnvironment = SendEnvironment & {
@@ -127,7 +121,14 @@ async function deliverNext(
     await rest(environment, place, endpoint);
     return false;
   }
-  return deliver(environment, { place, endpoint, digestUntil }, [first, ...others]);
+  const attributes = {
+    "returns.endpoint_kind": endpoint.kind,
+    "returns.alerts": 1 + others.length,
+    "returns.attempt": endpoint.failures + 1,
+  };
+  return traced({ name: "deliver alerts", isRoot: true, attributes }, () =>
+    deliver(environment, { place, endpoint, digestUntil }, [first, ...others]),
+  );
 }
 
 /** Why the pull feed withholds its alerts, in the API's words and order; null: it does not. */
@@ -163,23 +164,7 @@ async function rest(
 
 type Delivery = { place: EndpointPlace; endpoint: DeliveryRow; digestUntil: Date | null };
 
-function deliver(
-  environment: DeliveryEnvironment,
-  delivery: Delivery,
-  rows: readonly [AlertRow, ...AlertRow[]],
-): Promise<boolean> {
-  const { kind, failures } = delivery.endpoint;
-  const attributes = {
-    "returns.endpoint_kind": kind,
-    "returns.alerts": rows.length,
-    "returns.attempt": failures + 1,
-  };
-  return traced({ name: "deliver alerts", isRoot: true, attributes }, () =>
-    deliverRows(environment, delivery, rows),
-  );
-}
-
-async function deliverRows(
+async function deliver(
   environment: DeliveryEnvironment,
   delivery: Delivery,
   rows: readonly [AlertRow, ...AlertRow[]],

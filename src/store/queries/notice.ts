@@ -2,6 +2,7 @@ import { randomUUIDv7 } from "node:crypto";
 import { userName } from "../../lib/user-name.ts";
 import type { Connection, Queryable } from "../database.ts";
 import { command, query, queryAny } from "../query.ts";
+import { listMembersByRole } from "./workspace-member.ts";
 
 type NewNotice = {
   alertId: string;
@@ -59,6 +60,12 @@ export async function notifyPeople(
       recipient: userName(userId),
     });
   }
+}
+
+/** The same to the owners and admins of the workspace. */
+export async function notifyManagers(database: Queryable, shopKey: number, notice: Notice): Promise<void> {
+  const managers = await listMembersByRole(database, shopKey, ["owner", "admin"]);
+  await notifyPeople(database, shopKey, managers, notice);
 }
 
 /** The key of a notice to one person. */
