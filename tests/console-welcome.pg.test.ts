@@ -43,7 +43,7 @@ test("an operator without a workspace is led to the ways on, and makes one there
   const home = await get("/", operator);
   assert.deepEqual([home.status, home.location], [303, "/welcome"]);
   const { text } = await get("/welcome", operator);
-  assert.match(wordsOf(text), /Connect Shopify Upload files/u);
+  assert.match(wordsOf(text), /Connect Shopify Connect WooCommerce Upload files/u);
   assert.doesNotMatch(text, /demo/u);
 
   for (const [fields, status, sentence] of [

@@ -3,6 +3,7 @@ import type { Membership, Memberships } from "../access/identity.ts";
 import { runAction } from "../actions/action.ts";
 import { textInput } from "../actions/field.ts";
 import { STATUS_OF_REFUSAL, type Refusal } from "../actions/refusal.ts";
+import { listStores } from "../actions/sources/connect.ts";
 import { IMPORTS_PATH, sourcePath } from "../actions/sources/paths.ts";
 import { createWorkspace, currencyOptions } from "../actions/workspace/actions.ts";
 import { DEMO_STORE } from "../demo/demo-store-facts.ts";
@@ -80,7 +81,9 @@ function createForm(place: FormPlace, hasOthers: boolean): Html {
         options: [["", "Choose one"], ...currencyOptions()],
       })}
       <div class="actions">
-        <button name="way" value="shopify">Connect Shopify</button>
+        ${listStores().map(
+          ({ source, title }) => html`<button name="way" value="${source}">Connect ${title}</button>`,
+        )}
         <button name="way" value="csv">Upload files</button>
       </div>
     </form>`;
@@ -91,7 +94,7 @@ const FORM_LIMIT_BYTES = 2048;
 
 /** Where each way on begins, in a new workspace. */
 const WAYS: Readonly<Record<string, string>> = {
-  shopify: sourcePath("shopify", "/connect"),
+  ...Object.fromEntries(listStores().map(({ source }) => [source, sourcePath(source, "/connect")])),
   csv: IMPORTS_PATH,
 };
 

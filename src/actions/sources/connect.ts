@@ -3,6 +3,7 @@ import {
   type ConnectionRow,
   findConnectedStore,
   findConnection,
+  lockAccount,
   putConnection,
 } from "../../store/queries/data-source.ts";
 import { requestRun } from "../../store/queries/sync-request.ts";
@@ -56,6 +57,11 @@ export function connectingOf(config: {
 /** Every source that a workspace can be connected to. */
 export function listSources(): readonly Source[] {
   return SOURCES;
+}
+
+/** Those of orders and products. */
+export function listStores(): readonly Source[] {
+  return SOURCES.filter(({ kind }) => kind === "store");
 }
 
 /** Whether the console is used on this machine, so that local addresses, such as a simulator's, are allowed. */
@@ -288,6 +294,10 @@ async function store(context: ActionContext<ConnectCaller>, checked: Checked): P
   const { connection, shopKey, domain, keys, connecting } = context;
   const { account, url, secrets } = checked;
   const { source, kind, title } = checked.source;
+  if (account !== null) {
+    await lockAccount(connection, source, account);
+    await requireFree(context, checked.source, account);
+  }
   const earlier = await findConnection(connection, shopKey, source);
   const settings = changedSettings(checked, earlier, domain);
   const place = { sealingKey: keys.sealingKey, shopKey, source };

@@ -1,6 +1,6 @@
 import type { MemberAdmission } from "../../access/admit-member.ts";
 import { mayDo, readSources } from "../../actions/right.ts";
-import { listSources } from "../../actions/sources/connect.ts";
+import { listSources, listStores } from "../../actions/sources/connect.ts";
 import { IMPORTS_PATH, SOURCES_PATH, sourcePath } from "../../actions/sources/paths.ts";
 import { html, type Html } from "../../lib/html.ts";
 import { figure, valueAt, type ApiAnswer } from "../figure.ts";
@@ -144,7 +144,10 @@ export function waysOn(member: MemberAdmission): Html {
   const isUnderWay = store !== undefined && store.status !== "disconnected";
   return html`<ul>
     ${isUnderWay && html`<li><a href="${href(sourcePath(source, "/progress"))}">View progress</a></li>`}
-    <li><a href="${href(sourcePath("shopify", "/connect"))}">Connect Shopify</a></li>
+    ${listStores().map(
+      ({ source: name, title }) =>
+        html`<li><a href="${href(sourcePath(name, "/connect"))}">Connect ${title}</a></li>`,
+    )}
     <li><a href="${href(IMPORTS_PATH)}">Upload files</a></li>
     <li><a href="${href(SOURCES_PATH)}">All sources</a></li>
   </ul>`;
