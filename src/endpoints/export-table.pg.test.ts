@@ -129,6 +129,33 @@ test("psql loads the CSV of order_lines as docs/guides/warehouse.md says", async
   return undefined;
 });
 
+test("R reads the CSV of order_lines as docs/guides/warehouse.md says", async (context) => {
+  if (spawnSync("Rscript", ["--version"]).error !== undefined)
+    return context.skip("Rscript is not installed");
+  const [, recipe = ""] = /\*\*R\*\*[^`]*```r\n(.*?)```/su.exec(await readFile(GUIDE, "utf8")) ?? [];
+  await writeFile(join(folder, "order_lines.csv"), await fetchFile("order_lines.csv"));
+  const shown = `${recipe}\nwrite.csv(months, row.names = FALSE)\ncat(class(lines$order_id), sum(is.na(lines$sku)))`;
+  const { stderr, status, stdout } = spawnSync("Rscript", ["--vanilla", "-e", shown], {
+    cwd: folder,
+    encoding: "utf8",
+  });
+  assert.deepEqual([stderr, status], ["", 0]);
+  const { rows } = await readTable("order_lines");
+  const unitsByMonth = Map.groupBy(rows, (row) => String(row["cohort_month"]));
+  const months = [...unitsByMonth].map(([month, lines]) => {
+    const units = lines.reduce((sum, line) => sum + Number(line["sold_units"]), 0);
+    return `"${month}",${units}`;
+  });
+  assert.ok(months.length > 1);
+  const unnamed = rows.filter(({ sku }) => sku === null).length;
+  assert.deepEqual(stdout.split("\n"), [
+    '"cohort_month","sold_units"',
+    ...months.toSorted(),
+    `character ${unnamed}`,
+  ]);
+  return undefined;
+});
+
 const TEXT_BYTES = 2000;
 const ALERTS = 20_000;
 
