@@ -9,7 +9,7 @@ import { putConnection, findConnection } from "../../src/store/queries/data-sour
 import { requestRun } from "../../src/store/queries/sync-request.ts";
 import { importFolder } from "../../src/sync/connectors/csv/import-folder.ts";
 import { createShopifyConnector } from "../../src/sync/connectors/shopify/connector.ts";
-import { readDelivery } from "../../src/sync/connectors/shopify/webhooks/delivery.ts";
+import { readDelivery } from "../../src/sync/connectors/shopify/webhooks/receive.ts";
 import { receiveWebhook } from "../../src/sync/connectors/shopify/webhooks/receive.ts";
 import { startWorker } from "../../src/worker/worker.ts";
 import { makeWorkspace } from "../../tests/support/workspace.ts";

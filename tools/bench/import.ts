@@ -1,7 +1,8 @@
 import { spawn } from "node:child_process";
-import { existsSync, createReadStream, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, createReadStream, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { createGunzip, gzipSync } from "node:zlib";
+import { DuckDBInstance } from "@duckdb/node-api";
 import { parse } from "csv-parse";
 import { requireWorkspace } from "../../src/actions/workspace/workspace.ts";
 import { runAction } from "../../src/actions/action.ts";
@@ -65,12 +66,17 @@ async function sourcesOf(context: BenchContext): Promise<Source[]> {
 async function measureSource(context: BenchContext, address: string, source: Source): Promise<BenchRow[]> {
   const name = source.name.replaceAll(" ", "-");
   const importsMs: number[] = [];
+  const parquetMs: number[] = [];
+  const parquet = await writeParquet(source.folder, join(context.folder, `${name}-parquet`));
   let peakMb = 0;
   for (let round = 0; round < ROUNDS; round += 1) {
     context.tell(`Importing ${source.name}, round ${round + 1} of ${ROUNDS}.`);
     const whole = await runImport(context, address, source, `${name}-${round}.example`);
     importsMs.push(whole.tookMs);
     peakMb = Math.max(peakMb, whole.peakMb);
+    // In turns, so that both meet the same load of the machine.
+    const same = { ...source, folder: parquet };
+    parquetMs.push((await runImport(context, address, same, `${name}-parquet-${round}.example`)).tookMs);
   }
   const part = join(context.folder, `${name}-part`);
   await writePartOfMonth(source.folder, part, { month: source.month, lines: CHANGED_LINES });
@@ -84,11 +90,33 @@ async function measureSource(context: BenchContext, address: string, source: Sou
     },
     { name: "its peak memory", value: shownMegabytes(peakMb), target: "≤ 400 MB" },
     {
+      name: "the same files as Parquet, beside CSV",
+      value: `${shownTiming(parquetMs)}, ${shownNumber(spreadOf(parquetMs).median / spreadOf(importsMs).median)} of it`,
+      target: "≤ 1",
+    },
+    {
       name: `a folder touching ${CHANGED_LINES} lines of one month of it`,
       value: `${shownNumber(changed.tookMs / 1000)} s`,
       target: "≤ 3 s",
     },
   ];
+}
+
+/** The files of a folder as Parquet, with the types that DuckDB finds in them; returns the folder. */
+async function writeParquet(folder: string, target: string): Promise<string> {
+  mkdirSync(target);
+  const instance = await DuckDBInstance.create(":memory:");
+  const connection = await instance.connect();
+  for (const file of readdirSync(folder).filter((name) => /\.csv(?:\.gz)?$/u.test(name))) {
+    const parquet = join(target, file.replace(/\.csv.*/u, ".parquet"));
+    const rows = `read_csv('${join(folder, file)}', sample_size = -1)`;
+    await connection.run(
+      `copy (select * from ${rows}) to '${parquet}' (format parquet, compression zstd, row_group_size 100000)`,
+    );
+  }
+  connection.closeSync();
+  instance.closeSync();
+  return target;
 }
 
 /** Runs the command for a workspace, made when missing, and waits until the service answers. */

@@ -4,6 +4,7 @@ import { loopReturn, startLoopSimulator, type SimulatedReturn } from "./loop/ser
 import { shipStationLabel, startShipStationSimulator, type SimulatedLabel } from "./shipstation/server.ts";
 import { startShopifySimulator, type ShopifySimulator } from "./shopify/start.ts";
 import { randomOf } from "./shopify/world/random.ts";
+import { startWooSimulator } from "./woocommerce/server.ts";
 
 interface Options {
   orders: number;
@@ -34,7 +35,15 @@ const shipstation = await startShipStationSimulator({ port: portOf(1), labels: s
   endOnTakenPort,
 );
 const loop = await startLoopSimulator({ port: portOf(2), returns: loopReturns() }).catch(endOnTakenPort);
+const woo = await startWooSimulator({
+  port: portOf(3),
+  orders: options.orders,
+  products: options.products,
+  seed: options.seed,
+  now: options.now ?? new Date().toISOString(),
+}).catch(endOnTakenPort);
 console.log(shopText(shop));
+console.log(wooText());
 console.log(labelText("shipstation", shipstation));
 console.log(labelText("loop", loop));
 console.log("Ctrl-C ends them all.");
@@ -50,7 +59,12 @@ function readOptions(): Options {
     .option("--orders <number>", "orders over two years", whole, 2000)
     .option("--products <number>", "products", whole, 120)
     .option("--seed <number>", "another seed is another shop", whole, 1)
-    .option("--port <number>", "the shop's port; the label sources take the next two", whole, 4710)
+    .option(
+      "--port <number>",
+      "the shop's port; the label sources and the WooCommerce shop take the next three",
+      whole,
+      4710,
+    )
     .option(
       "--now <time>",
       "ISO 8601: the shop's last moment; its time stands still then (default: now, ticking)",
@@ -124,6 +138,16 @@ Shop           ${domain}, ${options.orders} orders
 `;
 }
 
+function wooText(): string {
+  const domain = "woocommerce.example";
+  return `WooCommerce    ${options.orders} orders
+  address      ${woo.url}
+  key          ${woo.key}
+  workspace    ./returns workspace create --domain ${domain} --currency EUR --plan scale
+  connect      printf %s ${woo.key} | ./returns connect woocommerce --workspace ${domain} --url ${woo.url} --token-stdin
+`;
+}
+
 function labelText(name: string, { url, apiKey }: { url: string; apiKey: string }): string {
   const { domain } = shop.options;
   return `Label source   ${name}
@@ -134,6 +158,6 @@ function labelText(name: string, { url, apiKey }: { url: string; apiKey: string 
 }
 
 async function stopAll(): Promise<void> {
-  await Promise.all([shop, shipstation, loop].map((one) => one.stop()));
+  await Promise.all([shop, shipstation, loop, woo].map((one) => one.stop()));
   process.exit(0);
 }
