@@ -50,8 +50,11 @@ import { createMetrics, type Metrics } from "./operations/metrics.ts";
 import type { Tracing } from "./operations/tracing.ts";
 import type { Database, DatabasePool, Queryable } from "./store/database.ts";
 import type { NodeDatabases } from "./store/node-databases.ts";
-import { readDelivery } from "./sync/connectors/shopify/webhooks/delivery.ts";
-import { receiveWebhook, type WebhookOptions } from "./sync/connectors/shopify/webhooks/receive.ts";
+import {
+  readDelivery,
+  receiveWebhook,
+  type WebhookOptions,
+} from "./sync/connectors/shopify/webhooks/receive.ts";
 import { receiveWooWebhook } from "./sync/connectors/woocommerce/webhooks.ts";
 import { createStreams } from "./store/snapshot-stream.ts";
 import { createConnectors, PINNED_APIS } from "./sync/connectors/sources.ts";

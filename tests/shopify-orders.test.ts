@@ -105,7 +105,7 @@ for (const golden of orders) {
         amounts: (part.amountRefunds ?? []).map(
           (row) => `${row.refundedAt.slice(0, 10)}: ${row.amountMinor}`,
         ),
-        notes: notesOf(anomalies, new Map()),
+        notes: notesOf(anomalies),
         booked: facts.differences.map(
           ({ lineId, bookedOnDay, step, units }) => `${lineId} ${dayToText(bookedOnDay)}: ${units} ${step}`,
         ),

@@ -7,6 +7,10 @@ import {
 } from "../tools/simulators/woocommerce/server.ts";
 import { sendJson, serveLoopback } from "../tools/simulators/http.ts";
 import { wooFolder } from "../tools/simulators/woocommerce/world.ts";
+import { runAction } from "../src/actions/action.ts";
+import { OPERATOR } from "../src/actions/actor.ts";
+import { textInput } from "../src/actions/field.ts";
+import { connectSource } from "../src/actions/sources/connect.ts";
 import { findConnection, putConnection } from "../src/store/queries/data-source.ts";
 import { countPending } from "../src/store/queries/sync-record.ts";
 import type { SyncKind } from "../src/store/queries/sync-request.ts";
@@ -18,6 +22,7 @@ import { startImportWorkspace } from "./support/import-workspace.ts";
 import { TEST_SECRET } from "./support/secret.ts";
 import { startTestService } from "./support/service.ts";
 import { createTenant } from "./support/tenants.ts";
+import { makeWorkspace } from "./support/workspace.ts";
 import { rowsOf } from "./support/webhooks.ts";
 import { use } from "./support/use.ts";
 
@@ -254,6 +259,19 @@ test("a hostile shop ends its own run in one sentence, and no list of it is endl
   }
 });
 
+test("ids without end are refused before they fill the disk", async () => {
+  const { sync } = await hostile((route, query) => {
+    const first = Number(query.get("offset") ?? 0) + 1;
+    return route === "orders" ? Array.from({ length: 100 }, (_, index) => orderOf(first + index)) : [];
+  });
+  const place = { stage: 0, lastId: 9_999_990, offset: 9_999_980 };
+  const reading = { kind: "backfill", startedAt: "2026-06-01T00:00:00.000Z", since: null, ...place };
+  await assert.rejects(
+    sync("backfill", { cursor: { watermark: null, reading } }),
+    /list of orders does not end: it has more than 10000000 rows/u,
+  );
+});
+
 test("a total that lies, longer pages than were asked for, and halves of characters lose no order", async () => {
   const all = Array.from({ length: 250 }, (_, index) => orderOf(index + 1, { number: "\u0000\ud800 1" }));
   const { shopKey, sync } = await hostile((route, query) => {
@@ -456,6 +474,35 @@ describe("connecting", () => {
 
 describe("webhooks", () => {
   const service = use(() => startTestService({}));
+
+  test("of two workspaces that connect one shop at the same moment, one is refused", async () => {
+    const { simulator } = await open({ seed: 5, orders: 3 });
+    const { database } = service.installation;
+    const connectTo = async (domain: string) =>
+      runAction(
+        connectSource,
+        {
+          database,
+          keys: deriveKeys(TEST_SECRET),
+          workspace: await makeWorkspace(database, domain, { currency: "EUR", plan: "scale" }),
+          actor: OPERATOR,
+          now: new Date(),
+          connecting: { publicUrl: null, app: null },
+        },
+        textInput({
+          source: "woocommerce",
+          address: simulator.url,
+          "secret-consumerKey": simulator.key,
+        }),
+      );
+    const ended = await Promise.allSettled(["one.example", "two.example"].map(connectTo));
+    const reasons = ended.flatMap((one) => (one.status === "rejected" ? [String(one.reason)] : []));
+    assert.equal(reasons.length, 1);
+    assert.match(
+      reasons[0] ?? "",
+      /The shop \S+ is already connected to the workspace (?:one|two)\.example\./u,
+    );
+  });
 
   test("are registered once, pinged, and wake a run only when the shop has signed them", async () => {
     const { simulator } = await open({ seed: 4, orders: 5 });

@@ -49,6 +49,15 @@ export function unsealSecrets(place: CredentialsPlace, sealed: Buffer | null): S
   }
 }
 
+/** The same, but null where there are none, or they can no longer be opened: then they sign nothing. */
+export function tryUnseal(place: CredentialsPlace, sealed: Buffer | null): Secrets | null {
+  try {
+    return unsealSecrets(place, sealed);
+  } catch {
+    return null;
+  }
+}
+
 function contextOf({ shopKey, source }: CredentialsPlace): string {
   return `${shopKey}:${source}`;
 }

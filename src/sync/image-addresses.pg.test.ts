@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { csv, startImportWorkspace } from "../../tests/support/import-workspace.ts";
-import { NO_ANOMALIES } from "./connectors/shopify/map/map-order.ts";
-import { notesOf } from "./connectors/shopify/connector.ts";
+import { warningNotes } from "./project.ts";
 import { use } from "../../tests/support/use.ts";
 
 const shop = use(startImportWorkspace);
@@ -49,5 +48,5 @@ test("an image address that is not http(s) is left out with a warning, and the p
       expected,
     );
   }
-  assert.deepEqual(notesOf(NO_ANOMALIES, new Map([["unusable_image", 5]])), [`5 ${message}.`]);
+  assert.deepEqual(warningNotes(new Map([["unusable_image", 5]])), [`5 ${message}.`]);
 });

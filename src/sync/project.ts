@@ -258,3 +258,8 @@ export const WARNING_TEXTS = {
   unusable_image:
     "products or variants have an image address that does not begin with http:// or https://; it is left out",
 } as const;
+
+/** For the notes of a run. */
+export function warningNotes(counts: WarningCounts): string[] {
+  return [...counts].map(([kind, times]) => `${times} ${WARNING_TEXTS[kind]}.`);
+}

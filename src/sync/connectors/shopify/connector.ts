@@ -1,40 +1,45 @@
 import { monthOfDate, monthToText } from "../../../lib/month.ts";
-import type { Connection } from "../../../store/database.ts";
-import { addGoneOrders } from "../../../store/queries/sync-record.ts";
 import { requestRun } from "../../../store/queries/sync-request.ts";
-import { SourceFailed } from "../../connector.ts";
-import type { Connector, Source, SourcePlace, SyncContext, SyncOutcome } from "../../connector.ts";
-import { replaceDocument } from "../../document-merge.ts";
-import type { SourceOrder, SourceOrders } from "../../document-merge.ts";
-import { WARNING_TEXTS } from "../../project.ts";
-import type { WarningCounts } from "../../project.ts";
+import {
+  SourceFailed,
+  type Connector,
+  type Source,
+  type SourcePlace,
+  type SyncContext,
+  type SyncOutcome,
+} from "../../connector.ts";
 import { followPurchase, NO_PLANS, type PlansByName } from "../../purchase.ts";
-import { readStored } from "../../stored-document.ts";
-import { openClient, SHOPIFY_RETRY_POLICY } from "./api/client.ts";
-import type { ShopifyClient, ShopifyRetryPolicy } from "./api/client.ts";
+import { mapProduct } from "../shared/map-product.ts";
+import { anomalyNotes, applyStoreRun, GONE, step } from "../shared/store-run.ts";
+import {
+  openClient,
+  SHOPIFY_RETRY_POLICY,
+  type ShopifyClient,
+  type ShopifyRetryPolicy,
+} from "./api/client.ts";
 import { isShopHost, isShopUrl } from "./api/hosts.ts";
 import { TITLE } from "./api/objects.ts";
-import { readCursor } from "./cursor.ts";
-import type { HistoryLimit, ShopifyCursor } from "./cursor.ts";
+import { readCursor, type HistoryLimit } from "./cursor.ts";
 import { fetchEverything, giveUpBackfill } from "./fetch/backfill.ts";
 import { limitAfter, surelyVisibleFrom } from "./fetch/history.ts";
 import { fetchOrders, fetchProducts, listChanges, listOpenReturns } from "./fetch/orders.ts";
-import { ALL_ORDERS_SCOPE, checkShop, openTokenClient, readShopAccess } from "./install/access.ts";
-import type { OrderAccess } from "./install/access.ts";
-import { createTokenSource } from "./install/token.ts";
-import type { TokenOptions } from "./install/token.ts";
+import {
+  ALL_ORDERS_SCOPE,
+  checkShop,
+  openTokenClient,
+  readShopAccess,
+  type OrderAccess,
+} from "./install/access.ts";
+import { createTokenSource, type TokenOptions } from "./install/token.ts";
 import {
   addAnomalies,
+  assembleOrder,
+  assembleProduct,
   mapOrder,
   NO_ANOMALIES,
-  openFetchedOrders,
-  openFetchedProducts,
+  type OrderAnomalies,
 } from "./map/map-order.ts";
-import type { FetchedOrder, MappedOrder, OrderAnomalies } from "./map/map-order.ts";
-import { mapProduct } from "../shared/map-product.ts";
-import { applyStoreRun } from "../shared/store-run.ts";
-import { readSettings, SETTING_OPTIONS, SHOPIFY, step } from "./settings.ts";
-import type { ShopifyRun } from "./settings.ts";
+import { readSettings, SETTING_OPTIONS, SHOPIFY, type ShopifyRun } from "./settings.ts";
 import { registerWebhooks, settleWebhooks } from "./webhooks/settle.ts";
 
 type ShopifyConnectorOptions = Pick<TokenOptions, "clientId" | "clientSecret"> & {
@@ -123,20 +128,18 @@ async function sync(options: ShopifyConnectorOptions, context: SyncContext): Pro
   const access = await checkShop(client, currencyCode);
   const { subscription } = access;
   await followPurchase(database, { shopKey, source: SHOPIFY, subscription, plans, now: context.now() });
-  await settleWebhooks(database, { shopKey, source: SHOPIFY }, client);
-  const run: ShopifyRun = { ...context, client, shop, access, cursor: readCursor(context.cursor) };
-  const { counts, anomalies, warnings, isChanged } = await fetchAndApply(run);
-  if (access.hasAllOrders && run.cursor.limit !== null) await askForBackfill(run);
-  const notes = [...limitNotes(run.cursor.limit, access), ...notesOf(anomalies, warnings)];
-  return { counts, notes, isChanged };
+  const cursor = readCursor(context.cursor);
+  const run: ShopifyRun = { ...context, source: SHOPIFY, client, shop, access, cursor };
+  await settleWebhooks(run);
+  const outcome = await fetchAndApply(run);
+  const { limit } = run.cursor;
+  // Data that the app could not see without read_all_orders is read as soon as it has the scope.
+  if (access.hasAllOrders && limit !== null)
+    await requestRun(database, { shopKey, source: SHOPIFY, kind: "backfill", requestedBy: "schedule" });
+  return { ...outcome, notes: [...limitNotes(limit, access), ...outcome.notes] };
 }
 
-/** Data that the app could not see without read_all_orders is read as soon as it has the scope. */
-async function askForBackfill({ database, shopKey }: ShopifyRun): Promise<void> {
-  await requestRun(database, { shopKey, source: SHOPIFY, kind: "backfill", requestedBy: "schedule" });
-}
-
-async function fetchAndApply(run: ShopifyRun): Promise<Applied> {
+async function fetchAndApply(run: ShopifyRun): Promise<SyncOutcome> {
   const { watermark, backfill } = run.cursor;
   if (run.kind === "backfill" || watermark === null) {
     await fetchEverything(run);
@@ -163,103 +166,36 @@ async function listOnce(run: ShopifyRun, watermark: string): Promise<void> {
   else await step(run, async () => cursor);
 }
 
-/** Counts of the applied records. */
-const NO_COUNTS = { orders: 0, order_lines: 0, returns: 0, refunds: 0 };
-
-type Applied = {
-  counts: typeof NO_COUNTS & {
-    products: number;
-    variants: number;
-    changed_orders: number;
-    unbalanced_lines?: number;
-  };
-  anomalies: OrderAnomalies;
-  warnings: WarningCounts;
-  /** Whether anything that is served came out different. */
-  isChanged: boolean;
-};
-
 /** Applies and publishes all that was fetched. The shop's as-of becomes `asOf` (M5). */
-async function applyFetched(run: ShopifyRun, asOf: Date): Promise<Applied> {
-  const { shopKey } = run;
+async function applyFetched(run: ShopifyRun, asOf: Date): Promise<SyncOutcome> {
+  const { shop, currencyCode } = run;
   const { backfill } = run.cursor;
   const limit = limitAfter(run.cursor, run.access, asOf);
-  const cursor: ShopifyCursor = { watermark: asOf.toISOString(), listedAt: null, backfill: null, limit };
-  const tally: Tally = { counts: { ...NO_COUNTS }, anomalies: { ...NO_ANOMALIES, unbalancedLines: [] } };
-  const { products, variants, changedOrders, warnings, isChanged } = await applyStoreRun(run, {
-    source: SHOPIFY,
+  const historyFrom = limit?.historyFrom ?? null;
+  const visibleFrom = backfill?.hasAllOrders === true ? null : surelyVisibleFrom(asOf);
+  const anomalies: OrderAnomalies = { ...NO_ANOMALIES, unbalancedLines: [] };
+  const { counts, notes, isChanged } = await applyStoreRun(run, {
     asOf,
-    cursor,
+    cursor: { watermark: asOf.toISOString(), listedAt: null, backfill: null, limit },
     isBackfill: backfill !== null,
-    addGone: (connection) => {
-      const visibleFrom = backfill?.hasAllOrders === true ? null : surelyVisibleFrom(asOf);
-      const listed = { prefix: "gid://shopify/Order/", part: "order", visibleFrom };
-      return addGoneOrders(connection, shopKey, SHOPIFY, listed);
+    listed: { prefix: "gid://shopify/Order/", part: "order", visibleFrom },
+    productsOf: (rows) => assembleProduct(rows).map((product) => mapProduct(product, shop, currencyCode)),
+    orderOf: (rows) => {
+      const order = assembleOrder(rows);
+      if (order === null) return GONE;
+      // Orders from before the history are left out.
+      if (order === undefined || (historyFrom !== null && order.order.processedAt < historyFrom)) return null;
+      const mapped = mapOrder(order, currencyCode);
+      addAnomalies(anomalies, mapped.anomalies);
+      return mapped.part;
     },
-    openProducts: async (connection) => {
-      const next = await openFetchedProducts(connection, shopKey, SHOPIFY);
-      return async () => (await next()).map((product) => mapProduct(product, run.shop, run.currencyCode));
-    },
-    openOrders: (connection) => sourceOrders(run, connection, tally, limit?.historyFrom ?? null),
   });
-  run.cursor = cursor;
-  const { counts, anomalies } = tally;
   const unbalanced = anomalies.unbalancedLines.length;
   return {
-    counts: {
-      ...counts,
-      products,
-      variants,
-      changed_orders: changedOrders,
-      ...(unbalanced === 0 ? {} : { unbalanced_lines: unbalanced }),
-    },
-    anomalies,
-    warnings,
+    counts: { ...counts, ...(unbalanced === 0 ? {} : { unbalanced_lines: unbalanced }) },
+    notes: [...notesOf(anomalies), ...notes],
     isChanged,
   };
-}
-
-type Tally = { counts: typeof NO_COUNTS; anomalies: OrderAnomalies };
-
-/** The platform sends whole orders: parts that are missing are deleted. Orders from before `historyFrom` are omitted. */
-async function sourceOrders(
-  run: ShopifyRun,
-  connection: Connection,
-  tally: Tally,
-  historyFrom: string | null,
-): Promise<SourceOrders> {
-  const next = await openFetchedOrders(connection, run.shopKey, SHOPIFY);
-  const source = ({ orderId, order, document }: FetchedOrder): SourceOrder => {
-    const mapped = order === null ? GONE : mapOrder(order, run.currencyCode);
-    count(tally, mapped);
-    const stored = document === null ? null : readStored(orderId, document);
-    return { orderId, stored, part: mapped.part };
-  };
-  return {
-    merge: replaceDocument,
-    next: async () => {
-      for (let portion = await next(); portion.length > 0; portion = await next()) {
-        const counted = portion.filter((fetched) => !isBefore(fetched, historyFrom));
-        if (counted.length > 0) return counted.map(source);
-      }
-      return [];
-    },
-  };
-}
-
-function isBefore({ order }: FetchedOrder, historyFrom: string | null): boolean {
-  return historyFrom !== null && order !== null && order.order.processedAt < historyFrom;
-}
-
-/** An order without lines is one that the platform no longer has. */
-const GONE: MappedOrder = { part: { lines: [], returns: [], refunds: [] }, anomalies: NO_ANOMALIES };
-
-function count({ counts, anomalies }: Tally, { part, anomalies: found }: MappedOrder): void {
-  counts.orders += 1;
-  counts.order_lines += part.lines.length;
-  counts.returns += part.returns.length;
-  counts.refunds += part.refunds.length;
-  addAnomalies(anomalies, found);
 }
 
 /** The text of a note after the number of each anomaly. */
@@ -282,14 +218,8 @@ const ANOMALY_TEXTS: Readonly<Record<Exclude<keyof OrderAnomalies, "unbalancedLi
 const MOST_NAMED = 10;
 
 /** Notes for the operator about a successful run. */
-export function notesOf(
-  { unbalancedLines, ...anomalies }: OrderAnomalies,
-  warnings: WarningCounts,
-): string[] {
-  const notes = Object.entries(ANOMALY_TEXTS).flatMap(([name, text]) => {
-    const times = anomalies[name as keyof typeof anomalies];
-    return times === 0 ? [] : [`${times} ${text}`];
-  });
+export function notesOf({ unbalancedLines, ...anomalies }: OrderAnomalies): string[] {
+  const notes = anomalyNotes(ANOMALY_TEXTS, anomalies);
   if (unbalancedLines.length > 0) {
     const named = unbalancedLines.slice(0, MOST_NAMED).join(", ");
     const others = unbalancedLines.length > MOST_NAMED ? ", …" : "";
@@ -298,7 +228,6 @@ export function notesOf(
         `they are counted by the ledger: ${named}${others}.`,
     );
   }
-  for (const [kind, times] of warnings) notes.push(`${times} ${WARNING_TEXTS[kind]}.`);
   return notes;
 }
 

@@ -1,14 +1,13 @@
-import type { Connection } from "../../../store/database.ts";
-import { setCursor } from "../../../store/queries/data-source.ts";
-import { SourceFailed, type SettingOption, type SyncContext } from "../../connector.ts";
-import type { ShopifyClient } from "./api/client.ts";
-import type { MetafieldName } from "./api/documents.ts";
+import { SourceFailed, type SettingOption } from "../../connector.ts";
 import {
   CONDITION_OPTIONS,
   readProductSettings,
   readText,
   type ProductSettings,
 } from "../shared/product-settings.ts";
+import type { StoreRun } from "../shared/store-run.ts";
+import type { ShopifyClient } from "./api/client.ts";
+import type { MetafieldName } from "./api/documents.ts";
 import { isShopUrl } from "./api/hosts.ts";
 import { TITLE } from "./api/objects.ts";
 import type { ShopifyCursor } from "./cursor.ts";
@@ -69,26 +68,8 @@ function readMetafield(settings: Readonly<Record<string, unknown>>): MetafieldNa
 export const SHOPIFY = "shopify";
 
 /** One run of the connector. */
-export type ShopifyRun = SyncContext & {
+export type ShopifyRun = StoreRun<ShopifyCursor> & {
   client: ShopifyClient;
   shop: ShopifySettings;
   access: OrderAccess;
-  /** As it is stored; replaced whenever it is written. */
-  cursor: ShopifyCursor;
 };
-
-/**
- * Runs `work` and stores the cursor it leads to in one transaction: what is remembered is true whenever the run ends.
- * `work` returns null where the cursor stays.
- */
-export async function step(
-  run: ShopifyRun,
-  work: (connection: Connection) => Promise<ShopifyCursor | null>,
-): Promise<void> {
-  const cursor = await run.database.transaction(async (connection) => {
-    const next = await work(connection);
-    if (next !== null) await setCursor(connection, run.shopKey, SHOPIFY, next);
-    return next;
-  }, run.signal);
-  if (cursor !== null) run.cursor = cursor;
-}

@@ -1,18 +1,5 @@
-import type { Connection } from "../../../store/database.ts";
-import { setCursor } from "../../../store/queries/data-source.ts";
 import { findDocuments } from "../../../store/queries/order-document.ts";
-import {
-  addGoneOrders,
-  addPending,
-  clearRecords,
-  countPending,
-  listPending,
-  listStoredOrders,
-  openOrderRecords,
-  openProductRecords,
-  removePending,
-  SYNC_RECORD_COLUMNS,
-} from "../../../store/queries/sync-record.ts";
+import { addPending, clearRecords, listStoredOrders } from "../../../store/queries/sync-record.ts";
 import {
   SourceFailed,
   type Connector,
@@ -21,23 +8,29 @@ import {
   type SyncContext,
   type SyncOutcome,
 } from "../../connector.ts";
-import { openCopyBuffer } from "../../copy.ts";
-import { replaceDocument, type SourceOrder } from "../../document-merge.ts";
-import { WARNING_TEXTS } from "../../project.ts";
 import { readStored } from "../../stored-document.ts";
 import { isObject } from "../shared/foreign.ts";
 import { CHECK_POLICY, RETRY_POLICY, type RetryPolicy } from "../shared/http.ts";
 import type { MappedProduct } from "../shared/map-product.ts";
 import { CONDITION_OPTIONS, readProductSettings, readText } from "../shared/product-settings.ts";
-import { applyStoreRun, openGroups } from "../shared/store-run.ts";
+import {
+  anomalyNotes,
+  applyStoreRun,
+  drainPending,
+  GONE,
+  step,
+  storeRecords,
+  type FetchedRecord,
+  type StoreRun,
+} from "../shared/store-run.ts";
 import {
   API,
   isShopUrl,
   LISTS,
   openClient,
   readCurrency,
-  readRows,
   readIndex,
+  readRows,
   TITLE,
   type WooClient,
   type WooOrder,
@@ -125,15 +118,14 @@ function readSettings(settings: Readonly<Record<string, unknown>>): WooSettings 
 /** Whether orders and products can be read, in which currency, and the shop's own address. */
 async function check(place: SourcePlace) {
   const client = openClient(place, CHECK_POLICY);
-  const { currencyCode } = await readOne(client);
-  await client.get(`${API}products`, { per_page: 1, _fields: "id" }, readRows);
-  await client.get(`${API}orders`, { per_page: 1, _fields: "id" }, readRows);
+  const currencyCode = await currencyOf(client);
+  for (const list of ["products", "orders"])
+    await client.get(`${API}${list}`, { per_page: 1, _fields: "id" }, readRows);
   return { account: await homeOf(client, place.url), currencyCode, notes: [] };
 }
 
-async function readOne(client: WooClient): Promise<{ currencyCode: string }> {
-  const { value } = await client.get(`${API}data/currencies/current`, {}, readCurrency);
-  return { currencyCode: value.code };
+async function currencyOf(client: WooClient): Promise<string> {
+  return (await client.get(`${API}data/currencies/current`, {}, readCurrency)).value.code;
 }
 
 /**
@@ -141,19 +133,16 @@ async function readOne(client: WooClient): Promise<{ currencyCode: string }> {
  * host: a shop could claim to be another one, which could then not be connected.
  */
 async function homeOf(client: WooClient, url: string): Promise<string> {
+  const own = accountOf(url) ?? url;
+  const hostOf = (account: string) => account.replace(/^www\./u, "").split("/", 1)[0];
   try {
     const { value } = await client.get("wp-json/", { _fields: "home,namespaces" }, readIndex);
     const home = accountOf(value.home ?? url);
-    const isOwn = home !== null && hostOf(home) === hostOf(accountOf(url) ?? url);
-    return isOwn ? home : (accountOf(url) ?? url);
+    return home !== null && hostOf(home) === hostOf(own) ? home : own;
   } catch (error) {
-    if (error instanceof SourceFailed) return accountOf(url) ?? url;
+    if (error instanceof SourceFailed) return own;
     throw error;
   }
-}
-
-function hostOf(account: string): string {
-  return account.replace(/^www\./u, "").split("/", 1)[0] as string;
 }
 
 /** What the connector stores between runs; it survives a crash. */
@@ -164,22 +153,20 @@ type Cursor = {
   reading: Reading | null;
 };
 
-type Reading = {
+type Reading = Place & {
   kind: "backfill" | "incremental";
   /** ISO 8601: at its end, the run has read everything that the shop held at this time. */
   startedAt: string;
   /** Changes since then are read; null: everything. */
   since: string | null;
-  /** The current list of `stagesOf`, the last id read from it, and the position to continue at. */
+  /** The current list of `stagesOf`. */
   stage: number;
-  lastId: number;
-  offset: number;
 };
 
-type Run = SyncContext & { client: WooClient; shop: WooSettings; cursor: Cursor };
+/** The last id read from a list, and the position to continue at. */
+type Place = { lastId: number; offset: number };
 
-/** A record on its way to `sync_record`. */
-type Stored = { part: "whole_order" | "whole_product"; recordId: string; record: unknown };
+type Run = StoreRun<Cursor> & { client: WooClient; shop: WooSettings };
 
 export function createWooConnector(retryPolicy: Partial<RetryPolicy> = {}): Connector & Source {
   return {
@@ -189,31 +176,39 @@ export function createWooConnector(retryPolicy: Partial<RetryPolicy> = {}): Conn
 }
 
 async function sync(context: SyncContext, retryPolicy: RetryPolicy): Promise<SyncOutcome> {
-  const { kind, currencyCode, credentials, signal, settings } = context;
-  const shop = readSettings(settings);
+  const { kind, currencyCode, credentials, signal } = context;
+  const shop = readSettings(context.settings);
   const client = openClient({ url: shop.url, secrets: await credentials.read(), signal }, retryPolicy);
-  const { currencyCode: current } = await readOne(client);
+  const current = await currencyOf(client);
   if (current !== currencyCode) {
     throw new SourceFailed(
       `The shop sells in ${current} now, but the workspace counts in ${currencyCode}: create a workspace with that currency.`,
     );
   }
-  const stored = context.cursor;
-  const cursor = isObject(stored) ? (stored as Cursor) : { watermark: null, reading: null };
-  const run: Run = { ...context, client, shop, cursor };
+  const cursor = isObject(context.cursor) ? (context.cursor as Cursor) : { watermark: null, reading: null };
+  const run: Run = { ...context, source: WOOCOMMERCE, client, shop, cursor };
   const wanted = kind === "backfill" || cursor.watermark === null ? "backfill" : kind;
-  if (cursor.reading !== null && cursor.reading.kind !== wanted) await giveUp(run);
+  if (cursor.reading !== null && cursor.reading.kind !== wanted) await giveUp(run, cursor.reading);
   if (wanted === "backfill" || wanted === "incremental") await readLists(run, wanted);
   else if (wanted === "open_returns") await findGone(run);
-  await readPending(run);
-  return applyRecords(run, new Date(run.cursor.reading?.startedAt ?? run.cursor.watermark ?? run.now()));
+  await drainPending(
+    run,
+    { kind: ORDER, stage: "changed orders" },
+    () => PAGE,
+    (orderIds) =>
+      readOrders(
+        run,
+        orderIds.map((orderId) => Number(orderId.slice(ORDER_PREFIX.length))),
+      ),
+  );
+  return applyRecords(run);
 }
 
 /** Changes read by an unfinished run are valid and applied; a partial full read is repeated. */
-async function giveUp(run: Run): Promise<void> {
-  const isBackfill = run.cursor.reading?.kind === "backfill";
-  await step(run, null, [], async (connection) => {
-    if (isBackfill) await clearRecords(connection, run.shopKey, WOOCOMMERCE);
+async function giveUp(run: Run, { kind }: Reading): Promise<void> {
+  await step(run, async (connection) => {
+    if (kind === "backfill") await clearRecords(connection, run.shopKey, WOOCOMMERCE);
+    return { ...run.cursor, reading: null };
   });
 }
 
@@ -230,24 +225,31 @@ const stagesOf = ({ since }: Reading) => [
 const OVERLAP_MS = 70 * 60_000;
 
 async function readLists(run: Run, kind: Reading["kind"]): Promise<void> {
-  const { watermark, reading: left } = run.cursor;
-  if (left === null) {
-    const sinceMs = kind === "backfill" || watermark === null ? null : Date.parse(watermark) - OVERLAP_MS;
-    const since = sinceMs === null ? null : new Date(sinceMs).toISOString();
-    const startedAt = run.now().toISOString();
-    await step(run, { kind, startedAt, since, stage: 0, lastId: 0, offset: 0 }, []);
-  }
-  for (let reading = run.cursor.reading as Reading; ; reading = run.cursor.reading as Reading) {
+  const { watermark } = run.cursor;
+  const sinceMs = kind === "backfill" || watermark === null ? null : Date.parse(watermark) - OVERLAP_MS;
+  const fresh: Reading = {
+    kind,
+    startedAt: run.now().toISOString(),
+    since: sinceMs === null ? null : new Date(sinceMs).toISOString(),
+    stage: 0,
+    lastId: 0,
+    offset: 0,
+  };
+  for (;;) {
+    const reading = run.cursor.reading ?? fresh;
     const stage = stagesOf(reading)[reading.stage];
     if (stage === undefined) return;
     const { list, status } = stage;
     // Without an offset, which the API would read as local time.
     const since = reading.since === null ? {} : { modified_after: reading.since.slice(0, 19) };
     const page = await readPage(run, list, { status, ...since, _fields: "id,parent_id" }, reading);
-    const stored = await recordsOf(run, list, status, page.rows);
+    const records = await recordsOf(run, list, status, page.rows);
     const { lastId, offset, isLast, done, total } = page;
     const next = isLast ? { stage: reading.stage + 1, lastId: 0, offset: 0 } : { lastId, offset };
-    await step(run, { ...reading, ...next }, stored);
+    await step(run, async (connection) => {
+      await storeRecords(connection, run, records);
+      return { ...run.cursor, reading: { ...reading, ...next } };
+    });
     run.progress({ stage: list, done, total });
   }
 }
@@ -257,9 +259,10 @@ const PAGE = 100;
 const SEEN = 5;
 /** So many pages without a new row are no list, but a plugin or a proxy that ignores the offset. */
 const MOST_KNOWN_PAGES = 20;
+/** No shop has as many; ids without end would fill the disk. */
+const MOST_ROWS = 10_000_000;
 const MOST_VARIATIONS = 10_000;
 
-type Place = { lastId: number; offset: number };
 type Page = Place & { rows: readonly Row[]; isLast: boolean; done: number; total: number | null };
 type Row = { id: number; parentId: number; refundIds: readonly number[] };
 
@@ -278,13 +281,11 @@ async function readPage(
   for (let [offset, known] = [first, 0]; ;) {
     signal.throwIfAborted();
     const query = { ...filter, dates_are_gmt: "true", orderby: "id", order: "asc", per_page: PAGE, offset };
-    const path = `${API}${list}`;
     const isOptional = list === "variations";
-    const answer = await (isOptional
-      ? client.find(path, query, readRows)
-      : client.get(path, query, readRows));
+    const answer = await client[isOptional ? "find" : "get"](`${API}${list}`, query, readRows);
     // Before WooCommerce 10.3 there is no list of variations.
     if (answer === null) return LAST_PAGE;
+    const { total } = answer;
     const rows = answer.value.slice(0, PAGE).map((row) => ({
       id: Number(row.id),
       parentId: Number(row.parent_id ?? 0),
@@ -296,7 +297,6 @@ async function readPage(
       continue;
     }
     const later = rows.filter(({ id }) => id > lastId);
-    const { total } = answer;
     if (later.length === 0 && rows.length >= PAGE) {
       known += 1;
       if (known === MOST_KNOWN_PAGES)
@@ -304,6 +304,8 @@ async function readPage(
       offset += PAGE - SEEN;
       continue;
     }
+    if (offset > MOST_ROWS)
+      throw new SourceFailed(`The shop's list of ${list} does not end: it has more than ${MOST_ROWS} rows.`);
     return {
       rows: later,
       lastId: Math.max(lastId, ...later.map(({ id }) => id)),
@@ -316,39 +318,41 @@ async function readPage(
   }
 }
 
-async function recordsOf(run: Run, list: string, status: string, rows: readonly Row[]): Promise<Stored[]> {
+async function recordsOf(
+  run: Run,
+  list: string,
+  status: string,
+  rows: readonly Row[],
+): Promise<FetchedRecord[]> {
   const ids = rows.map(({ id }) => id);
-  if (list === "orders" && status === "trash") return ids.map((id) => goneOrder(id));
+  if (list === "orders" && status === "trash") return ids.map((id) => orderRecord(id, null));
   if (list === "orders") return (await readOrders(run, ids)).filter(({ record }) => record !== null);
-  const products = list === "variations" ? [...new Set(rows.map(({ parentId }) => parentId))] : ids;
-  return readProducts(run, products);
+  return readProducts(run, list === "variations" ? [...new Set(rows.map((row) => row.parentId))] : ids);
 }
 
-function goneOrder(id: number): Stored {
-  return { part: "whole_order", recordId: `${ORDER_PREFIX}${id}`, record: null };
+/** null: the order is missing or in the trash. */
+function orderRecord(id: number, record: MappedOrder | null): FetchedRecord {
+  return { part: "whole_order", recordId: `${ORDER_PREFIX}${id}`, parentId: null, record };
 }
 
-/** Orders by their ids, each with its refunds; a missing or trashed order is a record without content. */
-async function readOrders(run: Run, ids: readonly number[]): Promise<Stored[]> {
+/** What a request for rows by their ids has in common. */
+const queryOf = (ids: readonly number[]) => ({ include: ids.join(","), per_page: PAGE, orderby: "id" });
+
+/** Orders by their ids, each with its refunds. */
+async function readOrders(run: Run, ids: readonly number[]): Promise<FetchedRecord[]> {
   if (ids.length === 0) return [];
   const { client, shop, currencyCode } = run;
   const { fields, read } = LISTS.orders;
-  const query = {
-    include: ids.join(","),
-    status: "any",
-    per_page: PAGE,
-    orderby: "id",
-    dp: 6,
-    _fields: fields,
-  };
+  const query = { ...queryOf(ids), status: "any", dp: 6, _fields: fields };
   const { value: orders } = await client.get(`${API}orders`, query, read);
   const refunds = await readRefunds(client, orders);
-  const byId = new Map(orders.map((order) => [Number(order.id), order]));
-  return ids.map((id) => {
-    const order = byId.get(id);
-    if (order === undefined) return goneOrder(id);
-    return { ...goneOrder(id), record: mapOrder(order, refunds.get(id) ?? [], shop, currencyCode) };
-  });
+  const mapped = new Map(
+    orders.map((order) => {
+      const id = Number(order.id);
+      return [id, mapOrder(order, refunds.get(id) ?? [], shop, currencyCode)];
+    }),
+  );
+  return ids.map((id) => orderRecord(id, mapped.get(id) ?? null));
 }
 
 /** By id from the list of all refunds; those that it lacks, as before WooCommerce 9.0, order by order. */
@@ -357,42 +361,35 @@ async function readRefunds(
   orders: readonly WooOrder[],
 ): Promise<Map<number, WooRefund[]>> {
   const { fields, read } = LISTS.refunds;
-  const query = { per_page: PAGE, orderby: "id", dp: 6, _fields: fields };
   const ids = orders.flatMap((order) => order.refunds.map(({ id }) => Number(id)));
   const found: WooRefund[] = [];
   for (let start = 0; start < ids.length; start += PAGE) {
-    const include = ids.slice(start, start + PAGE).join(",");
-    const answer = await client.find(`${API}refunds`, { ...query, include }, read);
-    found.push(...(answer?.value ?? []));
+    const query = { ...queryOf(ids.slice(start, start + PAGE)), dp: 6, _fields: fields };
+    found.push(...((await client.find(`${API}refunds`, query, read))?.value ?? []));
   }
-  const byOrder = new Map<number, WooRefund[]>();
+  const byOrder = Map.groupBy(found, (refund) => Number(refund.parent_id ?? 0));
   for (const { id, refunds } of orders) {
-    const own = found.filter((refund) => Number(refund.parent_id ?? 0) === Number(id));
-    const isWhole = own.length === refunds.length;
-    byOrder.set(
-      Number(id),
-      isWhole ? own : (await client.get(`${API}orders/${id}/refunds`, query, read)).value,
-    );
+    if ((byOrder.get(Number(id))?.length ?? 0) === refunds.length) continue;
+    const query = { per_page: PAGE, orderby: "id", dp: 6, _fields: fields };
+    byOrder.set(Number(id), (await client.get(`${API}orders/${id}/refunds`, query, read)).value);
   }
   return byOrder;
 }
 
 /** Products with their variations. A product that no longer exists keeps its last known values. */
-async function readProducts(run: Run, ids: readonly number[]): Promise<Stored[]> {
+async function readProducts(run: Run, ids: readonly number[]): Promise<FetchedRecord[]> {
   const { client, shop, currencyCode } = run;
-  const stored: Stored[] = [];
-  const products: WooProduct[] = [];
   const { fields, read } = LISTS.products;
+  const records: FetchedRecord[] = [];
   for (const status of ids.length === 0 ? [] : ["any", "trash"]) {
-    const query = { include: ids.join(","), status, per_page: PAGE, orderby: "id", _fields: fields };
-    products.push(...(await client.get(`${API}products`, query, read)).value);
+    const query = { ...queryOf(ids), status, _fields: fields };
+    for (const product of (await client.get(`${API}products`, query, read)).value) {
+      const variations = product.type.startsWith("variable") ? await readVariations(client, product) : [];
+      const record = mapWooProduct(product, variations, shop, currencyCode);
+      records.push({ part: "whole_product", recordId: record.product.product_gid, parentId: null, record });
+    }
   }
-  for (const product of products) {
-    const variations = product.type.startsWith("variable") ? await readVariations(client, product) : [];
-    const record = mapWooProduct(product, variations, shop, currencyCode);
-    stored.push({ part: "whole_product", recordId: record.product.product_gid, record });
-  }
-  return stored;
+  return records;
 }
 
 async function readVariations(client: WooClient, { id }: WooProduct): Promise<WooVariation[]> {
@@ -428,55 +425,13 @@ async function findGone(run: Run): Promise<void> {
     );
     for (const [orderId, refundIds] of listed) {
       gone.delete(orderId);
-      const { refunds = [], amountRefunds = [] } = stored.has(orderId)
-        ? readStored(orderId, stored.get(orderId))
-        : {};
+      if (!stored.has(orderId)) continue;
+      const { refunds, amountRefunds = [] } = readStored(orderId, stored.get(orderId));
       const known = new Set(refundIds.map(refundIdOf));
       if ([...refunds, ...amountRefunds].some(({ refundId }) => !known.has(refundId))) gone.add(orderId);
     }
   }
   await addPending(database, shopKey, WOOCOMMERCE, ORDER, [...gone]);
-}
-
-/** Every requested order, in portions; later requests wait for the next run. */
-async function readPending(run: Run): Promise<void> {
-  const { database, shopKey } = run;
-  const { pending, last } = await countPending(database, shopKey, WOOCOMMERCE, ORDER);
-  for (let after = "", done = 0; done < pending;) {
-    run.signal.throwIfAborted();
-    const asked = await listPending(database, shopKey, WOOCOMMERCE, ORDER, { after, last, limit: PAGE });
-    if (asked.length === 0) return;
-    const stored = await readOrders(
-      run,
-      asked.map(({ record_id: id }) => Number(id.slice(ORDER_PREFIX.length))),
-    );
-    await step(run, run.cursor.reading, stored, (connection) =>
-      removePending(connection, shopKey, WOOCOMMERCE, ORDER, asked),
-    );
-    after = asked.at(-1)?.record_id ?? "";
-    done += asked.length;
-    run.progress({ stage: "changed orders", done, total: pending });
-  }
-}
-
-/** Stores records together with their cursor, so that the stored position is correct whenever the run ends. */
-async function step(
-  run: Run,
-  reading: Reading | null,
-  records: readonly Stored[],
-  also: (connection: Connection) => Promise<void> = async () => {},
-): Promise<void> {
-  const cursor = { ...run.cursor, reading };
-  await run.database.transaction(async (connection) => {
-    await also(connection);
-    const buffer = openCopyBuffer(connection, SYNC_RECORD_COLUMNS);
-    for (const { part, recordId, record } of records) {
-      buffer.add([run.shopKey, WOOCOMMERCE, part, recordId, null, JSON.stringify(record)]);
-    }
-    await buffer.send();
-    await setCursor(connection, run.shopKey, WOOCOMMERCE, cursor);
-  }, run.signal);
-  run.cursor = cursor;
 }
 
 /** The text after the count of each anomaly in a note. */
@@ -488,54 +443,24 @@ const ANOMALY_TEXTS: Readonly<Record<keyof OrderAnomalies, string>> = {
     "refunded lines are of orders that had not been completed; their units count as canceled, not as returned (--refunds-before-completion changes that).",
 };
 
-async function applyRecords(run: Run, asOf: Date): Promise<SyncOutcome> {
-  const { shopKey } = run;
-  const isBackfill = run.cursor.reading?.kind === "backfill";
-  const counts = { orders: 0, order_lines: 0, refunds: 0 };
+async function applyRecords(run: Run): Promise<SyncOutcome> {
+  const { watermark, reading } = run.cursor;
+  const asOf = new Date(reading?.startedAt ?? watermark ?? run.now());
   const anomalies: OrderAnomalies = { ...NO_ANOMALIES };
-  const source = ({ order_id: orderId, document, record }: WholeOrder): SourceOrder => {
-    const mapped = JSON.parse(record) as MappedOrder | null;
-    const part = mapped?.part ?? { lines: [], returns: [], refunds: [] };
-    counts.orders += 1;
-    counts.order_lines += part.lines.length;
-    counts.refunds += part.refunds.length;
-    for (const [name, count] of Object.entries(mapped?.anomalies ?? {})) {
-      anomalies[name as keyof OrderAnomalies] += count;
-    }
-    return { orderId, stored: document === null ? null : readStored(orderId, document), part };
-  };
-  const applied = await applyStoreRun(run, {
-    source: WOOCOMMERCE,
+  const { counts, notes, isChanged } = await applyStoreRun(run, {
     asOf,
-    cursor: { watermark: asOf.toISOString(), reading: null } satisfies Cursor,
-    isBackfill,
-    addGone: (connection) =>
-      addGoneOrders(connection, shopKey, WOOCOMMERCE, {
-        prefix: ORDER_PREFIX,
-        part: "whole_order",
-        visibleFrom: null,
-      }),
-    openProducts: async (connection) =>
-      openGroups(
-        await openProductRecords(connection, shopKey, WOOCOMMERCE),
-        (row) => row.product_id,
-        (rows) => [JSON.parse(rows.at(-1)?.record ?? "") as MappedProduct],
-      ),
-    openOrders: async (connection) => {
-      const next = openGroups<WholeOrder, SourceOrder>(
-        await openOrderRecords(connection, shopKey, WOOCOMMERCE),
-        (row) => row.order_id,
-        (rows) => [source(rows.at(-1) as WholeOrder)],
-      );
-      return { merge: replaceDocument, next };
+    cursor: { watermark: asOf.toISOString(), reading: null },
+    isBackfill: reading?.kind === "backfill",
+    listed: { prefix: ORDER_PREFIX, part: "whole_order", visibleFrom: null },
+    productsOf: (rows) => [JSON.parse(rows.at(-1)?.record ?? "") as MappedProduct],
+    orderOf: (rows) => {
+      const mapped = JSON.parse(rows.at(-1)?.record ?? "") as MappedOrder | null;
+      for (const [name, count] of Object.entries(mapped?.anomalies ?? {}))
+        anomalies[name as keyof OrderAnomalies] += count;
+      return mapped?.part ?? GONE;
     },
   });
-  const { products, variants, changedOrders, warnings, isChanged } = applied;
-  const notes = Object.entries(anomalies).flatMap(([name, times]) =>
-    times === 0 ? [] : [`${times} ${ANOMALY_TEXTS[name as keyof OrderAnomalies]}`],
-  );
-  for (const [kind, times] of warnings) notes.push(`${times} ${WARNING_TEXTS[kind]}.`);
-  return { counts: { ...counts, products, variants, changed_orders: changedOrders }, notes, isChanged };
+  // The API has no returns.
+  const { returns: _returns, ...others } = counts;
+  return { counts: others, notes: [...anomalyNotes(ANOMALY_TEXTS, anomalies), ...notes], isChanged };
 }
-
-type WholeOrder = { order_id: string; record: string; document: unknown };

@@ -1,6 +1,6 @@
 import type { DocumentLine, DocumentRefund } from "../../../metrics/order.ts";
 import type { DocumentPart } from "../../document-merge.ts";
-import { mapProduct, type MappedProduct, type VariantRecord } from "../shared/map-product.ts";
+import { mapProduct, type MappedProduct } from "../shared/map-product.ts";
 import { minorOf, splitMinor } from "../shared/money.ts";
 import type { ProductSettings } from "../shared/product-settings.ts";
 import { cleanKey, cleanLabel, compareGids, timeOf } from "../shared/text.ts";
@@ -155,12 +155,8 @@ function mapRefunds(context: RefundsContext): Pick<Required<DocumentPart>, "refu
   const last = refunds.at(-1);
   if (status === "refunded" && last === undefined) anomalies.undatedRefunds = 1;
   if (status === "refunded" && last !== undefined) {
-    const rests = lines.map((line) =>
-      restOf(
-        line,
-        refunds.map(({ taken }) => taken),
-      ),
-    );
+    const all = refunds.map(({ taken }) => taken);
+    const rests = lines.map((line) => restOf(line, all));
     // Only the money of a refund without a line cannot be attributed.
     const open = last.taken.size > 0 ? 0 : rests.reduce((sum, rest) => sum + rest.minor, 0);
     const shares = splitMinor(
@@ -230,7 +226,7 @@ function wasUnsent(refundedAt: string, { order, settings }: RefundsContext): boo
   return completedAt === null || completedAt === undefined || timeOf(completedAt) > refundedAt;
 }
 
-/** The catalogue rows of a product with its variations, in their order. */
+/** The catalogue rows of a product with its variations, in their order; without any it is its own variant. */
 export function mapWooProduct(
   product: WooProduct,
   variations: readonly WooVariation[],
@@ -238,17 +234,11 @@ export function mapWooProduct(
   currencyCode: string,
 ): MappedProduct {
   const category = product.categories[0]?.name ?? null;
-  const image = product.images[0];
-  const own = { id: product.id, sku: product.sku, image, cost: product.cost_of_goods_sold };
-  const single = product.attributes.flatMap(({ name, options }) =>
-    // With several values, it is unknown which one a unit had.
-    options.length === 1 ? [{ name, value: options[0] as string }] : [],
-  );
-  const variants = variations.map(({ id, sku, image: picture, attributes, cost_of_goods_sold: cost }) => ({
-    ...variantOf({ id, sku, image: picture, cost }, currencyCode),
-    options: attributes.map(({ name, option }) => ({ name, value: option })),
-  }));
-  const all = variants.length > 0 ? variants : [{ ...variantOf(own, currencyCode), options: single }];
+  const image = product.images[0] ?? null;
+  // With several values, it is unknown which one a unit had.
+  const single = product.attributes.filter(({ options }) => options.length === 1);
+  const attributes = single.map(({ name, options: [option = ""] }) => ({ name, option }));
+  const variants = variations.length > 0 ? variations : [{ ...product, image, attributes }];
   return mapProduct(
     {
       product: {
@@ -263,30 +253,21 @@ export function mapWooProduct(
         imageAlt: image?.alt || null,
         metafield: null,
       },
-      variants: all.map((variant, position) => ({
-        ...variant,
-        title: variant.options.map(({ value }) => value).join(" / ") || null,
-        position,
-      })),
+      variants: variants.map((variant, position) => {
+        const amount = variant.cost_of_goods_sold?.total_value ?? null;
+        return {
+          id: variantIdOf(variant.id),
+          sku: variant.sku ?? null,
+          title: variant.attributes.map(({ option }) => option).join(" / ") || null,
+          position,
+          options: variant.attributes.map(({ name, option }) => ({ name, value: option })),
+          // A cost of 0 means that none was entered.
+          unitCost: amount === null || Number(amount) === 0 ? null : { amount, currencyCode },
+          imageUrl: variant.image?.src || null,
+        };
+      }),
     },
     settings,
     currencyCode,
   );
-}
-
-type Stated = {
-  id: number | string;
-  sku: WooVariation["sku"] | undefined;
-  image: WooVariation["image"] | undefined;
-  cost: WooVariation["cost_of_goods_sold"] | undefined;
-};
-
-function variantOf(
-  { id, sku, image, cost }: Stated,
-  currencyCode: string,
-): Omit<VariantRecord, "title" | "position" | "options"> {
-  const amount = cost?.total_value ?? null;
-  // A cost of 0 means that none was entered.
-  const unitCost = amount === null || Number(amount) === 0 ? null : { amount, currencyCode };
-  return { id: variantIdOf(id), sku: sku ?? null, unitCost, imageUrl: image?.src || null };
 }

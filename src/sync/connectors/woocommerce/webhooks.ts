@@ -4,7 +4,7 @@ import type { Database } from "../../../store/database.ts";
 import { requestRun } from "../../../store/queries/sync-request.ts";
 import { recordDelivery } from "../../../store/queries/webhook-delivery.ts";
 import type { SourcePlace } from "../../connector.ts";
-import { unsealSecrets } from "../../credentials.ts";
+import { tryUnseal } from "../../credentials.ts";
 import { isSigned, readPayload } from "../shared/foreign.ts";
 import { CHECK_POLICY } from "../shared/http.ts";
 import { API, consumerSecretOf, openClient, readWebhooks } from "./client.ts";
@@ -68,8 +68,10 @@ export async function receiveWooWebhook({ database, sealingKey }: Receiver, { he
   if (workspace === undefined || sealed === null) return NOT_SIGNED;
   const { shop_key: shopKey } = workspace;
   const signature = headers["x-wc-webhook-signature"] ?? "";
-  const secrets = secretsOf({ sealingKey, shopKey, source: WOOCOMMERCE }, sealed);
-  if (!secrets.some((secret) => isSigned({ body, signature }, secret))) return NOT_SIGNED;
+  const secrets = tryUnseal({ sealingKey, shopKey, source: WOOCOMMERCE }, sealed);
+  // Those of the registered webhooks, and of those added by hand.
+  const signing = secrets === null ? [] : [webhookSecretOf(secrets), secrets["webhookSecret"] ?? ""];
+  if (!signing.some((secret) => secret !== "" && isSigned({ body, signature }, secret))) return NOT_SIGNED;
   const topic = headers["x-wc-webhook-topic"] ?? "";
   const orderId = orderIdOf(body);
   if (!TOPICS.includes(topic)) return { status: 200 } as const;
@@ -78,30 +80,14 @@ export async function receiveWooWebhook({ database, sealingKey }: Receiver, { he
   // Deliveries within one second share an id, which is a hash of webhook and time.
   const digest = createHash("sha256").update(body).digest("hex");
   const webhookId = `${headers["x-wc-webhook-delivery-id"] ?? ""} ${digest}`.slice(-200);
+  const place = { shopKey, source: WOOCOMMERCE };
+  const records = [{ kind: ORDER, recordId: orderId }];
+  const delivery = { ...place, webhookId, topic, replayKey: `id ${webhookId}`, records };
   await workspace.database.transaction(async (connection) => {
-    const records = [{ kind: ORDER, recordId: orderId }];
-    const delivery = {
-      shopKey,
-      source: WOOCOMMERCE,
-      webhookId,
-      topic,
-      replayKey: `id ${webhookId}`,
-      records,
-    };
     if (!(await recordDelivery(connection, delivery)) || workspace.status === "disconnected") return;
-    await requestRun(connection, { shopKey, source: WOOCOMMERCE, kind: "refresh", requestedBy: "webhook" });
+    await requestRun(connection, { ...place, kind: "refresh", requestedBy: "webhook" });
   });
   return { status: 200 } as const;
-}
-
-/** Secrets of the registered webhooks and of those added by hand; none if they cannot be decrypted. */
-function secretsOf(place: Parameters<typeof unsealSecrets>[0], sealed: Buffer): string[] {
-  try {
-    const secrets = unsealSecrets(place, sealed);
-    return [webhookSecretOf(secrets), secrets["webhookSecret"] ?? ""].filter((secret) => secret !== "");
-  } catch {
-    return [];
-  }
 }
 
 function orderIdOf(body: Buffer): string | null {

@@ -1,14 +1,14 @@
 import { askAboutGoneOrders, clearPending, clearRecords } from "../../../../store/queries/sync-record.ts";
 import { SourceFailed } from "../../../connector.ts";
 import { pause } from "../../shared/http.ts";
+import { step } from "../../shared/store-run.ts";
 import { DownloadGone } from "../api/client.ts";
 import type { ShopifyClient } from "../api/client.ts";
 import { DOCUMENTS, DownloadBroken } from "../api/documents.ts";
 import type { Document, MetafieldName } from "../api/documents.ts";
 import { DOWNLOAD_NAMES, newBackfill, withDownload } from "../cursor.ts";
 import type { BackfillState, DownloadName, DownloadState } from "../cursor.ts";
-import { SHOPIFY, step } from "../settings.ts";
-import type { ShopifyRun } from "../settings.ts";
+import { SHOPIFY, type ShopifyRun } from "../settings.ts";
 import { DELETED_ORDER } from "../webhooks/topics.ts";
 import { documentOf, storeDownload } from "./downloads.ts";
 import { historyFromOf, isOutdated } from "./history.ts";

@@ -1,13 +1,8 @@
 import Type from "typebox";
 import type { Connection } from "../../../../store/database.ts";
-import {
-  askForRefunds,
-  askForTrackings,
-  countRecords,
-  SYNC_RECORD_COLUMNS,
-} from "../../../../store/queries/sync-record.ts";
-import { openCopyBuffer } from "../../../copy.ts";
+import { askForRefunds, askForTrackings, countRecords } from "../../../../store/queries/sync-record.ts";
 import { object, reader, Text, type Json } from "../../shared/foreign.ts";
+import { openRecordBuffer, type FetchedRecord } from "../../shared/store-run.ts";
 import {
   BULK_DOCUMENTS,
   bulkProductsDocument,
@@ -42,9 +37,6 @@ import {
 } from "../map/records.ts";
 import { SHOPIFY, type ShopifyRun } from "../settings.ts";
 
-/** A record on its way to `sync_record`. */
-export type StoredRecord = { part: string; recordId: string; parentId: string | null; record: unknown };
-
 /** The bulk document of a download. */
 export function documentOf(name: DownloadName, familyMetafield: MetafieldName | null): Document {
   return name === "products" ? bulkProductsDocument(familyMetafield) : BULK_DOCUMENTS[name];
@@ -70,7 +62,7 @@ const readAgreement = reader(TITLE, object("SalesAgreement", AGREEMENT));
 const readChild = reader(TITLE, object("Child", { __parentId: Text }));
 
 /** The content of a line of a download; `parentId` null = a root. Null = nothing that counts. */
-type ReadRow = (node: Json, parentId: string | null) => StoredRecord | null;
+type ReadRow = (node: Json, parentId: string | null) => FetchedRecord | null;
 
 const READ_ROW: Readonly<Record<DownloadName, ReadRow>> = {
   products: (node, parentId) =>
@@ -108,7 +100,7 @@ function row(
   part: string,
   record: { id: string; hasRefunds?: boolean },
   parentId: string | null,
-): StoredRecord {
+): FetchedRecord {
   return { part, recordId: record.id, parentId, record };
 }
 
@@ -142,7 +134,7 @@ async function copyDownload(
 ): Promise<{ lines: number; leftOut: number }> {
   const readRow = READ_ROW[name];
   let leftOut = 0;
-  const buffer = openCopyBuffer(connection, SYNC_RECORD_COLUMNS);
+  const buffer = openRecordBuffer(connection, run);
   const body = await run.client.download(url);
   try {
     const lines = await readLines(
@@ -150,7 +142,7 @@ async function copyDownload(
       (node) => {
         const stored = readRow(node, parentOf(node));
         if (stored === null) leftOut += 1;
-        else buffer.add(columnsOf(run.shopKey, stored));
+        else buffer.add(stored);
       },
       async (done) => {
         run.signal.throwIfAborted();
@@ -164,9 +156,4 @@ async function copyDownload(
     // A batch that still travels has to arrive before anything else may run on the connection, also a rollback.
     await buffer.send();
   }
-}
-
-/** A row of `sync_record`. */
-export function columnsOf(shopKey: number, { part, recordId, parentId, record }: StoredRecord) {
-  return [shopKey, SHOPIFY, part, recordId, parentId, JSON.stringify(record)];
 }

@@ -1,3 +1,4 @@
+import { drainPending, type FetchedRecord } from "../../shared/store-run.ts";
 import type { ShopifyClient } from "../api/client.ts";
 import { DOCUMENTS } from "../api/documents.ts";
 import { allNodes, allOf, allPages, openNodeReader } from "../api/nodes.ts";
@@ -5,8 +6,6 @@ import type { NodePage } from "../api/nodes.ts";
 import { toAgreement, toFulfillment, toRefund, toSale, toTrackingNumber } from "../map/records.ts";
 import type { FulfillmentRecord, RefundRecord, ShopifyOrder, TrackingRecord } from "../map/records.ts";
 import type { ShopifyRun } from "../settings.ts";
-import type { StoredRecord } from "./downloads.ts";
-import { drainPending } from "./drain.ts";
 
 const ORDERS_PER_REQUEST = 25;
 
@@ -15,11 +14,11 @@ type OrderRefunds = NonNullable<ReturnType<typeof DOCUMENTS.refunds.read>["nodes
 /** The refunds of all requested orders, with their lines, and the units shipped by then. */
 export async function fetchRefunds(run: ShopifyRun): Promise<void> {
   const reader = openNodeReader(run.client, DOCUMENTS.refunds, ORDERS_PER_REQUEST);
-  await drainPending(run, "refunds", reader.portion, async (orderIds) => {
+  await drainPending(run, { kind: "refunds" }, reader.portion, async (orderIds) => {
     const orders = (await reader.read(orderIds)).filter((node) => node !== null);
     const refunds = await allOf(
       orders.map(async ({ id: parentId, refunds: first, fulfillments }) => {
-        const rows = (part: string, found: readonly { id: string }[]): StoredRecord[] =>
+        const rows = (part: string, found: readonly { id: string }[]): FetchedRecord[] =>
           found.map((record) => ({ part, recordId: record.id, parentId, record }));
         const sent = await readFulfillments(run.client, fulfillments);
         return [...rows("refund", await readRefunds(run.client, first)), ...rows("fulfillment", sent)];
@@ -103,7 +102,7 @@ export function openTrackingReader(client: ShopifyClient) {
 /** The tracking numbers of all requested returns. */
 export async function fetchTrackings(run: ShopifyRun): Promise<void> {
   const reader = openTrackingReader(run.client);
-  await drainPending(run, "tracking", reader.portion, async (returnIds) => {
+  await drainPending(run, { kind: "tracking" }, reader.portion, async (returnIds) => {
     const trackings = await reader.read(returnIds);
     return trackings.map((record) => ({
       part: "tracking",

@@ -1,4 +1,5 @@
 import { askForOpenReturns, listOrdersSince, addPending } from "../../../../store/queries/sync-record.ts";
+import { drainPending, type FetchedRecord } from "../../shared/store-run.ts";
 import { timeOf } from "../../shared/text.ts";
 import type { ShopifyClient } from "../api/client.ts";
 import { DOCUMENTS, productsDocument } from "../api/documents.ts";
@@ -9,8 +10,6 @@ import type { ReturnRecord, ShopifyOrder } from "../map/records.ts";
 import { SHOPIFY } from "../settings.ts";
 import type { ShopifyRun } from "../settings.ts";
 import { DELETED_ORDER } from "../webhooks/topics.ts";
-import type { StoredRecord } from "./downloads.ts";
-import { drainPending } from "./drain.ts";
 import { surelyVisibleFrom } from "./history.ts";
 import { fetchAgreements, openTrackingReader, readFulfillments, readRefunds } from "./order-parts.ts";
 
@@ -22,7 +21,7 @@ const ORDERS_PER_REQUEST = 10;
  */
 export async function fetchOrders(run: ShopifyRun): Promise<void> {
   const reader = openOrderReader(run.client);
-  await drainPending(run, "order", reader.portion, async (orderIds) => {
+  await drainPending(run, { kind: "order" }, reader.portion, async (orderIds) => {
     const orders = await reader.read(orderIds);
     const missing = orderIds.filter((_, index) => orders[index] === null);
     const gone = new Set(await goneOf(run, missing));
@@ -30,7 +29,7 @@ export async function fetchOrders(run: ShopifyRun): Promise<void> {
       ({ record, recordId }) => record !== null || gone.has(recordId),
     );
   });
-  await drainPending(run, DELETED_ORDER, reader.portion, async (orderIds) =>
+  await drainPending(run, { kind: DELETED_ORDER }, reader.portion, async (orderIds) =>
     recordsOf(orderIds, await reader.read(orderIds)),
   );
 }
@@ -41,7 +40,7 @@ async function goneOf(run: ShopifyRun, missing: string[]): Promise<string[]> {
   return listOrdersSince(run.database, run.shopKey, missing, surelyVisibleFrom(run.now()));
 }
 
-function recordsOf(orderIds: readonly string[], orders: readonly (ShopifyOrder | null)[]): StoredRecord[] {
+function recordsOf(orderIds: readonly string[], orders: readonly (ShopifyOrder | null)[]): FetchedRecord[] {
   return orderIds.map((recordId, index) => ({
     part: "whole_order",
     recordId,
@@ -108,8 +107,8 @@ const PRODUCTS_PER_REQUEST = 20;
 export async function fetchProducts(run: ShopifyRun): Promise<void> {
   const { client } = run;
   const reader = openNodeReader(client, productsDocument(run.shop.familyMetafield), PRODUCTS_PER_REQUEST);
-  await drainPending(run, "product", reader.portion, async (productIds) => {
-    const products: StoredRecord[] = [];
+  await drainPending(run, { kind: "product" }, reader.portion, async (productIds) => {
+    const products: FetchedRecord[] = [];
     for (const node of await reader.read(productIds)) {
       if (node === null) continue;
       const variants = await allNodes(client, node.variants, DOCUMENTS.productVariants, node.id);

@@ -1,16 +1,8 @@
 import type { DocumentAmountRefund, DocumentLine, DocumentReturn } from "../../../../metrics/order.ts";
-import type { Connection } from "../../../../store/database.ts";
-import {
-  openOrderRecords,
-  openProductRecords,
-  type OrderRecordRow,
-  type ProductRecordRow,
-} from "../../../../store/queries/sync-record.ts";
-import type { NextRows } from "../../../../store/query.ts";
+import type { OrderRecordRow, ProductRecordRow } from "../../../../store/queries/sync-record.ts";
 import type { DocumentPart } from "../../../document-merge.ts";
 import { minorOf } from "../../shared/money.ts";
 import type { ProductRecord, SourceProduct, VariantRecord } from "../../shared/map-product.ts";
-import { openGroups } from "../../shared/store-run.ts";
 import { compareGids } from "../../shared/text.ts";
 import { keptByExchanges, keptKey, NO_ODDITIES, readLedger, type Ledger } from "./ledger.ts";
 import { mapRefunds } from "./map-refunds.ts";
@@ -219,39 +211,16 @@ function reasonOfMost(rows: readonly ReturnLineRecord[]): string | null {
   return most?.reason ?? null;
 }
 
-/** `order` null = the platform no longer has it. */
-export type FetchedOrder = { orderId: string; order: ShopifyOrder | null; document: unknown };
-
-/** Groups the fetched records of each order. Records of an order that was itself not fetched are omitted. */
-export async function openFetchedOrders(
-  connection: Connection,
-  shopKey: number,
-  source: string,
-): Promise<NextRows<FetchedOrder>> {
-  const rows = await openOrderRecords(connection, shopKey, source);
-  return openGroups(rows, (row) => row.order_id, assembleOrder);
-}
-
-/** Groups the fetched records of each product. */
-export async function openFetchedProducts(
-  connection: Connection,
-  shopKey: number,
-  source: string,
-): Promise<NextRows<SourceProduct>> {
-  const rows = await openProductRecords(connection, shopKey, source);
-  return openGroups(rows, (row) => row.product_id, assembleProduct);
-}
-
-/** Of records with one id the last one counts. */
-function assembleOrder(rows: OrderRecordRow[]): FetchedOrder[] {
-  const orderId = rows[0]?.order_id ?? "";
-  const document = rows.find((row) => row.document !== null)?.document ?? null;
+/**
+ * The order of its fetched records, of which the last with an id counts; null = the platform no longer has it, undefined = it was
+ * not fetched itself.
+ */
+export function assembleOrder(rows: readonly OrderRecordRow[]): ShopifyOrder | null | undefined {
   const whole = rows.findLast((row) => row.part === "whole_order");
-  if (whole !== undefined)
-    return [{ orderId, order: JSON.parse(whole.record) as ShopifyOrder | null, document }];
-  const order = lastById<OrderRecord>(rows, "order")[0];
-  if (order === undefined) return [];
-  const assembled: ShopifyOrder = {
+  if (whole !== undefined) return JSON.parse(whole.record) as ShopifyOrder | null;
+  const [order] = lastById<OrderRecord>(rows, "order");
+  if (order === undefined) return undefined;
+  return {
     order,
     lines: lastById<LineRecord>(rows, "line"),
     returns: lastById<ReturnRecord>(rows, "return"),
@@ -263,13 +232,12 @@ function assembleOrder(rows: OrderRecordRow[]): FetchedOrder[] {
     tipLineIds: lastById<{ id: string; lineId: string }>(rows, "tip").map((tip) => tip.lineId),
     trackings: recordsOf<TrackingRecord>(rows, "tracking"),
   };
-  return [{ orderId, order: assembled, document }];
 }
 
-function assembleProduct(rows: ProductRecordRow[]): SourceProduct[] {
+export function assembleProduct(rows: readonly ProductRecordRow[]): SourceProduct[] {
   const whole = rows.findLast((row) => row.part === "whole_product");
   if (whole !== undefined) return [JSON.parse(whole.record) as SourceProduct];
-  const product = lastById<ProductRecord>(rows, "product")[0];
+  const [product] = lastById<ProductRecord>(rows, "product");
   return product === undefined ? [] : [{ product, variants: lastById<VariantRecord>(rows, "variant") }];
 }
 

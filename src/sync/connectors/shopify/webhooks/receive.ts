@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { Connection, Database } from "../../../../store/database.ts";
 import { listAccountWorkspaces, type AccountWorkspace } from "../../../../store/directory.ts";
 import { insertAuditEvent, insertInstallationEvent } from "../../../../store/queries/audit.ts";
@@ -15,7 +16,7 @@ import { isErasureRecorded, isRecorded, recordDelivery } from "../../../../store
 import { eraseWorkspace } from "../../../../store/queries/workspace-erase.ts";
 import { lockMembers } from "../../../../store/queries/workspace-member.ts";
 import { SourceRefused } from "../../../connector.ts";
-import { openCredentials, unsealSecrets } from "../../../credentials.ts";
+import { openCredentials, tryUnseal } from "../../../credentials.ts";
 import { applyPurchase, NO_PLANS } from "../../../purchase.ts";
 import { loadRules } from "../../../order-rules.ts";
 import { openClient, SHOPIFY_RETRY_POLICY } from "../api/client.ts";
@@ -23,9 +24,71 @@ import { isShopHost } from "../api/hosts.ts";
 import { readShopAccess } from "../install/access.ts";
 import { createTokenSource } from "../install/token.ts";
 import { readSettings, SHOPIFY } from "../settings.ts";
-import { isSigned, readPayload } from "../../shared/foreign.ts";
-import { isOfEarlierConnection, isOfItsShop, replayKeyOf, type Delivery } from "./delivery.ts";
-import { LASTING_KINDS, meaningOf, type Meaning, type PrivacyAct } from "./topics.ts";
+import { isSigned, readPayload, type Json } from "../../shared/foreign.ts";
+import { isSentOnce, LASTING_KINDS, meaningOf, type Meaning, type PrivacyAct } from "./topics.ts";
+
+/** A delivery as it arrived; `body` is what its signature is over. */
+export type Delivery = {
+  topic: string;
+  /** The shop named in its header. */
+  shop: string;
+  webhookId: string;
+  /** When it was triggered, as the platform writes it; null = it does not say. */
+  triggeredAt: string | null;
+  signature: string;
+  body: Buffer;
+};
+
+/** The platform's headers, with names in lower case. Missing ones are empty, so the signature is invalid. */
+export function readDelivery(received: {
+  headers: Readonly<Record<string, string>>;
+  body: Buffer;
+}): Delivery {
+  const { headers, body } = received;
+  const header = (name: string): string => headers[`x-shopify-${name}`] ?? "";
+  return {
+    topic: header("topic"),
+    shop: header("shop-domain").toLowerCase(),
+    webhookId: header("webhook-id"),
+    triggeredAt: headers["x-shopify-triggered-at"] ?? null,
+    signature: header("hmac-sha256"),
+    body,
+  };
+}
+
+/**
+ * Whether a delivery may take effect for the shop in its header. Topic and shop are not signed: a payload that names a shop must
+ * name this one, and a payload that ends a connection or removes data must name it.
+ */
+function isOfItsShop({ topic, shop }: Delivery, payload: Json, meaning: Meaning): boolean {
+  const named = shopOfPayload(topic, payload);
+  const isHarmless = meaning.act === "refresh" || meaning.act === "nothing";
+  return named === null ? isHarmless : named === shop;
+}
+
+function shopOfPayload(topic: string, payload: Json): string | null {
+  const name = topic === "app/uninstalled" ? payload["myshopify_domain"] : payload["shop_domain"];
+  return typeof name === "string" ? name.toLowerCase() : null;
+}
+
+/** Deliveries are repeated for days: one of before the shop was connected again must not end that connection. */
+function isOfEarlierConnection(
+  triggeredAt: string | null,
+  settings: Readonly<Record<string, unknown>> | null,
+): boolean {
+  const connectedAt = settings?.["connectedAt"];
+  if (triggeredAt === null || typeof connectedAt !== "string") return false;
+  return Date.parse(triggeredAt) < Date.parse(connectedAt);
+}
+
+/**
+ * The common key of a delivery and its repetitions. Webhook ids are not signed, so bodies that are sent once are identified by
+ * their digest. Two changes of a record have equal bodies: they are identified by their ids, and only cause requests to the
+ * platform.
+ */
+function replayKeyOf({ topic, webhookId, body }: Delivery): string {
+  return isSentOnce(topic) ? `body ${createHash("sha256").update(body).digest("hex")}` : `id ${webhookId}`;
+}
 
 /** `clientSecret` is the app's; a connection may have its own secret, valid only for its shop. */
 export type WebhookOptions = PrivacyOptions;
@@ -84,15 +147,10 @@ function notOfTopic({ topic }: Delivery): WebhookAnswer {
   return { status: 400, message: `The payload is not one of the topic ${topic}.` };
 }
 
-/** A secret that can no longer be opened signs nothing. */
 function ownSecret({ sealingKey }: WebhookOptions, workspace: AccountRow | undefined): string | null {
-  if (workspace === undefined || workspace.sealed_credentials === null) return null;
-  try {
-    const place = { sealingKey, shopKey: workspace.shop_key, source: SHOPIFY };
-    return unsealSecrets(place, workspace.sealed_credentials)["clientSecret"] ?? null;
-  } catch {
-    return null;
-  }
+  if (workspace === undefined) return null;
+  const place = { sealingKey, shopKey: workspace.shop_key, source: SHOPIFY };
+  return tryUnseal(place, workspace.sealed_credentials)?.["clientSecret"] ?? null;
 }
 
 /** A delivery without effect is not recorded: the same body may have one later. */
@@ -318,12 +376,8 @@ async function checkInstallation(
   if (sealed === null) return "gone";
   const { database, sealingKey, clientId, clientSecret } = check;
   const place = { sealingKey, shopKey, source: SHOPIFY };
-  try {
-    // Credentials that cannot be opened are not refused by the platform.
-    unsealSecrets(place, sealed);
-  } catch {
-    return "unknown";
-  }
+  // Credentials that cannot be opened are not refused by the platform.
+  if (tryUnseal(place, sealed) === null) return "unknown";
   try {
     const { url } = readSettings(settings ?? {});
     const credentials = openCredentials({ ...place, database });

@@ -1,51 +1,33 @@
-import type { Database } from "../../../../store/database.ts";
-import {
-  addPending,
-  countPending,
-  listPending,
-  removePending,
-  type PendingRecord,
-} from "../../../../store/queries/sync-record.ts";
+import { addPending } from "../../../../store/queries/sync-record.ts";
 import { SourceFailed } from "../../../connector.ts";
+import { drainPending } from "../../shared/store-run.ts";
 import type { ShopifyClient } from "../api/client.ts";
 import { DOCUMENTS } from "../api/documents.ts";
 import { allPages, openNodeReader } from "../api/nodes.ts";
+import type { ShopifyRun } from "../settings.ts";
 import { RETURN } from "./topics.ts";
-
-type Place = { shopKey: number; source: string };
 
 /** As many nodes as one request may name. */
 const MOST_NODES = 250;
 
 /**
- * Asks the platform for what webhook payloads leave out: the orders of changed returns, which are fetched again. What
- * arrives meanwhile waits for the next call. Without pending records nothing is asked. Throws as the client does; nothing is
- * lost then.
+ * Asks the platform for what webhook payloads leave out: the orders of changed returns, which are fetched again. A deleted return
+ * has changed its order, which the next listing of changed orders finds.
  */
-export async function settleWebhooks(
-  database: Database,
-  { shopKey, source }: Place,
-  client: ShopifyClient,
-): Promise<void> {
-  const { pending, last } = await countPending(database, shopKey, source, RETURN);
-  if (pending === 0) return;
-  for (let after = ""; ;) {
-    const returns = await listPending(database, shopKey, source, RETURN, { after, last, limit: MOST_NODES });
-    if (returns.length === 0) return;
-    after = returns.at(-1)?.record_id ?? "";
-    const orderIds = await readOrdersOf(client, returns);
-    await database.transaction(async (connection) => {
-      await addPending(connection, shopKey, source, "order", orderIds);
-      await removePending(connection, shopKey, source, RETURN, returns);
-    });
-  }
-}
-
-/** A deleted return has changed its order, which the next listing of changed orders finds. */
-async function readOrdersOf(client: ShopifyClient, returns: readonly PendingRecord[]): Promise<string[]> {
-  const reader = openNodeReader(client, DOCUMENTS.returnOrders, MOST_NODES);
-  const nodes = await reader.read(returns.map((row) => row.record_id));
-  return nodes.flatMap((node) => (node === null ? [] : [node.order.id]));
+export async function settleWebhooks(run: ShopifyRun): Promise<void> {
+  const { database, shopKey, source, client } = run;
+  const returns = openNodeReader(client, DOCUMENTS.returnOrders, MOST_NODES);
+  await drainPending(
+    run,
+    { kind: RETURN, stage: "changed returns" },
+    () => MOST_NODES,
+    async (returnIds) => {
+      const nodes = await returns.read(returnIds);
+      const orderIds = nodes.flatMap((node) => (node === null ? [] : [node.order.id]));
+      await addPending(database, shopKey, source, "order", orderIds);
+      return [];
+    },
+  );
 }
 
 type Subscription = { topic: string; includeFields: readonly string[] };

@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { startImportWorkspace } from "../../../../../tests/support/import-workspace.ts";
-import { addPending, listPending } from "../../../../store/queries/sync-record.ts";
-import { drainPending } from "./drain.ts";
-import type { ShopifyRun } from "../settings.ts";
-import { use } from "../../../../../tests/support/use.ts";
+import { startImportWorkspace } from "../../../../tests/support/import-workspace.ts";
+import { addPending, listPending } from "../../../store/queries/sync-record.ts";
+import { drainPending, type StoreRun } from "./store-run.ts";
+import { use } from "../../../../tests/support/use.ts";
 
 const shop = use(startImportWorkspace);
 
@@ -15,11 +14,12 @@ test("M5: an order that is asked for again while others are fetched is fetched i
     addPending(shop.database, shopKey, "shopify", "order", asked);
   await ask(ids);
   const { signal } = new AbortController();
-  const run = { database: shop.database, shopKey, signal, progress: () => {} } as unknown as ShopifyRun;
+  const place = { database: shop.database, shopKey, source: "shopify" };
+  const run = { ...place, signal, progress: () => {} } as unknown as StoreRun<null>;
   const fetched: string[] = [];
   await drainPending(
     run,
-    "order",
+    { kind: "order" },
     () => 2,
     async (portion) => {
       if (fetched.length === 0) await ask(["o0", "o5", "o6"]);
