@@ -200,7 +200,10 @@ async function endWaiting(
       await sleep(20);
     }
     running.child.kill(signal);
-    return await running.outcome;
+    const killedAtMs = Date.now();
+    const outcome = await running.outcome;
+    assert.ok(Date.now() - killedAtMs < 10_000, "it ends at once, not when its time to clean up is over");
+    return outcome;
   } finally {
     await holder.end();
   }

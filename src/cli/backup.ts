@@ -7,9 +7,7 @@ import { dataFolderOf } from "../installation.ts";
 import { readSecret } from "../lib/secret-file.ts";
 import { commandOf } from "./action-command.ts";
 import { addCommand, type CommandSpec } from "./command.ts";
-import { listenForInterruption } from "./interruption.ts";
-import { LONGEST_STOP_MS, terminalOf, type CommandContext } from "./session.ts";
-import type { Terminal } from "./terminal.ts";
+import { withTools, type CommandContext } from "./session.ts";
 
 export function addBackupCommands(program: Command, context: CommandContext): void {
   addCommand(program, context, BACKUP)
@@ -40,12 +38,9 @@ const BACKUP: CommandSpec = {
 };
 
 async function verify(context: CommandContext, command: Command, given: string): Promise<void> {
-  const terminal: Terminal = terminalOf(context, command);
   const config = readConfig(context.environment);
-  const interruption = listenForInterruption(() => terminal.hint("Stopping…"), LONGEST_STOP_MS);
-  try {
+  await withTools(context, command, {}, async ({ terminal, interruption: { signal } }) => {
     const secret = config.secret ?? secretHere(config);
-    const { signal } = interruption;
     const verified = await verifyBackup(resolve(given), secret, {
       signal,
       onProgress: terminal.showProgress,
@@ -60,10 +55,7 @@ async function verify(context: CommandContext, command: Command, given: string):
       terminal.hint("The secret set here does not open it: it was not valid when the backup was made.");
     else if (opens === null && !hasSecret)
       terminal.hint("No secret is set here, so the backup was not tested with yours.");
-  } finally {
-    terminal.showStatus("");
-    interruption.end();
-  }
+  });
 }
 
 /** Of the data folder, if this user may read it: a backup can be verified by anybody who can read that. */

@@ -4,8 +4,8 @@ import { demoTokenFile, makeDemo, writeDemoFolder } from "../demo/demo-workspace
 import type { Demo, DemoStoreRequest } from "../demo/demo-workspace.ts";
 import { readDay, readInteger } from "../actions/input.ts";
 import { openKeys } from "../actions/installation/secrets.ts";
-import { listenForInterruption, type Interruption } from "./interruption.ts";
-import { inSession, LONGEST_STOP_MS, terminalOf, type CommandContext, type Session } from "./session.ts";
+import type { Interruption } from "./interruption.ts";
+import { inSession, withTools, type CommandContext, type Session } from "./session.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** The demo workspace that a start has just created, for its output. */
@@ -35,8 +35,13 @@ export function addDemoCommand(program: Command, context: CommandContext): void 
       "Examples:\n  ./returns demo\n  ./returns demo --write-folder ./demo-store --today 2026-07-01\n",
     )
     .action(async (options: DemoOptions, command: Command) => {
-      if (options.writeFolder !== undefined) {
-        await writeFolder(context, command, options.writeFolder, options);
+      const { writeFolder } = options;
+      if (writeFolder !== undefined) {
+        await withTools(context, command, {}, async ({ terminal, interruption }) => {
+          const request = storeRequest(options, terminal, interruption);
+          const store = await writeDemoFolder(resolve(writeFolder), request);
+          terminal.print(store, `${store.folder}\n`);
+        });
         return;
       }
       await inSession(context, command, async (session) => {
@@ -68,24 +73,6 @@ export async function createDemo(
     `The demo workspace ${domain} has ${store.orders.toLocaleString("en")} orders (${seconds} s).`,
   );
   return { token: token.token, tokenFile: token.file, domain, store, ...storyOf(store) };
-}
-
-async function writeFolder(
-  context: CommandContext,
-  command: Command,
-  folder: string,
-  options: DemoOptions,
-): Promise<void> {
-  const terminal: Terminal = terminalOf(context, command);
-  const interruption = listenForInterruption(() => terminal.hint("Stopping…"), LONGEST_STOP_MS);
-  try {
-    const request = storeRequest(options, terminal, interruption);
-    const store = await writeDemoFolder(resolve(folder), request);
-    terminal.print(store, `${store.folder}\n`);
-  } finally {
-    terminal.showStatus("");
-    interruption.end();
-  }
 }
 
 function storeRequest(

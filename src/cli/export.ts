@@ -7,9 +7,8 @@ import { Option, type Command } from "commander";
 import { exportTable } from "../contract/export-table.ts";
 import { listParameters } from "../contract/endpoint.ts";
 import { TABLE_FORMATS, TABLES, type TableFormat, type TableName } from "../contract/tables.ts";
-import { listenForInterruption } from "./interruption.ts";
-import { connect, optionOf, queryFailure, withConnection, type ConnectionOptions } from "./query.ts";
-import { terminalOf, type CommandContext } from "./session.ts";
+import { connect, optionOf, throwQueryFailure, withConnection, type ConnectionOptions } from "./query.ts";
+import { withTools, type CommandContext } from "./session.ts";
 
 type ExportOptions = ConnectionOptions & {
   table: TableName[];
@@ -18,7 +17,6 @@ type ExportOptions = ConnectionOptions & {
   endMonth?: string;
 };
 
-const LONGEST_STOP_MS = 1_000;
 const NAMES = TABLES.map(({ name }) => name);
 
 const EXAMPLES = `Examples:
@@ -55,34 +53,28 @@ async function downloadTables(
   folder: string,
   options: ExportOptions,
 ): Promise<void> {
-  const terminal = terminalOf(context, command);
   const client = await connect(options, context);
-  const interruption = listenForInterruption(() => {}, LONGEST_STOP_MS);
-  const { signal } = interruption;
   const { format, startMonth: start_month, endMonth: end_month } = options;
-  const files: { file: string; bytes: number }[] = [];
-  try {
-    await mkdir(folder, { recursive: true });
-    for (const table of options.table) {
+  await withTools(context, command, { isBrief: true }, async ({ terminal, interruption: { signal } }) => {
+    const files: { file: string; bytes: number }[] = [];
+    const download = async (table: TableName): Promise<void> => {
       const file = join(folder, `${table}.${format}`);
       terminal.showStatus(`Downloading ${table}.${format}…`);
       const { stream } = await client.exportTable({ table, format, start_month, end_month }, { signal });
       // A file under its own name is whole.
       const part = `${file}.part`;
-      await pipeline(Readable.fromWeb(stream as never), createWriteStream(part), { signal }).catch(
-        async (error: unknown) => {
-          await rm(part, { force: true });
-          throw error;
-        },
-      );
+      try {
+        await pipeline(Readable.fromWeb(stream as never), createWriteStream(part), { signal });
+      } catch (error) {
+        await rm(part, { force: true });
+        throw error;
+      }
       await rename(part, file);
       files.push({ file, bytes: (await stat(file)).size });
-    }
+    };
+    await mkdir(folder, { recursive: true });
+    for (const table of options.table) await download(table).catch(throwQueryFailure);
     terminal.showStatus("");
     terminal.printTable(files, { file: "file", bytes: "bytes" });
-  } catch (error) {
-    throw queryFailure(error);
-  } finally {
-    interruption.end();
-  }
+  });
 }

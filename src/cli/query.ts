@@ -11,14 +11,11 @@ import { camelCase, isPaged, listParameters, type Endpoint, type Parameter } fro
 import { exportReport } from "../contract/export-report.ts";
 import { ENDPOINTS } from "../contract/registry.ts";
 import { queryOption } from "../contract/written-request.ts";
-import { listenForInterruption } from "./interruption.ts";
 import { dataText, rowsCsv } from "./query-output.ts";
-import { terminalOf, type CommandContext } from "./session.ts";
+import { terminalOf, withTools, type CommandContext } from "./session.ts";
 import type { Terminal } from "./terminal.ts";
 
 type QueryOptions = ConnectionOptions & { csv?: boolean; all?: boolean } & Record<string, unknown>;
-
-const LONGEST_STOP_MS = 1_000;
 
 const EXAMPLES = `Examples:
   export RETURNS_TOKEN=rta_live_…
@@ -96,20 +93,13 @@ async function query(
   if (terminal.isJson && options.csv === true) throw invalid("Give --json or --csv, not both.");
   const asked = endpointFor(endpoint, options);
   const client = await connect(options, context);
-  const interruption = listenForInterruption(() => {}, LONGEST_STOP_MS);
-  const parameters = parametersOf(asked, options);
-  const ask = { endpoint: asked, parameters, signal: interruption.signal };
-  try {
-    if (asked.response === null) await copyExport(client, ask);
-    else {
-      const wanted = { terminal, isAll: options.all === true, isCsv: options.csv === true };
-      await printAnswer(client, ask, wanted);
-    }
-  } catch (error) {
-    throw queryFailure(error);
-  } finally {
-    interruption.end();
-  }
+  await withTools(context, command, { isBrief: true }, async ({ interruption }) => {
+    const parameters = parametersOf(asked, options);
+    const ask = { endpoint: asked, parameters, signal: interruption.signal };
+    const wanted = { terminal, isAll: options.all === true, isCsv: options.csv === true };
+    const answered = asked.response === null ? copyExport(client, ask) : printAnswer(client, ask, wanted);
+    await answered.catch(throwQueryFailure);
+  });
 }
 
 /** A report has no single list of rows: its CSV is the file of the export. */
@@ -261,12 +251,12 @@ export async function connect(
 }
 
 /** Explains a request without an answer to a person at a terminal; other errors are unchanged. */
-export function queryFailure(error: unknown): unknown {
-  if (!(error instanceof ReturnsNetworkError)) return error;
+export function throwQueryFailure(error: unknown): never {
+  if (!(error instanceof ReturnsNetworkError)) throw error;
   if (error.reason === "unreadable_answer")
-    return impossible("The server at this address is not a Returns Analytics API: check --url.");
+    throw impossible("The server at this address is not a Returns Analytics API: check --url.");
   const sentence = error.message.replace(/\.?$/u, "");
-  return impossible(`${sentence}: is the service running there? --url gives another address.`);
+  throw impossible(`${sentence}: is the service running there? --url gives another address.`);
 }
 
 async function readToken(

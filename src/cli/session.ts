@@ -9,7 +9,9 @@ import { listenForInterruption, type Interruption } from "./interruption.ts";
 import { createTerminal, type Terminal } from "./terminal.ts";
 
 /** The time that an interrupted command has to clean up. */
-export const LONGEST_STOP_MS = 15_000;
+const LONGEST_STOP_MS = 15_000;
+/** Of a command that only sends requests. */
+const BRIEF_STOP_MS = 1000;
 
 /** The input of the command groups from `main`. */
 export type CommandContext = { environment: Readonly<Record<string, string | undefined>> };
@@ -49,22 +51,20 @@ export async function inSession(
   });
 }
 
-/** The same, whatever the schema. What fails because of a signal ends as `Interrupted`. */
+/** The same, whatever the schema. */
 export async function inUnmigratedSession(
   context: CommandContext,
   command: Command,
   work: (session: Session) => Promise<void>,
 ): Promise<void> {
-  const terminal = terminalOf(context, command);
   const config = readConfig(context.environment);
   const longestStopMs = LONGEST_STOP_MS + config.drainSeconds * 1000;
-  const interruption = listenForInterruption(() => terminal.hint("Stopping…"), longestStopMs);
-  let isClosing = false;
-  // The last process to leave stops the embedded database; that it then cuts connections off is no news.
-  const log = (line: string): void => {
-    if (!isClosing) terminal.tell(line);
-  };
-  try {
+  await withTools(context, command, { longestStopMs }, async ({ terminal, interruption }) => {
+    let isClosing = false;
+    // The last process to leave stops the embedded database; that it then cuts connections off is no news.
+    const log = (line: string): void => {
+      if (!isClosing) terminal.tell(line);
+    };
     const installation = await openInstallation(config, log);
     try {
       interruption.check();
@@ -73,6 +73,23 @@ export async function inUnmigratedSession(
       isClosing = true;
       await installation.close();
     }
+  });
+}
+
+/** Runs a command, then clears its status line. What fails because of a signal ends as `Interrupted`. */
+export async function withTools(
+  context: CommandContext,
+  command: Command,
+  { longestStopMs = LONGEST_STOP_MS, isBrief = false }: { longestStopMs?: number; isBrief?: boolean },
+  work: (tools: Pick<Session, "terminal" | "interruption">) => Promise<void>,
+): Promise<void> {
+  const terminal = terminalOf(context, command);
+  const onFirst = (): void => {
+    if (!isBrief) terminal.hint("Stopping…");
+  };
+  const interruption = listenForInterruption(onFirst, isBrief ? BRIEF_STOP_MS : longestStopMs);
+  try {
+    await work({ terminal, interruption });
   } catch (error) {
     interruption.check();
     throw error;

@@ -64,7 +64,7 @@ export async function migrate(options: MigrateOptions): Promise<void> {
   const log = options.log ?? (() => {});
   try {
     // The end of the connection releases it.
-    await takeMigrationLock(connection, "pg_try_advisory_lock", log, options.longestWaitMs);
+    await takeMigrationLock(connection, "pg_try_advisory_lock", options);
     const applied = await readApplied(connection);
     const level = await schemaLevel(applied, folder);
     if (level === "newer" || level === "older") throw new Error(UNUSABLE[level]);
@@ -107,9 +107,11 @@ export async function makeSchema(connection: Connection, applied: readonly strin
 }
 
 /** Keeps migrations waiting until the end of the transaction. */
-export async function holdOffMigrations(connection: Connection): Promise<void> {
-  await takeMigrationLock(connection, "pg_try_advisory_xact_lock", () => {});
+export async function holdOffMigrations(connection: Connection, signal: AbortSignal): Promise<void> {
+  await takeMigrationLock(connection, "pg_try_advisory_xact_lock", { signal });
 }
+
+type LockOptions = Pick<MigrateOptions, "log" | "longestWaitMs"> & { signal?: AbortSignal };
 
 /**
  * Waits for a running migration, but not for a session that holds its lock and never ends. It polls: a concurrent index build
@@ -118,8 +120,7 @@ export async function holdOffMigrations(connection: Connection): Promise<void> {
 async function takeMigrationLock(
   { client }: Connection,
   take: "pg_try_advisory_lock" | "pg_try_advisory_xact_lock",
-  log: (line: string) => void,
-  longestWaitMs = MIGRATION_WAIT_MS,
+  { log = () => {}, longestWaitMs = MIGRATION_WAIT_MS, signal }: LockOptions,
 ): Promise<void> {
   const giveUpAt = Date.now() + longestWaitMs;
   for (let isFirst = true; ; isFirst = false) {
@@ -129,7 +130,7 @@ async function takeMigrationLock(
     if (rows[0]?.isTaken === true) return;
     if (isFirst) log("Another process migrates this database: waiting for it.");
     if (Date.now() >= giveUpAt) break;
-    await sleep(Math.min(BETWEEN_TRIES_MS, longestWaitMs));
+    await sleep(Math.min(BETWEEN_TRIES_MS, longestWaitMs), undefined, { signal });
   }
   throw new Error(
     `Another session has held the lock of migrations for ${longestWaitMs / 60_000} minutes: wait for its migration, or end ` +

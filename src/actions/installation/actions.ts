@@ -375,7 +375,7 @@ export async function restoreBackup(
   await database.transaction(requireEmpty, signal);
   await checkFiles(from, signal, (bytes) => onProgress("Checking", (checkedBytes += bytes), totalBytes));
   return database.transaction(async (connection) => {
-    await holdOffMigrations(connection);
+    await holdOffMigrations(connection, signal);
     await requireEmpty(connection);
     try {
       await makeSchema(connection, manifest.migrations);
