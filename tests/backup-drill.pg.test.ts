@@ -7,14 +7,7 @@ import { writeDemoStore } from "../src/demo/demo-store.ts";
 import type { Database } from "../src/store/database.ts";
 import { migrate } from "../src/store/migrate.ts";
 import { importFolder } from "../src/sync/connectors/csv/import-folder.ts";
-import {
-  backUp,
-  createEmptyDatabase,
-  hashesOf,
-  restoreInto,
-  rowsIn,
-  withTemporaryFolder,
-} from "./support/backups.ts";
+import { backUp, createEmptyDatabase, hashesOf, restoreInto, rowsIn } from "./support/backups.ts";
 import { isCitus } from "./support/citus.ts";
 import { signInAs } from "./support/console-person.ts";
 import { requestsOf, type AskedExport } from "./support/export-move.ts";
@@ -151,37 +144,35 @@ function underLoad(database: Database, asked: readonly Question[]) {
   return { reading, seen };
 }
 
-test("a backup under load holds one moment, and answers elsewhere as that moment did", { skip }, () =>
-  withTemporaryFolder(async (parent) => {
-    const folder = join(parent, "backup");
-    const asked = await questions();
-    assert.ok(asked.length > 100, `${asked.length} questions`);
-    const answers = await answersOf(service, asked);
-    const { reading, seen } = underLoad(sync.shop.database, asked);
-    const made = await backUp(reading, folder);
-    await seen.loaded;
-    assert.notDeepEqual(await hashesOf(service.database), seen.hashes, "the load changed the source");
+test("a backup under load holds one moment, and answers elsewhere as that moment did", { skip }, async () => {
+  const folder = join(makeFolder(), "backup");
+  const asked = await questions();
+  assert.ok(asked.length > 100, `${asked.length} questions`);
+  const answers = await answersOf(service, asked);
+  const { reading, seen } = underLoad(sync.shop.database, asked);
+  const made = await backUp(reading, folder);
+  await seen.loaded;
+  assert.notDeepEqual(await hashesOf(service.database), seen.hashes, "the load changed the source");
 
-    const elsewhere = await createEmptyDatabase();
-    const restored = await restoreInto(elsewhere.url, folder);
-    assert.deepEqual(restored.left_out, []);
-    await migrate({ url: elsewhere.url });
-    const copy = await startOn(elsewhere, {});
-    try {
-      const hashes = await hashesOf(copy.database);
-      for (const table of ENDED_TABLES) {
-        assert.match(hashes[table] ?? "", /^0 /u, table);
-        seen.hashes[table] = hashes[table] ?? "";
-      }
-      assert.deepEqual(hashes, seen.hashes);
-      assert.equal(made.tables, Object.keys(hashes).length);
-      assert.deepEqual(await answersOf(copy, asked), answers);
-      await assertVersionsRaised(copy);
-    } finally {
-      await copy.stop();
+  const elsewhere = await createEmptyDatabase();
+  const restored = await restoreInto(elsewhere.url, folder);
+  assert.deepEqual(restored.left_out, []);
+  await migrate({ url: elsewhere.url });
+  const copy = await startOn(elsewhere, {});
+  try {
+    const hashes = await hashesOf(copy.database);
+    for (const table of ENDED_TABLES) {
+      assert.match(hashes[table] ?? "", /^0 /u, table);
+      seen.hashes[table] = hashes[table] ?? "";
     }
-  }),
-);
+    assert.deepEqual(hashes, seen.hashes);
+    assert.equal(made.tables, Object.keys(hashes).length);
+    assert.deepEqual(await answersOf(copy, asked), answers);
+    await assertVersionsRaised(copy);
+  } finally {
+    await copy.stop();
+  }
+});
 
 /** Beyond those of the source since, and early warnings stay evaluated. */
 async function assertVersionsRaised(copy: TestService): Promise<void> {

@@ -11,14 +11,14 @@ import { MIGRATION_LOCK, knownMigrations, migrate } from "../src/store/migrate.t
 import { appliedMigrations } from "../src/store/queries/installation.ts";
 import {
   backUp,
-  createEmptyDatabase,
   createPlainDatabase,
   hashesOf,
   restoreInto,
   rowsIn,
-  withTemporaryFolder,
+  openDatabaseOf,
 } from "./support/backups.ts";
 import { KEEP_TEST_KEYS, openConnections } from "./support/database.ts";
+import { makeFolder } from "./support/folder.ts";
 import { createNextVersion } from "./support/next-version.ts";
 import { leastParameters } from "./support/requests.ts";
 import { OF_0_2_0 } from "./support/schema.ts";
@@ -52,6 +52,15 @@ async function answersOf({ call }: TestService): Promise<unknown[]> {
   return answers;
 }
 
+/** A backup of the service's database; returns its folder. */
+async function backUpService(): Promise<string> {
+  const folder = join(makeFolder(), "backup");
+  const database = openConnections(service.databaseUrl, { maxConnections: 2 });
+  await backUp(database, folder);
+  await database.close();
+  return folder;
+}
+
 /** What the next version may bring, also outside of transactions. */
 const NEXT = {
   "9001_remarks": `alter table workspace add column remark text;`,
@@ -60,37 +69,24 @@ const NEXT = {
     update workspace set remark = 'of ' || shop_key where shop_key = $1;`,
 };
 
-test("the next version restores a backup of this one at its level, migrates it, and finds what it held", async () => {
+test("the next version restores a backup of this one at its level, migrates it, and finds what it held", async (context) => {
   const { migrations } = createNextVersion(NEXT);
   const next = async <Module>(path: string): Promise<Module> =>
     (await import(new URL(`../../${path}`, migrations).href)) as Module;
   const { restoreBackup } = await next<typeof Actions>("actions/installation/actions.ts");
-  const database = openConnections(service.databaseUrl, { maxConnections: 2 });
-  const restored = await createEmptyDatabase();
-  const connections = openConnections(restored.url, { maxConnections: 2 });
+  const folder = await backUpService();
+  const { url, database } = await openDatabaseOf(context);
+  const signal = new AbortController().signal;
+  await restoreBackup(await readBackup(folder), { database, signal, onProgress: () => {} });
+  const applied = (await appliedMigrations(database)).map(({ name }) => name);
+  assert.deepEqual(applied, await knownMigrations());
+  await (await next<typeof Migrate>("store/migrate.ts")).migrate({ url });
+  assert.deepEqual(await rowsIn(url, "select remark from workspace"), [{ remark: `of ${tenant.shopKey}` }]);
+  const copy = await startOn({ url, drop: async () => {} }, {});
   try {
-    await withTemporaryFolder(async (parent) => {
-      const folder = join(parent, "backup");
-      await backUp(database, folder);
-      const signal = new AbortController().signal;
-      await restoreBackup(await readBackup(folder), { database: connections, signal, onProgress: () => {} });
-    });
-    const applied = (await appliedMigrations(connections)).map(({ name }) => name);
-    assert.deepEqual(applied, await knownMigrations());
-    await (await next<typeof Migrate>("store/migrate.ts")).migrate({ url: restored.url });
-    assert.deepEqual(await rowsIn(restored.url, "select remark from workspace"), [
-      { remark: `of ${tenant.shopKey}` },
-    ]);
-    const copy = await startOn({ url: restored.url, drop: async () => {} }, {});
-    try {
-      assert.deepEqual(await answersOf(copy), await answersOf(service));
-    } finally {
-      await copy.stop();
-    }
+    assert.deepEqual(await answersOf(copy), await answersOf(service));
   } finally {
-    await connections.close();
-    await database.close();
-    await restored.drop();
+    await copy.stop();
   }
 });
 
@@ -110,50 +106,39 @@ const LATER = `
   create table seen (note_id bigint primary key, by_day date not null) partition by range (note_id);
   create table seen_first partition of seen for values from (0) to (100);`;
 
-test("a table that a later migration brings is in the backup, and its rows are restored", async () => {
-  const source = await createEmptyDatabase();
-  const target = await createEmptyDatabase();
-  const from = openConnections(source.url, { maxConnections: 2 });
-  const to = openConnections(target.url);
-  try {
-    await execute(source.url, OF_0_2_0);
-    await migrate({ url: source.url });
-    // A restore ends them.
-    await execute(
-      source.url,
-      "delete from console_session; delete from console_link; delete from console_challenge",
-    );
-    await execute(source.url, LATER);
-    await execute(
-      source.url,
-      `insert into z_folder (title) values (E'tab\\t, newline\\n, backslash \\\\, \\\\. and 🧦'), ('');
-       insert into a_note (shop_key, folder_id, replies_to, note)
-         values (1, 2, null, 'first'), (1, 1, 1, 'second');
-       insert into seen values (1, '2026-02-28')`,
-    );
-    const expected = await hashesIn(source.url);
-    await withTemporaryFolder(async (parent) => {
-      const folder = join(parent, "backup");
-      await backUp(from, folder);
-      const backup = await readBackup(folder);
-      const rows = Object.fromEntries(backup.manifest.tables.map((table) => [table.name, table.rows]));
-      assert.deepEqual(
-        [rows["a_note"], rows["z_folder"], rows["seen"], rows["seen_first"]],
-        [2, 2, 1, undefined],
-      );
-      await migrate({ url: target.url });
-      await execute(target.url, LATER);
-      await to.transaction((connection) => restoreRows(connection, backup, () => {}));
-    });
-    assert.deepEqual(await hashesIn(target.url), expected);
-    const added = "insert into z_folder (title) values ('next') returning folder_id::integer as id";
-    assert.deepEqual(await rowsIn(target.url, added), [{ id: 3 }]);
-  } finally {
-    await from.close();
-    await to.close();
-    await source.drop();
-    await target.drop();
-  }
+test("a table that a later migration brings is in the backup, and its rows are restored", async (context) => {
+  const source = await openDatabaseOf(context);
+  const target = await openDatabaseOf(context);
+  await execute(source.url, OF_0_2_0);
+  await migrate({ url: source.url });
+  // A restore ends them.
+  await execute(
+    source.url,
+    "delete from console_session; delete from console_link; delete from console_challenge",
+  );
+  await execute(source.url, LATER);
+  await execute(
+    source.url,
+    `insert into z_folder (title) values (E'tab\\t, newline\\n, backslash \\\\, \\\\. and 🧦'), ('');
+     insert into a_note (shop_key, folder_id, replies_to, note)
+       values (1, 2, null, 'first'), (1, 1, 1, 'second');
+     insert into seen values (1, '2026-02-28')`,
+  );
+  const expected = await hashesIn(source.url);
+  const folder = join(makeFolder(), "backup");
+  await backUp(source.database, folder);
+  const backup = await readBackup(folder);
+  const rows = Object.fromEntries(backup.manifest.tables.map((table) => [table.name, table.rows]));
+  assert.deepEqual(
+    [rows["a_note"], rows["z_folder"], rows["seen"], rows["seen_first"]],
+    [2, 2, 1, undefined],
+  );
+  await migrate({ url: target.url });
+  await execute(target.url, LATER);
+  await target.database.transaction((connection) => restoreRows(connection, backup, () => {}));
+  assert.deepEqual(await hashesIn(target.url), expected);
+  const added = "insert into z_folder (title) values ('next') returning folder_id::integer as id";
+  assert.deepEqual(await rowsIn(target.url, added), [{ id: 3 }]);
 });
 
 async function hashesIn(url: string): Promise<Record<string, string>> {
@@ -166,64 +151,45 @@ async function hashesIn(url: string): Promise<Record<string, string>> {
   }
 }
 
-test("a table of somebody else is backed up, and told when it has no place", () =>
-  withTemporaryFolder(async (parent) => {
-    const database = openConnections(service.databaseUrl, { maxConnections: 2 });
-    const restored = await createEmptyDatabase();
-    try {
-      await execute(
-        service.databaseUrl,
-        `create table "Mine / yours" ("the day" date); insert into "Mine / yours" values ('2026-01-01')`,
-      );
-      const folder = join(parent, "backup");
-      await backUp(database, folder);
-      const { left_out: leftOut } = await restoreInto(restored.url, folder);
-      assert.deepEqual(leftOut, ['"Mine / yours"']);
-    } finally {
-      await execute(service.databaseUrl, 'drop table "Mine / yours"');
-      await database.close();
-      await restored.drop();
-    }
-  }));
+test("a table of somebody else is backed up, and told when it has no place", async (context) => {
+  await execute(
+    service.databaseUrl,
+    `create table "Mine / yours" ("the day" date); insert into "Mine / yours" values ('2026-01-01')`,
+  );
+  context.after(() => execute(service.databaseUrl, 'drop table "Mine / yours"'));
+  const folder = await backUpService();
+  const { left_out: leftOut } = await restoreInto((await openDatabaseOf(context)).url, folder);
+  assert.deepEqual(leftOut, ['"Mine / yours"']);
+});
 
 test("a backup waits for no migration: it is refused while one runs", async () => {
   const database = openConnections(service.databaseUrl, { maxConnections: 2 });
   const migrating = new pg.Client({ connectionString: service.databaseUrl });
   await migrating.connect();
   try {
-    await withTemporaryFolder(async (parent) => {
-      await migrating.query(`select pg_advisory_lock(${MIGRATION_LOCK})`);
-      const refused = { name: "Refusal", message: "A migration is under way: try again when it has ended." };
-      await assert.rejects(backUp(database, join(parent, "backup")), refused);
-      await migrating.query(`select pg_advisory_unlock(${MIGRATION_LOCK})`);
-      await backUp(database, join(parent, "backup"));
-    });
+    const folder = join(makeFolder(), "backup");
+    await migrating.query(`select pg_advisory_lock(${MIGRATION_LOCK})`);
+    const refused = { name: "Refusal", message: "A migration is under way: try again when it has ended." };
+    await assert.rejects(backUp(database, folder), refused);
+    await migrating.query(`select pg_advisory_unlock(${MIGRATION_LOCK})`);
+    await backUp(database, folder);
   } finally {
     await migrating.end();
     await database.close();
   }
 });
 
-test("a distributed database is refused with the cluster's own tools", async () => {
-  const citus = await createEmptyDatabase();
-  const database = openConnections(citus.url, { maxConnections: 2 });
-  try {
-    await migrate({ url: citus.url });
-    await execute(
-      citus.url,
-      `create function create_distributed_table(t regclass, c text, colocate_with text) returns void language sql as '';
-       create table pg_dist_partition (logicalrelid regclass);
-       insert into pg_dist_partition values ('workspace')`,
-    );
-    await withTemporaryFolder((parent) =>
-      assert.rejects(backUp(database, join(parent, "backup")), {
-        name: "Refusal",
-        message:
-          /^This database is distributed over the nodes of a Citus cluster, .* pg_basebackup .* citus_create_restore_point\.$/u,
-      }),
-    );
-  } finally {
-    await database.close();
-    await citus.drop();
-  }
+test("a distributed database is refused with the cluster's own tools", async (context) => {
+  const { url, database } = await openDatabaseOf(context, createPlainDatabase);
+  await execute(
+    url,
+    `create function create_distributed_table(t regclass, c text, colocate_with text) returns void language sql as '';
+     create table pg_dist_partition (logicalrelid regclass);
+     insert into pg_dist_partition values ('workspace')`,
+  );
+  await assert.rejects(backUp(database, join(makeFolder(), "backup")), {
+    name: "Refusal",
+    message:
+      /^This database is distributed over the nodes of a Citus cluster, .* pg_basebackup .* citus_create_restore_point\.$/u,
+  });
 });

@@ -10,6 +10,7 @@ import {
   backUp,
   createEmptyDatabase,
   createPlainDatabase,
+  openDatabaseOf,
   hashesOf,
   restoreInto,
   rowsIn,
@@ -133,16 +134,12 @@ const HARMS: Readonly<Record<string, [harm: (folder: string) => Promise<void>, s
 };
 
 for (const [title, [harm, sentence]] of Object.entries(HARMS)) {
-  test(`${title}: refused, and the database stays empty`, async () => {
+  test(`${title}: refused, and the database stays empty`, async (context) => {
     const folder = await harmed(harm);
-    const target = await createEmptyDatabase();
-    try {
-      await assert.rejects(restoreInto(target.url, folder), { name: "Refusal", message: sentence });
-      assert.equal(await tablesIn(target.url), 0);
-      await restoreInto(target.url, whole);
-    } finally {
-      await target.drop();
-    }
+    const { url } = await openDatabaseOf(context);
+    await assert.rejects(restoreInto(url, folder), { name: "Refusal", message: sentence });
+    assert.equal(await tablesIn(url), 0);
+    await restoreInto(url, whole);
   });
 }
 
@@ -159,16 +156,12 @@ test("every byte of a table and of the manifest counts", async () => {
 test("a database that holds anything is refused, and stays as it is", async () => {
   const target = await createTestDatabase();
   const pool = openTestPool(target.url);
-  try {
-    const hashes = await hashesOf(pool);
-    const message =
-      /^The database is not empty: restore into a new one, with another DATABASE_URL or another/u;
-    await assert.rejects(restoreInto(target.url, whole), { name: "Refusal", message });
-    assert.deepEqual(await hashesOf(pool), hashes);
-  } finally {
-    await pool.end();
-    await target.drop();
-  }
+  const hashes = await hashesOf(pool);
+  const message = /^The database is not empty: restore into a new one, with another DATABASE_URL or another/u;
+  await assert.rejects(restoreInto(target.url, whole), { name: "Refusal", message });
+  assert.deepEqual(await hashesOf(pool), hashes);
+  await pool.end();
+  await target.drop();
 });
 
 test("the secret is the one that is set, else the backup's; another one is refused", async () => {

@@ -1,27 +1,23 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { openPage } from "./support/console-page.ts";
-import { signInAs } from "./support/console-person.ts";
-import { service } from "./support/shared-service.ts";
-import { changePlan, createTenant, insertRows } from "./support/tenants.ts";
+import { scene } from "./support/scene.ts";
+import { changePlan, insertRows } from "./support/tenants.ts";
 
 /** The page of usage, as its markup is without a browser. */
 
 test("the usage page shows today against the quota, 30 days, each way to add them up, and what differs", async () => {
-  const own = await createTenant(service.database, { dailyQuota: 1000 });
-  const reader = {
-    tenant: own,
-    cookie: await signInAs(service, { name: "Usage", shopDomain: own.shopDomain }),
-  };
+  const own = await scene({ dailyQuota: 1000 });
+  const { database } = own.service;
+  const reader = await own.member();
   const today = new Date().toISOString().slice(0, 10);
   const row = { shop_key: own.shopKey, day: today, token_id: own.tokenId };
-  await insertRows(service.database, "daily_usage", [{ shop_key: own.shopKey, day: today, requests: 900 }]);
-  await insertRows(service.database, "usage_detail", [
+  await insertRows(database, "daily_usage", [{ shop_key: own.shopKey, day: today, requests: 900 }]);
+  await insertRows(database, "usage_detail", [
     { ...row, endpoint: "summary", surface: "rest", outcome: "ok", requests: 800, quota_requests: 800 },
     { ...row, endpoint: "alerts", surface: "mcp", outcome: "ok", requests: 93, quota_requests: 93 },
     { ...row, endpoint: "alerts", surface: "rest", outcome: "rate_limited", requests: 5, quota_requests: 0 },
   ]);
-  const { text } = await openPage(service, "/settings/usage", reader);
+  const { text } = await reader.get("/settings/usage");
   const plain = text.replaceAll(/<[^>]+>/gu, " ").replaceAll(/\s+/gu, " ");
   assert.match(plain, /Used 900 of 1,000 requests/u);
   assert.match(plain, /Left 100/u);
@@ -38,17 +34,13 @@ test("the usage page shows today against the quota, 30 days, each way to add the
   assert.match(text, /<svg role="img"/u);
   assert.equal(text.split('<tr data-x="').length - 1, 30, "a row of the table for each day");
 
-  await changePlan(service.database, own, { dailyQuota: null });
-  const unlimited = await openPage(service, "/settings/usage", reader);
+  await changePlan(database, own, { dailyQuota: null });
+  const unlimited = await reader.get("/settings/usage");
   assert.match(unlimited.text, /has no daily limit/u);
 });
 
 test("a workspace that never asked says so", async () => {
-  const own = await createTenant(service.database);
-  const reader = {
-    tenant: own,
-    cookie: await signInAs(service, { name: "Idle", shopDomain: own.shopDomain }),
-  };
-  const { text } = await openPage(service, "/settings/usage", reader);
+  const reader = await (await scene()).member();
+  const { text } = await reader.get("/settings/usage");
   assert.match(text, /No request in these days\./u);
 });

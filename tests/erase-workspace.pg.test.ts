@@ -13,15 +13,14 @@ import { requestRun } from "../src/store/queries/sync-request.ts";
 import { pollPlace } from "../src/worker/poll.ts";
 import { eraseDue } from "../src/worker/upkeep.ts";
 import { PAGES, SETTINGS } from "../src/console/registry.ts";
-import { postForm, signInAs } from "./support/console-person.ts";
-import { getPage } from "./support/console-pages.ts";
 import { csv, withFolder } from "./support/import-workspace.ts";
 import { countRowsByTable } from "./support/rows-by-table.ts";
 import { leastParameters } from "./support/requests.ts";
 import { startServerProcess } from "./support/server-process.ts";
 import { startTestService, type ServiceCaller } from "./support/service.ts";
-import { seedSmallStore } from "./support/small-store.ts";
-import { createTenant, type Tenant } from "./support/tenants.ts";
+import { actAs, type Member } from "./support/scene.ts";
+import { createSmallStore } from "./support/small-store.ts";
+import type { Tenant } from "./support/tenants.ts";
 import { workerOptions } from "./support/worker.ts";
 import { operatorOf } from "./support/workspace.ts";
 import { use } from "./support/use.ts";
@@ -32,14 +31,10 @@ const DAY_MS = 86_400_000;
 
 const service = use(startTestService);
 
-async function ownedTenant(): Promise<{ tenant: Tenant; cookie: string }> {
-  const tenant = await createTenant(service.database);
-  await seedSmallStore(service.database, tenant.shopKey);
-  return { tenant, cookie: await signInAs(service, { name: "Owner", shopDomain: tenant.shopDomain }) };
+async function ownedTenant(): Promise<{ tenant: Tenant; owner: Member }> {
+  const tenant = await createSmallStore(service.database);
+  return { tenant, owner: await actAs(service, tenant) };
 }
-
-const post = (cookie: string, { shopDomain }: Tenant, path: string, fields: Record<string, string> = {}) =>
-  postForm(service, `/w/${shopDomain}${path}`, fields, { cookie });
 
 /** Every endpoint's status, asked of a server. */
 async function statusesOf(call: ServiceCaller, { token }: Tenant): Promise<Record<string, number>> {
@@ -55,18 +50,16 @@ async function statusesOf(call: ServiceCaller, { token }: Tenant): Promise<Recor
 const ALL = (status: number): Record<string, number> =>
   Object.fromEntries(ENDPOINTS.map(({ name }) => [name, status]));
 
-/** As the operator does it, on the current workspace. */
-async function erase({ shopDomain }: Tenant, { typed = shopDomain, now = new Date() } = {}) {
+async function operator({ shopDomain }: Tenant, now = new Date()) {
   const { database } = service.installation;
-  const workspace = await requireWorkspace(database, shopDomain);
-  return runAction(eraseWorkspace, operatorOf(database, workspace, now), textInput({ domain: typed }));
+  return operatorOf(database, await requireWorkspace(database, shopDomain), now);
 }
 
-async function keep({ shopDomain }: Tenant) {
-  const { database } = service.installation;
-  const workspace = await requireWorkspace(database, shopDomain);
-  return runAction(keepWorkspace, operatorOf(database, workspace), textInput({}));
-}
+/** As the operator does it, on the current workspace. */
+const erase = async (tenant: Tenant, { typed = tenant.shopDomain, now = new Date() } = {}) =>
+  runAction(eraseWorkspace, await operator(tenant, now), textInput({ domain: typed }));
+
+const keep = async (tenant: Tenant) => runAction(keepWorkspace, await operator(tenant), textInput({}));
 
 async function eraseAfter({ shopKey }: Tenant): Promise<Date | null> {
   const { rows } = await service.database.query<{ erase_after: Date | null }>(
@@ -77,18 +70,15 @@ async function eraseAfter({ shopKey }: Tenant): Promise<Date | null> {
 }
 
 test("serving stops at once on every server, and taking it back restores everything", async (context: TestContext) => {
-  const { tenant, cookie } = await ownedTenant();
+  const { tenant, owner } = await ownedTenant();
   const other = await startServerProcess(context, service.databaseUrl);
   // Answers that both servers remember are no way around it.
   assert.deepEqual(await statusesOf(service.call, tenant), ALL(200));
   assert.deepEqual(await statusesOf(other.call, tenant), ALL(200));
   const rowsBefore = await countRowsByTable(service.database, tenant.shopKey);
 
-  const response = await post(cookie, tenant, "/settings/data/erase", { domain: tenant.shopDomain });
-  assert.deepEqual(
-    [response.status, response.headers.get("location")],
-    [303, `/w/${tenant.shopDomain}/settings/data`],
-  );
+  const response = await owner.post("/settings/data/erase", { domain: tenant.shopDomain });
+  assert.deepEqual([response.status, response.location], [303, "/settings/data"]);
   for (const call of [service.call, other.call]) {
     assert.deepEqual(await statusesOf(call, tenant), ALL(409));
     const answer = await call("/api/v1/alerts", { token: tenant.token });
@@ -98,25 +88,20 @@ test("serving stops at once on every server, and taking it back restores everyth
     );
   }
   for (const { path } of PAGES) {
-    const page = await getPage(service, cookie, tenant, path);
+    const page = await owner.get(path);
     assert.equal(page.status, 409, path);
     assert.match(page.text, /will be erased/u);
     assert.ok(page.text.includes(`href="/w/${tenant.shopDomain}/settings/data"`));
   }
-  const file = await getPage(
-    service,
-    cookie,
-    tenant,
-    "/export/report.csv?start_month=2025-01&end_month=2026-03",
-  );
+  const file = await owner.get("/export/report.csv?start_month=2025-01&end_month=2026-03");
   assert.equal(file.status, 409);
   for (const { path } of SETTINGS.filter((each) => !each.path.includes(":"))) {
-    const page = await getPage(service, cookie, tenant, path);
+    const page = await owner.get(path);
     assert.equal(page.status, 200, path);
     assert.match(page.text, /class="banner warn">\s*This workspace will be erased after/u, path);
   }
 
-  assert.equal((await post(cookie, tenant, "/settings/data/keep")).status, 303);
+  assert.equal((await owner.post("/settings/data/keep", {})).status, 303);
   for (const call of [service.call, other.call]) {
     assert.deepEqual(await statusesOf(call, tenant), ALL(200));
   }
@@ -131,18 +116,18 @@ test("serving stops at once on every server, and taking it back restores everyth
 });
 
 test("the domain has to be typed, and an owner has to have confirmed their identity", async () => {
-  const { tenant, cookie } = await ownedTenant();
-  const wrong = await post(cookie, tenant, "/settings/data/erase", { domain: "other.<b>example" });
+  const { tenant, owner } = await ownedTenant();
+  const wrong = await owner.post("/settings/data/erase", { domain: "other.<b>example" });
   assert.equal(wrong.status, 400);
-  const page = await wrong.text();
+  const page = wrong.text;
   assert.match(page, /Type the domain of this workspace, \S+, to have it erased\./u);
   assert.match(page, /value="other\.&lt;b&gt;example"/u);
-  assert.equal((await post(cookie, tenant, "/settings/data/erase")).status, 400, "nothing was typed");
+  assert.equal((await owner.post("/settings/data/erase", {})).status, 400, "nothing was typed");
   await service.database.query("update console_session set proved_at = now() - interval '11 minutes'");
   for (const path of ["/settings/data/erase", "/settings/data/export"]) {
-    const stale = await post(cookie, tenant, path, { domain: tenant.shopDomain });
+    const stale = await owner.post(path, { domain: tenant.shopDomain });
     assert.equal(stale.status, 403, path);
-    assert.match(await stale.text(), /href="\/confirm\?next=/u);
+    assert.match(stale.text, /href="\/confirm\?next=/u);
   }
   assert.equal(await eraseAfter(tenant), null);
   for (const role of ["admin", "viewer"]) {
@@ -152,10 +137,10 @@ test("the domain has to be typed, and an owner has to have confirmed their ident
       role,
     ]);
     for (const path of ["erase", "export", "keep"]) {
-      const refused = await post(cookie, tenant, `/settings/data/${path}`, { domain: tenant.shopDomain });
+      const refused = await owner.post(`/settings/data/${path}`, { domain: tenant.shopDomain });
       assert.equal(refused.status, 403, `${role} ${path}`);
     }
-    const shown = await getPage(service, cookie, tenant, "/settings/data");
+    const shown = await owner.get("/settings/data");
     assert.equal(shown.status, 200);
     // An admin may give the workspace a name there.
     const forms = [...shown.text.matchAll(/action="[^"]*(\/settings\/data[^"]*)"/gu)].map(([, path]) => path);

@@ -17,7 +17,8 @@ import { diagnose } from "../src/operations/doctor.ts";
 import { putAccount } from "../src/store/queries/data-source.ts";
 import type { Worker } from "../src/worker/worker.ts";
 import { startWorker } from "../src/worker/worker.ts";
-import { backUp, withTemporaryFolder } from "./support/backups.ts";
+import { backUp } from "./support/backups.ts";
+import { makeFolder } from "./support/folder.ts";
 import { isCitus } from "./support/citus.ts";
 import { createTestDatabase } from "./support/database.ts";
 import { startFaultProxy } from "./support/fault-proxy.ts";
@@ -110,7 +111,7 @@ async function openOnCallScene(): Promise<OnCallScene> {
     doctorAlerts: () => alertsOfDoctor(service),
     backUp: async () => {
       if (isCitus()) await service.database.query("update installation set backed_up_at = now()");
-      else await withTemporaryFolder((folder) => backUp(own, join(folder, "backup")));
+      else await backUp(own, join(makeFolder(), "backup"));
     },
     startSyncing: async () => {
       const connectors = SOURCES.map(([source, kind]) => pageConnector(pages, source, kind));

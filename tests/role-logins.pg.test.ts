@@ -10,7 +10,7 @@ import { readBackup } from "../src/actions/installation/backup-folder.ts";
 import { migrateInstallation, openInstallation, openServingDatabases } from "../src/installation.ts";
 import type { Installation } from "../src/installation.ts";
 import { migrate } from "../src/store/migrate.ts";
-import { backUp, createPlainDatabase, withTemporaryFolder } from "./support/backups.ts";
+import { backUp, createPlainDatabase } from "./support/backups.ts";
 import { runCommand, startCommand } from "./support/command.ts";
 import { asRole, createTestDatabase, openConnections, roleEnvironment } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
@@ -194,16 +194,13 @@ test("a backup by the worker's login holds every number that one by the owner's 
     `select nextval(format('%I', relname)) from pg_class
       where relkind = 'S' and relnamespace = 'public'::regnamespace`,
   );
-  const sequencesBy = (url: string): Promise<unknown> =>
-    withTemporaryFolder(async (parent) => {
-      const database = openConnections(url, { maxConnections: 2 });
-      try {
-        await backUp(database, join(parent, "backup"));
-        return (await readBackup(join(parent, "backup"))).manifest.sequences;
-      } finally {
-        await database.close();
-      }
-    });
+  const sequencesBy = async (url: string): Promise<unknown> => {
+    const database = openConnections(url, { maxConnections: 2 });
+    const backup = join(makeFolder(), "backup");
+    await backUp(database, backup);
+    await database.close();
+    return (await readBackup(backup)).manifest.sequences;
+  };
   assert.deepEqual(await sequencesBy(asRole(own.url, "worker")), await sequencesBy(own.url));
 });
 

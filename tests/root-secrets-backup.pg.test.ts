@@ -8,7 +8,7 @@ import { openKeys } from "../src/actions/installation/secrets.ts";
 import { secretForRestore } from "../src/actions/installation/actions.ts";
 import { rootFingerprint, type Keys } from "../src/lib/keys.ts";
 import type { Database } from "../src/store/database.ts";
-import { backUp, createEmptyDatabase, createPlainDatabase, restoreInto } from "./support/backups.ts";
+import { backUp, createPlainDatabase, openDatabaseOf, restoreInto } from "./support/backups.ts";
 import { FORGET_KEYS, KEEP_TEST_KEYS, openConnections, type TestDatabase } from "./support/database.ts";
 import { TEST_SECRET } from "./support/secret.ts";
 import { execute } from "./support/server.ts";
@@ -44,7 +44,7 @@ const REFUSED = {
     /^The secret is not one of those that were valid in the installation when it was backed up.+ Nothing was restored\.$/u,
 };
 
-test("a backup made under two secrets is restored with either, and its database opens with either", async () => {
+test("a backup made under two secrets is restored with either, and its database opens with either", async (context) => {
   const folder = join(parent, "both");
   await backUp(database, folder, SECOND_SECRET);
   const backup = await readBackup(folder);
@@ -59,20 +59,11 @@ test("a backup made under two secrets is restored with either, and its database 
   assert.equal(await secretForRestore(backup, null), SECOND_SECRET, "the one that it holds");
   await assert.rejects(secretForRestore(backup, OTHER_SECRET), REFUSED);
   await assert.rejects(secretForRestore(backup, `${OTHER_SECRET},,`), REFUSED);
-  const target = await createEmptyDatabase();
-  const restored = openConnections(target.url);
-  try {
-    await restoreInto(target.url, folder);
-    for (const secret of [TEST_SECRET, SECOND_SECRET])
-      assert.deepEqual(await openKeys(placeOf(secret, restored)), keys);
-    await assert.rejects(
-      openKeys(placeOf(OTHER_SECRET, restored)),
-      /^Refusal: The secret is not one of this/u,
-    );
-  } finally {
-    await restored.close();
-    await target.drop();
-  }
+  const { url, database: restored } = await openDatabaseOf(context);
+  await restoreInto(url, folder);
+  for (const secret of [TEST_SECRET, SECOND_SECRET])
+    assert.deepEqual(await openKeys(placeOf(secret, restored)), keys);
+  await assert.rejects(openKeys(placeOf(OTHER_SECRET, restored)), /^Refusal: The secret is not one of this/u);
 });
 
 /** As versions before root secrets wrote it. */
@@ -85,41 +76,29 @@ async function asEarlier(folder: string): Promise<void> {
   await writeManifest(folder, { ...manifest, secret_fingerprint: fingerprint }, null);
 }
 
-test("a backup of an earlier version is restored with its one secret", async () => {
-  const earlier = await createPlainDatabase();
-  await execute(earlier.url, KEEP_TEST_KEYS);
-  const connections = openConnections(earlier.url, { maxConnections: 2 });
-  try {
-    const folder = join(parent, "earlier");
-    await backUp(connections, folder, TEST_SECRET);
-    await asEarlier(folder);
-    const backup = await readBackup(folder);
-    assert.equal(await secretForRestore(backup, TEST_SECRET), TEST_SECRET);
-    await assert.rejects(secretForRestore(backup, SECOND_SECRET), REFUSED);
-    await execute(earlier.url, FORGET_KEYS);
-    const unused = join(parent, "unused");
-    await backUp(connections, unused);
-    await asEarlier(unused);
-    assert.equal(await secretForRestore(await readBackup(unused), OTHER_SECRET), OTHER_SECRET);
-  } finally {
-    await connections.close();
-    await earlier.drop();
-  }
+test("a backup of an earlier version is restored with its one secret", async (context) => {
+  const { url, database: earlier } = await openDatabaseOf(context, createPlainDatabase);
+  await execute(url, KEEP_TEST_KEYS);
+  const folder = join(parent, "earlier");
+  await backUp(earlier, folder, TEST_SECRET);
+  await asEarlier(folder);
+  const backup = await readBackup(folder);
+  assert.equal(await secretForRestore(backup, TEST_SECRET), TEST_SECRET);
+  await assert.rejects(secretForRestore(backup, SECOND_SECRET), REFUSED);
+  await execute(url, FORGET_KEYS);
+  const unused = join(parent, "unused");
+  await backUp(earlier, unused);
+  await asEarlier(unused);
+  assert.equal(await secretForRestore(await readBackup(unused), OTHER_SECRET), OTHER_SECRET);
 });
 
-test("an older backup is restored with the secret of then, behind that of now", async () => {
+test("an older backup is restored with the secret of then, behind that of now", async (context) => {
   const folder = join(parent, "older");
   await backUp(database, folder);
-  const target = await createEmptyDatabase();
-  const restored = openConnections(target.url);
-  try {
-    await restoreInto(target.url, folder);
-    assert.deepEqual(await openKeys(placeOf(`${OTHER_SECRET},${TEST_SECRET}`, restored)), keys);
-    assert.deepEqual(await openKeys(placeOf(OTHER_SECRET, restored)), keys);
-  } finally {
-    await restored.close();
-    await target.drop();
-  }
+  const { url, database: restored } = await openDatabaseOf(context);
+  await restoreInto(url, folder);
+  assert.deepEqual(await openKeys(placeOf(`${OTHER_SECRET},${TEST_SECRET}`, restored)), keys);
+  assert.deepEqual(await openKeys(placeOf(OTHER_SECRET, restored)), keys);
 });
 
 test("a dropped secret is neither written into a backup nor accepted for one made since", async () => {

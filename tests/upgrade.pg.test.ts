@@ -8,8 +8,9 @@ import { knownMigrations, migrate, schemaLevel, UNUSABLE } from "../src/store/mi
 import { FIRST_MIGRATION } from "../src/store/queries/installation.ts";
 import { rebuildMarkedWorkspaces } from "../src/sync/rebuild.ts";
 import { backUp, createEmptyDatabase, createPlainDatabase, hashesOf } from "./support/backups.ts";
-import { restoreInto, rowsIn, withTemporaryFolder } from "./support/backups.ts";
+import { restoreInto, rowsIn } from "./support/backups.ts";
 import { openConnections, type TestDatabase } from "./support/database.ts";
+import { makeFolder } from "./support/folder.ts";
 import { leastParameters } from "./support/requests.ts";
 import { OF_0_2_0, schemaOf } from "./support/schema.ts";
 import { execute } from "./support/server.ts";
@@ -104,11 +105,9 @@ test("a backup of 0.2.0 is restored at the level of a new database, and answers 
     const restored = await createEmptyDatabase();
     const database = openConnections(url, { maxConnections: 2 });
     try {
-      await withTemporaryFolder(async (parent) => {
-        const folder = join(parent, "backup");
-        await backUp(database, folder);
-        await restoreInto(restored.url, folder);
-      });
+      const folder = join(makeFolder(), "backup");
+      await backUp(database, folder);
+      await restoreInto(restored.url, folder);
       const applied = await rowsIn<{ name: string }>(restored.url, "select name from schema_migration");
       assert.deepEqual(applied, [{ name: FIRST_MIGRATION }]);
       await migrate({ url: restored.url });
@@ -124,13 +123,11 @@ test("an older database, and its backup, is refused with the version to go throu
   onDatabaseOf020(async (url) => {
     const database = openConnections(url, { maxConnections: 2 });
     const restored = await createEmptyDatabase();
-    await withTemporaryFolder(async (parent) => {
-      const folder = join(parent, "backup");
-      await backUp(database, folder);
-      const { manifest } = await readBackup(folder);
-      await writeManifest(folder, { ...manifest, migrations: manifest.migrations.slice(0, -1) }, null);
-      await assert.rejects(restoreInto(restored.url, folder), /older than version 0\.2\.0: restore it with/u);
-    });
+    const folder = join(makeFolder(), "backup");
+    await backUp(database, folder);
+    const { manifest } = await readBackup(folder);
+    await writeManifest(folder, { ...manifest, migrations: manifest.migrations.slice(0, -1) }, null);
+    await assert.rejects(restoreInto(restored.url, folder), /older than version 0\.2\.0: restore it with/u);
     await restored.drop();
     await database.close();
     await execute(url, "delete from schema_migration where name = '0061_purchases'");

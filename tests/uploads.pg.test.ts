@@ -38,6 +38,12 @@ async function refused(answering: Promise<Response>, status: number, sentence: R
   assert.match(await refusalOf(answer), sentence);
 }
 
+async function countParts(): Promise<number> {
+  const { shopKey } = shop.tenant;
+  const parts = await service.database.query("select 1 from import_part where shop_key = $1", [shopKey]);
+  return parts.rowCount ?? 0;
+}
+
 async function pageText(id = ""): Promise<string> {
   const page = await shop.client.page(id);
   assert.equal(page.status, 200);
@@ -73,10 +79,7 @@ test("an upload gives the same rows as the command, and its person is the actor 
   const page = await pageText(id);
   assert.match(page, /The files are imported, complete up to 1 Jul 2026, 00:00 UTC/u);
   assert.match(page, /<dt>Orders<\/dt> <dd>3<\/dd>/u);
-  const parts = await service.database.query("select 1 from import_part where shop_key = $1", [
-    tenant.shopKey,
-  ]);
-  assert.equal(parts.rowCount, 0, "the parts are gone");
+  assert.equal(await countParts(), 0, "the parts are gone");
 });
 
 test("Parquet files give the same rows as CSV, and the page counts the amounts that were rounded", async () => {
@@ -208,7 +211,7 @@ test("no file, an empty one, one twice, too much, a day to come and an invalid s
 });
 
 test("of many who begin at once one does; a second one begins when the first is canceled", async () => {
-  const { client, tenant } = await fresh();
+  const { client } = await fresh();
   const answers = await Promise.all(Array.from({ length: 8 }, () => client.start([["returns.csv", 5]])));
   const statuses = answers.map(({ status }) => status).toSorted((one, other) => one - other);
   assert.deepEqual(statuses, [200, 409, 409, 409, 409, 409, 409, 409]);
@@ -217,10 +220,7 @@ test("of many who begin at once one does; a second one begins when the first is 
   await expectOk(client.part(id, "returns.csv", 0, Buffer.from("abcde")));
   const canceled = await client.cancel(id);
   assert.equal(canceled.status, 303);
-  const parts = await service.database.query("select 1 from import_part where shop_key = $1", [
-    tenant.shopKey,
-  ]);
-  assert.equal(parts.rowCount, 0);
+  assert.equal(await countParts(), 0);
   await refused(client.part(id, "returns.csv", 0, Buffer.from("abcde")), 409, /was canceled/u);
   await idOf(await client.start([["returns.csv", 5]]));
 });
@@ -291,10 +291,7 @@ test("other sites, viewers and strangers send nothing", async () => {
   ]) {
     assert.equal(answer.status, 403);
   }
-  const parts = await service.database.query("select 1 from import_part where shop_key = $1", [
-    tenant.shopKey,
-  ]);
-  assert.equal(parts.rowCount, 0);
+  assert.equal(await countParts(), 0);
 });
 
 test("a workspace with a connected store is refused before anything is sent", async () => {
@@ -398,10 +395,6 @@ const LINES = "order_id,line_id,ordered_at,units";
 const GOOD = "o1,l1,2026-01-05T10:00:00Z,2";
 const BAD = "o2,l1,2026-01-05T10:00:00Z,1.5";
 
-async function textOfPage({ client }: UploadWorkspace, id: string): Promise<string> {
-  return (await (await client.page(id)).text()).replaceAll(/\s+/gu, " ");
-}
-
 async function refusedRows({ client }: UploadWorkspace, id: string): Promise<Record<string, string>[]> {
   const answer = await client.refusedRows(id);
   assert.equal(answer.status, 200);
@@ -410,7 +403,7 @@ async function refusedRows({ client }: UploadWorkspace, id: string): Promise<Rec
 }
 
 test("refused rows are reported by file, line, column and what is allowed; nothing is imported until they are left out", async () => {
-  const own = await openUploadWorkspace(service);
+  const own = await fresh();
   const id = await own.client.send({
     "order_lines.csv": csv(LINES, GOOD, BAD),
     "returns.csv": csv("return_id,order_id,line_id,status,units", "r1,o9,l1,OPEN,1"),
@@ -418,7 +411,7 @@ test("refused rows are reported by file, line, column and what is allowed; nothi
   assert.equal(await importedBy(service, own, id), "refused");
   const empty = await checksums(service, (await openUploadWorkspace(service)).tenant);
   assert.deepEqual(await checksums(service, own.tenant), empty);
-  const page = await textOfPage(own, id);
+  const page = await pageText(id);
   assert.match(page, /<strong>Nothing was imported\.<\/strong> 2 rows cannot be used/u);
   assert.match(
     page,
@@ -435,7 +428,7 @@ test("refused rows are reported by file, line, column and what is allowed; nothi
   assert.match(page, /Import without these 2 rows/u);
   assert.equal((await own.client.request(id, { skip_invalid: "yes" })).status, 303);
   assert.equal(await importedBy(service, own, id), "imported");
-  assert.match(await textOfPage(own, id), /Left out: 2 rows/u);
+  assert.match(await pageText(id), /Left out: 2 rows/u);
   assert.equal((await refusedRows(own, id)).length, 2);
   const { rows: lines } = await service.database.query("select 1 from order_line where shop_key = $1", [
     own.tenant.shopKey,
@@ -444,12 +437,12 @@ test("refused rows are reported by file, line, column and what is allowed; nothi
 });
 
 test("a corrected file replaces its own alone, and the upload is imported", async () => {
-  const own = await openUploadWorkspace(service);
+  const own = await fresh();
   const { client } = own;
   const id = await client.send({ ...SMALL_FOLDER, "order_lines.csv": csv("order_id,units", "o1,2") });
   assert.equal(await importedBy(service, own, id), "refused");
   assert.match(
-    await textOfPage(own, id),
+    await pageText(id),
     /order_lines\.csv: line 1: the required columns line_id, ordered_at are missing/u,
   );
   const corrected = Buffer.from(gzipSync(String(SMALL_FOLDER["order_lines.csv"])));
@@ -469,27 +462,27 @@ test("a corrected file replaces its own alone, and the upload is imported", asyn
 });
 
 test("of very many refused rows the page shows 200, and the file has all", async () => {
-  const own = await openUploadWorkspace(service);
+  const own = await fresh();
   const id = await own.client.send({ "order_lines.csv": csv(LINES, ...Array<string>(1500).fill(BAD)) });
   assert.equal(await importedBy(service, own, id), "refused");
-  const page = await textOfPage(own, id);
+  const page = await pageText(id);
   assert.match(page, /The first 200 of 1,500 rows that cannot be used/u);
   assert.match(page, /Download all of them as CSV/u);
   assert.equal((await refusedRows(own, id)).length, 1500);
 });
 
 test("hostile text of a refused row stays text", async () => {
-  const own = await openUploadWorkspace(service);
+  const own = await fresh();
   const text = '"<script>alert(1)</script><img src=x onerror=y>"';
   const id = await own.client.send({ "order_lines.csv": csv(LINES, `o1,l1,2026-01-05T10:00:00Z,${text}`) });
   assert.equal(await importedBy(service, own, id), "refused");
-  const page = await textOfPage(own, id);
+  const page = await pageText(id);
   assert.match(page, /&lt;script&gt;alert\(1\)/u);
   assert.doesNotMatch(page, /<script>alert|<img src=x/u);
 });
 
 test("upkeep ends what has expired, removes its parts, and forgets it after 30 days", async () => {
-  const own = await openUploadWorkspace(service);
+  const own = await fresh();
   const { shopKey } = own.tenant;
   const id = await own.client.send({ "order_lines.csv": csv(LINES, BAD) });
   assert.equal(await importedBy(service, own, id), "refused");

@@ -120,14 +120,20 @@ test("SIGKILL loses at most what was not written yet; the totals stay exact, and
   assert.equal((await usageOf(tenant)).by_day.at(-1)?.missing_requests, missing);
 });
 
-test("two servers add to the same counts", async (context) => {
+test("two servers add to the same counts; a plan without a quota has its requests in the details alone", async (context) => {
   const tenant = await createTenant(service.database);
+  const unlimited = await createTenant(service.database, { dailyQuota: null });
   const servers = await Promise.all([1, 2].map(() => startServerProcess(context, service.databaseUrl)));
   await Promise.all(
     Array.from({ length: 20 }, async (_, index) => servers[index % 2]?.call(ALERTS, { token: tenant.token })),
   );
+  await servers[0]?.call(ALERTS, { token: unlimited.token, isUnlimited: true });
   for (const server of servers) server.signal("SIGTERM");
   await Promise.all(servers.map((server) => server.ended));
+  const usage = await usageOf(unlimited);
+  assert.equal(usage.daily_quota, null);
+  const [day, none] = [usage.to_day, { quota_requests: 0, missing_requests: 0 }];
+  assert.deepEqual(usage.by_day.at(-1), { day, other_requests: 1, ...none });
   assert.deepEqual(await detailsOf(tenant), [
     { outcome: "ok", surface: "rest", endpoint: "alerts", requests: 20, quota: 20 },
   ]);
@@ -141,22 +147,6 @@ test("a workspace that is deleted while its requests are unwritten leaves nothin
   server.signal("SIGTERM");
   await server.ended;
   assert.deepEqual([await detailed(gone), await detailed(stays)], [0, 1]);
-});
-
-test("a plan without a quota has its requests in the details alone", async (context) => {
-  const tenant = await createTenant(service.database, { dailyQuota: null });
-  const server = await startServerProcess(context, service.databaseUrl);
-  await server.call(ALERTS, { token: tenant.token, isUnlimited: true });
-  server.signal("SIGTERM");
-  await server.ended;
-  const usage = await usageOf(tenant);
-  assert.equal(usage.daily_quota, null);
-  assert.deepEqual(usage.by_day.at(-1), {
-    day: usage.to_day,
-    quota_requests: 0,
-    other_requests: 1,
-    missing_requests: 0,
-  });
 });
 
 test("the command gives the figures of the page, for as many days as asked", async () => {

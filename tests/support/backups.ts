@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import type { TestContext } from "node:test";
 import pg from "pg";
 import { runAction } from "../../src/actions/action.ts";
 import { textInput } from "../../src/actions/field.ts";
@@ -9,7 +10,6 @@ import type { Database } from "../../src/store/database.ts";
 import { openConnections, type TestDatabase } from "./database.ts";
 import { execute, urlOfDatabase } from "./server.ts";
 import { migrate, MIGRATION_LOCK } from "../../src/store/migrate.ts";
-import { makeFolder } from "./folder.ts";
 
 /** Keeps migrations waiting until the end of the transaction, as one that runs does. */
 export const HOLD_MIGRATION_LOCK = `select pg_advisory_xact_lock(${MIGRATION_LOCK})`;
@@ -32,10 +32,15 @@ export async function createPlainDatabase(): Promise<TestDatabase> {
   return database;
 }
 
-/** Gives `use` a separate folder, which is removed afterwards. */
-export async function withTemporaryFolder<Result>(use: (folder: string) => Promise<Result>): Promise<Result> {
-  const folder = makeFolder();
-  return use(folder);
+/** A database of one test with connections to it, both gone when the test ends. */
+export async function openDatabaseOf(context: TestContext, make = createEmptyDatabase) {
+  const made = await make();
+  const database = openConnections(made.url, { maxConnections: 3 });
+  context.after(async () => {
+    await database.close();
+    await made.drop();
+  });
+  return { url: made.url, database };
 }
 
 /** Backs a database up as the command does, by default without the secret. */
