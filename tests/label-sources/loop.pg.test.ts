@@ -5,7 +5,7 @@ import { loopReturn, startLoopSimulator } from "../../tools/simulators/loop/serv
 import type { SimulatedReturn, LoopSimulator } from "../../tools/simulators/loop/server.ts";
 import { SourceFailed, SourceRefused } from "../../src/sync/connector.ts";
 import { labelConnector, openJson } from "../../src/sync/connectors/shared/label-run.ts";
-import { LOOP, readWindow } from "../../src/sync/connectors/loop/connector.ts";
+import { LOOP, openLoop, readWindow, type LoopClient } from "../../src/sync/connectors/loop/connector.ts";
 import { startImportWorkspace } from "../support/import-workspace.ts";
 import {
   SMALL_PAGES,
@@ -17,7 +17,6 @@ import {
 } from "../support/label-shop.ts";
 import { before, use } from "../support/use.ts";
 import { RETRY_POLICY } from "../../src/sync/connectors/shared/http.ts";
-import { openLoop, type LoopClient } from "../../src/sync/connectors/loop/client.ts";
 
 /** The id of a return's label. */
 const loopLabel = (returnId: number, trackingNumber: string): string =>

@@ -1,16 +1,22 @@
 import { once } from "node:events";
 import { fstatSync, openSync, readSync } from "node:fs";
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from "node:zlib";
-import { parquetMetadata } from "hyparquet";
 import type { ColumnMetaData, FileMetaData, PageHeader, SchemaElement } from "hyparquet";
 import { parquetHeader } from "hyparquet/src/column.js";
 import { decompressPage } from "hyparquet/src/datapage.js";
 import { deltaBinaryUnpack, deltaLengthByteArray } from "hyparquet/src/delta.js";
 import { byteStreamSplit } from "hyparquet/src/encoding.js";
-import { FileProblem, textsOf } from "./parquet-values.ts";
-import type { ValueText } from "./parquet-values.ts";
-import { CELL_END, PROGRESS, ROW_END } from "./parquet-records.ts";
-import type { ParquetTop } from "./parquet-records.ts";
+import { parquetMetadata } from "hyparquet/src/metadata.js";
+// Nothing else of the service: what is loaded, every import waits for.
+import {
+  CELL_END,
+  FileProblem,
+  PROGRESS,
+  ROW_END,
+  textsOf,
+  type ParquetTop,
+  type ValueText,
+} from "./parquet-values.ts";
 
 /**
  * A separate process that reads the file given as first argument and writes the columns named by the other arguments as text: see

@@ -2,15 +2,8 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { refuseTooMuchText, type FolderFile } from "./folder-files.ts";
+import { CELL_END, PROGRESS, ROW_END, type ParquetTop } from "./parquet-values.ts";
 import { ImportError } from "./problems.ts";
-
-/** Written first by the process: column names (those with cells first), rows of each row group, and columns of `isLocalTime`. */
-export type ParquetTop = { names: string[]; groupRows: number[]; localTimes: string[] };
-
-/** Then rows of cells, as in a CSV file, and from time to time the position in the file. */
-export const CELL_END = "\u001f";
-export const ROW_END = "\u001e";
-export const PROGRESS = "\u001d";
 
 const PROCESS_MEGABYTES = 512;
 /** Longest time without output; far above the time for a page. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { SourceFailed } from "../../connector.ts";
-import { readReturn } from "./client.ts";
+import { readReturn } from "./map-return.ts";
 import { mapReturn } from "./map-return.ts";
 
 const CREATED = "2026-01-10T12:00:00.000Z";

@@ -1,11 +1,54 @@
 import { createHash } from "node:crypto";
+import Type, { type Static } from "typebox";
 import type { StoredMoments } from "../../../store/queries/label-record.ts";
-import { UnreadableAnswer } from "../shared/foreign.ts";
+import {
+  Amount,
+  Currency,
+  Id,
+  nullable,
+  object,
+  optional,
+  reader,
+  Text,
+  Time,
+  UnreadableAnswer,
+} from "../shared/foreign.ts";
 import type { SourceLabel, SourceRecord } from "../shared/label-run.ts";
 import { minorOf } from "../shared/money.ts";
 import { cleanLabel, readCurrency, timeOf } from "../shared/text.ts";
-import { TITLE, type LoopLabel, type LoopReturn } from "./client.ts";
 
+export const TITLE = "Loop";
+
+/** The members of a label, or of a return with one label and no list. */
+const LABEL = {
+  tracking_number: optional(Id),
+  created_at: optional(Time),
+  currency: optional(Currency),
+  status: nullable(Text),
+  label_status: nullable(Text),
+};
+
+/** rate: cents when it is a whole number, an amount when it is written with a decimal point. */
+const LISTED_LABEL = object("Label", { ...LABEL, rate: optional(Amount) });
+
+export const RETURN = object("Return", {
+  ...LABEL,
+  id: Id,
+  created_at: Time,
+  updated_at: optional(Time),
+  provider_order_id: optional(Id),
+  order_name: nullable(Text),
+  /** An amount. */
+  label_rate: optional(Amount),
+  labels: nullable(Type.Array(LISTED_LABEL)),
+});
+
+export type LoopReturn = Static<typeof RETURN>;
+export type LoopLabel = Omit<Static<typeof LISTED_LABEL>, "rate"> & {
+  rate?: Static<typeof LISTED_LABEL>["rate"];
+};
+
+export const readReturn = reader(TITLE, RETURN);
 /** States of a label that is paid back. */
 const VOID_STATUSES = new Set(["cancelled", "canceled", "void", "voided", "refunded"]);
 

@@ -1,13 +1,60 @@
 import { isDeepStrictEqual } from "node:util";
-import { findLabels } from "../../../store/queries/label-record.ts";
-import type { StoredLabel } from "../../../store/queries/label-record.ts";
-import type { SyncContext } from "../../connector.ts";
+import Type from "typebox";
+import { findLabels, type StoredLabel } from "../../../store/queries/label-record.ts";
+import { SourceFailed, type SyncContext } from "../../connector.ts";
+import { object, reader, Whole } from "../shared/foreign.ts";
+import { getJson, type JsonSource } from "../shared/http.ts";
 import type { LabelPage, LabelSource, SourceRecord } from "../shared/label-run.ts";
-import { openShipStation, TITLE } from "./client.ts";
-import type { ShipStationClient, ShipStationLabel } from "./client.ts";
-import { extendHead, headEntry, isSettled, settle, UNSETTLED } from "./list-head.ts";
-import type { ListHead, Settling } from "./list-head.ts";
-import { mapLabel } from "./map-label.ts";
+import {
+  extendHead,
+  headEntry,
+  isSettled,
+  settle,
+  UNSETTLED,
+  type ListHead,
+  type Settling,
+} from "./list-head.ts";
+import { LABEL, mapLabel, readTracking, TITLE, type ShipStationLabel, type Tracking } from "./map-label.ts";
+
+const readLabels = reader(
+  TITLE,
+  object("LabelList", { labels: Type.Array(LABEL), total: Whole, pages: Whole }),
+);
+
+/** One page of the labels created since a moment (ISO 8601), the one modified last first. */
+type LabelListPage = { labels: ShipStationLabel[]; total: number; isLast: boolean };
+
+/** Asks ShipStation's API V2, 200 requests a minute. Throws as `getJson`, and `SourceFailed` for answers of another form. */
+export type ShipStationClient = {
+  listLabels(createdSince: string, page: number): Promise<LabelListPage>;
+  /** The carrier's report on one label. */
+  track(labelId: string): Promise<Tracking>;
+};
+
+export function openShipStation(source: JsonSource, pageSize: number): ShipStationClient {
+  return {
+    listLabels: async (createdSince, page) => {
+      const url = new URL("v2/labels", source.baseUrl);
+      url.search = new URLSearchParams({
+        created_at_start: createdSince,
+        sort_by: "modified_at",
+        sort_dir: "desc",
+        page: String(page),
+        page_size: String(pageSize),
+      }).toString();
+      const { labels, ...answer } = readLabels(await getJson(source, url));
+      const pages = Number(answer.pages);
+      if (labels.length === 0 && page < pages) {
+        throw new SourceFailed(`${TITLE} sent an empty page ${page} of ${pages}.`);
+      }
+      return { labels, total: Number(answer.total), isLast: page >= pages };
+    },
+    track: async (labelId) => {
+      const url = new URL(`v2/labels/${encodeURIComponent(labelId)}/track`, source.baseUrl);
+      return readTracking(await getJson(source, url));
+    },
+  };
+}
 
 const SOURCE = "shipstation";
 const BEGINNING = "2000-01-01T00:00:00.000Z";

@@ -1,5 +1,5 @@
 import { cleanLabel } from "../shared/text.ts";
-import type { ShipStationLabel } from "./client.ts";
+import type { ShipStationLabel } from "./map-label.ts";
 
 /**
  * The beginning of the list of labels, most recently modified first: label ids with their changeable members. Labels have no

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { StoredMoments } from "../../../store/queries/label-record.ts";
 import { SourceFailed } from "../../connector.ts";
-import { readLabel, readTracking } from "./client.ts";
+import { readLabel, readTracking } from "./map-label.ts";
 import { mapLabel } from "./map-label.ts";
 
 const CREATED = "2026-01-10T12:00:00.000Z";

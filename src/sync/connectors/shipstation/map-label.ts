@@ -1,10 +1,60 @@
+import Type, { type Static } from "typebox";
 import type { StoredMoments } from "../../../store/queries/label-record.ts";
-import { UnreadableAnswer } from "../shared/foreign.ts";
+import {
+  Amount,
+  Currency,
+  Filled,
+  Flag,
+  nullable,
+  object,
+  optional,
+  reader,
+  Text,
+  Time,
+  UnreadableAnswer,
+} from "../shared/foreign.ts";
 import type { SourceLabel, SourceRecord } from "../shared/label-run.ts";
 import { minorOf } from "../shared/money.ts";
 import { cleanLabel, readCurrency, timeOf } from "../shared/text.ts";
-import { readPricedLabel, TITLE, type PricedLabel, type ShipStationLabel, type Tracking } from "./client.ts";
 
+export const TITLE = "ShipStation";
+
+/** The checked members of every label in the list. */
+export const LABEL = object("Label", {
+  label_id: Filled,
+  status: Filled,
+  tracking_status: nullable(Text),
+  is_return_label: nullable(Flag),
+  test_label: nullable(Flag),
+  voided: nullable(Flag),
+  shipment_cost: nullable(Type.Object({ amount: Type.Unknown() }, { required: [] })),
+});
+
+/** The members of a return label that has a price. */
+const PRICED_LABEL = object("Label", {
+  ...LABEL.properties,
+  created_at: Time,
+  charge_event: nullable(Text),
+  rma_number: nullable(Text),
+  tracking_number: nullable(Text),
+  voided_at: optional(Time),
+  shipment_cost: object("Price", { currency: Currency, amount: Type.Intersect([Type.Number(), Amount]) }),
+});
+
+const TRACKING = object("Tracking", {
+  shipped_date: optional(Time),
+  events: nullable(
+    Type.Array(object("TrackingEvent", { status_code: nullable(Text), occurred_at: optional(Time) })),
+  ),
+});
+
+export type ShipStationLabel = Static<typeof LABEL>;
+export type PricedLabel = Static<typeof PRICED_LABEL>;
+export type Tracking = Static<typeof TRACKING>;
+
+export const readLabel = reader(TITLE, LABEL);
+export const readPricedLabel = reader(TITLE, PRICED_LABEL);
+export const readTracking = reader(TITLE, TRACKING);
 /** The carrier's report on a label, requested only if it matters. */
 type Track = (labelId: string) => Promise<Tracking>;
 
