@@ -403,7 +403,11 @@ async function putStoreOrders(shopKey: number, documents: readonly OrderDocument
     );
     const byId = new Map(stored.map((row) => [row.order_id, readStored(row.order_id, row.document)]));
     const portions = [
-      documents.map((part) => ({ orderId: part.orderId, stored: byId.get(part.orderId) ?? null, part })),
+      documents.map((part) => () => ({
+        orderId: part.orderId,
+        stored: byId.get(part.orderId) ?? null,
+        part,
+      })),
     ];
     const orders = { merge: replaceDocument, next: async () => portions.shift() ?? [] };
     const run = { connection, shopKey, currencyCode: "EUR", labels: null, orders };

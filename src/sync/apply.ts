@@ -173,7 +173,8 @@ export async function applyRules(database: Database, shopKey: number, stop?: Abo
       hasCatalogue: false,
       labels: null,
       orders: {
-        next: async () => (await next()).map((stored) => ({ orderId: stored.orderId, stored, part: stored })),
+        next: async () =>
+          (await next()).map((stored) => () => ({ orderId: stored.orderId, stored, part: stored })),
         merge: (stored) => (stored === null || isSame(stored) ? null : stored),
       },
       onProgress: () => {},

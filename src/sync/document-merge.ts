@@ -137,10 +137,15 @@ export type SourceOrder = { orderId: string; stored: OrderDocument | null; part:
 
 /** The orders of a run, read from its stage in portions. */
 export type SourceOrders = {
-  /** The next orders, each order once in a run; empty at the end. Nothing else runs on the connection meanwhile. */
-  next(): Promise<SourceOrder[]>;
+  /**
+   * The next orders, each order once in a run; empty at the end. Nothing else runs on the connection meanwhile. An order is read
+   * when it is merged, while the database works; null = it says nothing.
+   */
+  next(): Promise<(() => SourceOrder | null)[]>;
   /** How the source's rows and the stored document become one. */
   merge: DocumentMerge;
+  /** Called when all orders have been merged; may throw. */
+  end?(): void;
 };
 
 export type MergedOrders = { changedOrders: number; unchangedOrders: number; warnings: WarningCounts };
@@ -168,7 +173,10 @@ export async function mergeOrders(
       const portion = facts.open();
       const replacedIds: string[] = [];
       return {
-        add: ({ orderId, stored, part }) => {
+        add: (read) => {
+          const order = read();
+          if (order === null) return;
+          const { orderId, stored, part } = order;
           const kept = redacted.has(orderId) ? withoutNames(part, rules) : part;
           const document = orders.merge(stored, orderId, kept);
           if (document === null) {
@@ -189,6 +197,7 @@ export async function mergeOrders(
       };
     },
   );
+  orders.end?.();
   if (changedOrders > 0) await facts.finish();
   return { changedOrders, unchangedOrders, warnings: facts.warnings };
 }

@@ -87,7 +87,7 @@ export async function putOrders(
         next: () => {
           const portion = waiting;
           waiting = [];
-          return Promise.resolve(portion);
+          return Promise.resolve(portion.map((order) => () => order));
         },
       },
       onProgress: () => {},

@@ -41,11 +41,11 @@ type StagedOrdersOptions = {
   shopKey: number;
   /** Gets each row that does not fit the other rows of its order, which is then left out. */
   onProblem: (kind: RowKind, problem: Omit<RowProblem, "file">) => void;
-  /** Gets the number of rows read so far after every portion. */
+  /** Gets the number of rows read so far, portion by portion. */
   onRows: (done: number) => void;
   /** false: the remaining orders are only checked. */
   isWanted: () => boolean;
-  /** Called when all orders have been read; may throw. */
+  /** Called when all orders have been merged; may throw. */
   onEnd: (tally: OrderTally) => void;
 };
 
@@ -61,27 +61,36 @@ export async function readStagedOrders(options: StagedOrdersOptions): Promise<St
   const zeros = (): ByKind<number> => ({ lines: 0, returns: 0, refunds: 0 });
   const tally = { used: zeros(), deletedRows: 0, orders: 0, repeated: zeros(), unknown: zeros() };
   let doneRows = 0;
-  const read = (orderId: string, text: string, found: unknown): SourceOrder[] => {
+  const read = (orderId: string, text: string, found: unknown): SourceOrder | null => {
     const stored = found === undefined ? null : readStored(orderId, found);
     const staged = JSON.parse(text) as StagedRow[];
     doneRows += staged.length;
     const rows = usableRows(orderId, stored, lastRows(staged, tally), onProblem);
-    return rows.length === 0 ? [] : [{ orderId, stored, part: partOf(rows, stored, tally) }];
+    if (rows.length === 0) return null;
+    const part = partOf(rows, stored, tally);
+    return isWanted() ? { orderId, stored, part } : null;
   };
   const nextRows = await openStagedOrders(connection);
-  const next = async (): Promise<SourceOrder[]> => {
-    const staged = await nextRows();
-    if (staged.length === 0) {
+  return {
+    tally,
+    merge: mergeDocument,
+    next: async () => {
+      if (doneRows > 0) onRows(doneRows);
+      const staged = await nextRows();
+      if (staged.length === 0) return [];
+      const orderIds = staged.map((row) => row.order_id);
+      const stored = await findDocuments(connection, shopKey, orderIds);
+      return staged.map(
+        ({ order_id, rows }) =>
+          () =>
+            read(order_id, rows, stored.get(order_id)),
+      );
+    },
+    end: () => {
+      onRows(doneRows);
       onEnd(tally);
-      return [];
-    }
-    const orderIds = staged.map((row) => row.order_id);
-    const stored = await findDocuments(connection, shopKey, orderIds);
-    const portion = staged.flatMap(({ order_id, rows }) => read(order_id, rows, stored.get(order_id)));
-    onRows(doneRows);
-    return portion.length > 0 && isWanted() ? portion : next();
+    },
   };
-  return { tally, merge: mergeDocument, next };
 }
 
 /** Of rows with one key the last. */

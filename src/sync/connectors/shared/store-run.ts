@@ -186,7 +186,7 @@ export async function applyStoreRun<Cursor>(
         next: openGroups(
           orders,
           (row) => row.order_id,
-          (rows) => sourceOrders(rows, end.orderOf(rows), counts),
+          (rows) => [() => sourceOrder(rows, end.orderOf(rows), counts)],
         ),
       },
       onProgress: (stage, done) => run.progress({ stage, done, total: null }),
@@ -204,19 +204,19 @@ export async function applyStoreRun<Cursor>(
   return applied;
 }
 
-function sourceOrders(
+function sourceOrder(
   rows: readonly OrderRecordRow[],
   part: DocumentPart | null,
   counts: typeof NO_COUNTS,
-): SourceOrder[] {
-  if (part === null) return [];
+): SourceOrder | null {
+  if (part === null) return null;
   counts.orders += 1;
   counts.order_lines += part.lines.length;
   counts.returns += part.returns.length;
   counts.refunds += part.refunds.length;
   const orderId = rows[0]?.order_id ?? "";
   const document = rows.find((row) => row.document !== null)?.document ?? null;
-  return [{ orderId, stored: document === null ? null : readStored(orderId, document), part }];
+  return { orderId, stored: document === null ? null : readStored(orderId, document), part };
 }
 
 /** "3 orders are …": of each anomaly that was found, its number and its text. */
