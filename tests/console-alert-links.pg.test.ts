@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { openPage } from "./support/console-page.ts";
-import { signInAs } from "./support/console-person.ts";
+import { scene } from "./support/scene.ts";
 import { unescaped } from "./support/page-figures.ts";
 import { startTestService } from "./support/service.ts";
-import { createTenant, insertRows } from "./support/tenants.ts";
+import { insertRows } from "./support/tenants.ts";
 import { use } from "./support/use.ts";
 
 const PUBLIC_URL = "http://localhost:8080";
@@ -44,7 +43,7 @@ const KINDS: Record<string, { category: string; metadata: Record<string, unknown
 };
 
 test("the page of alerts links each where its link_url leads", async () => {
-  const tenant = await createTenant(service.database);
+  const tenant = await scene({ on: service });
   const rows = Object.entries(KINDS).map(([alert_id, kind]) => ({
     shop_key: tenant.shopKey,
     alert_id,
@@ -55,10 +54,9 @@ test("the page of alerts links each where its link_url leads", async () => {
     ...kind,
   }));
   await insertRows(service.database, "alert", rows);
-  const cookie = await signInAs(service, { name: "Reader", shopDomain: tenant.shopDomain });
-  const { status, text } = await openPage(service, "/alerts", { tenant, cookie });
+  const { status, text } = await (await tenant.member()).get("/alerts");
   assert.equal(status, 200);
-  const answer = (await service.call("/api/v1/alerts", { token: tenant.token })).json();
+  const answer = (await tenant.call("/api/v1/alerts")).json();
   const listed = answer["data"] as unknown as { id: string; link_url: string | null }[];
   assert.deepEqual(listed.map(({ id }) => id).toSorted(), Object.keys(KINDS).toSorted());
   for (const { id, link_url: url } of listed) {

@@ -8,10 +8,8 @@ import { promisify } from "node:util";
 import { valueAt } from "../src/console/figure.ts";
 import { PAGES } from "../src/console/registry.ts";
 import { runClientProgram, runPasted } from "./support/command.ts";
-import { signInAs } from "./support/console-person.ts";
-import { post, toolCall } from "./support/mcp.ts";
+import { scene } from "./support/scene.ts";
 import { service } from "./support/shared-service.ts";
-import { createSmallStore } from "./support/small-store.ts";
 import { makeFolder } from "./support/folder.ts";
 
 type Figure = { path: string; value: string };
@@ -21,8 +19,8 @@ type Program = (request: Boxed) => Promise<unknown>;
 
 const MONTHS = "start_month=2025-01&end_month=2026-03";
 
-const tenant = await createSmallStore(service.database);
-const cookie = await signInAs(service, { name: "Member", shopDomain: tenant.shopDomain });
+const tenant = await scene({ store: "small" });
+const member = await tenant.member();
 const folder = makeFolder();
 
 /** Each form of a request as its reader would run it, with the JSON that it gives. */
@@ -35,9 +33,7 @@ const PROGRAMS: Readonly<Record<string, Program>> = {
   },
   mcp: async ({ forms }) => {
     const call = JSON.parse(forms.get("mcp") ?? "") as { name: string; arguments: unknown };
-    const message = toolCall(call.name, call.arguments);
-    const answer = await post(service.address, message, { token: tenant.token });
-    return JSON.parse(answer.message.result?.content?.[0]?.text ?? "null");
+    return JSON.parse((await tenant.tool(call.name, call.arguments)).text);
   },
   client: async ({ forms }) => {
     const client = JSON.stringify(join(import.meta.dirname, "../src/client/client.ts"));
@@ -54,10 +50,8 @@ async function shell(text: string): Promise<string> {
 }
 
 async function boxOf(path: string): Promise<Boxed[]> {
-  const address = `${service.address}/w/${encodeURIComponent(tenant.shopDomain)}${path}`;
-  const response = await fetch(address, { headers: { cookie } });
-  const page = await response.text();
-  assert.equal(response.status, 200, path);
+  const { status, text: page } = await member.get(path);
+  assert.equal(status, 200, path);
   const figures = [...page.matchAll(/<data\b[^>]*?\bvalue="([^"]*)"[^>]*?\bdata-from="([^"]*)"/gu)].map(
     ([, value = "", from = ""]) => ({ from: unescaped(from), value: unescaped(value) }),
   );

@@ -10,8 +10,8 @@ import { REPORT_SECTIONS } from "../src/contract/parameters.ts";
 import { startDemoService, type DemoService } from "./docs-demo.ts";
 import { recordStatements, type AskedStatements } from "./support/asked-statements.ts";
 import { useChromium } from "./support/chromium.ts";
-import { makeUserLink, signInAs } from "./support/console-person.ts";
-import { getPage } from "./support/console-pages.ts";
+import { makeUserLink } from "./support/console-person.ts";
+import { actAs, type Member } from "./support/scene.ts";
 
 /** What pages may weigh and ask for, over the demo store. What takes time is not measured here. */
 
@@ -24,11 +24,11 @@ const OWN_STATEMENTS = ["find_member", "load_workspace"];
 const chromium = useChromium();
 let statements: AskedStatements;
 let demo: DemoService;
-let cookie: string;
+let member: Member;
 before(async () => {
   statements = recordStatements();
   demo = await startDemoService();
-  cookie = await signInAs(demo.service, { name: "Member", shopDomain: demo.tenant.shopDomain });
+  member = await actAs(demo.service, demo.tenant);
 });
 after(async () => {
   statements.stop();
@@ -52,7 +52,7 @@ function assertAtMost(bytes: number, kilobytes: number, what: string): void {
 
 test("compressed, the overview is at most 14 kB, and every page at most 40 kB", async () => {
   for (const view of VIEWS) {
-    const { status, text } = await getPage(demo.service, cookie, demo.tenant, view);
+    const { status, text } = await member.get(view);
     assert.equal(status, 200, view);
     const budget = view === "" ? MOST_BYTES.overview : MOST_BYTES.page;
     assertAtMost(gzipSync(text).length, budget, view || "the overview");
@@ -60,13 +60,13 @@ test("compressed, the overview is at most 14 kB, and every page at most 40 kB", 
 });
 
 test("the report of each kind of selection is at most 40 kB compressed", async () => {
-  const products = await getPage(demo.service, cookie, demo.tenant, `/products?type=all&limit=100`);
+  const products = await member.get(`/products?type=all&limit=100`);
   const links = [...products.text.matchAll(/href="[^"]*(\/report\?[^"]*)"/gu)].map(([, path = ""]) =>
     path.replaceAll("&amp;", "&"),
   );
   assert.ok(links.length > 0, "the page of products leads to reports");
   for (const link of links.slice(0, 10)) {
-    const { status, text } = await getPage(demo.service, cookie, demo.tenant, `${link}&${EVERYTHING}`);
+    const { status, text } = await member.get(`${link}&${EVERYTHING}`);
     assert.equal(status, 200, link);
     assertAtMost(gzipSync(text).length, MOST_BYTES.page, link);
   }
@@ -83,9 +83,9 @@ test("compressed, the style sheet is at most 8 kB and all scripts together 9 kB,
 
 test("a page of remembered answers runs two statements, however many requests it shows", async () => {
   for (const { path } of PAGES) {
-    await getPage(demo.service, cookie, demo.tenant, path);
+    await member.get(path);
     statements.forget();
-    const { status } = await getPage(demo.service, cookie, demo.tenant, path);
+    const { status } = await member.get(path);
     assert.equal(status, 200, path);
     const expected = OWN_STATEMENTS.toSorted();
     assert.equal(statements.count(), expected.length, path);

@@ -12,8 +12,7 @@ import { randomStore } from "./oracle/random-store.ts";
 import type { OracleStore } from "./oracle/store.ts";
 import { startConsoleDemo } from "./support/console-demo.ts";
 import { leavesOf, type Leaf } from "./support/json-leaves.ts";
-import { openPage } from "./support/console-page.ts";
-import { signInAs } from "./support/console-person.ts";
+import { actAs, type Member } from "./support/scene.ts";
 import { createStoreTenant, importStore } from "./support/import-store.ts";
 import type { Tenant } from "./support/tenants.ts";
 import { before, use } from "./support/use.ts";
@@ -149,7 +148,10 @@ const seed = Number(process.env["RETURNS_TEST_SEED"] ?? Date.now() % 1_000_000_0
 const STORES = 10;
 const SHARE = 12;
 
-type Shop = Pick<Tenant, "shopDomain" | "token"> & { cookie: string; asked: Map<string, Map<string, Leaf>> };
+type Shop = Pick<Tenant, "shopDomain" | "token"> & {
+  reader: Member;
+  asked: Map<string, Map<string, Leaf>>;
+};
 
 const started = use(startConsoleDemo);
 let demo: Shop;
@@ -159,12 +161,13 @@ before(async () => {
 });
 
 async function open({ shopDomain, token }: Pick<Tenant, "shopDomain" | "token">): Promise<Shop> {
-  const cookie = await signInAs(started.service, { name: `of ${shopDomain}`, shopDomain });
-  return { shopDomain, token, cookie, asked: new Map() };
+  const { rows } = await started.service.database.query<{ shop_key: string }>(
+    "select shop_key from workspace where shop_domain = $1",
+    [shopDomain],
+  );
+  const reader = await actAs(started.service, { shopDomain, shopKey: Number(rows[0]?.shop_key) });
+  return { shopDomain, token, reader, asked: new Map() };
 }
-
-const get = (shop: Shop, path: string) =>
-  openPage(started.service, path, { tenant: shop, cookie: shop.cookie });
 
 /** The API's answer, asked once. */
 async function askApi(shop: Shop, path: string): Promise<Map<string, Leaf>> {
@@ -183,7 +186,7 @@ const AS_OF = /\/(?:meta\/(?:data_as_of|freshness\/.*)|complete_through)$/u;
 
 /** A page that is served, with every figure checked; null = the API refuses its query, and so it has but its as-of line. */
 async function check(shop: Shop, path: string): Promise<AnsweredPage | null> {
-  const { status, text } = await get(shop, path);
+  const { status, text } = await shop.reader.get(path);
   const page = await answerPage(text, (asked) => askApi(shop, asked));
   try {
     if (status === 200) {
@@ -423,7 +426,7 @@ test("each leaf of the report is on one of its tabs", async () => {
 });
 
 test("a figure that is rounded, shown as another, of no request, or written past figure() fails", async () => {
-  const { text } = await get(demo, "/report");
+  const { text } = await demo.reader.get("/report");
   const checkText = async (changed: string): Promise<void> => {
     assert.notEqual(changed, text);
     const page = await answerPage(changed, (asked) => askApi(demo, asked));

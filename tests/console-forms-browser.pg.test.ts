@@ -2,20 +2,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { SETTINGS } from "../src/console/registry.ts";
 import { useChromium } from "./support/chromium.ts";
-import { signInAs } from "./support/console-person.ts";
-import { startTestService } from "./support/service.ts";
-import { createSmallStore } from "./support/small-store.ts";
+import { scene, type Member } from "./support/scene.ts";
 
 /** Every form of the settings without a mouse. */
-let home = "";
-let cookie = "";
+let owner: Member;
 
 const browser = useChromium(async () => {
-  const service = await startTestService();
-  const tenant = await createSmallStore(service.database);
-  cookie = await signInAs(service, { name: "Keys", shopDomain: tenant.shopDomain });
-  home = `${service.address}/w/${tenant.shopDomain}`;
-  return () => service.stop();
+  owner = await (await scene({ store: "small" })).member();
 });
 
 /** What Tab reaches within the page's content, in the order of the markup; of radios of one name the chosen one or the first. */
@@ -35,10 +28,10 @@ const PLACE = `document.activeElement?.getAttribute("data-place") ?? null`;
 const FOCUSED = `document.activeElement?.matches(".banner[role=alert], .banner[role=status]") === true`;
 
 test("Tab reaches every field and button of every page of settings in order, and goes on", async (context) => {
-  await browser.withPage(context, { as: { cookie, home } }, async (page) => {
+  await browser.withPage(context, { as: owner }, async (page) => {
     for (const { path, name } of SETTINGS) {
       if (path.includes(":")) continue;
-      await page.goto(home + path);
+      await page.goto(owner.home + path);
       const count = Number(await page.evaluate(REACHABLE));
       await page.locator("#content").focus();
       const places: number[] = [];
@@ -59,15 +52,15 @@ test("Tab reaches every field and button of every page of settings in order, and
 });
 
 test("Enter in a field sends its form, and the focus lands on the message", async (context) => {
-  await browser.withPage(context, { as: { cookie, home }, expected: /status of 4\d\d/u }, async (page) => {
+  await browser.withPage(context, { as: owner, expected: /status of 4\d\d/u }, async (page) => {
     const sent: string[] = [];
     for (const { path, name } of SETTINGS) {
       if (path.includes(":")) continue;
-      await page.goto(home + path);
+      await page.goto(owner.home + path);
       const forms = page.locator("#content form[method=post]:has(input:is([type=text], [type=number]))");
       const count = await forms.count();
       for (let index = 0; index < count; index += 1) {
-        await page.goto(home + path);
+        await page.goto(owner.home + path);
         const form = forms.nth(index);
         const fields = form.locator("input:is([type=text], [type=number])");
         if (!(await fields.first().isVisible())) continue;

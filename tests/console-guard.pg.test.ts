@@ -5,8 +5,8 @@ import { ENTITLEMENTS } from "../src/contract/endpoint.ts";
 import { report } from "../src/contract/report.ts";
 import { recordStatements, type AskedStatements } from "./support/asked-statements.ts";
 import { signInAs } from "./support/console-person.ts";
-import { ALL_PATHS, ALL_VIEWS, FILE_PATHS, getPage, MONTHS, PAGE_PATHS } from "./support/console-pages.ts";
-import type { ServedPage } from "./support/console-pages.ts";
+import { ALL_PATHS, ALL_VIEWS, FILE_PATHS, MONTHS, PAGE_PATHS } from "./support/console-pages.ts";
+import { visitorOf } from "./support/scene.ts";
 import { execute, urlOfDatabase } from "./support/server.ts";
 import { startTestService, type TestService } from "./support/service.ts";
 import { createSmallStore } from "./support/small-store.ts";
@@ -36,7 +36,7 @@ after(async () => {
   await service.stop();
 });
 
-const get = (path: string): Promise<ServedPage> => getPage(service, cookie, tenant, path);
+const get = (path: string, by = cookie, of = tenant.shopDomain) => visitorOf(service, of, by).get(path);
 
 async function statusesOf(paths: readonly string[]): Promise<number[]> {
   const statuses = [];
@@ -109,11 +109,11 @@ test("a page keeps its session alive, writing at most every five minutes, and / 
       [minutes],
     );
   await age(4);
-  assert.equal((await getPage(service, own, other, "")).status, 200);
+  assert.equal((await get("", own, other.shopDomain)).status, 200);
   assert.deepEqual(await idleHours(), [2, 2]);
   await age(6);
   for (const { shopDomain } of [tenant, other]) {
-    assert.equal((await getPage(service, own, { shopDomain }, "")).status, 200);
+    assert.equal((await get("", own, shopDomain)).status, 200);
     assert.deepEqual(await idleHours(), [12, 2]);
     const home = await fetch(`${service.address}/`, { redirect: "manual", headers: { cookie: own } });
     assert.equal(home.headers.get("location"), `/w/${shopDomain}`);
@@ -175,7 +175,7 @@ describe("a change bites on the very next page, as it does for the API", () => {
     const own = await signInAs(service, { name: "Leaving", shopDomain: tenant.shopDomain });
     const expectStatus = async (status: number): Promise<void> => {
       for (const path of ALL_PATHS) {
-        const { status: given, headers } = await getPage(service, own, tenant, path);
+        const { status: given, headers } = await get(path, own);
         assert.equal(given, status, path);
         assert.equal(headers.get("location"), status === 303 ? "/sign-in" : null);
       }
@@ -204,7 +204,7 @@ test("a person has 300 pages a minute, with any number of sessions: 429 with Ret
     const hasty = { name: "Hasty", shopDomain: tenant.shopDomain };
     const sessions = [await signInAs(service, hasty), await signInAs(service, hasty)];
     let opened = 0;
-    const open = () => getPage(service, sessions[(opened += 1) % 2] as string, tenant, "/nothing");
+    const open = () => get("/nothing", sessions[(opened += 1) % 2]);
     for (let pages = 0; pages < 300; pages += 1) assert.equal((await open()).status, 404);
     const { status, headers } = await open();
     assert.deepEqual([status, headers.get("retry-after")], [429, "60"]);

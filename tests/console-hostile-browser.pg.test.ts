@@ -4,9 +4,8 @@ import type { Page } from "playwright-core";
 import { PAGES } from "../src/console/registry.ts";
 import type { StoreFiles } from "./oracle/store.ts";
 import { useChromium } from "./support/chromium.ts";
-import { actAs } from "./support/scene.ts";
-import { openPage, type PageReader } from "./support/console-page.ts";
-import { makeUserLink, signInAs } from "./support/console-person.ts";
+import { actAs, type Member } from "./support/scene.ts";
+import { makeUserLink } from "./support/console-person.ts";
 import { createStoreTenant, importStore } from "./support/import-store.ts";
 import { STORE_TEXTS } from "./support/input-corpus.ts";
 import { service } from "./support/shared-service.ts";
@@ -87,7 +86,7 @@ function storeOf(texts: readonly string[]): StoreFiles {
 
 type Shop = {
   tenant: Tenant;
-  cookie: string;
+  reader: Member;
   /** Gives the person who reads its pages another name. */
   rename: (to: string) => Promise<void>;
 };
@@ -109,13 +108,13 @@ async function open(texts: readonly string[]): Promise<Shop> {
   );
   await watchEverything(tenant, texts[0] ?? "");
   const { shopDomain } = tenant;
-  const cookie = await signInAs(service, { name: shopDomain, shopDomain });
+  const reader = await actAs(service, tenant, "owner", shopDomain);
   let name = shopDomain;
   const rename = async (to: string): Promise<void> => {
     await database.query("update console_user set name = $2 where name = $1", [name, to]);
     name = to;
   };
-  return { tenant, cookie, rename };
+  return { tenant, reader, rename };
 }
 
 /** Everything that can be watched is, and the owner has asked for a plan with these words. */
@@ -182,8 +181,8 @@ const READ = `(markup) => {
 }`;
 
 /** Sorted separately, because lists are sorted by name. */
-async function read(reader: PageReader, path: string): Promise<Reading> {
-  const { status, text } = await openPage(service, path, reader);
+async function read(reader: Pick<Member, "get">, path: string): Promise<Reading> {
+  const { status, text } = await reader.get(path);
   assert.equal(status, path.endsWith(REFUSED) ? 400 : 200, path);
   const { skeleton, texts } = await parser.evaluate<Reading>(`(${READ})(${JSON.stringify(text)})`);
   return { skeleton: skeleton.toSorted(), texts: texts.toSorted() };
@@ -243,7 +242,7 @@ async function readPlain(count: number): Promise<Plain> {
   const readings: Reading[] = [];
   for (const [number, path] of pathsOf(texts).entries()) {
     await shop.rename(texts[number % count] ?? "");
-    readings.push(await read(shop, path));
+    readings.push(await read(shop.reader, path));
   }
   return { texts, shopDomain: shop.tenant.shopDomain, readings };
 }
@@ -263,7 +262,11 @@ for (let start = 0; start < STORE_TEXTS.length; start += TEXTS_PER_STORE) {
     for (const [number, path] of pathsOf(hostile).entries()) {
       await shop.rename(hostile[number % hostile.length] ?? "");
       const ought = readings[number] ?? assert.fail(path);
-      assert.deepEqual(await read(shop, path), { ...ought, texts: ought.texts.map(meant).toSorted() }, path);
+      assert.deepEqual(
+        await read(shop.reader, path),
+        { ...ought, texts: ought.texts.map(meant).toSorted() },
+        path,
+      );
     }
   });
 }
@@ -284,8 +287,8 @@ test("the names of a member and of a token stay texts on the pages of settings",
   const readAll = async (name: string): Promise<Reading[]> => {
     await database.query("update console_user set name = $2 where user_id = $1", [id, name]);
     await database.query("update api_token set name = $2 where token_id = $1", [token_id, name]);
-    const { cookie = "" } = owners[turn++ % owners.length] ?? {};
-    const readings = await Promise.all(pages.map((page) => read({ tenant, cookie }, `/settings/${page}`)));
+    const owner = owners[turn++ % owners.length] ?? assert.fail();
+    const readings = await Promise.all(pages.map((page) => read(owner, `/settings/${page}`)));
     return readings.map(({ skeleton, texts }) => ({
       skeleton,
       texts: texts

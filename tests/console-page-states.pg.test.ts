@@ -1,20 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ENTITLEMENTS } from "../src/contract/endpoint.ts";
-import { openPage, type PageReader } from "./support/console-page.ts";
-import { signInAs } from "./support/console-person.ts";
 import { unescaped } from "./support/page-figures.ts";
+import { actAs, type Member } from "./support/scene.ts";
 import { service } from "./support/shared-service.ts";
 import { createSmallStore } from "./support/small-store.ts";
-import { changePlan, changeWorkspace, createTenant, type Tenant } from "./support/tenants.ts";
+import { changePlan, changeWorkspace, createTenant } from "./support/tenants.ts";
 
-const open = (path: string, reader: PageReader) => openPage(service, path, reader);
-
-/** Somebody who may read a workspace. */
-async function readerOf(tenant: Tenant): Promise<PageReader> {
-  const { shopDomain } = tenant;
-  return { tenant, cookie: await signInAs(service, { name: `Reader of ${shopDomain}`, shopDomain }) };
-}
+const open = (path: string, reader: Member) => reader.get(path);
 
 test("an early warning says how many came back against how many were expected, why and where to look", async () => {
   const own = await createTenant(service.database);
@@ -41,7 +34,7 @@ test("an early warning says how many came back against how many were expected, w
      values ($1, 'warning', 'warning', 'return_rate_watchlist', 'critical', 'LAMP-1 comes back', 'Why.', $2, '2026-06-20T08:00:00Z')`,
     [own.shopKey, metadata],
   );
-  const of = await readerOf(own);
+  const of = await actAs(service, own);
   const { text } = await open("/alerts", of);
   const words = unescaped(text.replaceAll(/<[^>]+>/gu, "")).replaceAll(/\s+/gu, " ");
   for (const phrase of [
@@ -63,7 +56,7 @@ test("an early warning says how many came back against how many were expected, w
 
 test("an empty search result shows the search text, and links back", async () => {
   const own = await createSmallStore(service.database);
-  const of = await readerOf(own);
+  const of = await actAs(service, own);
   assert.match((await open("/products?q=zebra", of)).text, /Nothing matches “zebra”/u);
   assert.match((await open("/products?type=sku&vendor=Nobody", of)).text, /vendor “Nobody”/u);
   assert.match((await open("/products?vendor=Nobody", of)).text, /Vendor matches nothing in this workspace/u);
@@ -72,7 +65,7 @@ test("an empty search result shows the search text, and links back", async () =>
 
 test("a plan without export acts as in the API, and is named", async () => {
   const own = await createSmallStore(service.database);
-  const of = await readerOf(own);
+  const of = await actAs(service, own);
   assert.match((await open("/cohorts", of)).text, /csv=report-heat/u);
   await changePlan(service.database, own, {
     entitlements: ENTITLEMENTS.filter((name) => !["full_leaderboards", "data_export"].includes(name)),
@@ -86,7 +79,7 @@ test("a plan without export acts as in the API, and is named", async () => {
 
 test("without label costs a cost is called refunds only, and no label is shown as 0", async () => {
   const own = await createSmallStore(service.database);
-  const of = await readerOf(own);
+  const of = await actAs(service, own);
   assert.doesNotMatch((await open("/products", of)).text, /Refunds only/u);
   await service.database.query("delete from data_source where shop_key = $1 and source = 'labels'", [
     own.shopKey,
@@ -102,7 +95,7 @@ test("without label costs a cost is called refunds only, and no label is shown a
 test("a rate of few units is marked, and comes last in the order of rates", async () => {
   const own = await createSmallStore(service.database);
   await changeWorkspace(service.database, own, { min_sold_units: 1000 });
-  const of = await readerOf(own);
+  const of = await actAs(service, own);
   const { text } = await open("/products?breakdownBy=sku", of);
   assert.equal(text.match(/<small>few units<\/small>/gu)?.length, 6);
   await changeWorkspace(service.database, own, { min_sold_units: 2 });
@@ -121,7 +114,7 @@ test("sale events come ten a page, the newest first, and each leads to its repor
      select $1, 'event-' || n, 'Event ' || n, date '2026-01-01' + n, date '2026-01-02' + n from generate_series(10, 20) n`,
     [own.shopKey],
   );
-  const of = await readerOf(own);
+  const of = await actAs(service, own);
   const slugsOf = (text: string): string[] =>
     [...unescaped(text).matchAll(/href="[^"]*saleEvent=([^"&]+)"/gu)].map(([, slug = ""]) => slug);
   const first = await open("/sale-events", of);

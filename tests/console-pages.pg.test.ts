@@ -2,16 +2,15 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parse } from "csv-parse/sync";
 import { PAGES as REGISTERED } from "../src/console/registry.ts";
-import { openPage, type PageReader } from "./support/console-page.ts";
-import { signInAs } from "./support/console-person.ts";
 import { dataFigures, unescaped } from "./support/page-figures.ts";
+import { actAs, scene } from "./support/scene.ts";
 import { service } from "./support/shared-service.ts";
 import { createSmallStore } from "./support/small-store.ts";
 
-const tenant = await createSmallStore(service.database);
-const cookie = await signInAs(service, { name: "Mercer", shopDomain: tenant.shopDomain });
+const tenant = await scene({ store: "small" });
+const mercer = await tenant.member("owner", "Mercer");
 
-const open = (path: string, reader: PageReader = { tenant, cookie }) => openPage(service, path, reader);
+const open = (path: string, reader = mercer) => reader.get(path);
 
 const REPORT = "/api/v1/report";
 
@@ -66,7 +65,7 @@ test("addresses of the earlier rankings lead to the same months and order of tod
   ] as const) {
     const response = await fetch(`${service.address}/w/${tenant.shopDomain}${path}`, {
       redirect: "manual",
-      headers: { cookie },
+      headers: { cookie: mercer.cookie },
     });
     assert.equal(response.status, 302, path);
     assert.equal(response.headers.get("location"), `/w/${tenant.shopDomain}/products${query}`);
@@ -135,10 +134,7 @@ test("titles, vendors, alerts and searches of any text stay text", async () => {
       cohort_month: "2026-01",
     },
   ]);
-  const of = {
-    tenant: own,
-    cookie: await signInAs(service, { name: "Hostile", shopDomain: own.shopDomain }),
-  };
+  const of = await actAs(service, own);
   const query = `vendor=${encodeURIComponent(hostile)}`;
   const paths = [
     ...REGISTERED.map((page) => page.path),
@@ -320,11 +316,7 @@ test("every parameter of a page reaches the API, except its own", async () => {
     "limit",
     "cursor",
   ]);
-  const workspace = await createSmallStore(service.database);
-  const reader = {
-    tenant: workspace,
-    cookie: await signInAs(service, { name: "Names", shopDomain: workspace.shopDomain }),
-  };
+  const reader = await (await scene({ store: "small" })).member();
   for (const { path, takes } of REGISTERED) {
     for (const name of takes.filter((each) => !own.has(each))) {
       // Given twice, a name is refused by whoever reads it.

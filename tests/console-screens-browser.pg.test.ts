@@ -2,29 +2,25 @@ import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import type { Page } from "playwright-core";
 import { useChromium } from "./support/chromium.ts";
-import { signInAs } from "./support/console-person.ts";
-import { service } from "./support/shared-service.ts";
-import { createSmallStore } from "./support/small-store.ts";
+import { scene, type Member } from "./support/scene.ts";
 
 /** What fits where on the pages of the small store, at the widths of phones and laptops. */
 
-let home: string;
-let cookie: string;
+let reader: Member;
 
 const chromium = useChromium(async () => {
-  const { shopDomain, shopKey } = await createSmallStore(service.database);
-  await service.database.query("update data_source set last_synced_at = now() where shop_key = $1", [
-    shopKey,
+  const shop = await scene({ store: "small" });
+  await shop.service.database.query("update data_source set last_synced_at = now() where shop_key = $1", [
+    shop.shopKey,
   ]);
-  home = `http://localhost:${new URL(service.address).port}/w/${shopDomain}`;
-  cookie = await signInAs(service, { name: "Mercer of screens", shopDomain });
+  reader = await shop.member();
 });
 
 const withPage = (
   context: TestContext,
   viewport: { width: number; height: number },
   use: (page: Page) => Promise<void>,
-): Promise<void> => chromium.withPage(context, { viewport, as: { cookie, home } }, use);
+): Promise<void> => chromium.withPage(context, { viewport, as: reader }, use);
 
 /** The text in place of each key figure, and how many lines it takes. */
 async function keyFigureLines(page: Page, text: string): Promise<number[]> {
@@ -42,7 +38,7 @@ async function keyFigureLines(page: Page, text: string): Promise<number[]> {
 test("a key figure is never broken inside its number", async (context) => {
   for (const width of [390, 1024, 1290, 1366, 1440]) {
     await withPage(context, { width, height: 900 }, async (page) => {
-      await page.goto(home);
+      await page.goto(reader.home);
       for (const text of ["£1,488,795.04", "KWD 2,123.340", "IDR 12,123,340,000"])
         assert.deepEqual(await keyFigureLines(page, text), [1, 1, 1], `${text} at ${width} px`);
     });
@@ -59,7 +55,7 @@ test("on a phone the first screen of report, curves and products has a figure, a
       ["/cohorts", ".heat tbody tr:first-child td.edge data"],
       ["/products", ".scroll tbody tr:first-child td.number data"],
     ] as const) {
-      await page.goto(home + path);
+      await page.goto(reader.home + path);
       const box = (await page.locator(first).first().boundingBox()) ?? assert.fail(path);
       assert.ok(box.y + box.height <= PHONE.height, `${path}: ends at ${box.y + box.height} px`);
       assert.ok(box.x >= 0 && box.x + box.width <= PHONE.width, `${path}: from ${box.x} px on`);
@@ -68,7 +64,7 @@ test("on a phone the first screen of report, curves and products has a figure, a
       await page.locator(".menu > summary").first().click();
       assert.equal(await page.getByLabel("First month of orders").isVisible(), true, path);
     }
-    await page.goto(`${home}/cohorts?window=90d`);
+    await page.goto(`${reader.home}/cohorts?window=90d`);
     const edge = await page.locator(".heat tbody tr:first-child td.edge").boundingBox();
     assert.ok(edge !== null && edge.x + edge.width <= PHONE.width, "the column of 90 days");
     await page.setViewportSize({ width: 1366, height: 900 });
@@ -79,7 +75,7 @@ test("on a phone the first screen of report, curves and products has a figure, a
 test("an unbroken title of 300 characters leaves the numbers in sight", async (context) => {
   await withPage(context, { width: 1366, height: 900 }, async (page) => {
     for (const path of ["/products", "/products?breakdownBy=sku", "/report?reportSection=breakdown"]) {
-      await page.goto(home + path);
+      await page.goto(reader.home + path);
       const [before = 0, after = 0] = await page.evaluate<number[]>(`(() => {
         const width = () => document.querySelector(".scroll").scrollWidth;
         const before = width();

@@ -3,10 +3,9 @@ import { test, type TestContext } from "node:test";
 import type { Page } from "playwright-core";
 import { startShopifySimulator, type ShopifySimulator } from "../tools/simulators/shopify/start.ts";
 import { useChromium, type PageOptions } from "./support/chromium.ts";
-import { signInAs } from "./support/console-person.ts";
+import { scene } from "./support/scene.ts";
 import { wrongLooks } from "./support/page-looks.ts";
 import { startTestService, type TestService } from "./support/service.ts";
-import { createTenant } from "./support/tenants.ts";
 import { APP, APP_OPTIONS } from "./support/webhooks.ts";
 
 /** The pages of sources, and what they show of a form that was sent, in a real browser. */
@@ -16,12 +15,10 @@ const WIDTHS = [320, 360, 1440];
 
 let service: TestService;
 let shop: ShopifySimulator;
-let home: string;
 
 const chromium = useChromium(async () => {
   service = await startTestService({ ...APP_OPTIONS, PUBLIC_URL: "http://localhost" });
   shop = await startShopifySimulator({ ...APP, orders: 10, products: 3 });
-  home = `http://localhost:${new URL(service.address).port}`;
   return async () => {
     await shop.stop();
     await service.stop();
@@ -36,11 +33,11 @@ const withPage = (
 
 test("without JavaScript a source is connected, asked for runs and disconnected", async (context) => {
   if (chromium.isMissing(context)) return;
-  const { shopDomain, shopKey } = await createTenant(service.database, { readiness: "installing" });
-  const cookie = await signInAs(service, { shopDomain });
-  await withPage(context, { as: { cookie, home }, javaScriptEnabled: false }, async (page) => {
+  const { shopKey, member } = await scene({ on: service, readiness: "installing" });
+  const owner = await member();
+  await withPage(context, { as: owner, javaScriptEnabled: false }, async (page) => {
     const press = (name: string) => page.getByRole("button", { name, exact: true }).click();
-    await page.goto(`${home}/w/${shopDomain}`);
+    await page.goto(owner.home);
     await page.getByRole("link", { name: "Connect Shopify" }).click();
     const form = page.locator("form", { hasText: "Token" });
     await form.getByLabel("The shop’s name at Shopify").fill(shop.options.domain);
@@ -74,10 +71,9 @@ test("without JavaScript a source is connected, asked for runs and disconnected"
 
 test("a refused key has the focus on what is wrong with it, and looks well", async (context) => {
   if (chromium.isMissing(context)) return;
-  const { shopDomain } = await createTenant(service.database);
-  const cookie = await signInAs(service, { shopDomain });
-  await withPage(context, { as: { cookie, home } }, async (page) => {
-    await page.goto(`${home}/w/${shopDomain}/settings/sources/loop/connect`);
+  const owner = await (await scene({ on: service })).member();
+  await withPage(context, { as: owner }, async (page) => {
+    await page.goto(`${owner.home}/settings/sources/loop/connect`);
     await page.getByLabel("API key").fill("two words");
     await page.getByRole("button", { name: "Connect Loop" }).click();
     await page.getByRole("alert").getByText("The API key must be one word").waitFor();
@@ -88,10 +84,9 @@ test("a refused key has the focus on what is wrong with it, and looks well", asy
 
 test("a link of the console leads through the approval back to the progress of the shop", async (context) => {
   if (chromium.isMissing(context)) return;
-  const { shopDomain } = await createTenant(service.database);
-  const cookie = await signInAs(service, { shopDomain });
-  await withPage(context, { as: { cookie, home } }, async (page) => {
-    await page.goto(`${home}/w/${shopDomain}/settings/sources/shopify/connect`);
+  const owner = await (await scene({ on: service })).member();
+  await withPage(context, { as: owner }, async (page) => {
+    await page.goto(`${owner.home}/settings/sources/shopify/connect`);
     const form = page.locator("form", { hasText: "Create link" });
     await form.getByLabel("The shop’s name at Shopify").fill(shop.options.domain);
     await form.getByLabel("Another address").fill(shop.url);

@@ -6,10 +6,9 @@ import { parseToken } from "../src/access/token.ts";
 import { ENTITLEMENTS, SCOPES } from "../src/contract/endpoint.ts";
 import { ENDPOINTS } from "../src/contract/registry.ts";
 import { mcpCommandLine, mcpConfigText } from "../src/contract/written-request.ts";
-import { signInAs } from "./support/console-person.ts";
+import { scene } from "./support/scene.ts";
 import { service } from "./support/shared-service.ts";
 import { changePlan, createTenant, createTokenOf, insertRows } from "./support/tenants.ts";
-import { openPage, type PageReader } from "./support/console-page.ts";
 
 const TOKENS = "/settings/tokens";
 const TOKEN = /rta_live_[0-9A-Za-z]{65}/gu;
@@ -43,18 +42,28 @@ type TokenPages = {
   make: (name: string) => Promise<{ token: string; tokenId: string }>;
 };
 
-function tokenPages({ tenant, cookie }: PageReader): TokenPages {
+/** How a token is made and listed, in forms and markup without a browser. */
+
+const tenant = await scene();
+const owner = await tenant.member("owner", "Owner <b>");
+
+function tokenPages(): TokenPages {
   const post = (path: string, fields: Fields, address = service.address): Promise<Response> =>
     fetch(`${address}/w/${tenant.shopDomain}${path}`, {
       method: "POST",
       redirect: "manual",
-      headers: { origin: address, "sec-fetch-site": "same-origin", cookie, "accept-encoding": "gzip" },
+      headers: {
+        origin: address,
+        "sec-fetch-site": "same-origin",
+        cookie: owner.cookie,
+        "accept-encoding": "gzip",
+      },
       body: new URLSearchParams(fields.map((field) => [...field])),
     });
   return {
     post,
     read: async (path) => {
-      const { status, text } = await openPage(service, path, { tenant, cookie });
+      const { status, text } = await owner.get(path);
       assert.equal(status, 200, path);
       return text;
     },
@@ -66,11 +75,7 @@ function tokenPages({ tenant, cookie }: PageReader): TokenPages {
   };
 }
 
-/** How a token is made and listed, in forms and markup without a browser. */
-
-const tenant = await createTenant(service.database);
-const cookie = await signInAs(service, { name: "Owner <b>", shopDomain: tenant.shopDomain });
-const pages = tokenPages({ tenant, cookie });
+const pages = tokenPages();
 
 async function tokenRows(name: string): Promise<{ scopes: string[]; days: number | null; maker: string }[]> {
   const { rows } = await service.database.query<{ scopes: string[]; days: number | null; maker: string }>(
@@ -323,7 +328,7 @@ test("revoking asks for the name, and moves the token behind the ended ones", as
 test("a token of another workspace is no page and no form of this one", async () => {
   const other = await createTenant(service.database);
   const { tokenId } = await createTokenOf(service.database, other.shopKey);
-  assert.equal((await openPage(service, `${TOKENS}/${tokenId}`, { tenant, cookie })).status, 404);
+  assert.equal((await owner.get(`${TOKENS}/${tokenId}`)).status, 404);
   const revoke = await pages.post(`${TOKENS}/${tokenId}/revoke`, [["name", "reporting"]]);
   assert.equal(revoke.status, 404);
 });

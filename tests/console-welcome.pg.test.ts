@@ -2,10 +2,9 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { DEMO_STORE } from "../src/demo/demo-store-facts.ts";
 import { recordStatements, type AskedStatements } from "./support/asked-statements.ts";
-import { openPage } from "./support/console-page.ts";
-import { makeUserLink, postForm, signInAs } from "./support/console-person.ts";
+import { postForm, signInAs } from "./support/console-person.ts";
 import { unescaped } from "./support/page-figures.ts";
-import { setRole } from "./support/people.ts";
+import { actAs } from "./support/scene.ts";
 import { startTestService, type TestService } from "./support/service.ts";
 import { seedSmallStore } from "./support/small-store.ts";
 import { changeWorkspace, createTenant, createTokenOf, insertRows } from "./support/tenants.ts";
@@ -111,17 +110,12 @@ test("people who may see the demo find it there", async () => {
 /** A workspace, and the answers for each role. */
 async function workspace(options: TenantOptions = {}) {
   const tenant = await createTenant(service.database, options);
-  const { shopDomain } = tenant;
-  const cookies: Record<string, string> = {};
-  for (const role of ["viewer", "admin"] as const) {
-    const name = `${role} of ${shopDomain}`;
-    const { user_id: userId } = await makeUserLink(service, { name, shopDomain });
-    await setRole(service.database, tenant, { userId }, role);
-    cookies[role] = await signInAs(service, { name });
-  }
-  const page = (role: "viewer" | "admin", path = "") =>
-    openPage(service, path, { tenant, cookie: cookies[role] ?? "" });
-  return { tenant, page, cookieOf: (role: string) => cookies[role] ?? "" };
+  const members = {
+    viewer: await actAs(service, tenant, "viewer"),
+    admin: await actAs(service, tenant, "admin"),
+  };
+  const page = (role: "viewer" | "admin", path = "") => members[role].get(path);
+  return { tenant, page, cookieOf: (role: "viewer" | "admin") => members[role].cookie };
 }
 
 test("a workspace that is not ready leads to what makes it so, those who may", async () => {

@@ -12,7 +12,7 @@ import { SCOPES } from "../src/contract/endpoint.ts";
 import { MCP_PATH, post, rpc, toolCall } from "./support/mcp.ts";
 import { App, CALLBACK, createApp, createMember, startOauthService } from "./support/mcp-oauth.ts";
 import type { Member, TokenAnswer } from "./support/mcp-oauth.ts";
-import { openPage } from "./support/console-page.ts";
+import { visitorOf } from "./support/scene.ts";
 import { makeUserLink, postForm } from "./support/console-person.ts";
 import { startServerProcess } from "./support/server-process.ts";
 import { changePlan, countedRequests, createTenant, type Tenant } from "./support/tenants.ts";
@@ -106,7 +106,7 @@ describe("a grant", () => {
     assert.deepEqual([row?.name, row?.status, row?.attention], ["Notebook", "active", null]);
     assert.ok(row?.last_used_at, "last used");
     assert.equal(Math.round(((row?.expires_at?.getTime() ?? 0) - Date.now()) / 86_400_000), 30);
-    const { text } = await openPage(service, "/settings/tokens", { tenant: one, cookie: person.cookie });
+    const { text } = await visitorOf(service, one.shopDomain, person.cookie).get("/settings/tokens");
     assert.match(text, /<span>Connected apps<\/span>[^]*Notebook/u);
     const { rows } = await service.database.query<{ action: string; detail: object }>(
       "select action, detail from audit_event where shop_key = $1",

@@ -14,8 +14,8 @@ import {
 import { planWorkspaceViews } from "../src/store/workspace-views.ts";
 import { recordStatements, type StatementCall } from "./support/asked-statements.ts";
 import { isCitus } from "./support/citus.ts";
-import { ALL_PATHS, getPage } from "./support/console-pages.ts";
-import { signInAs } from "./support/console-person.ts";
+import { ALL_PATHS } from "./support/console-pages.ts";
+import { actAs } from "./support/scene.ts";
 import { asRole } from "./support/database.ts";
 import { CANARY, copyAsForeign } from "./support/foreign-tenant.ts";
 import { post, toolCall } from "./support/mcp.ts";
@@ -97,8 +97,8 @@ async function askEverything(): Promise<void> {
     const call = toolCall(endpoint.tool.name, leastParameters(endpoint));
     assert.equal((await post(service.address, call, { token: own.token })).status, 200);
   }
-  const member = await signInAs(service, { name: "Member", shopDomain: own.shopDomain });
-  for (const path of ALL_PATHS) assert.equal((await getPage(service, member, own, path)).status, 200, path);
+  const member = await actAs(service, own);
+  for (const path of ALL_PATHS) assert.equal((await member.get(path)).status, 200, path);
 }
 
 function inSnapshot<Result>(

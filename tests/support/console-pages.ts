@@ -1,6 +1,4 @@
 import { FILES, PAGES } from "../../src/console/registry.ts";
-import type { TestService } from "./service.ts";
-import type { Tenant } from "./tenants.ts";
 
 export const MONTHS = "start_month=2025-01&end_month=2026-03";
 
@@ -20,19 +18,3 @@ const VIEWS = [
 
 /** Each page of the small store in several views, and each file. */
 export const ALL_VIEWS = [...PAGE_PATHS.flatMap((path) => VIEWS.map((view) => path + view)), ...FILE_PATHS];
-
-export type ServedPage = { status: number; headers: Headers; text: string };
-
-/** Asks for a page of a workspace with a session's cookie; follows no redirect. */
-export async function getPage(
-  service: TestService,
-  cookie: string,
-  { shopDomain }: Pick<Tenant, "shopDomain">,
-  path: string,
-): Promise<ServedPage> {
-  const response = await fetch(`${service.address}/w/${shopDomain}${path}`, {
-    redirect: "manual",
-    headers: { cookie },
-  });
-  return { status: response.status, headers: response.headers, text: await response.text() };
-}

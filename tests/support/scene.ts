@@ -32,20 +32,20 @@ export type Member = {
   /** The address of the workspace's pages for a browser: `withPage(context, { as: member }, (page) => page.goto(member.home))`. */
   home: string;
   /** Opens a page below /w/<shop_domain>; follows no redirect. */
-  get(path: string, address?: string): Promise<SeenPage>;
+  get: (path: string, address?: string) => Promise<SeenPage>;
   /** Sends a form as the page would; follows no redirect. */
-  post(path: string, fields: FormFields, address?: string): Promise<SentForm>;
+  post: (path: string, fields: FormFields, address?: string) => Promise<SentForm>;
 };
 
 export type Scene = Tenant & {
   service: TestService;
   /** Calls an endpoint with the workspace's token, and holds the answer to the contract. */
-  call(path: string, params?: CallOptions["params"], options?: CallOptions): Promise<CalledAnswer>;
+  call: (path: string, params?: CallOptions["params"], options?: CallOptions) => Promise<CalledAnswer>;
   /** Calls an MCP tool with the workspace's token. */
-  tool(name: string, values?: unknown): Promise<{ text: string; isError: boolean }>;
-  member(role?: Role, name?: string): Promise<Member>;
+  tool: (name: string, values?: unknown) => Promise<{ text: string; isError: boolean }>;
+  member: (role?: Role, name?: string) => Promise<Member>;
   /** What members did there, oldest first. */
-  audit(): Promise<{ action: string; detail: unknown; before: unknown }[]>;
+  audit: () => Promise<{ action: string; detail: unknown; before: unknown }[]>;
 };
 
 /**

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { openPage } from "./console-page.ts";
+import { visitorOf } from "./scene.ts";
 import { postForm, signInAs } from "./console-person.ts";
 import { unescaped } from "./page-figures.ts";
 import type { TestService } from "./service.ts";
@@ -20,7 +20,7 @@ export async function newShop(
   const cookie = await signInAs(service, { name: `Owner of ${shopDomain}`, shopDomain });
   return {
     tenant,
-    page: (path: string) => openPage(service, path, { tenant, cookie }),
+    page: (path: string) => visitorOf(service, shopDomain, cookie).get(path),
     post: (path: string, fields: Record<string, string>) =>
       postForm(service, `/w/${shopDomain}${path}`, fields, { cookie }),
     /** The words of the page that an action leads to. */
