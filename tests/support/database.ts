@@ -66,7 +66,6 @@ export async function createTestDatabase(template = templateName): Promise<TestD
   const url = urlOfDatabase(serverUrl, name);
   await onEachServer(serverUrl, (server) => copyTemplate(server, name, template));
   await onEachServer(serverUrl, (server) => execute(server, closeCopy(name)));
-  for (const statement of STOP_SCHEDULE) await execute(url, statement);
   return {
     url,
     drop: () => onEachServer(serverUrl, (server) => dropDatabase(server, name)),
@@ -82,7 +81,7 @@ export async function createTemplate(serverUrl: string): Promise<void> {
   if (isCitus())
     await joinNodes((await listServers(serverUrl)).map((server) => urlOfDatabase(server, templateName)));
   await migrate({ url });
-  await execute(url, KEEP_TEST_KEYS);
+  for (const statement of [KEEP_TEST_KEYS, ...STOP_SCHEDULE]) await execute(url, statement);
   if (!isCitus()) return;
   const database = openConnections(url);
   try {
