@@ -48,6 +48,10 @@ type InstallationPage = {
 type Ready = InstallEnvironment & { connecting: ReadyApp };
 type ReadyApp = { app: App; publicUrl: string };
 
+const NO_APP = refused(404, "This service connects shops only with tokens: ask its operator.");
+const STALE_LINK = refused(400, "This link is no longer valid: ask its sender for a new one.");
+const USED_LINK = refused(400, "This link has already been used: ask its sender for a new one.");
+
 /** Somebody who may install apps in the shop approved; the platform has checked that. */
 const MERCHANT: Actor = { name: "merchant", origin: null, standing: "admin", isFresh: true, session: null };
 
@@ -90,7 +94,7 @@ export async function beginInstallation(
   browser: string,
 ): Promise<InstallationReply> {
   const ready = readyOf(environment);
-  if (ready === null) return noApp();
+  if (ready === null) return NO_APP;
   const link = query.get("link");
   if (link !== null) return beginWithLink(ready, link, browser);
   const stranger = refuseStranger(ready, query);
@@ -110,9 +114,9 @@ export async function beginInstallation(
 
 async function beginWithLink(ready: Ready, link: string, browser: string): Promise<InstallationReply> {
   const installation = openInstallation(ready.keys.sealingKey, "link", link, ready.now());
-  if (installation === null || !(await mayStillLink(ready, installation))) return staleLink();
+  if (installation === null || !(await mayStillLink(ready, installation))) return STALE_LINK;
   const { id: linkId, ...place } = installation;
-  if (await hasDelivery(ready.database, place.shopKey, SHOPIFY, useOf("link", linkId))) return usedLink();
+  if (await hasDelivery(ready.database, place.shopKey, SHOPIFY, useOf("link", linkId))) return USED_LINK;
   return approval(ready, { ...place, browser, linkId });
 }
 
@@ -135,7 +139,7 @@ export async function finishInstallation(
   browser: string | null,
 ): Promise<InstallationReply> {
   const ready = readyOf(environment);
-  if (ready === null) return noApp();
+  if (ready === null) return NO_APP;
   const stranger = refuseStranger(ready, query);
   if (stranger !== null) return stranger;
   const installation = openInstallation(
@@ -160,7 +164,7 @@ export async function finishInstallation(
   if (workspace === null || workspace.shop_key !== installation.shopKey) {
     return refused(404, `There is no longer a workspace for ${shop}.`);
   }
-  if (!(await mayStillLink(ready, installation))) return staleLink();
+  if (!(await mayStillLink(ready, installation))) return STALE_LINK;
   if (!(await useUp(ready, installation.shopKey, useOf("approval", installation.id)))) {
     return refused(400, "This approval has already been used: start again if the shop is not connected.");
   }
@@ -178,7 +182,7 @@ async function connectOnce(
 ): Promise<InstallationPage> {
   const { shopKey, linkId } = installation;
   const use = useOf("link", linkId);
-  if (!(await useUp(ready, shopKey, use))) return usedLink();
+  if (!(await useUp(ready, shopKey, use))) return USED_LINK;
   let hasConnected = false;
   try {
     const page = await connect(ready, workspace, installation, code);
@@ -233,14 +237,6 @@ async function mayStillLink({ database }: Ready, { shopKey, madeBy }: PendingIns
   return members.some((userId) => userName(userId) === madeBy);
 }
 
-function staleLink(): InstallationPage {
-  return refused(400, "This link is no longer valid: ask its sender for a new one.");
-}
-
-function usedLink(): InstallationPage {
-  return refused(400, "This link has already been used: ask its sender for a new one.");
-}
-
 async function connect(
   { database, keys, connecting, now }: Ready,
   workspace: DirectoryRow,
@@ -265,10 +261,6 @@ async function connect(
   }
   const message = `${shop} is connected, and its orders are being read. This page can be closed.`;
   return { status: 200, title: "Connected", message };
-}
-
-function noApp(): InstallationPage {
-  return refused(404, "This service connects shops only with tokens: ask its operator.");
 }
 
 function refused(status: InstallationPage["status"], message: string): InstallationPage {

@@ -17,7 +17,7 @@ import { PART_BYTES, partCountOf, REFUSED_ROWS_FILE } from "../../sync/connector
 import type { UploadResult } from "../../sync/connectors/csv/import-upload.ts";
 import type { WorkspaceCaller } from "../action.ts";
 import { requireRight } from "../right.ts";
-import { sourcePath } from "../sources/paths.ts";
+import { IMPORTS_PATH as PATH, sourcePath } from "../sources/paths.ts";
 import {
   cancelUpload,
   importData,
@@ -29,7 +29,6 @@ import {
   stepLabel,
 } from "./actions.ts";
 
-const PATH = "/settings/imports";
 const UPLOAD_PATH = `${PATH}/:id`;
 
 /** An upload as its page shows it. */

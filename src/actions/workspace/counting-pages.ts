@@ -276,8 +276,6 @@ const READINESS_TEXTS: Readonly<Record<string, string>> = {
   reconnecting: "the store refuses access",
 };
 
-type Row = { name: string; now: Html; saved: (preview: WindowPreview) => Html };
-
 /** The figures with the current settings, next to those with the previewed ones. */
 function compared(
   { ranking, summary }: Exclude<Today, null>,
@@ -289,21 +287,21 @@ function compared(
   }
   const shownRate = figure(summary, "return_rate", percent);
   const of = html`${figure(summary, "returned_units", count)} of ${figure(summary, "sold_units", units)}`;
-  const list: Row[] = [
-    {
-      name: "Return window",
-      now: html`${days(primaryWindowDays)}`,
-      saved: (wanted) => previewed("primary_window_days", wanted.windowDays, days),
-    },
-    {
-      name: "Newest complete month",
-      now: figure(ranking, "meta/complete_through", month),
-      saved: (wanted) => previewed("complete_through", wanted.endMonth, month),
-    },
-    {
-      name: "Return rate of the 12 months up to it",
-      now: html`<strong>${shownRate}</strong> <small>${of}</small>`,
-      saved: (wanted) =>
+  const list: [name: string, now: Html, saved: (preview: WindowPreview) => Html][] = [
+    [
+      "Return window",
+      html`${days(primaryWindowDays)}`,
+      (wanted) => previewed("primary_window_days", wanted.windowDays, days),
+    ],
+    [
+      "Newest complete month",
+      figure(ranking, "meta/complete_through", month),
+      (wanted) => previewed("complete_through", wanted.endMonth, month),
+    ],
+    [
+      "Return rate of the 12 months up to it",
+      html`<strong>${shownRate}</strong> <small>${of}</small>`,
+      (wanted) =>
         html`<strong>${previewed("return_rate", wanted.returnRate, (value) =>
           percent(value, {
             return_rate: value,
@@ -315,21 +313,21 @@ function compared(
             >${previewed("returned_units", wanted.returnedUnits, count)} of
             ${previewed("sold_units", wanted.soldUnits, units)}</small
           >`,
-    },
-    {
-      name: "SKUs that are ranked",
-      now: html`${figure(ranking, "total_eligible_count", count)}
+    ],
+    [
+      "SKUs that are ranked",
+      html`${figure(ranking, "total_eligible_count", count)}
         <small>with ${figure(ranking, "min_sold_units", units)} sold or more</small>`,
-      saved: (wanted) =>
+      (wanted) =>
         html`${previewed("total_eligible_count", wanted.rankedSkus, count)}
           <small>with ${previewed("min_sold_units", wanted.minSoldUnits, units)} sold or more</small>`,
-    },
+    ],
   ];
   const columns = [{ text: "Result" }, { text: "Now" }, ...(preview === null ? [] : [{ text: "If saved" }])];
   return dataTable(
     preview === null ? "Results of these settings" : "Results of these settings, and of the new ones",
     columns,
-    list.map(({ name, now, saved }) => [html`${name}`, now, ...(preview === null ? [] : [saved(preview)])]),
+    list.map(([name, now, saved]) => [html`${name}`, now, ...(preview === null ? [] : [saved(preview)])]),
   );
 }
 
