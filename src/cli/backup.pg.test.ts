@@ -11,8 +11,7 @@ import {
   HOLD_MIGRATION_LOCK,
   rowsIn,
 } from "../../tests/support/backups.ts";
-import { runCommand, startCommand } from "../../tests/support/command.ts";
-import type { CommandOutcome } from "../../tests/support/command.ts";
+import { runCommand, startCommand, type CommandOutcome } from "../../tests/support/command.ts";
 import type { TestDatabase } from "../../tests/support/database.ts";
 import { csv, withFolder } from "../../tests/support/import-workspace.ts";
 import { execute } from "../../tests/support/server.ts";

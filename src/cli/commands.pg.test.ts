@@ -3,12 +3,10 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, before, test } from "node:test";
-import { runCommand, startCommand } from "../../tests/support/command.ts";
-import type { CommandOutcome } from "../../tests/support/command.ts";
+import { runCommand, startCommand, type CommandOutcome } from "../../tests/support/command.ts";
 import { isCitus } from "../../tests/support/citus.ts";
-import { createTestDatabase } from "../../tests/support/database.ts";
+import { createTestDatabase, type TestDatabase } from "../../tests/support/database.ts";
 import { execute, urlOfDatabase } from "../../tests/support/server.ts";
-import type { TestDatabase } from "../../tests/support/database.ts";
 import { serviceEnvironment } from "../../tests/support/service.ts";
 import { withStoreFolder } from "../../tests/support/store-folder.ts";
 

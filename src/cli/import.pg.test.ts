@@ -1,11 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { runCommand } from "../../tests/support/command.ts";
-import type { CommandOutcome } from "../../tests/support/command.ts";
-import { createTestDatabase } from "../../tests/support/database.ts";
-import type { TestDatabase } from "../../tests/support/database.ts";
-import { csv, withFolder } from "../../tests/support/import-workspace.ts";
-import type { FolderFiles } from "../../tests/support/import-workspace.ts";
+import { runCommand, type CommandOutcome } from "../../tests/support/command.ts";
+import { createTestDatabase, type TestDatabase } from "../../tests/support/database.ts";
+import { csv, withFolder, type FolderFiles } from "../../tests/support/import-workspace.ts";
 import { serviceEnvironment } from "../../tests/support/service.ts";
 
 const DOMAIN = "import.example";

@@ -1,10 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { runCommand } from "../../tests/support/command.ts";
-import type { CommandOutcome } from "../../tests/support/command.ts";
+import { runCommand, type CommandOutcome } from "../../tests/support/command.ts";
 import { startTestService, serviceEnvironment } from "../../tests/support/service.ts";
-import { createTenant } from "../../tests/support/tenants.ts";
-import type { Tenant } from "../../tests/support/tenants.ts";
+import { createTenant, type Tenant } from "../../tests/support/tenants.ts";
 import { before, use } from "../../tests/support/use.ts";
 
 let environment: Record<string, string>;

@@ -18,8 +18,8 @@ import {
   linkUser,
   renameUser,
   userList,
+  type FoundPerson,
 } from "../actions/people/actions.ts";
-import type { FoundPerson } from "../actions/people/actions.ts";
 import { isPersonId } from "../actions/people/person-name.ts";
 import { impossible } from "../actions/refusal.ts";
 import { callerOf, commandOf, listCommand, perform } from "./action-command.ts";

@@ -1,12 +1,10 @@
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import type { ChildProcessWithoutNullStreams } from "node:child_process";
+import { spawn, type ChildProcessWithoutNullStreams } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { after, before, test } from "node:test";
-import { createTestDatabase } from "../../tests/support/database.ts";
-import type { TestDatabase } from "../../tests/support/database.ts";
+import { createTestDatabase, type TestDatabase } from "../../tests/support/database.ts";
 import { serviceEnvironment } from "../../tests/support/service.ts";
 import { eventually } from "../../tests/support/worker.ts";
 import { runCommand } from "../../tests/support/command.ts";

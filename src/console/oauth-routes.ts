@@ -8,8 +8,8 @@ import {
   RESOURCE_METADATA_PATH,
   resourceMetadata,
   serverMetadata,
+  type OauthRefusal,
 } from "../access/oauth.ts";
-import type { OauthRefusal } from "../access/oauth.ts";
 import type { ControlTools } from "../actions/action.ts";
 import { endGrant, exchangeCode, refreshGrant, type GrantCaller } from "../actions/apps/actions.ts";
 import { oauthIssuer } from "../actions/console-address.ts";

@@ -35,8 +35,8 @@ import {
   tooMany,
   unexpected,
   unconfirmed,
+  type StatePage,
 } from "./state-page.ts";
-import type { StatePage } from "./state-page.ts";
 import { inPageWords } from "./views/form.ts";
 import { waysOn } from "./views/as-of.ts";
 

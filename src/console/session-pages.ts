@@ -1,14 +1,12 @@
-import type { Membership, Memberships } from "../access/identity.ts";
+import { type Membership, type Memberships, type LinkState } from "../access/identity.ts";
 import type { Provider } from "../access/provider.ts";
 import type { SignInRefusal } from "../access/sign-in.ts";
-import type { LinkState } from "../access/identity.ts";
 import { ROLE_TEXTS } from "../actions/members/actions.ts";
-import { html } from "../lib/html.ts";
-import type { Html } from "../lib/html.ts";
+import { html, type Html } from "../lib/html.ts";
 import { isoInstant } from "./format.ts";
 import { HOW_TO_GET_A_LINK, passkeyForm } from "./views/form.ts";
 import { pageNav } from "./views/blocks.ts";
-import type { StatePage } from "./state-page.ts";
+import { statePage, type StatePage } from "./state-page.ts";
 
 const SECRET_FIELD = html`<p class="field">
   <label for="secret">Paste your link</label>
@@ -39,28 +37,26 @@ export function signInState(
   if (closed !== null) {
     const title = purpose === "invite" ? "This invitation no longer works" : "This link no longer works";
     const next = closed === "used" ? `If that was not you, tell ${asked}.` : `Ask ${asked} for a new one.`;
-    return {
-      status: 403,
+    return statePage(
+      403,
       title,
-      body: html`<h1>${title}</h1>
-      <p role="alert">${REFUSALS[closed]} ${next}</p>
+      html`<p role="alert">${REFUSALS[closed]} ${next}</p>
       <p><a href="/sign-in">Sign in</a></p>`,
-    };
+    );
   }
   if (workspace === null || role === null) return page;
   const who = maker === null ? "You are invited" : `${maker} invites you`;
   const title = purpose === "invite" ? `${who} to ${workspace}` : `Get back in to ${workspace}`;
-  return {
-    status: 200,
+  return statePage(
+    200,
     title,
-    body: html`<h1>${title}</h1>
-      <p>
+    html`<p>
         You sign in as ${name}, ${role === "viewer" ? "a" : "an"} ${role}, who ${ROLE_TEXTS[role]}. The link works once,
         until ${isoInstant(expires)}.
       </p>
       ${isPublic ? ENROL_FORM : ENTER_FORM}
       ${provider !== null && link.has_email && html`<p>Or use your account at ${provider.name}, now and later:</p>${providerForm(provider.name)}`}`,
-  };
+  );
 }
 
 const ENTER_FORM = html`<form method="post" action="/enter">
@@ -199,44 +195,40 @@ const REFUSED = {
 export function refusedSignIn(reason: SignInRefusal, isPublic: boolean): StatePage {
   const kind = kindOfRefusal(reason);
   const title = REFUSED[kind];
-  return {
-    status: 403,
+  return statePage(
+    403,
     title,
-    body: html`<h1>${title}</h1>
-      <p role="alert">${REFUSALS[reason]}</p>
+    html`<p role="alert">${REFUSALS[reason]}</p>
       ${
         kind === "sign-in link" && !isPublic
           ? HOW_TO_GET_A_LINK
           : html`<p><a href="/sign-in">${kind === "identity provider" ? "Sign in" : "Sign in with a passkey"}</a></p>`
       }`,
-  };
+  );
 }
 
-export const TOO_MANY: StatePage = {
-  status: 429,
-  retryAfterSeconds: 60,
-  title: "Too many attempts",
-  body: html`<h1>Too many attempts</h1>
-    <p>Wait a minute, then press the button again.</p>`,
-};
+export const TOO_MANY: StatePage = statePage(
+  429,
+  "Too many attempts",
+  html`<p>Wait a minute, then press the button again.</p>`,
+  60,
+);
 
-export const OTHER_ORIGIN: StatePage = {
-  status: 403,
-  title: "Not sent from the console",
-  body: html`<h1>Not sent from the console</h1>
-    <p>Nothing was changed, because this request did not come from a page of the console.</p>
+export const OTHER_ORIGIN: StatePage = statePage(
+  403,
+  "Not sent from the console",
+  html`<p>Nothing was changed, because this request did not come from a page of the console.</p>
     <p><a href="/">Open the console</a></p>`,
-};
+);
 
 /** A name that the console does not have; `port` is the one that was reached. */
 export function otherHost(publicOrigin: string | null, port: number): StatePage {
-  return {
-    status: 403,
-    title: "The console is not available at this address",
-    body: html`<h1>The console is not available at this address</h1>
-      ${publicOrigin === null ? loopbackRemedies(port) : html`<p>It is at <a href="${publicOrigin}">${publicOrigin}</a>.</p>`}
+  return statePage(
+    403,
+    "The console is not available at this address",
+    html`${publicOrigin === null ? loopbackRemedies(port) : html`<p>It is at <a href="${publicOrigin}">${publicOrigin}</a>.</p>`}
       <p>The API is available here: see its <a href="/docs">guides</a>.</p>`,
-  };
+  );
 }
 
 function loopbackRemedies(port: number): Html {

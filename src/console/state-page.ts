@@ -4,24 +4,29 @@ import { isLostDatabase } from "../lib/log-failure.ts";
 /** A page that explains why another is not shown: its status, and the reader's next steps. */
 export type StatePage = { status: number; title: string; body: Html; retryAfterSeconds?: number };
 
-/** The same bytes for a missing workspace and for somebody else's. */
-export const NOT_FOUND: StatePage = {
-  status: 404,
-  title: "Not found",
-  body: html`<h1>Not found</h1>
-    <p>There is no such page, or it belongs to a workspace that you are not a member of.</p>
-    <p><a href="/w">Your workspaces</a></p>`,
-};
+/** `rest`: what follows on its title. */
+export function statePage(status: number, title: string, rest: Html, retryAfterSeconds?: number): StatePage {
+  const body = html`<h1>${title}</h1>
+    ${rest}`;
+  return { status, title, body, ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }) };
+}
 
-export const BILLING_INACTIVE: StatePage = {
-  status: 403,
-  title: "Billing is not active",
-  body: html`<h1>Billing is not active</h1>
-    <p>
+/** The same bytes for a missing workspace and for somebody else's. */
+export const NOT_FOUND: StatePage = statePage(
+  404,
+  "Not found",
+  html`<p>There is no such page, or it belongs to a workspace that you are not a member of.</p>
+    <p><a href="/w">Your workspaces</a></p>`,
+);
+
+export const BILLING_INACTIVE: StatePage = statePage(
+  403,
+  "Billing is not active",
+  html`<p>
       The figures of this workspace are not shown while its billing is not active. The operator of this service can
       change that.
     </p>`,
-};
+);
 
 const READINESS: Readonly<Record<string, readonly [title: string, text: string]>> = {
   installing: [
@@ -44,110 +49,91 @@ const READINESS: Readonly<Record<string, readonly [title: string, text: string]>
 
 /** The data page shows the date, and can cancel it. */
 export function erasing(dataHref: string): StatePage {
-  return {
-    status: 409,
-    title: "This workspace will be erased",
-    body: html`<h1>This workspace will be erased</h1>
-      <p>Until then it is neither shown nor served, and an owner can cancel the erasure.</p>
+  return statePage(
+    409,
+    "This workspace will be erased",
+    html`<p>Until then it is neither shown nor served, and an owner can cancel the erasure.</p>
       <p><a href="${dataHref}">When, and how to cancel it</a></p>`,
-  };
+  );
 }
 
 /** The API withholds figures of a workspace that is not ready (409), and so does the console; `waysOn`: the member's options. */
 export function notReady(readiness: string, waysOn: Html | null = null): StatePage {
   const [title, text] = READINESS[readiness] ?? ["Not ready", "Figures appear after the next sync."];
-  return {
-    status: 409,
+  return statePage(
+    409,
     title,
-    body: html`<h1>${title}</h1>
-      <p>${text}</p>
+    html`<p>${text}</p>
       ${waysOn}
       <p>
         <a href="/docs/connect">How to connect a shop</a> ·
         <a href="/docs/your-data">How to import your data</a>
       </p>`,
-  };
+  );
 }
 
 export function forbidden(sentence: string): StatePage {
-  return {
-    status: 403,
-    title: "Not allowed",
-    body: html`<h1>Not allowed</h1>
-      <p>${sentence}</p>`,
-  };
+  return statePage(403, "Not allowed", html`<p>${sentence}</p>`);
 }
 
 /** `sentence`: the API's own, which names each field and the allowed values. */
 export function badInput(sentence: string, freshHref: string): StatePage {
-  return {
-    status: 400,
-    title: "This view does not exist",
-    body: html`<h1>This view does not exist</h1>
-      <p class="banner refused" role="alert">${sentence}</p>
+  return statePage(
+    400,
+    "This view does not exist",
+    html`<p class="banner refused" role="alert">${sentence}</p>
       <p><a href="${freshHref}">Start from the newest months</a></p>`,
-  };
+  );
 }
 
 export function tooMany(sentence: string, retryAfterSeconds: number): StatePage {
-  return {
-    status: 429,
-    retryAfterSeconds,
-    title: "One moment",
-    body: html`<h1>One moment</h1>
-      <p>${sentence}</p>`,
-  };
+  return statePage(429, "One moment", html`<p>${sentence}</p>`, retryAfterSeconds);
 }
 
-const DATABASE_AWAY: StatePage = {
-  status: 503,
-  retryAfterSeconds: 5,
-  title: "The database does not answer",
-  body: html`<h1>The database does not answer</h1>
-    <p>
+const DATABASE_AWAY: StatePage = statePage(
+  503,
+  "The database does not answer",
+  html`<p>
       Nothing is lost. Open this page again in a few seconds; if this continues, tell the operator of this service.
     </p>`,
-};
+  5,
+);
 
 export function unexpected(error: unknown, requestId: string): StatePage {
   return isLostDatabase(error) ? DATABASE_AWAY : broken(requestId);
 }
 
 function broken(requestId: string): StatePage {
-  return {
-    status: 500,
-    retryAfterSeconds: 1,
-    title: "Something went wrong",
-    body: html`<h1>Something went wrong</h1>
-      <p>
+  return statePage(
+    500,
+    "Something went wrong",
+    html`<p>
         The service caused this, not you. If it happens again, give the operator of this service the id of
         this request:
         <code>${requestId}</code>
       </p>`,
-  };
+    1,
+  );
 }
 
-export const ONLY_POST: StatePage = {
-  status: 405,
-  title: "No page at this address",
-  body: html`<h1>No page at this address</h1>
-    <p>This address accepts only forms. Nothing was changed.</p>`,
-};
+export const ONLY_POST: StatePage = statePage(
+  405,
+  "No page at this address",
+  html`<p>This address accepts only forms. Nothing was changed.</p>`,
+);
 
-export const ONLY_GET: StatePage = {
-  status: 405,
-  title: "This page accepts no forms",
-  body: html`<h1>This page accepts no forms</h1>
-    <p>Nothing was changed.</p>`,
-};
+export const ONLY_GET: StatePage = statePage(
+  405,
+  "This page accepts no forms",
+  html`<p>Nothing was changed.</p>`,
+);
 
 /** Actions that give access to others require a recent sign-in; `href` = the page that requires it. */
 export function unconfirmed(sentence: string, href: string): StatePage {
-  return {
-    status: 403,
-    title: "Confirm your identity",
-    body: html`<h1>Confirm your identity</h1>
-      <p>${sentence}</p>
+  return statePage(
+    403,
+    "Confirm your identity",
+    html`<p>${sentence}</p>
       <p><a href="/confirm?next=${encodeURIComponent(href)}">Confirm</a></p>`,
-  };
+  );
 }

@@ -17,7 +17,7 @@ import {
   type Visitor,
 } from "../../console/session-context.ts";
 import { decodeSegment } from "../../console/route.ts";
-import type { StatePage } from "../../console/state-page.ts";
+import { statePage, type StatePage } from "../../console/state-page.ts";
 import { facts } from "../../console/views/blocks.ts";
 import { boxes, problemOf, refusal, textField, type FormPlace } from "../../console/views/form.ts";
 import { SCOPES, type Scope } from "../../contract/endpoint.ts";
@@ -137,13 +137,12 @@ async function readRequest(
 }
 
 function notAsked(problem: string): StatePage {
-  return {
-    status: 400,
-    title: "This app cannot connect",
-    body: html`<h1>This app cannot connect</h1>
-      <p role="alert">${problem} Add the connection in the app again; if that does not help, tell its maker.</p>
+  return statePage(
+    400,
+    "This app cannot connect",
+    html`<p role="alert">${problem} Add the connection in the app again; if that does not help, tell its maker.</p>
       <p><a href="/docs/mcp">How apps connect</a></p>`,
-  };
+  );
 }
 
 function confirmationOf({ query }: Asked): string {

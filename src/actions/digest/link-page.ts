@@ -1,6 +1,6 @@
 import type { FastifyRequest } from "fastify";
 import { showState, type Routes, type SessionContext } from "../../console/session-context.ts";
-import type { StatePage } from "../../console/state-page.ts";
+import { statePage, type StatePage } from "../../console/state-page.ts";
 import { html } from "../../lib/html.ts";
 import { digestKeyOf } from "../../lib/keys.ts";
 import { userName } from "../../lib/user-name.ts";
@@ -13,16 +13,15 @@ import { confirmDigest, SENT_AT, stopDigest, DIGEST_PATH, readDigestLink } from 
 import type { DigestLink } from "./actions.ts";
 import { findReader } from "./queries.ts";
 
-const NOTHING: StatePage = {
-  status: 404,
-  title: "This link does not work",
-  body: html`<h1>This link does not work</h1>
-    <p>
+const NOTHING: StatePage = statePage(
+  404,
+  "This link does not work",
+  html`<p>
       It is not complete, or the membership that it was made for has ended: then no digest is sent. The weekly digest is
       turned on and off in the settings of a workspace, under “Your notices”.
     </p>
     <p><a href="/">Open the console</a></p>`,
-};
+);
 
 const FORM_LIMIT_BYTES = 2048;
 

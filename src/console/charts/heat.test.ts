@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { chartAnswer, risingStory } from "../../../tests/support/chart-answer.ts";
-import type { ChartStory } from "../../../tests/support/chart-answer.ts";
+import { chartAnswer, risingStory, type ChartStory } from "../../../tests/support/chart-answer.ts";
 import { renderHtml } from "../../lib/html.ts";
 import { valueAt } from "../figure.ts";
 import { curvesChart } from "./curves.ts";

@@ -7,8 +7,8 @@ import { figure, valueAt, type ApiAnswer } from "../figure.ts";
 import { days, wholePercent, count, percent } from "../format.ts";
 import { chartFigure, nothingToDraw, figureTable, type ChartInput, type LegendItem } from "./frame.ts";
 import { marksDrawing, marksOf, triangle, type ColumnDays, type Mark } from "./marks.ts";
-import type { Scale } from "./plot.ts";
 import {
+  type Scale,
   columns,
   verticalScale,
   monthAxis,
@@ -31,8 +31,8 @@ import {
   placeFigure,
   placeName,
   stepOf,
+  type Step,
 } from "./rates.ts";
-import type { Step } from "./rates.ts";
 
 /** An interval is drawn up to this multiple of the highest rate; the drawing marks that it continues. */
 const REACH = 2.5;

@@ -20,8 +20,8 @@ import {
   readUsual,
   TREND_MONTHS,
   monthRange,
+  type ShownMonths,
 } from "../months.ts";
-import type { ShownMonths } from "../months.ts";
 import { definePage, type BodyOf, type PageCall, type PageParameters, type View } from "../page.ts";
 import { problemCards, readProblems, type Problem } from "../problems.ts";
 import { COHORT_STATE_NAMES, cohortStateOf, pick, ROLLING_NAMES } from "../selection.ts";
