@@ -211,7 +211,7 @@ create table usage_detail (
   primary key (shop_key, day, token_id, endpoint, surface, outcome)
 );
 
--- One action on a workspace. No foreign key: what concerns none that is left has shop_key 0.
+-- One action on a workspace; those on the installation are in identity_event.
 create table audit_event (
   shop_key bigint not null,
   audit_id uuid not null default gen_random_uuid(),

@@ -2,7 +2,6 @@ import type { Connection } from "../database.ts";
 import { command, queryColumn, requireRow, requireValue, type Query } from "../query.ts";
 import type { SyncKind } from "./sync-request.ts";
 
-/** The most rows that one statement deletes, so that it holds locks only briefly. */
 /** Deletes alert endpoints of a workspace that were removed before, with their secrets: a range of the primary key. */
 export const deleteRemovedEndpoints = command<[shopKey: number, before: Date]>(
   "delete_removed_alert_endpoints",
@@ -33,6 +32,7 @@ export const forgetRemovedMembers = command<[before: Date]>(
       and not exists (select from removed_member r where r.user_id = u.user_id and r.removed_at >= $1)`,
 );
 
+/** The most rows that one statement deletes, so that it holds locks only briefly. */
 export const ROWS_PER_DELETION = 5000;
 
 /** Which rows are old: `isOld` is a condition, and `moment` the column by which its index orders them. */
