@@ -146,8 +146,8 @@ const FILES_PER_BATCH = 32;
 /** Few processes start a browser, and as many as run at once. */
 const BROWSERS = 4;
 /** What the files of a process share. */
-const SERVICE = "tests/support/scene.ts";
 const BROWSER = "tests/support/chromium.ts";
+const SHARED = ["tests/support/scene.ts", "tests/support/shared-service.ts", BROWSER];
 
 /**
  * Calls `use` with entries that run several test files each, one after the other in one process: to start Node.js and load what
@@ -188,8 +188,11 @@ function uses(file: string, module: string): boolean {
 
 function entryOf(files: readonly string[]): string {
   const addressOf = (file: string): string => JSON.stringify(pathToFileURL(join(project, file)).href);
-  // What suites share is loaded before them: it would belong to the first of them otherwise, and end with it.
-  const shared = [SERVICE, ...(files.some((file) => uses(file, BROWSER)) ? [BROWSER] : [])]
+  // What suites share is loaded before them: it would belong to the first of them otherwise, end with it, and after an `await`
+  // of its own take the tests of the files that import it into that suite.
+  const shared = SHARED.filter(
+    (module) => module.endsWith("scene.ts") || files.some((file) => uses(file, module)),
+  )
     .map((module) => `import ${addressOf(module)};\n`)
     .join("");
   const suites = files.map(
