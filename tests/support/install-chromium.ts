@@ -24,7 +24,16 @@ export function installChromium(): string | null {
   const options = { encoding: "utf8", timeout: INSTALL_TIMEOUT_MS } as const;
   if (found === undefined) spawnSync("apt-get", ["update", "-qq"], options);
   const install = ["install", "-y", "-qq", "--no-install-recommends", "chromium-headless-shell"];
-  const { stderr } = spawnSync("apt-get", ["-o", "DPkg::Lock::Timeout=120", ...install], options);
+  // A mirror that does not answer must not hold up the tests.
+  const limits = [
+    "-o",
+    "DPkg::Lock::Timeout=120",
+    "-o",
+    "Acquire::http::Timeout=20",
+    "-o",
+    "Acquire::Retries=1",
+  ];
+  const { stderr } = spawnSync("apt-get", [...limits, ...install], options);
   if (findChromium() !== undefined) return null;
   return `There is no Chromium, and apt-get cannot install it: ${stderr.trim()}`;
 }
