@@ -76,7 +76,7 @@ export function forVisitor(
     try {
       return await serve({ request, reply, visitor });
     } catch (error) {
-      if (error instanceof SenderGone) return toSignIn(request, reply);
+      if (error instanceof SenderGone) return toSignIn(request, reply, back?.(request));
       throw error;
     }
   };

@@ -68,11 +68,12 @@ export function consentRoutes(context: SessionContext): Routes {
       },
       post: async (request, reply) => {
         const form = formOf(request);
-        const asked = await read(form.get("request") ?? "", await context.signedIn(request));
+        const visitor = await context.signedIn(request);
+        const asked = await read(form.get("request") ?? "", visitor);
         if ("problem" in asked) return showState(reply, notAsked(asked.problem));
         const toStart = () => reply.redirect(`${PATH}?${asked.query}`, 303);
         const send = forSender(
-          { ...context, toSignIn: toStart },
+          { ...context, signedIn: () => Promise.resolve(visitor), toSignIn: toStart },
           async (own) => {
             if (form.get("decision") !== "allow")
               return lead(reply, asked, { error: "access_denied" }, issuer);
