@@ -146,8 +146,9 @@ const FILES_PER_BATCH = 32;
 /** Few processes start a browser, and as many as run at once. */
 const BROWSERS = 4;
 /** What the files of a process share. */
+const SCENE = "tests/support/scene.ts";
+const SERVICE = "tests/support/shared-service.ts";
 const BROWSER = "tests/support/chromium.ts";
-const SHARED = ["tests/support/scene.ts", "tests/support/shared-service.ts", BROWSER];
 
 /**
  * Calls `use` with entries that run several test files each, one after the other in one process: to start Node.js and load what
@@ -190,11 +191,8 @@ function entryOf(files: readonly string[]): string {
   const addressOf = (file: string): string => JSON.stringify(pathToFileURL(join(project, file)).href);
   // What suites share is loaded before them: it would belong to the first of them otherwise, end with it, and after an `await`
   // of its own take the tests of the files that import it into that suite.
-  const shared = SHARED.filter(
-    (module) => module.endsWith("scene.ts") || files.some((file) => uses(file, module)),
-  )
-    .map((module) => `import ${addressOf(module)};\n`)
-    .join("");
+  const used = [SERVICE, BROWSER].filter((module) => files.some((file) => uses(file, module)));
+  const shared = [SCENE, ...used].map((module) => `import ${addressOf(module)};\n`).join("");
   const suites = files.map(
     (file) => `suite(${JSON.stringify(file)}, async () => { await import(${addressOf(file)}); });\n`,
   );
