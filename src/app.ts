@@ -1,5 +1,5 @@
 import type { FastifyBaseLogger, FastifyInstance } from "fastify";
-import { CALLBACK_PATH, createProvider, type Provider } from "./access/provider.ts";
+import { createProvider, type Provider } from "./access/provider.ts";
 import { createAdmitMember } from "./access/admit-member.ts";
 import { createAdmit, quotaOfToken } from "./access/admit.ts";
 import { createAnswers } from "./access/answers.ts";
@@ -185,8 +185,7 @@ function providerOf(config: Config, log: FastifyBaseLogger): Provider | null {
     scopes: config.oidcScopes,
     groupsClaim: config.oidcGroupsClaim,
     operatorGroup: config.oidcOperatorGroup,
-    redirectUri: `${publicUrl}${CALLBACK_PATH}`,
-    signedOutUri: `${publicUrl}/sign-in`,
+    publicUrl,
     log,
   });
 }

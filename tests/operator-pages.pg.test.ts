@@ -213,6 +213,8 @@ test("whoever is no operator any more is refused with the next request", async (
   assert.equal((await get("/operator", cookie)).status, 200);
   await set(false);
   assert.equal((await get("/operator", cookie)).status, 403);
+  const sent = { domain, billing: "inactive" };
+  assert.equal((await postForm(service, "/operator/workspace", sent, { cookie })).status, 403);
 });
 
 test("the pages look right", async (context) => {

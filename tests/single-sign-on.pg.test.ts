@@ -4,13 +4,21 @@ import { after, before, test } from "node:test";
 import { runAction } from "../src/actions/action.ts";
 import { OPERATOR } from "../src/actions/actor.ts";
 import { textInput } from "../src/actions/field.ts";
-import { inviteMember } from "../src/actions/members/actions.ts";
 import { linkUser } from "../src/actions/people/actions.ts";
-import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
 import { freePort } from "./support/mcp-oauth.ts";
 import { postForm, signInAs } from "./support/console-person.ts";
-import { CLIENT, OTHER_KEYS, startStubProvider } from "./support/stub-provider.ts";
-import type { Answer, Claims, StubProvider } from "./support/stub-provider.ts";
+import {
+  beginAt,
+  claimsOf,
+  CLIENT,
+  comeBackTo,
+  inviteAt,
+  OTHER_KEYS,
+  sentenceOf,
+  sessionOf,
+  startStubProvider,
+} from "./support/stub-provider.ts";
+import type { Answer, Claims, Started, StubProvider } from "./support/stub-provider.ts";
 import { startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
 import { createTenant } from "./support/tenants.ts";
@@ -34,12 +42,12 @@ after(async () => {
   provider.stop();
 });
 
-async function startWithProvider(): Promise<TestService> {
+async function startWithProvider(named = issuer): Promise<TestService> {
   const port = await freePort();
   return startTestService({
     PORT: String(port),
     PUBLIC_URL: `http://localhost:${port}`,
-    OIDC_ISSUER: issuer,
+    OIDC_ISSUER: named,
     OIDC_CLIENT_ID: CLIENT.id,
     OIDC_CLIENT_SECRET: CLIENT.secret,
     OIDC_NAME: "Acme",
@@ -48,55 +56,12 @@ async function startWithProvider(): Promise<TestService> {
   });
 }
 
-type Started = { url: URL; cookie: string; state: string; nonce: string };
-
-/** What a form that leads to the provider answers: a page that leads on, and the browser's cookie. */
-async function begin(
-  path = "/sign-in/provider",
-  cookie = "",
-  fields: Record<string, string> = {},
-): Promise<Started> {
-  const response = await postForm(service, path, fields, { cookie });
-  const [, address = ""] = (response.headers.get("refresh") ?? "").split("url=");
-  assert.equal(response.status, 200, await response.text());
-  const url = new URL(address);
-  const flow = response.headers.getSetCookie().find((each) => each.startsWith("returns-provider=")) ?? "";
-  assert.match(flow, /; HttpOnly; SameSite=Lax/u);
-  const param = (name: string): string => url.searchParams.get(name) ?? "";
-  return { url, cookie: `${cookie}; ${flow.split(";")[0]}`, state: param("state"), nonce: param("nonce") };
-}
-
-let codes = 0;
-let addresses = 0;
-
-/** The browser's return from the provider, each from a different address. */
-async function comeBack(started: Started, change: Record<string, string | null> = {}): Promise<Response> {
-  const query = new URLSearchParams({ code: `code-${(codes += 1)}`, state: started.state, iss: issuer });
-  for (const [name, value] of Object.entries(change))
-    if (value === null) query.delete(name);
-    else query.set(name, value);
-  return fetch(`${service.address}/sign-in/provider/callback?${query.toString()}`, {
-    redirect: "manual",
-    headers: { cookie: started.cookie, "x-forwarded-for": `10.1.0.${(addresses += 1) % 250}` },
-  });
-}
-
+const begin = (path?: string, cookie?: string, fields?: Record<string, string>): Promise<Started> =>
+  beginAt(service, path, cookie, fields);
+const comeBack = (started: Started, change?: Record<string, string | null>): Promise<Response> =>
+  comeBackTo(service, issuer, started, change);
+const claimsFor = (started: Started, change?: Claims): Claims => claimsOf(issuer, started, change);
 const now = (): number => Math.floor(Date.now() / 1000);
-
-function claimsFor({ nonce }: Started, change: Claims = {}): Claims {
-  return {
-    iss: issuer,
-    sub: "nobody",
-    aud: CLIENT.id,
-    nonce,
-    iat: now(),
-    exp: now() + 300,
-    auth_time: now(),
-    email: "nobody@acme.example",
-    email_verified: true,
-    ...change,
-  };
-}
 
 /** A whole sign-in with an account. */
 async function signIn(account: Claims): Promise<Response> {
@@ -105,32 +70,8 @@ async function signIn(account: Claims): Promise<Response> {
   return comeBack(started);
 }
 
-const sentenceOf = async (response: Response): Promise<string> =>
-  /role="alert"[^>]*>\s*([^<]*?)\s*</u.exec(await response.text())?.[1] ?? "no sentence";
-
-const sessionOf = (response: Response): string =>
-  response.headers
-    .getSetCookie()
-    .find((each) => each.startsWith("returns="))
-    ?.split(";")[0] ?? "";
-
-async function invite(name: string, email: string, workspace = tenant): Promise<string> {
-  const { database } = service.installation;
-  const row = await requireWorkspace(database, workspace.shopDomain);
-  const caller = {
-    database,
-    actor: OPERATOR,
-    now: new Date(),
-    workspace: row,
-    consoleOrigin: () => service.address,
-  };
-  const { result } = await runAction(
-    inviteMember,
-    caller as never,
-    textInput({ name, role: "admin", email }),
-  );
-  return (result as { user_id: string }).user_id;
-}
+const invite = (name: string, email: string, workspace = tenant): Promise<string> =>
+  inviteAt(service, workspace, { name, email });
 
 const get = (path: string, cookie: string): Promise<Response> =>
   fetch(`${service.address}${path}`, { redirect: "manual", headers: { cookie } });
@@ -501,6 +442,29 @@ test("the group of operators makes an operator of the session alone", async () =
   assert.deepEqual(rows, [{ is_operator: false }]);
 });
 
+test("who has left the group is no operator after a confirmation at the provider, which makes none either", async () => {
+  await invite("Left", "left@acme.example");
+  const account = { sub: "left", email: "left@acme.example" };
+  const confirm = async (session: string, groups: string[]): Promise<string> => {
+    const started = await begin("/confirm/provider", session, { next: "/operator" });
+    provider.next = { claims: claimsFor(started, { ...account, groups }) };
+    return sessionOf(await comeBack(started));
+  };
+  const statusOf = async (session: string): Promise<number> => (await get("/operator", session)).status;
+  const first = sessionOf(await signIn({ ...account, groups: ["ops"] }));
+  const stays = await confirm(first, ["ops"]);
+  const left = await confirm(stays, ["dev"]);
+  const back = await confirm(left, ["ops"]);
+  assert.deepEqual(
+    [await statusOf(stays), await statusOf(left), await statusOf(back)],
+    [303, 303, 403],
+    "the first two have new ids",
+  );
+  const again = sessionOf(await signIn({ ...account, groups: ["ops"] }));
+  assert.equal(await statusOf(again), 200);
+  assert.equal(await statusOf(await confirm(again, ["ops"])), 200);
+});
+
 test("a recovery link unlinks the account; an operator's link may name an address of somebody who exists", async () => {
   const cookie = await signInAs(service, { name: "Recovered" });
   await linkAccount(cookie, { sub: "recovered" });
@@ -515,9 +479,15 @@ test("a recovery link unlinks the account; an operator's link may name an addres
       { database, actor: OPERATOR, now: new Date(), consoleOrigin: () => service.address },
       textInput({ person, ...input }),
     );
+  await make({ email: "mistaken@acme.example" });
   const { result } = await make({ recover: "yes" });
   await postForm(service, "/enter", { secret: result.link.reveal().split("#")[1] ?? "" });
   assert.match(await sentenceOf(await signIn({ sub: "recovered" })), /not linked to anybody/u);
+  assert.match(
+    await sentenceOf(await signIn({ sub: "mistaken", email: "mistaken@acme.example" })),
+    /no open invitation/u,
+    "a link that was sent to a wrong address",
+  );
   await assert.rejects(make({ recover: "yes", email: "r@acme.example" }), /cannot have an address/u);
   await make({ email: "r@acme.example" });
   assert.equal((await signIn({ sub: "recovered", email: "r@acme.example" })).status, 303);
@@ -562,39 +532,66 @@ test("after thirty failures from one address, an answer of a sign-in that began 
   assert.equal(response.status, 303);
 });
 
+/** Runs a test on a service of its own, whose provider has other metadata or is named otherwise. */
+async function elsewhere(
+  { named, ...change }: Claims & { named?: string },
+  act: () => Promise<void>,
+): Promise<void> {
+  const [own, first] = [provider.metadata, service];
+  provider.metadata = { ...own, ...change };
+  try {
+    service = await startWithProvider(named);
+    await act();
+  } finally {
+    await service.stop();
+    provider.metadata = own;
+    service = first;
+  }
+}
+
 test("a service starts while its provider is down; the page says so, and signs in once it is back", async () => {
   provider.isDown = true;
-  const first = service;
-  try {
-    service = await startWithProvider();
+  await elsewhere({}, async () => {
     const page = await (await get("/sign-in", "")).text();
     assert.match(page, /Acme does not answer at the moment/u);
     assert.doesNotMatch(page, /Sign in with Acme/u);
     const refused = await postForm(service, "/sign-in/provider", {});
     assert.deepEqual([refused.status, await titleOf(refused)], [403, "Single sign-on did not work"]);
-  } finally {
-    provider.isDown = false;
-    await service.stop();
-    service = first;
-  }
+  }).finally(() => (provider.isDown = false));
   assert.match(await (await get("/sign-in", "")).text(), /Sign in with Acme/u);
 });
 
+test("the account of an issuer that the option names with another slash is shown, confirms and is unlinked", async () => {
+  await elsewhere({ named: `${issuer}/` }, async () => {
+    const cookie = await signInAs(service, { name: "Slash" });
+    assert.equal((await linkAccount(cookie, { sub: "slash" })).headers.get("location"), "/me");
+    assert.match(await (await get("/me", cookie)).text(), /Linked at Acme/u);
+    assert.match(await (await get("/confirm?next=%2Fme", cookie)).text(), /Confirm with Acme/u);
+    await postForm(service, "/me/account/unlink", {}, { cookie });
+    assert.match(await sentenceOf(await signIn({ sub: "slash" })), /not linked to anybody/u);
+  });
+});
+
+test("a provider that takes the secret in the form alone gets it there", async () => {
+  await elsewhere({ token_endpoint_auth_methods_supported: ["client_secret_post"] }, async () => {
+    const started = await begin();
+    provider.next = { claims: claimsFor(started) };
+    assert.match(await sentenceOf(await comeBack(started)), /no open invitation/u);
+    const { authorization, form } = provider.asked.at(-1) ?? {};
+    assert.deepEqual([authorization, form?.get("client_secret")], ["", CLIENT.secret]);
+  });
+});
+
 test("metadata of many tenants, of another issuer, or with no address for browsers is refused", async () => {
-  const own = provider.metadata;
-  const first = service;
   for (const change of [
     { issuer: `${issuer}/{tenantid}` },
     { issuer: "https://evil.example" },
     { authorization_endpoint: "javascript:alert(1)" },
     { end_session_endpoint: "data:text/html,x" },
   ]) {
-    provider.metadata = { ...own, ...change };
-    service = await startWithProvider();
-    const page = await (await get("/sign-in", "")).text();
-    await service.stop();
-    provider.metadata = own;
-    service = first;
-    assert.match(page, /Acme does not answer at the moment/u, JSON.stringify(change));
+    await elsewhere(change, async () => {
+      const page = await (await get("/sign-in", "")).text();
+      assert.match(page, /Acme does not answer at the moment/u, JSON.stringify(change));
+    });
   }
 });

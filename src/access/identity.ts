@@ -37,7 +37,7 @@ import {
   signInByProvider,
   whyClosed,
 } from "./sign-in.ts";
-import type { Browser, SignIn, SignInRefusal } from "./sign-in.ts";
+import type { Browser, SignInRefusal } from "./sign-in.ts";
 
 /** A workspace that a person may see. */
 export type Membership = MembershipRow;
@@ -65,6 +65,10 @@ export type Identity = ReturnType<typeof createIdentity>;
  * same on every server.
  */
 export function createIdentity(database: Database, now: () => Date, challengeKey: Buffer) {
+  const timed =
+    <Request, Result>(act: (database: Database, request: Request) => Promise<Result>) =>
+    (request: Omit<Request, "now" | "challengeKey">): Promise<Result> =>
+      act(database, { ...request, challengeKey, now: now() } as Request);
   return {
     /** Whether a link would work: one look-up by primary key. */
     knowsLink: async (secret: string): Promise<boolean> =>
@@ -80,8 +84,7 @@ export function createIdentity(database: Database, now: () => Date, challengeKey
     /** Whether a person has visited no page yet and has no passkey. */
     isNewcomer: (userId: string): Promise<boolean> => isNewcomer(database, userId),
     /** Uses up a link for a session. */
-    signInByLink: (request: Browser & { secret: string }): Promise<SignIn> =>
-      signInByLink(database, { ...request, now: now() }),
+    signInByLink: timed(signInByLink),
     /** The browser's options to create a passkey with a link, which stays unused. */
     enrolmentByLink: async (
       secret: string,
@@ -95,23 +98,25 @@ export function createIdentity(database: Database, now: () => Date, challengeKey
       return enrolmentOptions(database, { userId, name, site, isRecovery, challengeKey, now: now() });
     },
     /** Uses up a link for a passkey and a session. */
-    signInByEnrolment: (request: Browser & { secret: string } & Answer): Promise<SignIn> =>
-      signInByEnrolment(database, { ...request, challengeKey, now: now() }),
+    signInByEnrolment: timed(signInByEnrolment),
     /** The browser's options to sign in with any passkey, or to confirm this person's identity. */
     signatureFor: (userId: string | null, site: PasskeySite) => {
       const purpose = userId === null ? "sign_in" : "prove";
       return signatureOptions(database, { purpose, userId, site, challengeKey, now: now() });
     },
-    signInByPasskey: (request: Browser & Answer): Promise<SignIn> =>
-      signInByPasskey(database, { ...request, challengeKey, now: now() }),
+    signInByPasskey: timed(signInByPasskey),
+    signInByProvider: timed(signInByProvider),
     /** Whether a person can confirm their identity by a passkey, which they have for a host name. */
     hasPasskey: async (userId: string, { rpId }: PasskeySite): Promise<boolean> =>
       (await listPasskeys(database, userId)).some((passkey) => passkey.rp_id === rpId),
-    reauthenticateByPasskey: (request: Omit<ProofRequest, "now"> & Answer): Promise<Proof> =>
-      reauthenticateByPasskey(database, { ...request, challengeKey, now: now() }),
-    reauthenticateByLink: (request: Omit<ProofRequest, "now"> & { secret: string }): Promise<Proof> =>
-      reauthenticateByLink(database, { ...request, now: now() }),
-    ...byProvider(database, now),
+    /** Whether a person has an account at an identity provider. */
+    hasAccount: async (userId: string, issuer: string): Promise<boolean> =>
+      (await findAccountOf(database, userId, issuer)) !== null,
+    reauthenticateByPasskey: timed(reauthenticateByPasskey),
+    reauthenticateByLink: timed(reauthenticateByLink),
+    reauthenticateByProvider: timed(reauthenticateByProvider),
+    /** What the provider of a session is told at sign-out; null = it began without one. */
+    idTokenOf: (sessionHash: Buffer): Promise<string | null> => findIdToken(database, sessionHash),
     /** The browser's options to create another passkey for a signed-in person. */
     enrolmentOf: (person: Omit<Enrolment, "now" | "isRecovery" | "challengeKey">) =>
       enrolmentOptions(database, { ...person, isRecovery: false, challengeKey, now: now() }),
@@ -134,9 +139,8 @@ export function createIdentity(database: Database, now: () => Date, challengeKey
     noteVisit: async ({ userId, shopKey, lastShopKey, personSeenAt, ...session }: Visit): Promise<void> => {
       const at = now();
       await keepAlive(database, session, at);
-      if (lastShopKey !== shopKey || isSeenLongAgo(personSeenAt, at)) {
+      if (lastShopKey !== shopKey || isSeenLongAgo(personSeenAt, at))
         await noteSeen(database, userId, shopKey, at);
-      }
     },
   };
 }
@@ -146,21 +150,6 @@ async function findHome(database: Database, userId: string, lastShopKey: number 
   const [first] = homes;
   const isSure = first?.is_last === true || homes.length === 1;
   return { shopDomain: isSure ? (first?.shop_domain ?? null) : null, hasAny: first !== undefined };
-}
-
-/** What concerns accounts at the identity provider. */
-function byProvider(database: Database, now: () => Date) {
-  return {
-    signInByProvider: (request: Browser & { account: ProviderAccount }): Promise<SignIn> =>
-      signInByProvider(database, { ...request, now: now() }),
-    /** Whether a person has an account at an identity provider. */
-    hasAccount: async (userId: string, issuer: string): Promise<boolean> =>
-      (await findAccountOf(database, userId, issuer)) !== null,
-    reauthenticateByProvider: (request: Omit<ProofRequest, "now"> & ProviderProof): Promise<Proof> =>
-      reauthenticateByProvider(database, { ...request, now: now() }),
-    /** What the provider of a session is told at sign-out; null = it began without one. */
-    idTokenOf: (sessionHash: Buffer): Promise<string | null> => findIdToken(database, sessionHash),
-  };
 }
 
 async function readLink(database: Database, name: string, now: Date): Promise<LinkState | null> {
@@ -180,6 +169,7 @@ type ProofRequest = Pick<Browser, "origin" | "recordsRefusals"> & {
   userId: string;
   sessionHash: Buffer;
   now: Date;
+  account?: ProviderAccount;
 };
 
 /** Proves by a passkey of the person. */

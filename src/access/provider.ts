@@ -1,4 +1,4 @@
-import type { Configuration, TokenEndpointResponse, TokenEndpointResponseHelpers } from "openid-client";
+import type { authorizationCodeGrant, ClientAuth, Configuration } from "openid-client";
 
 /** The OpenID Connect provider named by the options. */
 export type ProviderOptions = {
@@ -11,9 +11,8 @@ export type ProviderOptions = {
   /** The claim that lists a person's groups, and the group of operators; null: groups grant nothing. */
   groupsClaim: string;
   operatorGroup: string | null;
-  /** Where the provider redirects to after a sign-in and after a sign-out. */
-  redirectUri: string;
-  signedOutUri: string;
+  /** The service's own address, without a slash at its end. */
+  publicUrl: string;
   log: { warn: (fields: object, message: string) => void };
 };
 
@@ -78,7 +77,8 @@ const library = async () => import("openid-client");
 
 /** Requests the provider's metadata when it is first needed, so the service starts without it. */
 export function createProvider(options: ProviderOptions) {
-  const { name, redirectUri, log } = options;
+  const { name, issuer, publicUrl, log } = options;
+  const redirectUri = publicUrl + CALLBACK_PATH;
   let opened: Promise<Configuration> | null = null;
   let keptUntil = 0;
   const open = (): Promise<Configuration> => {
@@ -92,15 +92,16 @@ export function createProvider(options: ProviderOptions) {
     });
     return opened;
   };
+  const find = (): Promise<Configuration | null> => open().catch(() => null);
   return {
     name,
-    issuer: options.issuer,
-    isUp: (): Promise<boolean> => open().then(isTrue, isFalse),
+    issuer,
+    isUp: async (): Promise<boolean> => (await find()) !== null,
     /** The URL to open, and the state to store; null: the provider does not answer. */
     begin: async (
       started: Pick<Flow, "purpose" | "userId" | "next" | "startedAt">,
     ): Promise<{ url: string; flow: Flow } | null> => {
-      const config = await open().catch(() => null);
+      const config = await find();
       if (config === null) return null;
       const client = await library();
       const flow = {
@@ -139,28 +140,29 @@ export function createProvider(options: ProviderOptions) {
     },
     /** The URL that also ends the person's session at the provider; null if it has none. */
     signOutUrl: async (idToken: string): Promise<string | null> => {
-      const config = await open().catch(() => null);
+      const config = await find();
       if (config?.serverMetadata().end_session_endpoint === undefined) return null;
       return (await library()).buildEndSessionUrl(config, {
         ...(idToken === "" ? {} : { id_token_hint: idToken }),
-        post_logout_redirect_uri: options.signedOutUri,
+        post_logout_redirect_uri: `${publicUrl}/sign-in`,
       }).href;
     },
   };
 }
 
-const isTrue = (): boolean => true;
-const isFalse = (): boolean => false;
-
 async function discover({ issuer, clientId, clientSecret }: ProviderOptions): Promise<Configuration> {
   const client = await library();
+  const [basic, inBody] = [client.ClientSecretBasic(clientSecret), client.ClientSecretPost(clientSecret)];
+  const authenticate: ClientAuth = (server, ...rest) => {
+    const isBasic = server.token_endpoint_auth_methods_supported?.includes("client_secret_basic") ?? true;
+    return (isBasic ? basic : inBody)(server, ...rest);
+  };
   const isPlain = issuer.startsWith("http:");
-  const execute = [client.enableNonRepudiationChecks, ...(isPlain ? [client.allowInsecureRequests] : [])];
-  const found = await client.discovery(new URL(issuer), clientId, {}, client.None(), {
+  const config = await client.discovery(new URL(issuer), clientId, {}, authenticate, {
     timeout: TIMEOUT_SECONDS,
-    execute,
+    execute: [client.enableNonRepudiationChecks, ...(isPlain ? [client.allowInsecureRequests] : [])],
   });
-  const metadata = found.serverMetadata();
+  const metadata = config.serverMetadata();
   // The library accepts the multi-tenant issuer of some providers, where any tenant could claim any address as verified.
   if (metadata.issuer.replace(/\/$/u, "") !== issuer.replace(/\/$/u, "")) {
     throw new Error(`OIDC_ISSUER must be the issuer itself, ${metadata.issuer}`);
@@ -171,17 +173,10 @@ async function discover({ issuer, clientId, clientSecret }: ProviderOptions): Pr
     if (!/^https?:$/u.test(URL.parse(address)?.protocol ?? ""))
       throw new Error(`the metadata of OIDC_ISSUER names no address to send browsers to: ${address}`);
   }
-  const methods = metadata.token_endpoint_auth_methods_supported ?? ["client_secret_basic"];
-  const authenticate = methods.includes("client_secret_basic")
-    ? client.ClientSecretBasic(clientSecret)
-    : client.ClientSecretPost(clientSecret);
-  const config = new client.Configuration(metadata, clientId, {}, authenticate);
-  config.timeout = TIMEOUT_SECONDS;
-  for (const extend of execute) extend(config);
   return config;
 }
 
-type Tokens = TokenEndpointResponse & TokenEndpointResponseHelpers;
+type Tokens = Awaited<ReturnType<typeof authorizationCodeGrant>>;
 
 /** Claims of scopes are in the ID token, or otherwise in the answer of the UserInfo endpoint (OpenID Connect Core, 5.4). */
 async function readAccount(

@@ -39,7 +39,7 @@ type NewSessionRequest = {
   userId: string;
   /** How the person came in. */
   way: Way;
-  /** Of a session that begins at the identity provider; without it the person has just proved who they are. */
+  /** Of a person who comes from the identity provider; any other has just proved who they are. */
   account?: Pick<ProviderAccount, "authenticatedAt" | "isOperator" | "idToken">;
   /** Of the browser's cookie, which ends; null = it has none. */
   oldSessionHash: Buffer | null;
@@ -58,11 +58,13 @@ export async function beginSession(connection: Connection, request: NewSessionRe
   if (oldSessionHash !== null) await deleteSession(connection, oldSessionHash);
   const { text, hash } = newSecret();
   const endsAt = new Date(now.getTime() + LONGEST_MS);
+  // A session at the provider may be days old: without a word of when it began, the person still has to confirm who they are.
+  const proved = account === undefined ? now : (account.authenticatedAt ?? new Date(0));
   await insertSession(connection, {
     sessionHash: hash,
     userId,
     createdAt: now,
-    provedAt: account === undefined ? now : provedAt(account, now),
+    provedAt: proved < now ? proved : now,
     idleUntil: idleUntil(now, endsAt),
     endsAt,
     idToken: account?.idToken ?? null,
@@ -73,20 +75,19 @@ export async function beginSession(connection: Connection, request: NewSessionRe
   return text;
 }
 
-/** A session at the provider may be days old: without a word of when it began, the person still has to confirm who they are. */
-function provedAt({ authenticatedAt }: Pick<ProviderAccount, "authenticatedAt">, now: Date): Date {
-  return new Date(Math.min(authenticatedAt?.getTime() ?? 0, now.getTime()));
-}
-
-/** Gives a session a new id after a new proof of who its person is; null = it has ended. */
+/**
+ * Gives a session a new id after a new proof of who its person is; null = it has ended. The provider may say that somebody has
+ * left the group of operators; no proof makes an operator's session of another.
+ */
 export async function reauthenticateSession(
   connection: Connection,
-  request: Omit<NewSessionRequest, "oldSessionHash" | "account"> & { sessionHash: Buffer },
+  request: Omit<NewSessionRequest, "oldSessionHash"> & { sessionHash: Buffer },
 ): Promise<string | null> {
-  const { userId, way, sessionHash, origin, now } = request;
+  const { userId, way, sessionHash, account, origin, now } = request;
   const { text, hash } = newSecret();
   const idle = new Date(now.getTime() + IDLE_MS);
-  if (!(await renewSession(connection, userId, sessionHash, hash, now, idle))) return null;
+  const mayOperate = account?.isOperator ?? true;
+  if (!(await renewSession(connection, userId, sessionHash, hash, now, idle, mayOperate))) return null;
   await record(connection, { userId, origin }, "session.prove", { way });
   return text;
 }

@@ -20,7 +20,7 @@ import { endAllGrants } from "../store/queries/workspace-member.ts";
 import { checkEnrolment, checkSignature, type PasskeyAnswer, type PasskeyRefusal } from "./passkey.ts";
 import type { ProviderAccount, ProviderProblem } from "./provider.ts";
 import { hashSecret } from "./secret.ts";
-import { beginSession, record, recordRefusal, type Origin } from "./session.ts";
+import { beginSession, record, recordRefusal, type Origin, type Way } from "./session.ts";
 
 /**
  * Why a sign-in failed. "changed": the person's rights differ from those of the link. "second": this passkey is already
@@ -72,7 +72,9 @@ const FIRST_NAME = "Created at sign-in";
 
 /** Uses a link up for a session with a new id; the browser's old one ends. */
 export async function signInByLink(database: Database, request: LinkRequest): Promise<SignIn> {
-  return withLink(database, request, async (connection, link) => begin(connection, link, request, "link"));
+  return withLink(database, request, async (connection, { user_id: userId, purpose }) =>
+    begin(connection, userId, request, "link", purpose === "recover"),
+  );
 }
 
 /** Uses up a link to register a person's passkey, which starts the session: for hosts where a link alone does not sign in. */
@@ -87,7 +89,7 @@ export async function signInByEnrolment(
   const checked = await checkEnrolment(database, { ...request, userId });
   if ("refused" in checked) return refused(database, { outcome: checked.refused, userId }, request);
   return withLink(database, request, async (connection, used) => {
-    const signedIn = await begin(connection, used, request, "passkey");
+    const signedIn = await begin(connection, userId, request, "passkey", used.purpose === "recover");
     if (signedIn.outcome !== "signed_in") return signedIn;
     if (!(await insertPasskey(connection, userId, FIRST_NAME, checked, request.now))) {
       throw new Undone({ outcome: "second", userId });
@@ -109,8 +111,7 @@ export async function signInByPasskey(database: Database, request: Browser & Pas
     const person = await lockPerson(connection, userId);
     if (person?.disabled_at !== null) return { outcome: "disabled", userId };
     if (!(await usePasskey(connection, credentialId, counter, now))) return { outcome: "counter", userId };
-    const session = await beginSession(connection, { ...request, userId, way: "passkey" });
-    return { outcome: "signed_in", session, userId, isRecovery: false };
+    return begin(connection, userId, request, "passkey");
   });
   return refused(database, result, request);
 }
@@ -138,8 +139,7 @@ export async function signInByProvider(
       if (!(await insertAccount(connection, row))) throw new Undone({ outcome: "taken", userId });
       await record(connection, { userId, origin }, "account.link", { issuer });
     } else if (!(await useAccount(connection, row))) return { outcome: "uninvited", userId };
-    const session = await beginSession(connection, { ...request, userId, way: "provider" });
-    return { outcome: "signed_in", session, userId, isRecovery: false };
+    return begin(connection, userId, request, "provider");
   });
 }
 
@@ -226,11 +226,11 @@ async function undoable(
 /** The person is locked, so that concurrent sign-ins see each other's sessions. */
 async function begin(
   connection: Connection,
-  { user_id: userId, purpose }: LinkRow,
-  request: LinkRequest,
-  way: "link" | "passkey",
+  userId: string,
+  request: Browser & { now: Date; account?: ProviderAccount },
+  way: Way,
+  isRecovery = false,
 ): Promise<SignIn> {
-  const isRecovery = purpose === "recover";
   if (isRecovery) await endAccess(connection, userId, request.origin);
   const session = await beginSession(connection, { ...request, userId, way });
   return { outcome: "signed_in", session, userId, isRecovery };
@@ -242,7 +242,7 @@ async function begin(
  */
 async function endAccess(connection: Connection, userId: string, origin: Origin): Promise<void> {
   await deletePasskeys(connection, userId);
-  await deleteAccounts(connection, userId);
+  await deleteAccounts(connection, userId, null);
   await deleteSessions(connection, userId);
   await endAllGrants(connection, userId);
   await record(connection, { userId, origin }, "user.recover");

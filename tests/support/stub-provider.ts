@@ -1,7 +1,16 @@
+import assert from "node:assert/strict";
 import { generateKeyPairSync, sign } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { runAction } from "../../src/actions/action.ts";
+import { OPERATOR } from "../../src/actions/actor.ts";
+import { textInput } from "../../src/actions/field.ts";
+import { inviteMember } from "../../src/actions/members/actions.ts";
+import { requireWorkspace } from "../../src/actions/workspace/workspace.ts";
+import { postForm } from "./console-person.ts";
+import type { TestService } from "./service.ts";
+import type { Tenant } from "./tenants.ts";
 
 export type Claims = Record<string, unknown>;
 
@@ -92,4 +101,85 @@ export async function startStubProvider(): Promise<StubProvider> {
   }
 
   return stub;
+}
+
+/** A sign-in that a browser has begun: where it is sent, and its cookies. */
+export type Started = { url: URL; cookie: string; state: string; nonce: string };
+
+/** What a form that leads to the provider answers: a page that leads on, and the browser's cookie. */
+export async function beginAt(
+  service: TestService,
+  path = "/sign-in/provider",
+  cookie = "",
+  fields: Record<string, string> = {},
+): Promise<Started> {
+  const response = await postForm(service, path, fields, { cookie });
+  const [, address = ""] = (response.headers.get("refresh") ?? "").split("url=");
+  assert.equal(response.status, 200, await response.text());
+  const url = new URL(address);
+  const flow = response.headers.getSetCookie().find((each) => each.startsWith("returns-provider=")) ?? "";
+  assert.match(flow, /; HttpOnly; SameSite=Lax/u);
+  const param = (name: string): string => url.searchParams.get(name) ?? "";
+  return { url, cookie: `${cookie}; ${flow.split(";")[0]}`, state: param("state"), nonce: param("nonce") };
+}
+
+let codes = 0;
+let addresses = 0;
+
+/** The browser's return from the provider, each from a different address. */
+export async function comeBackTo(
+  service: TestService,
+  issuer: string,
+  started: Started,
+  change: Record<string, string | null> = {},
+): Promise<Response> {
+  const query = new URLSearchParams({ code: `code-${(codes += 1)}`, state: started.state, iss: issuer });
+  for (const [name, value] of Object.entries(change))
+    if (value === null) query.delete(name);
+    else query.set(name, value);
+  return fetch(`${service.address}/sign-in/provider/callback?${query.toString()}`, {
+    redirect: "manual",
+    headers: { cookie: started.cookie, "x-forwarded-for": `10.1.0.${(addresses += 1) % 250}` },
+  });
+}
+
+/** What an ID token says of nobody in particular, or as a test changes it. */
+export function claimsOf(issuer: string, { nonce }: Started, change: Claims = {}): Claims {
+  const now = Math.floor(Date.now() / 1000);
+  return {
+    iss: issuer,
+    sub: "nobody",
+    aud: CLIENT.id,
+    nonce,
+    iat: now,
+    exp: now + 300,
+    auth_time: now,
+    email: "nobody@acme.example",
+    email_verified: true,
+    ...change,
+  };
+}
+
+export const sentenceOf = async (response: Response): Promise<string> =>
+  /role="alert"[^>]*>\s*([^<]*?)\s*</u.exec(await response.text())?.[1] ?? "no sentence";
+
+export const sessionOf = (response: Response): string =>
+  response.headers
+    .getSetCookie()
+    .find((each) => each.startsWith("returns="))
+    ?.split(";")[0] ?? "";
+
+/** Invites an admin, whose verified address at the provider may use the invitation; returns their id. */
+export async function inviteAt(
+  service: TestService,
+  { shopDomain }: Tenant,
+  invited: { name: string; email: string },
+): Promise<string> {
+  const { database } = service.installation;
+  const workspace = await requireWorkspace(database, shopDomain);
+  const consoleOrigin = (): string => service.address;
+  const caller = { database, actor: OPERATOR, now: new Date(), workspace, consoleOrigin };
+  const input = textInput({ ...invited, role: "admin" });
+  const { result } = await runAction(inviteMember, caller as never, input);
+  return (result as { user_id: string }).user_id;
 }

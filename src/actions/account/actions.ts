@@ -16,7 +16,7 @@ import {
 } from "../../store/queries/console-user.ts";
 import type { NewPasskey } from "../../store/queries/console-user.ts";
 import {
-  deleteAccount,
+  deleteAccounts,
   findAccountHolder,
   findAccountOf,
   insertAccount,
@@ -259,7 +259,7 @@ export const unlinkAccount = defineAction({
       throw impossible("You have no passkey: confirm that you will then need a link to sign in.");
     }
     const issuer = provider?.issuer ?? "";
-    if (!(await deleteAccount(connection, userId, issuer))) throw impossible("No account is linked.");
+    if (!(await deleteAccounts(connection, userId, issuer))) throw impossible("No account is linked.");
     return {
       result: { issuer },
       done: "Your account was unlinked.",

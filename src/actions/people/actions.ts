@@ -1,6 +1,6 @@
 import { readEmail } from "../../access/provider.ts";
 import { ensureOperator, makeLink, makePerson } from "../../access/link.ts";
-import { deleteSessions, loadPerson, type PersonRow } from "../../store/queries/console-user.ts";
+import { deleteLinks, deleteSessions, loadPerson, type PersonRow } from "../../store/queries/console-user.ts";
 import { endAllGrants } from "../../store/queries/workspace-member.ts";
 import {
   findPeople,
@@ -167,6 +167,8 @@ export const linkUser = defineAction({
       await requireOwnName(connection, user_id);
     }
     const purpose = recover ? "recover" : "enter";
+    // Whoever was sent an earlier one by mistake must not come in after the recovery.
+    if (recover) await deleteLinks(connection, user_id);
     const { secret, expiresAt: expires_at } = await makeLink(connection, {
       userId: user_id,
       purpose,

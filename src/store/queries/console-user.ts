@@ -92,16 +92,7 @@ export const insertSession = command<[session: NewSession]>(
   `insert into console_session
      (session_hash, user_id, created_at, last_seen_at, proved_at, idle_until, ends_at, id_token, is_operator)
    values ($1, $2, $3, $3, $4, $5, $6, $7, $8)`,
-  ({ sessionHash, userId, createdAt, provedAt, idleUntil, endsAt, idToken, isOperator }) => [
-    sessionHash,
-    userId,
-    createdAt,
-    provedAt,
-    idleUntil,
-    endsAt,
-    idToken,
-    isOperator,
-  ],
+  ["sessionHash", "userId", "createdAt", "provedAt", "idleUntil", "endsAt", "idToken", "isOperator"],
 );
 
 /** What a session's provider is told at sign-out, by primary key; null = it began without one. */
@@ -137,12 +128,14 @@ export const touchSession = command<[sessionHash: Buffer, now: Date, idleUntil: 
   "update console_session set last_seen_at = $2, idle_until = $3 where session_hash = $1",
 );
 
-/** Renews the id of a session after reauthentication, by primary key; false = it has ended. */
+/** Renews the id of a session after reauthentication, by primary key; false = it has ended. `mayOperate`: as an operator's, if it was. */
 export const renewSession = queryAny<
-  [userId: string, sessionHash: Buffer, newHash: Buffer, now: Date, idleUntil: Date]
+  [userId: string, sessionHash: Buffer, newHash: Buffer, now: Date, idleUntil: Date, mayOperate: boolean]
 >(
   "renew_session",
-  `update console_session set session_hash = $3, proved_at = $4, last_seen_at = $4, idle_until = least($5, ends_at)
+  `update console_session
+      set session_hash = $3, proved_at = $4, last_seen_at = $4, idle_until = least($5, ends_at),
+          is_operator = is_operator and $6
     where session_hash = $2 and user_id = $1 and idle_until > $4 returning 1 as renewed`,
 );
 
@@ -211,16 +204,7 @@ export const insertLink = command<[link: NewLink]>(
   // Not "values", in which Citus takes no subquery.
   `insert into console_link (link_hash, user_id, purpose, created_at, expires_at, made_by, leads_to, email, rights)
    select $1, $2, $3, $4, $5, $6, $7, $8, ${rightsOf("$2")}`,
-  ({ linkHash, userId, purpose, createdAt, expiresAt, madeBy, shopKey, email }) => [
-    linkHash,
-    userId,
-    purpose,
-    createdAt,
-    expiresAt,
-    madeBy,
-    shopKey,
-    email,
-  ],
+  ["linkHash", "userId", "purpose", "createdAt", "expiresAt", "madeBy", "shopKey", "email"],
 );
 
 /** Content of a link's page, in any state. */
@@ -279,7 +263,7 @@ export const putUsedChallenge = queryAny<
   "put_used_challenge",
   `insert into console_challenge (challenge_hash, purpose, expires_at) values ($1, $2, $3)
    on conflict (challenge_hash) do nothing returning 1 as first`,
-  ({ hash, purpose, expiresAt }) => [hash, purpose, expiresAt],
+  ["hash", "purpose", "expiresAt"],
 );
 
 /** The public half of a passkey, and whose it is. */

@@ -1,5 +1,5 @@
 import type { Connection } from "../database.ts";
-import { command, query, queryAny, queryRow, queryValue } from "../query.ts";
+import { query, queryAny, queryRow, queryValue } from "../query.ts";
 
 /** An account at an identity provider with which a person signs in. */
 type NewAccount = { issuer: string; subject: string; userId: string; email: string | null; now: Date };
@@ -15,7 +15,7 @@ export const insertAccount = queryAny<[account: NewAccount], Connection>(
   "insert_account",
   `insert into provider_account (issuer, subject, user_id, email, linked_at, last_used_at) values ($1, $2, $3, $4, $5, $5)
    on conflict do nothing returning 1 as linked`,
-  ({ issuer, subject, userId, email, now }) => [issuer, subject, userId, email, now],
+  ["issuer", "subject", "userId", "email", "now"],
 );
 
 /** Records a sign-in and its current address; false: the account is no longer the person's. By primary key. */
@@ -23,28 +23,25 @@ export const useAccount = queryAny<[account: NewAccount], Connection>(
   "use_account",
   `update provider_account set email = $4, last_used_at = $5
     where issuer = $1 and subject = $2 and user_id = $3 returning 1 as used`,
-  ({ issuer, subject, userId, email, now }) => [issuer, subject, userId, email, now],
+  ["issuer", "subject", "userId", "email", "now"],
 );
 
 /** A person's account, for display to them. */
 export type LinkedAccount = { subject: string; email: string | null; linked_at: Date; last_used_at: Date };
 
+/** In SQL, whether an account is at an issuer, which an operator may write with or without its last slash. */
+const IS_AT = "rtrim(issuer, '/') = rtrim($2, '/')";
+
 /** A person's account at an issuer: provider_account_user; null: none. */
 export const findAccountOf = queryRow<LinkedAccount, [userId: string, issuer: string]>(
   "find_account_of",
-  "select subject, email, linked_at, last_used_at from provider_account where user_id = $1 and issuer = $2",
+  `select subject, email, linked_at, last_used_at from provider_account where user_id = $1 and ${IS_AT}`,
 );
 
-/** Unlinks a person's account at an issuer: provider_account_user; false: there is none. */
-export const deleteAccount = queryAny<[userId: string, issuer: string]>(
-  "delete_account",
-  "delete from provider_account where user_id = $1 and issuer = $2 returning 1 as unlinked",
-);
-
-/** Unlinks every account of a person: provider_account_user. */
-export const deleteAccounts = command<[userId: string]>(
+/** Unlinks a person's account at an issuer, null = each of theirs: provider_account_user; false: there is none. */
+export const deleteAccounts = queryAny<[userId: string, issuer: string | null]>(
   "delete_accounts",
-  "delete from provider_account where user_id = $1",
+  `delete from provider_account where user_id = $1 and ($2::text is null or ${IS_AT}) returning 1 as unlinked`,
 );
 
 /** Unused links for an address, except those for recovery: console_link_email. */
