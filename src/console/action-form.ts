@@ -14,6 +14,7 @@ import {
   refusal,
   selectField,
   textField,
+  type FormPlace,
 } from "./views/form.ts";
 
 /** An action's input, in addition to its page's. */
@@ -53,7 +54,7 @@ export type FormAction = {
 type FormCaller = FaceCaller & Pick<ControlTools, "connecting">;
 
 /** Where the form of an action is sent to, and what follows on it. */
-type FormPlace<Result> = {
+type FormTarget<Result> = {
   /** Below /w/<shop_domain>; a segment such as `:token_id` is the field of that name. */
   path: string;
   /** The page of the form, which is shown again with a refusal; null = a script sends it. */
@@ -71,7 +72,7 @@ type FormPlace<Result> = {
 /** An action as the console takes it: from a form, or from a script. */
 export function formOf<Inputs extends Fields, Result>(
   action: Action<Inputs, Result, FormCaller>,
-  { path, page, texts, current, follow, instead }: FormPlace<Result>,
+  { path, page, texts, current, follow, instead }: FormTarget<Result>,
 ): FormAction {
   return {
     name: action.name,
@@ -190,7 +191,7 @@ export function questionOf<Inputs extends Fields>(
 }
 
 export function drawField(
-  call: PageCall,
+  call: FormPlace,
   action: string,
   name: string,
   field: Field<unknown>,
@@ -234,7 +235,7 @@ export function drawField(
 
 /** A checkbox of a field with several possible values; a refused form keeps its state. */
 export function checkBox(
-  call: PageCall,
+  call: FormPlace,
   action: string,
   name: string,
   { value, text, isChosen = false }: { value: string; text: Html | string; isChosen?: boolean },
@@ -248,16 +249,19 @@ export function checkBox(
   >`;
 }
 
+type Radios = {
+  legend: string;
+  choices: readonly (readonly [value: string, text: Html | string])[];
+  value: string;
+  isRequired?: boolean;
+};
+
 /** One of a few values, each with its words in sight. */
 export function radios(
-  call: PageCall,
+  call: FormPlace,
   action: string,
   name: string,
-  {
-    legend,
-    choices,
-    value,
-  }: { legend: string; choices: readonly (readonly [value: string, text: Html | string])[]; value: string },
+  { legend, choices, value, isRequired = false }: Radios,
 ): Html {
   const chosen = filledIn(call, action, name, value);
   return boxes(
@@ -267,7 +271,7 @@ export function radios(
     choices.map(
       ([each, text]) =>
         html`<label class="check"
-          ><input type="radio" name="${name}" value="${each}" ${each === chosen && html` checked=""`} /> ${text}</label
+          ><input type="radio" name="${name}" value="${each}" ${isRequired && html` required=""`}${each === chosen && html` checked=""`} /> ${text}</label
         >`,
     ),
   );

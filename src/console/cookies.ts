@@ -1,5 +1,5 @@
 import { OAUTH_PATHS } from "../access/oauth.ts";
-import { createCookie } from "../http/cookie.ts";
+import { createCookie, type Cookie } from "../http/cookie.ts";
 
 /** Pages of the console outside workspaces. */
 const OWN_PAGES: ReadonlySet<string> = new Set(["/me", "/operator", OAUTH_PATHS.authorize]);
@@ -22,39 +22,27 @@ const LIFETIME_SECONDS = 600;
 /** Ends the address of a form that was sent: its page is the target, since the form itself is no page. */
 export const SENT = "#sent";
 
-/** The cookie that keeps the requested page until the person has signed in. */
-export type TargetCookie = {
-  /** Path and query of the page; null = none, or none that is a page of the console. */
-  read(header: string | undefined): string | null;
-  /** As a Set-Cookie header; null = the address is no page of the console. */
-  write(target: string): string | null;
-  /** The Set-Cookie header that removes it. */
-  clear: string;
-};
+export type TargetCookie = ReturnType<typeof createTargetCookie>;
 
-export function createTargetCookie(isSecure: boolean): TargetCookie {
+/** The cookie that keeps path and query of the requested page until the person has signed in; null = it is no page of the console. */
+export function createTargetCookie(isSecure: boolean) {
   const { read, write, clear } = createCookie("returns-target", isSecure, LIFETIME_SECONDS);
   return {
-    read: (header) => {
+    read: (header: string | undefined): string | null => {
       const target = Buffer.from(read(header) ?? "", "base64url").toString();
       return isConsolePath(target) ? target : null;
     },
-    write: (target) => (isConsolePath(target) ? write(Buffer.from(target).toString("base64url")) : null),
+    write: (target: string): string | null =>
+      isConsolePath(target) ? write(Buffer.from(target).toString("base64url")) : null,
     clear,
   };
 }
 
-/** Carries the sentence of an action over to the page that is shown next. */
-export type DoneCookie = {
-  read: (header: string | undefined) => string | null;
-  write: (sentence: string) => string;
-  clear: string;
-};
-
 const DONE_LIFETIME_SECONDS = 60;
 const LONGEST_BYTES = 2000;
 
-export function createDoneCookie(isSecure: boolean): DoneCookie {
+/** Carries the sentence of an action over to the page that is shown next. */
+export function createDoneCookie(isSecure: boolean): Cookie {
   const cookie = createCookie("returns-done", isSecure, DONE_LIFETIME_SECONDS);
   return {
     read: (header) => {

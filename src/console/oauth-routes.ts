@@ -11,7 +11,13 @@ import {
   type OauthRefusal,
 } from "../access/oauth.ts";
 import type { ControlTools } from "../actions/action.ts";
-import { endGrant, exchangeCode, refreshGrant, type GrantCaller } from "../actions/apps/actions.ts";
+import {
+  endGrant,
+  exchangeCode,
+  refreshGrant,
+  type GrantCaller,
+  type Issued,
+} from "../actions/apps/actions.ts";
 import { oauthIssuer } from "../actions/console-address.ts";
 import { mcpAddress } from "../contract/written-request.ts";
 import { clientKeyOf } from "../http/client-address.ts";
@@ -34,26 +40,31 @@ const SHARED = {
   "Access-Control-Allow-Methods": "GET, POST",
   "Access-Control-Allow-Headers": "Authorization, Content-Type, MCP-Protocol-Version",
 };
-const TOO_MANY = refused("temporarily_unavailable", "Too many requests: try again in a minute.");
 
 type OauthOptions = { control: ControlTools; now: () => Date };
 type Answer = { status: number; body: object | null };
+const TOO_MANY: Answer = {
+  status: 429,
+  body: refused("temporarily_unavailable", "Too many requests: try again in a minute."),
+};
 type Ask = (request: FastifyRequest) => Answer | Promise<Answer>;
 
 /** The endpoints that MCP clients call before and after consent; [] without a suitable address. */
-export function createOauthRoutes({ control, now }: OauthOptions): RouteGroup[] {
+export function createOauthRoutes(options: OauthOptions): RouteGroup[] {
+  const { control, now } = options;
   const issuer = oauthIssuer(control.connecting.publicUrl);
   if (issuer === null) return [];
   const key = appKeyOf(control.keys);
   const metadata = (path: string, body: object): RouteGroup =>
     route(path, "GET", () => ({ status: 200, body }));
+  const form = (path: string, act: Act): RouteGroup => route(path, "POST", createForm(options, key, act));
   return [
     metadata(RESOURCE_METADATA_PATH, resourceMetadata(issuer)),
     metadata(RESOURCE_METADATA_PATH + new URL(mcpAddress(issuer)).pathname, resourceMetadata(issuer)),
     metadata("/.well-known/oauth-authorization-server", serverMetadata(issuer)),
     route(OAUTH_PATHS.register, "POST", createRegister(key, now)),
-    route(OAUTH_PATHS.token, "POST", createToken({ control, now, key, resource: mcpAddress(issuer) })),
-    route(OAUTH_PATHS.revoke, "POST", createRevoke({ control, now, key })),
+    form(OAUTH_PATHS.token, (caller, fields) => issue(caller, fields, mcpAddress(issuer))),
+    form(OAUTH_PATHS.revoke, (caller, fields) => endGrant(caller, fields.get("token") ?? "")),
   ];
 }
 
@@ -69,8 +80,7 @@ function createRegister(key: Buffer, now: () => Date): Ask {
   const ofAll = createMinuteLimit(MOST_REGISTRATIONS.ofAll);
   return (request) => {
     const at = now();
-    if (!ofAddress(clientKeyOf(request.clientAddress), at) || !ofAll("", at))
-      return { status: 429, body: TOO_MANY };
+    if (!ofAddress(clientKeyOf(request.clientAddress), at) || !ofAll("", at)) return TOO_MANY;
     const client = readRegistration(jsonOf(request.body));
     if ("error" in client) return failed(client);
     return {
@@ -88,49 +98,37 @@ function createRegister(key: Buffer, now: () => Date): Ask {
   };
 }
 
-/** RFC 7009. */
-function createRevoke({ control, now, key }: OauthOptions & { key: Buffer }): Ask {
+type Act = (caller: GrantCaller, form: URLSearchParams) => Promise<Issued | OauthRefusal | null>;
+
+/** A form of a client (RFC 6749, section 3.2). Those that fail count for its address, and revocations (RFC 7009), which answer nothing. */
+function createForm({ control, now }: OauthOptions, key: Buffer, act: Act): Ask {
   const admits = createMinuteLimit(MOST_FAILURES);
   return async (request) => {
-    if (!admits(clientKeyOf(request.clientAddress), now())) return { status: 429, body: TOO_MANY };
-    const form = formOf(request);
-    if (form === null) return failed(NO_FORM);
-    const clientId = form.get("client_id") ?? "";
-    if (!isClientId(clientId, key)) return failed(UNKNOWN_CLIENT);
-    const caller = { ...control, now: now(), clientId, address: request.clientAddress };
-    const refusal = await endGrant(caller, form.get("token") ?? "");
-    return refusal === null ? { status: 200, body: null } : failed(refusal);
-  };
-}
-
-type TokenOptions = OauthOptions & { key: Buffer; resource: string };
-
-/** RFC 6749, section 3.2. A grant is good for one client and one resource. */
-function createToken({ control, now, key, resource }: TokenOptions): Ask {
-  const failures = createMinuteLimit(MOST_FAILURES);
-  return async (request) => {
     const address = clientKeyOf(request.clientAddress);
-    if (!failures(address, now())) return { status: 429, body: TOO_MANY };
+    if (!admits(address, now())) return TOO_MANY;
     const form = formOf(request);
     if (form === null) return failed(NO_FORM);
     const clientId = form.get("client_id") ?? "";
     if (!isClientId(clientId, key)) return failed(UNKNOWN_CLIENT);
-    if ((form.get("resource") ?? resource) !== resource) {
-      return failed(refused("invalid_target", `resource must be ${resource}.`));
+    const body = await act({ ...control, now: now(), clientId, address: request.clientAddress }, form);
+    if (body !== null && "error" in body) {
+      noteRefusal(request, body.error_description);
+      return failed(body);
     }
-    const caller = { ...control, now: now(), clientId, address: request.clientAddress };
-    const answer = await issue(caller, form);
-    if ("error" in answer) {
-      noteRefusal(request, answer.error_description);
-      return failed(answer);
-    }
-    failures.giveBack(address);
-    return { status: 200, body: answer };
+    if (body !== null) admits.giveBack(address);
+    return { status: 200, body };
   };
 }
 
-function issue(caller: GrantCaller, form: URLSearchParams) {
+/** A grant is good for one client and one resource. */
+async function issue(
+  caller: GrantCaller,
+  form: URLSearchParams,
+  resource: string,
+): Promise<Issued | OauthRefusal> {
   const field = (name: string): string => form.get(name) ?? "";
+  if ((form.get("resource") ?? resource) !== resource)
+    return refused("invalid_target", `resource must be ${resource}.`);
   switch (field("grant_type")) {
     case "authorization_code":
       return exchangeCode(caller, {

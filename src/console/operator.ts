@@ -1,13 +1,7 @@
-import type { FastifyRequest } from "fastify";
-import {
-  readList,
-  runAction,
-  type ActionCaller,
-  type List,
-  type WorkspaceCaller,
-} from "../actions/action.ts";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { readList, runAction, type Action, type ActionCaller, type List } from "../actions/action.ts";
 import { auditListOfAll } from "../actions/audit/audit.ts";
-import { formInput } from "../actions/field.ts";
+import { formInput, type Fields } from "../actions/field.ts";
 import { disableUser, enableUser, userList } from "../actions/people/actions.ts";
 import { isPersonId } from "../actions/people/person-name.ts";
 import { planList } from "../actions/plan/actions.ts";
@@ -16,26 +10,27 @@ import { requireRight } from "../actions/right.ts";
 import { setWorkspace } from "../actions/workspace/settings.ts";
 import { requireWorkspace, workspaceList, workspaceOverview } from "../actions/workspace/workspace.ts";
 import { noteRefusal } from "../http/request-log.ts";
-import { parseQueryString } from "../http/query-string.ts";
 import { capital } from "../lib/capital.ts";
 import { html, type Html } from "../lib/html.ts";
 import type { Cell } from "../lib/table.ts";
 import { formOf } from "./form-scope.ts";
 import { isoInstant } from "./format.ts";
 import {
+  formPlace,
   forSender,
   forVisitor,
   leadOn,
   orRefused,
   ownActor,
-  refusedForm,
+  queryOf,
   showOwn,
   showState,
   type OwnRequest,
+  type RefusedAction,
   type Routes,
   type SessionContext,
 } from "./session-context.ts";
-import { forbidden, unconfirmed, type StatePage } from "./state-page.ts";
+import { forbidden, statePage, unconfirmed } from "./state-page.ts";
 import { pageNav, rows, tabs } from "./views/blocks.ts";
 import { actionForm, refusal, selectField, type FormPlace } from "./views/form.ts";
 import { dataTable } from "./views/table.ts";
@@ -60,111 +55,93 @@ type Query = Readonly<Record<string, string>>;
 type Asked = { caller: ActionCaller; query: Query; place: FormPlace; context: SessionContext };
 type View = (asked: Asked) => Promise<{ title: string; body: Html }>;
 
-/** A form's action: its page, and what it does, with the sentence and the page that follow. */
-type Act = {
-  action: { name: string };
-  view: View;
-  run: (caller: ActionCaller, form: URLSearchParams) => Promise<{ done: string; href: string }>;
-};
-
 /**
  * The pages of operators: lists and actions of the commands, without any store's figures. The right of an operator is read
  * for each request, and again by the runner.
  */
 export function operatorRoutes(context: SessionContext): Routes {
-  const callerOf = (own: OwnRequest) => ({
-    ...context.control,
-    actor: ownActor(context, own),
-    now: context.now(),
-  });
-  const get = (view: View) => ({
-    get: forVisitor(context, (own) =>
-      orRefused(
-        () => show(own, { context, caller: callerOf(own), query: queryOf(own.request) }, view),
-        (refused) => showRefused(own, refused),
-      ),
-    ),
-  });
-  const post = ({ action, view, run }: Act) => ({
+  const get = (view: View) => ({ get: forVisitor(context, (own) => show(context, own, view)) });
+  const post = <Inputs extends Fields, By extends ActionCaller>(
+    action: Action<Inputs, unknown, By>,
+    view: View,
+  ) => ({
     post: forSender(
       context,
       async (own) => {
-        const { done, href } = await run(callerOf(own), formOf(own.request));
-        return leadOn(context, own.reply, done, href);
-      },
-      (own, refused) => {
-        if (refused.kind === "forbidden" || refused.kind === "unconfirmed") return showRefused(own, refused);
-        const asked = {
+        const form = formOf(own.request);
+        const caller = callerOf(context, own);
+        requireRight(caller.actor, action);
+        const isOfPerson = action.hasNoWorkspace === true;
+        const workspace = isOfPerson
+          ? null
+          : await requireWorkspace(caller.database, form.get("domain") ?? "");
+        const { done } = await runAction(action, { ...caller, workspace } as unknown as By, given(form));
+        return leadOn(
           context,
-          caller: callerOf(own),
-          query: { domain: formOf(own.request).get("domain") ?? "" },
-        };
-        return orRefused(
-          () => show(own, asked, view, { action, refused }),
-          (again) => showRefused(own, again),
+          own.reply,
+          done,
+          workspace === null ? PEOPLE : workspaceHref(workspace.shop_domain),
         );
       },
+      (own, refused) => show(context, own, view, { action, refused }),
     ),
   });
   return {
     [HOME]: get(workspacesView),
-    [WORKSPACE]: { ...get(workspaceView), ...post(SAVE_WORKSPACE) },
+    [WORKSPACE]: { ...get(workspaceView), ...post(setWorkspace, workspaceView) },
     [PEOPLE]: get(peopleView),
-    [`${PEOPLE}/disable`]: post(onPerson(disableUser)),
-    [`${PEOPLE}/enable`]: post(onPerson(enableUser)),
+    [`${PEOPLE}/disable`]: post(disableUser, peopleView),
+    [`${PEOPLE}/enable`]: post(enableUser, peopleView),
     [AUDIT]: get(auditView),
     [`${HOME}/health`]: get(healthView),
   };
 }
 
-function queryOf({ raw }: FastifyRequest): Query {
-  const texts = [...parseQueryString(raw.url ?? "").values].flatMap(([name, value]) =>
-    typeof value === "string" && value.length <= 253 && !value.includes("\0") ? [[name, value.trim()]] : [],
-  );
-  return Object.fromEntries(texts) as Query;
+function callerOf(context: SessionContext, own: OwnRequest) {
+  return { ...context.control, actor: ownActor(context, own), now: context.now() };
 }
 
-async function show(
+/** A page in its frame, or why there is none; `form`: its form that was refused. */
+function show(
+  context: SessionContext,
   own: OwnRequest,
-  asked: Omit<Asked, "place">,
   view: View,
-  form?: { action: { name: string }; refused: Refusal },
-) {
+  form?: RefusedAction,
+): Promise<FastifyReply> {
   const { request } = own;
-  const place: FormPlace = {
-    refusedForm: form === undefined ? null : refusedForm(form.action, request, form.refused),
-    problems: [],
-    href: (path) => path,
+  const shown = async (): Promise<FastifyReply> => {
+    if (form?.refused.kind === "forbidden" || form?.refused.kind === "unconfirmed") throw form.refused;
+    const place = formPlace(request, (path) => path, form);
+    const domain = formOf(request).get("domain");
+    const query = domain === null ? queryOf(request) : { domain };
+    const asked = { context, caller: callerOf(context, own), query, place };
+    const { title, body } = await view(asked);
+    const path = pathOf(request);
+    const links = TABS.map(([href, text]) => ({
+      href,
+      text,
+      isCurrent: href === HOME ? path === HOME || path === WORKSPACE : path.startsWith(href),
+    }));
+    const markup = html`<h1>Operator</h1>
+      ${tabs("Operator pages", links)} ${body}`;
+    return showOwn(context, own, { title, body: markup, refused: form?.refused });
   };
-  const { title, body } = await view({ ...asked, place });
-  const path = pathOf(request);
-  const links = TABS.map(([href, text]) => ({
-    href,
-    text,
-    isCurrent: href === HOME ? path === HOME || path === WORKSPACE : path.startsWith(href),
-  }));
-  const markup = html`<h1>Operator</h1>
-    ${tabs("Operator pages", links)} ${body}`;
-  return showOwn(asked.context, own, { title, body: markup, refused: form?.refused });
+  return orRefused(shown, (refused) => showRefused(own, refused));
 }
 
 function pathOf({ raw }: FastifyRequest): string {
   return (raw.url ?? "").split("?", 1)[0] ?? "";
 }
 
-function showRefused({ request, reply, visitor }: OwnRequest, { kind, message }: Refusal) {
+function showRefused({ request, reply, visitor }: OwnRequest, { kind, message }: Refusal): FastifyReply {
   noteRefusal(request, message);
-  const title = "This page cannot be shown";
-  const page = (): StatePage => {
-    if (kind === "forbidden") return forbidden(message);
-    if (kind === "unconfirmed")
-      return unconfirmed(message, pathOf(request).startsWith(PEOPLE) ? PEOPLE : HOME);
-    const body = html`<h1>${title}</h1>
-      <p class="banner refused" role="alert">${message}</p>
-      <p><a href="${HOME}">Workspaces</a></p>`;
-    return { status: STATUS_OF_REFUSAL[kind], title, body };
-  };
-  return showState(reply, page(), visitor.person.name);
+  const { name } = visitor.person;
+  if (kind === "forbidden") return showState(reply, forbidden(message), name);
+  if (kind === "unconfirmed")
+    return showState(reply, unconfirmed(message, pathOf(request).startsWith(PEOPLE) ? PEOPLE : HOME), name);
+  const next = html`<p class="banner refused" role="alert">${message}</p>
+    <p><a href="${HOME}">Workspaces</a></p>`;
+  return showState(reply, statePage(STATUS_OF_REFUSAL[kind], "This page cannot be shown", next), name);
 }
 
 /** A form's input; an empty field leaves its value unchanged. */
@@ -232,17 +209,6 @@ const workspaceView: View = async ({ caller, query, place }) => {
   };
 };
 
-const SAVE_WORKSPACE: Act = {
-  action: setWorkspace,
-  view: workspaceView,
-  run: async (caller, form) => {
-    requireRight(caller.actor, setWorkspace);
-    const workspace = await requireWorkspace(caller.database, form.get("domain") ?? "");
-    const { done } = await runAction(setWorkspace, { ...caller, workspace } as WorkspaceCaller, given(form));
-    return { done, href: workspaceHref(workspace.shop_domain) };
-  },
-};
-
 const peopleView: View = async ({ caller, query, place }) => {
   const { q = "", after = "" } = query;
   const filter = { search: q || null, after: isPersonId(after) ? after : null, limit: LIMIT };
@@ -264,14 +230,6 @@ const peopleView: View = async ({ caller, query, place }) => {
     body: html`${refusal(place, disableUser.name)} ${refusal(place, enableUser.name)} ${searchForm(PEOPLE, "Name", q)} ${table}`,
   };
 };
-
-function onPerson(action: typeof disableUser | typeof enableUser): Act {
-  return {
-    action,
-    view: peopleView,
-    run: async (caller, form) => ({ ...(await runAction(action, caller, given(form))), href: PEOPLE }),
-  };
-}
 
 const auditView: View = async ({ caller, query }) => {
   const filter = { actor: null, action: null, from: null, to: null };

@@ -8,7 +8,7 @@ import { parseQueryString } from "../http/query-string.ts";
 import { html, renderHtml, type Html } from "../lib/html.ts";
 import { CONSOLE_ASSETS, layout, switchAddress, type Frame, type NavigationLink } from "./layout.ts";
 import { contentSecurityPolicy } from "./request-rules.ts";
-import type { DoneCookie } from "./cookies.ts";
+import type { Cookie } from "../http/cookie.ts";
 import { addressOf, type OpenCall } from "./page-call.ts";
 import { createNameCheck } from "./page-names.ts";
 import type { Page, View } from "./page.ts";
@@ -39,7 +39,7 @@ export type PageSender = {
   view(exchange: Exchange, page: Page | null, member: MemberAdmission, shown: Shown): Promise<FastifyReply>;
 };
 
-export function createPageSender(done: DoneCookie): PageSender {
+export function createPageSender(done: Cookie): PageSender {
   const framed = (exchange: Exchange, page: Page | null, member: MemberAdmission, shown: Shown) => {
     const sentence = done.read(exchange.request.headers.cookie);
     if (sentence !== null) exchange.reply.header("Set-Cookie", done.clear);

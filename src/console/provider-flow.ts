@@ -5,22 +5,18 @@ import { html } from "../lib/html.ts";
 import { seal, unseal } from "../lib/seal.ts";
 import { showState, type SessionContext } from "./session-context.ts";
 import { refusedSignIn } from "./session-pages.ts";
+import { statePage } from "./state-page.ts";
 
 const LIFETIME_SECONDS = 600;
 
-/** The cookie that binds a sign-in at the identity provider to the browser that started it. */
-export type FlowCookie = {
-  /** null: none, not ours, or the sign-in took too long. */
-  read(header: string | undefined, now: Date): Flow | null;
-  write(flow: Flow): string;
-  clear: string;
-};
+export type FlowCookie = ReturnType<typeof createFlowCookie>;
 
-export function createFlowCookie(isSecure: boolean, key: Buffer): FlowCookie {
+/** The cookie that binds a sign-in at the identity provider to the browser that started it; null: none, not ours, or too old. */
+export function createFlowCookie(isSecure: boolean, key: Buffer) {
   const { read, write, clear } = createCookie("returns-provider", isSecure, LIFETIME_SECONDS);
   const context = "sign-in at the identity provider";
   return {
-    read: (header, now) => {
+    read: (header: string | undefined, now: Date): Flow | null => {
       try {
         const flow = JSON.parse(unseal(key, context, Buffer.from(read(header) ?? "", "base64url"))) as Flow;
         return now.getTime() - flow.startedAt <= LIFETIME_SECONDS * 1000 ? flow : null;
@@ -28,7 +24,7 @@ export function createFlowCookie(isSecure: boolean, key: Buffer): FlowCookie {
         return null;
       }
     },
-    write: (flow) => write(seal(key, context, JSON.stringify(flow)).toString("base64url")),
+    write: (flow: Flow): string => write(seal(key, context, JSON.stringify(flow)).toString("base64url")),
     clear,
   };
 }
@@ -39,8 +35,8 @@ export async function sendToProvider(
   reply: FastifyReply,
   started: Pick<Flow, "purpose" | "userId" | "next">,
 ): Promise<FastifyReply> {
-  const begun = await provider?.begin({ ...started, startedAt: now().getTime() });
-  if (provider === null || begun === null || begun === undefined)
+  const begun = (await provider?.begin({ ...started, startedAt: now().getTime() })) ?? null;
+  if (provider === null || begun === null)
     return showState(reply, refusedSignIn("down", site.publicOrigin !== null));
   reply.header("Set-Cookie", flow.write(begun.flow));
   return leave(reply, begun.url, provider.name);
@@ -53,10 +49,5 @@ export async function sendToProvider(
 export function leave(reply: FastifyReply, url: string, name: string): FastifyReply {
   const title = `Continue to ${name}`;
   reply.header("Refresh", `0; url=${url}`);
-  return showState(reply, {
-    status: 200,
-    title,
-    body: html`<h1>${title}</h1>
-      <p><a href="${url}">${title}</a></p>`,
-  });
+  return showState(reply, statePage(200, title, html`<p><a href="${url}">${title}</a></p>`));
 }

@@ -1,29 +1,20 @@
-import type { FastifyReply, FastifyRequest } from "fastify";
 import { CALLBACK_PATH, type ProviderAccount, type ProviderProblem } from "../access/provider.ts";
-import type { SignInRefusal } from "../access/sign-in.ts";
 import { sendLinked } from "../actions/account/page.ts";
 import { clientKeyOf } from "../http/client-address.ts";
-import { noteRefusal } from "../http/request-log.ts";
 import { isConsolePath, type TargetCookie } from "./cookies.ts";
-import { formOf } from "./form-scope.ts";
 import { createMinuteLimit } from "./minute-limit.ts";
 import { sendToProvider } from "./provider-flow.ts";
 import { attempt, forVisitor, showState, type Routes, type SessionContext } from "./session-context.ts";
-import { refusedSignIn, TOO_MANY } from "./session-pages.ts";
-import { createFinish, MOST_FAILURES_PER_MINUTE, sendProof } from "./sign-in.ts";
+import { TOO_MANY } from "./session-pages.ts";
+import { createFinish, MOST_FAILURES_PER_MINUTE, nextOf, sendProof } from "./sign-in.ts";
 
 /** Sign-in, confirmation and linking through the identity provider; {} if none is configured. */
 export function providerRoutes(context: SessionContext, target: TargetCookie): Routes {
-  const { control, flow: cookie, identity, now, site } = context;
+  const { control, flow: cookie, identity, now } = context;
   const { provider } = control;
   if (provider === null) return {};
   const answers = createMinuteLimit(MOST_FAILURES_PER_MINUTE);
   const finish = createFinish(context, target);
-  const refuse = (request: FastifyRequest, reply: FastifyReply, outcome: SignInRefusal): FastifyReply => {
-    noteRefusal(request, `identity provider: ${outcome}`);
-    return showState(reply, refusedSignIn(outcome, site.publicOrigin !== null));
-  };
-
   return {
     "/sign-in/provider": {
       post: (_request, reply) =>
@@ -34,7 +25,10 @@ export function providerRoutes(context: SessionContext, target: TargetCookie): R
         context,
         ({ request, reply, visitor }) => {
           const { userId } = visitor.person;
-          return sendToProvider(context, reply, { purpose: "confirm", userId, next: nextOf(request) });
+          const asked = nextOf(request);
+          // What is no page of the console could also be too long for a cookie.
+          const next = isConsolePath(asked) ? asked : "";
+          return sendToProvider(context, reply, { purpose: "confirm", userId, next });
         },
         nextOf,
       ),
@@ -42,21 +36,22 @@ export function providerRoutes(context: SessionContext, target: TargetCookie): R
     [CALLBACK_PATH]: {
       get: async (request, reply) => {
         const query = (request.raw.url ?? "").slice(CALLBACK_PATH.length);
-        const flow = cookie.read(request.headers.cookie, now());
+        const begun = cookie.read(request.headers.cookie, now());
         // Each answer has one attempt: whatever the result, its sign-in is over.
         reply.header("Set-Cookie", cookie.clear);
-        const isOurs = flow !== null && new URLSearchParams(query).get("state") === flow.state;
+        const flow = new URLSearchParams(query).get("state") === begun?.state ? begun : null;
         const account = await attempt<ProviderAccount | { problem: ProviderProblem }>(answers, {
           request,
           key: clientKeyOf(request.clientAddress),
           now: now(),
-          canSucceed: async () => isOurs,
-          make: async () => (isOurs ? provider.finish(query, flow) : { problem: "elsewhere" }),
+          canSucceed: async () => flow !== null,
+          make: async () => (flow === null ? { problem: "elsewhere" } : provider.finish(query, flow)),
           hasFailed: (result) => "problem" in result,
         });
         if (account === null) return showState(reply, TOO_MANY);
-        if ("problem" in account) return refuse(request, reply, account.problem);
-        if (flow === null) return refuse(request, reply, "elsewhere");
+        const refuse = (outcome: ProviderProblem) => finish(request, reply, { outcome, userId: null });
+        if (flow === null || "problem" in account)
+          return refuse("problem" in account ? account.problem : "elsewhere");
         const origin = request.clientAddress;
         if (flow.purpose === "sign_in") {
           const oldSessionHash = context.sessionHashOf(request);
@@ -67,7 +62,7 @@ export function providerRoutes(context: SessionContext, target: TargetCookie): R
           async (own) => {
             const { person, sessionHash } = own.visitor;
             const { userId } = person;
-            if (userId !== flow.userId) return refuse(request, reply, "elsewhere");
+            if (userId !== flow.userId) return refuse("elsewhere");
             if (flow.purpose === "link") return sendLinked(context, own, account);
             const startedAt = new Date(flow.startedAt);
             const asked = { userId, sessionHash, origin, account, startedAt };
@@ -79,10 +74,4 @@ export function providerRoutes(context: SessionContext, target: TargetCookie): R
       },
     },
   };
-}
-
-/** What is no page of the console could also be too long for a cookie. */
-function nextOf(request: FastifyRequest): string {
-  const asked = formOf(request).get("next") ?? "";
-  return isConsolePath(asked) ? asked : "";
 }

@@ -12,7 +12,7 @@ import { logFailure } from "../lib/log-failure.ts";
 import { note } from "../lib/trace.ts";
 import type { FormAction, FormOutcome } from "./action-form.ts";
 import type { ConsoleOptions } from "./console.ts";
-import type { DoneCookie } from "./cookies.ts";
+import type { Cookie } from "../http/cookie.ts";
 import { formOf } from "./form-scope.ts";
 import { createMinuteLimit, MOST_FORMS_PER_MINUTE, TOO_MANY_FORMS } from "./minute-limit.ts";
 import { actorOf, addressOf, openCall, type CallTools, type OpenCall } from "./page-call.ts";
@@ -162,7 +162,7 @@ function partRefused(sentence: string): ApiError {
   return new ApiError("rate_limited", message, { retryAfterSeconds: 1 });
 }
 
-type ActionRouterOptions = RouterOptions & { done: DoneCookie; sessions: Pick<SessionPages, "toSignIn"> };
+type ActionRouterOptions = RouterOptions & { done: Cookie; sessions: Pick<SessionPages, "toSignIn"> };
 
 const BYTES_TYPE = /^application\/octet-stream\b/iu;
 const TAKES_FORM = new ApiError("invalid_request", "This accepts a form, not binary data.");
@@ -244,7 +244,7 @@ type SentAction = Exchange & {
   action: FormAction;
   call: OpenCall;
   send: PageSender;
-  done: DoneCookie;
+  done: Cookie;
 };
 
 async function sendOutcome(sent: SentAction, outcome: FormOutcome): Promise<FastifyReply> {

@@ -6,19 +6,20 @@ import type { ControlTools } from "../actions/action.ts";
 import type { Identity } from "../access/identity.ts";
 import type { PasskeySite } from "../access/passkey.ts";
 import type { SignedIn } from "../access/session.ts";
+import { parseQueryString } from "../http/query-string.ts";
 import { noteRefusal } from "../http/request-log.ts";
 import { createPlaces } from "../lib/places.ts";
 import { CONSOLE_ASSETS, layout } from "./layout.ts";
-import type { DoneCookie } from "./cookies.ts";
+import type { Cookie } from "../http/cookie.ts";
 import { formOf } from "./form-scope.ts";
 import type { ConsoleSite } from "./request-rules.ts";
 import type { FlowCookie } from "./provider-flow.ts";
 import { actorOf } from "./page-call.ts";
-import type { RefusedForm } from "./page.ts";
 import { signInPage } from "./session-pages.ts";
 import { sendHtml, stateMarkup } from "./send.ts";
 import { tooMany, type StatePage } from "./state-page.ts";
 import { TOO_MANY_FORMS, type MinuteLimit } from "./minute-limit.ts";
+import type { FormPlace } from "./views/form.ts";
 
 export type SessionOptions = {
   identity: Identity;
@@ -55,7 +56,7 @@ export type SessionContext = SessionOptions & {
   toSignIn: (request: FastifyRequest, reply: FastifyReply, page?: string) => FastifyReply;
   /** As a Set-Cookie header. */
   writeSession: (session: string) => string;
-  done: DoneCookie;
+  done: Cookie;
   flow: FlowCookie;
   /** Of forms of people, outside workspaces. */
   admitsForm: MinuteLimit;
@@ -127,13 +128,25 @@ export function ownActor(
   return actorOf(person, sessionHash, standing, request, now());
 }
 
-/** The form of an action, with why it was refused. */
-export function refusedForm(
-  { name }: { name: string },
+/** The parameters of an address. One that is not text, or not valid for PostgreSQL, counts as missing. */
+export function queryOf({ raw }: FastifyRequest): Readonly<Record<string, string>> {
+  const texts = [...parseQueryString(raw.url ?? "").values].flatMap(([name, value]) =>
+    typeof value === "string" && value.length <= 253 && !value.includes("\0") ? [[name, value.trim()]] : [],
+  );
+  return Object.fromEntries(texts) as Record<string, string>;
+}
+
+/** A form of a page, and why it was refused. */
+export type RefusedAction = { action: { name: string }; refused: Refusal };
+
+/** The place of a page's forms; `form`: the one that was sent. */
+export function formPlace(
   request: FastifyRequest,
-  refusal: Refusal,
-): RefusedForm {
-  return { action: name, values: formOf(request), refusal };
+  href: (path: string) => string,
+  form: RefusedAction | undefined,
+): FormPlace {
+  const refusedForm = form && { action: form.action.name, values: formOf(request), refusal: form.refused };
+  return { refusedForm: refusedForm ?? null, problems: [], href };
 }
 
 /** Shows the ways in to somebody who is not signed in. */

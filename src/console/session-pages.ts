@@ -127,13 +127,15 @@ function awayBanner(name: string): Html {
   </p>`;
 }
 
-const REFUSALS: Readonly<Record<SignInRefusal | "other", string>> = {
+const OF_LINK = {
   unknown: "This link is not valid: it was withdrawn, has expired, or is not complete.",
   used: "This link has been used already; it works once.",
   expired: "This link has expired.",
   changed: "This link no longer works: the rights of the person it was created for have changed.",
   disabled: "This person can no longer sign in.",
   other: "This link is for another account or another purpose. It was not used.",
+};
+const OF_PASSKEY = {
   second: "This passkey is already registered: sign in with it.",
   malformed: "The browser sent no passkey. This step needs JavaScript.",
   challenge: "That took too long, or was sent twice.",
@@ -141,6 +143,8 @@ const REFUSALS: Readonly<Record<SignInRefusal | "other", string>> = {
   unverified: "The passkey must ask for a fingerprint, a face or a PIN, and it did not.",
   counter: "This passkey may have been copied: its counter went backwards. Remove it and create another.",
   rejected: "The passkey was created for another address, or its signature is not valid.",
+};
+const OF_PROVIDER = {
   down: "The identity provider does not answer. Try again in a minute, or sign in another way.",
   denied: "The identity provider did not sign you in.",
   code: "The identity provider refused the code of this sign-in: it works once, for a short time.",
@@ -162,27 +166,21 @@ const REFUSALS: Readonly<Record<SignInRefusal | "other", string>> = {
   foreign: "This is not the account that you have linked.",
   elsewhere: "This answer is not for a sign-in that this browser began in the last ten minutes.",
 };
+const REFUSALS: Readonly<Record<SignInRefusal | "other", string>> = {
+  ...OF_LINK,
+  ...OF_PASSKEY,
+  ...OF_PROVIDER,
+};
 
 /** Why a link or passkey was not accepted. */
 export function whyRefused(reason: SignInRefusal | "other"): string {
   return REFUSALS[reason];
 }
 
-const OF_LINK: ReadonlySet<string> = new Set(["unknown", "used", "expired", "changed", "disabled", "other"]);
-const OF_PASSKEY: ReadonlySet<string> = new Set([
-  "second",
-  "malformed",
-  "challenge",
-  "stranger",
-  "unverified",
-  "counter",
-  "rejected",
-]);
-
 /** What was not accepted. */
 export function kindOfRefusal(reason: SignInRefusal | "other"): keyof typeof REFUSED {
-  if (OF_LINK.has(reason)) return "sign-in link";
-  return OF_PASSKEY.has(reason) ? "passkey" : "identity provider";
+  if (reason in OF_LINK) return "sign-in link";
+  return reason in OF_PASSKEY ? "passkey" : "identity provider";
 }
 
 const REFUSED = {

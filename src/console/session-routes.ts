@@ -12,17 +12,14 @@ import { flowKeyOf } from "../lib/keys.ts";
 import { operatorRoutes } from "./operator.ts";
 import { createFlowCookie, leave } from "./provider-flow.ts";
 import { providerRoutes } from "./provider-routes.ts";
-import { showSignIn, showState } from "./session-context.ts";
+import { queryOf, showSignIn, showState } from "./session-context.ts";
 import type { SessionContext, SessionOptions, RouteHandlers, Routes } from "./session-context.ts";
-import { createDoneCookie } from "./cookies.ts";
 import { chooser, OTHER_ORIGIN, otherHost } from "./session-pages.ts";
 import { formScope } from "./form-scope.ts";
 import { createMinuteLimit, MOST_FORMS_PER_MINUTE } from "./minute-limit.ts";
-import { reauthenticateRoutes } from "./sign-in.ts";
-import { parseQueryString } from "../http/query-string.ts";
-import { signInRoutes } from "./sign-in.ts";
+import { reauthenticateRoutes, signInRoutes } from "./sign-in.ts";
 import { switchedPage } from "./layout.ts";
-import { createTargetCookie, SENT } from "./cookies.ts";
+import { createDoneCookie, createTargetCookie, SENT } from "./cookies.ts";
 import { welcomeRoutes } from "./welcome.ts";
 
 /** Sign-in to the console, and the functions that its other pages use. */
@@ -130,10 +127,7 @@ function homeRoutes(context: SessionContext): Routes {
         const visitor = await signedIn(request);
         if (visitor === null) return reply.redirect("/sign-in", 303);
         const { userId, name, isOperator } = visitor.person;
-        const { values } = parseQueryString(request.raw.url ?? "");
-        const [search = "", after = "", page = ""] = ["q", "after", "page"].map((key) =>
-          textOf(values.get(key)),
-        );
+        const { q: search = "", after = "", page = "" } = queryOf(request);
         const found = await identity.workspacesOf(userId, { search, after });
         return showState(
           reply,
@@ -143,11 +137,6 @@ function homeRoutes(context: SessionContext): Routes {
       },
     },
   };
-}
-
-/** A query parameter that is not text, or not valid for PostgreSQL, counts as missing. */
-function textOf(value: unknown): string {
-  return typeof value === "string" && value.length <= 253 && !value.includes("\0") ? value.trim() : "";
 }
 
 function surface(

@@ -227,7 +227,7 @@ export function reauthenticateRoutes(context: SessionContext): Routes {
 }
 
 /** The page that required a confirmation: in the address of a page, or in a form. */
-function nextOf(request: FastifyRequest): string {
+export function nextOf(request: FastifyRequest): string {
   if (request.method === "POST") return formOf(request).get("next") ?? "";
   return new URL(request.raw.url ?? "", "http://localhost").searchParams.get("next") ?? "";
 }

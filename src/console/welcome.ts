@@ -12,11 +12,11 @@ import { html, type Html } from "../lib/html.ts";
 import { formOf } from "./form-scope.ts";
 import { addressOf } from "./page-call.ts";
 import {
+  formPlace,
   forSender,
   forVisitor,
   leadOn,
   ownActor,
-  refusedForm,
   showState,
   type OwnRequest,
   type Routes,
@@ -114,8 +114,8 @@ export function welcomeRoutes(context: SessionContext): Routes {
     const { userId, name, isOperator } = visitor.person;
     const memberships = await context.identity.workspacesOf(userId, { search: "", after: "" });
     if (refused !== undefined) noteRefusal(request, refused.message);
-    const form = refused === undefined ? null : refusedForm(createWorkspace, request, refused);
-    const body = welcome({ memberships, isOperator }, { refusedForm: form, problems: [], href: () => PATH });
+    const place = formPlace(request, () => PATH, refused && { action: createWorkspace, refused });
+    const body = welcome({ memberships, isOperator }, place);
     const status = refused === undefined ? 200 : STATUS_OF_REFUSAL[refused.kind];
     return showState(reply, { status, title: "Welcome", body }, name);
   };

@@ -5,16 +5,17 @@ import { formOf } from "../../console/form-scope.ts";
 import { isoInstant } from "../../console/format.ts";
 import { sendToProvider } from "../../console/provider-flow.ts";
 import {
+  formPlace,
   forSender,
   forVisitor,
   leadOn,
   orRefused,
   ownActor,
   passkeySiteOf,
-  refusedForm,
   sendProblem,
   showOwn,
   type OwnRequest,
+  type RefusedAction,
   type RouteHandler,
   type Routes,
   type SessionContext,
@@ -23,7 +24,7 @@ import { passkeyForm, refusal, textField, type FormPlace } from "../../console/v
 import { html, type Html } from "../../lib/html.ts";
 import { runAction, type Action } from "../action.ts";
 import { formInput, textInput, type Fields } from "../field.ts";
-import { STATUS_OF_REFUSAL, type Refusal } from "../refusal.ts";
+import { STATUS_OF_REFUSAL } from "../refusal.ts";
 import { requireRight } from "../right.ts";
 import {
   addPasskey,
@@ -132,22 +133,14 @@ function createOptions(context: SessionContext): RouteHandler {
   };
 }
 
-async function show(
-  context: SessionContext,
-  own: OwnRequest,
-  form?: { action: { name: string }; refused: Refusal },
-): Promise<FastifyReply> {
+async function show(context: SessionContext, own: OwnRequest, form?: RefusedAction): Promise<FastifyReply> {
   const { request, visitor } = own;
   const { person, sessionHash } = visitor;
   const now = context.now();
   const { database, provider } = context.control;
   const account = await showAccount(database, { userId: person.userId, sessionHash }, now, provider);
   const isFresh = isFreshProof(person.authenticatedAt, now);
-  const place: FormPlace = {
-    refusedForm: form === undefined ? null : refusedForm(form.action, request, form.refused),
-    problems: [],
-    href: () => PATH,
-  };
+  const place = formPlace(request, () => PATH, form);
   const isPublic = context.site.publicOrigin !== null;
   const host = passkeySiteOf(request, context.site) === null ? (request.headers.host ?? "") : null;
   const body = html`<h1>Your account</h1>
@@ -230,28 +223,22 @@ function singleSignOn(
   place: FormPlace,
   { provider, isPublic }: { provider: string; isPublic: boolean },
 ): Html {
-  const why = html`${refusal(place, linkAccount.name)} ${refusal(place, unlinkAccount.name)}`;
-  if (linked === null) {
-    return html`<section>
-      <h2>Single sign-on</h2>
-      ${why}
-      <p>Link your account at ${provider} to sign in with it.</p>
-      <form method="post" action="/me/account/link">
-        <button>${linkAccount.title}</button>
-      </form>
-    </section>`;
-  }
   return html`<section>
     <h2>Single sign-on</h2>
-    ${why}
-    <p>
-      Linked at ${provider}: <strong>${linked.email ?? linked.subject}</strong>, since ${time(linked.linked_at)}, last used
-      ${time(linked.last_used_at)}.
-    </p>
-    <form method="post" action="/me/account/unlink">
-      ${isPublic && own.length === 0 && knowsBox("unlink")}
-      <button class="quiet">${unlinkAccount.title}</button>
-    </form>
+    ${refusal(place, linkAccount.name)} ${refusal(place, unlinkAccount.name)}
+    ${
+      linked === null
+        ? html`<p>Link your account at ${provider} to sign in with it.</p>
+            <form method="post" action="/me/account/link"><button>${linkAccount.title}</button></form>`
+        : html`<p>
+              Linked at ${provider}: <strong>${linked.email ?? linked.subject}</strong>, since ${time(linked.linked_at)}, last
+              used ${time(linked.last_used_at)}.
+            </p>
+            <form method="post" action="/me/account/unlink">
+              ${isPublic && own.length === 0 && knowsBox("unlink")}
+              <button class="quiet">${unlinkAccount.title}</button>
+            </form>`
+    }
   </section>`;
 }
 

@@ -92,11 +92,7 @@ function question({ purpose }: DigestLink, name: string, link: string): StatePag
 }
 
 function ended(status: number, title: string, text: string): StatePage {
-  return {
-    status,
-    title,
-    body: html`<h1>${title}</h1>
-      <p role="status">${text}</p>
-      <p><a href="/">Open the console</a></p>`,
-  };
+  const next = html`<p role="status">${text}</p>
+    <p><a href="/">Open the console</a></p>`;
+  return statePage(status, title, next);
 }
