@@ -2,7 +2,7 @@ import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import { SCOPES } from "../contract/endpoint.ts";
 import { mcpAddress } from "../contract/written-request.ts";
 import { isLoopbackHost } from "../lib/networks.ts";
-import { hashOf, newSecret } from "./secret.ts";
+import { newSecret } from "./secret.ts";
 import { hashSecret } from "./token.ts";
 
 /** A program that requests access, as it describes itself; none of it is verified. */
@@ -43,24 +43,19 @@ export function isRedirect(text: string): boolean {
   return APP_SCHEMES.includes(url.protocol) || DOMAIN_SCHEME.test(url.protocol);
 }
 
+const BAD_CLIENT = "invalid_client_metadata";
+const BAD_REDIRECT = "invalid_redirect_uri";
+
 /** Reads the metadata that a client registers (RFC 7591). Other requested values are answered, but not used. */
 export function readRegistration(body: unknown): OauthClient | OauthRefusal {
   const { client_name: given = "An app", redirect_uris: redirects } = (body ?? {}) as Record<string, unknown>;
-  if (typeof given !== "string" || given.length > 4 * LONGEST_NAME) {
-    return refused(
-      "invalid_client_metadata",
-      `client_name must be text of up to ${LONGEST_NAME} characters.`,
-    );
-  }
-  if (!Array.isArray(redirects) || redirects.length === 0 || redirects.length > MOST_REDIRECTS) {
-    return refused(
-      "invalid_redirect_uri",
-      `redirect_uris must be a list of 1 to ${MOST_REDIRECTS} addresses.`,
-    );
-  }
+  if (typeof given !== "string" || given.length > 4 * LONGEST_NAME)
+    return refused(BAD_CLIENT, `client_name must be text of up to ${LONGEST_NAME} characters.`);
+  if (!Array.isArray(redirects) || redirects.length === 0 || redirects.length > MOST_REDIRECTS)
+    return refused(BAD_REDIRECT, `redirect_uris must be a list of 1 to ${MOST_REDIRECTS} addresses.`);
   if (!redirects.every((each): each is string => typeof each === "string" && isRedirect(each))) {
     return refused(
-      "invalid_redirect_uri",
+      BAD_REDIRECT,
       "Each of redirect_uris must be https, http on this machine itself (127.0.0.1 or localhost), or an installed app's own scheme, of up to 255 characters and without # and user name.",
     );
   }
@@ -75,7 +70,7 @@ export function readRegistration(body: unknown): OauthClient | OauthRefusal {
     .trim();
   const client = { name: name === "" ? "An app" : name, redirectUris: [...new Set(redirects)] };
   if (describe(client).length <= LONGEST_DESCRIPTION_BYTES) return client;
-  return refused("invalid_client_metadata", "client_name and redirect_uris are too long together.");
+  return refused(BAD_CLIENT, "client_name and redirect_uris are too long together.");
 }
 
 /**
@@ -173,10 +168,6 @@ export function newRefreshToken(tokenId: string, family: string | null, pepper: 
     familyHash: hashSecret(shared, pepper),
     refreshHash: hashSecret(secret, pepper),
   };
-}
-
-export function clientHashOf(clientId: string): Buffer {
-  return hashOf(clientId);
 }
 
 /** Where MCP clients learn who lets them in (RFC 9728); `issuer`: this service, such as https://returns.example. */

@@ -1,7 +1,6 @@
 import { timingSafeEqual } from "node:crypto";
 import {
   newCode,
-  clientHashOf,
   isVerifier,
   newRefreshToken,
   readCode,
@@ -9,6 +8,7 @@ import {
   refused,
 } from "../../access/oauth.ts";
 import type { GrantSecret, OauthRefusal } from "../../access/oauth.ts";
+import { hashOf } from "../../access/secret.ts";
 import { hashSecret, parseToken, renewToken, shopKeyOfTokenId } from "../../access/token.ts";
 import { SCOPES } from "../../contract/endpoint.ts";
 import type { Keys } from "../../lib/keys.ts";
@@ -21,7 +21,7 @@ import { someOf } from "../field.ts";
 import { mayDo } from "../right.ts";
 import { insertNewToken, SCOPE_WORDS, revokeToken } from "../tokens/actions.ts";
 import { lockToken, revokeToken as endToken } from "../tokens/queries.ts";
-import { insertGrant, findGrant, hasApiAccess, holdGranter, renewAccess, renewGrant } from "./queries.ts";
+import { insertGrant, findGrant, holdGranter, renewAccess, renewGrant } from "./queries.ts";
 import type { GrantRow } from "./queries.ts";
 
 /** The access that an app requests, from its request and its registration. */
@@ -55,19 +55,12 @@ export const connectApp = defineAction({
   },
   run: async (context: ActionContext<WorkspaceCaller & { app: AppRequest }>, { scopes }) => {
     const { connection, shopKey, domain, keys, now, app } = context;
-    const { name, redirectUri, clientHash, codeChallenge } = app;
+    const { name, redirectUri } = app;
     const token = { name, scopes, expiresAt: now, replaces: null, requestKey: null };
     const { token_id } = await insertNewToken(context, token);
     const { code, codeHash } = newCode(token_id, keys.tokenPepper);
     const codeExpiresAt = new Date(now.getTime() + CODE_MS);
-    await insertGrant(connection, shopKey, {
-      tokenId: token_id,
-      clientHash,
-      redirectUri,
-      codeHash,
-      codeChallenge,
-      codeExpiresAt,
-    });
+    await insertGrant(connection, shopKey, { ...app, tokenId: token_id, codeHash, codeExpiresAt });
     return {
       result: { token_id },
       secret: new ShownSecret(code),
@@ -87,7 +80,7 @@ export function receiverOf(redirectUri: string): string {
 export type GrantCaller = { database: Database; keys: Keys; now: Date; clientId: string; address: string };
 
 /** The token response (RFC 6749, section 5.1). */
-type Issued = {
+export type Issued = {
   access_token: string;
   token_type: "Bearer";
   expires_in: number;
@@ -189,20 +182,14 @@ async function renew(
     if (token === null || grant === null) return NOT_VALID;
     const verdict = judge(grant, hashesOf(caller));
     if (verdict === "unknown") return NOT_VALID;
-    const ended = { ...caller, shopKey, tokenId };
     if (token.revoked_at !== null || verdict === "expired") return ENDED;
-    if (verdict === "used") {
-      await end(connection, { ...ended, reason: "a code or refresh token was used twice" });
-      return NOT_VALID;
-    }
-    if (role === null || !mayDo(role, connectApp)) {
-      await end(connection, { ...ended, reason: "its person may no longer connect apps" });
-      return ENDED;
-    }
-    if ((await hasApiAccess(connection, shopKey)) !== true) {
-      await end(connection, { ...ended, reason: "the plan does not include api_access" });
-      return ENDED;
-    }
+    const ended = async (reason: string, answer = ENDED): Promise<OauthRefusal> => {
+      await end(connection, { ...caller, shopKey, tokenId, reason });
+      return answer;
+    };
+    if (verdict === "used") return ended("a code or refresh token was used twice", NOT_VALID);
+    if (role === null || !mayDo(role, connectApp)) return ended("its person may no longer connect apps");
+    if (grant.has_api_access !== true) return ended("the plan does not include api_access");
     const { token: accessToken, secretHash } = renewToken(tokenId, keys.tokenPepper);
     const next = newRefreshToken(tokenId, family === "" ? null : family, keys.tokenPepper);
     const expiresAt = new Date(now.getTime() + ACCESS_SECONDS * 1000);
@@ -220,7 +207,7 @@ async function renew(
 }
 
 function isOfClient(grant: GrantRow, { clientId }: GrantCaller): boolean {
-  return grant.client_hash.equals(clientHashOf(clientId));
+  return grant.client_hash.equals(hashOf(clientId));
 }
 
 function hashesOf({ keys }: GrantCaller): IsHash {

@@ -34,10 +34,8 @@ export function createClientReader(push: PostOptions, key: Buffer, now: () => Da
       return { problem: `Its description could not be read (client_id): ${fetched.problem}` };
     const client = readDescription(clientId, fetched.value);
     if ("error" in client) return { problem: client.error_description };
-    remembered.delete(clientId);
+    if (remembered.size >= MOST_REMEMBERED) remembered.clear();
     remembered.set(clientId, { client, until: at + REMEMBER_MS });
-    const [oldest] = remembered.keys();
-    if (remembered.size > MOST_REMEMBERED && oldest !== undefined) remembered.delete(oldest);
     return client;
   };
 }

@@ -1,14 +1,16 @@
 import type { FastifyReply } from "fastify";
-import { APP_SCHEMES, clientHashOf, hasRedirect, isClientAddress, OAUTH_PATHS } from "../../access/oauth.ts";
+import { APP_SCHEMES, hasRedirect, isClientAddress, OAUTH_PATHS } from "../../access/oauth.ts";
 import type { Membership } from "../../access/identity.ts";
+import { hashOf } from "../../access/secret.ts";
 import { isFreshProof } from "../../access/session.ts";
+import { drawField, radios } from "../../console/action-form.ts";
 import { contentSecurityPolicy } from "../../console/request-rules.ts";
 import { LONGEST_TARGET } from "../../console/cookies.ts";
 import { formOf } from "../../console/form-scope.ts";
 import { actorOf } from "../../console/page-call.ts";
 import {
+  formPlace,
   forSender,
-  refusedForm,
   showOwn,
   showState,
   type OwnRequest,
@@ -19,7 +21,7 @@ import {
 import { decodeSegment } from "../../console/route.ts";
 import { statePage, type StatePage } from "../../console/state-page.ts";
 import { facts } from "../../console/views/blocks.ts";
-import { boxes, problemOf, refusal, textField, type FormPlace } from "../../console/views/form.ts";
+import { refusal, textField, type FormPlace } from "../../console/views/form.ts";
 import { SCOPES, type Scope } from "../../contract/endpoint.ts";
 import { mcpAddress } from "../../contract/written-request.ts";
 import { html, type Html } from "../../lib/html.ts";
@@ -28,10 +30,9 @@ import { isLoopbackHost } from "../../lib/networks.ts";
 import { findMember } from "../../store/queries/workspace-member.ts";
 import { runAction } from "../action.ts";
 import { oauthIssuer } from "../console-address.ts";
-import { textInput } from "../field.ts";
+import { textInput, type Field } from "../field.ts";
 import { invalid, type Refusal } from "../refusal.ts";
 import { mayDo, SenderGone } from "../right.ts";
-import { SCOPE_WORDS } from "../tokens/actions.ts";
 import { requireWorkspace } from "../workspace/workspace.ts";
 import { createClientReader, type ClientReader } from "./descriptions.ts";
 import { connectApp, receiverOf, type AppRequest } from "./actions.ts";
@@ -111,22 +112,19 @@ async function readRequest(
   const client = await readClient(clientId, userId);
   if (client !== null && "problem" in client) return client;
   const redirectUri = given.get("redirect_uri") ?? "";
-  if (client !== null && !hasRedirect(client, redirectUri)) {
+  if (client !== null && !hasRedirect(client, redirectUri))
     return { problem: "It did not register the address that it wants to be answered at (redirect_uri)." };
-  }
   if (given.get("response_type") !== "code") return { problem: "It must ask for a code (response_type)." };
   const codeChallenge = given.get("code_challenge") ?? "";
-  if (given.get("code_challenge_method") !== "S256" || !/^[\w-]{43}$/u.test(codeChallenge)) {
+  if (given.get("code_challenge_method") !== "S256" || !/^[\w-]{43}$/u.test(codeChallenge))
     return { problem: "It must protect the code by PKCE with S256 (code_challenge)." };
-  }
-  if ((given.get("resource") ?? mcpAddress(issuer)) !== mcpAddress(issuer)) {
+  if ((given.get("resource") ?? mcpAddress(issuer)) !== mcpAddress(issuer))
     return { problem: `It asks for another service than ${mcpAddress(issuer)} (resource).` };
-  }
   const named = (given.get("scope") ?? "").split(" ");
   const known = SCOPES.filter((scope) => named.includes(scope));
   return {
     query: encoded,
-    clientHash: clientHashOf(clientId),
+    clientHash: hashOf(clientId),
     name: client?.name ?? "",
     describedAt: isClientAddress(clientId) ? new URL(clientId).host : null,
     redirectUri,
@@ -174,7 +172,7 @@ async function consent(
   const now = context.now();
   const { sessionHash } = visitor;
   const form = formOf(request);
-  const shopDomain = decodeSegment(encodeURIComponent((form.get("workspace") ?? "").toWellFormed()));
+  const shopDomain = decodeSegment(encodeURIComponent(form.get("workspace") ?? ""));
   const member = await findMember(control.database, { sessionHash, shopDomain }, null);
   if (member === "signed_out") throw new SenderGone("signed_out");
   if (member.role === null)
@@ -191,14 +189,14 @@ async function show(
   context: SessionContext,
   own: OwnRequest,
   asked: Asked,
-  error?: Refusal,
+  refused?: Refusal,
 ): Promise<FastifyReply> {
   const { request, reply, visitor } = own;
   const { userId, name: userName } = visitor.person;
   const { workspaces, isMore } = await context.identity.workspacesOf(userId, { search: "", after: "" });
   const allowed = workspaces.filter(({ role }) => mayDo(role, connectApp));
-  const form = error === undefined ? null : refusedForm(connectApp, request, error);
-  const place: FormPlace = { refusedForm: form, problems: [], href: () => `${PATH}?${asked.query}` };
+  const form = refused && { action: connectApp, refused };
+  const place = formPlace(request, () => `${PATH}?${asked.query}`, form);
   const { name } = asked;
   // Chromium holds the policy against every redirect that follows the form, and an app's own address may lead on: to another
   // host of its maker, or to a program.
@@ -232,7 +230,7 @@ async function show(
       </p>
     </form>
   </article>`;
-  return showOwn(context, own, { title: `Connect ${name}`, body, refused: error });
+  return showOwn(context, own, { title: `Connect ${name}`, body, refused });
 }
 
 const TERMS = html`<p>
@@ -253,36 +251,21 @@ function workspaceField(place: FormPlace, allowed: readonly Membership[], isMore
   const hint = "The domain of one that you are an owner or admin of.";
   const field = { name: "workspace", label, hint };
   if (isMore) return textField(place, connectApp.name, field);
-  const [only] = allowed;
-  const chosen = allowed.length === 1 ? only?.shop_domain : place.refusedForm?.values.get("workspace");
-  return boxes(
-    place,
-    connectApp.name,
-    { name: "workspace", legend: label, isOne: true },
-    allowed.map(
-      ({ shop_domain: domain, display_name: name }) =>
-        html`<label class="check"
-          ><input type="radio" name="workspace" value="${domain}" required="" ${domain === chosen && html` checked=""`} /> ${name}
-          ${name !== domain && html`<small>${domain}</small>`}</label
-        >`,
-    ),
-  );
+  return radios(place, connectApp.name, "workspace", {
+    legend: label,
+    choices: allowed.map(({ shop_domain: domain, display_name: name }) => [
+      domain,
+      html`${name} ${name !== domain && html`<small>${domain}</small>`}`,
+    ]),
+    value: allowed.length === 1 ? (allowed[0]?.shop_domain ?? "") : "",
+    isRequired: true,
+  });
 }
 
-function scopeField(place: FormPlace, { scopes }: Asked): Html {
-  const ticked = place.refusedForm?.values.getAll("scopes") ?? scopes;
-  const isWrong = problemOf(place, connectApp.name, "scopes") !== null;
-  return boxes(
-    place,
-    connectApp.name,
-    { name: "scopes", legend: connectApp.input.scopes.label },
-    scopes.map(
-      (scope) =>
-        html`<label class="check"
-          ><input type="checkbox" name="scopes" value="${scope}" ${ticked.includes(scope) && html` checked=""`}${isWrong && html` aria-invalid="true"`} /> ${SCOPE_WORDS[scope]}</label
-        >`,
-    ),
-  );
+function scopeField(place: FormPlace, { scopes }: Asked): Html | null {
+  const field: Field<unknown> = connectApp.input.scopes;
+  const choices = (field.choices ?? []).filter(([each]) => scopes.some((scope) => scope === each));
+  return drawField(place, connectApp.name, "scopes", { ...field, choices }, scopes.join(","));
 }
 
 function whomToAsk(workspaces: readonly Membership[]): Html {

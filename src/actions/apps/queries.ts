@@ -19,7 +19,7 @@ export const insertGrant = command<[shopKey: number, grant: NewGrant]>(
   ["tokenId", "clientHash", "redirectUri", "codeHash", "codeChallenge", "codeExpiresAt"],
 );
 
-/** A grant with its token; `created_by`: who consented, as the audit names them. */
+/** A grant with its token; `created_by`: who consented, as the audit names them; `has_api_access`: the plan lets programs in. */
 export type GrantRow = {
   client_hash: Buffer;
   redirect_uri: string;
@@ -36,14 +36,17 @@ export type GrantRow = {
   created_by: string;
   created_at: Date;
   revoked_at: Date | null;
+  has_api_access: boolean | null;
 };
 
-/** A grant with its token, by their primary keys. */
+/** A grant with its token and the workspace's plan, by their primary keys. */
 export const findGrant = queryRow<GrantRow, [shopKey: number, tokenId: string]>(
   "find_oauth_grant",
   `select g.client_hash, g.redirect_uri, g.code_hash, g.code_challenge, g.code_expires_at, g.code_used_at, g.family_hash,
-          g.refresh_hash, g.refresh_expires_at, t.secret_hash, t.scopes, t.created_by, t.created_at, t.revoked_at
+          g.refresh_hash, g.refresh_expires_at, t.secret_hash, t.scopes, t.created_by, t.created_at, t.revoked_at,
+          'api_access' = any (p.entitlements) as has_api_access
      from oauth_grant g join api_token t on t.shop_key = $1 and t.token_id = g.token_id
+     join workspace w on w.shop_key = $1 left join plan p on p.plan_key = w.plan_key
     where g.shop_key = $1 and g.token_id = $2`,
 );
 
@@ -78,11 +81,4 @@ export const holdGranter = queryValue<Member["role"], [shopKey: number, userId: 
 export const isOfApp = queryValue<boolean, [shopKey: number, tokenId: string]>(
   "is_of_app",
   "select true as is_of_app from oauth_grant where shop_key = $1 and token_id = $2",
-);
-
-/** Whether the plan of a workspace lets programs in. Primary keys. */
-export const hasApiAccess = queryValue<boolean, [shopKey: number]>(
-  "has_api_access",
-  `select 'api_access' = any (p.entitlements) as has_api_access
-     from workspace w join plan p on p.plan_key = w.plan_key where w.shop_key = $1`,
 );
