@@ -1,7 +1,7 @@
 import type { Database } from "../store/database.ts";
 import { insertAuditEvent } from "../store/queries/audit.ts";
 import { claimNoticeMail, noticeKey, notifyManagers } from "../store/queries/notice.ts";
-import { BILLING_NOTICE_MS, endBilling, findBillingEnd, findPurchase } from "../store/queries/purchase.ts";
+import { BILLING_NOTICE_MS, endBilling, findBillingEnd } from "../store/queries/purchase.ts";
 import { listOwnerAddresses } from "../store/queries/workspace-member.ts";
 import { sendMail, type SmtpOptions } from "./delivery/mail.ts";
 import { mailText } from "./delivery/texts.ts";
@@ -25,10 +25,10 @@ type BillingEnvironment = {
 export async function endOrTellBilling(environment: BillingEnvironment, shopKey: number): Promise<void> {
   const { database, log } = environment;
   const now = environment.now();
-  const endsAt = await findBillingEnd(database, shopKey);
-  if (endsAt === null || endsAt.getTime() - now.getTime() > BILLING_NOTICE_MS) return;
-  if (endsAt > now) {
-    const notice = billingNotice((await findPurchase(database, shopKey))?.name ?? "", endsAt);
+  const end = await findBillingEnd(database, shopKey);
+  if (end === null || end.ends_at.getTime() - now.getTime() > BILLING_NOTICE_MS) return;
+  if (end.ends_at > now) {
+    const notice = billingNotice(end.subscription ?? "", end.ends_at);
     await notifyManagers(database, shopKey, notice);
     await mailOwners(environment, shopKey, notice).catch((error: unknown) =>
       log.warn({ shopKey, err: error }, "the end of billing could not be mailed; it is tried again later"),
@@ -37,8 +37,7 @@ export async function endOrTellBilling(environment: BillingEnvironment, shopKey:
   }
   await database.transaction(async (connection) => {
     if (!(await endBilling(connection, shopKey, now))) return;
-    const detail = { billing: "inactive" };
-    const before = { billing: "active" };
+    const [detail, before] = [{ billing: "inactive" }, { billing: "active" }];
     await insertAuditEvent(connection, shopKey, { actor: "upkeep", action: "billing.end", detail, before });
   });
 }
@@ -55,7 +54,7 @@ async function mailOwners(
     await database.transaction(async (connection) => {
       if (!(await claimNoticeMail(connection, shopKey, noticeKey(notice.event, userId)))) return;
       const page = `/w/${encodeURIComponent(shopDomain)}${notice.linkPath}`;
-      const link = mail.consoleAddress === null ? null : mail.consoleAddress + page;
+      const link = mail.consoleAddress && mail.consoleAddress + page;
       const alert = { ...notice, link_url: link, created_at: now().toISOString() };
       const messageId = `billing-${shopKey}-${userId}-${notice.event.replaceAll(/\D/gu, "")}`;
       const text = mailText({ shopDomain, alerts: [alert] });

@@ -10,20 +10,14 @@ import {
   type Purchase,
 } from "../store/queries/purchase.ts";
 
-/** An active subscription of a merchant, including a trial. */
-export type Subscription = Pick<Purchase, "id" | "name" | "paid_until">;
-
-/** Plans by the names of their subscriptions at a platform. */
-export type PlansByName = ReadonlyMap<string, string>;
-
-export const NO_PLANS: PlansByName = new Map();
+/** An active subscription of a merchant, including a trial, with the plan mapped to its name. */
+export type Subscription = Omit<Purchase, "is_active">;
 
 type Found = {
   shopKey: number;
   source: string;
   /** null: the platform reports no active one. */
   subscription: Subscription | null;
-  plans: PlansByName;
   now: Date;
 };
 
@@ -56,7 +50,7 @@ export async function applyPurchase(connection: Connection, found: Found): Promi
  * Only a change of the subscription or its plan counts; an operator's settings stay until the next one. When a subscription
  * ends, billing stays active until the end of the paid period, and at least for the period of notice.
  */
-export function billingAfter(before: BillingRow, found: Found): BillingRow {
+function billingAfter(before: BillingRow, found: Found): BillingRow {
   const known = before.purchase;
   const purchase = purchaseNow(known, found);
   const after = { ...before, purchase };
@@ -74,9 +68,9 @@ export function billingAfter(before: BillingRow, found: Found): BillingRow {
   return after;
 }
 
-function purchaseNow(known: Purchase | null, { subscription, plans }: Found): Purchase | null {
-  if (subscription === null) return known === null ? null : { ...known, is_active: false };
-  return { ...subscription, plan: plans.get(subscription.name) ?? null, is_active: true };
+function purchaseNow(known: Purchase | null, { subscription }: Found): Purchase | null {
+  if (subscription !== null) return { ...subscription, is_active: true };
+  return known && { ...known, is_active: false };
 }
 
 /** Whether the subscription was bought or resumed since the last sync. */

@@ -6,7 +6,6 @@ import { importFolder } from "../../src/sync/connectors/csv/import-folder.ts";
 import { createShopifyConnector } from "../../src/sync/connectors/shopify/connector.ts";
 import type { ShopifyRetryPolicy } from "../../src/sync/connectors/shopify/api/client.ts";
 import type { Credentials, Secrets, SyncOutcome, SyncProgress } from "../../src/sync/connector.ts";
-import { NO_PLANS, type PlansByName } from "../../src/sync/purchase.ts";
 import type { SyncKind } from "../../src/store/queries/sync-request.ts";
 import { startImportWorkspace, type ImportWorkspace } from "./import-workspace.ts";
 import { makeFolder } from "./folder.ts";
@@ -23,7 +22,7 @@ export type SyncOptions = {
   signal?: AbortSignal;
   settings?: Record<string, unknown>;
   /** The plan that each name of a subscription stands for. */
-  plans?: PlansByName;
+  plans?: ReadonlyMap<string, string>;
   onProgress?: (progress: SyncProgress) => void;
 };
 
@@ -79,7 +78,7 @@ export async function startShopifySync(
       return {
         shopKey,
         cohorts: cohortsOf(shopKey),
-        sync: (kind, { signal, settings, onProgress, plans = NO_PLANS } = {}) =>
+        sync: (kind, { signal, settings, onProgress, plans = new Map() } = {}) =>
           syncOnce({ simulator, shop, shopKey, credentials, currency, retryPolicy }, kind, {
             signal: signal ?? new AbortController().signal,
             settings: { url: simulator.url, ...settings },

@@ -143,13 +143,12 @@ export async function requirePlansOf(
   database: Queryable,
   plans: readonly (readonly [name: string, plan: string])[],
 ): Promise<void> {
-  if (plans.length === 0) return;
-  const known = new Set((await listPlans(database)).map(({ plan }) => plan));
-  const missing = plans.map(([, plan]) => plan).find((plan) => !known.has(plan));
-  if (missing === undefined) return;
-  throw impossible(
-    `SHOPIFY_PLANS names the plan ${missing}, which does not exist: create it with "./returns plan set ${missing}".`,
-  );
+  for (const [, plan] of plans) {
+    if ((await findPlan(database, plan)) !== null) continue;
+    throw impossible(
+      `SHOPIFY_PLANS names the plan ${plan}, which does not exist: create it with "./returns plan set ${plan}".`,
+    );
+  }
 }
 
 function detailOf({ plan, reason }: PlanRequestRow) {

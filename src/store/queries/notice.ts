@@ -25,18 +25,7 @@ const insertNotice = command<[shopKey: number, notice: NewNotice]>(
                       created_at)
    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, now())
    on conflict (shop_key, event_key) do nothing`,
-  (shopKey, { alertId, eventKey, recipient, category, severity, title, body, linkPath, linkLabel }) => [
-    shopKey,
-    alertId,
-    eventKey,
-    recipient,
-    category,
-    severity,
-    title,
-    body,
-    linkPath,
-    linkLabel,
-  ],
+  ["alertId", "eventKey", "recipient", "category", "severity", "title", "body", "linkPath", "linkLabel"],
 );
 
 /** A notice to several members; `event` names what happened, the same in every run. */

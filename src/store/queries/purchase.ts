@@ -39,13 +39,7 @@ export const lockBilling = queryRow<BillingRow, [shopKey: number], Connection>(
 export const updateBilling = command<[shopKey: number, billing: BillingRow], Connection>(
   "update_billing",
   `update workspace set plan_key = $2, billing_status = $3, purchase = $4, billing_ends_at = $5 where shop_key = $1`,
-  (shopKey, { plan, billing, purchase, billing_ends_at: endsAt }) => [
-    shopKey,
-    plan,
-    billing,
-    JSON.stringify(purchase),
-    endsAt,
-  ],
+  (shopKey, row) => [shopKey, row.plan, row.billing, JSON.stringify(row.purchase), row.billing_ends_at],
 );
 
 /** Makes billing inactive once its end has passed; false: it has not. By primary key. */
@@ -55,8 +49,9 @@ export const endBilling = queryAny<[shopKey: number, now: Date], Connection>(
     where shop_key = $1 and billing_ends_at <= $2 returning 1 as ended`,
 );
 
-/** When active billing ends; null: no end is set. By primary key. */
-export const findBillingEnd = queryValue<Date, [shopKey: number]>(
+/** When active billing ends, and which subscription did; null: no end is set. By primary key. */
+export const findBillingEnd = queryRow<{ ends_at: Date; subscription: string | null }, [shopKey: number]>(
   "find_billing_end",
-  "select w.billing_ends_at from workspace w where w.shop_key = $1 and w.billing_status = 'active'",
+  `select w.billing_ends_at as ends_at, w.purchase ->> 'name' as subscription from workspace w
+    where w.shop_key = $1 and w.billing_status = 'active' and w.billing_ends_at is not null`,
 );

@@ -8,7 +8,7 @@ import {
   type SyncContext,
   type SyncOutcome,
 } from "../../connector.ts";
-import { followPurchase, NO_PLANS, type PlansByName } from "../../purchase.ts";
+import { followPurchase } from "../../purchase.ts";
 import { mapProduct } from "../shared/map-product.ts";
 import { anomalyNotes, applyStoreRun, GONE, step } from "../shared/store-run.ts";
 import {
@@ -43,8 +43,8 @@ import { readSettings, SETTING_OPTIONS, SHOPIFY, type ShopifyRun } from "./setti
 import { registerWebhooks, settleWebhooks } from "./webhooks/settle.ts";
 
 type ShopifyConnectorOptions = Pick<TokenOptions, "clientId" | "clientSecret"> & {
-  /** Left out: no name of a subscription stands for a plan. */
-  plans?: PlansByName;
+  /** By the names of subscriptions. */
+  plans?: ReadonlyMap<string, string>;
   /** Replaces parts of the usual one. */
   retryPolicy?: Partial<ShopifyRetryPolicy>;
 };
@@ -117,7 +117,7 @@ export function createShopifyConnector(options: ShopifyConnectorOptions): Connec
 
 async function sync(options: ShopifyConnectorOptions, context: SyncContext): Promise<SyncOutcome> {
   const { credentials, database, shopKey, signal, currencyCode } = context;
-  const { retryPolicy, plans = NO_PLANS, ...app } = options;
+  const { retryPolicy, plans, ...app } = options;
   const shop = readSettings(context.settings);
   const client = openClient({
     url: shop.url,
@@ -126,8 +126,8 @@ async function sync(options: ShopifyConnectorOptions, context: SyncContext): Pro
     retryPolicy: { ...SHOPIFY_RETRY_POLICY, ...retryPolicy },
   });
   const access = await checkShop(client, currencyCode);
-  const { subscription } = access;
-  await followPurchase(database, { shopKey, source: SHOPIFY, subscription, plans, now: context.now() });
+  const subscription = access.paid && { ...access.paid, plan: plans?.get(access.paid.name) ?? null };
+  await followPurchase(database, { shopKey, source: SHOPIFY, subscription, now: context.now() });
   const cursor = readCursor(context.cursor);
   const run: ShopifyRun = { ...context, source: SHOPIFY, client, shop, access, cursor };
   await settleWebhooks(run);

@@ -12,8 +12,8 @@ type ShopAccess = {
   missingScopes: string[];
   /** Whether orders older than 60 days are shown. */
   hasAllOrders: boolean;
-  /** null = the shop pays for none of the app's now. */
-  subscription: Subscription | null;
+  /** null = the shop pays for no subscription of the app now. */
+  paid: Omit<Subscription, "plan"> | null;
 };
 
 /** The orders visible to a run. */
@@ -51,14 +51,13 @@ export async function readShopAccess(client: ShopifyClient): Promise<ShopAccess>
   const { shop, currentAppInstallation: installation } = await client.query(DOCUMENTS.shop, {});
   // The platform lists the write scope, and sometimes only that.
   const scopes = new Set(installation.accessScopes.map(({ handle }) => handle.replace(/^write_/u, "read_")));
-  const paid = installation.activeSubscriptions.find(({ status }) => status === "ACTIVE");
+  const active = installation.activeSubscriptions.find(({ status }) => status === "ACTIVE");
   return {
     shop: shop.myshopifyDomain.toLowerCase(),
     currencyCode: shop.currencyCode,
     missingScopes: NEEDED_SCOPES.filter((scope) => !scopes.has(scope)),
     hasAllOrders: scopes.has(ALL_ORDERS_SCOPE),
-    subscription:
-      paid === undefined ? null : { id: paid.id, name: paid.name, paid_until: paid.currentPeriodEnd ?? null },
+    paid: active ? { id: active.id, name: active.name, paid_until: active.currentPeriodEnd ?? null } : null,
   };
 }
 
