@@ -93,25 +93,13 @@ function importsOfPackage(text: string): string {
 /** One file of a tar archive (POSIX ustar), in the folder that npm expects. */
 function archived([name, text]: [string, string]): Buffer {
   const body = Buffer.from(text);
-  const mode = name.endsWith("command.js") ? "0000755" : "0000644";
-  const size = body.length.toString(8).padStart(11, "0");
-  const fields = [
-    [`package/${name}`, 100],
-    [mode, 8],
-    ["0000000", 8],
-    ["0000000", 8],
-    [size, 12],
-    ["00000000000", 12],
-  ] as const;
-  const head = Buffer.alloc(512);
-  let at = 0;
-  for (const [field, width] of fields) {
-    head.write(field, at);
-    at += width;
-  }
-  head.write("        0", at);
-  head.write("ustar\u000000", at + 109);
-  const sum = head.reduce((total, byte) => total + byte, 0);
-  head.write(`${sum.toString(8).padStart(6, "0")}\u0000 `, at);
+  const octal = (value: number, width: number): string => `${value.toString(8).padStart(width, "0")}\u0000`;
+  const mode = octal(name.endsWith("command.js") ? 0o755 : 0o644, 7);
+  const owner = octal(0, 7).repeat(2);
+  const before =
+    `package/${name}`.padEnd(100, "\u0000") + mode + owner + octal(body.length, 11) + octal(0, 11);
+  const after = `0${"\u0000".repeat(100)}ustar\u000000`;
+  const sum = Buffer.from(`${before}        ${after}`).reduce((total, byte) => total + byte, 0);
+  const head = Buffer.from(`${before}${octal(sum, 6)} ${after}`.padEnd(512, "\u0000"));
   return Buffer.concat([head, body, Buffer.alloc((512 - (body.length % 512)) % 512)]);
 }

@@ -72,7 +72,8 @@ function answersText(): string {
     // The data of an answer and its meta are no level of their own in the names below them.
     prefixOf: (name) => name.replace(/(?:Data|Meta)$/u, "") || name,
   });
-  for (const endpoint of jsonEndpoints()) {
+  for (const endpoint of ENDPOINTS) {
+    if (endpoint.response === null) continue;
     const name = pascalCase(endpoint.name);
     const { data, meta: metaSchema } = bodyOf(endpoint);
     if (data.type === "array") writer.typeText(name, data);
@@ -107,8 +108,7 @@ function methodText(endpoint: Endpoint, answers: Set<string>): string {
   if (endpoint.response === null) return `${doc}${method}: ${given} => Promise<FileExport>;\n`;
   const name = pascalCase(endpoint.name);
   const { data } = bodyOf(endpoint);
-  const writer = rowNames();
-  const dataType = data.type === "array" ? writer.typeText(name, data) : `${name}Data`;
+  const dataType = data.type === "array" ? `${itemName(name)}[]` : `${name}Data`;
   for (const type of [dataType.replace("[]", ""), `${name}Meta`]) answers.add(type);
   const text = `${doc}${method}: ${given} => Promise<Result<${dataType}, ${name}Meta>>;\n`;
   if (!isPaged(endpoint)) return text;
@@ -127,10 +127,6 @@ function endpointsText(): string {
   );
 }
 
-function jsonEndpoints(): Endpoint[] {
-  return ENDPOINTS.filter((endpoint) => endpoint.response !== null);
-}
-
 function bodyOf(endpoint: Endpoint): { data: Schema; meta: Schema } {
   return (endpoint.response as Schema).properties as { data: Schema; meta: Schema };
 }
@@ -141,10 +137,6 @@ function parametersName(endpoint: Endpoint): string {
 
 function nonNull(schema: Schema): Schema {
   return schema.anyOf?.find((variant) => variant.type !== "null") ?? schema;
-}
-
-function rowNames(): TypeWriter {
-  return createTypeWriter({ shared: [], named: [], allowsUndefined: false, prefixOf: (name) => name });
 }
 
 /** Optional members are those that TypeBox would leave out of `required`. */
@@ -243,7 +235,8 @@ function createTypeWriter(options: TypeWriterOptions): TypeWriter {
     if (schema.const !== undefined) return JSON.stringify(schema.const);
     if (schema.type === "array") return `${wrapUnion(typeText(itemName(name), schema.items ?? {}))}[]`;
     if (schema.properties !== undefined) return declareObject(named ?? name, schema);
-    return plainType(schema);
+    const { type = "unknown" } = schema;
+    return NAMED_TYPES[type] ?? type;
   };
 
   /** Variants of objects stand in the union itself; a single object beside null has a name. */
@@ -281,23 +274,11 @@ function isRequired(schema: Schema, name: string): boolean {
   return schema.required?.includes(name) === true;
 }
 
-function plainType(schema: Schema): string {
-  switch (schema.type) {
-    case "integer":
-    case "number":
-      return "number";
-    case "string":
-    case "boolean":
-    case "null":
-      return schema.type;
-    case "object":
-      return "Record<string, unknown>";
-    case undefined:
-      return "unknown";
-    default:
-      throw new Error(`No type for a schema of type ${schema.type}.`);
-  }
-}
+/** Types that TypeScript has another name for. */
+const NAMED_TYPES: Readonly<Record<string, string>> = {
+  integer: "number",
+  object: "Record<string, unknown>",
+};
 
 function wrapUnion(type: string): string {
   return type.includes("|") ? `(${type})` : type;

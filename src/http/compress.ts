@@ -1,15 +1,11 @@
 import { pipeline, Readable } from "node:stream";
 import { createGzip, gzip } from "node:zlib";
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyReply } from "fastify";
 
 /** Shorter bodies fit into one packet either way. */
 const SHORTEST_BYTES = 1024;
 const COMPRESSIBLE = /^(?:text\/|application\/json|image\/svg)/u;
 const ACCEPTS_GZIP = /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/iu;
-
-function acceptsGzip({ headers }: FastifyRequest): boolean {
-  return ACCEPTS_GZIP.test(headers["accept-encoding"] ?? "");
-}
 
 /** Sends this answer uncompressed: it shows a secret, which the compressed size could reveal (BREACH). */
 export function withoutCompression(reply: FastifyReply): FastifyReply {
@@ -26,12 +22,10 @@ export function compressAnswers(server: FastifyInstance): void {
     if (encoding === "identity") reply.removeHeader("Content-Encoding");
     const isText = typeof payload === "string" || Buffer.isBuffer(payload);
     const isLong = payload instanceof Readable || (isText && Buffer.byteLength(payload) >= SHORTEST_BYTES);
-    if (encoding !== undefined || !isLong || !COMPRESSIBLE.test(String(reply.getHeader("Content-Type")))) {
-      done(null, payload);
-      return;
-    }
-    reply.header("Vary", [reply.getHeader("Vary") ?? [], "Accept-Encoding"].flat().join(", "));
-    if (!acceptsGzip(request)) {
+    const isFit =
+      encoding === undefined && isLong && COMPRESSIBLE.test(String(reply.getHeader("Content-Type")));
+    if (isFit) reply.header("Vary", [reply.getHeader("Vary") ?? [], "Accept-Encoding"].flat().join(", "));
+    if (!isFit || !ACCEPTS_GZIP.test(request.headers["accept-encoding"] ?? "")) {
       done(null, payload);
       return;
     }

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { request as requestHttp, type ClientRequest, type IncomingMessage } from "node:http";
+import { request as requestHttp, type IncomingMessage } from "node:http";
 import { request as requestHttps } from "node:https";
 import { isIP, type BlockList } from "node:net";
 import { VERSION } from "../../lib/version.ts";
@@ -27,23 +27,34 @@ type Post = { url: string; headers: Record<string, string>; body: string };
 const MOST_ANSWER_BYTES = 16_384;
 const MOST_HEADER_BYTES = 8192;
 
-type Sent = { request: ClientRequest; signal: AbortSignal } | { refused: string };
+/** `why`: in a sentence, what an error of the answer means. */
+type Answered = { response: IncomingMessage; why: (error: unknown) => string };
 
-/** A request over a connection of its own, which leads nowhere but to allowed addresses; `refused`: the address is a literal of none. */
-function begin(
+/** Sends over a connection of its own, which leads nowhere but to allowed addresses. Never throws; `problem`: a sentence. */
+async function ask(
   target: URL,
   { allowedNetworks, resolve, timeoutMs }: PostOptions,
-  init: { method: "GET" | "POST"; headers: Record<string, string> },
-): Sent {
+  { method, headers, body }: { method: "GET" | "POST"; headers: Record<string, string>; body?: string },
+): Promise<Answered | { problem: string }> {
   const route: Route = { protocol: target.protocol, allowed: allowedNetworks };
   const address = hostOf(target);
   // A literal address is not looked up.
-  if (isIP(address) !== 0 && !isAllowed(address, route)) return { refused: refusedAddress(address) };
+  if (isIP(address) !== 0 && !isAllowed(address, route)) return { problem: refusedAddress(address) };
   const send = target.protocol === "https:" ? requestHttps : requestHttp;
   const signal = AbortSignal.timeout(timeoutMs);
-  const headers = { "user-agent": `returns-analytics/${VERSION}`, ...init.headers };
+  const why = (error: unknown): string =>
+    signal.aborted ? silence(timeoutMs) : sentenceOf(error as Error, target);
   const guarded = { agent: false, lookup: guardedLookup(resolve, route), maxHeaderSize: MOST_HEADER_BYTES };
-  return { request: send(target, { ...guarded, method: init.method, signal, headers }), signal };
+  const named = { "user-agent": `returns-analytics/${VERSION}`, ...headers };
+  const request = send(target, { ...guarded, method, signal, headers: named });
+  // Once there is an answer, that has the errors.
+  request.on("error", () => {}).end(body);
+  try {
+    const [response] = (await once(request, "response")) as [IncomingMessage];
+    return { response, why };
+  } catch (error) {
+    return { problem: why(error) };
+  }
 }
 
 /** Reads a short JSON document, as guarded as a message is sent. Never throws; `problem`: a sentence. */
@@ -53,16 +64,11 @@ export async function fetchJson(
   options: PostOptions,
 ): Promise<{ value: unknown } | { problem: string }> {
   const target = new URL(url);
-  const sent = begin(target, options, { method: "GET", headers: { accept: "application/json" } });
-  if ("refused" in sent) return { problem: sent.refused };
-  const { request, signal } = sent;
+  const answered = await ask(target, options, { method: "GET", headers: { accept: "application/json" } });
+  if ("problem" in answered) return answered;
+  const { response, why } = answered;
   try {
-    request.end();
-    const [response] = (await once(request, "response")) as [IncomingMessage];
-    if (response.statusCode !== 200) {
-      response.destroy();
-      return { problem: `${target.host} answered ${response.statusCode}.` };
-    }
+    if (response.statusCode !== 200) return { problem: `${target.host} answered ${response.statusCode}.` };
     const pieces: Buffer[] = [];
     let bytes = 0;
     for await (const piece of response as AsyncIterable<Buffer>) {
@@ -72,11 +78,9 @@ export async function fetchJson(
     }
     return { value: JSON.parse(Buffer.concat(pieces).toString()) as unknown };
   } catch (error) {
-    if (error instanceof SyntaxError) return { problem: `${target.host} did not answer JSON.` };
-    if (signal.aborted) return { problem: silence(options.timeoutMs) };
-    return { problem: sentenceOf(error as Error, target) };
+    return { problem: error instanceof SyntaxError ? `${target.host} did not answer JSON.` : why(error) };
   } finally {
-    request.destroy();
+    response.destroy();
   }
 }
 
@@ -85,24 +89,12 @@ export async function fetchJson(
  * Never throws.
  */
 export async function post({ url, headers, body }: Post, options: PostOptions): Promise<SendOutcome> {
-  const target = new URL(url);
   const length = String(Buffer.byteLength(body));
-  const sent = begin(target, options, {
-    method: "POST",
-    headers: { "content-type": "application/json", "content-length": length, ...headers },
-  });
-  if ("refused" in sent) return failed(sent.refused);
-  const { request, signal } = sent;
-  return new Promise((done) => {
-    request.on("response", (response) => {
-      leaveUnread(response);
-      done(outcomeOf(response));
-    });
-    request.on("error", (error) =>
-      done(failed(signal.aborted ? silence(options.timeoutMs) : sentenceOf(error, target))),
-    );
-    request.end(body);
-  });
+  const about = { "content-type": "application/json", "content-length": length, ...headers };
+  const answered = await ask(new URL(url), options, { method: "POST", headers: about, body });
+  if ("problem" in answered) return failed(answered.problem);
+  leaveUnread(answered.response);
+  return outcomeOf(answered.response);
 }
 
 /** The host of an address without the brackets of IPv6. */
