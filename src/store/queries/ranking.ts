@@ -71,8 +71,8 @@ function shapeOf({ quarters, months, years, lessMonths }: Blocks): [Shape, value
 
 /**
  * `name` follows "load_"; `vendor`: the parameter that names one, of so many `parameters`, which those of the ranked blocks follow;
- * `steps`: what follows `ranked`, the sums of `columns` by SKU over these blocks inside $8 days; it ends with `first` and `total`.
- * `rows`: the rows of `first` as JSON.
+ * `leastSold`: the parameter of the fewest sold units with which a SKU ranks. `steps`: what follows `ranked`, the sums of `columns`
+ * by SKU over these blocks inside $8 days; it ends with `first` and `total`. `rows`: the rows of `first` as JSON.
  */
 export function rankingStatements<Answer extends Ranking<unknown>>(
   name: string,
@@ -80,17 +80,24 @@ export function rankingStatements<Answer extends Ranking<unknown>>(
     columns: readonly string[];
     vendor: string;
     parameters: number;
+    leastSold?: string;
     steps: (narrowing: Narrowing, blocks: BlockNames) => string;
     rows: string;
   },
 ): RankingStatements<Answer> {
-  const { columns, vendor, parameters, steps, rows } = parts;
+  const { columns, vendor, parameters, leastSold, steps, rows } = parts;
   const define = (scope: string, shown: string, narrowing: Narrowing, shape: Shape) => {
     const blocks = NAMES[shape](parameters);
+    // Of a month most SKUs sell too little to rank: their curves, which stand behind the sold units in a row, are not unpacked.
+    const selling: Narrowing =
+      leastSold === undefined || shape !== "month" || narrowing !== EVERY_LISTING
+        ? narrowing
+        : (sku) => `and ${sku} in (select u.sku from (${blockRows(["sold_units"], narrowing, blocks)}) u
+        group by u.sku having sum(u.sold_units::float8) >= ${leastSold})`;
     return requireRow<Answer, unknown[]>(
       `load_${scope}${name}_of_${shape}`,
       `with ${CHOSEN}, ${shown}, part as (
-    ${blockRows(columns, narrowing, blocks)}
+    ${blockRows(columns, selling, blocks)}
   ), ranked as (
     select p.sku, ${exactSums("p", columns)} from part p where p.sku <> '' group by p.sku
     ${shape === "years" ? "having sum(p.sold_units::float8) > 0" : ""}

@@ -43,6 +43,7 @@ const statementOf = rankingStatements<Ranking<RankedSkuRow>>("return_rates", {
   columns: ["sold_units", "returned_units", ...VALUES],
   vendor: "$12",
   parameters: 18,
+  leastSold: "$9",
   steps: (narrowing, blocks) => `eligible as materialized (
     select r.*,
            ($10::bigint is null or r.sold_units >= $10) and ($11::numeric is null or r.returned_units::bigint >= $11 * greatest(r.sold_units::bigint, 1))
