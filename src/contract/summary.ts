@@ -12,7 +12,7 @@ export const summary = defineEndpoint({
   tag: "Return rates",
   summary: "Cohort return rate of a selection",
   description:
-    "Units sold in a range of order months, units of those same cohorts returned within the window, and their ratio; with what was sold is worth, and the share refunded.",
+    "Units sold in a range of order months, units of those same cohorts returned within the window, and their ratio; with the value of the units sold and the share refunded.",
   parameters: Type.Object(cohortParameters),
   response: body(
     closed(
