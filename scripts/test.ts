@@ -1,5 +1,6 @@
 /**
  * Runs the tests: npm test [-- <file, folder, glob or part of a path>… <options of node --test>…]
+ * and those that take long, one after the other: npm run chaos [-- <the same>…]
  * Tests that need PostgreSQL get one embedded server, or the one named by RETURNS_TEST_DATABASE_URL; those in a browser
  * need Chromium, whose build without windows is installed where it is missing, and those of alerting rules promtool, which is fetched.
  */
@@ -26,6 +27,7 @@ const fastSettings = {
 /** Run when they are named, and by `npm run chaos`; all other tests together take less than a quarter of an hour. */
 const LEFT_TO_CHAOS: ReadonlySet<string> = new Set([
   "tests/busy-workspaces.pg.test.ts",
+  "tests/citus-faults.pg.test.ts",
   "tests/cold-copy.pg.test.ts",
   "tests/console-onboarding-browser.pg.test.ts",
   "tests/database-away.pg.test.ts",
@@ -34,7 +36,9 @@ const LEFT_TO_CHAOS: ReadonlySet<string> = new Set([
   "tests/migration-rolling.pg.test.ts",
   "tests/online-retail.pg.test.ts",
   "tests/uploads-killed.pg.test.ts",
+  "tests/uploads-large.pg.test.ts",
   "tests/webhook-flood.pg.test.ts",
+  "tests/worker-database-away.pg.test.ts",
   "tests/worker-sigkill.pg.test.ts",
 ]);
 
@@ -55,12 +59,17 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
   });
 }
 async function main(args: string[]): Promise<number> {
-  const options = args.filter((argument) => argument.startsWith("-"));
+  const isChaos = args.includes("--chaos");
+  const options = args.filter((argument) => argument.startsWith("-") && argument !== "--chaos");
   const patterns = args.filter((argument) => !argument.startsWith("-"));
-  const files = chooseFiles(patterns);
+  const files = chooseFiles(patterns, isChaos);
   if (files.length === 0) {
     console.error(`No test file matches ${patterns.join(" ")}.`);
     return 1;
+  }
+  if (isChaos) {
+    process.env["RETURNS_TEST_CHAOS"] = "1";
+    return runFiles(files, ["--test-concurrency=1", ...options]);
   }
   if (patterns.length > 0) return runFiles(files, options);
   const [long, short] = [true, false].map((isLong) => files.filter((file) => LONG.test(file) === isLong));
@@ -87,8 +96,10 @@ async function runFiles(
   return runOn(serverUrl, entries, options);
 }
 
-function chooseFiles(patterns: string[]): string[] {
-  const all = globSync(["src/**/*.test.ts", "tests/**/*.test.ts"], { cwd: project }).toSorted();
+function chooseFiles(patterns: string[], isChaos: boolean): string[] {
+  const found = globSync(["src/**/*.test.ts", "tests/**/*.test.ts"], { cwd: project }).toSorted();
+  const all = isChaos ? found.filter((file) => LEFT_TO_CHAOS.has(file)) : found;
+  if (patterns.length === 0 && isChaos) return all;
   if (patterns.length === 0) {
     for (const file of LEFT_TO_CHAOS) console.error(`${file} is left to npm run chaos: it takes long.`);
     return all.filter((file) => !LEFT_TO_CHAOS.has(file));

@@ -2,7 +2,14 @@ import { once } from "node:events";
 import { createConnection, createServer, type AddressInfo, type Server, type Socket } from "node:net";
 
 /** forward: a plain relay. refuse: nothing listens, open connections are reset. blackhole: all is taken, nothing passes. */
-export type ProxyMode = "forward" | "refuse" | "blackhole";
+type ProxyMode = "forward" | "refuse" | "blackhole";
+
+/** What takes a database away for longer than a test of `npm test` may. */
+export const FAULTS: readonly { mode: ProxyMode; seconds: number }[] = [
+  { mode: "refuse", seconds: 5 },
+  { mode: "refuse", seconds: 60 },
+  { mode: "blackhole", seconds: 30 },
+];
 
 export type FaultProxy = {
   port: number;

@@ -41,8 +41,3 @@ export function rowProblems(undisturbed: ServedRows, disturbed: ServedRows): str
     return [`${table}: ${different} of ${rows.length} rows differ, ${others.length} are there`];
   });
 }
-
-/** How many rows there are of all tables. */
-export function countRows(served: ServedRows): number {
-  return Object.values(served).reduce((sum, { length }) => sum + length, 0);
-}

@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { join } from "node:path";
 import { createCaller, serviceEnvironment, type ServiceCaller } from "./service.ts";
@@ -42,4 +43,14 @@ export async function startServerProcess(
     signal: (name) => void child.kill(name),
     ended,
   };
+}
+
+/** Of a process; 0 where /proc is not there, or the process has ended. */
+export function residentMb(pid: number): number {
+  try {
+    const [, kilobytes = "0"] = /^VmRSS:\s+(\d+)/mu.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
+    return Math.round(Number(kilobytes) / 1024);
+  } catch {
+    return 0;
+  }
 }

@@ -1,22 +1,22 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { startShopifySimulator } from "../../simulators/shopify/start.ts";
-import type { ShopifySimulator } from "../../simulators/shopify/start.ts";
-import type { WebhookMessage } from "../../simulators/shopify/webhooks.ts";
-import type { Change } from "../../simulators/shopify/changes.ts";
-import { OPERATOR } from "../../../src/actions/actor.ts";
-import { importIntoWorkspace } from "../../../src/actions/uploads/actions.ts";
-import { runAction } from "../../../src/actions/action.ts";
-import { textInput } from "../../../src/actions/field.ts";
-import { requestSync } from "../../../src/actions/sources/actions.ts";
-import { connectSource } from "../../../src/actions/sources/connect.ts";
-import { createToken } from "../../../src/actions/tokens/actions.ts";
-import { SCOPES } from "../../../src/contract/endpoint.ts";
-import type { Database } from "../../../src/store/database.ts";
-import type { DirectoryRow } from "../../../src/store/queries/workspace-directory.ts";
-import { openTestKeys } from "../../../tests/support/secret.ts";
-import { makeWorkspace } from "../../../tests/support/workspace.ts";
+import { startShopifySimulator } from "../simulators/shopify/start.ts";
+import type { ShopifySimulator } from "../simulators/shopify/start.ts";
+import type { WebhookMessage } from "../simulators/shopify/webhooks.ts";
+import type { Change } from "../simulators/shopify/changes.ts";
+import { OPERATOR } from "../../src/actions/actor.ts";
+import { importIntoWorkspace } from "../../src/actions/uploads/actions.ts";
+import { runAction } from "../../src/actions/action.ts";
+import { textInput } from "../../src/actions/field.ts";
+import { requestSync } from "../../src/actions/sources/actions.ts";
+import { connectSource } from "../../src/actions/sources/connect.ts";
+import { createToken } from "../../src/actions/tokens/actions.ts";
+import { SCOPES } from "../../src/contract/endpoint.ts";
+import type { Database } from "../../src/store/database.ts";
+import type { DirectoryRow } from "../../src/store/queries/workspace-directory.ts";
+import { openTestKeys } from "../../tests/support/secret.ts";
+import { makeWorkspace } from "../../tests/support/workspace.ts";
 
 /** A simulated shop that changes: synced by one workspace, exported for the imports of others. */
 export type SimulatedStore = {

@@ -1,12 +1,11 @@
-import type { Database } from "../../../src/store/database.ts";
-import { listTenantTables } from "../../../src/store/queries/distribute.ts";
-import { openTestPool } from "../../../tests/support/service.ts";
-import { eventually } from "../../../tests/support/worker.ts";
-import { findingOf, withDatabase } from "../database.ts";
-import type { Finding } from "../database.ts";
+import type { Database } from "../../src/store/database.ts";
+import { listTenantTables } from "../../src/store/queries/distribute.ts";
+import { openControlDatabase } from "../../tests/support/control.ts";
+import { eventually } from "../../tests/support/worker.ts";
 import { makeCluster } from "./cluster.ts";
 import type { CitusCluster, Rows } from "./cluster.ts";
 import { CAUSES } from "./faults.ts";
+import type { Finding } from "./faults.ts";
 import { startFleet } from "./fleet.ts";
 import type { Fleet } from "./fleet.ts";
 import { connectShop, importVersion, openShop, startStores, syncShop } from "./shops.ts";
@@ -137,40 +136,43 @@ const OF_RUNS: ReadonlySet<string> = new Set([
 const LONGEST_BACKFILL_SECONDS = 120;
 
 /** The same stores on one plain PostgreSQL: imported by one workspace and synced by another, each once. */
-function compareWithOneServer(scene: Scene, stores: readonly SimulatedStore[], asOf: Date): Promise<Finding> {
-  return withDatabase(scene.log, async ({ url, database }) => {
-    const pool = openTestPool(url);
-    const rows: Rows = async (text, values = []) => (await pool.query(text, values)).rows;
-    const fleet = startFleet(url, stores[0] as SimulatedStore);
-    try {
-      const tables = (await listTenantTables(database)).filter((table) => !OF_RUNS.has(table));
-      await fleet.addWorker();
-      const problems: string[] = [];
-      for (const [number, store] of stores.entries()) {
-        const imported = await openShop(database, store, `imported-${number}.example`);
-        await importVersion(database, imported, store.versions.length - 1, asOf);
-        const synced = await openShop(database, store, `synced-${number}.example`);
-        await connectShop(database, synced);
-        await untilIdle(rows, synced);
-        for (const [plain, shops] of [
-          [imported, scene.imported],
-          [synced, scene.synced],
-        ] as const) {
-          const expected = await sumsOf(rows, tables, plain.shopKey);
-          for (const shop of shops.filter((one) => one.store === store)) {
-            const found = await sumsOf(scene.cluster.rows, tables, shop.shopKey);
-            problems.push(...differencesOf(shop, expected, found));
-          }
+async function compareWithOneServer(
+  scene: Scene,
+  stores: readonly SimulatedStore[],
+  asOf: Date,
+): Promise<Finding> {
+  const server = await openControlDatabase();
+  const { database, pool } = server;
+  const rows: Rows = async (text, values = []) => (await pool.query(text, values)).rows;
+  const fleet = startFleet(server.url, stores[0] as SimulatedStore);
+  try {
+    const tables = (await listTenantTables(database)).filter((table) => !OF_RUNS.has(table));
+    await fleet.addWorker();
+    const problems: string[] = [];
+    for (const [number, store] of stores.entries()) {
+      const imported = await openShop(database, store, `imported-${number}.example`);
+      await importVersion(database, imported, store.versions.length - 1, asOf);
+      const synced = await openShop(database, store, `synced-${number}.example`);
+      await connectShop(database, synced);
+      await untilIdle(rows, synced);
+      for (const [plain, shops] of [
+        [imported, scene.imported],
+        [synced, scene.synced],
+      ] as const) {
+        const expected = await sumsOf(rows, tables, plain.shopKey);
+        for (const shop of shops.filter((one) => one.store === store)) {
+          const found = await sumsOf(scene.cluster.rows, tables, shop.shopKey);
+          problems.push(...differencesOf(shop, expected, found));
         }
       }
-      const shopCount = scene.imported.length + scene.synced.length;
-      const observed = `${shopCount} shops, ${tables.length} tables compared by checksum`;
-      return findingOf("data equal to that of one PostgreSQL", [observed], problems);
-    } finally {
-      await fleet.stop();
-      await pool.end();
     }
-  });
+    const shopCount = scene.imported.length + scene.synced.length;
+    const observed = [`${shopCount} shops, ${tables.length} tables compared by checksum`];
+    return { name: "data equal to that of one PostgreSQL", observed, problems };
+  } finally {
+    await fleet.stop();
+    await server.stop();
+  }
 }
 
 /** Resolves once a shop's runs have ended and none waits. */

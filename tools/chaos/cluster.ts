@@ -1,13 +1,13 @@
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { distributeInstallation } from "../../../src/store/distribute.ts";
-import { migrate } from "../../../src/store/migrate.ts";
-import { joinNodes, listServers } from "../../../tests/support/citus.ts";
-import { createTestLogins, openConnections } from "../../../tests/support/database.ts";
-import { execute, urlOfDatabase } from "../../../tests/support/server.ts";
-import { openTestPool } from "../../../tests/support/service.ts";
-import { eventually } from "../../../tests/support/worker.ts";
+import { distributeInstallation } from "../../src/store/distribute.ts";
+import { migrate } from "../../src/store/migrate.ts";
+import { joinNodes, listServers } from "../../tests/support/citus.ts";
+import { createTestLogins, openConnections } from "../../tests/support/database.ts";
+import { execute, urlOfDatabase } from "../../tests/support/server.ts";
+import { openTestPool } from "../../tests/support/service.ts";
+import { eventually } from "../../tests/support/worker.ts";
 
 /** HOST:PORT of a server, as Citus names it. */
 type Place = string;

@@ -2,11 +2,9 @@ import { execFile } from "node:child_process";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
-import { knownMigrations } from "../../../src/store/migrate.ts";
-import { createNextVersion } from "../../../tests/support/next-version.ts";
-import { serviceEnvironment } from "../../../tests/support/service.ts";
-import { findingOf } from "../database.ts";
-import type { Finding } from "../database.ts";
+import { knownMigrations } from "../../src/store/migrate.ts";
+import { createNextVersion } from "../../tests/support/next-version.ts";
+import { serviceEnvironment } from "../../tests/support/service.ts";
 import { runCommand } from "./cluster.ts";
 import type { Scene } from "./part.ts";
 import { DONE, ACCEPTED, ACCEPTED_AGAIN } from "./traffic.ts";
@@ -20,6 +18,9 @@ const RECOVERY_LIMIT_MS = 5000;
 const WAIT_LIMIT_MS = 4000;
 /** Imports and syncs that were held up have ended again by then. */
 const LONGEST_CATCH_UP_MS = 90_000;
+
+/** What was seen of one fault, and what of the promises did not hold. */
+export type Finding = { name: string; observed: string[]; problems: string[] };
 
 /** Causes of trouble, in turn; the first is what the others are compared with. */
 export const CAUSES: readonly ((scene: Scene) => Promise<Finding>)[] = [
@@ -91,7 +92,8 @@ async function killNode(scene: Scene): Promise<Finding> {
     ...when(fleet.takeUnready() > 0, "a server said it was not ready"),
   ];
   const shownLost = `the node's: requests ${shownOutcomes(lost.requests)} (longest ${shownSeconds(longestMs(lost.requests))}), webhooks ${shownOutcomes(lost.webhooks)}`;
-  return findingOf("a node killed for 20 s", [`others: ${shownPart(others)}`, shownLost, back], problems);
+  const observed = [`others: ${shownPart(others)}`, shownLost, back];
+  return { name: "a node killed for 20 s", observed, problems };
 }
 
 /** The coordinator restarts: nobody is answered meanwhile, everybody is afterwards. */
@@ -110,7 +112,7 @@ async function restartCoordinator(scene: Scene): Promise<Finding> {
   ];
   const shownAway = `away for ${shownSeconds(backMs - fromMs)}: requests ${shownOutcomes(away.requests)} (longest ${shownSeconds(longestMs(away.requests))})`;
   fleet.takeUnready();
-  return findingOf("the coordinator restarted", [shownAway, back], problems);
+  return { name: "the coordinator restarted", observed: [shownAway, back], problems };
 }
 
 function when(is: boolean, problem: string): string[] {
@@ -131,7 +133,7 @@ async function undisturbed(
   try {
     did = await cause();
   } catch (error) {
-    return findingOf(name, [], [`it failed: ${String(error)}`]);
+    return { name, observed: [], problems: [`it failed: ${String(error)}`] };
   }
   const tookMs = Date.now() - fromMs;
   await sleep(RECOVERY_LIMIT_MS);
@@ -141,11 +143,7 @@ async function undisturbed(
     ...scene.fleet.ended(),
     ...when(scene.fleet.takeUnready() > 0, "a server said it was not ready"),
   ];
-  return findingOf(
-    name,
-    [[shownSeconds(tookMs), did].filter((words) => words !== "").join(", "), shownPart(part)],
-    problems,
-  );
+  return { name, observed: [shownSeconds(tookMs), did, shownPart(part)], problems };
 }
 
 function waitProblems({ requests }: Part): string[] {

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
-import { serviceEnvironment } from "../../../tests/support/service.ts";
+import { serviceEnvironment } from "../../tests/support/service.ts";
 import type { SimulatedStore } from "./shops.ts";
 
 const PROJECT = join(import.meta.dirname, "../../..");

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Database } from "../../../src/store/database.ts";
-import type { WebhookMessage } from "../../simulators/shopify/webhooks.ts";
+import type { Database } from "../../src/store/database.ts";
+import type { WebhookMessage } from "../simulators/shopify/webhooks.ts";
 import type { Fleet } from "./fleet.ts";
 import { importVersion, syncShop } from "./shops.ts";
 import type { CitusShop } from "./shops.ts";
