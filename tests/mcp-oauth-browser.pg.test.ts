@@ -6,7 +6,6 @@ import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/cli
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { Client as FirstClient } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport as FirstTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
-import { projectRoot } from "../scripts/lint/tool.ts";
 import { makeUserLink } from "./support/console-person.ts";
 import { useChromium } from "./support/chromium.ts";
 import { MCP_PATH } from "./support/mcp.ts";
@@ -135,7 +134,7 @@ test("mcp-remote connects by its own sign-in", async (context) => {
     const transport = new StdioClientTransport({
       command: process.execPath,
       args: [
-        join(projectRoot, "node_modules/mcp-remote/dist/proxy.js"),
+        join(import.meta.dirname, "../node_modules/mcp-remote/dist/proxy.js"),
         mcp().href,
         String(port),
         "--allow-http",

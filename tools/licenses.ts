@@ -1,7 +1,8 @@
 /** Writes THIRD_PARTY_LICENSES from the installed packages: npm run licenses */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { projectRoot } from "../scripts/lint/tool.ts";
+
+const PROJECT = join(import.meta.dirname, "..");
 
 type Locked = { version?: string; license?: string; dev?: boolean; os?: string[] };
 
@@ -59,4 +60,4 @@ function installedFolder(project: string, path: string): string {
   return found;
 }
 
-if (import.meta.main) writeFileSync(join(projectRoot, "THIRD_PARTY_LICENSES"), licensesText(projectRoot));
+if (import.meta.main) writeFileSync(join(PROJECT, "THIRD_PARTY_LICENSES"), licensesText(PROJECT));

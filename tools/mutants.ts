@@ -3,9 +3,9 @@
  * npm run mutants [-- <number, or part of a path>…]. Exits with 1 if one survived or does not fit the code any more.
  */
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { makeFolder } from "../tests/support/folder.ts";
 
 /** `find` is replaced; `test` is the file that has to fail then. */
 type Mutant = { file: string; find: string; replace: string; test: string };
@@ -33,15 +33,13 @@ function isNamed({ number, file, test }: Numbered, wanted: string): boolean {
 
 /** A separate work tree, so that edits and tests here never see a mutant. */
 function withCopy<Result>(use: (copy: string) => Result): Result {
-  const folder = mkdtempSync(join(tmpdir(), "returns-mutants-"));
-  const copy = join(folder, "copy");
+  const copy = join(makeFolder(), "copy");
   execFileSync("git", ["worktree", "add", "--quiet", "--detach", copy, "HEAD"], { cwd: project });
   try {
     symlinkSync(join(project, "node_modules"), join(copy, "node_modules"));
     return use(copy);
   } finally {
     execFileSync("git", ["worktree", "remove", "--force", copy], { cwd: project });
-    rmSync(folder, { recursive: true, force: true });
   }
 }
 

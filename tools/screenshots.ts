@@ -2,16 +2,15 @@
  * Takes the pictures of README.md from a demo store of a fixed day and seed, so that a second run gives the same
  * pictures: npm run screenshots
  */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { joinEmbedded } from "../src/embedded/embedded.ts";
 import { startChromium } from "../tests/docs-chromium.ts";
 import { runCommand, startCommand } from "../tests/support/command.ts";
+import { makeFolder } from "../tests/support/folder.ts";
 import { execute } from "../tests/support/server.ts";
 import { installChromium } from "../tests/support/install-chromium.ts";
-import { projectRoot } from "../scripts/lint/tool.ts";
 
 /** The top of a page of the workspace; `path` has its query. */
 type Picture = { file: string; path: string; heightPixels: number };
@@ -22,7 +21,7 @@ const WIDTH_PIXELS = 1280;
 /** Of 100. As PNG, which Chromium does not pack tightly, the pictures would be above the limit. */
 const QUALITY = 90;
 const MOST_BYTES = 150_000;
-const FOLDER = join(projectRoot, "docs", "images");
+const FOLDER = join(import.meta.dirname, "../docs/images");
 
 process.exitCode = await main();
 
@@ -33,7 +32,7 @@ async function main(): Promise<number> {
     console.error(browser.reason);
     return 1;
   }
-  const dataFolder = mkdtempSync(join(tmpdir(), "returns-screenshots-"));
+  const dataFolder = makeFolder();
   const environment = {
     RETURNS_DATA_DIR: dataFolder,
     PORT: "0",
@@ -55,7 +54,6 @@ async function main(): Promise<number> {
     }
   } finally {
     await browser.close();
-    rmSync(dataFolder, { recursive: true, force: true });
   }
 }
 

@@ -6,8 +6,7 @@
  * type, with its real arguments. So a document with real fields of these types validates, an invented one does not.
  */
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import {
@@ -22,24 +21,20 @@ import {
   printSchema,
 } from "graphql";
 import { TypeInfo, visit, visitWithTypeInfo } from "graphql";
-import type {
-  FieldDefinitionNode,
-  GraphQLSchema,
-  IntrospectionQuery,
-  TypeDefinitionNode,
-  TypeNode,
-} from "graphql";
+import type { FieldDefinitionNode, IntrospectionQuery, TypeDefinitionNode, TypeNode } from "graphql";
+import type { GraphQLSchema } from "graphql";
+import { makeFolder } from "../tests/support/folder.ts";
 import {
   BULK_DOCUMENTS,
   bulkProductsDocument,
   DOCUMENTS,
   productsDocument,
 } from "../src/sync/connectors/shopify/api/documents.ts";
-import { projectRoot, runTool } from "../scripts/lint/tool.ts";
 
 const SOURCE_PACKAGE = "@shopify/dev-mcp@1.16.0";
 const SOURCE_FILE = "package/dist/data/admin_2026-10.json.gz";
-const TARGET = join(projectRoot, "tools/simulators/shopify/admin-2026-10.graphql");
+const PROJECT = join(import.meta.dirname, "..");
+const TARGET = join(PROJECT, "tools/simulators/shopify/admin-2026-10.graphql");
 
 const namesIn = (text: string): string[] => text.trim().split(/\s+/u);
 
@@ -76,18 +71,11 @@ const INTERFACES = namesIn(`
 
 /** The schema of the published package, fetched by npm and read without running any of it. */
 function readPublished(): GraphQLSchema {
-  const folder = mkdtempSync(join(tmpdir(), "shopify-schema-"));
-  try {
-    const packed = execFileSync("npm", ["pack", SOURCE_PACKAGE, "--silent"], {
-      cwd: folder,
-      encoding: "utf8",
-    });
-    execFileSync("tar", ["-xzf", packed.trim(), SOURCE_FILE], { cwd: folder });
-    const text = gunzipSync(readFileSync(join(folder, SOURCE_FILE))).toString("utf8");
-    return buildClientSchema((JSON.parse(text) as { data: IntrospectionQuery }).data);
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+  const cwd = makeFolder();
+  const packed = execFileSync("npm", ["pack", SOURCE_PACKAGE, "--silent"], { cwd, encoding: "utf8" });
+  execFileSync("tar", ["-xzf", packed.trim(), SOURCE_FILE], { cwd });
+  const text = gunzipSync(readFileSync(join(cwd, SOURCE_FILE))).toString("utf8");
+  return buildClientSchema((JSON.parse(text) as { data: IntrospectionQuery }).data);
 }
 
 /** The object types that the connector's own documents reach. */
@@ -186,4 +174,4 @@ const excerpt = excerptOf(readPublished()).replaceAll(
   "@deprecated",
 );
 writeFileSync(TARGET, `${excerpt}\n`);
-process.exitCode = runTool("oxfmt/bin/oxfmt", [TARGET]);
+execFileSync(process.execPath, [join(PROJECT, "node_modules/oxfmt/bin/oxfmt"), TARGET]);

@@ -4,9 +4,8 @@ import { join, posix } from "node:path";
 /** A place of `src/` (a folder, or a file such as `app.ts`) and the places it may import; null: every place. */
 export type ImportTable = Record<string, string[] | null>;
 
-const heading = "## Folders of `src/`";
-const everything = "everything";
-const databaseSupport = "tests/support/database.ts";
+const HEADING = "## Folders of `src/`";
+const DATABASE_SUPPORT = "tests/support/database.ts";
 
 /**
  * Reads the import table of ARCHITECTURE.md, so that the document is the rule and cannot grow stale.
@@ -14,36 +13,22 @@ const databaseSupport = "tests/support/database.ts";
  * @throws Error when the table is missing, a row cannot be read or a row names a place without a row
  */
 export function readImportTable(root: string): ImportTable {
-  return parseImportTable(readFileSync(join(root, "ARCHITECTURE.md"), "utf8"));
-}
-
-function parseImportTable(markdown: string): ImportTable {
-  const section = markdown.split(`${heading}\n`)[1]?.split("\n## ")[0];
-  if (section === undefined) throw new Error(`ARCHITECTURE.md has no section "${heading}"`);
+  const markdown = readFileSync(join(root, "ARCHITECTURE.md"), "utf8");
+  const section = markdown.split(`${HEADING}\n`)[1]?.split("\n## ")[0] ?? "";
   const rows = section.split("\n").filter((line) => line.startsWith("| `"));
-  const table = Object.fromEntries(rows.map(parseRow));
-  if (rows.length === 0) throw new Error(`ARCHITECTURE.md: no table under "${heading}"`);
-  for (const [place, targets] of Object.entries(table)) {
-    for (const target of targets ?? []) {
-      if (!(target in table))
-        throw new Error(`ARCHITECTURE.md: \`${place}\` may import \`${target}\`, which has no row`);
-    }
+  if (rows.length === 0) throw new Error(`ARCHITECTURE.md: no table under "${HEADING}"`);
+  const table = Object.fromEntries(rows.map(readRow));
+  for (const target of Object.values(table).flat()) {
+    if (target !== null && !(target in table)) throw new Error(`ARCHITECTURE.md: \`${target}\` has no row`);
   }
   return table;
 }
 
-function parseRow(row: string): [string, string[] | null] {
-  const cells = row.split("|").map((cell) => cell.trim());
-  const place = /^`([^`]+)`$/.exec(cells[1] ?? "")?.[1];
-  const targets = cells.at(-2);
-  if (place === undefined || targets === undefined || cells.length !== 5) {
-    throw new Error(`ARCHITECTURE.md: cannot read the row ${row}`);
-  }
-  if (targets === everything) return [place, null];
-  if (targets !== "—" && !/^(`[^`]+` ?)+$/.test(targets)) {
-    throw new Error(`ARCHITECTURE.md: cannot read what \`${place}\` may import: ${targets}`);
-  }
-  return [place, [...targets.matchAll(/`([^`]+)`/g)].map((match) => match[1] ?? "")];
+function readRow(row: string): [string, string[] | null] {
+  const [, place, targets] = /^\| `([^`]+)` \| [^|]* \| ((?:`[^`]+` ?)+|—|everything) \|$/u.exec(row) ?? [];
+  if (place === undefined || targets === undefined) throw new Error(`ARCHITECTURE.md: cannot read ${row}`);
+  const names = [...targets.matchAll(/`([^`]+)`/gu)].map(([, name]) => name ?? "");
+  return [place, targets === "everything" ? null : names];
 }
 
 /**
@@ -90,8 +75,8 @@ export function packageProblem(packages: string[], file: string, specifier: stri
 /** A test's suffix says what it needs: the runner gives PostgreSQL to `.pg.test.ts` alone. */
 export function suffixProblem(file: string, specifier: string): string | undefined {
   if (!isTest(file) || file.endsWith(".pg.test.ts")) return undefined;
-  if (posix.join(posix.dirname(file), specifier) !== databaseSupport) return undefined;
-  return `a test that uses ${databaseSupport} must end in .pg.test.ts`;
+  if (posix.join(posix.dirname(file), specifier) !== DATABASE_SUPPORT) return undefined;
+  return `a test that uses ${DATABASE_SUPPORT} must end in .pg.test.ts`;
 }
 
 function placeOf(path: string): string {

@@ -1,8 +1,6 @@
 import { spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { projectRoot } from "../../scripts/lint/tool.ts";
+import { makeFolder } from "../../tests/support/folder.ts";
 
 /** Where the service answers MCP, and as whom. */
 export type Target = { url: string; token: string };
@@ -97,30 +95,21 @@ async function useSecondSdk(
 async function useRemote({ url, token }: Target, calls: readonly ToolCall[]): Promise<Seen> {
   const { Client } = await load<SdkModule>("@modelcontextprotocol/sdk/client/index.js");
   const { StdioClientTransport } = await load<SdkModule>("@modelcontextprotocol/sdk/client/stdio.js");
-  const folder = mkdtempSync(join(tmpdir(), "mcp-remote-"));
   const flags = ["--transport", "http-only", "--header", `Authorization:${bearer(token).authorization}`];
   const transport = new StdioClientTransport({
     command: process.execPath,
     args: [installed("mcp-remote/dist/proxy.js"), url, ...flags],
-    env: { ...process.env, MCP_REMOTE_CONFIG_DIR: folder },
+    env: { ...process.env, MCP_REMOTE_CONFIG_DIR: makeFolder() },
     stderr: "ignore",
   });
-  try {
-    return await useSdk(new Client(CLIENT_INFO), transport, calls);
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+  return useSdk(new Client(CLIENT_INFO), transport, calls);
 }
 
 async function useSdk(client: SdkClient, transport: unknown, calls: readonly ToolCall[]): Promise<Seen> {
   await client.connect(transport);
   try {
     const { tools } = await client.listTools();
-    const results = new Map<string, CallResult>();
-    for (const { tool, values } of calls) {
-      results.set(tool, await client.callTool({ name: tool, arguments: values }));
-    }
-    return seen(tools, results);
+    return await seen(tools, calls, ({ tool, values }) => client.callTool({ name: tool, arguments: values }));
   } finally {
     await client.close();
   }
@@ -133,38 +122,22 @@ async function useInspector(
   calls: readonly ToolCall[],
   era: "legacy" | "modern",
 ): Promise<Seen> {
-  const folder = mkdtempSync(join(tmpdir(), "mcp-inspector-"));
+  const env = { ...process.env, HOME: makeFolder() };
   const authorization = `Authorization: ${bearer(token).authorization}`;
   const flags = ["--transport", "http", "--header", authorization, "--protocol-era", era];
   const inspect = async <Result>(...methodArguments: string[]): Promise<Result> => {
     const { code, output, errors } = await runNode(
       [installed(INSPECTOR), "--cli", "--server-url", url, ...flags, "--method", ...methodArguments],
-      { ...process.env, HOME: folder },
+      env,
     );
     if (code !== 0) throw new Error(`exit code ${code}: ${errors}${output}`);
     return JSON.parse(output) as Result;
   };
-  try {
-    return await listAndCall(inspect, calls);
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
-
-async function listAndCall(
-  inspect: <Result>(...methodArguments: string[]) => Promise<Result>,
-  calls: readonly ToolCall[],
-): Promise<Seen> {
   const { tools } = await inspect<{ tools: { name: string }[] }>("tools/list", "--strict");
-  const results = new Map<string, CallResult>();
-  for (const { tool, values } of calls) {
-    const pairs = Object.entries(values).flatMap(([name, value]) => [
-      "--tool-arg",
-      `${name}=${String(value)}`,
-    ]);
-    results.set(tool, await inspect<CallResult>("tools/call", "--tool-name", tool, ...pairs));
-  }
-  return seen(tools, results);
+  return seen(tools, calls, ({ tool, values }) => {
+    const pairs = Object.entries(values).map(([name, value]) => ["--tool-arg", `${name}=${String(value)}`]);
+    return inspect<CallResult>("tools/call", "--tool-name", tool, ...pairs.flat());
+  });
 }
 
 type AiTool = { execute(values: unknown, options: unknown): Promise<CallResult> };
@@ -180,21 +153,22 @@ async function useAiSdk({ url, token }: Target, calls: readonly ToolCall[]): Pro
   const client = await sdk.createMCPClient({ transport: { type: "http", url, headers: bearer(token) } });
   try {
     const tools = await client.tools();
-    const results = new Map<string, CallResult>();
-    for (const { tool, values } of calls) {
-      const result = await tools[tool]?.execute(values, { toolCallId: tool, messages: [] });
-      if (result !== undefined) results.set(tool, result);
-    }
-    return seen(
-      Object.keys(tools).map((name) => ({ name })),
-      results,
+    const names = Object.keys(tools).map((name) => ({ name }));
+    return await seen(names, calls, ({ tool, values }) =>
+      tools[tool]?.execute(values, { toolCallId: tool, messages: [] }),
     );
   } finally {
     await client.close();
   }
 }
 
-function seen(tools: { name: string }[], results: ReadonlyMap<string, CallResult>): Seen {
+async function seen(
+  tools: { name: string }[],
+  calls: readonly ToolCall[],
+  call: (one: ToolCall) => Promise<CallResult> | undefined,
+): Promise<Seen> {
+  const results = new Map<string, CallResult | undefined>();
+  for (const one of calls) results.set(one.tool, await call(one));
   return {
     tools: tools.map((tool) => tool.name),
     text: (tool) => {
@@ -219,7 +193,7 @@ export async function load<Module>(name: string): Promise<Module> {
 
 /** A file of an installed package. */
 export function installed(path: string): string {
-  return join(projectRoot, "node_modules", path);
+  return join(import.meta.dirname, "../../node_modules", path);
 }
 
 /** Runs a script on this Node.js until it ends; one that hangs is killed and has no exit code. */

@@ -2,20 +2,19 @@
  * Holds the MCP endpoint to the official conformance runner (2025-06-18 and 2026-07-28, each with the baseline of what a
  * server of tools alone does not have) and to clients of others' making: npm run conformance
  */
-import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, request as startRequest } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { TOOLS } from "../../src/contract/tools.ts";
+import { formatTable } from "../../src/lib/table.ts";
 import { joinEmbedded } from "../../src/embedded/embedded.ts";
 import { createTemplate } from "../../tests/support/database.ts";
+import { makeFolder } from "../../tests/support/folder.ts";
 import { startTestService } from "../../tests/support/service.ts";
 import { seedSmallStore } from "../../tests/support/small-store.ts";
 import { createTenant } from "../../tests/support/tenants.ts";
 import { REAL_CLIENTS, installed, runNode, load } from "./clients.ts";
 import type { RealClient, Target, ToolCall } from "./clients.ts";
-import { projectRoot } from "../../scripts/lint/tool.ts";
 
 type Outcome = { name: string; passed: boolean; seconds: number; note: string };
 
@@ -42,20 +41,21 @@ const CALLS: readonly ToolCall[] = [
 ];
 
 async function main(): Promise<number> {
-  const dataFolder = mkdtempSync(join(tmpdir(), "returns-conformance-"));
+  const embedded = await joinEmbedded({ dataFolder: makeFolder(), log: () => {} });
   try {
-    const embedded = await joinEmbedded({ dataFolder, log: () => {} });
-    try {
-      process.env["RETURNS_TEST_DATABASE_URL"] = embedded.url;
-      await createTemplate(embedded.url);
-      const outcomes = await runOnService();
-      printTable(outcomes);
-      return outcomes.every((outcome) => outcome.passed) ? 0 : 1;
-    } finally {
-      await embedded.release();
-    }
+    process.env["RETURNS_TEST_DATABASE_URL"] = embedded.url;
+    await createTemplate(embedded.url);
+    const outcomes = await runOnService();
+    const rows = outcomes.map(({ name, passed, seconds, note }) => [
+      passed ? "ok" : "FAILED",
+      name,
+      `${seconds.toFixed(1)} s`,
+      note,
+    ]);
+    process.stdout.write(formatTable(["outcome", "client", "took", "note"], rows));
+    return outcomes.every(({ passed }) => passed) ? 0 : 1;
   } finally {
-    rmSync(dataFolder, { recursive: true, force: true });
+    await embedded.release();
   }
 }
 
@@ -93,21 +93,10 @@ async function runOnService(): Promise<Outcome[]> {
 
 /** The runner sends no token, so it speaks to the service through a proxy that adds one. */
 async function runConformance({ version, runner, flags, baseline }: Suite, address: string): Promise<string> {
-  const baselineFile = join(projectRoot, "tests", "mcp", baseline);
-  const { code, output, errors } = await runNode(
-    [
-      installed(runner),
-      "server",
-      "--url",
-      `${address}/api/v1/mcp`,
-      "--spec-version",
-      version,
-      "--expected-failures",
-      baselineFile,
-      ...flags,
-    ],
-    process.env,
-  );
+  const baselineFile = join(import.meta.dirname, "../../tests/mcp", baseline);
+  const server = ["server", "--url", `${address}/api/v1/mcp`, "--spec-version", version];
+  const words = [installed(runner), ...server, "--expected-failures", baselineFile, ...flags];
+  const { code, output, errors } = await runNode(words, process.env);
   if (code !== 0) throw new Error(`exit code ${code}\n${output}${errors}`);
   return `${/Total: (.*)/u.exec(output)?.[1]}, as in the baseline`;
 }
@@ -137,15 +126,6 @@ async function timed(name: string, work: () => Promise<string>): Promise<Outcome
     (error: unknown) => ({ passed: false, note: String(error) }),
   );
   return { name, ...outcome, seconds: (performance.now() - startedAt) / 1000 };
-}
-
-function printTable(outcomes: readonly Outcome[]): void {
-  const width = Math.max(...outcomes.map((outcome) => outcome.name.length));
-  for (const { name, passed, seconds, note } of outcomes) {
-    console.log(
-      `${passed ? "ok    " : "FAILED"}  ${name.padEnd(width)}  ${seconds.toFixed(1).padStart(5)} s  ${note}`,
-    );
-  }
 }
 
 type BearerProxy = {

@@ -1,9 +1,8 @@
 import { spawn } from "node:child_process";
 import { chownSync, mkdirSync, readFileSync } from "node:fs";
-import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { freePort } from "../../tests/support/mcp-oauth.ts";
 import type { Engine, Ran } from "./engine.ts";
 import { attempt, demand } from "./engine.ts";
 
@@ -190,14 +189,6 @@ function readImageConfig(config: DockerConfig): ImageConfig {
     health: config.Healthcheck.Test.slice(1),
     volumes: Object.keys(config.Volumes),
   };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((closed) => server.close(closed));
-  return port;
 }
 
 /** Asks until the answer is 200; throws with the log when the time is over. */

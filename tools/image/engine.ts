@@ -1,20 +1,11 @@
 import { spawn, spawnSync } from "node:child_process";
-import {
-  existsSync,
-  cpSync,
-  mkdirSync,
-  readdirSync,
-  realpathSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, cpSync, mkdirSync, readdirSync } from "node:fs";
+import { realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join, delimiter, dirname } from "node:path";
 
 /** What builds the image: a daemon's or podman's command, or Debian's buildah in its own store. */
 export type Engine = { name: "docker" | "podman" | "buildah"; command: (...args: string[]) => string[] };
 
-const DEBIAN_PACKAGES = ["buildah", "debootstrap"];
 const INSTALL_SECONDS = 300;
 const PULL_SECONDS = 180;
 
@@ -24,14 +15,8 @@ export function chooseEngine(folder: string): Engine {
     if (hasProgram(name) && attempt(name, ["info"]).code === 0) return { name, command: (...args) => args };
   }
   installPackages(["buildah"]);
-  const store = [
-    "--root",
-    join(folder, "store"),
-    "--runroot",
-    join(folder, "run"),
-    "--storage-driver",
-    "vfs",
-  ];
+  const store = ["--root", join(folder, "store"), "--runroot", join(folder, "run")];
+  store.push("--storage-driver", "vfs");
   return { name: "buildah", command: (...args) => [...store, ...args] };
 }
 
@@ -42,7 +27,7 @@ function installPackages(names: readonly string[]): void {
   if (process.getuid?.() !== 0 || !existsSync("/usr/bin/apt-get")) {
     throw new Error(
       `There is no docker, no podman and no ${missing.join(" and no ")} that works here; ` +
-        `installing ${DEBIAN_PACKAGES.join(" and ")} takes root and apt-get.`,
+        "installing buildah and debootstrap takes root and apt-get.",
     );
   }
   attempt("apt-get", ["update", "-qq"], INSTALL_SECONDS);
@@ -102,32 +87,24 @@ export function attempt(program: string, args: readonly string[], timeoutSeconds
 /** The output of a program that has to succeed. */
 export function demand(program: string, args: readonly string[], timeoutSeconds = 60): string {
   const { code, output } = attempt(program, args, timeoutSeconds);
-  if (code !== 0) throw new Error(`${program} ${args.slice(0, 6).join(" ")} failed (${code}):\n${output}`);
+  if (code !== 0) throw failure(program, args, code, output);
   return output;
 }
 
 /** The same for a program that takes minutes; its output is shown only when it fails. */
-async function work(
-  program: string,
-  args: readonly string[],
-  environment: Record<string, string> = {},
-): Promise<string> {
-  const child = spawn(program, args, {
-    env: { ...process.env, ...environment },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
+async function work(program: string, args: readonly string[]): Promise<void> {
+  const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"] });
   let output = "";
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (text) => (output += String(text)));
   const code = await new Promise<number | null>((ended, failed) => {
     child.on("error", failed);
     child.on("close", ended);
   });
-  if (code !== 0) {
-    throw new Error(
-      `${program} ${args.slice(0, 6).join(" ")} failed (${code}):\n${output.trim().split("\n").slice(-40).join("\n")}`,
-    );
-  }
-  return output.trim();
+  if (code !== 0) throw failure(program, args, code, output.trim().split("\n").slice(-40).join("\n"));
+}
+
+function failure(program: string, args: readonly string[], code: number | null, output: string): Error {
+  return new Error(`${program} ${args.slice(0, 6).join(" ")} failed (${code}):\n${output}`);
 }
 
 const SUITE = "bookworm";

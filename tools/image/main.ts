@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { joinEmbedded } from "../../src/embedded/embedded.ts";
 import { formatTable } from "../../src/lib/table.ts";
+import { makeFolder } from "../../tests/support/folder.ts";
 import { createRunner, untilAnswered } from "./container.ts";
 import type { Runner, Container } from "./container.ts";
 import { makeBases, buildImage, canPull, chooseEngine, attempt, hasProgram } from "./engine.ts";
@@ -53,14 +54,8 @@ async function findBases(engine: Engine, folder: string): Promise<typeof OFFICIA
 function checkCompose(): Finding[] {
   if (!hasProgram("docker") || attempt("docker", ["compose", "version"]).code !== 0) return [];
   const profiles = ["--profile", "postgres", "--profile", "tls"];
-  const { code, output } = attempt("docker", [
-    "compose",
-    "-f",
-    join(project, "compose.yml"),
-    ...profiles,
-    "config",
-    "-q",
-  ]);
+  const file = ["-f", join(project, "compose.yml")];
+  const { code, output } = attempt("docker", ["compose", ...file, ...profiles, "config", "-q"]);
   return [{ name: "docker compose reads compose.yml", held: code === 0, observed: output || "yes" }];
 }
 
@@ -166,8 +161,7 @@ async function checkPages(container: Container, note: Note): Promise<void> {
 
 /** With DATABASE_URL there is no embedded server, and nothing of it on the volume. */
 async function checkOwnDatabase(runner: Runner, note: Note): Promise<void> {
-  const databaseFolder = mkdtempSync(join(tmpdir(), "returns-image-database-"));
-  const database = await joinEmbedded({ dataFolder: databaseFolder, log: () => {} });
+  const database = await joinEmbedded({ dataFolder: makeFolder(), log: () => {} });
   try {
     const container = await begin(runner, "external", START_SECONDS, {
       DATABASE_URL: database.url,
@@ -182,7 +176,6 @@ async function checkOwnDatabase(runner: Runner, note: Note): Promise<void> {
     await container.container.stop();
   } finally {
     await database.release();
-    rmSync(databaseFolder, { recursive: true, force: true });
   }
 }
 

@@ -1,3 +1,0 @@
-import { runTool } from "./lint/tool.ts";
-
-process.exitCode = runTool("oxfmt/bin/oxfmt", process.argv.slice(2));
