@@ -1,6 +1,6 @@
 import { fitOfSizes } from "../../src/metrics/fit.ts";
 import type { FitCounts } from "../../src/metrics/fit.ts";
-import type { FitProduct } from "./fit-stores.ts";
+import type { FitProduct } from "./stores.ts";
 
 const MONTHS = 12;
 /** By the returns of a misfit's sizes in the twelve months. */

@@ -46,9 +46,7 @@ export function replayWarnings(
   return { days: toDay - fromDay + 1, announced, entityMonths: entityDays / 30 };
 }
 
-function countSellers(
-  listings: ReturnType<ReturnType<typeof storeHistory>["evidenceAt"]>["listings"],
-): number {
+function countSellers(listings: StoreEvidence["listings"]): number {
   const sellers = new Set<string>();
   for (const { sku, productGid, used, family, category, recent } of listings) {
     if (recent.lines.length === 0) continue;
@@ -106,15 +104,11 @@ type ListingDays = Omit<ListingLines, "base" | "recent"> & {
   days: { day: number; lines: number; lagDays: number[]; orders: string[] }[];
 };
 
-/** What an evaluation would have read on any day of the past; days count from 1970-01-01. */
-type StoreHistory = {
-  firstDay: number;
-  lastDay: number;
-  evidenceAt(asOfDay: number, horizon: number): StoreEvidence;
-};
-
-/** A history of lines, oldest first. The same evidence as queries/early-warning.ts loads; tests/early-warning.pg.test.ts compares them. */
-export function storeHistory(lines: readonly StoreLine[]): StoreHistory {
+/**
+ * What an evaluation would have read on any day of the past; `lines` are the oldest first, days count from 1970-01-01. The same
+ * evidence as queries/early-warning.ts loads; tests/early-warning.pg.test.ts compares them.
+ */
+export function storeHistory(lines: readonly StoreLine[]) {
   const listings = new Map<string, ListingDays>();
   for (const line of lines) {
     const id = JSON.stringify([line.sku, line.product_gid, line.used]);
@@ -143,11 +137,8 @@ export function storeHistory(lines: readonly StoreLine[]): StoreHistory {
     }
   }
   const soldDays = [...new Set(lines.map((line) => line.ordered_day))];
-  const lastEvent = (line: StoreLine): number => line.ordered_day + (line.lag_days.at(-1) ?? 0);
   return {
-    firstDay: lines[0]?.ordered_day ?? 0,
-    lastDay: lines.reduce((last, line) => Math.max(last, lastEvent(line)), 0),
-    evidenceAt: (asOfDay, horizon) => ({
+    evidenceAt: (asOfDay: number, horizon: number): StoreEvidence => ({
       listings: [...listings.values()].flatMap((listing) => evidenceOf(listing, asOfDay, horizon) ?? []),
       baseSoldDays: soldDays.filter((day) => day < asOfDay - horizon && day >= asOfDay - horizon - BASE_DAYS)
         .length,
