@@ -28,6 +28,9 @@ export type BenchContext = {
   crowd(size: { workspaces?: number; change?: Partial<BenchStorePlan> }): Promise<LoadedStore>;
 };
 
+/** A log that nobody reads. */
+export const QUIET = { info: () => {}, warn: () => {}, error: () => {} };
+
 export function openBenchDatabase(
   url: string,
   given: { maxConnections?: number; readOnly?: boolean } = {},
@@ -41,6 +44,18 @@ export function openBenchDatabase(
     onConnectionError: () => {},
     ...given,
   });
+}
+
+export type Sql = <Row>(text: string, values?: readonly unknown[]) => Promise<Row[]>;
+
+/** Statements that only a row of the benchmark runs, each under a name of its own. */
+export function sqlOf(database: Database): Sql {
+  const names = new Map<string, string>();
+  return (text, values = []) => {
+    const name = names.get(text) ?? `bench_${names.size}`;
+    names.set(text, name);
+    return database.rows({ name, text }, values);
+  };
 }
 
 /** Runs `work` on an embedded database with the service's own settings. */

@@ -4,7 +4,7 @@ import type { LoadedStore } from "./store.ts";
 import type { BenchRow } from "./measure.ts";
 import { putLoad, tryLoad, SPREAD, startService } from "./servers.ts";
 import { shownSpread, spreadOf } from "./measure.ts";
-import type { LoadRequest, ExitOutcome } from "./servers.ts";
+import type { LoadRequest, LoadOutcome } from "./servers.ts";
 
 const ROUNDS = 5;
 /** So few that one at a time keeps up beside the others: its p99 tells of waiting, not of a backlog. */
@@ -15,7 +15,7 @@ const BUSY_SHOPS = 5;
 const WORKSPACES = BUSY_SHOPS + 1;
 
 type Workspace = LoadedStore["workspaces"][number];
-type Round = { alone: ExitOutcome; besideOne: ExitOutcome; besideFive: ExitOutcome };
+type Round = { alone: LoadOutcome; besideOne: LoadOutcome; besideFive: LoadOutcome };
 
 /**
  * The p99 of one workspace's requests, alone and beside workspaces that ask for the report of everything they sold, as
@@ -26,7 +26,7 @@ export async function measureFairness(context: BenchContext): Promise<BenchRow[]
   const [, ...busy] = store.workspaces;
   const service = await startService({ ...context.environment, ANSWER_MEMORY_MB: "0" });
   const quietLoad = { address: service.address, requests: summariesOf(store).slice(0, 1), ...QUIET };
-  const putBeside = async (workspaces: readonly Workspace[]): Promise<ExitOutcome> => {
+  const putBeside = async (workspaces: readonly Workspace[]): Promise<LoadOutcome> => {
     const noise = tryLoad({ address: service.address, requests: workspaces.map(reportOf), ...BUSY });
     const outcome = await putLoad(quietLoad);
     await noise;
@@ -56,7 +56,7 @@ function reportOf({ token }: Workspace): LoadRequest {
   return ask(token, "/api/v1/report", { start_month: "2023-01", end_month: "2025-11", breakdownBy: "sku" });
 }
 
-function rowOf(beside: string, rounds: readonly Round[], outcomeOf: (round: Round) => ExitOutcome): BenchRow {
+function rowOf(beside: string, rounds: readonly Round[], outcomeOf: (round: Round) => LoadOutcome): BenchRow {
   const shown = (valueOf: (round: Round) => number, digits: number): string =>
     shownSpread(spreadOf(rounds.map(valueOf)), digits);
   return {

@@ -4,20 +4,22 @@ import { isDeepStrictEqual } from "node:util";
 import { setTimeout as sleep } from "node:timers/promises";
 import { OPERATOR } from "../../src/actions/actor.ts";
 import { readConfig } from "../../src/config.ts";
-import { openDatabase } from "../../src/store/database.ts";
+import type { Database } from "../../src/store/database.ts";
 import { putConnection, findConnection } from "../../src/store/queries/data-source.ts";
 import { requestRun } from "../../src/store/queries/sync-request.ts";
 import { importFolder } from "../../src/sync/connectors/csv/import-folder.ts";
+import { receiveWebhook, readDelivery } from "../../src/sync/connectors/shopify/webhooks/receive.ts";
 import { createShopifyConnector } from "../../src/sync/connectors/shopify/connector.ts";
-import { readDelivery } from "../../src/sync/connectors/shopify/webhooks/receive.ts";
-import { receiveWebhook } from "../../src/sync/connectors/shopify/webhooks/receive.ts";
 import { startWorker } from "../../src/worker/worker.ts";
+import { execute } from "../../tests/support/server.ts";
+import { eventually } from "../../tests/support/worker.ts";
 import { makeWorkspace } from "../../tests/support/workspace.ts";
 import { readBody, sendJson, serveLoopback } from "../simulators/http.ts";
 import { shopifyOptions } from "../simulators/shopify/options.ts";
 import { serveShopify } from "../simulators/shopify/server.ts";
-import type { BenchContext } from "./context.ts";
-import { shownNumber } from "./measure.ts";
+import { openBenchDatabase, QUIET, sqlOf } from "./context.ts";
+import type { BenchContext, Sql } from "./context.ts";
+import { shownNumber, spreadOf } from "./measure.ts";
 import type { BenchRow } from "./measure.ts";
 
 /** Simulated seconds in one of the real ones, for shops, workers and the database alike. */
@@ -28,7 +30,6 @@ const SAMPLED_SHOPS = 100;
 /** Of a shop without webhooks, within a week: it is polled every 15 minutes. */
 const ORDERS_OF_BUSY = 700;
 const APP = { clientId: "simulated-client-id", clientSecret: "simulated-client-secret" };
-const quiet = { info: () => {}, warn: () => {}, error: () => {} };
 const FIGURES = `select to_jsonb(c) - 'shop_key' as row from cohort c where shop_key = $1
   order by entity_kind, entity_key, cohort_month, listing_id`;
 
@@ -43,20 +44,10 @@ export async function measureFreshness(
 ): Promise<BenchRow[]> {
   const begin = Date.now();
   const now = (): Date => new Date(begin + (Date.now() - begin) * SPEED);
-  let statements = 0;
-  const open = (maxConnections: number) =>
-    openDatabase({
-      url: installation.databaseUrl,
-      maxConnections,
-      readOnly: false,
-      statementTimeoutMs: 0,
-      applicationName: "returns-freshness",
-      onConnectionError: () => {},
-    });
-  await simulateClock(open(1), begin);
-  const [database, queueDatabase] = [open(24), open(4)];
-  const sql = <Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> =>
-    database.rows<Row>({ name: `bench_freshness_${(statements += 1)}`, text }, values);
+  await simulateClock(installation.databaseUrl, begin);
+  const database = openBenchDatabase(installation.databaseUrl, { maxConnections: 24 });
+  const queueDatabase = openBenchDatabase(installation.databaseUrl, { maxConnections: 4 });
+  const sql = sqlOf(database);
   const receiver = await serveWebhooks(database);
   const shops: Shop[] = [];
   const polls = { count: 0, late: 0, begunAt: new Map<number, number>() };
@@ -80,7 +71,7 @@ export async function measureFreshness(
       return { read: async () => secrets, change: async () => secrets };
     },
     now,
-    log: quiet,
+    log: QUIET,
     firstRetryMs: 1000,
     deliveries: [],
     retention: readConfig({}),
@@ -100,20 +91,21 @@ export async function measureFreshness(
       if (number % 100 === 99) tell(`${number + 1} shops`);
     }
     const unread = "select count(*)::integer as shops from data_source where last_synced_at is null";
-    await until(async () => ((await sql<{ shops: number }>(unread))[0]?.shops ?? 1) === 0, 1800);
+    const isRead = async () => (await sql<{ shops: number }>(unread))[0]?.shops === 0;
+    await eventually(isRead, "all shops are read", 1800);
     tell(`All shops are read; ${minutes} minutes of changes begin.`);
     const backfills = polls.count;
     const { visible, lost } = await change(sql, shops, { minutes, now });
     tell("Compares figures.");
     const differing = await compare({ sql, database, now }, shops, folder);
     const within = visible.filter((seconds) => seconds <= VISIBLE_WITHIN_SECONDS).length;
-    const sorted = visible.toSorted((one, other) => one - other);
+    const { median, most } = spreadOf(visible);
     const name = `${workspaces} shops, ${minutes} simulated minutes at ${SPEED} × real time`;
     return [
       {
         name: `${name}: changes visible within ${VISIBLE_WITHIN_SECONDS} s`,
         value: `${shownNumber((100 * within) / (visible.length + lost))} % of ${visible.length + lost}`,
-        floor: `median ${shownNumber(sorted[Math.floor(sorted.length / 2)] ?? Number.NaN)} s, most ${shownNumber(sorted.at(-1) ?? Number.NaN)} s`,
+        floor: `median ${shownNumber(median)} s, most ${shownNumber(most)} s`,
         target: "99 %",
       },
       {
@@ -134,11 +126,8 @@ export async function measureFreshness(
   }
 }
 
-type Sql = <Row>(text: string, values?: readonly unknown[]) => Promise<Row[]>;
-type Database = ReturnType<typeof openDatabase>;
-
 /** Functions of these names come before those of PostgreSQL for every connection from now on. */
-async function simulateClock(database: Database, begin: number): Promise<void> {
+async function simulateClock(url: string, begin: number): Promise<void> {
   const from = `timestamptz '${new Date(begin).toISOString()}'`;
   const clock = (name: string, volatility: string): string =>
     `create function simulated.${name}() returns timestamptz language sql ${volatility} as
@@ -152,13 +141,11 @@ async function simulateClock(database: Database, begin: number): Promise<void> {
     "alter table webhook_delivery alter column received_at set default simulated.clock_timestamp()",
     `do $$ begin execute format('alter database %I set search_path = simulated, pg_catalog, public', current_database()); end $$`,
   ];
-  for (const [place, text] of statements.entries())
-    await database.rows({ name: `bench_simulated_${place}`, text }, []);
-  await database.close();
+  await execute(url, statements.join(";\n"));
 }
 
 function serveWebhooks(database: Database): ReturnType<typeof serveLoopback> {
-  const options = { ...APP, database, sealingKey: Buffer.alloc(32, 7), log: quiet };
+  const options = { ...APP, database, sealingKey: Buffer.alloc(32, 7), log: QUIET };
   return serveLoopback(
     0,
     async (request, response) => {
@@ -270,7 +257,7 @@ async function change(
     await look();
     await sleep(100);
   }
-  await until(async () => (await look(), waiting.length === 0), 60).catch(() => {});
+  await eventually(async () => (await look(), waiting.length === 0), "all are served", 60).catch(() => {});
   return { visible, lost: waiting.length };
 }
 
@@ -298,7 +285,7 @@ async function compare(
     await requestRun(database, { shopKey, source: "shopify", kind: "incremental", requestedBy: "operator" });
     const isRead = async (): Promise<boolean> =>
       ((await findConnection(database, shopKey, "shopify"))?.last_synced_at ?? new Date(0)) > asked;
-    await until(isRead, 60);
+    await eventually(isRead, `the poll of shop ${shopKey}`, 60);
     const exported = await mkdtemp(join(folder, "export-"));
     await control(shop.url, "export", { folder: exported });
     const copy = await makeWorkspace(database, `copy-of-${shopKey}.example`);
@@ -309,12 +296,4 @@ async function compare(
     await rm(exported, { recursive: true });
   }
   return differing;
-}
-
-async function until(isSo: () => Promise<boolean>, seconds: number): Promise<void> {
-  const endMs = performance.now() + seconds * 1000;
-  while (!(await isSo())) {
-    if (performance.now() > endMs) throw new Error(`not within ${seconds} s`);
-    await sleep(100);
-  }
 }

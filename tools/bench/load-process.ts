@@ -7,7 +7,7 @@ import { connect } from "node:net";
 import type { Socket } from "node:net";
 import { createHistogram } from "node:perf_hooks";
 import { text } from "node:stream/consumers";
-import type { Load, LoadRequest, ExitOutcome } from "./servers.ts";
+import type { Load, LoadOutcome, LoadRequest } from "./servers.ts";
 
 type Connections = {
   /** Sends a request as soon as a connection is free, in the order of asking; `answered` gets the status, 0 = none came. */
@@ -132,106 +132,62 @@ function endOfChunks(received: Buffer, start: number): number {
   }
 }
 
-const load = JSON.parse(await text(process.stdin)) as Load;
-const outcome =
-  load.ratePerSecond === null ? await askFreely(load) : await askPaced(load, load.ratePerSecond);
+const { address, requests, connections, seconds, ratePerSecond } = JSON.parse(
+  await text(process.stdin),
+) as Load;
+const { hostname, port } = new URL(address);
+const texts = requests.map(textOf);
+const pool = await openConnections({ hostname, port: Number(port), connections });
+const latencies = createHistogram();
+let failures = 0;
+let asked = 0;
+const startedMs = performance.now();
+await (ratePerSecond === null ? askFreely() : askPaced(ratePerSecond));
+const tookSeconds = (performance.now() - startedMs) / 1000;
+pool.close();
+const outcome: LoadOutcome = {
+  perSecond: latencies.count / tookSeconds,
+  requests: latencies.count,
+  failures,
+  p99Ms: latencies.percentile(99) / 1000,
+};
 console.log(JSON.stringify(outcome));
 
-async function askFreely({ address, requests, connections, seconds }: Load): Promise<ExitOutcome> {
-  const texts = textsOf(requests, address);
-  const pool = await openPool(address, connections);
-  const answers = openTally();
-  const startedMs = performance.now();
-  const endMs = startedMs + seconds * 1000;
-  let asked = 0;
-  const askUntilEnd = (answered: () => void): void => {
-    const askedMs = performance.now();
-    if (askedMs >= endMs) {
-      answered();
-      return;
-    }
-    const request = texts[asked % texts.length] ?? "";
-    asked += 1;
-    pool.ask(request, (status) => {
-      answers.add(status, askedMs);
-      // Without its connection a caller could only fail as fast as it can.
-      if (status === 0) answered();
-      else askUntilEnd(answered);
-    });
-  };
-  await Promise.all(Array.from({ length: connections }, () => new Promise<void>(askUntilEnd)));
-  const tookMs = performance.now() - startedMs;
-  pool.close();
-  return answers.outcome(tookMs);
+/** Asks the next request; a latency runs from `fromMs`. */
+function askNext(fromMs: number, answered: (status: number) => void): void {
+  const request = texts[asked % texts.length] ?? "";
+  asked += 1;
+  pool.ask(request, (status) => {
+    latencies.record(Math.max(1, Math.round((performance.now() - fromMs) * 1000)));
+    if (status !== 200) failures += 1;
+    answered(status);
+  });
 }
 
-async function askPaced(
-  { address, requests, connections, seconds }: Load,
-  ratePerSecond: number,
-): Promise<ExitOutcome> {
-  const texts = textsOf(requests, address);
-  const pool = await openPool(address, connections);
-  const total = Math.round(ratePerSecond * seconds);
-  const answers = openTally();
-  const startedMs = performance.now();
-  let asked = 0;
+async function askFreely(): Promise<void> {
+  const endMs = startedMs + seconds * 1000;
+  const askUntilEnd = (ended: () => void): void => {
+    const askedMs = performance.now();
+    if (askedMs >= endMs) ended();
+    // Without its connection a caller could only fail as fast as it can.
+    else askNext(askedMs, (status) => (status === 0 ? ended() : askUntilEnd(ended)));
+  };
+  await Promise.all(Array.from({ length: connections }, () => new Promise<void>(askUntilEnd)));
+}
+
+async function askPaced(rate: number): Promise<void> {
+  const total = Math.round(rate * seconds);
   await new Promise<void>((finished) => {
     const timer = setInterval(() => {
-      const due = Math.min(total, ((performance.now() - startedMs) / 1000) * ratePerSecond);
-      for (; asked < due; asked += 1) {
-        const appointedMs = startedMs + (asked / ratePerSecond) * 1000;
-        pool.ask(texts[asked % texts.length] ?? "", (status) => {
-          answers.add(status, appointedMs);
-          if (answers.count() === total) finished();
-        });
+      const due = Math.min(total, ((performance.now() - startedMs) / 1000) * rate);
+      while (asked < due) {
+        askNext(startedMs + (asked / rate) * 1000, () => latencies.count === total && finished());
       }
       if (asked >= total) clearInterval(timer);
     }, 1);
   });
-  const tookMs = performance.now() - startedMs;
-  pool.close();
-  return answers.outcome(tookMs);
 }
 
-type Tally = {
-  add(status: number, startedMs: number): void;
-  count(): number;
-  outcome(tookMs: number): ExitOutcome;
-};
-
-function openTally(): Tally {
-  const latencies = createHistogram();
-  let failures = 0;
-  return {
-    add: (status, startedMs) => {
-      latencies.record(Math.max(1, Math.round((performance.now() - startedMs) * 1000)));
-      if (status !== 200) failures += 1;
-    },
-    count: () => latencies.count,
-    outcome: (tookMs) => ({
-      perSecond: latencies.count / (tookMs / 1000),
-      requests: latencies.count,
-      failures,
-      p50Ms: latencies.percentile(50) / 1000,
-      p99Ms: latencies.percentile(99) / 1000,
-    }),
-  };
-}
-
-function openPool(address: string, connections: number): Promise<Connections> {
-  const { hostname, port } = new URL(address);
-  return openConnections({ hostname, port: Number(port), connections });
-}
-
-function textsOf(requests: readonly LoadRequest[], address: string): string[] {
-  const { hostname } = new URL(address);
-  return requests.map((request) => textOf(request, hostname));
-}
-
-function textOf({ method, path, headers, body }: LoadRequest, hostname: string): string {
-  const length = body === undefined ? {} : { "content-length": String(Buffer.byteLength(body)) };
-  const lines = Object.entries({ host: hostname, ...headers, ...length }).map(
-    ([name, value]) => `${name}: ${value}`,
-  );
-  return `${method} ${path} HTTP/1.1\r\n${lines.join("\r\n")}\r\n\r\n${body ?? ""}`;
+function textOf({ path, token }: LoadRequest): string {
+  return `GET ${path} HTTP/1.1\r\nhost: ${hostname}\r\nauthorization: Bearer ${token}\r\n\r\n`;
 }

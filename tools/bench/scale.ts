@@ -15,7 +15,8 @@ import { keepInstallation, checkWorkspace } from "../../src/worker/upkeep.ts";
 import { readConfig } from "../../src/config.ts";
 import { makeWorkspace } from "../../tests/support/workspace.ts";
 import { startShopifySimulator } from "../simulators/shopify/start.ts";
-import type { BenchContext } from "./context.ts";
+import { QUIET, sqlOf } from "./context.ts";
+import type { BenchContext, Sql } from "./context.ts";
 import { shownNumber, shownTiming, timed } from "./measure.ts";
 import type { BenchRow } from "./measure.ts";
 import { cpuSecondsOf, startService, tryLoad } from "./servers.ts";
@@ -29,17 +30,11 @@ const REQUESTS_PER_SECOND = 20;
 const TIMES = 3;
 const SYNCS = 40;
 
-type Scale = BenchContext & { sql: <Row>(text: string, values?: readonly unknown[]) => Promise<Row[]> };
+type Scale = BenchContext & { sql: Sql };
 
 /** What grows with the number of workspaces, at each of these sizes of one database. */
 export async function measureScale(context: BenchContext, sizes: readonly number[]): Promise<BenchRow[]> {
-  let statements = 0;
-  const sql = <Row>(words: string, values: readonly unknown[] = []): Promise<Row[]> =>
-    context.installation.database.rows<Row>(
-      { name: `bench_scale_${(statements += 1)}`, text: words },
-      values,
-    );
-  const scale: Scale = { ...context, sql };
+  const scale: Scale = { ...context, sql: sqlOf(context.installation.database) };
   const rows: BenchRow[] = [];
   for (const size of sizes) {
     await fill(scale, size);
@@ -156,13 +151,11 @@ async function runCommand({ environment }: BenchContext, words: readonly string[
   return printed;
 }
 
-const quiet = { info: () => {}, warn: () => {}, error: () => {} };
-
 async function tasks({ installation, sql }: Scale): Promise<BenchRow[]> {
   const environment = {
     database: installation.database,
     now: () => new Date(),
-    log: quiet,
+    log: QUIET,
     retention: readConfig({}),
   };
   const shops = await sql<{ shop_key: number }>("select shop_key from workspace order by random() limit 100");
@@ -204,7 +197,7 @@ async function sync(scale: Scale): Promise<BenchRow[]> {
       connectors,
       openCredentials: () => credentials,
       now: () => new Date(),
-      log: quiet,
+      log: QUIET,
       firstRetryMs: 100,
     };
     const run = async (kind: "backfill" | "incremental"): Promise<void> => {
@@ -301,15 +294,10 @@ async function migration(scale: Scale): Promise<BenchRow[]> {
     }
   })();
   try {
-    const requests = sampleTokens.map((token) => ({
-      method: "GET" as const,
-      path: "/api/v1/summary?start_month=2026-01&end_month=2026-05",
-      headers: { authorization: `Bearer ${token}` },
-    }));
-    const address = service.address;
+    const path = "/api/v1/summary?start_month=2026-01&end_month=2026-05";
     const load = tryLoad({
-      address,
-      requests,
+      address: service.address,
+      requests: sampleTokens.map((token) => ({ path, token })),
       connections: 4,
       seconds: MIGRATION_SECONDS,
       ratePerSecond: REQUESTS_PER_SECOND,

@@ -98,12 +98,8 @@ export function usageOf(pid: number): ReturnType<MeasuredServer["usage"]> {
   }
 }
 
-export type LoadRequest = {
-  method: "GET" | "POST";
-  path: string;
-  headers: Record<string, string>;
-  body?: string;
-};
+/** A GET with a token. */
+export type LoadRequest = { path: string; token: string };
 
 export type Load = {
   address: string;
@@ -115,29 +111,23 @@ export type Load = {
   ratePerSecond: number | null;
 };
 
-export type ExitOutcome = {
-  perSecond: number;
-  requests: number;
-  failures: number;
-  p50Ms: number;
-  p99Ms: number;
-};
+export type LoadOutcome = { perSecond: number; requests: number; failures: number; p99Ms: number };
 
 const LOAD_PROCESS = join(import.meta.dirname, "load-process.ts");
 
 /** Puts a load on a server from a separate process; throws when a request is not answered with a 200. */
-export async function putLoad(load: Load): Promise<ExitOutcome> {
+export async function putLoad(load: Load): Promise<LoadOutcome> {
   const outcome = await tryLoad(load);
   if (outcome.failures > 0) throw new Error(`${outcome.failures} of ${outcome.requests} requests failed`);
   return outcome;
 }
 
 /** The same, with the requests that failed counted. */
-export async function tryLoad(load: Load): Promise<ExitOutcome> {
+export async function tryLoad(load: Load): Promise<LoadOutcome> {
   const [command, args] = boundCommand("load", [LOAD_PROCESS]);
   const child = spawn(command, args, { stdio: ["pipe", "pipe", "inherit"] });
   child.stdin.end(JSON.stringify(load));
-  return JSON.parse(await text(child.stdout)) as ExitOutcome;
+  return JSON.parse(await text(child.stdout)) as LoadOutcome;
 }
 
 export type Side = { server: MeasuredServer; requests: readonly LoadRequest[] };

@@ -111,10 +111,9 @@ export async function loadStore(database: Database, options: StoreOptions): Prom
 
 export const MONTHS = { start_month: "2025-01", end_month: "2025-11" };
 
-/** A GET with a token. */
 export function ask(token: string, path: string, parameters: Record<string, string>): LoadRequest {
   const query = new URLSearchParams(parameters).toString();
-  return { method: "GET", path: `${path}?${query}`, headers: { authorization: `Bearer ${token}` } };
+  return { path: `${path}?${query}`, token };
 }
 
 /** The summary of the SKU with most sales, once for each workspace. */

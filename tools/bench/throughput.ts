@@ -81,8 +81,8 @@ async function startFloor(
 ): Promise<MeasuredServer> {
   const texts: Record<string, string> = {};
   for (const endpoint of ENDPOINTS as readonly Endpoint[]) {
-    const { path, headers } = questionOf(endpoint, store);
-    const response = await fetch(service.address + path, { headers });
+    const { path, token } = questionOf(endpoint, store);
+    const response = await fetch(service.address + path, { headers: { authorization: `Bearer ${token}` } });
     if (response.status !== 200) throw new Error(`${endpoint.name} answered ${response.status}`);
     texts[endpoint.name] = await response.text();
   }
