@@ -17,7 +17,7 @@ const PLANS = new Map([
 ]);
 const shop = use(() => startShopifySync({ seed: 61, orders: 20, products: 4 }));
 
-type Bought = Partial<Omit<AppSubscription, "typeName">>;
+type Bought = Partial<AppSubscription>;
 
 /** A new workspace on the plan enterprise; `buy` changes the shop's subscription and syncs. */
 async function workspaceOf() {

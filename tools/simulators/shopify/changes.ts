@@ -12,7 +12,7 @@ import {
   reopenReturn,
   touch,
 } from "./world/events.ts";
-import { childNumber, gid, legacyId } from "./world/ids.ts";
+import { childNumber, gid, idsOf } from "./world/ids.ts";
 import { hideLedger, refundableUnits, returnableUnits } from "./world/units.ts";
 import { newOrder, variantLine } from "./world/orders.ts";
 import { randomOf } from "./world/random.ts";
@@ -90,8 +90,8 @@ function make(shop: Shop, asked: Change): { result: unknown; messages: WebhookMe
     case "deleteOrder": {
       const order = orderOf(shop, asked.order);
       shop.world.orders[order.number - 1] = null;
-      const payload = { id: Number(legacyId("Order", order.number)) };
-      return { result: null, messages: [{ topic: "ORDERS_DELETE", payload }] };
+      const { id } = idsOf("Order", order.number);
+      return { result: null, messages: [{ topic: "ORDERS_DELETE", payload: { id } }] };
     }
     case "removeUnits": {
       const { line: lineIndex, units, refund: restockType } = asked;
@@ -176,12 +176,8 @@ function refund(order: WorldOrder, asked: Extract<Change, { do: "refund" }>, at:
   addRefund(order, { at, lines: [{ lineIndex: line, quantity: units, restockType }], returnIndex });
   hideLedger(order, !inLedger);
   const number = childNumber(order.number, order.refunds.length - 1);
-  const payload = {
-    id: Number(legacyId("Refund", number)),
-    admin_graphql_api_id: gid("Refund", number),
-    order_id: Number(legacyId("Order", order.number)),
-  };
-  const result = { refund: order.refunds.length - 1, id: gid("Refund", number) };
+  const payload = { ...idsOf("Refund", number), order_id: idsOf("Order", order.number).id };
+  const result = { refund: order.refunds.length - 1, id: payload.admin_graphql_api_id };
   return { result, messages: [{ topic: "REFUNDS_CREATE", payload }, updated(order)] };
 }
 
@@ -246,10 +242,7 @@ function applyToReturn(
 function changeProduct(shop: Shop, asked: Extract<Change, { do: "changeProduct" | "deleteProduct" }>) {
   const product = shop.product(asked.product);
   if (product === null) throw new ChangeError(`no product ${asked.product}`);
-  const payload = {
-    id: Number(legacyId("Product", product.number)),
-    admin_graphql_api_id: gid("Product", product.number),
-  };
+  const payload = idsOf("Product", product.number);
   if (asked.do === "changeProduct") {
     Object.assign(product, asked.set);
     product.updatedAt = shop.clock.now();
@@ -309,8 +302,7 @@ function updated(order: WorldOrder): WebhookMessage {
 
 function orderMessage(topic: string, order: WorldOrder): WebhookMessage {
   const payload = {
-    id: Number(legacyId("Order", order.number)),
-    admin_graphql_api_id: gid("Order", order.number),
+    ...idsOf("Order", order.number),
     name: order.name,
     updated_at: new Date(order.updatedAt * 1000).toISOString(),
   };
@@ -319,11 +311,7 @@ function orderMessage(topic: string, order: WorldOrder): WebhookMessage {
 
 function returnMessage(topic: string, order: WorldOrder, index: number): WebhookMessage {
   const number = childNumber(order.number, index);
-  const payload = {
-    id: Number(legacyId("Return", number)),
-    admin_graphql_api_id: gid("Return", number),
-    status: order.returns[index]?.status.toLowerCase(),
-    order: { id: Number(legacyId("Order", order.number)), admin_graphql_api_id: gid("Order", order.number) },
-  };
+  const status = order.returns[index]?.status.toLowerCase();
+  const payload = { ...idsOf("Return", number), status, order: idsOf("Order", order.number) };
   return { topic, payload };
 }

@@ -3,49 +3,9 @@ import { exportFolder } from "./export-folder.ts";
 import type { BulkFault, FaultTarget, RequestFault } from "./faults.ts";
 import type { Simulator } from "./server.ts";
 import { emptyStatistics, type AppSubscription } from "./shop.ts";
-import { deliver, type SentDelivery, type WebhookMessage } from "./webhooks.ts";
+import { deliver, type WebhookMessage } from "./webhooks.ts";
 import { childNumber, gid } from "./world/ids.ts";
 import type { WorldOrder, World } from "./world/types.ts";
-
-/** The control actions: what each takes and what it answers. */
-export interface ControlActions {
-  /** Makes changes; what the platform would tell waits until it is delivered. */
-  change: [input: Change | Change[], result: unknown];
-  fault: [input: { target?: FaultTarget; fault: RequestFault; times?: number; after?: number }, result: null];
-  "bulk-fault": [input: { fault: BulkFault; times?: number }, result: null];
-  "clear-faults": [input: Record<string, never>, result: null];
-  /** Empties the bucket of points. */
-  drain: [input: Record<string, never>, result: null];
-  "expire-access-tokens": [input: Record<string, never>, result: null];
-  "revoke-tokens": [input: Record<string, never>, result: null];
-  "set-scopes": [input: { scopes: string[] }, result: null];
-  /** Changes what the shop pays for the app, by default a subscription that was canceled. */
-  billing: [input: Partial<Omit<AppSubscription, "typeName">>, result: null];
-  "expire-bulk-results": [input: Record<string, never>, result: null];
-  /** Moves the simulator's time ahead, or to a time. */
-  clock: [input: { advanceSeconds?: number; now?: string }, result: { now: string }];
-  /** Sends what waits, or the messages given. */
-  deliver: [
-    input: {
-      messages?: WebhookMessage[];
-      copies?: number;
-      shuffled?: boolean;
-      uri?: string;
-      forged?: boolean;
-    },
-    result: SentDelivery[],
-  ];
-  "drop-messages": [input: Record<string, never>, result: { dropped: number }];
-  statistics: [input: { reset?: boolean }, result: Simulator["statistics"]];
-  /** One order as it truly is. */
-  order: [input: { order: number }, result: unknown];
-  "find-order": [
-    input: { with: "returnOpen" | "returnable" | "refundable" | "tip" },
-    result: { order: number } | null,
-  ];
-  export: [input: { folder: string }, result: Awaited<ReturnType<typeof exportFolder>>];
-  "label-owners": [input: Record<string, never>, result: ReturnType<typeof labelOwnersOf>];
-}
 
 /** What a request may name: whatever is not here would be taken and do nothing, or something else. */
 const KNOWN = {
@@ -57,15 +17,19 @@ const KNOWN = {
   fault: "fail expire truncated duplicate swapped cut stall",
 };
 
-type Handlers = {
-  [Action in keyof ControlActions]: (
-    simulator: Simulator,
-    input: ControlActions[Action][0],
-  ) => ControlActions[Action][1] | Promise<ControlActions[Action][1]>;
+type Delivery = {
+  messages?: WebhookMessage[];
+  copies?: number;
+  shuffled?: boolean;
+  uri?: string;
+  forged?: boolean;
 };
+type Faulty = { target?: FaultTarget; fault: RequestFault; times?: number; after?: number };
 
-const HANDLERS: Handlers = {
-  change: ({ shop, tell }, input) => {
+/** The control actions, each with what it takes. */
+const HANDLERS = {
+  /** What the platform would tell waits until it is delivered. */
+  change: ({ shop, tell }: Simulator, input: Change | Change[]): unknown => {
     const all = [input].flat();
     for (const asked of all) requireKnown("do", asked.do);
     const results = all.map((asked) => {
@@ -75,29 +39,30 @@ const HANDLERS: Handlers = {
     });
     return Array.isArray(input) ? results : results[0];
   },
-  fault: ({ faults }, { target = "graphql", fault, times = 1, after = 0 }) => {
+  fault: ({ faults }: Simulator, { target = "graphql", fault, times = 1, after = 0 }: Faulty) => {
     requireKnown("target", target);
     requireKnown("fault.kind", fault?.kind);
     faults.requests[target].add(fault, times, after);
-    return null;
   },
-  "bulk-fault": ({ faults }, { fault, times = 1 }) => {
+  "bulk-fault": ({ faults }: Simulator, { fault, times = 1 }: { fault: BulkFault; times?: number }) => {
     requireKnown("fault", fault);
     faults.bulk.add(fault, times);
-    return null;
   },
-  "clear-faults": ({ faults }) => nothing(faults.clear()),
-  drain: ({ bucket }) => nothing(bucket.drain()),
-  "expire-access-tokens": ({ tokens }) => nothing(tokens.expireAccess()),
-  "revoke-tokens": ({ tokens }) => nothing(tokens.revokeAll()),
-  "set-scopes": ({ tokens }, { scopes }) => nothing(tokens.setScopes(scopes)),
-  billing: ({ shop, tell }, given) => {
+  "clear-faults": ({ faults }: Simulator) => faults.clear(),
+  /** Empties the bucket of points. */
+  drain: ({ bucket }: Simulator) => bucket.drain(),
+  "expire-access-tokens": ({ tokens }: Simulator) => tokens.expireAccess(),
+  "revoke-tokens": ({ tokens }: Simulator) => tokens.revokeAll(),
+  "set-scopes": ({ tokens }: Simulator, { scopes }: { scopes: string[] }) => tokens.setScopes(scopes),
+  /** What the shop pays for the app, by default a subscription that was canceled. */
+  billing: ({ shop, tell }: Simulator, given: Partial<AppSubscription>) => {
     const usual = { number: 1, name: "Growth", status: "CANCELLED", currentPeriodEnd: null, trialDays: 0 };
-    const subscription = { typeName: "AppSubscription", ...usual, ...given };
-    shop.subscription = subscription;
+    const subscription = { ...usual, ...given };
+    const id = gid("AppSubscription", subscription.number);
+    shop.subscription = { typeName: "AppSubscription", id, ...subscription };
     const payload = {
       app_subscription: {
-        admin_graphql_api_id: gid("AppSubscription", subscription.number),
+        admin_graphql_api_id: id,
         name: subscription.name,
         status: subscription.status,
         admin_graphql_api_shop_id: gid("Shop", 1),
@@ -105,40 +70,47 @@ const HANDLERS: Handlers = {
       },
     };
     tell([{ topic: "APP_SUBSCRIPTIONS_UPDATE", payload }]);
-    return null;
   },
-  "expire-bulk-results": ({ bulk }) => nothing(bulk.expireResults()),
-  clock: ({ shop }, { advanceSeconds, now }) => {
+  "expire-bulk-results": ({ bulk }: Simulator) => bulk.expireResults(),
+  /** Moves the simulator's time ahead, or to a time. */
+  clock: ({ shop }: Simulator, { advanceSeconds, now }: { advanceSeconds?: number; now?: string }) => {
     if (now !== undefined) shop.clock.set(Math.floor(Date.parse(now) / 1000));
     if (advanceSeconds !== undefined) shop.clock.advance(advanceSeconds);
     return { now: new Date(shop.clock.now() * 1000).toISOString() };
   },
-  deliver: async (simulator, { messages, copies = 1, shuffled = false, forged = false, uri }) => {
-    const { shop, statistics, subscriptions, waiting } = simulator;
-    const sent = messages ?? waiting.splice(0);
-    return deliver(shop, statistics, subscriptions, sent, {
-      copies,
-      shuffled,
-      forged,
-      ...(uri !== undefined && { uri }),
-    });
+  /** Sends what waits, or the messages given. */
+  deliver: ({ shop, statistics, subscriptions, waiting }: Simulator, { messages, ...given }: Delivery) => {
+    const options = { copies: 1, shuffled: false, forged: false, ...given };
+    return deliver(shop, statistics, subscriptions, messages ?? waiting.splice(0), options);
   },
-  "drop-messages": ({ waiting }) => ({ dropped: waiting.splice(0).length }),
-  statistics: (simulator, { reset = false }) => {
-    const seen = { ...simulator.statistics };
-    if (reset) Object.assign(simulator.statistics, emptyStatistics());
+  "drop-messages": ({ waiting }: Simulator) => ({ dropped: waiting.splice(0).length }),
+  statistics: ({ statistics }: Simulator, { reset = false }: { reset?: boolean }) => {
+    const seen = { ...statistics };
+    if (reset) Object.assign(statistics, emptyStatistics());
     return seen;
   },
-  order: ({ shop }, { order: number }) => {
+  /** One order as it truly is. */
+  order: ({ shop }: Simulator, { order: number }: { order: number }): unknown => {
     const order = shop.order(number);
     return order === null ? null : described(order);
   },
-  "find-order": ({ shop }, input) => {
+  "find-order": ({ shop }: Simulator, input: { with: Sought }): { order: number } | null => {
     const found = shop.world.orders.find((order) => order !== null && fits(order, input.with));
     return found === undefined || found === null ? null : { order: found.number };
   },
-  export: ({ shop }, { folder }) => exportFolder(shop.world, folder),
-  "label-owners": ({ shop }) => labelOwnersOf(shop.world),
+  export: ({ shop }: Simulator, { folder }: { folder: string }) => exportFolder(shop.world, folder),
+  "label-owners": ({ shop }: Simulator) => labelOwnersOf(shop.world),
+};
+
+type Handlers = typeof HANDLERS;
+/** By action: what it takes and what it answers. */
+export type ControlActions = {
+  [Action in keyof Handlers]: Handlers[Action] extends (
+    simulator: Simulator,
+    input: infer Input,
+  ) => infer Result
+    ? { input: Input; result: Awaited<Result> }
+    : never;
 };
 
 /** Runs a control action by name; undefined when there is none. */
@@ -157,10 +129,6 @@ function requireKnown(member: keyof typeof KNOWN, given: unknown): void {
   if (!names.includes(String(given))) throw new ChangeError(`${member} is one of ${names.join(", ")}`);
 }
 
-function nothing(_done: void): null {
-  return null;
-}
-
 function described(order: WorldOrder): unknown {
   return {
     ...order,
@@ -174,7 +142,9 @@ function described(order: WorldOrder): unknown {
   };
 }
 
-function fits(order: WorldOrder, what: ControlActions["find-order"][0]["with"]): boolean {
+type Sought = "returnOpen" | "returnable" | "refundable" | "tip";
+
+function fits(order: WorldOrder, what: Sought): boolean {
   if (what === "returnOpen") return order.returns.some(({ status }) => status === "OPEN");
   if (what === "tip") return order.lines.some(({ kind }) => kind === "tip");
   const plain = order.cancelledAt === 0 && !order.test && order.lines[0]?.kind === "product";

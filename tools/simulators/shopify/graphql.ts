@@ -19,7 +19,7 @@ import {
   type SelectionSetNode,
 } from "graphql";
 import { resolveField, typeNameOf } from "./schema/resolvers.ts";
-import type { RequestContext } from "./schema/sources.ts";
+import type { RequestContext } from "./schema/nodes.ts";
 import type { Statistics } from "./shop.ts";
 
 export interface GraphqlRequest {

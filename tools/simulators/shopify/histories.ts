@@ -2,7 +2,7 @@
 import { execute, parse, validate, type DocumentNode, type GraphQLSchema } from "graphql";
 import { change, type Change } from "./changes.ts";
 import { shopifyOptions, type ShopifyOptions } from "./options.ts";
-import type { RequestContext } from "./schema/sources.ts";
+import type { RequestContext } from "./schema/nodes.ts";
 import { readSchema, resolveField, typeNameOf } from "./schema/resolvers.ts";
 import { makeShop } from "./shop.ts";
 import { childNumber, gid } from "./world/ids.ts";

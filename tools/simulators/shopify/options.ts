@@ -29,11 +29,6 @@ export interface ShopifyOptions {
   connectionCost: "logarithmic" | "linear";
   /** How long a bulk operation stays CREATED and then RUNNING at least. */
   bulkMillis: number;
-  /**
-   * Whether a used refresh token works again until its replacement is used, as the platform has allowed since
-   * August 2026. Off, each works exactly once.
-   */
-  refreshGrace: boolean;
   /** Webhooks leave when something happens; off, they wait for the control action `deliver`. */
   deliverAtOnce: boolean;
 }
@@ -59,7 +54,6 @@ export function shopifyOptions(given: Partial<ShopifyOptions>): ShopifyOptions {
     restorePerSecond: 100,
     connectionCost: "logarithmic",
     bulkMillis: 50,
-    refreshGrace: false,
     deliverAtOnce: false,
     ...defined,
   };

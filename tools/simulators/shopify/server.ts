@@ -3,7 +3,6 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
 import { makeBucket, answerGraphql, throttledAnswer } from "./graphql.ts";
 import type { GraphqlParts, GraphqlRequest } from "./graphql.ts";
-import type { SimulatorProcess } from "../process.ts";
 import { readBody, sendHalf, sendJson as send, serveLoopback } from "../http.ts";
 import { makeBulkOperations } from "./bulk/operations.ts";
 import { ChangeError } from "./changes.ts";
@@ -26,7 +25,7 @@ const UNAUTHORIZED = {
 };
 
 /** Serves one shop on loopback. */
-export async function serveShopify(options: ShopifyOptions): Promise<SimulatorProcess> {
+export async function serveShopify(options: ShopifyOptions): ReturnType<typeof serveLoopback> {
   let url = "";
   const simulator = makeSimulator(options, () => url);
   const server = await serveLoopback(
@@ -56,7 +55,7 @@ function makeSimulator(options: ShopifyOptions, baseUrl: () => string) {
   const bucket = makeBucket(options.bucketPoints, options.restorePerSecond);
   /** Messages that wait to be delivered. */
   const waiting: WebhookMessage[] = [];
-  const subscriptions = makeSubscriptions(shop);
+  const subscriptions = makeSubscriptions();
   /** What the platform tells its subscribers, now or on demand. */
   const tell = (messages: WebhookMessage[]): void => {
     if (!options.deliverAtOnce) waiting.push(...messages);
@@ -70,13 +69,13 @@ function makeSimulator(options: ShopifyOptions, baseUrl: () => string) {
     statistics,
     baseUrl,
     bulkMillis: options.bulkMillis,
-    onFinish: ({ id, status, errorCode, completedAt }) => {
+    onFinish: ({ id, status, errorCode, endedAt }) => {
       const payload = {
         admin_graphql_api_id: id,
         type: "query",
         status: status.toLowerCase(),
         error_code: errorCode?.toLowerCase() ?? null,
-        completed_at: new Date(completedAt * 1000).toISOString(),
+        completed_at: new Date(endedAt * 1000).toISOString(),
       };
       tell([{ topic: "BULK_OPERATIONS_FINISH", payload }]);
     },

@@ -1,7 +1,6 @@
 import type { ShopifyOptions } from "./options.ts";
 import type { SortedItems } from "./schema/listing.ts";
-import type { ListingSource } from "./schema/sources.ts";
-import type { WorldOrder, WorldProduct } from "./world/types.ts";
+import type { World, WorldOrder, WorldProduct } from "./world/types.ts";
 import { makeWorld } from "./world/world.ts";
 
 const DAY = 86_400;
@@ -9,27 +8,23 @@ const DAY = 86_400;
 const VISIBLE_DAYS = 60;
 
 /** `number` is its id's; `currentPeriodEnd` is null once it is not active. */
-export interface AppSubscription extends ListingSource {
+export type AppSubscription = {
   number: number;
   name: string;
   status: string;
   currentPeriodEnd: string | null;
   trialDays: number;
-}
+};
 
 export type Shop = ReturnType<typeof makeShop>;
 
 const ORDER_VALUES: Record<string, (order: WorldOrder) => number> = {
   PROCESSED_AT: (order) => order.processedAt,
   UPDATED_AT: (order) => order.updatedAt,
-  CREATED_AT: (order) => order.createdAt,
-  ID: (order) => order.number,
-  ORDER_NUMBER: (order) => order.number,
 };
 
 const PRODUCT_VALUES: Record<string, (product: WorldProduct) => number> = {
   UPDATED_AT: (product) => product.updatedAt,
-  CREATED_AT: (product) => product.createdAt,
   ID: (product) => product.number,
 };
 
@@ -38,17 +33,14 @@ export function makeShop(options: ShopifyOptions) {
   const now = Math.floor(Date.parse(options.now) / 1000);
   const world = makeWorld({ ...options, now });
   const clock = makeClock(now, options);
-  const orders = new Map<string, { version: number; sorted: SortedItems<WorldOrder> }>();
-  const products = new Map<string, { version: number; sorted: SortedItems<WorldProduct> }>();
   return {
     world,
     clock,
     options,
     /** What the shop pays for the app; null when it never did. */
-    subscription: null as AppSubscription | null,
-    sortedOrders: (sortKey: string) => cached(orders, world.version, sortKey, ORDER_VALUES, world.orders),
-    sortedProducts: (sortKey: string) =>
-      cached(products, world.version, sortKey, PRODUCT_VALUES, world.products),
+    subscription: null as (AppSubscription & { typeName: string; id: string }) | null,
+    sortedOrders: sortedBy(world, ORDER_VALUES, world.orders),
+    sortedProducts: sortedBy(world, PRODUCT_VALUES, world.products),
     order: (number: number): WorldOrder | null => world.orders[number - 1] ?? null,
     product: (number: number): WorldProduct | null => world.products[number - 1] ?? null,
     sees: (scopes: readonly string[], order: WorldOrder): boolean =>
@@ -67,22 +59,24 @@ export function findOrder(shop: Shop, reference: number | string): WorldOrder | 
   return shop.world.orders.find((order) => order !== null && order.name === reference) ?? null;
 }
 
-function cached<Item extends { number: number }>(
-  cache: Map<string, { version: number; sorted: SortedItems<Item> }>,
-  version: number,
-  sortKey: string,
+/** The items that are left by a sort key; made again once the world has changed. */
+function sortedBy<Item extends { number: number }>(
+  world: World,
   valuesByKey: Record<string, (item: Item) => number>,
   all: readonly (Item | null)[],
-): SortedItems<Item> {
-  const known = cache.get(sortKey);
-  if (known?.version === version) return known.sorted;
-  const value = valuesByKey[sortKey];
-  if (value === undefined) throw new Error(`The simulator does not sort by ${sortKey}`);
-  const items = all.filter((item) => item !== null);
-  items.sort((one, other) => value(one) - value(other) || one.number - other.number);
-  const sorted = { items, values: Float64Array.from(items, value), numberOf: (item: Item) => item.number };
-  cache.set(sortKey, { version, sorted });
-  return sorted;
+) {
+  const cache = new Map<string, { version: number; sorted: SortedItems<Item> }>();
+  return (sortKey: string): SortedItems<Item> => {
+    const known = cache.get(sortKey);
+    if (known?.version === world.version) return known.sorted;
+    const value = valuesByKey[sortKey];
+    if (value === undefined) throw new Error(`The simulator does not sort by ${sortKey}`);
+    const items = all.filter((item) => item !== null);
+    items.sort((one, other) => value(one) - value(other) || one.number - other.number);
+    const sorted = { items, values: Float64Array.from(items, value), numberOf: (item: Item) => item.number };
+    cache.set(sortKey, { version: world.version, sorted });
+    return sorted;
+  };
 }
 
 export type Clock = ReturnType<typeof makeClock>;

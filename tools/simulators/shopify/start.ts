@@ -1,5 +1,6 @@
+import { fork } from "node:child_process";
+import { once } from "node:events";
 import { join } from "node:path";
-import { startProcess } from "../process.ts";
 import type { ControlActions } from "./control.ts";
 import { shopifyOptions, type ShopifyOptions } from "./options.ts";
 
@@ -12,18 +13,29 @@ export interface ShopifySimulator {
   /** Runs a control action; rejects with its message when it is refused. */
   control<Action extends keyof ControlActions>(
     action: Action,
-    input: ControlActions[Action][0],
-  ): Promise<ControlActions[Action][1]>;
+    input: ControlActions[Action]["input"],
+  ): Promise<ControlActions[Action]["result"]>;
   stop: () => Promise<void>;
 }
 
-/** Starts a simulated shop in a separate process. */
+/** Starts a simulated shop in a separate process; rejects with the `port` that is taken. */
 export async function startShopifySimulator(given: Partial<ShopifyOptions> = {}): Promise<ShopifySimulator> {
-  const { url, stop } = await startProcess(join(import.meta.dirname, "entry.ts"), given);
+  const child = fork(join(import.meta.dirname, "entry.ts"), [JSON.stringify(given)], {
+    execArgv: [],
+    stdio: ["ignore", "ignore", "inherit", "ipc"],
+  });
+  const ended = once(child, "exit");
+  const [first] = (await Promise.race([once(child, "message"), ended])) as [
+    { url: string; takenPort?: number } | number,
+  ];
+  if (typeof first !== "object") throw new Error(`the simulator ended with ${first} before it listened`);
+  const { url, takenPort: port } = first;
+  if (port !== undefined) throw Object.assign(new Error(`port ${port} is taken`), { port });
+  const options = shopifyOptions(given);
   return {
     url,
-    token: shopifyOptions(given).token,
-    options: shopifyOptions(given),
+    token: options.token,
+    options,
     control: async (action, input) => {
       const response = await fetch(`${url}/control/${action}`, {
         method: "POST",
@@ -33,6 +45,9 @@ export async function startShopifySimulator(given: Partial<ShopifyOptions> = {})
       const { errors } = (await response.json()) as { errors: unknown };
       throw new Error(String(errors));
     },
-    stop,
+    stop: async () => {
+      child.kill("SIGTERM");
+      await ended;
+    },
   };
 }

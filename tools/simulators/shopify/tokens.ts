@@ -6,7 +6,7 @@ const ACCESS_SECONDS = 3600;
 const REFRESH_SECONDS = 90 * 86_400;
 
 type Access = { scopes: string[]; expiresAt: number; lasting: boolean };
-type Refresh = { scopes: string[]; expiresAt: number; usedBy: string | null };
+type Refresh = { scopes: string[]; expiresAt: number; isUsed: boolean };
 
 type TokenAnswer = { status: number; body: Record<string, unknown> };
 
@@ -29,7 +29,7 @@ export function makeTokens(options: ShopifyOptions, clock: Clock, statistics: St
     if (!expiring) return { status: 200, body };
     for (const [other, { lasting }] of access) if (!lasting && other !== token) access.delete(other);
     const next = secret("shprt");
-    refresh.set(next, { scopes, expiresAt: clock.now() + REFRESH_SECONDS, usedBy: null });
+    refresh.set(next, { scopes, expiresAt: clock.now() + REFRESH_SECONDS, isUsed: false });
     const lifetimes = {
       expires_in: ACCESS_SECONDS,
       refresh_token: next,
@@ -39,16 +39,12 @@ export function makeTokens(options: ShopifyOptions, clock: Clock, statistics: St
   };
   const renew = (token: string): TokenAnswer => {
     const known = refresh.get(token);
-    const spent = known !== undefined && known.usedBy !== null;
-    const recoverable = spent && options.refreshGrace && refresh.get(known.usedBy ?? "")?.usedBy === null;
-    if (known === undefined || known.expiresAt <= clock.now() || (spent && !recoverable)) {
+    if (known === undefined || known.expiresAt <= clock.now() || known.isUsed) {
       return refused("invalid_grant", "The refresh token is invalid, expired or was already used");
     }
     statistics.refreshes += 1;
-    if (recoverable) refresh.delete(known.usedBy ?? "");
-    const answer = issue(known.scopes, true);
-    known.usedBy = String(answer.body["refresh_token"]);
-    return answer;
+    known.isUsed = true;
+    return issue(known.scopes, true);
   };
   return {
     /** The scopes of a live token; undefined for one that is unknown, expired or revoked. */

@@ -1,15 +1,9 @@
 import { createHmac, randomUUID } from "node:crypto";
-import type { ListingSource } from "./schema/sources.ts";
 import type { Shop, Statistics } from "./shop.ts";
 import { gid } from "./world/ids.ts";
 import { randomOf } from "./world/random.ts";
 
-export interface Subscription extends ListingSource {
-  number: number;
-  topic: string;
-  uri: string;
-  createdAt: number;
-}
+type Subscription = { typeName: string; id: string; topic: string; uri: string };
 
 export type Subscriptions = ReturnType<typeof makeSubscriptions>;
 
@@ -19,7 +13,7 @@ export interface WebhookMessage {
   payload: unknown;
 }
 
-export interface SentDelivery {
+interface SentDelivery {
   topic: string;
   uri: string;
   webhookId: string;
@@ -42,13 +36,10 @@ type SubscriptionRequest = {
   webhookSubscription: { uri?: string; callbackUrl?: string };
 };
 
-export function makeSubscriptions(shop: Shop) {
+export function makeSubscriptions() {
   const subscriptions: Subscription[] = [];
-  let last = 0;
-  const find = (id: string): Subscription | null =>
-    subscriptions.find(({ number }) => gid("WebhookSubscription", number) === id) ?? null;
   return {
-    find,
+    find: (id: string): Subscription | null => subscriptions.find((one) => one.id === id) ?? null,
     list: (topics: string[]): Subscription[] =>
       subscriptions.filter(({ topic }) => topics.length === 0 || topics.includes(topic)),
     create: ({ topic, webhookSubscription: asked }: SubscriptionRequest): unknown => {
@@ -58,14 +49,8 @@ export function makeSubscriptions(shop: Shop) {
         const field = ["webhookSubscription", "callbackUrl"];
         return { webhookSubscription: null, userErrors: [{ field, message: problem }] };
       }
-      last += 1;
-      const made = {
-        typeName: "WebhookSubscription",
-        number: last,
-        topic,
-        uri,
-        createdAt: shop.clock.now(),
-      };
+      const id = gid("WebhookSubscription", subscriptions.length + 1);
+      const made = { typeName: "WebhookSubscription", id, topic, uri };
       subscriptions.push(made);
       return { webhookSubscription: made, userErrors: [] };
     },

@@ -6,7 +6,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { execute, type GraphQLSchema } from "graphql";
 import type { BulkFault, Faults } from "../faults.ts";
 import { ACCESS_DENIED, resolveField, typeNameOf } from "../schema/resolvers.ts";
-import type { RequestContext, ListingSource } from "../schema/sources.ts";
+import type { RequestContext } from "../schema/nodes.ts";
 import type { Shop, Statistics } from "../shop.ts";
 import { gid } from "../world/ids.ts";
 import { randomOf } from "../world/random.ts";
@@ -14,16 +14,16 @@ import { BulkRuleError, readBulkQuery } from "./rules.ts";
 
 type BulkStatus = "CREATED" | "RUNNING" | "COMPLETED" | "CANCELING" | "CANCELED" | "FAILED" | "EXPIRED";
 
-export interface BulkOperation extends ListingSource {
+export type BulkOperation = {
+  typeName: string;
   id: string;
   status: BulkStatus;
   errorCode: string | null;
-  completedAt: number;
-  objectCount: number;
-  fileSize: number | null;
+  /** Seconds since 1970; 0 = not yet. */
+  endedAt: number;
+  objectCount: string;
   url: string | null;
-  partialDataUrl: string | null;
-}
+};
 
 export type BulkOperations = ReturnType<typeof makeBulkOperations>;
 
@@ -61,11 +61,9 @@ export function makeBulkOperations(parts: BulkParts) {
         id: gid("BulkOperation", operations.length + 1),
         status: "CREATED",
         errorCode: null,
-        completedAt: 0,
-        objectCount: 0,
-        fileSize: null,
+        endedAt: 0,
+        objectCount: "0",
         url: null,
-        partialDataUrl: null,
       };
       operations.push(operation);
       statistics.bulkRuns += 1;
@@ -138,7 +136,7 @@ async function work(
     if (!isCanceling(operation)) operation.status = "RUNNING";
     if (fault === "stall") while (!isCanceling(operation)) await pause(20);
     const lines = await linesOf(parts.schema, query, context);
-    operation.objectCount = lines.length;
+    operation.objectCount = String(lines.length);
     const text = writtenLines(lines, randomOf(parts.shop.options.seed + seed, 3), fault);
     await pause(parts.bulkMillis / 2);
     if (isCanceling(operation)) operation.status = "CANCELED";
@@ -148,7 +146,7 @@ async function work(
     operation.errorCode = error instanceof AccessError ? "ACCESS_DENIED" : "INTERNAL_SERVER_ERROR";
     if (!(error instanceof AccessError)) console.error("bulk operation failed:", error);
   }
-  operation.completedAt = parts.shop.clock.now();
+  operation.endedAt = parts.shop.clock.now();
   parts.onFinish(operation);
 }
 
@@ -211,17 +209,9 @@ function complete(
   operation.status = fault === "fail" ? "FAILED" : fault === "expire" ? "EXPIRED" : "COMPLETED";
   if (fault === "fail") operation.errorCode = "INTERNAL_SERVER_ERROR";
   if (text === "") return;
-  const bytes = Buffer.byteLength(text);
-  const url = `${parts.baseUrl()}/bulk/${name}`;
   writeFileSync(path, text);
   files.set(name, path);
   if (fault === "cut") parts.faults.cuts.add(name);
-  if (fault === "truncated") truncateSync(path, Math.ceil(bytes * 0.6));
-  if (fault === "fail") {
-    truncateSync(path, Math.ceil(bytes / 2));
-    operation.partialDataUrl = url;
-    return;
-  }
-  operation.fileSize = bytes;
-  if (fault !== "expire") operation.url = url;
+  if (fault === "truncated") truncateSync(path, Math.ceil(Buffer.byteLength(text) * 0.6));
+  if (fault !== "fail" && fault !== "expire") operation.url = `${parts.baseUrl()}/bulk/${name}`;
 }

@@ -1,16 +1,16 @@
 /** Something a connection can page through and a bulk operation can read whole. */
 export interface Listing<Item = unknown> {
-  /** The items after the cursor, in order; `reverse` walks the other way. */
-  from(after: string | undefined, reverse: boolean): Iterable<{ item: Item; cursor: string }>;
+  /** The items after the cursor, in order. */
+  from(after?: string): Iterable<{ item: Item; cursor: string }>;
 }
 
-export interface PageArguments {
-  first?: number | null | undefined;
-  last?: number | null | undefined;
-  after?: string | null | undefined;
-  before?: string | null | undefined;
-  reverse?: boolean | null | undefined;
-}
+export type PageArguments = {
+  first?: number | null;
+  last?: number | null;
+  after?: string | null;
+  before?: string | null;
+  reverse?: boolean | null;
+};
 
 export interface ListingPage {
   edges: { node: unknown; cursor: string }[];
@@ -29,15 +29,16 @@ const PAGE_LIMIT = 250;
 /** Deeper paging is refused by the platform. */
 const DEPTH_LIMIT = 25_000;
 
-/** A page forward; paging backward is not served. */
+/** A page forward; no other way is served. */
 export function pageOf(listing: Listing, page: PageArguments): ListingPage {
   const { first = null, last = null, after = null, before = null } = page;
-  if (last !== null || before !== null) throw new PageError("The simulator pages forward only");
+  if (last !== null || before !== null || page.reverse === true)
+    throw new PageError("The simulator pages forward only");
   if (first === null) throw new PageError("you must provide one of first or last");
   if (first < 0 || first > PAGE_LIMIT) throw new PageError(`first must be between 0 and ${PAGE_LIMIT}`);
   const edges: ListingPage["edges"] = [];
   let hasNextPage = false;
-  for (const { item, cursor } of listing.from(after ?? undefined, page.reverse ?? false)) {
+  for (const { item, cursor } of listing.from(after ?? undefined)) {
     if (edges.length === first) {
       hasNextPage = true;
       break;
@@ -57,17 +58,16 @@ export function pageOf(listing: Listing, page: PageArguments): ListingPage {
 }
 
 export function wholeOf(listing: Listing): Pick<ListingPage, "edges"> {
-  return { edges: [...listing.from(undefined, false)].map(({ item, cursor }) => ({ node: item, cursor })) };
+  return { edges: [...listing.from()].map(({ item, cursor }) => ({ node: item, cursor })) };
 }
 
 /** Children of one object, by their place. */
 export function listOf<Item>(items: readonly Item[]): Listing<Item> {
   return {
-    *from(after, reverse) {
-      const ordered = reverse ? items.toReversed() : items;
+    *from(after) {
       const start = after === undefined ? 0 : readCursor(after, 1)[0] + 1;
-      for (let index = start; index < ordered.length; index += 1) {
-        yield { item: ordered[index] as Item, cursor: writeCursor([index]) };
+      for (let index = start; index < items.length; index += 1) {
+        yield { item: items[index] as Item, cursor: writeCursor([index]) };
       }
     },
   };
@@ -83,13 +83,10 @@ export interface SortedItems<Item> {
 export function sortedList<Item>(sorted: SortedItems<Item>, matches: (item: Item) => boolean): Listing<Item> {
   const { items, values, numberOf } = sorted;
   return {
-    *from(after, reverse) {
-      const [value, number, depth] = after === undefined ? [undefined, 0, 0] : readCursor(after, 3);
-      const step = reverse ? -1 : 1;
+    *from(after) {
+      const [value, number, depth] = after === undefined ? [-Infinity, 0, 0] : readCursor(after, 3);
       let seen = depth;
-      let index = reverse ? items.length - 1 : 0;
-      if (value !== undefined) index = placeAfter(sorted, value, number, reverse);
-      for (; index >= 0 && index < items.length; index += step) {
+      for (let index = placeAfter(sorted, value, number); index < items.length; index += 1) {
         const item = items[index] as Item;
         if (!matches(item)) continue;
         seen += 1;
@@ -101,22 +98,16 @@ export function sortedList<Item>(sorted: SortedItems<Item>, matches: (item: Item
 }
 
 /** The index of the first item behind a cursor's place, by bisection. */
-function placeAfter<Item>(
-  sorted: SortedItems<Item>,
-  value: number,
-  number: number,
-  reverse: boolean,
-): number {
-  const { items, values, numberOf } = sorted;
+function placeAfter<Item>({ items, values, numberOf }: SortedItems<Item>, value: number, number: number) {
   let low = 0;
   let high = items.length;
   while (low < high) {
     const middle = (low + high) >> 1;
     const difference = (values[middle] ?? 0) - value || numberOf(items[middle] as Item) - number;
-    if (reverse ? difference < 0 : difference <= 0) low = middle + 1;
+    if (difference <= 0) low = middle + 1;
     else high = middle;
   }
-  return reverse ? low - 1 : low;
+  return low;
 }
 
 function writeCursor(values: number[]): string {

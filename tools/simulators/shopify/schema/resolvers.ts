@@ -4,12 +4,8 @@ import { buildSchema, getNamedType, GraphQLError } from "graphql";
 import type { GraphQLFieldResolver, GraphQLSchema } from "graphql";
 import { pageOf, wholeOf } from "./listing.ts";
 import type { Listing } from "./listing.ts";
-import { orderFields } from "./order-fields.ts";
-import { productFields } from "./product-fields.ts";
-import { rootFields } from "./root-fields.ts";
-import type { RequestContext, Resolver, ResolversByType, ListingSource } from "./sources.ts";
-
-const RESOLVERS: ResolversByType = { ...orderFields, ...productFields, ...rootFields };
+import type { RequestContext, Shown } from "./nodes.ts";
+import { ROOTS } from "./root-fields.ts";
 
 /** Types whose objects are plain records. */
 const PLAIN = /(?:Connection|Edge|Payload|UserError|^PageInfo)$/;
@@ -22,20 +18,17 @@ export function readSchema(): GraphQLSchema {
   return (known ??= buildSchema(readFileSync(file, "utf8"), { assumeValid: true }));
 }
 
-/** The resolver of a field; a real field that the simulator has no data for is an error, never a silent null. */
-function resolverOf(typeName: string, fieldName: string): Resolver {
-  const resolver = RESOLVERS[typeName]?.[fieldName];
-  if (resolver === undefined) throw new Error(`The simulator serves no ${typeName}.${fieldName}`);
-  return resolver;
-}
-
+/** A real field that the simulator has no data for is an error, never a silent null. */
 export const resolveField: GraphQLFieldResolver<unknown, RequestContext> = (source, args, context, info) => {
-  const { name } = info.parentType;
-  if (PLAIN.test(name)) return (source as Record<string, unknown>)[info.fieldName];
+  const { fieldName, parentType } = info;
+  const owner = (source ?? ROOTS[parentType.name]) as Record<string, unknown>;
+  if (PLAIN.test(parentType.name)) return owner[fieldName];
   const target = getNamedType(info.returnType).name;
   const scope = missingScope(target, context.scopes);
-  if (scope !== undefined) throw accessDenied(info.fieldName, scope);
-  const value = resolverOf(name, info.fieldName)(source as never, args as never, context);
+  if (scope !== undefined) throw accessDenied(fieldName, scope);
+  if (!(fieldName in owner)) throw new Error(`The simulator serves no ${parentType.name}.${fieldName}`);
+  const field = owner[fieldName];
+  const value: unknown = typeof field === "function" ? field(args, context) : field;
   if (!target.endsWith("Connection") || value === null) return value;
   return context.isWhole === true ? wholeOf(value as Listing) : pageOf(value as Listing, args);
 };
@@ -52,7 +45,7 @@ function accessDenied(fieldName: string, scope: string): GraphQLError {
 }
 
 export function typeNameOf(source: unknown): string {
-  return (source as ListingSource).typeName;
+  return (source as Shown).typeName;
 }
 
 /** The access scope that an object's type needs. */

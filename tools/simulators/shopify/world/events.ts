@@ -119,10 +119,8 @@ function newRefund(at: number): Refund {
   return {
     createdAt: at,
     processedAt: at,
-    updatedAt: at,
     returnIndex: null,
     lines: [],
-    adjustmentMinor: 0,
     shippingMinor: 0,
     totalMinor: 0,
     ofEdit: false,
@@ -185,7 +183,7 @@ export type RefundRequest = {
  */
 export function addRefund(order: WorldOrder, request: RefundRequest): Refund {
   const { at, processedAt = at, returnIndex = null, adjustmentMinor = 0, shippingMinor = 0 } = request;
-  const refund: Refund = { ...newRefund(at), processedAt, returnIndex, adjustmentMinor, shippingMinor };
+  const refund: Refund = { ...newRefund(at), processedAt, returnIndex, shippingMinor };
   const reversed = returnIndex !== null && order.returnSales !== "refund";
   const sales: Sale[] = [];
   for (const asked of request.lines) {
@@ -444,7 +442,6 @@ function grossPaid(order: WorldOrder, lineIndex: number, units: number): number 
 /** Cancels an order and refunds what is left of it as never sent; without payment there is no money in the refund. */
 export function cancelOrder(order: WorldOrder, at: number, restockType: WorldRestockType = "CANCEL"): void {
   order.cancelledAt = at;
-  order.closedAt = at;
   tell(order, { what: "order canceled", at });
   addRefund(order, {
     at,

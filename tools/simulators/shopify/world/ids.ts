@@ -24,8 +24,9 @@ export function gid(type: string, number: number): string {
   return `gid://shopify/${type}/${number + (OFFSETS[type] ?? 0)}`;
 }
 
-export function legacyId(type: string, number: number): string {
-  return String(number + (OFFSETS[type] ?? 0));
+/** As webhooks name an object. */
+export function idsOf(type: string, number: number): { id: number; admin_graphql_api_id: string } {
+  return { id: number + (OFFSETS[type] ?? 0), admin_graphql_api_id: gid(type, number) };
 }
 
 /** The type and number of a gid of this shop; undefined for text that is none. */

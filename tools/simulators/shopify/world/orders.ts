@@ -67,7 +67,6 @@ export function newOrder(number: number, processedAt: number, createdAt: number)
     processedAt,
     updatedAt: createdAt,
     cancelledAt: 0,
-    closedAt: 0,
     test: false,
     taxesIncluded: false,
     shippingMinor: 0,
@@ -85,22 +84,23 @@ export function newOrder(number: number, processedAt: number, createdAt: number)
 /** A line of one variant at its current price. */
 export function variantLine(product: WorldProduct, variant: WorldVariant, quantity: number): WorldLine {
   return {
+    ...newLine(product.title, quantity, variant.priceMinor),
     kind: product.giftCard ? "giftCard" : "product",
     product,
     variant,
     sku: variant.sku,
-    title: product.title,
     vendor: product.vendor,
-    quantity,
-    currentQuantity: quantity,
-    fulfilled: 0,
-    sentBack: 0,
     requiresShipping: !product.giftCard,
-    unitPriceMinor: variant.priceMinor,
-    discountMinor: 0,
     taxPerMille: product.giftCard ? 0 : 190,
-    addedAt: 0,
   };
+}
+
+/** A line that is of no product. */
+function newLine(title: string, quantity: number, unitPriceMinor: number): WorldLine {
+  const amounts = { unitPriceMinor, discountMinor: 0, taxPerMille: 190 };
+  const units = { quantity, currentQuantity: quantity, fulfilled: 0, sentBack: 0, addedAt: 0 };
+  const goods = { product: null, variant: null, sku: null, title, vendor: null, requiresShipping: false };
+  return { kind: "custom", ...goods, ...units, ...amounts };
 }
 
 function makeLine(random: WorldRandom, products: readonly WorldProduct[]): WorldLine {
@@ -128,35 +128,15 @@ function pickProduct(random: WorldRandom, products: readonly WorldProduct[]): Wo
 }
 
 function customLine(random: WorldRandom, quantity: number): WorldLine {
-  return {
-    kind: "custom",
-    product: null,
-    variant: null,
-    sku: random.chance(0.3) ? "CUSTOM-WORK" : null,
-    title: random.pick(["Repair", "Engraving", "Special order"]),
-    vendor: null,
-    quantity,
-    currentQuantity: quantity,
-    fulfilled: 0,
-    sentBack: 0,
-    requiresShipping: false,
-    unitPriceMinor: random.between(500, 9000),
-    discountMinor: 0,
-    taxPerMille: 190,
-    addedAt: 0,
-  };
+  const sku = random.chance(0.3) ? "CUSTOM-WORK" : null;
+  const title = random.pick(["Repair", "Engraving", "Special order"]);
+  return { ...newLine(title, quantity, random.between(500, 9000)), sku };
 }
 
 function tipLine(random: WorldRandom): WorldLine {
   const line = customLine(random, 1);
-  return {
-    ...line,
-    kind: "tip",
-    title: "Tip",
-    sku: null,
-    unitPriceMinor: random.between(100, 1500),
-    taxPerMille: 0,
-  };
+  const unitPriceMinor = random.between(100, 1500);
+  return { ...line, kind: "tip", title: "Tip", sku: null, unitPriceMinor, taxPerMille: 0 };
 }
 
 /** What happens after the order was placed, each only if its day has come. */

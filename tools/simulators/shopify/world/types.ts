@@ -7,7 +7,6 @@ export interface World {
   currencyCode: string;
   /** Decimals of the currency. */
   exponent: number;
-  domain: string;
   histories: "plain" | "full";
   /** Index 0 is product 1; a deleted product leaves a hole. */
   products: (WorldProduct | null)[];
@@ -87,7 +86,6 @@ export interface Sale {
   quantity: number | null;
   netMinor: number;
   taxMinor: number;
-  discountMinor: number;
 }
 
 export interface Fulfillment {
@@ -137,11 +135,8 @@ export type WorldRestockType = "RETURN" | "NO_RESTOCK" | "LEGACY_RESTOCK" | "CAN
 export interface Refund {
   createdAt: number;
   processedAt: number;
-  updatedAt: number;
   returnIndex: number | null;
   lines: RefundLine[];
-  /** Refunded beside the lines: goodwill, or the shipping. */
-  adjustmentMinor: number;
   shippingMinor: number;
   /** Over all its transactions. */
   totalMinor: number;
@@ -204,7 +199,6 @@ export interface WorldOrder {
   processedAt: number;
   updatedAt: number;
   cancelledAt: number;
-  closedAt: number;
   test: boolean;
   taxesIncluded: boolean;
   shippingMinor: number;
@@ -219,16 +213,16 @@ export interface WorldOrder {
   history: HistoryEvent[];
 }
 
-/** The shop's reasons, in the platform's vocabulary, with one of the shop's own that was deleted since. */
+/** The shop's reasons: by definition, with one of the shop's own, and as they were before there were definitions. */
 export const REASONS = [
-  { handle: "size-too-small", name: "Size was too small", legacy: "SIZE_TOO_SMALL", deleted: false },
-  { handle: "size-too-large", name: "Size was too large", legacy: "SIZE_TOO_LARGE", deleted: false },
-  { handle: "unwanted", name: "Customer changed their mind", legacy: "UNWANTED", deleted: false },
-  { handle: "not-as-described", name: "Item not as described", legacy: "NOT_AS_DESCRIBED", deleted: false },
-  { handle: "wrong-item", name: "Received the wrong item", legacy: "WRONG_ITEM", deleted: false },
-  { handle: "defective", name: "Damaged or defective", legacy: "DEFECTIVE", deleted: false },
-  { handle: "style", name: "Style", legacy: "STYLE", deleted: false },
-  { handle: "color", name: "Color", legacy: "COLOR", deleted: false },
-  { handle: "other", name: "Other", legacy: "OTHER", deleted: false },
-  { handle: "arrived-after-the-party", name: "Arrived after the party", legacy: "OTHER", deleted: true },
+  { handle: "size-too-small", legacy: "SIZE_TOO_SMALL" },
+  { handle: "size-too-large", legacy: "SIZE_TOO_LARGE" },
+  { handle: "unwanted", legacy: "UNWANTED" },
+  { handle: "not-as-described", legacy: "NOT_AS_DESCRIBED" },
+  { handle: "wrong-item", legacy: "WRONG_ITEM" },
+  { handle: "defective", legacy: "DEFECTIVE" },
+  { handle: "style", legacy: "STYLE" },
+  { handle: "color", legacy: "COLOR" },
+  { handle: "other", legacy: "OTHER" },
+  { handle: "arrived-after-the-party", legacy: "OTHER" },
 ] as const;

@@ -141,13 +141,12 @@ function lineSale(
   amounts: LineAmounts,
 ): Sale {
   const [type, lineType] = SALE_TYPES[line.kind];
-  const discountMinor = line.quantity === 0 ? 0 : Math.round((line.discountMinor * quantity) / line.quantity);
-  return { type, action, lineType, lineIndex, quantity, ...amounts, discountMinor };
+  return { type, action, lineType, lineIndex, quantity, ...amounts };
 }
 
 /** Money without units: shipping, fees, adjustments. */
 export function otherSale(type: string, lineType: string, action: Sale["action"], netMinor: number): Sale {
-  return { type, action, lineType, lineIndex: null, quantity: null, netMinor, taxMinor: 0, discountMinor: 0 };
+  return { type, action, lineType, lineIndex: null, quantity: null, netMinor, taxMinor: 0 };
 }
 
 /** What the customer pays for sending back; some returns only. */

@@ -10,13 +10,12 @@ interface WorldOptions {
   /** Seconds since 1970: the end of the shop's two years. */
   now: number;
   currencyCode: string;
-  domain: string;
   histories?: "plain" | "full";
 }
 
 /** The same options make the same shop, row for row. */
 export function makeWorld(options: WorldOptions): World {
-  const { seed, now, currencyCode, domain, histories = "plain" } = options;
+  const { seed, now, currencyCode, histories = "plain" } = options;
   const products = makeCatalogue(seed, options.products, now);
   const orders = Array.from({ length: options.orders }, (_, index) =>
     makeOrder({ seed, orders: options.orders, now, products, histories }, index + 1),
@@ -25,7 +24,6 @@ export function makeWorld(options: WorldOptions): World {
     seed,
     currencyCode,
     exponent: exponentOf(currencyCode),
-    domain,
     histories,
     products,
     orders,
