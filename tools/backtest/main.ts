@@ -12,13 +12,13 @@ import type { BenchContext } from "../bench/context.ts";
 import { writeDemoFolder } from "../../src/demo/demo-workspace.ts";
 import { dayOfInstant, dayToText } from "../../src/lib/month.ts";
 import { importFolder } from "../../src/sync/connectors/csv/import-folder.ts";
-import { BAD_SKUS, makeFitStore, makeMoneyStore, makeStore } from "./stores.ts";
-import type { BadBatches } from "./stores.ts";
 import { scoreFit } from "./fit.ts";
 import { scoreLiability } from "./liability.ts";
 import { scoreOutlooks } from "./outlooks.ts";
 import { loadStoreLines } from "./store-lines.ts";
 import type { StoreLine } from "./store-lines.ts";
+import { BAD_SKUS, makeFitStore, makeMoneyStore, makeStore } from "./stores.ts";
+import type { BadBatches } from "./stores.ts";
 import { replayWarnings } from "./warnings.ts";
 import { makeWorkspace } from "../../tests/support/workspace.ts";
 
@@ -42,6 +42,7 @@ const MONEY_STORES = 40;
 const FIT_STORES = 40;
 
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
+const printRow = (...cells: (string | number)[]): void => print(`| ${cells.join(" | ")} |`);
 const tell = (line: string): void => void process.stderr.write(`${line}\n`);
 
 const { values, positionals: asked } = parseArgs({
@@ -78,15 +79,12 @@ function printFit(): void {
   print(
     `- Sizes that fit of products that do not: ${score.fittingSizes} size-months, ${score.inventedSizes} named.\n`,
   );
-  printTable(
-    "Returns of the misfit's sizes in 12 months | Product-months | Found | Else marked as thin",
-    score.misfits.map(({ least, months, found, marked }) => [
-      `${least} or more`,
-      months,
-      percent(found / months),
-      percent(marked / months),
-    ]),
-  );
+  print("| Returns of the misfit's sizes in 12 months | Product-months | Found | Else marked as thin |");
+  print("| --- | ---: | ---: | ---: |");
+  for (const { least, months, found, marked } of score.misfits) {
+    printRow(`${least} or more`, months, percent(found / months), percent(marked / months));
+  }
+  print("");
 }
 
 /** M21 of made-up stores: 75 to 85 % should be held, and errors be half of "as last month". */
@@ -99,9 +97,13 @@ function scoreMoneyStores(): void {
 }
 
 function printLiability(stores: readonly (readonly StoreLine[])[]): void {
-  const rows = [30, 90].map((windowDays) => {
+  print(
+    "| Window | Month ends | Held by 80 % | Units held | Error ÷ as last month | Error ÷ what came | Bias |",
+  );
+  print("| ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
+  for (const windowDays of [30, 90]) {
     const score = scoreLiability(stores, windowDays);
-    return [
+    printRow(
       windowDays,
       score.monthEnds,
       percent(score.heldMoney / score.monthEnds),
@@ -109,12 +111,9 @@ function printLiability(stores: readonly (readonly StoreLine[])[]): void {
       (score.error / score.lastMonthError).toFixed(2),
       percent(score.error / score.truth),
       percent(score.signed / score.truth),
-    ];
-  });
-  printTable(
-    "Window | Month ends | Held by 80 % | Units held | Error ÷ as last month | Error ÷ what came | Bias",
-    rows,
-  );
+    );
+  }
+  print("");
 }
 
 /** The demo store, and a real year where one lies beside the project. */
@@ -151,33 +150,22 @@ function replayStore(name: string, lines: StoreLine[]): void {
   tell(`Replaying ${name}.`);
   const replay = replayWarnings(lines, { fromDay: firstDay + FIRST_JUDGED_DAYS, toDay: lastDay });
   print(
-    `\n## ${name}: ${lines.length} lines, ${replay.days} days, ${Math.round(replay.entityMonths)} entity-months\n`,
+    `\n## ${name}: ${lines.length} lines, ${replay.days} days, ${Math.round(replay.entityMonths)} entity-months`,
   );
-  printTable(
-    "Warned (M17) | Spike (M16) | Entity | Days | Lines | Returned | Expected | p",
-    replay.announced.map((warning) => [
-      dayToText(warning.asOfDay),
-      warning.spikeDay === null ? "none" : dayToText(warning.spikeDay),
-      `${warning.kind} ${warning.key}`,
-      warning.windowDays,
-      warning.lines,
-      warning.returnedLines,
-      warning.expectedLines.toFixed(2),
-      warning.p.toExponential(0),
-    ]),
-  );
-  printTable(
-    "Outlook of | Window | Age | Months | Error ÷ as is | Held by 80 % | Held by 95 %",
-    scoreOutlooks(lines).map((score) => [
-      score.scope,
-      score.windowDays,
-      score.ageDays,
-      score.months,
-      score.errorRatio.toFixed(2),
-      percent(score.heldBy80),
-      percent(score.heldBy95),
-    ]),
-  );
+  print("\n| Warned (M17) | Spike (M16) | Entity | Days | Lines | Returned | Expected | p |");
+  print("| --- | --- | --- | ---: | ---: | ---: | ---: | ---: |");
+  for (const warning of replay.announced) {
+    const spike = warning.spikeDay === null ? "none" : dayToText(warning.spikeDay);
+    const { windowDays, lines: sold, returnedLines, expectedLines, p } = warning;
+    const entity = `${warning.kind} ${warning.key}`;
+    const counts = [windowDays, sold, returnedLines, expectedLines.toFixed(2), p.toExponential(0)];
+    printRow(dayToText(warning.asOfDay), spike, entity, ...counts);
+  }
+  print("\n| Outlook of | Window | Age | Months | Error ÷ as is | Held by 80 % | Held by 95 % |");
+  print("| --- | ---: | ---: | ---: | ---: | ---: | ---: |");
+  for (const { scope, windowDays, ageDays, months, errorRatio, heldBy80, heldBy95 } of scoreOutlooks(lines)) {
+    printRow(scope, windowDays, ageDays, months, errorRatio.toFixed(2), percent(heldBy80), percent(heldBy95));
+  }
 }
 
 /** A store of 500 SKUs without an incident, and with batches that go bad. */
@@ -194,26 +182,22 @@ function replayMadeStores(): void {
   print("## Made-up stores of 500 SKUs, without incidents");
   print(`\n${falseWarnings} false warnings in ${Math.round(entityMonths)} entity-months.`);
   print("\n## The same store, every tenth SKU with a bad batch\n");
-  const rows = BATCHES.map((batches) => {
+  print(
+    "| Lines a day | Rate | Times | Median days to the warning | 90 % within | Never in 75 days | False |",
+  );
+  print("| ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
+  for (const batches of BATCHES) {
     tell(`Replaying bad batches of ${batches.linesPerDay} lines a day, ${batches.rate} × ${batches.factor}.`);
     const store = makeStore({ seed: 2, days: BATCH_DAYS, batches });
     const replay = replayWarnings(store.lines, { fromDay: store.batchDay, toDay: store.lastDay });
-    return batchRow(batches, store.batchDay, replay.announced);
-  });
-  printTable(
-    "Lines a day | Rate | Times | Median days to the warning | 90 % within | Never in 75 days | False",
-    rows,
-  );
+    printBatch(batches, store.batchDay, replay.announced);
+  }
 }
 
 type Announced = ReturnType<typeof replayWarnings>["announced"];
 
 /** A batch counts as found on the day of the first warning about its SKU or an entity of which it is the largest part. */
-function batchRow(
-  { linesPerDay, rate, factor }: BadBatches,
-  batchDay: number,
-  announced: Announced,
-): (string | number)[] {
+function printBatch({ linesPerDay, rate, factor }: BadBatches, batchDay: number, announced: Announced): void {
   const namesOf = ({ kind, key, parts }: Announced[number]): string[] => [
     ...(kind === "sku" ? [key] : []),
     ...parts.filter((part) => part.kind === "sku").map((part) => part.key),
@@ -232,16 +216,7 @@ function batchRow(
     namesOf(warning).some((sku) => BAD_SKUS.includes(sku));
   const never = days.filter((day) => day === Infinity).length;
   const falseWarnings = announced.filter((warning) => !isTrue(warning)).length;
-  return [linesPerDay, percent(rate), factor, at(0.5), at(0.9), never, falseWarnings];
-}
-
-function printTable(head: string, rows: readonly (readonly (string | number)[])[]): void {
-  const line = (cells: readonly (string | number)[]): void => print(`| ${cells.join(" | ")} |`);
-  const names = head.split(" | ");
-  line(names);
-  line(names.map(() => "---"));
-  for (const row of rows) line(row);
-  print("");
+  printRow(linesPerDay, percent(rate), factor, at(0.5), at(0.9), never, falseWarnings);
 }
 
 function percent(share: number): string {
