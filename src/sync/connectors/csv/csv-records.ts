@@ -1,7 +1,14 @@
-import { parse, type CsvError } from "csv-parse";
+import { CsvError, parse } from "csv-parse/sync";
 import { ImportError } from "./problems.ts";
 
 const MAX_RECORD_CHARACTERS = 1024 * 1024;
+/** A line of as many characters cannot be a longer record than that in bytes. */
+const MAX_PLAIN_CHARACTERS = MAX_RECORD_CHARACTERS / 4;
+
+const BREAKS = /\r\n|\r|\n/g;
+/** What follows a carriage return at the end of a chunk is not known yet. */
+const BREAKS_OF_CHUNK = /\r\n|\r(?!$)|\n/g;
+const BREAKS_OF_END = /\r\n|\r|\n|$/g;
 
 /**
  * Parses CSV text and hands over each record with the line it starts on, the header first. Blank lines are
@@ -14,54 +21,56 @@ export async function readRecords(
   onRecord: (cells: string[], line: number) => void,
   onChunk: () => Promise<void>,
 ): Promise<void> {
-  let records = 0;
-  let innerBreaks = 0;
-  let emptyLines = 0;
-  let failure: Error | undefined;
-  const parser = parse({
-    relax_column_count: true,
-    skip_empty_lines: true,
-    record_delimiter: ["\r\n", "\n", "\r"],
-    max_record_size: MAX_RECORD_CHARACTERS,
-    on_record: (cells: string[], context) => {
-      emptyLines = context.empty_lines;
-      const line = records + innerBreaks + emptyLines + 1;
-      records += 1;
-      for (const cell of cells) if (HAS_BREAK.test(cell)) innerBreaks += cell.match(BREAKS)?.length ?? 0;
-      try {
-        onRecord(cells, line);
-      } catch (error) {
-        failure ??= error as Error;
-      }
-      return null;
-    },
-  });
-  const nextLine = (): number => records + innerBreaks + emptyLines + 1;
-  parser.on("error", () => {});
-  const feed = (chunk: string | null): Promise<void> =>
-    new Promise((resolve, reject) => {
-      const done = (error?: Error | null): void => {
-        const found = failure ?? (error ? notCsv(fileName, nextLine(), error as CsvError) : undefined);
-        if (found === undefined) resolve();
-        else reject(found);
-      };
-      if (chunk === null) {
-        parser.once("error", done);
-        parser.end(() => done());
+  let line = 1;
+  const readQuoted = (records: string): void => {
+    try {
+      parse(records, {
+        relax_column_count: true,
+        record_delimiter: ["\r\n", "\n", "\r"],
+        max_record_size: MAX_RECORD_CHARACTERS,
+        on_record: (cells: string[]) => {
+          onRecord(cells, line);
+          line += 1;
+          for (const cell of cells) line += cell.match(BREAKS)?.length ?? 0;
+          return null;
+        },
+      });
+    } catch (error) {
+      throw error instanceof CsvError ? notCsv(fileName, line, error.code) : error;
+    }
+  };
+  /** Reads the whole records of a chunk, and returns the rest. A line without quotes needs no parser, which would take most of the time. */
+  const readWhole = (chunk: string, isEnd: boolean): string => {
+    let [recordStart, lineStart, quotedStart] = [0, 0, -1];
+    let isOpen = false;
+    for (const { 0: lineBreak, index } of chunk.matchAll(isEnd ? BREAKS_OF_END : BREAKS_OF_CHUNK)) {
+      const written = chunk.slice(lineStart, index);
+      lineStart = index + lineBreak.length;
+      if (isOpen || written.length > MAX_PLAIN_CHARACTERS || written.includes('"')) {
+        if (quotedStart < 0) quotedStart = recordStart;
+        isOpen = isOpen !== (written.split('"').length % 2 === 0);
       } else {
-        parser.write(chunk, done);
+        if (quotedStart >= 0) readQuoted(chunk.slice(quotedStart, recordStart));
+        quotedStart = -1;
+        if (written !== "") onRecord(written.split(","), line);
+        line += 1;
       }
-    });
-  parser.resume();
+      if (!isOpen) recordStart = lineStart;
+    }
+    if (quotedStart >= 0) readQuoted(chunk.slice(quotedStart, isEnd ? chunk.length : recordStart));
+    return chunk.slice(recordStart);
+  };
+  let rest = "";
   for await (const chunk of text) {
-    await feed(chunk);
+    rest = readWhole(rest + chunk, false);
+    if (rest.length > 4 * MAX_RECORD_CHARACTERS) {
+      readQuoted(rest);
+      throw notCsv(fileName, line, "CSV_MAX_RECORD_SIZE");
+    }
     await onChunk();
   }
-  await feed(null);
+  readWhole(rest, true);
 }
-
-const HAS_BREAK = /[\r\n]/;
-const BREAKS = /\r\n|\r|\n/g;
 
 const REASONS: Readonly<Record<string, string>> = {
   CSV_QUOTE_NOT_CLOSED: "a quote is opened and never closed",
@@ -70,6 +79,6 @@ const REASONS: Readonly<Record<string, string>> = {
   CSV_MAX_RECORD_SIZE: `a row is longer than ${MAX_RECORD_CHARACTERS} characters`,
 };
 
-function notCsv(fileName: string, line: number, error: CsvError): ImportError {
-  return new ImportError(`${fileName}: line ${line}: not CSV, ${REASONS[error.code] ?? error.message}`);
+function notCsv(fileName: string, line: number, code: string): ImportError {
+  return new ImportError(`${fileName}: line ${line}: not CSV, ${REASONS[code] ?? code}`);
 }
