@@ -56,15 +56,19 @@ export function openCsvRow(columns: CsvColumns): (cells: readonly string[]) => C
     return index === undefined ? "" : (cells[index] ?? "");
   };
   const text = (column: string, maxBytes = MAX_KEY_BYTES): string | null => {
-    const clean = withoutControls(cell(column));
-    if (clean === "" || clean.trim() === "") return null;
+    const written = cell(column);
+    if (written === "") return null;
+    const clean = withoutControls(written);
+    if (clean.trim() === "") return null;
     if (clean.length * 3 > maxBytes && Buffer.byteLength(clean) > maxBytes) {
       throw new CellProblem(column, `is longer than ${maxBytes} bytes`, `text of at most ${maxBytes} bytes`);
     }
     return clean;
   };
   const plain = (column: string): string | null => {
-    const clean = withoutControls(cell(column)).trim();
+    const written = cell(column);
+    if (written === "") return null;
+    const clean = withoutControls(written).trim();
     return clean === "" ? null : clean;
   };
   const rounded = new Map<string, Decimal>();

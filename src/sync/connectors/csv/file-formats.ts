@@ -119,40 +119,33 @@ const productGid: Field<string> = {
 type FormatOptions<Row> = {
   table: StagedTable;
   keys?: readonly (keyof Row)[];
-  check?: (values: Row, row: CsvRow) => void;
+  /** Of values that can be read. */
+  check?: (row: CsvRow) => void;
 };
 
-type NamedFields = readonly (Field<unknown> & { name: string })[];
-type Values = Record<string, unknown>;
+type NamedField = Field<unknown> & { name: string };
 
-function namedFields<Row>(fields: Fields<Row>): NamedFields {
+function namedFields<Row>(fields: Fields<Row>): NamedField[] {
   return Object.entries<unknown>(fields).map(([name, each]) => ({ ...(each as Field<unknown>), name }));
 }
 
-function readFields(fields: NamedFields, row: CsvRow, context: RowContext): Values {
-  const values: Values = {};
-  for (const { name, read } of fields) values[name] = read(row, context);
-  return values;
-}
-
-function formatOf<Row extends object>(
-  fields: Fields<Row>,
+function formatOf<Row extends object, Named extends NamedField>(
+  all: readonly Named[],
   { table, keys, check }: FormatOptions<Row>,
   stagedColumns: readonly string[],
-  staged: (values: Values) => CopyValue[],
+  staged: (fields: readonly Named[], values: readonly unknown[]) => CopyValue[],
 ): FileFormat<Row> {
-  const all = namedFields(fields);
   const ofKey = all.filter(({ name }) => keys?.includes(name as keyof Row));
-  const columnsOf = (some: NamedFields): string[] => some.flatMap(({ columns }) => columns);
+  const columnsOf = (some: readonly Named[]): string[] => some.flatMap(({ columns }) => columns);
   return {
     columns: columnsOf(all),
     required: columnsOf(all.filter(({ isRequired = false }) => isRequired)),
     table,
     stagedColumns,
     read: (row, context) => {
-      const values = readFields(all, row, context);
-      check?.(values as Row, row);
-      return staged(values);
+      const values = all.map(({ read }) => read(row, context));
+      check?.(row);
+      return staged(all, values);
     },
     write: (values, currencyCode) =>
       all.flatMap(({ name, columns, write }) => {
@@ -164,7 +157,11 @@ function formatOf<Row extends object>(
       : {
           removal: {
             keys: columnsOf(ofKey),
-            read: (row, context) => staged(readFields(ofKey, row, context)),
+            read: (row, context) =>
+              staged(
+                ofKey,
+                ofKey.map(({ read }) => read(row, context)),
+              ),
           },
         }),
   };
@@ -174,10 +171,10 @@ function formatOf<Row extends object>(
 function tableFormat<Row extends object>(fields: Fields<Row>, options: FormatOptions<Row>): FileFormat<Row> {
   const all = namedFields(fields);
   const names = all.map(({ name }) => name);
-  return formatOf(fields, options, names, (values) =>
-    all
-      .filter(({ name }) => name in values)
-      .map(({ name, stage }) => (stage === undefined ? (values[name] as CopyValue) : stage(values[name]))),
+  return formatOf(all, options, names, (some, values) =>
+    some.map(({ stage }, place) =>
+      stage === undefined ? (values[place] as CopyValue) : stage(values[place]),
+    ),
   );
 }
 
@@ -190,17 +187,22 @@ function orderFormat<Row extends OfOrder>(
   options: Omit<FormatOptions<Row>, "table">,
   usual: object = {},
 ): FileFormat<Row> {
-  const usualValues: Values = { ...ROW_DEFAULTS[kind], ...usual };
+  const usualValues: Record<string, unknown> = { ...ROW_DEFAULTS[kind], ...usual };
+  const all = namedFields(fields).map((each) => ({ ...each, usual: usualValues[each.name] }));
   return formatOf(
-    fields,
+    all,
     { table: "staged_order_row", ...options },
     ["kind", "order_id", "record"],
-    (values) => {
-      const record: Values = {};
-      for (const name of Object.keys(values)) {
-        if (name !== "orderId" && values[name] !== usualValues[name]) record[name] = values[name];
+    (some, values) => {
+      let id: CopyValue = null;
+      let record = "";
+      for (const [place, { name, usual: usualValue }] of some.entries()) {
+        const value = values[place];
+        if (name === "orderId") id = value as string;
+        else if (value !== undefined && value !== usualValue)
+          record += `${record === "" ? "" : ","}"${name}":${JSON.stringify(value)}`;
       }
-      return [kind, values["orderId"] as string, JSON.stringify(record)];
+      return [kind, id, `{${record}}`];
     },
   );
 }
@@ -407,10 +409,10 @@ function readSoldMinor(row: CsvRow, { currencyCode }: RowContext): number | unde
   const soldMinor = row.money("sold_amount", currencyCode, true);
   if (soldMinor !== null) return soldMinor;
   const discountMinor = row.money("unit_discount", currencyCode, false);
-  const price = row.money("unit_price", currencyCode, true);
+  // The price itself was read before.
   const isExact = row.unrounded("unit_price") === null && row.unrounded("unit_discount") === null;
   if (discountMinor === null && (isExact || isOfShopify(row))) return undefined;
-  const priceMinor = row.need("unit_price", price);
+  const priceMinor = row.need("unit_price", row.money("unit_price", currencyCode, true));
   const changed = readChanges(row)?.reduce((sum, change) => sum + change.units, 0) ?? 0;
   const soldUnits = (row.units("units") ?? 0) - (row.units("removed_units") ?? 0) + changed;
   const exponent = currencyExponent(currencyCode);
@@ -457,13 +459,15 @@ function readUnitList(
     });
 }
 
-function requireClosing({ status, closedAt }: DocumentReturn, row: CsvRow): void {
-  if (status !== "CLOSED" || closedAt !== null || row.flag(AS_STATED)) return;
+function requireClosing(row: CsvRow): void {
+  const status = row.oneOf("status", RETURN_STATUSES);
+  if (status !== "CLOSED" || row.time("closed_at") !== null || row.flag(AS_STATED)) return;
   throw new CellProblem("closed_at", "is empty, but the status is CLOSED", "the time at which it was closed");
 }
 
-function requireOrder({ starts_on: startsOn, ends_on: endsOn }: ExportedSaleEventRow): void {
-  if (endsOn >= startsOn) return;
+function requireOrder(row: CsvRow): void {
+  const [startsOn, endsOn] = [row.day("starts_on"), row.day("ends_on")];
+  if (startsOn === null || endsOn === null || endsOn >= startsOn) return;
   throw new CellProblem("ends_on", `is before starts_on: ${endsOn}`, `${startsOn} or a later day`);
 }
 
