@@ -32,7 +32,7 @@ import { announce } from "../../publish.ts";
 import { readRecords } from "./csv-records.ts";
 import { CellProblem, openCsvRow, type CsvColumns, type CsvRow } from "./csv-row.ts";
 import { DELETED, FILE_FORMATS, type FileFormat, type RowContext } from "./file-formats.ts";
-import { readParquet } from "./parquet-records.ts";
+import { openParquet } from "./parquet-records.ts";
 import {
   findFolderFiles,
   openTextLimit,
@@ -361,12 +361,18 @@ async function stageFolder(
   const warnings: ImportWarning[] = [];
   let orderRows = 0;
   let bytesBefore = 0;
-  for (const file of files) {
-    const report = (bytes: number): void => onBytes(file.fileName, bytesBefore + bytes);
-    const { rows, roundedAmounts } = await stageFile(file, { ...options, warnings }, report);
-    warnings.push(...fileWarnings([file], "rounded_amount", { [file.name]: roundedAmounts }));
-    bytesBefore += file.bytes;
-    if (FILE_FORMATS[file.name].table === "staged_order_row") orderRows += rows;
+  const knownOf = (file: FolderFile): string[] => [...knownColumns(FILE_FORMATS[file.name])];
+  const parquet = openParquet(files.filter(isParquet), knownOf, options.signal);
+  try {
+    for (const file of files) {
+      const report = (bytes: number): void => onBytes(file.fileName, bytesBefore + bytes);
+      const { rows, roundedAmounts } = await stageFile(file, { ...options, warnings, parquet }, report);
+      warnings.push(...fileWarnings([file], "rounded_amount", { [file.name]: roundedAmounts }));
+      bytesBefore += file.bytes;
+      if (FILE_FORMATS[file.name].table === "staged_order_row") orderRows += rows;
+    }
+  } finally {
+    parquet.close();
   }
   await analyzeStage(connection);
   for (const file of files) {
@@ -382,14 +388,13 @@ async function stageFolder(
  */
 async function stageFile(
   file: FolderFile,
-  options: StageOptions & { warnings: ImportWarning[] },
+  options: StageOptions & Pick<Reading, "warnings" | "parquet">,
   onBytes: (bytes: number) => void,
 ): Promise<StagedRows> {
   const format: FileFormat = FILE_FORMATS[file.name];
   const { table, stagedColumns, removal } = format;
   const columns = ["line_number", ...stagedColumns, ...(removal === undefined ? [] : [DELETED])];
-  const target = `${table} (${columns.join(", ")})`;
-  const buffer = openCopyBuffer(options.connection, target);
+  const buffer = openCopyBuffer(options.connection, `${table} (${columns.join(", ")})`);
   let rowOf: ((cells: readonly string[]) => CsvRow) | null = null;
   const staged = { rows: 0, roundedAmounts: 0 };
   const onHeader = (names: readonly string[], place: string): void => {
@@ -411,8 +416,7 @@ async function stageFile(
       options.problems.add({ file: file.fileName, line, column, reason, allowed });
     }
   };
-  const isParquet = file.fileName.endsWith(".parquet");
-  const read = isParquet ? readParquetFile : readCsvFile;
+  const read = isParquet(file) ? readParquetFile : readCsvFile;
   try {
     await read(file, { ...options, onHeader, onRecord, onBytes, onPortion: () => buffer.sendIfFull() });
   } finally {
@@ -422,10 +426,14 @@ async function stageFile(
   return staged;
 }
 
+function isParquet({ fileName }: FolderFile): boolean {
+  return fileName.endsWith(".parquet");
+}
+
 /** Where the rows of a file go while it is read. `place`: of the header, before a problem with it. */
 type Reading = {
   warnings: ImportWarning[];
-  signal?: AbortSignal | undefined;
+  parquet: ReturnType<typeof openParquet>;
   onHeader: (names: readonly string[], place: string) => void;
   /** `width`: number of cells in the header, which each row should have. */
   onRecord: (cells: readonly string[], line: number, width?: number) => void;
@@ -450,9 +458,9 @@ async function readCsvFile(
 
 async function readParquetFile(
   file: FolderFile,
-  { warnings, signal, onHeader, onRecord, onBytes, onPortion }: Reading,
+  { warnings, parquet, onHeader, onRecord, onBytes, onPortion }: Reading,
 ): Promise<void> {
-  await readParquet(file, [...knownColumns(FILE_FORMATS[file.name])], {
+  await parquet.read(file, {
     top: ({ names, groupRows, localTimes }) => {
       file.groupRows = groupRows;
       onHeader(names, "");
@@ -464,7 +472,6 @@ async function readParquetFile(
     record: onRecord,
     portion: onPortion,
     bytes: onBytes,
-    signal,
   });
 }
 

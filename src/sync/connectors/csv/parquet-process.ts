@@ -10,6 +10,7 @@ import { parquetMetadata } from "hyparquet/src/metadata.js";
 // Nothing else of the service: what is loaded, every import waits for.
 import {
   CELL_END,
+  FILE_END,
   FileProblem,
   PROGRESS,
   ROW_END,
@@ -19,8 +20,9 @@ import {
 } from "./parquet-values.ts";
 
 /**
- * A separate process that reads the file given as first argument and writes the columns named by the other arguments as text: see
- * `readParquet`. A hostile file can end this process, but affects nothing else.
+ * A separate process that reads files one after another and writes their columns as text: see `openParquet`. Its arguments are how
+ * many bytes a file may unpack to, then for each file the JSON list of its path and the columns to read. A hostile file can end this
+ * process, but affects nothing else.
  */
 
 /** A page is held in memory completely: pyarrow writes a row group of 1,048,576 rows as one page per column. */
@@ -159,7 +161,7 @@ function* readRows(
     const [{ meta_data: last } = {}] = group.columns.slice(-1);
     piece += `${PROGRESS}${Number(last?.data_page_offset ?? 0) + Number(last?.total_compressed_size ?? 0)}${ROW_END}`;
   }
-  yield piece;
+  yield piece + FILE_END;
 }
 
 /** The cells of one column of a row group, one at a time; one page is in memory. */
@@ -441,10 +443,13 @@ function reasonOf(error: unknown): string {
   return error instanceof FileProblem ? message : `is damaged or cut off (${message})`;
 }
 
-const [, , path = "", mostUnpacked = "", ...known] = process.argv;
+const [, , mostUnpacked = "", ...files] = process.argv;
 try {
-  for (const piece of readFile(path, Number(mostUnpacked), known)) {
-    if (!process.stdout.write(piece)) await once(process.stdout, "drain");
+  for (const file of files) {
+    const [path = "", ...known] = JSON.parse(file) as string[];
+    for (const piece of readFile(path, Number(mostUnpacked), known)) {
+      if (!process.stdout.write(piece)) await once(process.stdout, "drain");
+    }
   }
 } catch (error) {
   process.stderr.write(reasonOf(error));

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { refuseTooMuchText, type FolderFile } from "./folder-files.ts";
-import { CELL_END, PROGRESS, ROW_END, type ParquetTop } from "./parquet-values.ts";
+import { CELL_END, FILE_END, PROGRESS, ROW_END, type ParquetTop } from "./parquet-values.ts";
 import { ImportError } from "./problems.ts";
 
 const PROCESS_MEGABYTES = 512;
@@ -11,73 +11,95 @@ const LONGEST_SILENCE_MS = 60_000;
 /** Bytes that a value may have in the file for each byte of its text: 16 bytes of a DECIMAL may be one digit and a comma. */
 const UNPACKED_PER_TEXT = 8;
 
+/** Where the content of a file goes. */
+type ParquetOutput = {
+  top: (top: ParquetTop) => void;
+  record: (cells: string[], row: number) => void;
+  portion: () => Promise<void>;
+  bytes: (bytes: number) => void;
+};
+
 /**
- * Reads a Parquet file page by page in a separate process with limited memory and time, so that no file can use more. Yields the
- * same records as `readRecords` does for CSV, with the row number in place of the line. Throws ImportError for a file that
- * cannot be read.
+ * Reads the Parquet files of a folder page by page in a separate process with limited memory and time, so that no file can use
+ * more; starting one for each file would take longer than to read most. `read` is called for each file in turn and yields the same
+ * records as `readRecords` does for CSV, with the row number in place of the line. It throws ImportError for a file that cannot be
+ * read, and the signal's reason. `close` ends the process.
  */
-export async function readParquet(
-  file: FolderFile,
-  known: readonly string[],
-  on: {
-    top: (top: ParquetTop) => void;
-    record: (cells: string[], row: number) => void;
-    portion: () => Promise<void>;
-    bytes: (bytes: number) => void;
-    /** Its reason is thrown. */
-    signal?: AbortSignal | undefined;
-  },
-): Promise<void> {
-  const script = join(import.meta.dirname, "parquet-process.ts");
-  const mostUnpacked = (file.textLimit?.most ?? Infinity) * UNPACKED_PER_TEXT;
+export function openParquet(
+  files: readonly FolderFile[],
+  knownOf: (file: FolderFile) => readonly string[],
+  signal?: AbortSignal,
+): { read(file: FolderFile, on: ParquetOutput): Promise<void>; close(): void } {
+  let running: ReturnType<typeof startReading> | undefined;
+  const stop = (): void => void running?.child.kill("SIGKILL");
+  signal?.addEventListener("abort", stop);
+  let left = "";
+  return {
+    read: async (file, on) => {
+      running ??= startReading(files, knownOf);
+      const { child, ended, chunks, problem } = running;
+      let isSilent = false;
+      let isBusy = true;
+      const silence = setTimeout(() => {
+        if (isBusy) silence.refresh();
+        else isSilent = child.kill("SIGKILL");
+      }, LONGEST_SILENCE_MS);
+      let row = 0;
+      let isTop = true;
+      let rest = "";
+      try {
+        for (let text = left; ;) {
+          const end = text.indexOf(FILE_END);
+          const own = end < 0 ? text : text.slice(0, end);
+          refuseTooMuchText(file, own.length);
+          const records = (rest + own).split(ROW_END);
+          rest = records.pop() ?? "";
+          for (const record of records) {
+            if (isTop) on.top(JSON.parse(record) as ParquetTop);
+            else if (record.startsWith(PROGRESS)) on.bytes(Number(record.slice(PROGRESS.length)));
+            else on.record(record.split(CELL_END), (row += 1));
+            isTop = false;
+          }
+          await on.portion();
+          left = text.slice(own.length + FILE_END.length);
+          if (end >= 0) return;
+          isBusy = false;
+          silence.refresh();
+          const next = await chunks.next();
+          isBusy = true;
+          if (next.done === true) break;
+          text = next.value;
+        }
+        const [code] = await ended;
+        signal?.throwIfAborted();
+        throw new ImportError(`${file.fileName}: ${whyEnded(code, isSilent, problem())}`);
+      } finally {
+        clearTimeout(silence);
+      }
+    },
+    close: () => {
+      signal?.removeEventListener("abort", stop);
+      stop();
+    },
+  };
+}
+
+function startReading(files: readonly FolderFile[], knownOf: (file: FolderFile) => readonly string[]) {
+  const mostUnpacked = (files[0]?.textLimit?.most ?? Infinity) * UNPACKED_PER_TEXT;
   const options = [
     `--max-old-space-size=${PROCESS_MEGABYTES}`,
-    script,
-    file.path,
+    join(import.meta.dirname, "parquet-process.ts"),
     `${mostUnpacked}`,
-    ...known,
+    ...files.map((file) => JSON.stringify([file.path, ...knownOf(file)])),
   ];
   // An empty environment keeps the secrets of this process from it.
-  const reading = spawn(process.execPath, options, { env: {}, stdio: ["ignore", "pipe", "pipe"] });
-  const ended = once(reading, "close") as Promise<[code: number | null, signal: string | null]>;
+  const child = spawn(process.execPath, options, { env: {}, stdio: ["ignore", "pipe", "pipe"] });
+  const ended = once(child, "close") as Promise<[code: number | null, signal: string | null]>;
   ended.catch(() => {});
   let problem = "";
-  reading.stderr.setEncoding("utf8").on("data", (text: string) => (problem += text.slice(0, 1000)));
-  let isSilent = false;
-  let isBusy = false;
-  const silence = setTimeout(() => {
-    if (isBusy) silence.refresh();
-    else isSilent = reading.kill("SIGKILL");
-  }, LONGEST_SILENCE_MS);
-  const stop = (): boolean => reading.kill("SIGKILL");
-  on.signal?.addEventListener("abort", stop);
-  let row = 0;
-  let rest = "";
-  let isTop = true;
-  try {
-    for await (const text of reading.stdout.setEncoding("utf8") as AsyncIterable<string>) {
-      isBusy = true;
-      refuseTooMuchText(file, text.length);
-      const records = (rest + text).split(ROW_END);
-      rest = records.pop() ?? "";
-      for (const record of records) {
-        if (isTop) on.top(JSON.parse(record) as ParquetTop);
-        else if (record.startsWith(PROGRESS)) on.bytes(Number(record.slice(PROGRESS.length)));
-        else on.record(record.split(CELL_END), (row += 1));
-        isTop = false;
-      }
-      await on.portion();
-      isBusy = false;
-      silence.refresh();
-    }
-    const [code] = await ended;
-    on.signal?.throwIfAborted();
-    if (code !== 0) throw new ImportError(`${file.fileName}: ${whyEnded(code, isSilent, problem)}`);
-  } finally {
-    clearTimeout(silence);
-    on.signal?.removeEventListener("abort", stop);
-    stop();
-  }
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (problem += text.slice(0, 1000)));
+  const chunks = (child.stdout.setEncoding("utf8") as AsyncIterable<string>)[Symbol.asyncIterator]();
+  return { child, ended, chunks, problem: () => problem };
 }
 
 /** `problem`: the message that the process wrote, if any. */

@@ -5,10 +5,11 @@ import { dayToText } from "../../../lib/month.ts";
 /** Written first by the process: column names (those with cells first), rows of each row group, and columns of `isLocalTime`. */
 export type ParquetTop = { names: string[]; groupRows: number[]; localTimes: string[] };
 
-/** Then rows of cells, as in a CSV file, and from time to time the position in the file. */
+/** Then rows of cells, as in a CSV file, from time to time the position in the file, and the end of the file. */
 export const CELL_END = "\u001f";
 export const ROW_END = "\u001e";
 export const PROGRESS = "\u001d";
+export const FILE_END = "\u001c";
 
 /** Why a Parquet file is unreadable, as a phrase that follows the file's name. */
 export class FileProblem extends Error {
