@@ -27,9 +27,8 @@ create temp table staged_variant (
   line_number integer, variant_id text collate "C", product_gid text collate "C", sku text collate "C", title text,
   used boolean, counterpart_sku text, unit_cost_minor bigint, image_url text, options jsonb not null
 ) on commit drop;
-create temp table staged_order_row (
-  line_number integer, kind text, order_id text collate "C", record text, deleted boolean not null
-) on commit drop;
+create temp table staged_order_row (line_number integer, order_id text collate "C", rows text) on commit drop;
+alter table staged_order_row alter rows set storage external;
 create temp table staged_label (
   line_number integer, label_id text collate "C", order_id text, return_id text, order_name text,
   tracking_number text, charged_at timestamptz, amount_minor bigint, currency_code text, voided_at timestamptz,
@@ -166,16 +165,17 @@ export const countStaged = requireRow<StagedCounts, [], Connection>(
                 (select count(*) from staged_sale_event where deleted) as deleted_sale_events`,
 );
 
-/** One order of the stage; `rows` is JSON: an array of line number, kind, whether it is deleted, and record for each row. */
+/** One order of the stage; `rows` is what was staged of it, separated by commas. */
 type StagedOrderRow = { order_id: string; rows: string };
 
-/** Opens the cursor over all staged orders by id: a sort of the stage, so that they are written in key order. */
+/**
+ * Opens the cursor over all staged orders by id: a sort of the stage, so that they are written in key order. The texts themselves,
+ * uncompressed beside their rows, are not sorted.
+ */
 export const openStagedOrders = cursor<StagedOrderRow>(
   "staged_order",
   200,
-  `select s.order_id,
-            '[' || string_agg('[' || s.line_number || ',"' || s.kind || '",' || s.deleted || ',' || s.record || ']', ',') || ']'
-              as rows
+  `select s.order_id, string_agg(s.rows, ',' order by s.line_number) as rows
        from staged_order_row s group by s.order_id order by s.order_id`,
 );
 

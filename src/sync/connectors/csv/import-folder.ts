@@ -53,7 +53,7 @@ import {
   type ProblemList,
   type RowProblem,
 } from "./problems.ts";
-import { readStagedOrders, type OrderTally, type StagedOrders } from "./staged-orders.ts";
+import { openOrderStage, readStagedOrders, type OrderTally, type StagedOrders } from "./staged-orders.ts";
 
 const STORE_SOURCE = "csv";
 const LABEL_SOURCE = "csv_labels";
@@ -394,7 +394,10 @@ async function stageFile(
   const format: FileFormat = FILE_FORMATS[file.name];
   const { table, stagedColumns, removal } = format;
   const columns = ["line_number", ...stagedColumns, ...(removal === undefined ? [] : [DELETED])];
-  const buffer = openCopyBuffer(options.connection, `${table} (${columns.join(", ")})`);
+  const buffer =
+    table === "staged_order_row"
+      ? openOrderStage(options.connection)
+      : openCopyBuffer(options.connection, `${table} (${columns.join(", ")})`);
   let rowOf: ((cells: readonly string[]) => CsvRow) | null = null;
   const staged = { rows: 0, roundedAmounts: 0 };
   const onHeader = (names: readonly string[], place: string): void => {

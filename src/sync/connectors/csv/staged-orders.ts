@@ -8,18 +8,47 @@ import type {
 import type { Connection } from "../../../store/database.ts";
 import { openStagedOrders } from "../../../store/queries/import-stage.ts";
 import { findDocuments } from "../../../store/queries/order-document.ts";
+import { openCopyBuffer, type CopyBuffer, type CopyValue } from "../../copy.ts";
 import { countUnknown, mergeDocument, ROW_KINDS, rowKey, unitsEver } from "../../document-merge.ts";
 import type { DocumentPart, RowIds, RowKind, SourceOrder, SourceOrders } from "../../document-merge.ts";
 import { readStored, ROW_DEFAULTS } from "../../stored-document.ts";
 import type { RowProblem } from "./problems.ts";
 
-/** A staged row of the three order files; `row` leaves out usual values, and of a deleted row everything but its ids. */
+/** A staged row of the three order files, as JSON; `row` leaves out usual values, and of a deleted row everything but its ids. */
 type StagedRow = [
   lineNumber: number,
   kind: RowKind,
   isDeleted: boolean,
   row: RowIds & { units?: number; changes?: LineChange[]; isAsStated?: true },
 ];
+
+/** Characters of an order that are staged together. */
+const MOST_TOGETHER = 64 * 1024;
+
+/**
+ * Takes rows of the order files to the stage. Those of an order that stand together, as exports have them, become one row of it: a
+ * thirtieth of the rows to write and to sort. `values` are those of `orderFormat`, and whether the row is deleted.
+ */
+export function openOrderStage(connection: Connection): CopyBuffer {
+  const buffer = openCopyBuffer(connection, "staged_order_row (line_number, order_id, rows)");
+  let [line, orderId, rows]: [CopyValue, CopyValue, string] = [0, null, ""];
+  const put = (): void => {
+    if (rows !== "") buffer.add([line, orderId, rows]);
+    rows = "";
+  };
+  return {
+    add: ([lineNumber = 0, kind, id = null, record, isDeleted]) => {
+      if (id !== orderId || rows.length > MOST_TOGETHER) put();
+      if (rows === "") [line, orderId] = [lineNumber, id];
+      rows += `${rows === "" ? "" : ","}[${lineNumber},"${kind}",${isDeleted},${record}]`;
+    },
+    sendIfFull: () => buffer.sendIfFull(),
+    send: () => {
+      put();
+      return buffer.send();
+    },
+  };
+}
 
 type ByKind<Value> = Record<RowKind, Value>;
 
@@ -63,7 +92,7 @@ export async function readStagedOrders(options: StagedOrdersOptions): Promise<St
   let doneRows = 0;
   const read = (orderId: string, text: string, found: unknown): SourceOrder | null => {
     const stored = found === undefined ? null : readStored(orderId, found);
-    const staged = JSON.parse(text) as StagedRow[];
+    const staged = JSON.parse(`[${text}]`) as StagedRow[];
     doneRows += staged.length;
     const rows = usableRows(orderId, stored, lastRows(staged, tally), onProblem);
     if (rows.length === 0) return null;
@@ -93,7 +122,7 @@ export async function readStagedOrders(options: StagedOrdersOptions): Promise<St
   };
 }
 
-/** Of rows with one key the last. */
+/** Of rows with one key the last: those of a kind are in the order of their file. */
 function lastRows(staged: readonly StagedRow[], { repeated }: OrderTally): StagedRow[] {
   const lastByKey: ByKind<Map<string, StagedRow>> = {
     lines: new Map(),
@@ -101,12 +130,11 @@ function lastRows(staged: readonly StagedRow[], { repeated }: OrderTally): Stage
     refunds: new Map(),
   };
   for (const staging of staged) {
-    const [lineNumber, kind, , row] = staging;
-    const key = rowKey(kind, row);
-    const known = lastByKey[kind].get(key);
-    if (known !== undefined) repeated[kind] += 1;
-    if (known === undefined || known[0] < lineNumber) lastByKey[kind].set(key, staging);
+    const [, kind, , row] = staging;
+    repeated[kind] += 1;
+    lastByKey[kind].set(rowKey(kind, row), staging);
   }
+  for (const kind of ROW_KINDS) repeated[kind] -= lastByKey[kind].size;
   return ROW_KINDS.flatMap((kind) => [...lastByKey[kind].values()]);
 }
 
