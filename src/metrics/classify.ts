@@ -169,7 +169,7 @@ function projectLot(
     title,
     vendor,
   });
-  if (soldUnits === 0) return;
+  if (soldUnits === 0 || returns.length + refunds.length === 0) return;
 
   const claims = classifyUnits(soldUnits, returns, refunds);
   facts.events.push(...eventsOfLine(lineId, orderedOnDay, claims, returns, refunds));
@@ -186,6 +186,9 @@ function projectLot(
  */
 function lotsOf(line: DocumentLine, refunds: readonly DocumentRefund[], doesSell: boolean): Lot[] {
   const { lineId, orderedAt, changes = [] } = line;
+  const isPlain = changes.length === 0 && line.removedUnits === 0;
+  if (isPlain && !refunds.some(({ restockType }) => restockType === "CANCEL"))
+    return [{ lineId, orderedOnDay: dayOfText(orderedAt), units: doesSell ? line.units : 0 }];
   const moves = [
     { at: orderedAt, units: line.units },
     { at: orderedAt, units: -line.removedUnits },
@@ -229,6 +232,7 @@ function valuesOfLots(line: DocumentLine, lots: readonly Lot[]): ReadonlyMap<str
   const shares = lots.map((lot, index) => ({ key: String(index), units: lot.units }));
   const leftUnits = lots.reduce((sum, lot) => sum + lot.units, 0);
   if (leftUnits === 0) return new Map();
+  if (lots.length === 1 && leftUnits === valuedUnits) return new Map([["0", soldMinor]]);
   const leftMinor = roundedQuotient(BigInt(soldMinor) * BigInt(leftUnits), BigInt(valuedUnits));
   return allocateLabel(Number(leftMinor), shares);
 }

@@ -1,4 +1,4 @@
-import { dayOfInstant, dayToText, firstDayOfMonth } from "../lib/month.ts";
+import { dayOfInstant, dayToText, monthToDate } from "../lib/month.ts";
 import { projectOrder } from "../metrics/classify.ts";
 import type { EventFact, LineFact, OrderFacts, ProjectionWarning } from "../metrics/classify.ts";
 import type { OrderDocument } from "../metrics/order.ts";
@@ -195,13 +195,13 @@ function openFactRows(
   return {
     lines,
     add: ({ orderId, orderName = null, trackings = [] }, facts) => {
-      const months = new Map(
-        facts.lines.map((line) => [line.lineId, dayToText(firstDayOfMonth(line.cohortMonth))]),
-      );
+      const months = new Map<string, string>();
       const monthOf = (lineId: string): string => months.get(lineId) ?? "";
       for (const line of facts.lines) {
-        lines.push(orderLineOf(orderId, facts.leftOut, monthOf(line.lineId), line));
-        changedKeys.months.add(monthOf(line.lineId));
+        const month = monthToDate(line.cohortMonth);
+        months.set(line.lineId, month);
+        lines.push(orderLineOf(orderId, facts.leftOut, month, line));
+        changedKeys.months.add(month);
       }
       for (const [index, event] of facts.events.entries()) {
         const place = [shopKey, orderId, event.lineId, index, monthOf(event.lineId)];
