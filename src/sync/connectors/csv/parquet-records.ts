@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { join } from "node:path";
+import { getCompileCacheDir } from "node:module";
+import { dirname, join } from "node:path";
 import { refuseTooMuchText, type FolderFile } from "./folder-files.ts";
 import { CELL_END, FILE_END, PROGRESS, ROW_END, type ParquetTop } from "./parquet-values.ts";
 import { ImportError } from "./problems.ts";
@@ -92,8 +93,10 @@ function startReading(files: readonly FolderFile[], knownOf: (file: FolderFile) 
     `${mostUnpacked}`,
     ...files.map((file) => JSON.stringify([file.path, ...knownOf(file)])),
   ];
-  // An empty environment keeps the secrets of this process from it.
-  const child = spawn(process.execPath, options, { env: {}, stdio: ["ignore", "pipe", "pipe"] });
+  // No more of the environment keeps the secrets of this process from it; with code that was compiled before it starts sooner.
+  const cache = getCompileCacheDir();
+  const env = cache === undefined ? {} : { NODE_COMPILE_CACHE: dirname(cache) };
+  const child = spawn(process.execPath, options, { env, stdio: ["ignore", "pipe", "pipe"] });
   const ended = once(child, "close") as Promise<[code: number | null, signal: string | null]>;
   ended.catch(() => {});
   let problem = "";
