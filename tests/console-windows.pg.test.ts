@@ -79,20 +79,18 @@ test("the preview is what the API answers after saving, over the demo store", as
   for (const wanted of SOME) await assertPreviewed(member, demo.tenant, wanted);
 });
 
-async function assertStore(
-  store: Omit<OracleStore, "settings"> & { settings: OracleStore["settings"] },
-): Promise<void> {
+async function assertStore(store: OracleStore, some = SOME): Promise<void> {
   const { service } = demo;
   const { settings, as_of: asOf, files } = store;
   const tenant = await createStoreTenant(service, settings);
   await importStore(service, tenant, { currencyCode: settings.currency_code, asOf, files });
   const member = await actAs(service, tenant);
-  for (const wanted of SOME) await assertPreviewed(member, tenant, wanted, true);
+  for (const wanted of some) await assertPreviewed(member, tenant, wanted, true);
 }
 
 test("the preview is what the API answers after saving, over every golden store", async () => {
-  for (const { workspace, as_of, files } of readGoldenStores()) {
-    await assertStore({ settings: workspace, as_of, files });
+  for (const [index, { workspace, as_of, files }] of readGoldenStores().entries()) {
+    await assertStore({ settings: workspace, as_of, files }, SOME.slice(index % 3, (index % 3) + 1));
   }
 });
 

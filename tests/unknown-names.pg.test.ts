@@ -452,7 +452,12 @@ function anyRequest(endpoint: Endpoint): fc.Arbitrary<string> {
     .filter((query) => query.length < LONGEST_QUERY);
 }
 
-for (const endpoint of ENDPOINTS) {
+/** Parameters that were asked for with the whole corpus; another endpoint that takes the same is asked with a share of it. */
+const wholly = new Set<string>();
+const SHARE = 6;
+const isNew = (name: string, schema: ParameterSchema): boolean => !wholly.has(name + JSON.stringify(schema));
+
+for (const [place, endpoint] of ENDPOINTS.entries()) {
   const { name, path } = endpoint;
   const least = leastParameters(endpoint);
 
@@ -479,10 +484,14 @@ for (const endpoint of ENDPOINTS) {
     });
 
     test("takes no harm from any value of the corpus in any parameter", async () => {
-      const queries = parametersOf(endpoint).flatMap(([parameter]) =>
-        CORPUS.map((value) => pairsText({ ...least, [parameter]: value })),
+      const queries = parametersOf(endpoint).flatMap(([parameter, schema]) =>
+        CORPUS.filter((_, index) => isNew(parameter, schema) || index % SHARE === place % SHARE).map(
+          (value) => pairsText({ ...least, [parameter]: value }),
+        ),
       );
       await askEach(path, queries);
+      for (const [parameter, schema] of parametersOf(endpoint))
+        wholly.add(parameter + JSON.stringify(schema));
     });
 
     test("takes no harm from 10,000 parameters and from 16 KB of them", async () => {
