@@ -84,7 +84,7 @@ for (const { seed, currencyCode } of [
   { seed: 12, currencyCode: "KWD" },
 ]) {
   test(`a fetched store in ${currencyCode}`, async () => {
-    const sync = await startShopifySync({ seed, currencyCode, orders: 400, products: 30 });
+    const sync = await startShopifySync({ seed, currencyCode, orders: 150, products: 20 });
     const { shop } = sync;
     try {
       const synced = await sync.connect();

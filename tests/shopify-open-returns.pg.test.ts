@@ -7,7 +7,7 @@ import { connectLabels, SMALL_PAGES, syncLabels } from "./support/label-shop.ts"
 import { startShopifySync, type ShopifyWorkspace } from "./support/shopify-sync.ts";
 import { before, use } from "./support/use.ts";
 
-const sync = use(() => startShopifySync({ seed: 51, orders: 500, products: 25 }));
+const sync = use(() => startShopifySync({ seed: 51, orders: 300, products: 20 }));
 let workspace: ShopifyWorkspace;
 before(async () => {
   const { order } = (await sync.simulator.control("find-order", { with: "returnable" })) ?? { order: 0 };

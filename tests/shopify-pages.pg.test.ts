@@ -48,11 +48,11 @@ async function startBetween(url: string, { asked = (body) => body, answered }: B
 const ONE_BY_ONE: Between = { asked: (body) => body.replaceAll(/\bfirst: \d+/g, "first: 1") };
 
 test("every connection is read to its end: pages of one record give the same rows", async () => {
-  const sync = await startShopifySync({ seed: 31, orders: 80, products: 12 });
+  const sync = await startShopifySync({ seed: 31, orders: 40, products: 8 });
   const oneByOne = await startBetween(sync.simulator.url, ONE_BY_ONE);
   try {
     const { simulator } = sync;
-    await simulator.control("change", { do: "touchOrders", count: 40, seed: 1 });
+    await simulator.control("change", { do: "touchOrders", count: 20, seed: 1 });
     const settings = { url: oneByOne.url };
     const paged = await sync.connect();
     await paged.sync("backfill", { settings });
@@ -66,12 +66,12 @@ test("every connection is read to its end: pages of one record give the same row
       [paged.shopKey],
     );
     const { counts } = await paged.sync("refresh", { settings });
-    assert.equal(counts["orders"], 80);
-    assert.equal(counts["products"], 12);
+    assert.equal(counts["orders"], 40);
+    assert.equal(counts["products"], 8);
     // Whole orders tell what bulk operations and pages told.
     assert.equal(counts["changed_orders"], 0);
 
-    await simulator.control("change", { do: "touchOrders", count: 40, seed: 2 });
+    await simulator.control("change", { do: "touchOrders", count: 20, seed: 2 });
     await paged.sync("incremental", { settings });
     const importedAgain = await sync.importExport();
     assert.deepEqual(await paged.cohorts(), await importedAgain());
@@ -82,7 +82,7 @@ test("every connection is read to its end: pages of one record give the same row
 });
 
 test("every tracking number of a return is read, however many there are", async () => {
-  const sync = await startShopifySync({ seed: 31, orders: 80, products: 12 });
+  const sync = await startShopifySync({ seed: 31, orders: 20, products: 4 });
   const oneByOne = await startBetween(sync.simulator.url, ONE_BY_ONE);
   try {
     const { simulator, shop } = sync;

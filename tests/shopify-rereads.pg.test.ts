@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { startShopifySync } from "./support/shopify-sync.ts";
 
 test("orders that are read again in pieces, in any order and twice, end as those of one backfill", async () => {
-  const sync = await startShopifySync({ seed: 4, orders: 150, products: 20, histories: "full" });
+  const sync = await startShopifySync({ seed: 4, orders: 60, products: 12, histories: "full" });
   try {
     const live = await sync.connect();
     await live.sync("backfill");
@@ -19,7 +19,7 @@ test("orders that are read again in pieces, in any order and twice, end as those
       await live.sync("refresh");
     };
     for (let round = 0; round < 3; round += 1) {
-      await sync.simulator.control("change", { do: "touchOrders", count: 60, seed: round });
+      await sync.simulator.control("change", { do: "touchOrders", count: 25, seed: round });
       await readAgain(0.4);
     }
     await readAgain(1);

@@ -99,9 +99,10 @@ test("an owner chooses a folder, watches it arrive and sees the first chart", as
 
 test("an upload goes on over faults of the network, and after a reload where it stopped", async (context) => {
   await asOwner(context, { javaScriptEnabled: true }, async (page) => {
-    const title = "x".repeat(900);
-    const rows = Array.from({ length: 11_000 }, (_, index) => `o${index},l1,2026-01-05T10:00:00Z,1,${title}`);
-    const body = csv(`${LINES},title`, ...rows);
+    // An unknown column is sent, and not stored.
+    const note = "x".repeat(9000);
+    const rows = Array.from({ length: 1100 }, (_, index) => `o${index},l1,2026-01-05T10:00:00Z,1,${note}`);
+    const body = csv(`${LINES},note`, ...rows);
     assert.equal(Math.ceil(body.length / PART_BYTES), 3);
     const sent: string[] = [];
     let faults = 2;
@@ -127,7 +128,7 @@ test("an upload goes on over faults of the network, and after a reload where it 
       await imported(page);
     });
     assert.deepEqual(sent, ["0", "1", "2"], "no part was sent twice");
-    await page.getByText("11,000").first().waitFor();
+    await page.getByText("1,100").first().waitFor();
   });
 });
 

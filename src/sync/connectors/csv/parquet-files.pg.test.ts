@@ -26,7 +26,8 @@ async function parquet(query: string, options = ""): Promise<Buffer> {
   return readFile(path);
 }
 
-const ROWS = 3000;
+/** More than DuckDB puts into one row group. */
+const ROWS = 2100;
 /** As a warehouse types them: numbers for ids, zoned times, exact amounts. */
 const LINES = `
   select 4500000000000 + i // 2 as order_id, i as line_id, timestamptz '2026-01-05 10:00:00.123456Z' + interval (i) minute as ordered_at,
@@ -60,6 +61,7 @@ test("Parquet is the same rows as CSV, whatever its compression, pages and row g
   assert.deepEqual(counts.invalid, []);
   assert.equal(counts.counts.order_lines, ROWS);
   const dumped = await shop.dump(expected);
+  let shopKey = expected;
   for (const options of [
     "",
     ", compression zstd, row_group_size 2048",
@@ -67,7 +69,7 @@ test("Parquet is the same rows as CSV, whatever its compression, pages and row g
     ", compression brotli, parquet_version v2, row_group_size 2048",
     ", compression uncompressed",
   ]) {
-    const shopKey = await shop.open();
+    shopKey = await shop.open();
     const written = {
       "order_lines.parquet": await parquet(LINES, options),
       "refunds.parquet": await parquet(REFUNDS, options),
@@ -80,8 +82,8 @@ test("Parquet is the same rows as CSV, whatever its compression, pages and row g
       counts.warnings.map(({ kind, file }) => [kind, file?.replace(/\..*/u, "")]),
     );
     assert.deepEqual(await shop.dump(shopKey), dumped, options);
-    assert.equal((await shop.import(shopKey, texts)).counts.changed_orders, 0, options);
   }
+  assert.equal((await shop.import(shopKey, texts)).counts.changed_orders, 0);
 });
 
 const ONE = (columns: string): string =>
