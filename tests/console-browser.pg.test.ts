@@ -53,16 +53,6 @@ test("opening a link uses nothing; its one button signs in, and the secret leave
   });
 });
 
-test("without script a link is pasted into the form", async (context) => {
-  await chromium.withPage(context, { javaScriptEnabled: false }, async (page) => {
-    const { link } = await makeUserLink(service, { name: "Scriptless" });
-    await page.goto(`${home}/enter`);
-    await page.getByLabel("Paste your link").fill(link);
-    await page.getByRole("button", { name: "Sign in" }).click();
-    await page.waitForURL(`${home}/w`);
-  });
-});
-
 test("a form of another site signs nobody in and nobody out", async (context) => {
   if (chromium.isMissing(context)) return;
   const { secret } = await makeUserLink(service, { name: "Crossed" });

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { test, type TestContext } from "node:test";
+import type { Page } from "playwright-core";
 import { OPERATOR } from "../src/actions/actor.ts";
 import { PAGES } from "../src/console/registry.ts";
 import { writeDemoStore } from "../src/demo/demo-store.ts";
@@ -9,20 +10,23 @@ import { useChromium } from "./support/chromium.ts";
 import { signInAs } from "./support/console-person.ts";
 import { createStoreTenant, importStore } from "./support/import-store.ts";
 import { sidewaysScroll } from "./support/page-looks.ts";
-import { startTestService, type TestService } from "./support/service.ts";
+import { scene, type Member } from "./support/scene.ts";
+import { service } from "./support/shared-service.ts";
 import { createSmallStore } from "./support/small-store.ts";
 import type { Tenant } from "./support/tenants.ts";
 import { makeFolder } from "./support/folder.ts";
 
-/** Stores at the edges: every page that is read answers, fits its window, breaks no number and says what is so. */
+/** Stores at the edges: every page that is read answers, fits its window, breaks no number and says what is so; and what fits where. */
 
-let service: TestService;
-let home: string;
+const home = `http://localhost:${new URL(service.address).port}`;
+let reader: Member;
 
 const chromium = useChromium(async () => {
-  service = await startTestService();
-  home = `http://localhost:${new URL(service.address).port}`;
-  return () => service.stop();
+  const shop = await scene({ store: "small" });
+  await service.database.query("update data_source set last_synced_at = now() where shop_key = $1", [
+    shop.shopKey,
+  ]);
+  reader = await shop.member();
 });
 
 type OddStore = {
@@ -62,7 +66,7 @@ async function fiveYears(): Promise<Tenant> {
   const tenant = await createStoreTenant(service);
   const folder = makeFolder();
   const now = new Date("2026-07-01T00:00:00Z");
-  await writeDemoStore({ folder, today: "2026-07-01", months: 60, orders: 1500 });
+  await writeDemoStore({ folder, today: "2026-07-01", months: 60, orders: 600 });
   await importFolder({
     actor: OPERATOR,
     database: service.installation.database,
@@ -162,3 +166,67 @@ for (const { name, make, says } of ODD_STORES) {
     );
   });
 }
+
+const withPage = (
+  context: TestContext,
+  viewport: { width: number; height: number },
+  use: (page: Page) => Promise<void>,
+): Promise<void> => chromium.withPage(context, { viewport, as: reader }, use);
+
+/** The text in place of each key figure, and how many lines it takes. */
+async function keyFigureLines(page: Page, text: string): Promise<number[]> {
+  return page.evaluate(`[...document.querySelectorAll(".figures > div + div strong data")].map((data) => {
+    const long = document.createElement("span");
+    long.className = "long";
+    long.textContent = ${JSON.stringify(text)};
+    data.replaceChildren(${text.length > 13 ? "long" : "long.textContent"});
+    const { left, right } = data.closest(".figures > div").getBoundingClientRect();
+    const boxes = [...data.getClientRects()];
+    return boxes.every((box) => box.left >= left - 1 && box.right <= right + 33) ? boxes.length : 0;
+  })`);
+}
+
+test("a key figure is never broken inside its number", async (context) => {
+  for (const width of [390, 1024, 1290, 1366, 1440]) {
+    await withPage(context, { width, height: 900 }, async (page) => {
+      await page.goto(reader.home);
+      for (const text of ["£1,488,795.04", "KWD 2,123.340", "IDR 12,123,340,000"])
+        assert.deepEqual(await keyFigureLines(page, text), [1, 1, 1], `${text} at ${width} px`);
+    });
+  }
+});
+
+/** What a phone shows without scrolling. */
+const PHONE = { width: 390, height: 844 };
+
+test("on a phone the filters of report, curves and products open", async (context) => {
+  await withPage(context, PHONE, async (page) => {
+    for (const path of ["/report", "/cohorts", "/products"]) {
+      await page.goto(reader.home + path);
+      assert.equal(await page.getByLabel("First month of orders").isVisible(), false, path);
+      await page.locator(".filter-box > summary").click();
+      await page.locator(".menu > summary").first().click();
+      assert.equal(await page.getByLabel("First month of orders").isVisible(), true, path);
+    }
+    await page.goto(`${reader.home}/cohorts?window=90d`);
+    const edge = await page.locator(".heat tbody tr:first-child td.edge").boundingBox();
+    assert.ok(edge !== null && edge.x + edge.width <= PHONE.width, "the column of 90 days");
+    await page.setViewportSize({ width: 1366, height: 900 });
+    assert.equal(await page.getByRole("button", { name: "Show" }).isVisible(), true);
+  });
+});
+
+test("an unbroken title of 300 characters leaves the numbers in sight", async (context) => {
+  await withPage(context, { width: 1366, height: 900 }, async (page) => {
+    for (const path of ["/products", "/products?breakdownBy=sku", "/report?reportSection=breakdown"]) {
+      await page.goto(reader.home + path);
+      const [before = 0, after = 0] = await page.evaluate<number[]>(`(() => {
+        const width = () => document.querySelector(".scroll").scrollWidth;
+        const before = width();
+        document.querySelector(".scroll tbody th :is(.name, a)").textContent = "x".repeat(300);
+        return [before, width()];
+      })()`);
+      assert.ok(after <= before, `${path}: ${after - before} px wider`);
+    }
+  });
+});

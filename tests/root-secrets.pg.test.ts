@@ -1,17 +1,27 @@
 import assert from "node:assert/strict";
 import { createHmac, hkdfSync } from "node:crypto";
+import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { after, test } from "node:test";
+import { after, before, describe, test } from "node:test";
+import { secretForRestore } from "../src/actions/installation/actions.ts";
+import { readBackup, writeManifest, type Manifest } from "../src/actions/installation/backup-folder.ts";
 import { openKeys } from "../src/actions/installation/secrets.ts";
 import { deriveKeys, rootFingerprint, type Keys } from "../src/lib/keys.ts";
 import type { Database, Statement } from "../src/store/database.ts";
-import { rowsIn } from "./support/backups.ts";
-import { createTestDatabase, FORGET_KEYS, openConnections, type TestDatabase } from "./support/database.ts";
+import { backUp, createPlainDatabase, openDatabaseOf, restoreInto, rowsIn } from "./support/backups.ts";
+import {
+  createTestDatabase,
+  FORGET_KEYS,
+  KEEP_TEST_KEYS,
+  openConnections,
+  type TestDatabase,
+} from "./support/database.ts";
 import { TEST_SECRET } from "./support/secret.ts";
 import { execute } from "./support/server.ts";
 import { makeFolder } from "./support/folder.ts";
 
-/** Root secrets: which of them opens the keys of a database, even if several processes start at once. */
+/** Root secrets: which of them opens the keys of a database, even if several processes start at once, and a backup of it. */
 
 const SECOND_SECRET = "the second secret of tests of 32 characters or more";
 const THIRD_SECRET = "the third secret of tests of 32 characters or more";
@@ -21,17 +31,20 @@ const OTHER_SECRET = "the secret of some other database than these";
 
 const folder = makeFolder();
 const opened: Database[] = [];
-const made: TestDatabase[] = [];
+let made: TestDatabase;
+before(async () => {
+  made = await createTestDatabase();
+});
 after(async () => {
   await Promise.all(opened.map((database) => database.close()));
-  await Promise.all(made.map((database) => database.drop()));
+  await made.drop();
 });
 
+/** The address of a database as of a new installation, or of an earlier version; a test has one at a time. */
 async function newDatabase(isFresh: boolean): Promise<string> {
-  const database = await createTestDatabase();
-  made.push(database);
-  if (isFresh) await execute(database.url, FORGET_KEYS);
-  return database.url;
+  await execute(made.url, `${FORGET_KEYS}; delete from installation_secret; delete from identity_event`);
+  if (!isFresh) await execute(made.url, KEEP_TEST_KEYS);
+  return made.url;
 }
 
 /** The keys as a process of its own opens them. */
@@ -100,15 +113,16 @@ test("a database of an earlier version refuses another secret, and stays as it i
 });
 
 test("a new installation has random keys: its secret alone tells nobody which", async () => {
-  const [url, same] = [await newDatabase(true), await newDatabase(true)];
+  const url = await newDatabase(true);
   const keys = await keysOf(url, TEST_SECRET);
   assert.deepEqual(await keysOf(url, TEST_SECRET), keys);
-  for (const others of [deriveKeys(TEST_SECRET), await keysOf(same, TEST_SECRET)]) {
+  assert.ok(!(await earlierVersionAccepts(url, TEST_SECRET)), "an earlier version would derive other keys");
+  const another = await keysOf(await newDatabase(true), TEST_SECRET);
+  for (const others of [deriveKeys(TEST_SECRET), another]) {
     for (const name of ["tokenPepper", "cursorKey", "sealingKey"] as const) {
       assert.notDeepEqual(keys[name], others[name]);
     }
   }
-  assert.ok(!(await earlierVersionAccepts(url, TEST_SECRET)), "an earlier version would derive other keys");
 });
 
 for (const isFresh of [true, false]) {
@@ -284,4 +298,113 @@ test("an installation that earlier commands rotated goes on with its secret, and
     assert.deepEqual(await keysOf(url, THIRD_SECRET), keys);
     assert.deepEqual(await openersIn(url), [THIRD_SECRET]);
   }
+});
+
+describe("A backup is restored with any root secret that was valid in it, and with no other:", () => {
+  let source: TestDatabase;
+  let database: Database;
+  let keys: Keys;
+  before(async () => {
+    source = await createPlainDatabase();
+    await execute(source.url, FORGET_KEYS);
+    database = openConnections(source.url, { maxConnections: 2 });
+    keys = await openKeys(placeOf(TEST_SECRET));
+    await openKeys(placeOf(listOf(SECOND_SECRET, TEST_SECRET)));
+  });
+  after(async () => {
+    await database.close();
+    await source.drop();
+  });
+
+  const placeOf = (secret: string, of = database) => ({ database: of, dataFolder: "/nowhere", secret });
+
+  const REFUSED = {
+    name: "Refusal",
+    message:
+      /^The secret is not one of those that were valid in the installation when it was backed up.+ Nothing was restored\.$/u,
+  };
+
+  test("a backup made under two secrets is restored with either, and its database opens with either", async (context) => {
+    const backupFolder = join(folder, "both");
+    await backUp(database, backupFolder, SECOND_SECRET);
+    const backup = await readBackup(backupFolder);
+    assert.deepEqual(
+      backup.manifest.secret_fingerprints,
+      [TEST_SECRET, SECOND_SECRET].map((secret) => rootFingerprint(secret).toString("hex")),
+    );
+    for (const secret of [TEST_SECRET, SECOND_SECRET])
+      assert.equal(await secretForRestore(backup, secret), secret);
+    const list = `${OTHER_SECRET},${TEST_SECRET}`;
+    assert.equal(await secretForRestore(backup, list), list);
+    assert.equal(await secretForRestore(backup, null), SECOND_SECRET, "the one that it holds");
+    await assert.rejects(secretForRestore(backup, OTHER_SECRET), REFUSED);
+    await assert.rejects(secretForRestore(backup, `${OTHER_SECRET},,`), REFUSED);
+    const { url, database: restored } = await openDatabaseOf(context);
+    await restoreInto(url, backupFolder);
+    for (const secret of [TEST_SECRET, SECOND_SECRET])
+      assert.deepEqual(await openKeys(placeOf(secret, restored)), keys);
+    await assert.rejects(
+      openKeys(placeOf(OTHER_SECRET, restored)),
+      /^Refusal: The secret is not one of this/u,
+    );
+  });
+
+  /** As versions before root secrets wrote it. */
+  async function asEarlier(backupFolder: string): Promise<void> {
+    const text = await readFile(join(backupFolder, "manifest.json"), "utf8");
+    const { sha256: _, ...manifest } = JSON.parse(text) as Manifest & { sha256: string };
+    const [fingerprint = null, ...others] = manifest.secret_fingerprints ?? [];
+    assert.deepEqual(others, []);
+    delete manifest.secret_fingerprints;
+    await writeManifest(backupFolder, { ...manifest, secret_fingerprint: fingerprint }, null);
+  }
+
+  test("a backup of an earlier version is restored with its one secret", async (context) => {
+    const { url, database: earlier } = await openDatabaseOf(context, createPlainDatabase);
+    await execute(url, KEEP_TEST_KEYS);
+    const backupFolder = join(folder, "earlier");
+    await backUp(earlier, backupFolder, TEST_SECRET);
+    await asEarlier(backupFolder);
+    const backup = await readBackup(backupFolder);
+    assert.equal(await secretForRestore(backup, TEST_SECRET), TEST_SECRET);
+    await assert.rejects(secretForRestore(backup, SECOND_SECRET), REFUSED);
+    await execute(url, FORGET_KEYS);
+    const unused = join(folder, "unused");
+    await backUp(earlier, unused);
+    await asEarlier(unused);
+    assert.equal(await secretForRestore(await readBackup(unused), OTHER_SECRET), OTHER_SECRET);
+  });
+
+  test("an older backup is restored with the secret of then, behind that of now", async (context) => {
+    const backupFolder = join(folder, "older");
+    await backUp(database, backupFolder);
+    const { url, database: restored } = await openDatabaseOf(context);
+    await restoreInto(url, backupFolder);
+    assert.deepEqual(await openKeys(placeOf(`${OTHER_SECRET},${TEST_SECRET}`, restored)), keys);
+    assert.deepEqual(await openKeys(placeOf(OTHER_SECRET, restored)), keys);
+  });
+
+  test("a dropped secret is neither written into a backup nor accepted for one made since", async () => {
+    await openKeys(placeOf(SECOND_SECRET));
+    const message = "The secret is not one of this database's valid ones: no backup was made.";
+    const backupFolder = join(folder, "dropped");
+    await assert.rejects(backUp(database, backupFolder, TEST_SECRET), { name: "Refusal", message });
+    assert.equal(existsSync(backupFolder), false);
+    await backUp(database, backupFolder, `${TEST_SECRET},${SECOND_SECRET}`);
+    const backup = await readBackup(backupFolder);
+    await assert.rejects(secretForRestore(backup, TEST_SECRET), REFUSED);
+    assert.equal(await secretForRestore(backup, null), SECOND_SECRET, "the one that opens it");
+  });
+
+  test("deleting the row of the installation forgets every secret, and the next start makes new keys", async () => {
+    await execute(source.url, FORGET_KEYS);
+    const renewed = await openKeys(placeOf(OTHER_SECRET));
+    for (const name of ["tokenPepper", "cursorKey", "sealingKey"] as const) {
+      assert.notDeepEqual(renewed[name], keys[name]);
+    }
+    await assert.rejects(
+      openKeys(placeOf(SECOND_SECRET)),
+      /^Refusal: The secret is not one of this database's/u,
+    );
+  });
 });
