@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { OPERATOR } from "../src/actions/actor.ts";
 import { showUsage, type Usage } from "../src/actions/usage/usage.ts";
 import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
-import { startCommand } from "./support/command.ts";
+import { runCommand } from "./support/command.ts";
 import { post, toolCall } from "./support/mcp.ts";
 import { waitOutMidnight } from "./support/midnight.ts";
 import { startServerProcess } from "./support/server-process.ts";
@@ -160,8 +160,7 @@ test("the command gives the figures of the page, for as many days as asked", asy
     { ...row, outcome: "forbidden", requests: 1, quota_requests: 0 },
   ]);
   const run = async (...words: string[]) =>
-    startCommand(["usage", "--workspace", shopDomain, ...words], serviceEnvironment(service.databaseUrl))
-      .outcome;
+    runCommand(["usage", "--workspace", shopDomain, ...words], serviceEnvironment(service.databaseUrl));
   const json = await run("--days", "2", "--json");
   const usage = JSON.parse(json.stdout) as Usage;
   assert.equal(usage.by_day.length, 2);

@@ -11,7 +11,7 @@ import { setWorkspace } from "../src/actions/workspace/settings.ts";
 import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
 import { ENDPOINTS } from "../src/contract/registry.ts";
 import { createPlainDatabase } from "./support/backups.ts";
-import { startCommand } from "./support/command.ts";
+import { runCommand, startCommand } from "./support/command.ts";
 import { KEEP_TEST_KEYS } from "./support/database.ts";
 import { refuseRows } from "./support/refused-rows.ts";
 import { leastParameters } from "./support/requests.ts";
@@ -40,8 +40,8 @@ after(async () => {
 async function startPlain(options: Record<string, string>): Promise<TestService> {
   const database = await createPlainDatabase();
   await execute(database.url, KEEP_TEST_KEYS);
-  const command = startCommand(["migrate"], { ...serviceEnvironment(database.url), ...options });
-  const { code, stderr } = await command.outcome;
+  const environment = { ...serviceEnvironment(database.url), ...options };
+  const { code, stderr } = await runCommand(["migrate"], environment);
   assert.equal(code, 0, stderr);
   return startOn(database, options);
 }

@@ -5,6 +5,10 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
+import pino from "pino";
+import { startService } from "../app.ts";
+import { readConfig } from "../config.ts";
+import { openInstallation } from "../installation.ts";
 import {
   createEmptyDatabase,
   createPlainDatabase,
@@ -59,14 +63,18 @@ async function documentOf(words: readonly string[], of = environment): Promise<R
 
 /** What a server on an installation answers to the token. */
 async function answerOf(of: Record<string, string>): Promise<unknown> {
-  const serving = startCommand(["serve", "--no-demo", "--no-worker", "--json"], { ...of, PORT: "0" });
-  const { address } = JSON.parse(await serving.printed(/\}\n$/u)) as { address: string };
-  const answer = await fetch(`${address}${QUESTION}`, { headers: { authorization: `Bearer ${token}` } });
-  assert.equal(answer.status, 200);
-  const { data } = (await answer.json()) as { data: unknown };
-  serving.child.kill("SIGTERM");
-  assert.equal((await serving.outcome).code, 0);
-  return data;
+  const config = readConfig({ ...of, PORT: "0" });
+  const installation = await openInstallation(config, () => {});
+  const service = await startService(config, installation, pino({ level: "silent" }));
+  try {
+    const headers = { authorization: `Bearer ${token}` };
+    const answer = await fetch(`${service.address}${QUESTION}`, { headers });
+    assert.equal(answer.status, 200);
+    return ((await answer.json()) as { data: unknown }).data;
+  } finally {
+    await service.stop();
+    await installation.close();
+  }
 }
 
 test("a backup goes to an embedded database and from there to another server: tokens and answers stay", async () => {
