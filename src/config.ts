@@ -340,16 +340,16 @@ export function readConfig(environment: Environment): Config {
   return { ...values, warnings };
 }
 
+const NO_WAY_BACK =
+  "OIDC_ISSUER needs PUBLIC_URL, where the provider sends people back to: an https address, or one of this machine.";
+
 function problemsOfOidc({ oidcIssuer, oidcClientId, oidcClientSecret, publicUrl }: Values): string[] {
   const given = [oidcIssuer, oidcClientId, oidcClientSecret].filter((value) => value !== null).length;
   if (given === 0) return [];
+  const isReached = isHttpsOrLoopback(publicUrl ?? "");
   return [
     ...(given < 3 ? ["OIDC_ISSUER, OIDC_CLIENT_ID and OIDC_CLIENT_SECRET must be set together."] : []),
-    ...(isHttpsOrLoopback(publicUrl ?? "")
-      ? []
-      : [
-          "OIDC_ISSUER needs PUBLIC_URL, where the provider sends people back to: an https address, or one of this machine.",
-        ]),
+    ...(isReached ? [] : [NO_WAY_BACK]),
   ];
 }
 

@@ -70,7 +70,7 @@ function answersText(): string {
     ],
     allowsUndefined: false,
     // The data of an answer and its meta are no level of their own in the names below them.
-    prefixOf: (name) => name.replace(/(?:Data|Meta)$/u, "") || name,
+    prefixOf: (name) => name.replace(/(?:Data|Meta)$/u, ""),
   });
   for (const endpoint of ENDPOINTS) {
     if (endpoint.response === null) continue;
@@ -162,23 +162,11 @@ type Schema = {
   items?: Schema;
   format?: string;
   pattern?: string;
-  minimum?: number;
-  maximum?: number;
   default?: unknown;
 };
 
 /** Members that several types have alike: an interface of its own that they extend. */
 type SharedMembers = { name: string; schema: Schema };
-
-/** Collects the declarations of TypeScript types under their names, each once, in the order of their use. */
-type TypeWriter = {
-  /** Declares an interface for an object schema and returns its name. */
-  declareObject(name: string, schema: Schema, doc?: string): string;
-  /** The type of a value; `name` is what a nested object would be called. */
-  typeText(name: string, schema: Schema): string;
-  /** All declarations, those that others use first. */
-  text(): string;
-};
 
 type TypeWriterOptions = {
   shared: readonly SharedMembers[];
@@ -190,7 +178,8 @@ type TypeWriterOptions = {
   prefixOf: (name: string) => string;
 };
 
-function createTypeWriter(options: TypeWriterOptions): TypeWriter {
+/** Collects the declarations of TypeScript types under their names, each once, those that others use first. */
+function createTypeWriter(options: TypeWriterOptions) {
   const declarations = new Map<string, string>();
 
   const declare = (name: string, write: () => string): string => {
@@ -204,6 +193,7 @@ function createTypeWriter(options: TypeWriterOptions): TypeWriter {
     return name;
   };
 
+  /** Declares an interface for an object schema and returns its name. */
   const declareObject = (name: string, schema: Schema, doc?: string): string =>
     declare(name, () => {
       let members = Object.entries(schema.properties ?? {});
@@ -225,6 +215,7 @@ function createTypeWriter(options: TypeWriterOptions): TypeWriter {
     return `${docText(memberDoc(value))}${member}${isOptional ? "?" : ""}: ${type}${absent};\n`;
   };
 
+  /** The type of a value; `name` is what a nested object would be called. */
   const typeText = (name: string, schema: Schema): string => {
     const named = options.named.find((candidate) => isDeepStrictEqual(candidate.schema, schema))?.name;
     if (schema.anyOf !== undefined) {
@@ -286,7 +277,6 @@ function wrapUnion(type: string): string {
 
 /** Rows of a list: `ReportTimingBuckets` holds `ReportTimingBucket`s, `ReportTrend` holds `ReportTrendRow`s. */
 function itemName(name: string): string {
-  if (name.endsWith("Rows")) return name.slice(0, -1);
   if (name.endsWith("ies")) return `${name.slice(0, -3)}y`;
   return name.endsWith("s") ? name.slice(0, -1) : `${name}Row`;
 }
@@ -306,7 +296,7 @@ function wrapped(line: string): string[] {
 
 /** What the schema says beside the type, in words. */
 function memberDoc(schema: Schema): string {
-  const inner = schema.anyOf?.find((variant) => variant.type !== "null") ?? schema;
+  const inner = nonNull(schema);
   const description = schema.description ?? inner.description ?? "";
   return [description, formText(inner, description), defaultText(schema)]
     .filter((text) => text !== "")

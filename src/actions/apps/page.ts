@@ -20,7 +20,7 @@ import {
 } from "../../console/session-context.ts";
 import { decodeSegment } from "../../console/route.ts";
 import { statePage, type StatePage } from "../../console/state-page.ts";
-import { facts } from "../../console/views/blocks.ts";
+import { fact, facts } from "../../console/views/blocks.ts";
 import { refusal, textField, type FormPlace } from "../../console/views/form.ts";
 import { SCOPES, type Scope } from "../../contract/endpoint.ts";
 import { mcpAddress } from "../../contract/written-request.ts";
@@ -211,15 +211,11 @@ async function show(
       have just started this yourself.
     </p>
     ${facts([
-      {
-        name: "The answer goes to",
-        value: html`<strong>${receiverOf(asked.redirectUri)}</strong>`,
-        note: placeNote(asked),
-      },
+      fact("The answer goes to", html`<strong>${receiverOf(asked.redirectUri)}</strong>`, placeNote(asked)),
       ...(asked.describedAt === null
         ? []
-        : [{ name: "The app's description is at", value: html`<strong>${asked.describedAt}</strong>` }]),
-      { name: "You are signed in as", value: userName },
+        : [fact("The app's description is at", html`<strong>${asked.describedAt}</strong>`)]),
+      fact("You are signed in as", userName),
     ])}
     <form method="post" action="${PATH}">
       <input type="hidden" name="request" value="${asked.query}" />
@@ -249,8 +245,7 @@ function placeNote({ redirectUri }: Asked): string | null {
 function workspaceField(place: FormPlace, allowed: readonly Membership[], isMore: boolean): Html {
   const label = "Workspace";
   const hint = "The domain of one that you are an owner or admin of.";
-  const field = { name: "workspace", label, hint };
-  if (isMore) return textField(place, connectApp.name, field);
+  if (isMore) return textField(place, connectApp.name, { name: "workspace", label, hint });
   return radios(place, connectApp.name, "workspace", {
     legend: label,
     choices: allowed.map(({ shop_domain: domain, display_name: name }) => [
