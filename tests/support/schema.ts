@@ -5,7 +5,7 @@ import pg from "pg";
 /** SQL of a database that version 0.2.0 has made: its schema, as the catalogue had it, and rows in every table. */
 export const OF_0_2_0 = readFileSync(join(import.meta.dirname, "../upgrade/0.2.0.sql"), "utf8");
 
-/** Everything of a schema that a migration can change, as one line each. */
+/** Everything of a schema that a migration can change, as one line each. Citus hides its shards only in pg_class. */
 const PARTS: Readonly<Record<string, string>> = {
   extensions: "select extname from pg_extension",
   relations: `select n.nspname, c.relname, c.relkind, c.reloptions, c.relacl::text[],
@@ -19,7 +19,7 @@ const PARTS: Readonly<Record<string, string>> = {
               left join pg_attrdef d on d.adrelid = c.oid and d.adnum = a.attnum left join pg_collation l on l.oid = a.attcollation
              where n.nspname in ('public', 'one_shop') and c.relkind in ('r', 'p', 'v') and a.attnum > 0`,
   constraints: `select k.conrelid::regclass::text as relation, k.conname, pg_get_constraintdef(k.oid) as definition
-                  from pg_constraint k where k.connamespace = 'public'::regnamespace and k.conrelid <> 0`,
+                  from pg_constraint k join pg_class c on c.oid = k.conrelid where k.connamespace = 'public'::regnamespace`,
   indexes: `select i.indrelid::regclass::text as relation, pg_get_indexdef(i.indexrelid) as definition, i.indisvalid
               from pg_index i join pg_class c on c.oid = i.indexrelid where c.relnamespace = 'public'::regnamespace`,
   sequences: `select sequencename, data_type::text, start_value, min_value, max_value, increment_by, cycle, cache_size
