@@ -425,11 +425,11 @@ export function createGuard(
       memoryBytes: config.answerMemoryMegabytes * 1_048_576,
       baseMeta,
     }),
-    openSnapshot: createSnapshots(reading, async (shopKey) =>
-      nodeOfWorkspace === null || readingNodes === null
-        ? reading
-        : readingNodes.of(await nodeOfWorkspace(shopKey)),
-    ),
+    openSnapshot: createSnapshots(reading, async (shopKey) => {
+      if (nodeOfWorkspace === null || readingNodes === null) return reading;
+      const { node, shard } = await nodeOfWorkspace(shopKey);
+      return readingNodes.of(node, shard);
+    }),
     workspaceQueue: createWorkspaceQueue({
       places: config.maxConnections,
       mostPerWorkspace: config.requestsPerWorkspace,

@@ -291,8 +291,8 @@ export async function openServingDatabases(
     ? openNodeDatabases({
         coordinator: reading,
         url: roleUrls.reader,
-        open: (url) => open("reading", "reader", { ...ofRequests, url }),
-        isFit: async (node) => (await findsViewsFirst(node)) && readsViews(node),
+        // PostgreSQL itself plans what reads the tables of a shard.
+        open: (url) => open("reading", "reader", { ...ofRequests, hasCitus: false, url }),
       })
     : null;
   const close = async (): Promise<void> => {

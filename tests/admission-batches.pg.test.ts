@@ -46,7 +46,7 @@ async function openServingGuard(
   const nodes = openNodeDatabases({ coordinator, url, open, retryMs: 100 });
   const nodeOfWorkspace = createWorkspaceNodes(coordinator);
   for (const shopKey of [1, 2, 3, 4, 5, 6, 7, 8]) {
-    const node = await nodeOfWorkspace(shopKey);
+    const { node } = await nodeOfWorkspace(shopKey);
     await eventually(async () => nodes.of(node) !== coordinator, `node ${node} answers`);
   }
   const admit = createAdmit({ database: coordinator, pepper, nodeOfWorkspace, databaseOfNode: nodes.of });

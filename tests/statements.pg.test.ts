@@ -256,6 +256,20 @@ test("no statement is of a kind that Citus refuses", () => {
   assert.deepEqual(refused, []);
 });
 
+test("no part of a statement has the name of a table, which on a node means that of a shard", () => {
+  for (const { name, text } of STATEMENTS.values()) {
+    const parts = [
+      ...text.matchAll(
+        /\b(\w+)(?: \([\w, ]+\))? as (?:(?:not )?materialized )?\((?=select|with|insert|update|delete)/gu,
+      ),
+    ];
+    assert.deepEqual(
+      [name, parts.map(([, part = ""]) => part).filter((part) => tenantTables.has(part))],
+      [name, []],
+    );
+  }
+});
+
 test("the check finds an insert of a subquery's value, which Citus refuses", () => {
   const insert = "insert into console_link (link_hash, rights)";
   assert.equal(refusalsOf(`${insert} values ($1, (select name from console_user))`).length, 1);

@@ -188,7 +188,9 @@ test("the usage of others is written while a shop is out of reach, and its own a
   const warnings: object[] = [];
   const usage = startUsageWriter({
     database,
-    nodeOfWorkspace: isCitus() ? createWorkspaceNodes(database) : (shopKey) => Promise.resolve(shopKey),
+    nodeOfWorkspace: isCitus()
+      ? createWorkspaceNodes(database)
+      : (shopKey) => Promise.resolve({ node: shopKey, shard: shopKey }),
     log: { warn: (detail) => void warnings.push(detail) },
     intervalMs: 50,
   });

@@ -89,7 +89,7 @@ test("a shop is in one statement at a time, and others do not wait behind it", a
 
 test("a statement has shops of one node, and a busy node delays no other", async () => {
   const { database, batches, end } = startable();
-  const nodeOfWorkspace = async (shop: number): Promise<number> => (shop < 3 ? 1 : 2);
+  const nodeOfWorkspace = async (shop: number) => ({ node: shop < 3 ? 1 : 2, shard: shop });
   const queue = openQueue(database, { nodeOfWorkspace });
   const asked = [1, 3, 2, 4].map((shop) => queue(requestOf(shop)));
   await turn();

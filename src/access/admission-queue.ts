@@ -26,7 +26,7 @@ const LARGEST_BATCH = 256;
 const BATCHES_AT_ONCE = 2;
 /** Nodes already run in parallel, and a call costs Citus more than its content. */
 const BATCHES_OF_A_NODE = 1;
-const ONLY_NODE = 0;
+const ONLY_NODE = { node: 0 };
 
 /** Work in progress in the database: workspaces, and the number of batches of each node, at most `most`. */
 type UnderWay = { workspaces: Set<number>; batches: Map<number, number>; most: number };
@@ -85,7 +85,7 @@ export function createAdmissionQueue(options: AdmissionQueueOptions): AdmissionQ
     sendSoon();
   };
   return async (request, now) => {
-    const node = nodeOfWorkspace === null ? ONLY_NODE : await nodeOfWorkspace(request.shopKey);
+    const { node } = nodeOfWorkspace === null ? ONLY_NODE : await nodeOfWorkspace(request.shopKey);
     return new Promise((resolve, reject) => {
       const sinceMs = performance.now();
       waiting.push({ request, node, now: now ?? null, sinceMs, span: activeSpan(), resolve, reject });

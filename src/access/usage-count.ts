@@ -113,7 +113,7 @@ function keyOf(count: Pick<UsageCount, "tokenId" | "day" | "endpoint" | "surface
 
 /** The most that a server which is killed loses of its counts. */
 const USAGE_INTERVAL_MS = 10_000;
-const ONLY_NODE = 0;
+const ONLY_NODE = { node: 0 };
 
 /** Counts requests, and writes the counts. */
 type UsageWriter = {
@@ -196,7 +196,7 @@ async function workspacesByNode(
     ([one], [other]) => one - other,
   );
   for (const [shopKey, ofWorkspace] of workspaces) {
-    const node = nodeOfWorkspace === null ? ONLY_NODE : await nodeOfWorkspace(shopKey);
+    const { node } = nodeOfWorkspace === null ? ONLY_NODE : await nodeOfWorkspace(shopKey);
     const ofNode = nodes.get(node) ?? [];
     ofNode.push({ shopKey, ofWorkspace });
     nodes.set(node, ofNode);

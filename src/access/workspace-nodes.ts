@@ -1,8 +1,8 @@
 import type { Queryable } from "../store/database.ts";
-import { findWorkspaceNode } from "../store/queries/distribute.ts";
+import { findWorkspaceNode, type WorkspaceNodeRow } from "../store/queries/distribute.ts";
 
-/** The node of a Citus cluster that has a workspace's rows. */
-export type NodeOfWorkspace = (shopKey: number) => Promise<number>;
+/** The node of a Citus cluster that has a workspace's rows, and their shard. */
+export type NodeOfWorkspace = (shopKey: number) => Promise<WorkspaceNodeRow>;
 
 /** Shards move now and then; until that is noticed, a call runs on the wrong node, which is slower but as exact. */
 const REMEMBERED_MS = 600_000;
@@ -10,7 +10,7 @@ const MOST_SHOPS = 100_000;
 
 /** Looks up a workspace's node at its first use, and again after some minutes. */
 export function createWorkspaceNodes(database: Queryable): NodeOfWorkspace {
-  const nodes = new Map<number, Promise<number>>();
+  const nodes = new Map<number, Promise<WorkspaceNodeRow>>();
   let sinceMs = performance.now();
   return (shopKey) => {
     const known = nodes.get(shopKey);

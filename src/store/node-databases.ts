@@ -1,12 +1,16 @@
-import { findNodePlace, isOnNode } from "./queries/distribute.ts";
-import type { DatabasePool, Queryable } from "./database.ts";
+import { findNodePlace, isOnNode, listShardTables, type ShardTableRow } from "./queries/distribute.ts";
+import type { DatabasePool, Queryable, Statement } from "./database.ts";
+import { READABLE, selectOwnRows } from "./workspace-views.ts";
 
 type Pool = Pick<DatabasePool, "rows" | "snapshot">;
 
 /** Connections straight to the nodes of a Citus cluster, for statements that one node answers whole. */
 export type NodeDatabases = {
-  /** The node's own connections; the coordinator's until the node has answered, and for a while after it failed. */
-  of(this: void, node: number): Pool;
+  /**
+   * The node's own connections; the coordinator's until the node has answered, and for a while after it failed. With `shard`,
+   * one of `daily_usage`, the node's snapshots read the tables of that shard.
+   */
+  of(this: void, node: number, shard?: number): Pool;
   close(): Promise<void>;
 };
 
@@ -16,15 +20,23 @@ type NodeDatabasesOptions = {
   /** The address of the coordinator; the nodes have its user, password and database. */
   url: string;
   open: (url: string) => DatabasePool;
-  /** Whether connections to a node are usable; by default all of them. */
-  isFit?: (database: Queryable) => Promise<boolean>;
   /** 60000 by default. */
   retryMs?: number;
 };
 
-type Node = { database: DatabasePool | null; url: string; isTrying: boolean; triedMs: number };
+/** Makes a statement read the tables of one shard. */
+type OnShard = (statement: Statement) => Statement;
+type Shards = Map<number, Promise<OnShard>>;
+type Node = {
+  database: DatabasePool | null;
+  url: string;
+  shards: Shards;
+  isTrying: boolean;
+  triedMs: number;
+};
 
 const RETRY_MS = 60_000;
+const UNDEFINED_TABLE = "42P01";
 
 /**
  * Opens connections to a node when it is first asked for. No request waits for that: the coordinator serves it until the node
@@ -66,29 +78,35 @@ export function openNodeDatabases(options: NodeDatabasesOptions): NodeDatabases 
     node.triedMs = performance.now();
   };
   const nodeOf = (key: number): Node => {
-    const node = nodes.get(key) ?? { database: null, url: "", isTrying: false, triedMs: -Infinity };
-    nodes.set(key, node);
+    const node = nodes.getOrInsertComputed(key, createNode);
     if (!node.isTrying && performance.now() - node.triedMs >= retryMs) void tryOrCheck(key, node);
     return node;
   };
   return {
-    of: (key) => {
+    of: (key, shardId) => {
       const node = nodeOf(key);
       const { database } = node;
       if (database === null) return coordinator;
       const leaving = (error: unknown): never => {
-        leave(node, database);
+        // A shard that was split or distributed again has other tables.
+        const isMissing = (error as { code?: unknown }).code === UNDEFINED_TABLE;
+        if (!isMissing || shardId === undefined) leave(node, database);
+        else node.shards.delete(shardId);
         throw error;
       };
       return {
         rows: <Row>(...asked: Parameters<Queryable["rows"]>) => database.rows<Row>(...asked).catch(leaving),
         snapshot: async (shopKey, work) => {
+          const onShard =
+            shardId === undefined
+              ? (statement: Statement) => statement
+              : await findShard(node.shards, database, { key, shardId }).catch(leaving);
           let hasBegun = false;
           const watched = (connection: Queryable) => {
             hasBegun = true;
             return work({
-              rows: <Row>(...asked: Parameters<Queryable["rows"]>) =>
-                connection.rows<Row>(...asked).catch(leaving),
+              rows: <Row>(statement: Statement, values: readonly unknown[]) =>
+                connection.rows<Row>(onShard(statement), values).catch(leaving),
             });
           };
           // An error thrown by the work itself does not concern the node.
@@ -107,18 +125,21 @@ export function openNodeDatabases(options: NodeDatabasesOptions): NodeDatabases 
   };
 }
 
+function createNode(): Node {
+  return { database: null, url: "", shards: new Map(), isTrying: false, triedMs: -Infinity };
+}
+
 /** Throws unless the address in the catalogue leads to that node. */
 async function openNode(
   options: NodeDatabasesOptions,
   key: number,
-): Promise<{ database: DatabasePool; url: string }> {
-  const { open, isFit } = options;
+): Promise<Pick<Node, "url" | "shards"> & { database: DatabasePool }> {
   const url = await findUrl(options, key);
   if (url === null) throw new Error(`the catalogue does not name node ${key}`);
-  const database = open(url);
+  const database = options.open(url);
   try {
-    if ((await isOnNode(database, key)) && (await (isFit?.(database) ?? true))) return { database, url };
-    throw new Error(`${new URL(url).host} is not the database of node ${key}, or does not yet allow reading`);
+    if (await isOnNode(database, key)) return { database, url, shards: new Map() };
+    throw new Error(`${new URL(url).host} is not the database of node ${key}`);
   } catch (error) {
     await database.close();
     throw error;
@@ -137,4 +158,40 @@ function urlOfNode(url: string, host: string, port: number): string {
   place.searchParams.delete("port");
   place.host = `${host.includes(":") ? `[${host}]` : host}:${port}`;
   return place.href;
+}
+
+type ShardPlace = { key: number; shardId: number };
+
+function findShard(shards: Shards, database: Queryable, place: ShardPlace): Promise<OnShard> {
+  return shards.getOrInsertComputed(place.shardId, async (id) =>
+    readShard(place, await listShardTables(database, id)),
+  );
+}
+
+/**
+ * PostgreSQL plans a statement on a shard once per connection; Citus would plan it twice for each answer. The tables' names mean
+ * what the views of one workspace show (decision 0047), of this shard.
+ */
+function readShard({ key, shardId }: ShardPlace, tables: readonly ShardTableRow[]): OnShard {
+  // While its rows are being copied to this node, or no longer follow changes, the shard has no workspace.
+  const isHere = ` and exists (select from pg_dist_placement where shardid = ${shardId} and groupid = ${key})`;
+  const viewOf = ({
+    table_name: name,
+    shard_table: table,
+    is_reference: isReference,
+  }: ShardTableRow): string => {
+    const rows = isReference ? `select * from ${table}` : selectOwnRows(READABLE.get(name) ?? ["*"], table);
+    return `${name} as not materialized (${rows}${name === "workspace" ? isHere : ""})`;
+  };
+  const onShard = (statement: Statement): Statement => {
+    const { name, text } = statement;
+    const words = new Set(text.match(/\w+/gu));
+    const views = tables.filter(({ table_name: table }) => words.has(table)).map(viewOf);
+    if (views.length === 0) return statement;
+    const [own = "", recursive = ""] = /^with (recursive )?/u.exec(text) ?? [];
+    const first = `with ${recursive}${views.join(", ")}${own === "" ? "" : ","} `;
+    return { name: `${name} ${shardId}`, text: first + text.slice(own.length) };
+  };
+  const known = new Map<Statement, Statement>();
+  return (statement) => known.getOrInsertComputed(statement, onShard);
 }

@@ -51,8 +51,13 @@ const OPEN_SCHEMA = [
   `grant usage on schema ${VIEW_SCHEMA} to public`,
 ];
 
+/** The rows of the transaction's workspace in a table; without a workspace it fails. */
+export function selectOwnRows(columns: readonly string[], table: string): string {
+  return `select ${columns.join(", ")} from ${table} where shop_key = current_setting('${SHOP_SETTING}')::bigint`;
+}
+
 /** For tables with secrets, the columns that the reader may read: a view needs the right to all of its columns. */
-const READABLE: ReadonlyMap<string, readonly string[]> = new Map(
+export const READABLE: ReadonlyMap<string, readonly string[]> = new Map(
   TABLE_RIGHTS.flatMap(({ role, table, columns }) =>
     role === "reader" && columns !== null ? [[table, columns] as const] : [],
   ),
@@ -65,9 +70,7 @@ function planView({ name, table_columns: all, view_columns: shown }: WorkspaceVi
   const drop = shown === null ? [] : [`drop view ${view}`];
   if (columns === null) return drop;
   // No barrier: then no index of a text search could be used (decision 0047).
-  const create =
-    `create or replace view ${view} with (security_invoker = true) as select ${columns.join(", ")} from public.${name}` +
-    ` where shop_key = current_setting('${SHOP_SETTING}')::bigint`;
+  const create = `create or replace view ${view} with (security_invoker = true) as ${selectOwnRows(columns, `public.${name}`)}`;
   // With new columns at the end, the view is replaced in place, with its rights, without waiting for its readers.
   if (shown?.every((column, place) => column === columns[place]) === true) return [create];
   return [...drop, create, `grant select on ${view} to public`];

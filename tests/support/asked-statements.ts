@@ -43,15 +43,12 @@ export function recordStatements(): AskedStatements {
   }
   prototype.query = query as typeof prototype.query;
   return {
-    names: () => [...new Set(asked.filter(isRegistered).map(({ name }) => name))],
+    names: () => [...new Set(asked.flatMap((one) => registeredOf(one)).map(({ name }) => name))],
     callsOf: (application) =>
-      asked
-        .filter((_one, index) => applications[index] === application)
-        .filter(isRegistered)
-        .map(({ name, text, values = [] }) => ({ name, text, values })),
+      asked.filter((_one, index) => applications[index] === application).flatMap((one) => registeredOf(one)),
     count: () => asked.length,
     unregistered: () => {
-      const others = asked.filter((one) => !isRegistered(one));
+      const others = asked.filter((one) => registeredOf(one).length === 0);
       const texts = others.map((one) => (typeof one === "string" ? one : one.text));
       return [...new Set(texts.filter((text) => !TRANSACTION.test(text)))];
     },
@@ -65,7 +62,16 @@ export function recordStatements(): AskedStatements {
   };
 }
 
-function isRegistered(asked: Asked): asked is { name: string; text: string; values?: unknown[] } {
-  if (typeof asked === "string") return false;
-  return STATEMENTS.get(asked.name ?? "")?.text === asked.text;
+/** The registered statement; none if there is no such. On a Citus, a node gets it with the tables and the number of a shard. */
+function registeredOf(asked: Asked): StatementCall[] {
+  if (typeof asked === "string") return [];
+  const { name = "", text, values = [] } = asked;
+  const statement = STATEMENTS.get(name.replace(/ \d+$/u, ""));
+  if (statement === undefined) return [];
+  const isItself =
+    statement.name === name
+      ? text === statement.text
+      : text.endsWith(`) ${statement.text}`) ||
+        text.endsWith(`), ${statement.text.replace(/^with (?:recursive )?/u, "")}`);
+  return isItself ? [{ ...statement, values }] : [];
 }

@@ -12,7 +12,7 @@ const SOURCES = join(import.meta.dirname, "../../src");
 
 /** They ask a Citus about itself. */
 const OF_CITUS =
-  /^(?:list_placed|make_\w+|distribute_\w+|remove_local_rows|find_workspace_node|find_node_place|is_on_node|is_coordinator|is_distributed)$/u;
+  /^(?:list_placed|make_\w+|distribute_\w+|remove_local_rows|find_workspace_node|list_shard_tables|find_node_place|is_on_node|is_coordinator|is_distributed)$/u;
 
 export type StatementDatabase = {
   database: Database;

@@ -14,6 +14,8 @@ import type { LoadRequest, MeasuredServer } from "./servers.ts";
 
 const DATABASE_NAME = "returns_bench";
 const WORKSPACES = 500;
+/** As docs/scaling.md sets it: each connection keeps its plans for each shard of the node. */
+const SHARDS = 32;
 const ROUNDS = 5;
 const LOAD = { connections: 32, seconds: 6, ratePerSecond: null };
 
@@ -37,6 +39,7 @@ export async function measureCluster(context: BenchContext): Promise<BenchRow[]>
   try {
     const servers = await makeDatabases(await listServers(citusUrl), made);
     await joinNodes(servers);
+    await execute(servers[0] ?? "", `alter database ${DATABASE_NAME} set citus.shard_count = ${SHARDS}`);
     const cluster = await fillDatabase(context, servers, true);
     const ones =
       serverUrl === undefined ? [context.installation.databaseUrl] : await makeDatabases([serverUrl], made);

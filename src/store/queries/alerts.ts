@@ -147,7 +147,7 @@ export const loadListingLines = query<ListingLinesRow, [shopKey: number, range: 
   ), returned as (
     select l.sku, l.product_gid, l.used, array_agg(l.recent_day) as days, array_agg(l.order_id) as orders
       from line l where l.recent_day is not null and l.lag_days is not null group by 1, 2, 3
-  ), listing as (
+  ), listed as (
     select c.sku, c.product_gid, c.used,
            coalesce(sum(c.lines) filter (where c.recent_day is null), 0) as base_lines,
            coalesce(array_agg(c.lag_days) filter (where c.lag_days is not null), '{}') as lag_days,
@@ -158,7 +158,7 @@ export const loadListingLines = query<ListingLinesRow, [shopKey: number, range: 
   )
   select g.*, p.family, p.analytics_category, coalesce(r.days, '{}') as returned_days,
          coalesce(r.orders, '{}') as returned_orders, d.base_sold_days
-    from listing g
+    from listed g
    cross join (select count(*) as base_sold_days
                  from span s
                  join group_day d on d.shop_key = $1 and d.entity_kind = 'workspace' and d.entity_key = ''

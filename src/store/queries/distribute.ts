@@ -1,5 +1,5 @@
 import type { Connection } from "../database.ts";
-import { command, query, queryColumn, queryRow, requireValue } from "../query.ts";
+import { command, query, queryColumn, queryRow, requireRow, requireValue } from "../query.ts";
 
 /**
  * Whole on each node: read as requests are served, also where the coordinator is lost. Every node has to be up for a write,
@@ -152,14 +152,30 @@ export const distributeFunction = queryColumn<string, [name: string, colocateWit
           where p.proname = $1 and p.pronamespace = 'public'::regnamespace`,
 );
 
+/** The number of a node, and of the shard of `daily_usage` there. */
+export type WorkspaceNodeRow = { node: number; shard: number };
+
 /**
- * The number of the node that has a workspace's rows; any bigint has one. Every node has this catalogue. All tables are co-located; of
- * this one admission may ask.
+ * Where a workspace's rows are; any bigint has a place. Every node has this catalogue. All tables are co-located; of this one
+ * admission may ask.
  */
-export const findWorkspaceNode = requireValue<number, [shopKey: number]>(
+export const findWorkspaceNode = requireRow<WorkspaceNodeRow, [shopKey: number]>(
   "find_workspace_node",
-  `select groupid as node from pg_dist_placement
+  `select groupid as node, shardid as shard from pg_dist_placement
           where shardid = get_shard_id_for_distribution_column('daily_usage', $1::bigint)`,
+);
+
+/** A table as one shard has it: under `shard_table`, which a reference table has once for all workspaces. */
+export type ShardTableRow = { table_name: string; shard_table: string; is_reference: boolean };
+
+/** The tables that are co-located with a shard of `daily_usage`, and the reference tables. Every node has this catalogue. */
+export const listShardTables = query<ShardTableRow, [shard: number]>(
+  "list_shard_tables",
+  `select c.relname as table_name, shard_name(s.logicalrelid, s.shardid) as shard_table, p.repmodel = 't' as is_reference
+           from pg_dist_shard s
+           join pg_dist_partition p on p.logicalrelid = s.logicalrelid
+           join pg_class c on c.oid = s.logicalrelid
+          where p.repmodel = 't' or s.shardminvalue = (select o.shardminvalue from pg_dist_shard o where o.shardid = $1)`,
 );
 
 /** Where the coordinator's catalogue says that a node is; null = it names none. */

@@ -56,7 +56,7 @@ const listGroupPeriods = query<OrderPeriodRow, unknown[]>(
 
 const listLinePeriods = query<OrderPeriodRow, unknown[]>(
   "list_line_periods",
-  `with ${CHOSEN}, entity as (select * from chosen), days as (
+  `with ${CHOSEN}, selected as (select * from chosen), days as (
     select d.month::date as cohort_month, d.month::date as starts_on, $8::date as ends_on
       from generate_series(($7::date[])[1]::timestamp, $8::date::timestamp, interval '1 month') d (month)
   ), line as materialized (

@@ -34,7 +34,7 @@ const CATEGORY_OF_SELECTION = `category as (
   )`;
 
 /** $6 and $7 the first and last day of the selection's own, $8 and $9 those of the base period. */
-const PARTS = `${CHOSEN}, entity as (select * from chosen), days as (
+const PARTS = `${CHOSEN}, selected as (select * from chosen), days as (
     select m.month::date as cohort_month, date '1970-01-01' + $6::integer as starts_on,
            date '1970-01-01' + $7::integer as ends_on
       from generate_series(date_trunc('month', date '1970-01-01' + $6::integer), date '1970-01-01' + $7::integer,
@@ -55,7 +55,7 @@ const loadGroupDayCurves = query<DayCurveRow, unknown[]>(
   `with ${PARTS}
   select 'own' as part, g.sold_on - date '1970-01-01' as day, g.sold_units, g.sold_lines, g.lag_days,
          g.returned_units, g.returned_lines
-    from entity e
+    from selected e
     join group_day g on g.shop_key = $1 and g.entity_kind = e.entity_kind and g.entity_key = e.entity_key
      and g.sold_on between date '1970-01-01' + $6::integer and date '1970-01-01' + $7::integer
   union all

@@ -40,7 +40,7 @@ export type SaleFiguresRow = {
 
 const UNITS = ["sold_units", "returned_units"];
 
-const ENTITIES = `${CHOSEN}, entity as (
+const ENTITIES = `${CHOSEN}, selected as (
     select entity_kind, entity_key, listing_id from chosen where $2 <> 'skus'
     union all
     select distinct 'sku', s.sku, null::uuid from unnest($12::text[]) s (sku) where $2 = 'skus'
@@ -56,7 +56,7 @@ const loadGroupSaleFigures = query<SaleFiguresRow, unknown[]>(
   `with ${ENTITIES}
   select d.period, sum(m.sold_units) as sold_units, sum(m.returned_units) as returned_units,
          case when count(*) = count(m.squared_sold_units) then sum(m.squared_sold_units) end as squared_sold_units
-    from entity e
+    from selected e
    cross join days d
    cross join lateral generate_series(d.starts_on::timestamp, d.ends_on::timestamp, interval '1 day') day (sold_on)
    cross join lateral (
@@ -78,7 +78,7 @@ const loadLineSaleFigures = query<SaleFiguresRow, unknown[]>(
      where e.lag_days <= $6
     union all
     select d.period, m.sold_units, m.returned_units
-      from entity e
+      from selected e
      cross join days d
      cross join ${cohortOfChosen(columnsInside("c", UNITS), "c.cohort_month = d.cohort_month", "$6")}
      where d.is_whole

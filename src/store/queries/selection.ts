@@ -87,13 +87,13 @@ export function cohortOfChosen(columns: string, months: string, windowDays: stri
 }
 
 /**
- * Columns of the lines `l` that sold something, of the rows `e` of `entity` (as `chosen`; of SKUs and products) on the days
+ * Columns of the lines `l` that sold something, of the rows `e` of `selected` (as `chosen`; of SKUs and products) on the days
  * from starts_on to ends_on of the rows `d` of `days`, whose cohort_month they lie in. By order_line_by_sku,
  * order_line_by_product or order_line_by_counterpart.
  */
 export function linesOfEntities(columns: string, days: string): string {
   const linesOf = (condition: string): string => `select ${columns}
-      from entity e
+      from selected e
      cross join days d
       join order_line l on l.shop_key = $1 and l.cohort_month = d.cohort_month
        and l.ordered_on between d.starts_on and d.ends_on and ${condition}
