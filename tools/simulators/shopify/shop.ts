@@ -1,7 +1,9 @@
 import type { ShopifyOptions } from "./options.ts";
 import type { SortedItems } from "./schema/listing.ts";
 import type { World, WorldOrder, WorldProduct } from "./world/types.ts";
-import { makeWorld } from "./world/world.ts";
+import { makeCatalogue } from "./world/catalogue.ts";
+import { makeOrder } from "./world/orders.ts";
+import { exponentOf } from "./world/units.ts";
 
 const DAY = 86_400;
 /** Without read_all_orders an app sees the orders of these days only. */
@@ -31,7 +33,7 @@ const PRODUCT_VALUES: Record<string, (product: WorldProduct) => number> = {
 /** The world with a clock, and its objects in the orders that lists ask for. */
 export function makeShop(options: ShopifyOptions) {
   const now = Math.floor(Date.parse(options.now) / 1000);
-  const world = makeWorld({ ...options, now });
+  const world = makeWorld(options, now);
   const clock = makeClock(now, options);
   return {
     world,
@@ -50,6 +52,24 @@ export function makeShop(options: ShopifyOptions) {
       world.version += 1;
       if (!options.ticking) clock.advance(1);
     },
+  };
+}
+
+/** The same options make the same shop, row for row; its two years end `now`. */
+function makeWorld(
+  { seed, orders, products: count, currencyCode, histories }: ShopifyOptions,
+  now: number,
+): World {
+  const products = makeCatalogue(seed, count, now);
+  const plan = { seed, orders, now, products, histories };
+  return {
+    seed,
+    currencyCode,
+    exponent: exponentOf(currencyCode),
+    histories,
+    products,
+    orders: Array.from({ length: orders }, (_, index) => makeOrder(plan, index + 1)),
+    version: 0,
   };
 }
 

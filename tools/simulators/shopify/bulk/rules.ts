@@ -1,21 +1,6 @@
-import {
-  getNamedType,
-  getNullableType,
-  isListType,
-  isObjectType,
-  isCompositeType,
-  Kind,
-  parse,
-  validate,
-  type DocumentNode,
-  type FieldNode,
-  type GraphQLCompositeType,
-  type GraphQLObjectType,
-  type GraphQLSchema,
-  type OperationDefinitionNode,
-  type SelectionSetNode,
-} from "graphql";
-import { fragmentsOf } from "../graphql.ts";
+import { getNamedType, getNullableType, isListType, Kind, parse, TypeInfo, validate } from "graphql";
+import { visit, visitWithTypeInfo } from "graphql";
+import type { DocumentNode, FieldNode, GraphQLSchema, OperationDefinitionNode, SelectionNode } from "graphql";
 
 export interface BulkQuery {
   document: DocumentNode;
@@ -28,8 +13,6 @@ const MAX_CONNECTIONS = 5;
 /** Levels of connections below the root's. */
 const MAX_DEPTH = 2;
 
-type Walk = { schema: GraphQLSchema; document: DocumentNode; connections: number };
-
 /** The query of a bulk operation, if it keeps the platform's rules; else a BulkRuleError says which it breaks. */
 export function readBulkQuery(schema: GraphQLSchema, query: string): BulkQuery {
   const document = parseQuery(schema, query);
@@ -40,14 +23,7 @@ export function readBulkQuery(schema: GraphQLSchema, query: string): BulkQuery {
   if (operations.length !== 1 || operation?.operation !== "query")
     throw new BulkRuleError("Only one query is allowed");
   const root = rootOf(operation);
-  const walk: Walk = { schema, document, connections: 0 };
-  walkSelection(walk, schema.getQueryType() as GraphQLObjectType, operation.selectionSet, {
-    depth: -1,
-    inList: false,
-  });
-  if (walk.connections > MAX_CONNECTIONS) {
-    throw new BulkRuleError(`Bulk queries cannot contain more than ${MAX_CONNECTIONS} connections`);
-  }
+  checkConnections(schema, operation, root);
   return { document, root };
 }
 
@@ -75,72 +51,48 @@ function rootOf(operation: OperationDefinitionNode): FieldNode {
   return root;
 }
 
-function walkSelection(
-  walk: Walk,
-  type: GraphQLCompositeType,
-  set: SelectionSetNode,
-  place: { depth: number; inList: boolean },
-): void {
-  for (const selection of set.selections) {
-    if (selection.kind === Kind.FIELD) {
-      walkField(walk, type, selection, set, place);
-      continue;
-    }
-    const fragment =
-      selection.kind === Kind.FRAGMENT_SPREAD
-        ? fragmentsOf(walk.document).get(selection.name.value)
-        : selection;
-    const name = fragment?.typeCondition?.name.value;
-    const inner = name === undefined ? type : walk.schema.getType(name);
-    if (fragment !== undefined && isCompositeType(inner))
-      walkSelection(walk, inner, fragment.selectionSet, place);
-  }
-}
+/** A field that leads on: whether it is a connection, and whether a list lies between it and the connection around it. */
+type Place = { isConnection: boolean; inList: boolean };
 
-function walkField(
-  walk: Walk,
-  type: GraphQLCompositeType,
-  node: FieldNode,
-  siblings: SelectionSetNode,
-  place: { depth: number; inList: boolean },
-): void {
-  const field = "getFields" in type ? type.getFields()[node.name.value] : undefined;
-  if (field === undefined || node.selectionSet === undefined) {
-    if (place.depth === -1) throw new BulkRuleError("Bulk queries must contain at least one connection");
-    return;
-  }
-  const target = getNamedType(field.type) as GraphQLCompositeType;
-  if (!target.name.endsWith("Connection")) {
-    if (place.depth === -1)
+function checkConnections(schema: GraphQLSchema, operation: OperationDefinitionNode, root: FieldNode): void {
+  const info = new TypeInfo(schema);
+  const places: Place[] = [];
+  let connections = 0;
+  const enter = (node: FieldNode, siblings: readonly SelectionNode[]): void => {
+    if (node === root && node.selectionSet === undefined)
+      throw new BulkRuleError("Bulk queries must contain at least one connection");
+    if (node.selectionSet === undefined) return;
+    const isConnection = getNamedType(info.getType())?.name.endsWith("Connection") ?? false;
+    if (node === root && !isConnection)
       throw new BulkRuleError("The top-level field of a bulk query must be a connection");
-    const inList = place.inList || isListType(getNullableType(field.type));
-    walkSelection(walk, target, node.selectionSet, { ...place, inList });
-    return;
-  }
-  if (place.inList)
-    throw new BulkRuleError(`Connections within a list field are not supported: ${node.name.value}`);
-  if (place.depth >= MAX_DEPTH) throw new BulkRuleError(`Connections nest deeper than ${MAX_DEPTH} levels`);
-  if (place.depth >= 0 && !selects(siblings, "id")) {
-    throw new BulkRuleError(`The parent of the connection ${node.name.value} must select its id`);
-  }
-  walk.connections += 1;
-  if (!isObjectType(target)) return;
-  const inner = nodeSelection(target, node);
-  walkSelection(walk, inner.type, inner.set, { depth: place.depth + 1, inList: false });
+    const name = node.name.value;
+    const parent = info.getParentType()?.name ?? "";
+    const isList = isListType(getNullableType(info.getType())) && !parent.endsWith("Connection");
+    const around = places.at(-1);
+    const inList = around?.isConnection === false && around.inList;
+    places.push({ isConnection, inList: inList || isList });
+    if (!isConnection) return;
+    connections += 1;
+    if (inList) throw new BulkRuleError(`Connections within a list field are not supported: ${name}`);
+    if (places.filter((place) => place.isConnection).length > MAX_DEPTH + 1)
+      throw new BulkRuleError(`Connections nest deeper than ${MAX_DEPTH} levels`);
+    if (node !== root && !selects(siblings, "id"))
+      throw new BulkRuleError(`The parent of the connection ${name} must select its id`);
+    onlyField(onlyField(node, "edges"), "node", ["cursor"]);
+  };
+  const fields = {
+    enter: (node: FieldNode, _key: unknown, siblings: unknown) => enter(node, siblings as SelectionNode[]),
+    leave: (node: FieldNode) => void (node.selectionSet !== undefined && places.pop()),
+  };
+  const fragment = (): never => {
+    throw new BulkRuleError("The simulator reads no named fragments in bulk queries");
+  };
+  visit(operation, visitWithTypeInfo(info, { Field: fields, FragmentSpread: fragment }));
+  if (connections > MAX_CONNECTIONS)
+    throw new BulkRuleError(`Bulk queries cannot contain more than ${MAX_CONNECTIONS} connections`);
 }
 
 /** Connections are read by edges and their node only. */
-function nodeSelection(
-  connection: GraphQLObjectType,
-  node: FieldNode,
-): { type: GraphQLCompositeType; set: SelectionSetNode } {
-  const edges = onlyField(node, "edges");
-  const inner = onlyField(edges, "node", ["cursor"]);
-  const edge = getNamedType(connection.getFields()["edges"]?.type as never) as unknown as GraphQLObjectType;
-  const type = getNamedType(edge.getFields()["node"]?.type as never) as unknown as GraphQLCompositeType;
-  return { type, set: inner.selectionSet as SelectionSetNode };
-}
-
 function onlyField(parent: FieldNode, name: string, allowed: string[] = []): FieldNode {
   let found: FieldNode | undefined;
   for (const selection of parent.selectionSet?.selections ?? []) {
@@ -153,6 +105,6 @@ function onlyField(parent: FieldNode, name: string, allowed: string[] = []): Fie
   return found;
 }
 
-function selects(set: SelectionSetNode, name: string): boolean {
-  return set.selections.some((selection) => selection.kind === Kind.FIELD && selection.name.value === name);
+function selects(selections: readonly SelectionNode[], name: string): boolean {
+  return selections.some((selection) => selection.kind === Kind.FIELD && selection.name.value === name);
 }
