@@ -257,7 +257,7 @@ export function scoreFit(stores: readonly (readonly FitProduct[])[]): FitScore {
       const counts = store.map((product) => sumOf(product.months.slice(end - FIT_MONTHS, end)));
       for (const [place, product] of store.entries()) {
         const others = sumOf(
-          [counts.filter((_sizes, other) => other !== place).flat()].map((all) => [total(all)]),
+          [counts.filter((_sizes, other) => other !== place).flat()].map((all) => [countsOf(all)]),
         );
         scoreProduct(product, counts[place] as FitCounts[], others[0] as FitCounts, score);
       }
@@ -284,7 +284,7 @@ function scoreProduct(
     if (fit !== null) score.inventedSizes += 1;
   }
   const wrong = misfit.sizes.map((size) => counts[size] as FitCounts);
-  const { returns } = total(wrong);
+  const { returns } = countsOf(wrong);
   const row = score.misfits.findLast(({ least }) => returns >= least);
   if (row === undefined) return;
   row.months += 1;
@@ -294,15 +294,15 @@ function scoreProduct(
 }
 
 function sumOf(rows: readonly (readonly FitCounts[])[]): FitCounts[] {
-  return (rows[0] ?? []).map((_size, place) => total(rows.map((row) => row[place] as FitCounts)));
+  return (rows[0] ?? []).map((_size, place) => countsOf(rows.map((row) => row[place] as FitCounts)));
 }
 
-function total(all: readonly FitCounts[]): FitCounts {
-  const sum = { returns: 0, tooSmall: 0, tooLarge: 0 };
+function countsOf(all: readonly FitCounts[]): FitCounts {
+  const counts = { returns: 0, tooSmall: 0, tooLarge: 0 };
   for (const { returns, tooSmall, tooLarge } of all) {
-    sum.returns += returns;
-    sum.tooSmall += tooSmall;
-    sum.tooLarge += tooLarge;
+    counts.returns += returns;
+    counts.tooSmall += tooSmall;
+    counts.tooLarge += tooLarge;
   }
-  return sum;
+  return counts;
 }
