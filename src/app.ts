@@ -25,12 +25,7 @@ import { createCursorCodec } from "./endpoints/cursor.ts";
 import { newestMonth } from "./endpoints/cohort-months.ts";
 import { createHandlers } from "./endpoints/handlers.ts";
 import { baseMeta } from "./endpoints/meta.ts";
-import {
-  createConnectRoutes,
-  createWebhookRoute,
-  SHOPIFY_WEBHOOKS,
-  WOOCOMMERCE_WEBHOOKS,
-} from "./http/webhooks.ts";
+import { createConnectRoutes, createWebhookRoute } from "./http/webhooks.ts";
 import { createBrowserCookie } from "./http/cookie.ts";
 import { createDocs } from "./http/docs.ts";
 import { createServer, createOperationsServer, type RouteGroup } from "./http/server.ts";
@@ -53,9 +48,10 @@ import type { NodeDatabases } from "./store/node-databases.ts";
 import {
   readDelivery,
   receiveWebhook,
+  SHOPIFY_WEBHOOKS,
   type WebhookOptions,
 } from "./sync/connectors/shopify/webhooks/receive.ts";
-import { receiveWooWebhook } from "./sync/connectors/woocommerce/webhooks.ts";
+import { receiveWooWebhook, WOOCOMMERCE_WEBHOOKS } from "./sync/connectors/woocommerce/webhooks.ts";
 import { createStreams } from "./store/snapshot-stream.ts";
 import { createConnectors, PINNED_APIS } from "./sync/connectors/sources.ts";
 import { openCredentials } from "./sync/credentials.ts";

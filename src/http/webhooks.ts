@@ -46,18 +46,6 @@ type WebhookPlace = {
   notSigned: string;
 };
 
-export const SHOPIFY_WEBHOOKS: WebhookPlace = {
-  path: "/webhooks/shopify",
-  signatureHeader: "x-shopify-hmac-sha256",
-  notSigned: "The signature of this delivery is not that of the app.",
-};
-
-export const WOOCOMMERCE_WEBHOOKS: WebhookPlace = {
-  path: "/webhooks/woocommerce",
-  signatureHeader: "x-wc-webhook-signature",
-  notSigned: "The signature of this delivery does not match a webhook of the shop.",
-};
-
 /** The webhooks of a store platform. `onRefused` gets each refusal's status. */
 export function createWebhookRoute(
   place: WebhookPlace,

@@ -228,12 +228,13 @@ function rowsOf({ world, options, webhooks }: Shop, route: string, query: URLSea
           order.refunds.map((one) => ({ ...refundJson(one), parent_id: order.id })),
         );
   if (route === "variations")
-    return options.version < 10.3 ? null : world.products.flatMap((product) => variationsOf(product));
+    return options.version < 10.3 ? null : world.products.filter(isListed).flatMap(variationsOf);
   if (part === "refunds")
     return (world.orders.find((order) => order.id === Number(id))?.refunds ?? []).map(refundJson);
   if (part === "variations") {
+    // A product takes its variations with it into the trash.
     const product = world.products.find((one) => one.id === Number(id));
-    return product === undefined ? [] : variationsOf(product);
+    return product === undefined || !isListed(product) ? [] : variationsOf(product);
   }
   return route === "webhooks" ? webhooks.map(({ secret: _secret, ...webhook }) => webhook) : null;
 }

@@ -1,4 +1,4 @@
-import Type, { type Static } from "typebox";
+import Type, { type Static, type TObject } from "typebox";
 import { SourceFailed, SourceRefused, type SourcePlace } from "../../connector.ts";
 import {
   Filled,
@@ -40,6 +40,8 @@ const LINE = object("LineItem", {
   sku: nullable(Text),
 });
 
+const REFUND_IDS = Type.Array(object("OrderRefund", { id: Whole }));
+
 const ORDER = object("Order", {
   id: Whole,
   number: Type.Union([Text, Type.Integer()], { description: "text" }),
@@ -51,7 +53,7 @@ const ORDER = object("Order", {
   date_modified_gmt: nullable(Time),
   date_completed_gmt: nullable(Time),
   line_items: Type.Array(LINE),
-  refunds: Type.Array(object("OrderRefund", { id: Whole })),
+  refunds: REFUND_IDS,
 });
 
 const CHARGES = nullable(Type.Array(object("Charge", { total: Amount, total_tax: Amount })));
@@ -111,32 +113,23 @@ export type WooProduct = Static<typeof PRODUCT>;
 export type WooVariation = Static<typeof VARIATION>;
 
 /** A list of the API, with the requested members of its rows: nothing else is sent, so no customer data. */
-const list = <Row>(schema: object & { properties: object }, read: Reader<Row[]>) => ({
+const list = <Schema extends TObject>(schema: Schema) => ({
   fields: Object.keys(schema.properties).join(","),
-  read,
+  read: reader(TITLE, Type.Array(schema)),
 });
 export const LISTS = {
-  orders: list(ORDER, reader(TITLE, Type.Array(ORDER))),
-  refunds: list(REFUND, reader(TITLE, Type.Array(REFUND))),
-  products: list(PRODUCT, reader(TITLE, Type.Array(PRODUCT))),
-  variations: list(VARIATION, reader(TITLE, Type.Array(VARIATION))),
+  orders: list(ORDER),
+  refunds: list(REFUND),
+  products: list(PRODUCT),
+  variations: list(VARIATION),
 };
 
 export const readRows = reader(
   TITLE,
-  Type.Array(
-    object("Row", {
-      id: Whole,
-      parent_id: nullable(Whole),
-      refunds: nullable(Type.Array(object("OrderRefund", { id: Whole }))),
-    }),
-  ),
+  Type.Array(object("Row", { id: Whole, parent_id: nullable(Whole), refunds: nullable(REFUND_IDS) })),
 );
 export const readCurrency = reader(TITLE, object("Currency", { code: Filled }));
-export const readIndex = reader(
-  TITLE,
-  object("Index", { home: nullable(Text), namespaces: Type.Array(Text) }),
-);
+export const readIndex = reader(TITLE, object("Index", { home: nullable(Text) }));
 export const readWebhooks = reader(
   TITLE,
   Type.Array(object("Webhook", { id: Whole, topic: Text, delivery_url: Text })),
@@ -185,20 +178,12 @@ export function openClient({ url, secrets, signal }: SourcePlace, retryPolicy: R
     address: parsed.host,
     isForeign: true,
     signal,
-    retryPolicy: {
-      ...retryPolicy,
-      maxAnswerBytes: Math.min(retryPolicy.maxAnswerBytes, MOST_BYTES),
-    },
+    retryPolicy: { ...retryPolicy, maxAnswerBytes: Math.min(retryPolicy.maxAnswerBytes, MOST_BYTES) },
   };
-  const send = (path: string, query: Query, body: object | null) => {
+  const send = (path: string, query: Query, content: { method?: string; body?: string }) => {
     const target = new URL(path, parsed);
     for (const [name, value] of Object.entries(query)) target.searchParams.set(name, String(value));
-    const content = body === null ? {} : { method: "POST", body: JSON.stringify(body) };
-    const headers = {
-      authorization,
-      accept: "application/json",
-      ...(body === null ? {} : { "content-type": "application/json" }),
-    };
+    const headers = { authorization, accept: "application/json", "content-type": "application/json" };
     return ask(
       source,
       () => ({ url: target, headers, ...content }),
@@ -206,7 +191,7 @@ export function openClient({ url, secrets, signal }: SourcePlace, retryPolicy: R
     );
   };
   const find: WooClient["find"] = async (path, query, read) => {
-    const found = await send(path, query, null);
+    const found = await send(path, query, {});
     return found === null ? null : { value: read(found.value), total: found.total };
   };
   return {
@@ -219,7 +204,7 @@ export function openClient({ url, secrets, signal }: SourcePlace, retryPolicy: R
       );
     },
     post: async (path, body) => {
-      await send(path, {}, body);
+      await send(path, {}, { method: "POST", body: JSON.stringify(body) });
     },
   };
 }

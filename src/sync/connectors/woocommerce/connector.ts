@@ -39,6 +39,7 @@ import {
   type WooVariation,
 } from "./client.ts";
 import {
+  ANOMALY_TEXTS,
   mapOrder,
   mapWooProduct,
   NO_ANOMALIES,
@@ -136,7 +137,7 @@ async function homeOf(client: WooClient, url: string): Promise<string> {
   const own = accountOf(url) ?? url;
   const hostOf = (account: string) => account.replace(/^www\./u, "").split("/", 1)[0];
   try {
-    const { value } = await client.get("wp-json/", { _fields: "home,namespaces" }, readIndex);
+    const { value } = await client.get("wp-json/", { _fields: "home" }, readIndex);
     const home = accountOf(value.home ?? url);
     return home !== null && hostOf(home) === hostOf(own) ? home : own;
   } catch (error) {
@@ -212,14 +213,27 @@ async function giveUp(run: Run, { kind }: Reading): Promise<void> {
   });
 }
 
-/** Filters of the lists that a run reads in sequence. An order in the trash counts as deleted. */
-const stagesOf = ({ since }: Reading) => [
-  { list: "orders", status: "any" },
-  { list: "orders", status: "trash" },
-  { list: "products", status: "any" },
-  // Orders also name products in the trash; later changes of these affect no order.
-  { list: since === null ? "products" : "variations", status: since === null ? "trash" : "any" },
-];
+/** The lists that a run reads in sequence. An order in the trash counts as deleted. */
+const stagesOf = (run: Run, { since }: Reading) => {
+  const products = (ids: number[]) => readProducts(run, [...new Set(ids)]);
+  return [
+    { list: "orders", status: "any", read: (rows: Row[]) => readOrders(run, rows.map(idOf)) },
+    {
+      list: "orders",
+      status: "trash",
+      read: async (rows: Row[]) => rows.map(({ id }) => orderRecord(id, null)),
+    },
+    { list: "products", status: "any", read: (rows: Row[]) => products(rows.map(idOf)) },
+    // Orders also name products in the trash; later changes of these affect no order.
+    since === null
+      ? { list: "products", status: "trash", read: (rows: Row[]) => products(rows.map(idOf)) }
+      : {
+          list: "variations",
+          status: "any",
+          read: (rows: Row[]) => products(rows.map((row) => row.parentId)),
+        },
+  ];
+};
 
 /** Dates of the API are in seconds, clocks differ, and a filter by local time repeats or skips an hour with it. */
 const OVERLAP_MS = 70 * 60_000;
@@ -237,20 +251,22 @@ async function readLists(run: Run, kind: Reading["kind"]): Promise<void> {
   };
   for (;;) {
     const reading = run.cursor.reading ?? fresh;
-    const stage = stagesOf(reading)[reading.stage];
+    const stage = stagesOf(run, reading)[reading.stage];
     if (stage === undefined) return;
-    const { list, status } = stage;
+    const { list, status, read } = stage;
     // Without an offset, which the API would read as local time.
     const since = reading.since === null ? {} : { modified_after: reading.since.slice(0, 19) };
-    const page = await readPage(run, list, { status, ...since, _fields: "id,parent_id" }, reading);
-    const records = await recordsOf(run, list, status, page.rows);
-    const { lastId, offset, isLast, done, total } = page;
-    const next = isLast ? { stage: reading.stage + 1, lastId: 0, offset: 0 } : { lastId, offset };
-    await step(run, async (connection) => {
-      await storeRecords(connection, run, records);
-      return { ...run.cursor, reading: { ...reading, ...next } };
-    });
-    run.progress({ stage: list, done, total });
+    const filter = { status, ...since, _fields: "id,parent_id" };
+    for await (const { rows, done, total, ...place } of readPages(run, list, filter, reading)) {
+      const records = await read(rows);
+      await step(run, async (connection) => {
+        await storeRecords(connection, run, records);
+        return { ...run.cursor, reading: { ...reading, ...place } };
+      });
+      run.progress({ stage: list, done, total });
+    }
+    const next = { ...reading, stage: reading.stage + 1, lastId: 0, offset: 0 };
+    await step(run, async () => ({ ...run.cursor, reading: next }));
   }
 }
 
@@ -263,28 +279,27 @@ const MOST_KNOWN_PAGES = 20;
 const MOST_ROWS = 10_000_000;
 const MOST_VARIATIONS = 10_000;
 
-type Page = Place & { rows: readonly Row[]; isLast: boolean; done: number; total: number | null };
+type Page = Place & { rows: Row[]; done: number; total: number | null };
 type Row = { id: number; parentId: number; refundIds: readonly number[] };
 
-const LAST_PAGE: Page = { rows: [], lastId: 0, offset: 0, isLast: true, done: 0, total: null };
+const idOf = ({ id }: Pick<Row, "id">): number => id;
 
 /**
- * The next rows of a list by id, after `lastId`. Rows that leave the list during reading move later ones up: if a page begins
+ * The rows of a list by id, after `lastId`. Rows that leave the list during reading move later ones up: if a page begins
  * after the last row read, an earlier page is requested, so that no row is skipped.
  */
-async function readPage(
+async function* readPages(
   { client, signal }: Pick<Run, "client" | "signal">,
   list: string,
   filter: Readonly<Record<string, string>>,
-  { lastId, offset: first }: Place,
-): Promise<Page> {
-  for (let [offset, known] = [first, 0]; ;) {
+  { lastId, offset }: Place,
+): AsyncGenerator<Page> {
+  for (let known = 0; ;) {
     signal.throwIfAborted();
     const query = { ...filter, dates_are_gmt: "true", orderby: "id", order: "asc", per_page: PAGE, offset };
-    const isOptional = list === "variations";
-    const answer = await client[isOptional ? "find" : "get"](`${API}${list}`, query, readRows);
+    const answer = await client[list === "variations" ? "find" : "get"](`${API}${list}`, query, readRows);
     // Before WooCommerce 10.3 there is no list of variations.
-    if (answer === null) return LAST_PAGE;
+    if (answer === null) return;
     const { total } = answer;
     const rows = answer.value.slice(0, PAGE).map((row) => ({
       id: Number(row.id),
@@ -297,37 +312,19 @@ async function readPage(
       continue;
     }
     const later = rows.filter(({ id }) => id > lastId);
-    if (later.length === 0 && rows.length >= PAGE) {
-      known += 1;
-      if (known === MOST_KNOWN_PAGES)
-        throw new SourceFailed(`The shop's list of ${list} does not end: it repeats the rows of its pages.`);
-      offset += PAGE - SEEN;
-      continue;
-    }
+    known = later.length === 0 ? known + 1 : 0;
+    if (known === MOST_KNOWN_PAGES)
+      throw new SourceFailed(`The shop's list of ${list} does not end: it repeats the rows of its pages.`);
     if (offset > MOST_ROWS)
       throw new SourceFailed(`The shop's list of ${list} does not end: it has more than ${MOST_ROWS} rows.`);
-    return {
-      rows: later,
-      lastId: Math.max(lastId, ...later.map(({ id }) => id)),
-      offset: offset + PAGE - SEEN,
-      // A page without anything new is the end, and a full one is none, whatever a plugin makes of the total.
-      isLast: later.length === 0 || (rows.length < PAGE && total !== null && offset + PAGE >= total),
-      done: offset + rows.length,
-      total,
-    };
+    // A page without anything new is the end, and a full one is none, whatever a plugin makes of the total.
+    const isLast = rows.length < PAGE && (known > 0 || (total !== null && offset + PAGE >= total));
+    const done = offset + rows.length;
+    lastId = Math.max(lastId, ...later.map(idOf));
+    offset += PAGE - SEEN;
+    if (known === 0) yield { rows: later, lastId, offset, done, total };
+    if (isLast) return;
   }
-}
-
-async function recordsOf(
-  run: Run,
-  list: string,
-  status: string,
-  rows: readonly Row[],
-): Promise<FetchedRecord[]> {
-  const ids = rows.map(({ id }) => id);
-  if (list === "orders" && status === "trash") return ids.map((id) => orderRecord(id, null));
-  if (list === "orders") return (await readOrders(run, ids)).filter(({ record }) => record !== null);
-  return readProducts(run, list === "variations" ? [...new Set(rows.map((row) => row.parentId))] : ids);
 }
 
 /** null: the order is missing or in the trash. */
@@ -384,7 +381,8 @@ async function readProducts(run: Run, ids: readonly number[]): Promise<FetchedRe
   for (const status of ids.length === 0 ? [] : ["any", "trash"]) {
     const query = { ...queryOf(ids), status, _fields: fields };
     for (const product of (await client.get(`${API}products`, query, read)).value) {
-      const variations = product.type.startsWith("variable") ? await readVariations(client, product) : [];
+      const isVariable = product.type.startsWith("variable");
+      const variations = isVariable ? await readVariations(client, product, status) : [];
       const record = mapWooProduct(product, variations, shop, currencyCode);
       records.push({ part: "whole_product", recordId: record.product.product_gid, parentId: null, record });
     }
@@ -392,11 +390,16 @@ async function readProducts(run: Run, ids: readonly number[]): Promise<FetchedRe
   return records;
 }
 
-async function readVariations(client: WooClient, { id }: WooProduct): Promise<WooVariation[]> {
+/** The variations of a product in the trash are there too. */
+async function readVariations(
+  client: WooClient,
+  { id }: WooProduct,
+  status: string,
+): Promise<WooVariation[]> {
   const { fields, read } = LISTS.variations;
   const all: WooVariation[] = [];
   for (let page = 1; ; page += 1) {
-    const query = { status: "any", per_page: PAGE, page, orderby: "id", order: "asc", _fields: fields };
+    const query = { status, per_page: PAGE, page, orderby: "id", order: "asc", _fields: fields };
     const answer = await client.find(`${API}products/${id}/variations`, query, read);
     all.push(...(answer?.value ?? []));
     if (answer === null || answer.value.length < PAGE) return all;
@@ -416,9 +419,9 @@ async function findGone(run: Run): Promise<void> {
   const after = new Date(sinceMs).toISOString().slice(0, 19);
   const day = new Date(sinceMs + DAY_MS).toISOString().slice(0, 10);
   const gone = new Set(await listStoredOrders(database, shopKey, ORDER_PREFIX, day));
-  for (let page: Page = { ...LAST_PAGE, isLast: false }; !page.isLast;) {
-    page = await readPage(run, "orders", { status: "any", after, _fields: "id,refunds" }, page);
-    const listed = new Map(page.rows.map(({ id, refundIds }) => [`${ORDER_PREFIX}${id}`, refundIds]));
+  const filter = { status: "any", after, _fields: "id,refunds" };
+  for await (const { rows } of readPages(run, "orders", filter, { lastId: 0, offset: 0 })) {
+    const listed = new Map(rows.map(({ id, refundIds }) => [`${ORDER_PREFIX}${id}`, refundIds]));
     const stored = await database.transaction(
       (connection) => findDocuments(connection, shopKey, [...listed.keys()]),
       signal,
@@ -433,15 +436,6 @@ async function findGone(run: Run): Promise<void> {
   }
   await addPending(database, shopKey, WOOCOMMERCE, ORDER, [...gone]);
 }
-
-/** The text after the count of each anomaly in a note. */
-const ANOMALY_TEXTS: Readonly<Record<keyof OrderAnomalies, string>> = {
-  foreignOrders: "orders are in another currency than the workspace; their money is left out.",
-  measuredLines: "lines have a quantity that is no whole number; each counts as one unit.",
-  undatedRefunds: "orders have the status refunded without a refund; nothing of them counts as refunded.",
-  refundsBeforeCompletion:
-    "refunded lines are of orders that had not been completed; their units count as canceled, not as returned (--refunds-before-completion changes that).",
-};
 
 async function applyRecords(run: Run): Promise<SyncOutcome> {
   const { watermark, reading } = run.cursor;

@@ -8,17 +8,19 @@ import type { WooLine, WooOrder, WooProduct, WooRefund, WooVariation } from "./c
 
 export type MappedOrder = { part: DocumentPart; anomalies: OrderAnomalies };
 
-/** Anomalies of an order, counted for the notes of a run. */
-export type OrderAnomalies = typeof NO_ANOMALIES;
-
+/** Anomalies of orders, as the text after their number in the notes of a run. */
+export const ANOMALY_TEXTS = {
+  foreignOrders: "orders are in another currency than the workspace; their money is left out.",
+  measuredLines: "lines have a quantity that is no whole number; each counts as one unit.",
+  undatedRefunds: "orders have the status refunded without a refund; nothing of them counts as refunded.",
+  refundsBeforeCompletion:
+    "refunded lines are of orders that had not been completed; their units count as canceled, not as returned (--refunds-before-completion changes that).",
+};
+export type OrderAnomalies = Record<keyof typeof ANOMALY_TEXTS, number>;
 export const NO_ANOMALIES = {
-  /** 1 if it has another currency than the workspace: its money is left out. */
   foreignOrders: 0,
-  /** Lines with a quantity that is not a whole number: each counts as one unit. */
   measuredLines: 0,
-  /** 1 if its status is refunded without a date: nothing of it counts as refunded. */
   undatedRefunds: 0,
-  /** Refunds of units before the order was completed: these units were not sent (M1). */
   refundsBeforeCompletion: 0,
 };
 
@@ -49,7 +51,7 @@ export function mapOrder(
   settings: Pick<WooSettings, "refundsBeforeCompletion">,
   currencyCode: string,
 ): MappedOrder {
-  const anomalies = { ...NO_ANOMALIES };
+  const anomalies: OrderAnomalies = { ...NO_ANOMALIES };
   const status = order.status.replace(/^wc-/u, "");
   const createdAt = order.date_created_gmt ?? order.date_modified_gmt;
   const lines = order.line_items.filter((line) => line.quantity > 0);
@@ -155,18 +157,15 @@ function mapRefunds(context: RefundsContext): Pick<Required<DocumentPart>, "refu
   const last = refunds.at(-1);
   if (status === "refunded" && last === undefined) anomalies.undatedRefunds = 1;
   if (status === "refunded" && last !== undefined) {
-    const all = refunds.map(({ taken }) => taken);
-    const rests = lines.map((line) => restOf(line, all));
+    const rests = lines.map((line) => restOf(line, refunds));
+    const weights = rests.map((rest) => rest.minor);
+    const open = weights.reduce((sum, weight) => sum + weight, 0);
     // Only the money of a refund without a line cannot be attributed.
-    const open = last.taken.size > 0 ? 0 : rests.reduce((sum, rest) => sum + rest.minor, 0);
     const shares = splitMinor(
-      Math.min(open, last.amountMinor),
-      rests.map((rest) => rest.minor),
+      last.taken.size > 0 ? 0 : Math.max(0, Math.min(open, last.amountMinor)),
+      weights,
     );
-    for (const [index, { lineId }] of lines.entries()) {
-      const rest = { units: rests[index]?.units ?? 0, minor: shares[index] ?? 0 };
-      if (rest.units > 0 || rest.minor > 0) add(last.taken, lineId, rest);
-    }
+    for (const [index, { lineId, units }] of rests.entries()) add(last.taken, lineId, units, shares[index]);
   }
   return {
     refunds: refunds.flatMap(({ refundId, refundedAt, taken }) => {
@@ -188,16 +187,16 @@ function takenBy({ line_items: items }: WooRefund, { lines, minor }: RefundsCont
   for (const { quantity, total, meta_data: meta } of items) {
     const itemId = meta.find(({ key }) => key === "_refunded_item_id")?.value;
     const lineId = `gid://woocommerce/LineItem/${Number(itemId ?? 0)}`;
-    const row = { units: quantity === 0 ? 0 : unitsOf(quantity), minor: 0 - minor(total) };
-    if (lines.some((line) => line.lineId === lineId) && (row.units > 0 || row.minor !== 0))
-      add(taken, lineId, row);
+    if (lines.some((line) => line.lineId === lineId))
+      add(taken, lineId, quantity === 0 ? 0 : unitsOf(quantity), 0 - minor(total));
   }
   return taken;
 }
 
-function add(taken: Taken, lineId: string, { units, minor }: { units: number; minor: number }): void {
+function add(taken: Taken, lineId: string, units: number, minor = 0): void {
   const known = taken.get(lineId) ?? { units: 0, minor: 0 };
-  taken.set(lineId, { units: known.units + units, minor: known.minor + minor });
+  if (units !== 0 || minor !== 0)
+    taken.set(lineId, { units: known.units + units, minor: known.minor + minor });
 }
 
 /** The amount of a refund without shipping and fees. */
@@ -210,13 +209,14 @@ function merchandiseMinor(refund: WooRefund, minor: (amount: string | number) =>
 }
 
 /** The rest of a line that no refund names. */
-function restOf({ lineId, units, soldMinor = null }: DocumentLine, all: readonly Taken[]) {
-  const rest = { units, minor: soldMinor ?? 0 };
-  for (const taken of all) {
-    rest.units -= taken.get(lineId)?.units ?? 0;
-    rest.minor -= taken.get(lineId)?.minor ?? 0;
-  }
-  return { units: Math.max(0, rest.units), minor: Math.max(0, rest.minor) };
+function restOf({ lineId, units, soldMinor }: DocumentLine, refunds: readonly { taken: Taken }[]) {
+  const named = refunds.flatMap(({ taken }) => taken.get(lineId) ?? []);
+  const rest = (whole: number, of: "units" | "minor") =>
+    Math.max(
+      0,
+      named.reduce((left, row) => left - row[of], whole),
+    );
+  return { lineId, units: rest(units, "units"), minor: rest(soldMinor ?? 0, "minor") };
 }
 
 /** M1: WooCommerce defines a completed order as sent. */

@@ -16,7 +16,11 @@ export const WOOCOMMERCE = "woocommerce";
 export const ORDER = "order";
 
 /** Where shops report changes. */
-export const WEBHOOK_PATH = "/webhooks/woocommerce";
+export const WOOCOMMERCE_WEBHOOKS = {
+  path: "/webhooks/woocommerce",
+  signatureHeader: "x-wc-webhook-signature",
+  notSigned: "The signature of this delivery does not match a webhook of the shop.",
+};
 const TOPICS = ["order.created", "order.updated", "order.deleted", "order.restored"];
 
 /** The account at an address: "shop.example", or "shop.example/store". */
@@ -33,7 +37,7 @@ export function webhookSecretOf(secrets: SourcePlace["secrets"]): string {
 /** Adds missing webhooks to the shop, and renews the secret of the others; idempotent. */
 export async function registerWebhooks(place: SourcePlace, publicUrl: string): Promise<void> {
   const client = openClient(place, CHECK_POLICY);
-  const url = `${publicUrl}${WEBHOOK_PATH}`;
+  const url = `${publicUrl}${WOOCOMMERCE_WEBHOOKS.path}`;
   const { value: known } = await client.get(`${API}webhooks`, { per_page: 100 }, readWebhooks);
   for (const topic of TOPICS) {
     const existing = known.find((webhook) => webhook.topic === topic && webhook.delivery_url === url);
@@ -52,10 +56,7 @@ type Received = { headers: Readonly<Record<string, string>>; body: Buffer };
 
 type Receiver = { database: Database; sealingKey: Buffer };
 
-const NOT_SIGNED = {
-  status: 401,
-  message: "The signature of this delivery does not match a webhook of the shop.",
-} as const;
+const NOT_SIGNED = { status: 401, message: WOOCOMMERCE_WEBHOOKS.notSigned } as const;
 
 /**
  * Receives a delivery: the named shop's secret must have signed it; a run then reads the named order again. Deliveries of a
@@ -67,7 +68,7 @@ export async function receiveWooWebhook({ database, sealingKey }: Receiver, { he
   const sealed = workspace?.sealed_credentials ?? null;
   if (workspace === undefined || sealed === null) return NOT_SIGNED;
   const { shop_key: shopKey } = workspace;
-  const signature = headers["x-wc-webhook-signature"] ?? "";
+  const signature = headers[WOOCOMMERCE_WEBHOOKS.signatureHeader] ?? "";
   const secrets = tryUnseal({ sealingKey, shopKey, source: WOOCOMMERCE }, sealed);
   // Those of the registered webhooks, and of those added by hand.
   const signing = secrets === null ? [] : [webhookSecretOf(secrets), secrets["webhookSecret"] ?? ""];

@@ -133,10 +133,14 @@ export async function receiveWebhook(options: WebhookOptions, delivery: Delivery
   return { status: 200 };
 }
 
-const NOT_SIGNED = {
-  status: 401,
-  message: "The signature of this delivery is not that of the app.",
-} as const;
+/** Where the platform reports changes. */
+export const SHOPIFY_WEBHOOKS = {
+  path: "/webhooks/shopify",
+  signatureHeader: "x-shopify-hmac-sha256",
+  notSigned: "The signature of this delivery is not that of the app.",
+};
+
+const NOT_SIGNED = { status: 401, message: SHOPIFY_WEBHOOKS.notSigned } as const;
 
 const ASK_AGAIN = {
   status: 503,
