@@ -262,7 +262,9 @@ test("a hostile shop ends its own run in one sentence, and no list of it is endl
 test("ids without end are refused before they fill the disk", async () => {
   const { sync } = await hostile((route, query) => {
     const first = Number(query.get("offset") ?? 0) + 1;
-    return route === "orders" ? Array.from({ length: 100 }, (_, index) => orderOf(first + index)) : [];
+    const ids = Array.from({ length: 100 }, (_, index) => first + index);
+    const asked = query.get("include")?.split(",").map(Number) ?? ids;
+    return route === "orders" ? asked.map((id) => orderOf(id)) : [];
   });
   const place = { stage: 0, lastId: 9_999_990, offset: 9_999_980 };
   const reading = { kind: "backfill", startedAt: "2026-06-01T00:00:00.000Z", since: null, ...place };
@@ -331,6 +333,23 @@ test("a deleted refund, and an order that was deleted past the trash, are found 
   assert.equal(counts["changed_orders"], 2);
   assert.equal((await countPending(shop.database, shopKey, "woocommerce", "order")).pending, 0);
   await assertEqualToShop(simulator, shopKey);
+});
+
+test("orders with a status of a plugin that is not active for a while stay", async () => {
+  const { simulator, shopKey, sync } = await open({ seed: 17, orders: 200 });
+  const shipped = simulator.world.orders.filter(
+    ({ status, isTrashed }) => status === "shipped" && !isTrashed,
+  );
+  for (const order of shipped) order.createdAt = order.modifiedAt = "2026-05-01T08:00:00.000Z";
+  assert.ok(shipped.length > 1);
+  await sync("backfill");
+  simulator.state.unknownStatus = "shipped";
+  simulator.control.tick(86_400);
+  for (const kind of ["open_returns", "backfill"] as const) {
+    const { counts } = await sync(kind);
+    assert.equal(counts["changed_orders"], 0, kind);
+    await assertEqualToShop(simulator, shopKey);
+  }
 });
 
 test("an unfinished backfill that was given up leaves nothing of it behind", async () => {

@@ -56,7 +56,13 @@ export async function startWooSimulator(given: Partial<WooOptions> = {}) {
   const requests: string[] = [];
   const pings: number[] = [];
   const changes: { after: number; change: () => void }[] = [];
-  const state = { url: "", now: options.now, site: "shop" as "shop" | "login" | "plain" | "other" | "moved" };
+  const state = {
+    url: "",
+    now: options.now,
+    site: "shop" as "shop" | "login" | "plain" | "other" | "moved",
+    /** A status of a plugin that is not active now: lists leave its orders out. */
+    unknownStatus: "",
+  };
   const server = await serveLoopback(
     options.port,
     async (request, response) => {
@@ -153,7 +159,7 @@ type Shop = {
   world: WooWorld;
   webhooks: Webhook[];
   pings: number[];
-  state: { url: string; now: string; site: string };
+  state: { url: string; now: string; site: string; unknownStatus: string };
 };
 
 async function answer(shop: Shop, request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -173,10 +179,21 @@ async function answer(shop: Shop, request: IncomingMessage, response: ServerResp
   const refused = refusalOf(shop.options, request);
   if (refused !== null) return sendJson(response, ...refused);
   if (request.method === "POST") return postWebhook(shop, route, await readBody(request), response);
+  const orderId = /^orders\/(?<id>\d+)$/u.exec(route)?.groups?.["id"];
+  if (orderId !== undefined) return sendOrder(shop.world, Number(orderId), response);
   const rows = rowsOf(shop, route, url.searchParams);
   if (rows === null) return noRoute(response);
   if (!Array.isArray(rows)) return sendJson(response, 200, rows);
   sendList(url.searchParams, rows as Row[], response);
+}
+
+/** One in the trash too. */
+function sendOrder(world: WooWorld, orderId: number, response: ServerResponse): void {
+  const order = world.orders.find(({ id }) => id === orderId);
+  const code = "woocommerce_rest_shop_order_invalid_id";
+  if (order === undefined)
+    return sendJson(response, 404, { code, message: "Invalid ID.", data: { status: 404 } });
+  sendJson(response, 200, { ...orderJson(order), ...(order.isTrashed ? { status: "trash" } : {}) });
 }
 
 function noRoute(response: ServerResponse): void {
@@ -212,10 +229,15 @@ function refusalOf(
 type Row = { id: number; date_created_gmt?: string | null; date_modified_gmt?: string | null };
 
 /** The rows of a route, or its object; null = there is no such route. */
-function rowsOf({ world, options, webhooks }: Shop, route: string, query: URLSearchParams): object | null {
+function rowsOf(
+  { world, options, webhooks, state }: Shop,
+  route: string,
+  query: URLSearchParams,
+): object | null {
   const status = query.get("status") ?? "any";
   const isListed = ({ isTrashed }: { isTrashed: boolean }): boolean => isTrashed === (status === "trash");
-  const isHidden = (order: WooOrderRow): boolean => ["checkout-draft", "auto-draft"].includes(order.status);
+  const isHidden = (order: WooOrderRow): boolean =>
+    ["checkout-draft", "auto-draft", state.unknownStatus].includes(order.status);
   const [, id, part] = /^(?:orders|products)\/(\d+)\/(refunds|variations)$/u.exec(route) ?? [];
   if (route === "data/currencies/current") return { code: world.currency, name: "", symbol: "" };
   if (route === "orders")
@@ -295,6 +317,11 @@ async function postWebhook(
   sendJson(response, 201, webhook);
 }
 
+/** As WordPress stores names of categories, tags and values of attributes. */
+function encoded(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
+}
+
 /** As the API writes times in UTC: to the second, without an offset. */
 function gmt(time: string | null): string | null {
   return time === null ? null : time.slice(0, 19);
@@ -370,20 +397,20 @@ function productJson(product: WooProductRow) {
   return {
     id: product.id,
     name: product.name,
-    slug: slug(product.name),
+    slug: `${slug(product.name)}${product.isTrashed ? "__trashed" : ""}`,
     type: product.type,
     sku: isVariable ? "" : (first?.sku ?? ""),
     parent_id: 0,
     date_modified_gmt: gmt(product.modifiedAt),
-    categories: [{ id: 1, name: product.category, slug: slug(product.category) }],
-    tags: product.tags.map((name, id) => ({ id, name })),
-    brands: product.brand === null ? [] : [{ id: 1, name: product.brand }],
+    categories: [{ id: 1, name: encoded(product.category), slug: slug(product.category) }],
+    tags: product.tags.map((name, id) => ({ id, name: encoded(name) })),
+    brands: product.brand === null ? [] : [{ id: 1, name: encoded(product.brand) }],
     images: [],
     attributes: Object.keys(first?.attributes ?? {}).map((name) => ({
       id: 0,
       name,
       variation: isVariable,
-      options: values(name),
+      options: values(name).map(encoded),
     })),
     variations: isVariable ? product.variants.map(({ id }) => id) : [],
     ...(isVariable ? {} : costOf(first)),
@@ -398,7 +425,11 @@ function variationsOf(product: WooProductRow) {
     sku: variant.sku,
     image: null,
     date_modified_gmt: gmt(product.modifiedAt),
-    attributes: Object.entries(variant.attributes).map(([name, option]) => ({ id: 0, name, option })),
+    attributes: Object.entries(variant.attributes).map(([name, option]) => ({
+      id: 0,
+      name,
+      option: encoded(option),
+    })),
     ...costOf(variant),
   }));
 }

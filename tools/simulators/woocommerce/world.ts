@@ -94,12 +94,14 @@ export function makeWooWorld({ seed, orders, products, currency, now }: WooWorld
     world.products.push({
       id: productId,
       name: `Product ${number}`,
-      category: random.pick(["Shirts", "Shoes", "Hats"]),
-      brand: random.chance(0.7) ? random.pick(["Quay", "Nord"]) : null,
+      category: random.pick(["Shirts & Tops", "Shoes", "Hats <5"]),
+      brand: random.chance(0.7) ? random.pick(["Quay & Co", "Nord"]) : null,
       tags: random.chance(0.3) ? ["family:Basics"] : [],
       type: isVariable ? "variable" : "simple",
       variants: isVariable
-        ? sizes.slice(0, random.between(2, 4)).map((size) => variant(id(), { Size: size, Colour: "Blue" }))
+        ? sizes
+            .slice(0, random.between(2, 4))
+            .map((size) => variant(id(), { Size: size, Colour: "Black & White" }))
         : [variant(productId, random.chance(0.5) ? { Material: "Wool" } : {})],
       modifiedAt: new Date(Date.parse(now) - 400 * DAY_MS).toISOString(),
       isTrashed: random.chance(0.05),

@@ -128,6 +128,7 @@ export const readRows = reader(
   TITLE,
   Type.Array(object("Row", { id: Whole, parent_id: nullable(Whole), refunds: nullable(REFUND_IDS) })),
 );
+export const readOrder = reader(TITLE, ORDER);
 export const readCurrency = reader(TITLE, object("Currency", { code: Filled }));
 export const readIndex = reader(TITLE, object("Index", { home: nullable(Text) }));
 export const readWebhooks = reader(
@@ -142,7 +143,7 @@ export type WooAnswer<Value> = { value: Value; total: number | null };
 /** Client of a shop's REST API. Throws `SourceFailed` and `SourceRefused` with one sentence. */
 export type WooClient = {
   get<Value>(path: string, query: Query, read: Reader<Value>): Promise<WooAnswer<Value>>;
-  /** null: the shop has no such route. */
+  /** null: the shop has no such route, or no such order. */
   find<Value>(path: string, query: Query, read: Reader<Value>): Promise<WooAnswer<Value> | null>;
   post(path: string, body: object): Promise<void>;
 };
@@ -209,9 +210,11 @@ export function openClient({ url, secrets, signal }: SourcePlace, retryPolicy: R
   };
 }
 
+const NO_ORDER = "woocommerce_rest_shop_order_invalid_id";
+
 type Found = { value: unknown; total: number | null };
 
-/** null: WordPress answers, but has no such route. */
+/** null: WordPress answers, but has no such route or order. */
 function readAnswer(where: string, target: URL, answer: HttpAnswer<string>): Outcome<Found | null> {
   const { status, headers, body } = answer;
   const outcome = readJson(body);
@@ -233,7 +236,7 @@ function readAnswer(where: string, target: URL, answer: HttpAnswer<string>): Out
     throw new SourceFailed(`${where} redirects ${end}: connect the address that it leads to.`);
   }
   if (status === 401 || status === 403) throw refusal(where, status, code, json);
-  if (status === 404 && code === "rest_no_route") return { value: null };
+  if (status === 404 && (code === "rest_no_route" || code === NO_ORDER)) return { value: null };
   if (status === 404 && code === null) {
     throw new SourceFailed(
       `${where} has no REST API at ${target.pathname}: check the address, and that Settings → Permalinks in WordPress is not "Plain".`,

@@ -1,5 +1,11 @@
 import { findDocuments } from "../../../store/queries/order-document.ts";
-import { addPending, clearRecords, listStoredOrders } from "../../../store/queries/sync-record.ts";
+import {
+  addGoneOrders,
+  addPending,
+  askAboutGoneOrders,
+  clearRecords,
+  listStoredOrders,
+} from "../../../store/queries/sync-record.ts";
 import {
   SourceFailed,
   type Connector,
@@ -30,6 +36,7 @@ import {
   openClient,
   readCurrency,
   readIndex,
+  readOrder,
   readRows,
   TITLE,
   type WooClient,
@@ -192,6 +199,7 @@ async function sync(context: SyncContext, retryPolicy: RetryPolicy): Promise<Syn
   if (cursor.reading !== null && cursor.reading.kind !== wanted) await giveUp(run, cursor.reading);
   if (wanted === "backfill" || wanted === "incremental") await readLists(run, wanted);
   else if (wanted === "open_returns") await findGone(run);
+  if (wanted === "backfill") await askAboutUnlisted(run);
   await drainPending(
     run,
     { kind: ORDER, stage: "changed orders" },
@@ -203,6 +211,18 @@ async function sync(context: SyncContext, retryPolicy: RetryPolicy): Promise<Syn
       ),
   );
   return applyRecords(run);
+}
+
+/** The records of orders that a backfill reads. */
+const LISTED = { prefix: ORDER_PREFIX, part: "whole_order", visibleFrom: null };
+
+/** A list may leave out an order that is there: each that is stored is asked for by itself, as in `readOrders`. */
+async function askAboutUnlisted(run: Run): Promise<void> {
+  await step(run, async (connection) => {
+    await addGoneOrders(connection, run.shopKey, WOOCOMMERCE, LISTED);
+    await askAboutGoneOrders(connection, run.shopKey, WOOCOMMERCE, ORDER);
+    return null;
+  });
 }
 
 /** Changes read by an unfinished run are valid and applied; a partial full read is repeated. */
@@ -335,13 +355,22 @@ function orderRecord(id: number, record: MappedOrder | null): FetchedRecord {
 /** What a request for rows by their ids has in common. */
 const queryOf = (ids: readonly number[]) => ({ include: ids.join(","), per_page: PAGE, orderby: "id" });
 
-/** Orders by their ids, each with its refunds. */
+/**
+ * Orders by their ids, each with its refunds. The list leaves out statuses that the shop does not know, as those of a plugin that is
+ * not active for a while: such an order is asked for by itself before it counts as gone.
+ */
 async function readOrders(run: Run, ids: readonly number[]): Promise<FetchedRecord[]> {
   if (ids.length === 0) return [];
   const { client, shop, currencyCode } = run;
   const { fields, read } = LISTS.orders;
-  const query = { ...queryOf(ids), status: "any", dp: 6, _fields: fields };
+  const members = { dp: 6, _fields: fields };
+  const query = { ...queryOf(ids), ...members, status: "any" };
   const { value: orders } = await client.get(`${API}orders`, query, read);
+  const listed = new Set(orders.map(({ id }) => Number(id)));
+  for (const id of ids.filter((one) => !listed.has(one))) {
+    const hidden = await client.find(`${API}orders/${id}`, members, readOrder);
+    if (hidden !== null) orders.push(hidden.value);
+  }
   const refunds = await readRefunds(client, orders);
   const mapped = new Map(
     orders.map((order) => {
@@ -445,7 +474,7 @@ async function applyRecords(run: Run): Promise<SyncOutcome> {
     asOf,
     cursor: { watermark: asOf.toISOString(), reading: null },
     isBackfill: reading?.kind === "backfill",
-    listed: { prefix: ORDER_PREFIX, part: "whole_order", visibleFrom: null },
+    listed: LISTED,
     productsOf: (rows) => [JSON.parse(rows.at(-1)?.record ?? "") as MappedProduct],
     orderOf: (rows) => {
       const mapped = JSON.parse(rows.at(-1)?.record ?? "") as MappedOrder | null;

@@ -70,7 +70,7 @@ export function mapOrder(
       variantId,
       // The API returns the product's current SKU; if it has one, its variant has it too.
       sku: productId === null ? cleanKey(line.sku ?? null) : null,
-      title: cleanLabel(line.name ?? null),
+      title: cleanLabel(plain(line.name ?? "")),
       vendor: null,
       units: unitsOf(line.quantity),
       removedUnits: 0,
@@ -226,6 +226,15 @@ function wasUnsent(refundedAt: string, { order, settings }: RefundsContext): boo
   return completedAt === null || completedAt === undefined || timeOf(completedAt) > refundedAt;
 }
 
+const ENTITIES: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"' };
+
+/** WordPress stores names of categories, tags and values of attributes as HTML, and those of products if a shop manager typed them. */
+function plain(html: string): string {
+  return html.replaceAll(/&(?:#(\d{1,6})|(amp|lt|gt|quot));/gu, (_, code?: string, name = "") =>
+    code === undefined ? (ENTITIES[name as string] ?? "") : String.fromCodePoint(Number(code)),
+  );
+}
+
 /** The catalogue rows of a product with its variations, in their order; without any it is its own variant. */
 export function mapWooProduct(
   product: WooProduct,
@@ -233,7 +242,7 @@ export function mapWooProduct(
   settings: ProductSettings,
   currencyCode: string,
 ): MappedProduct {
-  const category = product.categories[0]?.name ?? null;
+  const category = plain(product.categories[0]?.name ?? "");
   const image = product.images[0] ?? null;
   // With several values, it is unknown which one a unit had.
   const single = product.attributes.filter(({ options }) => options.length === 1);
@@ -243,14 +252,15 @@ export function mapWooProduct(
     {
       product: {
         id: `${PRODUCT_PREFIX}${product.id}`,
-        title: product.name,
-        handle: product.slug ?? null,
-        vendor: product.brands?.[0]?.name ?? null,
+        title: plain(product.name),
+        // In the trash, a product's slug has an end of its own.
+        handle: product.slug?.replace(/__trashed(?:-\d+)?$/u, "") ?? null,
+        vendor: plain(product.brands?.[0]?.name ?? ""),
         productType: category,
-        tags: product.tags.map(({ name }) => name),
+        tags: product.tags.map(({ name }) => plain(name)),
         category,
         imageUrl: image?.src || null,
-        imageAlt: image?.alt || null,
+        imageAlt: plain(image?.alt ?? ""),
         metafield: null,
       },
       variants: variants.map((variant, position) => {
@@ -258,9 +268,12 @@ export function mapWooProduct(
         return {
           id: variantIdOf(variant.id),
           sku: variant.sku ?? null,
-          title: variant.attributes.map(({ option }) => option).join(" / ") || null,
+          title: plain(variant.attributes.map(({ option }) => option).join(" / ")),
           position,
-          options: variant.attributes.map(({ name, option }) => ({ name, value: option })),
+          options: variant.attributes.map(({ name, option }) => ({
+            name: plain(name),
+            value: plain(option),
+          })),
           // A cost of 0 means that none was entered.
           unitCost: amount === null || Number(amount) === 0 ? null : { amount, currencyCode },
           imageUrl: variant.image?.src || null,
