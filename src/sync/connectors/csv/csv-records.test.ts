@@ -84,3 +84,24 @@ test("a record stands on the line it starts on, whatever lines lie inside it or 
     { cells: ["d"], line: 7 },
   ]);
 });
+
+test("a row that is too long or never ends is refused, and a long one is read, in chunks of any kind", async () => {
+  const inChunks = (text: string): string[] =>
+    Array.from({ length: Math.ceil(text.length / 65_536) }, (_, at) =>
+      text.slice(at * 65_536, (at + 1) * 65_536),
+    );
+  const long = "a".repeat(1_100_000);
+  const rows = "a,b\n".repeat(1_200_000);
+  for (const [text, message] of [
+    [`h\n${long}\n`, "line 2: not CSV, a row is longer than 1048576 characters"],
+    [`h\n"${long}"\n`, "line 2: not CSV, a row is longer than 1048576 characters"],
+    [`h\n${",".repeat(5_000_000)}`, "line 2: not CSV, a row is longer than 1048576 characters"],
+    [`h\n\n"a"b\n${rows}`, "line 3: not CSV, text follows a closing quote"],
+    [`h\na"b\n${rows}`, "line 2: not CSV, there is a quote inside an unquoted cell"],
+    [`h\n"a\n`, "line 2: not CSV, a quote is opened and never closed"],
+  ] as const) {
+    await assert.rejects(read(inChunks(text)), { message: `file.csv: ${message}` });
+  }
+  const [, wide, last] = await read(inChunks(`h\n${"a,".repeat(300_000)}\n"b"`));
+  assert.deepEqual([wide?.cells.length, wide?.line, last], [300_001, 2, { cells: ["b"], line: 3 }]);
+});

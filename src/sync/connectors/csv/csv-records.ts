@@ -39,11 +39,14 @@ export async function readRecords(
       throw error instanceof CsvError ? notCsv(fileName, line, error.code) : error;
     }
   };
+  // Where the first line of the rest begins that was not looked at, and whether that is inside quotes.
+  let [lineStart, isOpen] = [0, false];
   /** Reads the whole records of a chunk, and returns the rest. A line without quotes needs no parser, which would take most of the time. */
   const readWhole = (chunk: string, isEnd: boolean): string => {
-    let [recordStart, lineStart, quotedStart] = [0, 0, -1];
-    let isOpen = false;
-    for (const { 0: lineBreak, index } of chunk.matchAll(isEnd ? BREAKS_OF_END : BREAKS_OF_CHUNK)) {
+    let [recordStart, quotedStart] = [0, isOpen ? 0 : -1];
+    const breaks = isEnd ? BREAKS_OF_END : BREAKS_OF_CHUNK;
+    breaks.lastIndex = lineStart;
+    for (const { 0: lineBreak, index } of chunk.matchAll(breaks)) {
       const written = chunk.slice(lineStart, index);
       lineStart = index + lineBreak.length;
       if (isOpen || written.length > MAX_PLAIN_CHARACTERS || written.includes('"')) {
@@ -58,14 +61,17 @@ export async function readRecords(
       if (!isOpen) recordStart = lineStart;
     }
     if (quotedStart >= 0) readQuoted(chunk.slice(quotedStart, isEnd ? chunk.length : recordStart));
+    lineStart -= recordStart;
     return chunk.slice(recordStart);
   };
   let rest = "";
   for await (const chunk of text) {
     rest = readWhole(rest + chunk, false);
     if (rest.length > 4 * MAX_RECORD_CHARACTERS) {
+      const tooLong = notCsv(fileName, line, "CSV_MAX_RECORD_SIZE");
+      // What is wrong at its start comes first.
       readQuoted(rest);
-      throw notCsv(fileName, line, "CSV_MAX_RECORD_SIZE");
+      throw tooLong;
     }
     await onChunk();
   }
