@@ -508,7 +508,11 @@ function dayOfText(text: string): number {
 }
 
 /** Rows of a key replace earlier ones of that key; sorted by key, whatever order the source gave. */
-function lastByKey<Row>(rows: readonly Row[], keyOf: (row: Row) => string): Row[] {
+function lastByKey<Row>(rows: readonly Row[], keyOf: (row: Row) => string): readonly Row[] {
+  const keys = rows.map(keyOf);
+  // As documents are stored.
+  if (keys.every((key, place) => place === 0 || compareCodePoints(keys[place - 1] ?? "", key) < 0))
+    return rows;
   const byKey = new Map(rows.map((row) => [keyOf(row), row]));
   return [...byKey].toSorted(([left], [right]) => compareCodePoints(left, right)).map(([, row]) => row);
 }
