@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { serviceEnvironment } from "../../tests/support/service.ts";
 import type { SimulatedStore } from "./shops.ts";
 
-const PROJECT = join(import.meta.dirname, "../../..");
+const PROJECT = join(import.meta.dirname, "../..");
 const PROBE_MS = 200;
 /** Of a server that is being stopped: the balancer has seen that it is no longer ready. */
 const DRAIN_SECONDS = "2";
