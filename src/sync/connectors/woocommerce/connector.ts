@@ -233,27 +233,14 @@ async function giveUp(run: Run, { kind }: Reading): Promise<void> {
   });
 }
 
-/** The lists that a run reads in sequence. An order in the trash counts as deleted. */
-const stagesOf = (run: Run, { since }: Reading) => {
-  const products = (ids: number[]) => readProducts(run, [...new Set(ids)]);
-  return [
-    { list: "orders", status: "any", read: (rows: Row[]) => readOrders(run, rows.map(idOf)) },
-    {
-      list: "orders",
-      status: "trash",
-      read: async (rows: Row[]) => rows.map(({ id }) => orderRecord(id, null)),
-    },
-    { list: "products", status: "any", read: (rows: Row[]) => products(rows.map(idOf)) },
-    // Orders also name products in the trash; later changes of these affect no order.
-    since === null
-      ? { list: "products", status: "trash", read: (rows: Row[]) => products(rows.map(idOf)) }
-      : {
-          list: "variations",
-          status: "any",
-          read: (rows: Row[]) => products(rows.map((row) => row.parentId)),
-        },
-  ];
-};
+/** The lists that a run reads in sequence. */
+const stagesOf = ({ since }: Reading) => [
+  { list: "orders", status: "any" },
+  { list: "orders", status: "trash" },
+  { list: "products", status: "any" },
+  // Orders also name products in the trash; later changes of these affect no order.
+  { list: since === null ? "products" : "variations", status: since === null ? "trash" : "any" },
+];
 
 /** Dates of the API are in seconds, clocks differ, and a filter by local time repeats or skips an hour with it. */
 const OVERLAP_MS = 70 * 60_000;
@@ -271,14 +258,15 @@ async function readLists(run: Run, kind: Reading["kind"]): Promise<void> {
   };
   for (;;) {
     const reading = run.cursor.reading ?? fresh;
-    const stage = stagesOf(run, reading)[reading.stage];
+    const stage = stagesOf(reading)[reading.stage];
     if (stage === undefined) return;
-    const { list, status, read } = stage;
+    const { list, status } = stage;
     // Without an offset, which the API would read as local time.
     const since = reading.since === null ? {} : { modified_after: reading.since.slice(0, 19) };
     const filter = { status, ...since, _fields: "id,parent_id" };
     for await (const { rows, done, total, ...place } of readPages(run, list, filter, reading)) {
-      const records = await read(rows);
+      const ids = [...new Set(rows.map((row) => (list === "variations" ? row.parentId : row.id)))];
+      const records = await (list === "orders" ? readOrders(run, ids, status) : readProducts(run, ids));
       await step(run, async (connection) => {
         await storeRecords(connection, run, records);
         return { ...run.cursor, reading: { ...reading, ...place } };
@@ -301,8 +289,6 @@ const MOST_VARIATIONS = 10_000;
 
 type Page = Place & { rows: Row[]; done: number; total: number | null };
 type Row = { id: number; parentId: number; refundIds: readonly number[] };
-
-const idOf = ({ id }: Pick<Row, "id">): number => id;
 
 /**
  * The rows of a list by id, after `lastId`. Rows that leave the list during reading move later ones up: if a page begins
@@ -340,7 +326,7 @@ async function* readPages(
     // A page without anything new is the end, and a full one is none, whatever a plugin makes of the total.
     const isLast = rows.length < PAGE && (known > 0 || (total !== null && offset + PAGE >= total));
     const done = offset + rows.length;
-    lastId = Math.max(lastId, ...later.map(idOf));
+    lastId = Math.max(lastId, ...later.map(({ id }) => id));
     offset += PAGE - SEEN;
     if (known === 0) yield { rows: later, lastId, offset, done, total };
     if (isLast) return;
@@ -359,8 +345,9 @@ const queryOf = (ids: readonly number[]) => ({ include: ids.join(","), per_page:
  * Orders by their ids, each with its refunds. The list leaves out statuses that the shop does not know, as those of a plugin that is
  * not active for a while: such an order is asked for by itself before it counts as gone.
  */
-async function readOrders(run: Run, ids: readonly number[]): Promise<FetchedRecord[]> {
-  if (ids.length === 0) return [];
+async function readOrders(run: Run, ids: readonly number[], status = "any"): Promise<FetchedRecord[]> {
+  // In the trash they count as deleted.
+  if (status === "trash") return ids.map((id) => orderRecord(id, null));
   const { client, shop, currencyCode } = run;
   const { fields, read } = LISTS.orders;
   const members = { dp: 6, _fields: fields };
