@@ -145,7 +145,7 @@ function isShown(shown: ReadonlySet<string>, path: string): boolean {
 
 // A failure prints its seed; with that seed the same stores come back.
 const seed = Number(process.env["RETURNS_TEST_SEED"] ?? Date.now() % 1_000_000_000);
-const STORES = 6;
+const STORES = 10;
 const SHARE = 12;
 
 type Shop = Pick<Tenant, "shopDomain" | "token"> & {

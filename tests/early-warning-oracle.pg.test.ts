@@ -60,7 +60,7 @@ async function compareStore(seed: number, primaryWindowDays: number): Promise<vo
   const announce = createAnnouncer();
   let told = 0;
   let compared = 0;
-  for (let day = LAST_DAY - JUDGED_DAYS; day <= LAST_DAY; day += 4) {
+  for (let day = LAST_DAY - JUDGED_DAYS; day <= LAST_DAY; day += 3) {
     const expected = oracleWarnings(store, day, primaryWindowDays);
     const evidence = await loadEvidence(database, tenant.shopKey, { asOfDay: day, horizonDays: horizon });
     const found = findEarlyWarnings(evidence, horizon);

@@ -20,10 +20,10 @@ import { dumpOf, ROLLUP_TABLES } from "./support/import-workspace.ts";
 const seed = Number(process.env["RETURNS_TEST_SEED"] ?? Date.now() % 1_000_000_000);
 const moreRuns = Number(process.env["RETURNS_TEST_RUNS"] ?? 0);
 /** On a Citus a single store takes longer than all of them elsewhere. */
-const LONGEST_MS = isCitus() ? 120_000 : 20_000;
+const LONGEST_MS = isCitus() ? 120_000 : 30_000;
 const limits = {
   seed,
-  numRuns: moreRuns || (isCitus() ? 2 : 6),
+  numRuns: moreRuns || (isCitus() ? 2 : 25),
   interruptAfterTimeLimit: moreRuns > 0 ? 3_600_000 : LONGEST_MS,
   markInterruptAsFailure: false,
 } as const;

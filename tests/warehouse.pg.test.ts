@@ -14,7 +14,7 @@ import { compareStore, SQL, type Row } from "./support/warehouse.ts";
 /** docs/sql against the API: two ways from one store to the same figures. Golden stores: golden.pg.test.ts. */
 
 const seed = Number(process.env["RETURNS_TEST_SEED"] ?? Date.now() % 1_000_000_000);
-const RANDOM_STORES = 10;
+const RANDOM_STORES = 20;
 
 /** The recipe of the guide, against the table of cohorts: from the facts and from the rollup the same. */
 async function checkRecipe(duckdb: DuckDBConnection): Promise<void> {

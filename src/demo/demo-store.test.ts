@@ -300,6 +300,7 @@ for (const { today, seed } of [
   { today: TODAY, seed: 20 },
   { today: "2026-12-03", seed: 20 },
   { today: "2027-01-18", seed: 20 },
+  { today: "2027-03-02", seed: 20 },
   { today: "2025-06-30", seed: 3 },
 ]) {
   test(`M12, M16: on ${today} with seed ${seed} the bad batch is a spike and tops the month's ranking`, async () => {

@@ -22,13 +22,12 @@ const GROUPS = ["Tops", "Shoes", "Outdoor", "Never"];
 const RECENT = { start_month: "2025-05", end_month: "2025-09" };
 const EVERYTHING = { start_month: "2024-10", end_month: "2026-02" };
 
-/** Half of the selections, by seed, in every window, and for each all else that can be asked; the rest varies by seed. */
+/** Every selection in every window, and for each selection all else that can be asked; the rest varies by seed. */
 export function requestsFor(store: OracleStore, seed: number): OracleRequest[] {
   const chosen = <Value>(values: readonly Value[], step: number): Value =>
     values[(seed + step) % values.length] as Value;
   const requests: OracleRequest[] = [];
   for (const [index, selection] of selections().entries()) {
-    if (index > 0 && (index + Math.floor(seed / 6)) % 2 === 1) continue;
     for (const [step, window] of WINDOWS.entries()) {
       const range = chosen([EVERYTHING, { start_month: FIRST_MONTH, end_month: "2025-08" }], step);
       const include_incomplete = chosen([true, false], index + step);
