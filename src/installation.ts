@@ -42,6 +42,8 @@ export const MONITORING_CONNECTIONS = 2;
 export const MONITORING_TIMEOUT_MS = 3000;
 /** A node has one batch of admission at a time, and workspaces that are retried alone. */
 const NODE_CONNECTIONS = 4;
+/** A connection keeps a plan of each statement, about a megabyte, for each shard that it has read. */
+const USES_OF_SHARDS = 200;
 
 /** A database that this process may use, and where its root secret is: `openKeys` opens its keys with it. */
 export type Installation = {
@@ -292,7 +294,8 @@ export async function openServingDatabases(
         coordinator: reading,
         url: roleUrls.reader,
         // PostgreSQL itself plans what reads the tables of a shard.
-        open: (url) => open("reading", "reader", { ...ofRequests, hasCitus: false, url }),
+        open: (url) =>
+          open("reading", "reader", { ...ofRequests, hasCitus: false, mostUses: USES_OF_SHARDS, url }),
       })
     : null;
   const close = async (): Promise<void> => {

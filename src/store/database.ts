@@ -108,6 +108,8 @@ export type DatabaseOptions = {
    * that does not even answer the cancellation is closed a second later.
    */
   statementTimeoutMs: number;
+  /** After so many uses a connection is replaced; default: never. */
+  mostUses?: number;
   applicationName: string;
   /** Called when an idle connection breaks; the pool replaces it by itself. */
   onConnectionError: (error: Error) => void;
@@ -138,6 +140,7 @@ export function openDatabase(options: DatabaseOptions): DatabasePool {
   const pool = new pg.Pool({
     connectionString: options.url,
     max: options.maxConnections,
+    ...(options.mostUses === undefined ? {} : { maxUses: options.mostUses }),
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     idleTimeoutMillis: 60_000,
     keepAlive: true,

@@ -12,7 +12,7 @@ import {
   workOnOneShardAtATime,
 } from "./queries/distribute.ts";
 import { appliedMigrations, FIRST_MIGRATION, type AppliedMigration } from "./queries/installation.ts";
-import { applyRoles, planRoles } from "./roles.ts";
+import { applyRoles, closeFunctions, planRoles } from "./roles.ts";
 import {
   applyWorkspaceViews,
   dropWorkspaceViews,
@@ -386,8 +386,10 @@ async function secure(connection: Connection, log: (line: string) => void): Prom
       for (const statement of view) await client.query(statement);
     });
   }
-  // A node that has joined a Citus has the views, but no rights to read them; only the coordinator can grant them.
-  if (isSpread && (await isCoordinator(connection))) await change(grantWorkspaceViews);
+  // A node that has joined a Citus has views that nobody may read, and functions open to all; only the coordinator can change that.
+  if (!isSpread || !(await isCoordinator(connection))) return;
+  await change(grantWorkspaceViews);
+  await change(closeFunctions);
 }
 
 function connectionOf(client: pg.Client): Connection {
