@@ -37,46 +37,34 @@ export function openParquet(
   let left = "";
   return {
     read: async (file, on) => {
-      running ??= startReading(files, knownOf);
-      const { child, ended, chunks, problem } = running;
+      const { child, ended, chunks, problem } = (running ??= startReading(files, knownOf));
       let isSilent = false;
-      let isBusy = true;
-      const silence = setTimeout(() => {
-        if (isBusy) silence.refresh();
-        else isSilent = child.kill("SIGKILL");
-      }, LONGEST_SILENCE_MS);
       let row = 0;
       let isTop = true;
       let rest = "";
-      try {
-        for (let text = left; ;) {
-          const end = text.indexOf(FILE_END);
-          const own = end < 0 ? text : text.slice(0, end);
-          refuseTooMuchText(file, own.length);
-          const records = (rest + own).split(ROW_END);
-          rest = records.pop() ?? "";
-          for (const record of records) {
-            if (isTop) on.top(JSON.parse(record) as ParquetTop);
-            else if (record.startsWith(PROGRESS)) on.bytes(Number(record.slice(PROGRESS.length)));
-            else on.record(record.split(CELL_END), (row += 1));
-            isTop = false;
-          }
-          await on.portion();
-          left = text.slice(own.length + FILE_END.length);
-          if (end >= 0) return;
-          isBusy = false;
-          silence.refresh();
-          const next = await chunks.next();
-          isBusy = true;
-          if (next.done === true) break;
-          text = next.value;
+      for (let text = left; ;) {
+        const end = text.indexOf(FILE_END);
+        const own = end < 0 ? text : text.slice(0, end);
+        refuseTooMuchText(file, own.length);
+        const records = (rest + own).split(ROW_END);
+        rest = records.pop() ?? "";
+        for (const record of records) {
+          if (isTop) on.top(JSON.parse(record) as ParquetTop);
+          else if (record.startsWith(PROGRESS)) on.bytes(Number(record.slice(PROGRESS.length)));
+          else on.record(record.split(CELL_END), (row += 1));
+          isTop = false;
         }
-        const [code] = await ended;
-        signal?.throwIfAborted();
-        throw new ImportError(`${file.fileName}: ${whyEnded(code, isSilent, problem())}`);
-      } finally {
-        clearTimeout(silence);
+        await on.portion();
+        left = text.slice(own.length + FILE_END.length);
+        if (end >= 0) return;
+        const silence = setTimeout(() => (isSilent = child.kill("SIGKILL")), LONGEST_SILENCE_MS);
+        const next = await chunks.next().finally(() => clearTimeout(silence));
+        if (next.done === true) break;
+        text = next.value;
       }
+      const [code] = await ended;
+      signal?.throwIfAborted();
+      throw new ImportError(`${file.fileName}: ${whyEnded(code, isSilent, problem())}`);
     },
     close: () => {
       signal?.removeEventListener("abort", stop);
