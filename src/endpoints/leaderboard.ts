@@ -1,33 +1,28 @@
 import { currencyExponent, decimalOrNull } from "../metrics/money.ts";
-import { loadLeaderboardProducts, type Ranking } from "../store/queries/ranking.ts";
-import type { Snapshot, Workspace } from "../store/workspace.ts";
+import type { ListedProduct, Ranking } from "../store/queries/ranking.ts";
+import type { Workspace } from "../store/workspace.ts";
 import { moneyOf, presentSoldValue, rateFigures } from "./cohort-months.ts";
 
-type RankedRow = { sku: string; product_gid: string | null; excess_minor: number | null };
+type RankedRow = ListedProduct & { sku: string; excess_minor: number | null };
 
 /** The rows of a leaderboard: the figures of each SKU, its product and what its returns cost beyond the usual (M25). */
-export async function rankedRows<Row extends RankedRow>(
-  { database, workspace }: Snapshot,
+export function rankedRows<Row extends RankedRow>(
+  { currencyCode }: Workspace,
   rows: readonly Row[],
   figuresOf: (row: Row) => object,
 ) {
-  const products = rows.length === 0 ? [] : await loadLeaderboardProducts(database, workspace, rows);
-  const productBySku = new Map(products.map((product) => [product.sku, product]));
-  return rows.map((row) => {
-    const product = productBySku.get(row.sku);
-    return {
-      sku: row.sku,
-      ...figuresOf(row),
-      store_product_gid: product?.product_gid ?? null,
-      shopify_product_gid: product?.product_gid ?? null,
-      product_title: product?.product_title ?? null,
-      handle: product?.handle ?? null,
-      vendor: product?.vendor ?? null,
-      product_image_url: product?.image_url ?? null,
-      product_image_alt_text: product?.image_alt ?? null,
-      excess_return_cost: decimalOrNull(row.excess_minor, currencyExponent(workspace.currencyCode)),
-    };
-  });
+  return rows.map((row) => ({
+    sku: row.sku,
+    ...figuresOf(row),
+    store_product_gid: row.product_gid,
+    shopify_product_gid: row.product_gid,
+    product_title: row.product_title,
+    handle: row.handle,
+    vendor: row.vendor,
+    product_image_url: row.image_url,
+    product_image_alt_text: row.image_alt,
+    excess_return_cost: decimalOrNull(row.excess_minor, currencyExponent(currencyCode)),
+  }));
 }
 
 /** The end of a leaderboard's meta. The totals are of all SKUs that pass the filters, shown or not: `costs`, rate and value (M20). */

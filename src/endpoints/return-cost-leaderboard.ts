@@ -33,7 +33,7 @@ export async function returnCostLeaderboard(call: EndpointCall<typeof contract>)
   const eligible = { refundMinor: loaded.eligible_refund_minor, labelMinor: loaded.eligible_label_minor };
   return jsonAnswer(
     {
-      rows: await rankedRows(call, loaded.rows, (row) => presentFigures(totalsOf(row), money)),
+      rows: rankedRows(workspace, loaded.rows, (row) => presentFigures(totalsOf(row), money)),
       currency_code: workspace.currencyCode,
       total_eligible_count: loaded.eligible_count,
       label_costs_included: money.labelCostsIncluded,

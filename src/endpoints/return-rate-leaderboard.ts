@@ -35,7 +35,7 @@ export async function returnRateLeaderboard(call: EndpointCall<typeof contract>)
 
   return jsonAnswer(
     {
-      rows: await rankedRows(call, loaded.rows, (row) =>
+      rows: rankedRows(workspace, loaded.rows, (row) =>
         rateFigures({ soldUnits: row.sold_units, returnedUnits: row.returned_units }),
       ),
       total_eligible_count: loaded.eligible_count,

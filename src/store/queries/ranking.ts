@@ -1,5 +1,4 @@
-import { query, requireRow, type Query } from "../query.ts";
-import type { Workspace } from "../workspace.ts";
+import { requireRow, type Query } from "../query.ts";
 import {
   CANDIDATE,
   CHOSEN,
@@ -34,6 +33,22 @@ export type Ranking<Row> = Found & {
   eligible_refund_minor: number;
   rows: Row[];
 };
+
+/** A listed SKU's product, with its variant's picture, if any; nulls where the catalogue does not know it. */
+export type ListedProduct = {
+  product_gid: string | null;
+  product_title: string | null;
+  handle: string | null;
+  vendor: string | null;
+  image_url: string | null;
+  image_alt: string | null;
+};
+
+/** Names and values of `ListedProduct`, for the `rows` of a ranking. */
+export const LISTED_PRODUCT = `'product_gid', p.product_gid, 'product_title', coalesce(p.title, k.product_title), 'handle', p.handle,
+                       'vendor', case when p.product_gid is null then k.vendor else p.vendor end,
+                       'image_url', coalesce(k.image_url, p.image_url),
+                       'image_alt', case when k.image_url is null then p.image_alt end`;
 
 /** A ranking of SKUs as statements: over a workspace, over the SKUs of one vendor, and over a selection, by the blocks they read. */
 type RankingStatements<Answer> = (
@@ -103,7 +118,11 @@ export function rankingStatements<Answer extends Ranking<unknown>>(
     ${shape === "years" ? "having sum(p.sold_units::float8) > 0" : ""}
   ), ${steps(narrowing === SHOWN_ALONE ? EVERY_LISTING : narrowing, blocks)}
   select ${FOUND}, ${vendorFound(vendor)} as vendor_known, ${CHOSEN_SKUS} as skus, t.*,
-         coalesce((select ${rows} from first f left join shown s on s.sku = f.sku), '[]') as rows
+         coalesce((select ${rows}
+                     from first f
+                     left join shown s on s.sku = f.sku
+                     left join sku k on k.shop_key = $1 and k.sku = s.sku
+                     left join product p on p.shop_key = $1 and p.product_gid = s.product_gid), '[]') as rows
     from total t`,
     );
   };
@@ -122,29 +141,3 @@ export function rankingStatements<Answer extends Ranking<unknown>>(
     return (database, ...values) => statements[shape](database, ...values, ...blockValues);
   };
 }
-
-/** A leaderboard's data of a SKU's product, with its variant's picture, if any. */
-type LeaderboardProductRow = {
-  sku: string;
-  product_gid: string | null;
-  product_title: string | null;
-  handle: string | null;
-  vendor: string | null;
-  image_url: string | null;
-  image_alt: string | null;
-};
-
-/** One row per ranked SKU that the catalogue knows, with the product to show; primary keys of sku and product. */
-export const loadLeaderboardProducts = query<
-  LeaderboardProductRow,
-  [workspace: Workspace, rows: readonly { sku: string; product_gid: string | null }[]]
->(
-  "load_leaderboard_products",
-  `select s.sku, p.product_gid, coalesce(p.title, s.product_title) as product_title, p.handle,
-                case when p.product_gid is null then s.vendor else p.vendor end as vendor,
-                coalesce(s.image_url, p.image_url) as image_url, case when s.image_url is null then p.image_alt end as image_alt
-           from unnest($2::text[], $3::text[]) r (sku, product_gid)
-           join sku s on s.shop_key = $1 and s.sku = r.sku
-           left join product p on p.shop_key = $1 and p.product_gid = r.product_gid`,
-  (workspace, rows) => [workspace.shopKey, rows.map((row) => row.sku), rows.map((row) => row.product_gid)],
-);

@@ -4,18 +4,17 @@ import type { Workspace } from "../workspace.ts";
 import { COHORT_MEASURES, type CohortMonthRow } from "./cohort.ts";
 import { firstWithExcess } from "./excess-cost.ts";
 import { columnsInside, daysOrAll, monthsBetween, placeInside } from "./return-curve.ts";
-import { rankingStatements, type Ranking } from "./ranking.ts";
+import { LISTED_PRODUCT, rankingStatements, type ListedProduct, type Ranking } from "./ranking.ts";
 import { selectionValues, type Selection } from "./selection.ts";
 import { findBlocks } from "./sku-rollup.ts";
 
-/** One SKU's figures over the range in one observation window, money in minor units; `product_gid` is the one to show. */
-type CostSkuRow = Omit<CohortMonthRow, "cohort_month"> & {
-  sku: string;
-  product_gid: string | null;
-  vendor: string | null;
-  /** M25, in minor units. */
-  excess_minor: number | null;
-};
+/** One SKU's figures over the range in one observation window, money in minor units. */
+type CostSkuRow = Omit<CohortMonthRow, "cohort_month"> &
+  ListedProduct & {
+    sku: string;
+    /** M25, in minor units. */
+    excess_minor: number | null;
+  };
 
 /**
  * M13. `usualMonths` are those of M25. `endMonth` before `startMonth`: no month is included. `minCostMinor` may be a fraction.
@@ -76,13 +75,13 @@ const statementOf = rankingStatements<CostAnswer>("return_costs", {
            ${RANKED.map((column) => `coalesce(sum(e.${column}), 0)::bigint as eligible_${column}`).join(", ")}
       from eligible e
   )`,
-  rows: `json_agg(to_jsonb(f) - 'cost_minor' || jsonb_build_object('product_gid', s.product_gid, 'vendor', s.vendor)
+  rows: `json_agg(to_jsonb(f) - 'cost_minor' || jsonb_build_object(${LISTED_PRODUCT})
                   order by f.cost_minor desc, f.sku)`,
 });
 
 /**
  * One row: the SKUs that cost most, by cost ↓, sku ↑, with all their figures. Statements of sku-rollup.ts, then
- * cohort's primary key, that of sku and statements of excess-cost.ts for the SKUs returned.
+ * primary keys of cohort, sku and product and statements of excess-cost.ts for the SKUs returned.
  */
 export async function loadReturnCosts(
   database: Queryable,

@@ -2,15 +2,13 @@ import { monthToDate } from "../../lib/month.ts";
 import type { Queryable } from "../database.ts";
 import type { Workspace } from "../workspace.ts";
 import { firstWithExcess } from "./excess-cost.ts";
-import { rankingStatements, type Ranking } from "./ranking.ts";
+import { LISTED_PRODUCT, rankingStatements, type ListedProduct, type Ranking } from "./ranking.ts";
 import { selectionValues, type Selection } from "./selection.ts";
 import { blockRows, findBlocks } from "./sku-rollup.ts";
 
-/** One SKU's units over the ranked months, in the primary window; `product_gid` is the product to show. */
-type RankedSkuRow = {
+/** One SKU's units over the ranked months, in the primary window. */
+type RankedSkuRow = ListedProduct & {
   sku: string;
-  product_gid: string | null;
-  vendor: string | null;
   sold_units: number;
   returned_units: number;
   /** M25, in minor units. */
@@ -65,15 +63,14 @@ const statementOf = rankingStatements<Ranking<RankedSkuRow>>("return_rates", {
            ${VALUES.map((column) => `coalesce(sum(e.${column}), 0)::bigint as eligible_${column}`).join(", ")}
       from eligible e where e.passes
   )`,
-  rows: `json_agg(json_build_object('sku', f.sku, 'product_gid', s.product_gid, 'vendor', s.vendor,
-                                    'sold_units', f.sold_units::bigint, 'excess_minor', f.excess_minor,
+  rows: `json_agg(json_build_object('sku', f.sku, ${LISTED_PRODUCT}, 'sold_units', f.sold_units::bigint, 'excess_minor', f.excess_minor,
                                     'returned_units', f.returned_units::bigint) order by ${order("f")})`,
 });
 
 /**
  * One row: the SKUs of M12's ranking that may be seen and pass the filters. A rate is ranked as a quotient in double
  * precision: two different rates of units below 2^26 are different quotients, and beyond that none changes places with a
- * lower one. Statements of sku-rollup.ts and excess-cost.ts; primary key of sku, and of cohort for the SKUs returned.
+ * lower one. Statements of sku-rollup.ts and excess-cost.ts; primary keys of sku, product and cohort for the SKUs returned.
  */
 export async function loadReturnRates(
   database: Queryable,
