@@ -140,7 +140,7 @@ export function openDatabase(options: DatabaseOptions): DatabasePool {
   const pool = new pg.Pool({
     connectionString: options.url,
     max: options.maxConnections,
-    ...(options.mostUses === undefined ? {} : { maxUses: options.mostUses }),
+    maxUses: options.mostUses ?? Infinity,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     idleTimeoutMillis: 60_000,
     keepAlive: true,
