@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
-import { createServer, type AddressInfo } from "node:net";
 import type { Browser, Locator, Page } from "playwright-core";
 import { startShopifySimulator, type ShopifySimulator } from "../tools/simulators/shopify/start.ts";
 import { useChromium } from "./support/chromium.ts";
 import { startCommand } from "./support/command.ts";
 import { makeFolder } from "./support/folder.ts";
+import { freePort } from "./support/free-port.ts";
 
 /** Somebody who starts the service for the first time, and uses nothing but their browser from then on. */
 type Newcomer = {
@@ -61,15 +61,6 @@ async function onboard(
     serving.child.kill("SIGTERM");
     await serving.outcome;
   }
-}
-
-/** A free port, for a service whose address must be known before it starts. */
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((closed) => server.close(closed));
-  return port;
 }
 
 /** From an empty data folder to the first chart of one's own data, by clicks alone. */

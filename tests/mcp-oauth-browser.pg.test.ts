@@ -7,13 +7,13 @@ import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { Client as FirstClient } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport as FirstTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { makeUserLink } from "./support/console-person.ts";
+import { freePort } from "./support/free-port.ts";
 import { useChromium } from "./support/chromium.ts";
 import { MCP_PATH } from "./support/mcp.ts";
 import {
   createApp,
   createMember,
   createProvider,
-  freePort,
   openCallback,
   startOauthService,
 } from "./support/mcp-oauth.ts";

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { test } from "node:test";
-import { App, createMember, freePort, register, startOauthService } from "./support/mcp-oauth.ts";
+import { freePort } from "./support/free-port.ts";
+import { App, createMember, register, startOauthService } from "./support/mcp-oauth.ts";
 import { createTenant } from "./support/tenants.ts";
 import { use } from "./support/use.ts";
 

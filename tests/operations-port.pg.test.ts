@@ -1,21 +1,10 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
-import { createServer, type AddressInfo } from "node:net";
 import { test } from "node:test";
+import { freePort } from "./support/free-port.ts";
 import { openRaw } from "./support/raw-http.ts";
 import { startTestService } from "./support/service.ts";
 
 const PROBES = ["/healthz", "/readyz"];
-
-/** A port that nobody listens on. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
-}
 
 const statusOf = async (address: string): Promise<number> => (await fetch(address)).status;
 

@@ -6,7 +6,6 @@ import pino from "pino";
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, readFileSync, writeFileSync } from "node:fs";
-import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { startShopifySimulator } from "../tools/simulators/shopify/start.ts";
@@ -23,6 +22,7 @@ import { ROLES } from "../src/store/role-rights.ts";
 import { openWorkerSession } from "../src/store/worker-session.ts";
 import { isCitus } from "./support/citus.ts";
 import { asRole, createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { freePort } from "./support/free-port.ts";
 import { openTestKeys } from "./support/secret.ts";
 import { execute } from "./support/server.ts";
 import { startServerProcess } from "./support/server-process.ts";
@@ -100,16 +100,6 @@ async function startPgbouncer(
 function documentedSettings(): string[] {
   const names = "track_extra_parameters|ignore_startup_parameters|max_prepared_statements|tcp_keep[a-z]+";
   return readFileSync(SCALING, "utf8").match(new RegExp(`(?<=^ {4})(?:${names}) = .+$`, "gmu")) ?? [];
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }
 
 /** Servers and workers behind PgBouncer with the settings of docs/scaling.md. Without a PgBouncer, each test says so. */

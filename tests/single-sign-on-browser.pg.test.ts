@@ -7,7 +7,7 @@ import { Provider } from "oidc-provider";
 import type { Page } from "playwright-core";
 import { useChromium } from "./support/chromium.ts";
 import { makeUserLink } from "./support/console-person.ts";
-import { freePort } from "./support/mcp-oauth.ts";
+import { freePort } from "./support/free-port.ts";
 import { axeViolations, wrongLooks } from "./support/page-looks.ts";
 import { startTestService, type TestService } from "./support/service.ts";
 import { createTenant, type Tenant } from "./support/tenants.ts";

@@ -5,7 +5,7 @@ import { runAction } from "../src/actions/action.ts";
 import { OPERATOR } from "../src/actions/actor.ts";
 import { textInput } from "../src/actions/field.ts";
 import { linkUser } from "../src/actions/people/actions.ts";
-import { freePort } from "./support/mcp-oauth.ts";
+import { freePort } from "./support/free-port.ts";
 import { postForm, signInAs } from "./support/console-person.ts";
 import {
   beginAt,

@@ -4,7 +4,7 @@ import { request as plainRequest, type IncomingMessage } from "node:http";
 import { after, before, suite, test } from "node:test";
 import { spawn } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { createServer, connect, type AddressInfo } from "node:net";
+import { connect } from "node:net";
 import { join } from "node:path";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { HOME, passkeyLink, signInAgain, startPasskeyPlace } from "./support/passkey-place.ts";
@@ -16,6 +16,7 @@ import { PART_BYTES } from "./support/upload.ts";
 import { eventually } from "./support/worker.ts";
 import type { TlsProxy } from "./support/tls-proxy.ts";
 import { makeFolder } from "./support/folder.ts";
+import { freePort } from "./support/free-port.ts";
 
 /** A server of others' making that stands before the service with the configuration that deploy/ has for it. */
 type TlsFront = {
@@ -114,14 +115,6 @@ function listens(port: number): Promise<boolean> {
     });
     socket.on("error", () => answer(false));
   });
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((closed) => server.close(closed));
-  return port;
 }
 
 /** What has to pass a proxy that ends TLS, through the configurations in deploy/ and the programs they are for. */

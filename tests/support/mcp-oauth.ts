@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { createServer as createHttpServer } from "node:http";
-import { createServer, type AddressInfo } from "node:net";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import type { TestContext } from "node:test";
 import { newSecret } from "../../src/access/secret.ts";
 import { createSession, setRole } from "./people.ts";
 import { startTestService, type TestService } from "./service.ts";
+import { freePort } from "./free-port.ts";
 import { MCP_PATH, post, rpc } from "./mcp.ts";
 import type { Tenant } from "./tenants.ts";
 
@@ -25,14 +26,6 @@ export async function startOauthService(
     })),
     issuer,
   };
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((closed) => server.close(closed));
-  return port;
 }
 
 export type Member = { userId: string; cookie: string };
@@ -169,10 +162,10 @@ export async function openCallback(
   context: TestContext,
 ): Promise<{ url: string; answer: Promise<URLSearchParams> }> {
   const { promise, resolve } = Promise.withResolvers<URLSearchParams>();
-  const end = createHttpServer((_request, response) => {
+  const end = createServer((_request, response) => {
     response.setHeader("content-type", "text/html").end("<title>Back in the app</title>");
   });
-  const server = createHttpServer((request, response) => {
+  const server = createServer((request, response) => {
     resolve(new URL(request.url ?? "", "http://localhost").searchParams);
     response.writeHead(302, { location: `http://127.0.0.1:${(end.address() as AddressInfo).port}/` }).end();
   });

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { chownSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { freePort } from "../../tests/support/mcp-oauth.ts";
+import { freePort } from "../../tests/support/free-port.ts";
 import type { Engine, Ran } from "./engine.ts";
 import { attempt, demand } from "./engine.ts";
 
