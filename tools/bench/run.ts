@@ -17,7 +17,7 @@ import { measureFreshness } from "./freshness.ts";
 import { measureThroughput } from "./throughput.ts";
 import type { BenchRow } from "./measure.ts";
 
-type Settings = { named: string[]; whaleLines: number; workspaces: number[]; minutes: number };
+type Settings = { named: string[]; whaleLines: number; workspaces: number[]; minutes: number; orderEvery: number };
 type Measure = (context: BenchContext, settings: Settings) => Promise<BenchRow[]>;
 
 /** Rows of one group share a database; other groups get one that holds nothing else. */
@@ -29,8 +29,8 @@ const GROUPS: readonly Readonly<Record<string, Measure>>[] = [
   { cluster: measureCluster },
   { scale: (context, { workspaces }) => measureScale(context, workspaces) },
   {
-    freshness: (context, { workspaces: [workspaces = 1000], minutes }) =>
-      measureFreshness(context, { workspaces, minutes }),
+    freshness: (context, { workspaces: [workspaces = 1000], minutes, orderEvery }) =>
+      measureFreshness(context, { workspaces, minutes, orderEvery }),
   },
 ];
 
@@ -39,13 +39,14 @@ const NAMES = GROUPS.flatMap((group) => Object.keys(group));
 const NAMED_ONLY = ["cluster", "scale", "freshness"];
 const WHALE_LINES = 1_500_000;
 const WORKSPACES = "1000,10000";
-const USAGE = `npm run bench -- [row…] [--whale-lines <number>] [--workspaces <numbers>] [--minutes <number>]
+const USAGE = `npm run bench -- [row…] [--whale-lines <number>] [--workspaces <numbers>] [--minutes <number>] [--order-every <minutes>]
 
   Rows: ${NAMES.join(", ")}; without a name all but ${NAMED_ONLY.join(" and ")}, about 20 minutes.
   --whale-lines  order lines of the large store, at least 100000 (default ${WHALE_LINES})
   --workspaces   of scale, in rising order (default ${WORKSPACES}; 100000 needs 40 GB of disk)
                  the first one: of freshness
   --minutes      simulated by freshness (default 120, in 30 minutes)
+  --order-every  minutes between two orders of a shop with webhooks, of freshness (default 10)
   cluster needs BENCH_CITUS_URL, the coordinator of a Citus on this machine; BENCH_SERVER_URL is compared instead of the embedded server
 `;
 
@@ -101,14 +102,16 @@ function readSettings(args: string[]): Settings | null {
         "whale-lines": { type: "string", default: String(WHALE_LINES) },
         workspaces: { type: "string", default: WORKSPACES },
         minutes: { type: "string", default: "120" },
+        "order-every": { type: "string", default: "10" },
       },
     });
     const whaleLines = Number(values["whale-lines"]);
     const workspaces = values.workspaces.split(",").map(Number);
     const minutes = Number(values.minutes);
+    const orderEvery = Number(values["order-every"]);
     const isKnown = named.every((name) => NAMES.includes(name)) && workspaces.every((count) => count >= 100);
-    return isKnown && whaleLines >= 100_000 && minutes > 0
-      ? { named, whaleLines, workspaces, minutes }
+    return isKnown && whaleLines >= 100_000 && minutes > 0 && orderEvery > 0
+      ? { named, whaleLines, workspaces, minutes, orderEvery }
       : null;
   } catch {
     return null;
