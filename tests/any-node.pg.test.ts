@@ -205,7 +205,7 @@ test("with a node lost, people sign in and see their workspaces on the others, t
         const { secret } = await database.transaction((connection) =>
           makeLink(connection, { userId, purpose: "enter", now: new Date() }),
         );
-        const signedIn = await identity.signInByLink({ secret, oldSessionHash: null, origin: null });
+        const signedIn = await identity.signIn({ way: "link", secret, oldSessionHash: null, origin: null });
         assert.equal(signedIn.outcome, "signed_in");
         const sessionHash = hashSecret(signedIn.outcome === "signed_in" ? signedIn.session : "") as Buffer;
         const member = await findMember(database, { sessionHash, shopDomain: "healthy.example" }, null);

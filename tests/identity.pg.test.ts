@@ -41,7 +41,7 @@ async function linkFor(name: string, purpose: LinkPurpose = "enter"): Promise<st
 }
 
 const enter = (secret: string, oldSessionHash: Buffer | null = null): Promise<SignIn> =>
-  identity.signInByLink({ secret, oldSessionHash, origin: null });
+  identity.signIn({ way: "link", secret, oldSessionHash, origin: null });
 
 async function signIn(name: string, oldSession: string | null = null): Promise<string> {
   const oldHash = oldSession === null ? null : hashSecret(oldSession);
@@ -236,7 +236,13 @@ test("anything but a browser's answer is refused", async () => {
     [JSON.stringify({ ...whole, response: { clientDataJSON: withChallenge(`${challenge}A`) } }), "challenge"],
     [JSON.stringify({ ...whole, response: { clientDataJSON: withChallenge(forged) } }), "challenge"],
   ] as const) {
-    const result = await identity.signInByPasskey({ credential, site, oldSessionHash: null, origin: null });
+    const result = await identity.signIn({
+      way: "passkey",
+      credential,
+      site,
+      oldSessionHash: null,
+      origin: null,
+    });
     assert.equal(result.outcome, expected, credential.slice(0, 80));
   }
 });
@@ -286,7 +292,8 @@ test("a passkey with a statement about its make is refused before a certificate 
       attestationObject: Buffer.from(isoCBOR.encode(statement as never)).toString("base64url"),
     },
   });
-  const refused = await identity.signInByEnrolment({
+  const refused = await identity.signIn({
+    way: "enrolment",
     secret,
     credential,
     site,

@@ -130,7 +130,10 @@ export type Enrolment = {
   now: Date;
 };
 
-type SignedFor = { purpose: "sign_in" | "prove"; userId: string | null };
+/** The person who confirms who they are; null: anyone who signs in. */
+type SignedFor = { userId: string | null };
+
+const purposeOf = ({ userId }: SignedFor) => (userId === null ? "sign_in" : "prove");
 
 const NAME = "Returns Analytics";
 /** How long a browser waits for the person. */
@@ -167,13 +170,13 @@ export async function enrolmentOptions(
 /** The browser's options to sign: with any passkey of this site to sign in, with one of the person to confirm their identity. */
 export async function signatureOptions(
   database: Queryable,
-  { purpose, userId, site, challengeKey: key, now }: SignedFor & Omit<PasskeyAnswer, "credential">,
+  { userId, site, challengeKey: key, now }: SignedFor & Omit<PasskeyAnswer, "credential">,
 ): Promise<PublicKeyCredentialRequestOptionsJSON> {
   const { generateAuthenticationOptions } = await library();
   const own = userId === null ? null : descriptorsOf(await listPasskeys(database, userId), site);
   return generateAuthenticationOptions({
     rpID: site.rpId,
-    challenge: makeChallenge({ key, purpose, userId, now }),
+    challenge: makeChallenge({ key, purpose: purposeOf({ userId }), userId, now }),
     timeout: WAIT_MS,
     userVerification: "required",
     ...(own === null ? {} : { allowCredentials: own }),
@@ -230,11 +233,11 @@ export async function findAnswering(
   database: Queryable,
   answer: PasskeyAnswer & SignedFor,
 ): Promise<Known | PasskeyRefusal> {
-  const { purpose, userId, challengeKey: key, now } = answer;
+  const { userId, challengeKey: key, now } = answer;
   const read = readCredential<AuthenticationResponseJSON>(answer.credential);
   if (read === null) return { refused: "malformed" };
   const { response, challenge } = read;
-  const due = readChallenge(challenge, { key, purpose, userId, now });
+  const due = readChallenge(challenge, { key, purpose: purposeOf(answer), userId, now });
   if (due === null) return { refused: "challenge" };
   const passkey = await findPasskey(database, Buffer.from(response.id, "base64url"));
   if (passkey === null || (userId !== null && passkey.user_id !== userId)) return { refused: "stranger" };

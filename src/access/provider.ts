@@ -125,7 +125,7 @@ export function createProvider(options: ProviderOptions) {
     finish: async (
       query: string,
       { state, nonce, verifier }: Flow,
-    ): Promise<ProviderAccount | { problem: ProviderProblem }> => {
+    ): Promise<ProviderAccount | { outcome: ProviderProblem; userId: null }> => {
       const client = await library();
       try {
         const config = await open();
@@ -135,7 +135,7 @@ export function createProvider(options: ProviderOptions) {
       } catch (error) {
         const problem = problemOf(client, error);
         log.warn({ err: error, problem }, "a sign-in at the identity provider was refused");
-        return { problem };
+        return { outcome: problem, userId: null };
       }
     },
     /** The URL that also ends the person's session at the provider; null if it has none. */
@@ -215,7 +215,7 @@ export const CLOCK_SKEW_MS = 30_000;
 
 /** A time in seconds; null = none, or one to come, which would count as fresh until long after. */
 function readPast(seconds: unknown): Date | null {
-  const isPast = typeof seconds === "number" && seconds * 1000 <= Date.now() + CLOCK_SKEW_MS;
+  const isPast = typeof seconds === "number" && seconds >= 0 && seconds * 1000 <= Date.now() + CLOCK_SKEW_MS;
   return isPast ? new Date(seconds * 1000) : null;
 }
 

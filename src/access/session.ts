@@ -6,7 +6,7 @@ import {
   deleteSession,
   findSession,
   insertSession,
-  renewSession,
+  renewSession as putSession,
   touchSession,
 } from "../store/queries/console-user.ts";
 import type { ProviderAccount } from "./provider.ts";
@@ -41,7 +41,7 @@ type NewSessionRequest = {
   way: Way;
   /** Of a person who comes from the identity provider; any other has just proved who they are. */
   account?: Pick<ProviderAccount, "authenticatedAt" | "isOperator" | "idToken">;
-  /** Of the browser's cookie, which ends; null = it has none. */
+  /** Of the browser's cookie, which a new session ends, and a proof renews; null = it has none. */
   oldSessionHash: Buffer | null;
   origin: Origin;
   now: Date;
@@ -79,15 +79,15 @@ export async function beginSession(connection: Connection, request: NewSessionRe
  * Gives a session a new id after a new proof of who its person is; null = it has ended. The provider may say that somebody has
  * left the group of operators; no proof makes an operator's session of another.
  */
-export async function reauthenticateSession(
+export async function renewSession(
   connection: Connection,
-  request: Omit<NewSessionRequest, "oldSessionHash"> & { sessionHash: Buffer },
+  { userId, way, oldSessionHash, account, origin, now }: NewSessionRequest,
 ): Promise<string | null> {
-  const { userId, way, sessionHash, account, origin, now } = request;
   const { text, hash } = newSecret();
   const idle = new Date(now.getTime() + IDLE_MS);
   const mayOperate = account?.isOperator ?? true;
-  if (!(await renewSession(connection, userId, sessionHash, hash, now, idle, mayOperate))) return null;
+  if (oldSessionHash === null) return null;
+  if (!(await putSession(connection, userId, oldSessionHash, hash, now, idle, mayOperate))) return null;
   await record(connection, { userId, origin }, "session.prove", { way });
   return text;
 }

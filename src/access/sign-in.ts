@@ -8,7 +8,7 @@ import {
   useLink,
   lockPerson,
 } from "../store/queries/console-user.ts";
-import type { DescribedLink, LinkRow } from "../store/queries/console-user.ts";
+import type { DescribedLink } from "../store/queries/console-user.ts";
 import {
   deleteAccounts,
   findAccountHolder,
@@ -17,14 +17,20 @@ import {
   useAccount,
 } from "../store/queries/provider-account.ts";
 import { endAllGrants } from "../store/queries/workspace-member.ts";
-import { checkEnrolment, checkSignature, type PasskeyAnswer, type PasskeyRefusal } from "./passkey.ts";
-import type { ProviderAccount, ProviderProblem } from "./provider.ts";
+import {
+  checkEnrolment,
+  checkSignature,
+  findAnswering,
+  type PasskeyRefusal,
+  type PasskeySite,
+} from "./passkey.ts";
+import { CLOCK_SKEW_MS, type ProviderAccount, type ProviderProblem } from "./provider.ts";
 import { hashSecret } from "./secret.ts";
-import { beginSession, record, recordRefusal, type Origin, type Way } from "./session.ts";
+import { beginSession, record, recordRefusal, renewSession, type Origin, type Way } from "./session.ts";
 
 /**
- * Why a sign-in failed. "changed": the person's rights differ from those of the link. "second": this passkey is already
- * registered.
+ * Why a sign-in or a confirmation failed. "changed": the person's rights differ from those of the link. "other": a link for
+ * somebody or something else. "second": this passkey is already registered. "signed_out": the session that it confirms has ended.
  */
 export type SignInRefusal =
   | "unknown"
@@ -32,16 +38,19 @@ export type SignInRefusal =
   | "expired"
   | "changed"
   | "disabled"
+  | "other"
   | "second"
+  | "signed_out"
   | ProviderRefusal
   | PasskeyRefusal["refused"];
 
 /**
- * Why an account of the identity provider signs nobody in. "uninvited": nobody has it, and no open link names its address.
- * "unproven": its address is not verified. "several": links of several people name it. "taken": the person has another account there. "untimed", "not_again": it does not say
- * that its person has just proved who they are. "foreign": it is not the account of who is signed in.
+ * Why an account of the identity provider is not accepted. "uninvited": nobody has it, and no open link names its address.
+ * "unproven": its address is not verified. "several": links of several people name it. "taken": the person has another account
+ * there. "untimed", "not_again": it does not say that its person has just proved who they are. "foreign": it is not the account of
+ * who is signed in.
  */
-export type ProviderRefusal =
+type ProviderRefusal =
   | ProviderProblem
   | "uninvited"
   | "unproven"
@@ -51,189 +60,251 @@ export type ProviderRefusal =
   | "not_again"
   | "foreign";
 
-/** A sign-in: a new session, or why there is none. `userId` null: the person is unknown. */
-export type SignIn =
-  | { outcome: "signed_in"; session: string; userId: string; isRecovery: boolean }
-  | { outcome: SignInRefusal; userId: string | null };
+/**
+ * What somebody proves with who they are. "enrolment": with a link, by creating a passkey, for hosts where a link alone does not
+ * sign in. `startedAt`: when they were sent to the provider.
+ */
+export type Evidence =
+  | { way: "link"; secret: string }
+  | { way: "enrolment"; secret: string; credential: string; site: PasskeySite }
+  | { way: "passkey"; credential: string; site: PasskeySite }
+  | { way: "provider"; account: ProviderAccount; startedAt: Date };
 
 /** Who asks. */
 export type Browser = {
-  /** Of the browser's cookie, whose session ends; null = it has none. */
+  /** Who is signed in and confirms that it is them; absent or null: somebody who signs in. */
+  userId?: string | null;
+  /** Of the browser's cookie. Its session ends with a sign-in, and gets a new id with a confirmation; null = it has none. */
   oldSessionHash: Buffer | null;
   origin: Origin;
   /** Whether a refusal is written down; default: yes. Not of an address where too many have failed. */
   recordsRefusals?: boolean;
 };
 
-type LinkRequest = Browser & { secret: string; now: Date };
+/** `challengeKey` belongs to the installation, so that any of its servers can check a passkey. */
+type Timed = { now: Date; challengeKey: Buffer };
+
+type Request<Of extends Evidence = Evidence> = Of & Browser & Timed;
+
+/** Why there is no session; `userId` null: the person is unknown. */
+export type Refused = { outcome: SignInRefusal; userId: string | null };
+
+/** A session that was begun, or confirmed. */
+export type SignIn = { outcome: "signed_in"; session: string; userId: string; isRecovery: boolean } | Refused;
+
+/** Whose evidence it is; `useUp` accepts it in the transaction of the session, or returns why not. */
+type Found = {
+  userId: string;
+  way: Way;
+  isRecovery?: boolean;
+  account?: ProviderAccount;
+  useUp: (connection: Connection) => Promise<SignInRefusal | null>;
+};
 
 /** The first passkey of a person; others get the name that the person gives them. */
 const FIRST_NAME = "Created at sign-in";
 
-/** Uses a link up for a session with a new id; the browser's old one ends. */
-export async function signInByLink(database: Database, request: LinkRequest): Promise<SignIn> {
-  return withLink(database, request, async (connection, { user_id: userId, purpose }) =>
-    begin(connection, userId, request, "link", purpose === "recover"),
-  );
-}
-
-/** Uses up a link to register a person's passkey, which starts the session: for hosts where a link alone does not sign in. */
-export async function signInByEnrolment(
-  database: Database,
-  request: LinkRequest & PasskeyAnswer,
-): Promise<SignIn> {
-  const link = await openLink(database, request.secret, request.now);
-  if ("outcome" in link) return refused(database, link, request);
-  const { user_id: userId } = link;
-  // Before the link is used up: who dismisses the browser's question may try again.
-  const checked = await checkEnrolment(database, { ...request, userId });
-  if ("refused" in checked) return refused(database, { outcome: checked.refused, userId }, request);
-  return withLink(database, request, async (connection, used) => {
-    const signedIn = await begin(connection, userId, request, "passkey", used.purpose === "recover");
-    if (signedIn.outcome !== "signed_in") return signedIn;
-    if (!(await insertPasskey(connection, userId, FIRST_NAME, checked, request.now))) {
-      throw new Undone({ outcome: "second", userId });
-    }
-    await record(connection, { userId, origin: request.origin }, "passkey.add", { name: FIRST_NAME });
-    return signedIn;
-  });
-}
-
-export async function signInByPasskey(database: Database, request: Browser & PasskeyAnswer): Promise<SignIn> {
-  const { now } = request;
-  const signed = await checkSignature(database, { ...request, purpose: "sign_in", userId: null });
-  if ("refused" in signed) {
-    return refused(database, { outcome: signed.refused, userId: signed.userId ?? null }, request);
+/** Uses evidence up for a session with a new id. */
+export async function signIn(database: Database, request: Request): Promise<SignIn> {
+  const { userId = null, origin, recordsRefusals = true } = request;
+  const found = await find(database, request);
+  const result = "outcome" in found ? found : await accept(database, found, request);
+  const { outcome } = result;
+  // Guesses by strangers write nothing.
+  const named = userId ?? result.userId;
+  if (outcome !== "signed_in" && named !== null && recordsRefusals) {
+    const reason = userId === null ? outcome : `proof: ${outcome}`;
+    await recordRefusal(database, { userId: named, origin }, reason);
   }
-  const { userId, credentialId, counter } = signed;
-  const result = await database.transaction(async (connection): Promise<SignIn> => {
-    // Locked, so that concurrent sign-ins see each other's sessions.
-    const person = await lockPerson(connection, userId);
-    if (person?.disabled_at !== null) return { outcome: "disabled", userId };
-    if (!(await usePasskey(connection, credentialId, counter, now))) return { outcome: "counter", userId };
-    return begin(connection, userId, request, "passkey");
-  });
-  return refused(database, result, request);
+  return result;
 }
 
-/**
- * Signs in the person of an account, known by issuer and subject alone. One that nobody has is linked to the person of the open
- * link that names its verified address, which uses that up.
- */
-export async function signInByProvider(
-  database: Database,
-  request: Browser & { account: ProviderAccount; now: Date },
-): Promise<SignIn> {
-  const { account, origin, now } = request;
-  return undoable(database, request, async (connection) => {
-    const holder = await findAccountHolder(connection, account.issuer, account.subject);
-    const found = holder === null ? await findInvited(connection, account, now) : { user_id: holder };
-    if ("outcome" in found) return found;
-    const { user_id: userId } = found;
-    const person = await lockPerson(connection, userId);
-    if (person?.disabled_at !== null) return { outcome: "disabled", userId };
-    const { issuer, subject, email } = account;
-    const row = { issuer, subject, email, userId, now };
-    if ("link_hash" in found) {
-      if ((await useLink(connection, found.link_hash, now)) === null) return { outcome: "changed", userId };
-      if (!(await insertAccount(connection, row))) throw new Undone({ outcome: "taken", userId });
-      await record(connection, { userId, origin }, "account.link", { issuer });
-    } else if (!(await useAccount(connection, row))) return { outcome: "uninvited", userId };
-    return begin(connection, userId, request, "provider");
-  });
-}
-
-async function findInvited(
-  connection: Connection,
-  { email, isVerified }: ProviderAccount,
-  now: Date,
-): Promise<{ link_hash: Buffer; user_id: string } | { outcome: ProviderRefusal; userId: null }> {
-  if (email === null || !isVerified) return { outcome: "unproven", userId: null };
-  const links = await findLinksFor(connection, email, now);
-  const [link] = links;
-  if (link === undefined) return { outcome: "uninvited", userId: null };
-  return links.every(({ user_id: userId }) => userId === link.user_id)
-    ? link
-    : { outcome: "several", userId: null };
-}
-
-/** The person whom a link that still works would sign in, or why it does not. */
-export async function openLink(
+/** Whether evidence may be accepted: at most one look-up by primary key, without a write. */
+export async function mayAccept(
   database: Queryable,
-  secret: string,
-  now: Date,
-): Promise<LinkRow | { outcome: SignInRefusal; userId: string | null }> {
-  const linkHash = hashSecret(secret);
-  const link = linkHash === null ? null : await describeLink(database, linkHash);
-  if (link === null) return { outcome: "unknown", userId: null };
-  const outcome = whyClosed(link, now);
-  return outcome === null ? link : { outcome, userId: link.user_id };
-}
-
-/** Why a link no longer works; null: it works. */
-export function whyClosed(
-  link: Pick<DescribedLink, "used_at" | "expires_at" | "has_its_rights">,
-  now: Date,
-): SignInRefusal | null {
-  if (link.used_at !== null) return "used";
-  if (link.expires_at <= now) return "expired";
-  return link.has_its_rights ? null : "changed";
+  evidence: Evidence & Timed & { userId: string | null },
+): Promise<boolean> {
+  if (evidence.way === "provider") return true;
+  if (evidence.way === "passkey") return !("refused" in (await findAnswering(database, evidence)));
+  return !("outcome" in (await openLink(database, evidence.secret, evidence.now)));
 }
 
 /** A refusal that takes back what its transaction has done. */
 class Undone extends Error {
-  readonly result: SignIn;
+  readonly outcome: SignInRefusal;
 
-  constructor(result: SignIn) {
-    super(result.outcome);
-    this.result = result;
+  constructor(outcome: SignInRefusal) {
+    super(outcome);
+    this.outcome = outcome;
   }
 }
 
-async function withLink(
-  database: Database,
-  request: LinkRequest,
-  signIn: (connection: Connection, link: LinkRow) => Promise<SignIn>,
-): Promise<SignIn> {
-  const { secret, now } = request;
-  const used = async (connection: Connection): Promise<SignIn> => {
-    const link = await openLink(connection, secret, now);
-    if ("outcome" in link) return link;
-    const { user_id: userId } = link;
-    // Locked before the link, in the same order as changes and removals of a person, to avoid deadlocks.
-    const person = await lockPerson(connection, userId);
-    if (person?.disabled_at !== null) return { outcome: "disabled", userId };
-    if (await useLink(connection, hashSecret(secret) as Buffer, now)) return signIn(connection, link);
-    const state = await openLink(connection, secret, now);
-    return "outcome" in state ? state : { outcome: "used", userId };
-  };
-  return undoable(database, request, used);
-}
-
-async function undoable(
-  database: Database,
-  request: Browser,
-  signIn: (connection: Connection) => Promise<SignIn>,
-): Promise<SignIn> {
+async function accept(database: Database, found: Found, request: Request): Promise<SignIn> {
+  const { userId, isRecovery = false, useUp } = found;
   try {
-    return await refused(database, await database.transaction(signIn), request);
+    const session = await database.transaction(async (connection) => {
+      // Locked before anything else, in the order of changes and removals of a person, to avoid deadlocks; and so that concurrent
+      // sign-ins see each other's sessions.
+      const person = await lockPerson(connection, userId);
+      const refusal = person?.disabled_at === null ? await useUp(connection) : "disabled";
+      if (refusal !== null) throw new Undone(refusal);
+      const isNew = (request.userId ?? null) === null;
+      const made = await (isNew ? beginSession : renewSession)(connection, { ...request, ...found });
+      if (made === null) throw new Undone("signed_out");
+      return made;
+    });
+    return { outcome: "signed_in", session, userId, isRecovery };
   } catch (error) {
-    if (error instanceof Undone) return refused(database, error.result, request);
+    if (error instanceof Undone) return { outcome: error.outcome, userId };
     throw error;
   }
 }
 
-/** The person is locked, so that concurrent sign-ins see each other's sessions. */
-async function begin(
-  connection: Connection,
-  userId: string,
-  request: Browser & { now: Date; account?: ProviderAccount },
-  way: Way,
-  isRecovery = false,
-): Promise<SignIn> {
-  if (isRecovery) await endAccess(connection, userId, request.origin);
-  const session = await beginSession(connection, { ...request, userId, way });
-  return { outcome: "signed_in", session, userId, isRecovery };
+async function find(database: Database, request: Request): Promise<Found | Refused> {
+  switch (request.way) {
+    case "link":
+      return findByLink(database, request);
+    case "enrolment":
+      return findByEnrolment(database, request);
+    case "passkey":
+      return findByPasskey(database, request);
+    case "provider":
+      return findByProvider(database, request);
+  }
+}
+
+/** Another person's link, and one that would end passkeys, confirm nothing and stay unused. */
+async function findByLink(
+  database: Database,
+  {
+    secret,
+    userId: confirms = null,
+    origin,
+    now,
+  }: Pick<Request, "userId" | "origin" | "now"> & { secret: string },
+): Promise<Found | Refused> {
+  const link = await openLink(database, secret, now);
+  if ("outcome" in link) return link;
+  const { user_id: userId, purpose } = link;
+  const isRecovery = purpose === "recover";
+  if (confirms !== null && (isRecovery || userId !== confirms)) return { outcome: "other", userId };
+  const useUp = async (connection: Connection): Promise<SignInRefusal | null> => {
+    if ((await useLink(connection, hashSecret(secret) as Buffer, now)) === null) {
+      const state = await openLink(connection, secret, now);
+      return "outcome" in state ? state.outcome : "used";
+    }
+    if (isRecovery) await endAccess(connection, userId, origin);
+    return null;
+  };
+  return { userId, way: "link", isRecovery, useUp };
+}
+
+async function findByEnrolment(
+  database: Database,
+  request: Request<Extract<Evidence, { way: "enrolment" }>>,
+): Promise<Found | Refused> {
+  const { origin, now } = request;
+  const link = await findByLink(database, request);
+  if ("outcome" in link) return link;
+  const { userId } = link;
+  // Before the link is used up: who dismisses the browser's question may try again.
+  const passkey = await checkEnrolment(database, { ...request, userId });
+  if ("refused" in passkey) return { outcome: passkey.refused, userId };
+  const useUp = async (connection: Connection): Promise<SignInRefusal | null> => {
+    const refusal = await link.useUp(connection);
+    if (refusal !== null) return refusal;
+    if (!(await insertPasskey(connection, userId, FIRST_NAME, passkey, now))) return "second";
+    await record(connection, { userId, origin }, "passkey.add", { name: FIRST_NAME });
+    return null;
+  };
+  return { ...link, way: "passkey", useUp };
+}
+
+async function findByPasskey(
+  database: Database,
+  request: Request<Extract<Evidence, { way: "passkey" }>>,
+): Promise<Found | Refused> {
+  const signed = await checkSignature(database, { ...request, userId: request.userId ?? null });
+  if ("refused" in signed) return { outcome: signed.refused, userId: signed.userId ?? null };
+  const { userId, credentialId, counter } = signed;
+  const useUp = async (connection: Connection) =>
+    (await usePasskey(connection, credentialId, counter, request.now)) ? null : "counter";
+  return { userId, way: "passkey", useUp };
+}
+
+/**
+ * The person of an account, known by issuer and subject alone. One that nobody has is linked to the person of the open link that
+ * names its verified address, which uses that up. Whoever confirms must have signed in at the provider once more.
+ */
+async function findByProvider(
+  database: Database,
+  {
+    account,
+    startedAt,
+    userId: confirms = null,
+    origin,
+    now,
+  }: Request<Extract<Evidence, { way: "provider" }>>,
+): Promise<Found | Refused> {
+  const { issuer, subject, email, authenticatedAt } = account;
+  const use = (userId: string, refusal: SignInRefusal): Found => ({
+    userId,
+    way: "provider",
+    account,
+    useUp: async (connection) =>
+      (await useAccount(connection, { issuer, subject, email, userId, now })) ? null : refusal,
+  });
+  if (confirms !== null) {
+    if (authenticatedAt === null) return { outcome: "untimed", userId: confirms };
+    const isAgain = authenticatedAt.getTime() >= startedAt.getTime() - CLOCK_SKEW_MS;
+    return isAgain ? use(confirms, "foreign") : { outcome: "not_again", userId: confirms };
+  }
+  const holder = await findAccountHolder(database, issuer, subject);
+  if (holder !== null) return use(holder, "uninvited");
+  if (email === null || !account.isVerified) return { outcome: "unproven", userId: null };
+  const links = await findLinksFor(database, email, now);
+  const [link] = links;
+  if (link === undefined) return { outcome: "uninvited", userId: null };
+  const { user_id: userId, link_hash: linkHash } = link;
+  if (links.some((each) => each.user_id !== userId)) return { outcome: "several", userId: null };
+  const useUp = async (connection: Connection): Promise<SignInRefusal | null> => {
+    if ((await useLink(connection, linkHash, now)) === null) return "changed";
+    if (!(await insertAccount(connection, { issuer, subject, email, userId, now }))) return "taken";
+    await record(connection, { userId, origin }, "account.link", { issuer });
+    return null;
+  };
+  return { userId, way: "provider", account, useUp };
+}
+
+/** Content of a link's page; `closed`: why it no longer works. */
+export type LinkState = DescribedLink & { closed: SignInRefusal | null };
+
+/** A link by its hash, in any state; null: there is none. */
+export async function readLink(
+  database: Queryable,
+  linkHash: Buffer | null,
+  now: Date,
+): Promise<LinkState | null> {
+  const link = linkHash === null ? null : await describeLink(database, linkHash);
+  if (link === null) return null;
+  const whyClosed = (): SignInRefusal | null => {
+    if (link.is_disabled) return "disabled";
+    if (link.used_at !== null) return "used";
+    if (link.expires_at <= now) return "expired";
+    return link.has_its_rights ? null : "changed";
+  };
+  return { ...link, closed: whyClosed() };
+}
+
+/** The link of a secret, if it still works, or why it does not. */
+export async function openLink(
+  database: Queryable,
+  secret: string,
+  now: Date,
+): Promise<DescribedLink | Refused> {
+  const link = await readLink(database, hashSecret(secret), now);
+  if (link === null) return { outcome: "unknown", userId: null };
+  return link.closed === null ? link : { outcome: link.closed, userId: link.user_id };
 }
 
 /**
@@ -246,16 +317,4 @@ async function endAccess(connection: Connection, userId: string, origin: Origin)
   await deleteSessions(connection, userId);
   await endAllGrants(connection, userId);
   await record(connection, { userId, origin }, "user.recover");
-}
-
-/** Records a refusal whose person is known; guesses by strangers write nothing. */
-async function refused(
-  database: Database,
-  result: SignIn,
-  { origin, recordsRefusals = true }: Browser,
-): Promise<SignIn> {
-  const { outcome, userId } = result;
-  if (outcome !== "signed_in" && userId !== null && recordsRefusals)
-    await recordRefusal(database, { userId, origin }, outcome);
-  return result;
 }

@@ -2,20 +2,21 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Actor } from "../actions/actor.ts";
 import { Refusal, STATUS_OF_REFUSAL } from "../actions/refusal.ts";
 import { SenderGone } from "../actions/right.ts";
+import { NO_PASSKEYS_HERE } from "../actions/account/actions.ts";
 import type { ControlTools } from "../actions/action.ts";
 import type { Identity } from "../access/identity.ts";
 import type { PasskeySite } from "../access/passkey.ts";
 import type { SignedIn } from "../access/session.ts";
 import { parseQueryString } from "../http/query-string.ts";
 import { noteRefusal } from "../http/request-log.ts";
-import { createPlaces } from "../lib/places.ts";
 import { CONSOLE_ASSETS, layout } from "./layout.ts";
 import type { Cookie } from "../http/cookie.ts";
 import { formOf } from "./form-scope.ts";
+import type { TargetCookie } from "./cookies.ts";
 import type { ConsoleSite } from "./request-rules.ts";
 import type { FlowCookie } from "./provider-flow.ts";
 import { actorOf } from "./page-call.ts";
-import { signInPage } from "./session-pages.ts";
+import { signInPage, TOO_MANY as TOO_MANY_ATTEMPTS } from "./session-pages.ts";
 import { sendHtml, stateMarkup } from "./send.ts";
 import { tooMany, type StatePage } from "./state-page.ts";
 import { TOO_MANY_FORMS, type MinuteLimit } from "./minute-limit.ts";
@@ -58,6 +59,8 @@ export type SessionContext = SessionOptions & {
   writeSession: (session: string) => string;
   done: Cookie;
   flow: FlowCookie;
+  /** The page that is shown after a sign-in. */
+  target: TargetCookie;
   /** Of forms of people, outside workspaces. */
   admitsForm: MinuteLimit;
 };
@@ -122,7 +125,7 @@ export function leadOn({ done }: SessionContext, reply: FastifyReply, sentence: 
 /** A person as the actor of their request. */
 export function ownActor(
   { now }: SessionContext,
-  { request, visitor: { person, sessionHash } }: OwnRequest,
+  { request, visitor: { person, sessionHash } }: Omit<OwnRequest, "reply">,
   standing: Actor["standing"] = person.isOperator ? "operator" : "person",
 ): Actor {
   return actorOf(person, sessionHash, standing, request, now());
@@ -203,51 +206,27 @@ export function passkeySiteOf(
   return /^localhost(?::\d+)?$/u.test(host) ? { rpId: "localhost", origin: `http://${host}` } : null;
 }
 
-/** The secret of a submitted link; the whole link may be pasted. */
-export function secretOf(request: FastifyRequest): string {
-  const given = formOf(request).get("secret") ?? "";
-  return given.slice(given.lastIndexOf("#") + 1).trim();
-}
-
-/** Answers a script of ours. */
-export function sendProblem(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  status: number,
-  message: string,
-): FastifyReply {
-  noteRefusal(request, message);
-  return reply.code(status).send({ message });
-}
-
-/** An attempt to sign in, or to confirm an identity. */
-type Attempt<Result> = {
-  request: FastifyRequest;
-  /** Whose failures count, such as an address. */
-  key: string;
-  now: Date;
-  /** Checks cheaply, without writing, whether it can succeed. */
-  canSucceed: () => Promise<boolean>;
-  /** Beyond the limit refusals are not recorded, so that nobody can fill the table. */
-  make: (recordsRefusals: boolean) => Promise<Result>;
-  hasFailed: (result: Result) => boolean;
-};
-
-/** Leaves database connections for others when checks exceed the limit. */
-const lookInTurn = createPlaces(2);
-
 /**
- * Makes an attempt, with a limit on failures per minute; null: limit reached. Beyond the limit, attempts that can succeed are
- * still made: nobody is locked out by the failures of others at their address.
+ * Answers a script with what a browser needs for a passkey; `ask` returns that, or why there is none: a sentence, or null for too
+ * many requests.
  */
-export async function attempt<Result>(limit: MinuteLimit, asked: Attempt<Result>): Promise<Result | null> {
-  const { request, key, now, canSucceed, make, hasFailed } = asked;
-  const isWithin = limit(key, now);
-  if (isWithin || (await lookInTurn(canSucceed))) {
-    const result = await make(isWithin);
-    if (!hasFailed(result)) limit.giveBack(key);
-    if (isWithin || !hasFailed(result)) return result;
-  }
-  noteRefusal(request, "too many sign-ins from this address");
-  return null;
+export function passkeyOptions(
+  { site }: SessionContext,
+  ask: (request: FastifyRequest, passkeySite: PasskeySite) => Promise<object | string | null>,
+): RouteHandler {
+  return (request, reply) => {
+    const refuse = (status: number, message: string): FastifyReply => {
+      noteRefusal(request, message);
+      return reply.code(status).send({ message });
+    };
+    return orRefused(
+      async () => {
+        const passkeySite = passkeySiteOf(request, site);
+        const options = passkeySite === null ? NO_PASSKEYS_HERE : await ask(request, passkeySite);
+        if (options === null) return showState(reply, TOO_MANY_ATTEMPTS);
+        return typeof options === "string" ? refuse(403, options) : reply.send(options);
+      },
+      ({ kind, message }) => refuse(STATUS_OF_REFUSAL[kind], message),
+    );
+  };
 }

@@ -1,6 +1,6 @@
-import { type Membership, type Memberships, type LinkState } from "../access/identity.ts";
+import type { Membership, Memberships } from "../access/identity.ts";
 import type { Provider } from "../access/provider.ts";
-import type { SignInRefusal } from "../access/sign-in.ts";
+import type { LinkState, SignInRefusal } from "../access/sign-in.ts";
 import { ROLE_TEXTS } from "../actions/members/actions.ts";
 import { html, type Html } from "../lib/html.ts";
 import { isoInstant } from "./format.ts";
@@ -134,6 +134,7 @@ const OF_LINK = {
   changed: "This link no longer works: the rights of the person it was created for have changed.",
   disabled: "This person can no longer sign in.",
   other: "This link is for another account or another purpose. It was not used.",
+  signed_out: "You are no longer signed in.",
 };
 const OF_PASSKEY = {
   second: "This passkey is already registered: sign in with it.",
@@ -166,19 +167,15 @@ const OF_PROVIDER = {
   foreign: "This is not the account that you have linked.",
   elsewhere: "This answer is not for a sign-in that this browser began in the last ten minutes.",
 };
-const REFUSALS: Readonly<Record<SignInRefusal | "other", string>> = {
-  ...OF_LINK,
-  ...OF_PASSKEY,
-  ...OF_PROVIDER,
-};
+const REFUSALS: Readonly<Record<SignInRefusal, string>> = { ...OF_LINK, ...OF_PASSKEY, ...OF_PROVIDER };
 
 /** Why a link or passkey was not accepted. */
-export function whyRefused(reason: SignInRefusal | "other"): string {
+export function whyRefused(reason: SignInRefusal): string {
   return REFUSALS[reason];
 }
 
 /** What was not accepted. */
-export function kindOfRefusal(reason: SignInRefusal | "other"): keyof typeof REFUSED {
+export function kindOfRefusal(reason: SignInRefusal): keyof typeof REFUSED {
   if (reason in OF_LINK) return "sign-in link";
   return reason in OF_PASSKEY ? "passkey" : "identity provider";
 }

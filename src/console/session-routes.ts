@@ -11,13 +11,12 @@ import { consoleHeaders, isOfAppWindow, judgeRequest, type ConsoleSite } from ".
 import { flowKeyOf } from "../lib/keys.ts";
 import { operatorRoutes } from "./operator.ts";
 import { createFlowCookie, leave } from "./provider-flow.ts";
-import { providerRoutes } from "./provider-routes.ts";
 import { queryOf, showSignIn, showState } from "./session-context.ts";
 import type { SessionContext, SessionOptions, RouteHandlers, Routes } from "./session-context.ts";
 import { chooser, OTHER_ORIGIN, otherHost } from "./session-pages.ts";
 import { formScope } from "./form-scope.ts";
 import { createMinuteLimit, MOST_FORMS_PER_MINUTE } from "./minute-limit.ts";
-import { reauthenticateRoutes, signInRoutes } from "./sign-in.ts";
+import { signInRoutes } from "./sign-in.ts";
 import { switchedPage } from "./layout.ts";
 import { createDoneCookie, createTargetCookie, SENT } from "./cookies.ts";
 import { welcomeRoutes } from "./welcome.ts";
@@ -59,13 +58,12 @@ export function createSessionPages(options: SessionOptions): SessionPages {
     writeSession: (session) => cookie.write(session),
     done: createDoneCookie(isSecure),
     flow: createFlowCookie(isSecure, flowKeyOf(options.control.keys)),
+    target,
     admitsForm: createMinuteLimit(MOST_FORMS_PER_MINUTE),
   };
   const routes: Routes = {
     ...homeRoutes(context),
-    ...signInRoutes(context, target),
-    ...reauthenticateRoutes(context),
-    ...providerRoutes(context, target),
+    ...signInRoutes(context),
     ...accountRoutes(context),
     ...consentRoutes(context),
     ...digestRoutes(context),

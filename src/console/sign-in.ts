@@ -1,23 +1,24 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
-import type { Proof } from "../access/identity.ts";
-import type { Browser, SignIn } from "../access/sign-in.ts";
+import { CALLBACK_PATH, type Provider, type ProviderAccount } from "../access/provider.ts";
+import type { Evidence, Refused, SignIn, SignInRefusal } from "../access/sign-in.ts";
 import { NO_PASSKEYS_HERE } from "../actions/account/actions.ts";
+import { sendLinked } from "../actions/account/page.ts";
 import { clientKeyOf } from "../http/client-address.ts";
 import { noteRefusal } from "../http/request-log.ts";
 import { html, type Html } from "../lib/html.ts";
-import { SENT, isConsolePath, type TargetCookie } from "./cookies.ts";
+import { createPlaces } from "../lib/places.ts";
+import { SENT, isConsolePath } from "./cookies.ts";
 import { formOf } from "./form-scope.ts";
 import { OFFER_PASSKEY } from "./layout.ts";
 import { createMinuteLimit, type MinuteLimit } from "./minute-limit.ts";
+import { sendToProvider } from "./provider-flow.ts";
 import { ACTIONS } from "./registry.ts";
 import { findByPath } from "./route.ts";
 import {
-  attempt,
   forVisitor,
   leadOn,
+  passkeyOptions,
   passkeySiteOf,
-  secretOf,
-  sendProblem,
   showSignIn,
   showState,
   showOwn,
@@ -25,135 +26,265 @@ import {
   type RouteHandler,
   type Routes,
   type SessionContext,
+  type Visitor,
 } from "./session-context.ts";
 import { signInState, kindOfRefusal, refusedSignIn, TOO_MANY, whyRefused } from "./session-pages.ts";
 import { HOW_TO_GET_A_LINK, passkeyForm } from "./views/form.ts";
 
-/** Failed attempts per address. */
-export const MOST_FAILURES_PER_MINUTE = 30;
-const AFTER_RECOVERY =
-  "Your earlier passkeys and linked accounts have been removed, and every other sign-in has ended.";
+/** Failed attempts, and requests for options: per address of those who sign in, per person of those who confirm. */
+const MOST_PER_MINUTE = 30;
+
+/** Somebody who signs in or, as `visitor`, confirms who they are and then goes on to the page `next`. */
+type Asking = { request: FastifyRequest; reply: FastifyReply; visitor: Visitor | null; next: string };
 
 /**
- * The sign-in methods: a passkey, and one-time links, which over https only let their person create a passkey. A sign-in with a
- * passkey first requests its options.
+ * Sign-in, and the confirmation of who is signed in, by the same three ways: a passkey, which first requests its options, an account
+ * at the identity provider, and one-time links, which over https only let their person create a passkey.
  */
-export function signInRoutes(context: SessionContext, target: TargetCookie): Routes {
+export function signInRoutes(context: SessionContext): Routes {
   const { identity, site } = context;
+  const { provider } = context.control;
   const isPublic = site.publicOrigin !== null;
-  const answers = createMinuteLimit(MOST_FAILURES_PER_MINUTE);
-  const finish = createFinish(context, target);
-  const signIn = async (
-    request: FastifyRequest,
-    reply: FastifyReply,
-    canSucceed: () => Promise<boolean>,
-    make: (browser: Browser) => Promise<SignIn>,
-  ): Promise<FastifyReply> => {
-    const oldSessionHash = context.sessionHashOf(request);
-    const browser = { oldSessionHash, origin: request.clientAddress };
-    const result = await attemptOf(context, request, answers, canSucceed, (recordsRefusals) =>
-      make({ ...browser, recordsRefusals }),
-    );
-    return result === null ? showState(reply, TOO_MANY) : finish(request, reply, result);
-  };
-
-  const byLink: RouteHandler = async (request, reply) => {
-    const secret = secretOf(request);
-    const passkeySite = passkeySiteOf(request, site);
-    if (isPublic && passkeySite === null) return showState(reply, refusedSignIn("rejected", isPublic));
-    const credential = formOf(request).get("credential") ?? "";
-    return signIn(
-      request,
-      reply,
-      () => identity.knowsLink(secret),
-      (browser) =>
-        isPublic && passkeySite !== null
-          ? identity.signInByEnrolment({ ...browser, secret, credential, site: passkeySite })
-          : identity.signInByLink({ ...browser, secret }),
-    );
-  };
-  const byPasskey: RouteHandler = async (request, reply) => {
-    const passkeySite = passkeySiteOf(request, site);
-    if (passkeySite === null) return showState(reply, refusedSignIn("rejected", isPublic));
-    const answer = { credential: formOf(request).get("credential") ?? "", site: passkeySite };
-    return signIn(
-      request,
-      reply,
-      () => identity.knowsPasskey({ ...answer, userId: null }),
-      (browser) => identity.signInByPasskey({ ...browser, ...answer }),
-    );
-  };
+  const attempts = createMinuteLimit(MOST_PER_MINUTE);
+  const questions = createMinuteLimit(MOST_PER_MINUTE);
+  const signIn =
+    (isByLink: boolean): RouteHandler =>
+    (request, reply) =>
+      prove(context, attempts, { request, reply, visitor: null, next: "" }, isByLink);
   return {
     "/enter": {
       get: async (request, reply) => {
         const name = new URLSearchParams(request.raw.url?.split("?")[1]).get("link") ?? "";
         const link = await identity.describeLink(name);
-        return showState(reply, signInState(link, isPublic, context.control.provider));
+        return showState(reply, signInState(link, isPublic, provider));
       },
-      post: byLink,
+      post: signIn(true),
     },
-    "/enter/options": { post: enrolmentOptions(context) },
+    // What a browser needs to create the first passkey of a link's person.
+    "/enter/options": {
+      post: passkeyOptions(context, async (request, passkeySite) => {
+        const secret = secretOf(request);
+        const canSucceed = () => identity.mayAccept({ way: "link", secret }, null);
+        if (!isPublic) return NO_PASSKEYS_HERE;
+        const options = await attempt(questions, context, { request, canSucceed }, () =>
+          identity.enrolmentByLink(secret, passkeySite),
+        );
+        return options !== null && "outcome" in options ? whyRefused(options.outcome) : options;
+      }),
+    },
     "/sign-in": {
       get: async (request, reply) =>
         (await context.signedIn(request)) === null ? showSignIn(context, reply) : reply.redirect("/", 303),
-      post: byPasskey,
+      post: signIn(false),
     },
     // Without reads or writes, so that nobody can use up another's limit.
     "/sign-in/options": {
-      post: async (request, reply) => {
-        const passkeySite = passkeySiteOf(request, site);
-        if (passkeySite === null) return sendProblem(request, reply, 403, NO_PASSKEYS_HERE);
-        return reply.send(await identity.signatureFor(null, passkeySite));
+      post: passkeyOptions(context, (_, passkeySite) => identity.signatureFor(null, passkeySite)),
+    },
+    "/confirm": {
+      get: forVisitor(context, (own) => showConfirm(context, own, nextOf(own.request)), nextOf),
+      post: forVisitor(
+        context,
+        async (own) => {
+          const { request, visitor } = own;
+          const isByLink = await takesLink(context, request, visitor.person.userId);
+          return prove(context, attempts, { ...own, next: nextOf(request) }, isByLink);
+        },
+        nextOf,
+      ),
+    },
+    "/confirm/options": {
+      post: passkeyOptions(context, async (request, passkeySite) => {
+        const visitor = await context.signedIn(request);
+        if (visitor === null) return whyRefused("signed_out");
+        const { userId } = visitor.person;
+        return questions(userId, context.now()) ? identity.signatureFor(userId, passkeySite) : null;
+      }),
+    },
+    ...(provider !== null && providerRoutes(context, provider)),
+  };
+}
+
+/** The same through the identity provider, and the linking of an account. */
+function providerRoutes(context: SessionContext, provider: Provider): Routes {
+  const { flow: cookie, identity, now } = context;
+  const answers = createMinuteLimit(MOST_PER_MINUTE);
+  return {
+    "/sign-in/provider": {
+      post: (_request, reply) =>
+        sendToProvider(context, reply, { purpose: "sign_in", userId: null, next: "" }),
+    },
+    "/confirm/provider": {
+      post: forVisitor(
+        context,
+        ({ request, reply, visitor }) => {
+          const { userId } = visitor.person;
+          const asked = nextOf(request);
+          // What is no page of the console could also be too long for a cookie.
+          const next = isConsolePath(asked) ? asked : "";
+          return sendToProvider(context, reply, { purpose: "confirm", userId, next });
+        },
+        nextOf,
+      ),
+    },
+    [CALLBACK_PATH]: {
+      get: async (request, reply) => {
+        const query = (request.raw.url ?? "").slice(CALLBACK_PATH.length);
+        const begun = cookie.read(request.headers.cookie, now());
+        // Each answer has one attempt: whatever the result, its sign-in is over.
+        reply.header("Set-Cookie", cookie.clear);
+        const flow = new URLSearchParams(query).get("state") === begun?.state ? begun : null;
+        const asking = { request, reply, visitor: null, next: "" };
+        const account = await attempt<ProviderAccount | Refused>(
+          answers,
+          context,
+          { request, canSucceed: async () => flow !== null },
+          async () => (flow === null ? ELSEWHERE : provider.finish(query, flow)),
+        );
+        if (flow === null || account === null || "outcome" in account)
+          return finish(context, asking, account as Refused | null);
+        const evidence = { way: "provider", account, startedAt: new Date(flow.startedAt) } as const;
+        const browser = { oldSessionHash: context.sessionHashOf(request), origin: request.clientAddress };
+        if (flow.purpose === "sign_in")
+          return finish(context, asking, await identity.signIn({ ...evidence, ...browser }));
+        const serve = forVisitor(
+          context,
+          async (own) => {
+            const { userId } = own.visitor.person;
+            if (userId !== flow.userId) return finish(context, asking, ELSEWHERE);
+            if (flow.purpose === "link") return sendLinked(context, own, account);
+            const result = await identity.signIn({ ...evidence, ...browser, userId });
+            return finish(context, { ...own, next: flow.next }, result);
+          },
+          () => flow.next,
+        );
+        return serve(request, reply);
       },
     },
   };
 }
 
-/** What a browser needs to create the first passkey of a link's person. */
-function enrolmentOptions(context: SessionContext): RouteHandler {
-  const { identity, site } = context;
-  const questions = createMinuteLimit(MOST_FAILURES_PER_MINUTE);
-  return async (request, reply) => {
-    const passkeySite = passkeySiteOf(request, site);
-    if (site.publicOrigin === null || passkeySite === null)
-      return sendProblem(request, reply, 403, NO_PASSKEYS_HERE);
-    const secret = secretOf(request);
-    const options = await attemptOf(
-      context,
-      request,
-      questions,
-      () => identity.knowsLink(secret),
-      () => identity.enrolmentByLink(secret, passkeySite),
-    );
-    if (options === null) return showState(reply, TOO_MANY);
-    if ("outcome" in options) return sendProblem(request, reply, 403, whyRefused(options.outcome));
-    return reply.send(options);
-  };
+const ELSEWHERE: Refused = { outcome: "elsewhere", userId: null };
+
+/** Tries a sent link or passkey. */
+async function prove(
+  context: SessionContext,
+  limit: MinuteLimit,
+  asking: Asking,
+  isByLink: boolean,
+): Promise<FastifyReply> {
+  const { request, visitor } = asking;
+  const { identity } = context;
+  const evidence = evidenceOf(context, request, isByLink);
+  if (evidence === null) return finish(context, asking, { outcome: "rejected", userId: null });
+  const userId = visitor?.person.userId ?? null;
+  const browser = { userId, oldSessionHash: context.sessionHashOf(request), origin: request.clientAddress };
+  const result = await attempt(
+    limit,
+    context,
+    { request, key: userId, canSucceed: () => identity.mayAccept(evidence, userId) },
+    (recordsRefusals) => identity.signIn({ ...evidence, ...browser, recordsRefusals }),
+  );
+  return finish(context, asking, result);
 }
 
-/** An attempt that counts for its address. */
-async function attemptOf<Result extends object>(
-  context: SessionContext,
-  request: FastifyRequest,
+/** null: it takes a passkey, which browsers do not have under an IP address. */
+function evidenceOf(context: SessionContext, request: FastifyRequest, isByLink: boolean): Evidence | null {
+  const secret = secretOf(request);
+  if (isByLink && context.site.publicOrigin === null) return { way: "link", secret };
+  const site = passkeySiteOf(request, context.site);
+  const credential = formOf(request).get("credential") ?? "";
+  if (site === null) return null;
+  return isByLink ? { way: "enrolment", secret, credential, site } : { way: "passkey", credential, site };
+}
+
+/** The secret of a submitted link; the whole link may be pasted. */
+function secretOf(request: FastifyRequest): string {
+  const given = formOf(request).get("secret") ?? "";
+  return given.slice(given.lastIndexOf("#") + 1).trim();
+}
+
+/** Leaves database connections for others when checks exceed the limit. */
+const lookInTurn = createPlaces(2);
+
+type Attempt = {
+  request: FastifyRequest;
+  /** Whose failures count; by default the address's. */
+  key?: string | null;
+  /** Checks cheaply, without writing, whether it can succeed. */
+  canSucceed: () => Promise<boolean>;
+};
+
+/**
+ * Makes an attempt, with a limit on failures per minute; null: limit reached. Beyond the limit, attempts that can succeed are
+ * still made: nobody is locked out by the failures of others at their address. Their refusals are not recorded, so that nobody can
+ * fill the table.
+ */
+async function attempt<Result extends object>(
   limit: MinuteLimit,
-  canSucceed: () => Promise<boolean>,
+  { now }: SessionContext,
+  { request, key: given = null, canSucceed }: Attempt,
   make: (recordsRefusals: boolean) => Promise<Result>,
 ): Promise<Result | null> {
-  return attempt(limit, {
-    request,
-    key: clientKeyOf(request.clientAddress),
-    now: context.now(),
-    canSucceed,
-    make,
-    hasFailed: (result) => "outcome" in result && result.outcome !== "signed_in",
-  });
+  const key = given ?? clientKeyOf(request.clientAddress);
+  const isWithin = limit(key, now());
+  if (isWithin || (await lookInTurn(canSucceed))) {
+    const result = await make(isWithin);
+    const hasFailed = "outcome" in result && result.outcome !== "signed_in";
+    if (!hasFailed) limit.giveBack(key);
+    if (isWithin || !hasFailed) return result;
+  }
+  noteRefusal(request, "too many sign-ins from this address");
+  return null;
 }
 
-/** Passkeys need a name: an IP address has none. */
-const NO_PASSKEY_HERE = `You are signed in. ${NO_PASSKEYS_HERE} There a passkey can sign you in without a link.`;
+const PROVED = "You have confirmed your identity. The confirmation lasts 10 minutes.";
+
+/** Answers an attempt; null: too many failed. A refusal is explained to the person, and in the log. */
+async function finish(context: SessionContext, asking: Asking, result: SignIn | null): Promise<FastifyReply> {
+  const { request, reply, visitor, next } = asking;
+  if (result === null) return showState(reply, TOO_MANY);
+  if (visitor === null && result.userId !== null) request.log = request.log.child({ user_id: result.userId });
+  if (result.outcome !== "signed_in") return refuse(context, asking, result.outcome);
+  request.log.info(visitor === null ? "signed in" : "confirmed their identity");
+  reply.header("Set-Cookie", context.writeSession(result.session));
+  if (visitor !== null) return leadOn(context, reply, PROVED, isConsolePath(next) ? next : "/");
+  const asked = context.target.read(request.headers.cookie);
+  const wasSent = asked?.endsWith(SENT) === true;
+  const sentence = wasSent ? NOT_SENT : await greetingOf(context, request, result);
+  if (asked !== null) reply.header("Set-Cookie", context.target.clear);
+  if (sentence !== null) reply.header("Set-Cookie", context.done.write(sentence));
+  return reply.redirect((wasSent ? formPage(asked) : asked) ?? "/", 303);
+}
+
+function refuse(
+  context: SessionContext,
+  { request, reply, visitor, next }: Asking,
+  outcome: SignInRefusal,
+): FastifyReply | Promise<FastifyReply> {
+  if (outcome === "signed_out") return context.toSignIn(request, reply, next);
+  noteRefusal(request, `${visitor === null ? kindOfRefusal(outcome) : "proof"}: ${outcome}`);
+  return visitor === null
+    ? showState(reply, refusedSignIn(outcome, context.site.publicOrigin !== null))
+    : showConfirm(context, { request, reply, visitor }, next, whyRefused(outcome));
+}
 
 const NOT_SENT =
   "You were signed out when you sent the form, so nothing was changed. Fill it in and send it again.";
+const AFTER_RECOVERY =
+  "Your earlier passkeys and linked accounts have been removed, and every other sign-in has ended.";
+/** Passkeys need a name: an IP address has none. */
+const NO_PASSKEY_HERE = `You are signed in. ${NO_PASSKEYS_HERE} There a passkey can sign you in without a link.`;
+
+async function greetingOf(
+  { identity, site }: SessionContext,
+  request: FastifyRequest,
+  { userId, isRecovery }: Exclude<SignIn, Refused>,
+): Promise<string | null> {
+  if (isRecovery) return AFTER_RECOVERY;
+  if (!(await identity.isNewcomer(userId))) return null;
+  return passkeySiteOf(request, site) === null ? NO_PASSKEY_HERE : OFFER_PASSKEY;
+}
 
 /** The page of a form of a workspace, by the address that the form was sent to. */
 function formPage(asked: string): string {
@@ -165,119 +296,10 @@ function formPage(asked: string): string {
   return `/w/${shop}${path}`;
 }
 
-/** A refusal is explained to the person with the link, passkey or account, and in the log. */
-export function createFinish({ identity, site, writeSession, done }: SessionContext, target: TargetCookie) {
-  return async (request: FastifyRequest, reply: FastifyReply, result: SignIn): Promise<FastifyReply> => {
-    if (result.userId !== null) request.log = request.log.child({ user_id: result.userId });
-    if (result.outcome !== "signed_in") {
-      noteRefusal(request, `${kindOfRefusal(result.outcome)}: ${result.outcome}`);
-      return showState(reply, refusedSignIn(result.outcome, site.publicOrigin !== null));
-    }
-    request.log.info("signed in");
-    const asked = target.read(request.headers.cookie);
-    const wasSent = asked?.endsWith(SENT) === true;
-    const page = wasSent ? formPage(asked) : asked;
-    const greeting = async (): Promise<string | null> => {
-      if (wasSent) return NOT_SENT;
-      if (result.isRecovery) return AFTER_RECOVERY;
-      if (!(await identity.isNewcomer(result.userId))) return null;
-      return passkeySiteOf(request, site) === null ? NO_PASSKEY_HERE : OFFER_PASSKEY;
-    };
-    const sentence = await greeting();
-    reply.header("Set-Cookie", writeSession(result.session));
-    if (page !== null) reply.header("Set-Cookie", target.clear);
-    if (sentence !== null) reply.header("Set-Cookie", done.write(sentence));
-    return reply.redirect(page ?? "/", 303);
-  };
-}
-
-/** Per person: failures, and requests for options. */
-const MOST_PROOFS_PER_MINUTE = 30;
-const PROVED = "You have confirmed your identity. The confirmation lasts 10 minutes.";
-
-/** Identity confirmation for a signed-in person; it returns to the page that required it. */
-export function reauthenticateRoutes(context: SessionContext): Routes {
-  const answers = createMinuteLimit(MOST_PROOFS_PER_MINUTE);
-  const questions = createMinuteLimit(MOST_PROOFS_PER_MINUTE);
-  return {
-    "/confirm": {
-      get: forVisitor(context, (own) => show(context, own, nextOf(own.request)), nextOf),
-      post: forVisitor(
-        context,
-        async (own) => {
-          const proof = await confirm(context, answers, own);
-          if (proof === null) return showState(own.reply, TOO_MANY);
-          return sendProof(context, own, nextOf(own.request), proof);
-        },
-        nextOf,
-      ),
-    },
-    "/confirm/options": {
-      post: async (request, reply) => {
-        const visitor = await context.signedIn(request);
-        const passkeySite = passkeySiteOf(request, context.site);
-        if (visitor === null) return sendProblem(request, reply, 403, "You are no longer signed in.");
-        if (passkeySite === null) return sendProblem(request, reply, 403, NO_PASSKEYS_HERE);
-        const { userId } = visitor.person;
-        if (!questions(userId, context.now())) return showState(reply, TOO_MANY);
-        return reply.send(await context.identity.signatureFor(userId, passkeySite));
-      },
-    },
-  };
-}
-
 /** The page that required a confirmation: in the address of a page, or in a form. */
-export function nextOf(request: FastifyRequest): string {
+function nextOf(request: FastifyRequest): string {
   if (request.method === "POST") return formOf(request).get("next") ?? "";
   return new URL(request.raw.url ?? "", "http://localhost").searchParams.get("next") ?? "";
-}
-
-/** Leads on with the confirmed session, or says why it is not. */
-export async function sendProof(
-  context: SessionContext,
-  own: OwnRequest,
-  next: string,
-  proof: Proof,
-): Promise<FastifyReply> {
-  const { request, reply } = own;
-  if (proof.outcome === "signed_out") return context.toSignIn(request, reply, next);
-  if (proof.outcome !== "confirmed") {
-    noteRefusal(request, `proof: ${proof.outcome}`);
-    return show(context, own, next, whyRefused(proof.outcome));
-  }
-  request.log.info("confirmed their identity");
-  reply.header("Set-Cookie", context.writeSession(proof.session));
-  return leadOn(context, reply, PROVED, isConsolePath(next) ? next : "/");
-}
-
-/** null = too many of the person's proofs have failed. */
-async function confirm(
-  context: SessionContext,
-  limit: MinuteLimit,
-  { request, visitor }: OwnRequest,
-): Promise<Proof | null> {
-  const { identity, site } = context;
-  const { userId } = visitor.person;
-  const proof = { userId, sessionHash: visitor.sessionHash, origin: request.clientAddress };
-  const passkeySite = passkeySiteOf(request, site);
-  const secret = secretOf(request);
-  const isByLink = await takesLink(context, request, userId);
-  if (!isByLink && passkeySite === null) return { outcome: "rejected" };
-  const answer = {
-    credential: formOf(request).get("credential") ?? "",
-    site: passkeySite ?? { rpId: "", origin: "" },
-  };
-  return attempt<Proof>(limit, {
-    request,
-    key: userId,
-    now: context.now(),
-    hasFailed: ({ outcome }) => outcome !== "confirmed",
-    canSucceed: () => (isByLink ? identity.knowsLink(secret) : identity.knowsPasskey({ ...answer, userId })),
-    make: (recordsRefusals) =>
-      isByLink
-        ? identity.reauthenticateByLink({ ...proof, secret, recordsRefusals })
-        : identity.reauthenticateByPasskey({ ...proof, ...answer, recordsRefusals }),
-  });
 }
 
 /** A link confirms an identity only on this machine, and only of a person without passkeys. */
@@ -291,7 +313,7 @@ async function takesLink(
   return !(await identity.hasPasskey(userId, passkeySite));
 }
 
-async function show(
+async function showConfirm(
   context: SessionContext,
   own: OwnRequest,
   next: string,

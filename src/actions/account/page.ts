@@ -11,8 +11,8 @@ import {
   leadOn,
   orRefused,
   ownActor,
+  passkeyOptions,
   passkeySiteOf,
-  sendProblem,
   showOwn,
   type OwnRequest,
   type RefusedAction,
@@ -20,11 +20,11 @@ import {
   type Routes,
   type SessionContext,
 } from "../../console/session-context.ts";
+import { whyRefused } from "../../console/session-pages.ts";
 import { passkeyForm, refusal, textField, type FormPlace } from "../../console/views/form.ts";
 import { html, type Html } from "../../lib/html.ts";
 import { runAction, type Action } from "../action.ts";
 import { formInput, textInput, type Fields } from "../field.ts";
-import { STATUS_OF_REFUSAL } from "../refusal.ts";
 import { requireRight } from "../right.ts";
 import {
   addPasskey,
@@ -47,7 +47,15 @@ export function accountRoutes(context: SessionContext): Routes {
     [PATH]: { get: forVisitor(context, (own) => show(context, own)) },
     [`${PATH}/name`]: { post: createPost(context, renameSelf) },
     [`${PATH}/passkeys`]: { post: createPost(context, addPasskey) },
-    [`${PATH}/passkeys/options`]: { post: createOptions(context) },
+    [`${PATH}/passkeys/options`]: {
+      post: passkeyOptions(context, async (request, site) => {
+        const visitor = await context.signedIn(request);
+        if (visitor === null) return whyRefused("signed_out");
+        requireRight(ownActor(context, { request, visitor }, "person"), addPasskey);
+        const { userId, name } = visitor.person;
+        return context.identity.enrolmentOf({ userId, name, site });
+      }),
+    },
     [`${PATH}/passkeys/remove`]: { post: createPost(context, removePasskey) },
     // Sends somebody who may link an account to the identity provider, to sign in with it.
     [`${PATH}/account/link`]: {
@@ -112,24 +120,6 @@ function callerOf(context: SessionContext, own: OwnRequest): AccountCaller {
     now: context.now(),
     site: passkeySiteOf(own.request, context.site),
     isPublic: context.site.publicOrigin !== null,
-  };
-}
-
-/** The browser's options to create another passkey. */
-function createOptions(context: SessionContext): RouteHandler {
-  return async (request, reply) => {
-    const visitor = await context.signedIn(request);
-    const site = passkeySiteOf(request, context.site);
-    if (visitor === null) return sendProblem(request, reply, 403, "You are no longer signed in.");
-    if (site === null) return sendProblem(request, reply, 403, NO_PASSKEYS_HERE);
-    return orRefused(
-      async () => {
-        requireRight(ownActor(context, { request, reply, visitor }, "person"), addPasskey);
-        const { userId, name } = visitor.person;
-        return reply.send(await context.identity.enrolmentOf({ userId, name, site }));
-      },
-      ({ kind, message }) => sendProblem(request, reply, STATUS_OF_REFUSAL[kind], message),
-    );
   };
 }
 

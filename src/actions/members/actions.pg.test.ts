@@ -131,8 +131,8 @@ test("an invitation is a member who has not signed in yet, and its link signs th
   );
   const secret = secretOf(invited.link);
   const identity = createIdentity(database, () => NOW, Buffer.alloc(32));
-  assert.equal((await identity.signInByLink({ secret, ...NO_BROWSER })).outcome, "signed_in");
-  assert.equal((await identity.signInByLink({ secret, ...NO_BROWSER })).outcome, "used");
+  assert.equal((await identity.signIn({ way: "link", secret, ...NO_BROWSER })).outcome, "signed_in");
+  assert.equal((await identity.signIn({ way: "link", secret, ...NO_BROWSER })).outcome, "used");
   assert.deepEqual([(await find())?.is_pending, (await find())?.link_expires_at], [false, null]);
 });
 
@@ -186,7 +186,7 @@ for (const [what, change] of Object.entries(OTHER_RIGHTS)) {
     await change(userId);
     const identity = createIdentity(database, () => NOW, Buffer.alloc(32));
     const enter = async (link: ShownSecret) =>
-      (await identity.signInByLink({ secret: secretOf(link), ...NO_BROWSER })).outcome;
+      (await identity.signIn({ way: "link", secret: secretOf(link), ...NO_BROWSER })).outcome;
     for (const link of links) assert.equal(await enter(link), "changed");
     const members = await listed(as(owner, "owner"));
     const { link_expires_at: until = null } = members.find(({ user_id: id }) => id === userId) ?? {};
@@ -204,7 +204,7 @@ test("an invitation enters with less after its member was lowered: not at all", 
   await act(setMemberRole, as(owner, "owner"), { person: userId, role: "viewer" });
   const identity = createIdentity(database, () => NOW, Buffer.alloc(32));
   const secret = secretOf(link);
-  assert.equal((await identity.signInByLink({ secret, ...NO_BROWSER })).outcome, "changed");
+  assert.equal((await identity.signIn({ way: "link", secret, ...NO_BROWSER })).outcome, "changed");
 });
 
 test("of a raise and fifty uses of an old link at once, a sign-in comes before the raise or not at all", async () => {
@@ -215,7 +215,7 @@ test("of a raise and fifty uses of an old link at once, a sign-in comes before t
   const { user_id: userId, link } = invited;
   const identity = createIdentity(database, () => NOW, Buffer.alloc(32));
   const secret = secretOf(link);
-  const enters = Array.from({ length: 50 }, () => identity.signInByLink({ secret, ...NO_BROWSER }));
+  const enters = Array.from({ length: 50 }, () => identity.signIn({ way: "link", secret, ...NO_BROWSER }));
   const raise = act(setMemberRole, as(owner, "owner"), { person: userId, role: "owner" });
   const outcomes = (await Promise.all(enters)).map((each) => each.outcome);
   await raise;
@@ -350,7 +350,7 @@ test("an invitation that was lost is made again, and the first link does not wor
   assert.equal(again.purpose, "invite");
   const identity = createIdentity(database, () => NOW, Buffer.alloc(32));
   const enter = async ({ link }: { link: ShownSecret }) =>
-    (await identity.signInByLink({ secret: secretOf(link), ...NO_BROWSER })).outcome;
+    (await identity.signIn({ way: "link", secret: secretOf(link), ...NO_BROWSER })).outcome;
   assert.equal(await enter(first), "unknown");
   assert.equal(await enter(again), "signed_in");
   assert.equal((await act(removeMember, byOwner, { person: first.user_id })).was_invited, false);
