@@ -153,7 +153,7 @@ function alertOf({ shopKey }: Tenant, text: string, index: number) {
       sku: text,
       top_reason: { reason: `${text}!`, share: 0.5 },
       parts: [
-        { sku: text, excess_lines: 1 },
+        { sku: text, label: text, excess_lines: 1 },
         { product_group_type: "family", product_group_key: text, excess_lines: 2 },
       ],
       cohort_month: "2025-11",

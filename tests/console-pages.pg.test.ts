@@ -130,7 +130,7 @@ test("titles, vendors, alerts and searches of any text stay text", async () => {
       kind: "early_warning",
       sku: hostile,
       top_reason: { reason: hostile, share: 1 },
-      parts: [{ sku: hostile, excess_lines: 1 }],
+      parts: [{ sku: hostile, label: hostile, excess_lines: 1 }],
       cohort_month: "2026-01",
     },
   ]);

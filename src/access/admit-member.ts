@@ -78,6 +78,9 @@ const NOT_READY: Readonly<Record<string, string>> = {
   moving: ": it is moving to another server; try again in a few minutes.",
 };
 
+/** For programs; the console has words of its own. */
+export const WORKSPACE_BUSY =
+  "Too many requests of this workspace are running at once: send fewer in parallel.";
 const RETRY_BUSY_SECONDS = 1;
 const RETRY_STREAM_SECONDS = 10;
 
@@ -86,9 +89,5 @@ export function workspaceBusy(quota: QuotaState | null, error: Error): ApiError 
   if (error instanceof StreamsBusy) {
     return new ApiError("rate_limited", error.message, { quota, retryAfterSeconds: RETRY_STREAM_SECONDS });
   }
-  return new ApiError(
-    "rate_limited",
-    "Too many requests of this workspace are running at once: send fewer in parallel.",
-    { quota, retryAfterSeconds: RETRY_BUSY_SECONDS },
-  );
+  return new ApiError("rate_limited", WORKSPACE_BUSY, { quota, retryAfterSeconds: RETRY_BUSY_SECONDS });
 }

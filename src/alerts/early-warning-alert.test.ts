@@ -19,6 +19,7 @@ const WARNING: AnnouncedWarning = {
 };
 const DETAILS: WarningDetails = {
   productTitle: "Brass lamp",
+  partTitles: { "gid://import/Product/700054": "Steel lamp" },
   orderedFrom: "2026-08-29",
   orderedTo: "2026-09-09",
   soldUnits: 40,
@@ -69,7 +70,7 @@ test("M17: the alert has the entity, since when, returned and expected numbers, 
       excess_cost: 398.91,
       currency_code: "USD",
       top_reason: { reason: "DEFECTIVE", share: 0.375 },
-      parts: [{ sku: "LMP53-BRASS", excess_lines: 5.68 }],
+      parts: [{ sku: "LMP53-BRASS", label: "LMP53-BRASS", excess_lines: 5.68 }],
     },
   });
 });
@@ -95,6 +96,21 @@ test("M17: without a stated reason none is given, and groups are named as such",
     [alert.metadata["product_group_type"], alert.metadata["product_group_key"]],
     ["family", "Lighting"],
   );
+});
+
+test("a part that is a product has its title, or its id if it has none", () => {
+  const ids = ["gid://import/Product/700054", "gid://import/Product/9"] as const;
+  const parts = ids.map((key) => ({ kind: "product" as const, key, excessLines: 3 }));
+  const { body, metadata } = earlyWarningAlert(
+    { ...WARNING, kind: "family", key: "Lamps", parts },
+    DETAILS,
+    SETTINGS,
+  );
+  assert.match(body ?? "", / Most of the excess comes from Steel lamp, gid:\/\/import\/Product\/9\. /u);
+  assert.deepEqual(metadata["parts"], [
+    { product_gid: ids[0], label: "Steel lamp", excess_lines: 3 },
+    { product_gid: ids[1], label: ids[1], excess_lines: 3 },
+  ]);
 });
 
 test("M17: one order day, one returned line an order and no label costs are worded so", () => {

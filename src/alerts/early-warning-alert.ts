@@ -11,6 +11,8 @@ import { nameOf, selectorOf, countText, percentText, readableName, unitsText, da
 export type WarningDetails = {
   /** Title of the product, or of a SKU's product; null: a group, or unknown. */
   productTitle: string | null;
+  /** Titles of the products among the warning's parts, by key. */
+  partTitles: Readonly<Record<string, string>>;
   /** First and last order day that sold something, YYYY-MM-DD. */
   orderedFrom: string;
   orderedTo: string;
@@ -52,7 +54,7 @@ export function earlyWarningAlert(
       `${countText(details.returnedLines)} of ${linesText(warning.lines)} (${unitsText(details.soldUnits)}) ordered ` +
         `${daysBetweenText(details)} have already come back${ordersText(warning, details)}; at the usual rate, ` +
         `${expectedText(warning)} would have come back by ${dayWords(dayToText(asOfDay))}.`,
-      partsText(warning),
+      partsText(warning, details),
       topReason === null
         ? ""
         : `The reason given most often is ${readableName(topReason.reason)}, for ${percentText(topReason.returnedUnits, details.returnedUnits)} of the returned units.`,
@@ -85,6 +87,7 @@ export function earlyWarningAlert(
           : { reason: topReason.reason, share: rate(topReason.returnedUnits, details.returnedUnits) },
       parts: warning.parts.map((part) => ({
         ...selectorOf(part),
+        label: partName(part, details),
         excess_lines: rounded(part.excessLines, 2),
       })),
     },
@@ -115,10 +118,14 @@ function requestText(selector: Record<string, string>, { orderedFrom, orderedTo 
     .join(", ");
 }
 
-function partsText({ parts }: EarlyWarning): string {
+function partsText({ parts }: EarlyWarning, details: WarningDetails): string {
   if (parts.length === 0) return "";
-  const names = parts.slice(0, 3).map((part) => nameOf({ ...part, title: null }));
+  const names = parts.slice(0, 3).map((part) => partName(part, details));
   return `Most of the excess comes from ${names.join(", ")}.`;
+}
+
+function partName({ kind, key }: EarlyWarning["parts"][number], { partTitles }: WarningDetails): string {
+  return nameOf({ kind, key, title: partTitles[key] ?? null });
 }
 
 function linesText(lines: number): string {

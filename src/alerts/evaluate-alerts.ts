@@ -286,9 +286,11 @@ async function detailsOf(
     key: warning.key,
     orderedAfterDay: asOfDay - warning.windowDays,
     asOfDay,
+    partProducts: warning.parts.flatMap(({ kind, key }) => (kind === "product" ? [key] : [])),
   });
   return {
     productTitle: row.product_title,
+    partTitles: row.part_titles,
     orderedFrom: row.ordered_from,
     orderedTo: row.ordered_to,
     soldUnits: row.sold_units,

@@ -155,7 +155,7 @@ export async function readBefore(call: PageCall, state: State, { body }: Report)
   const range = compare === "year" ? yearBefore(state, summary.complete_through) : (comparison ?? null);
   if (range === null) return null;
   const { start_month, end_month } = range;
-  return call.read("before", "report", { ...state, start_month, end_month, reportSection: "costs" });
+  return call.read("before", "report", { ...state, start_month, end_month, reportSection: "trend" });
 }
 
 /** The refunds still to come for all months whose window may be open, whatever the page shows; null: no month is complete. */

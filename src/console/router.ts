@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
-import type { MemberAdmission } from "../access/admit-member.ts";
+import { WORKSPACE_BUSY, type MemberAdmission } from "../access/admit-member.ts";
 import { Refusal, STATUS_OF_REFUSAL } from "../actions/refusal.ts";
 import { requireRight, SenderGone } from "../actions/right.ts";
 import { DATA_PATH } from "../actions/workspace/page.ts";
@@ -279,6 +279,9 @@ async function sendRefusal(sent: SentAction, refusal: Refusal): Promise<FastifyR
   return send.view({ request, reply }, page, member, { status, ...view });
 }
 
+const BUSY =
+  "The service is still computing figures of this workspace. Open this page again in a few seconds: it continues where it stopped.";
+
 /** The page that explains a failed request. */
 function stateOfError(error: unknown, request: FastifyRequest, member: MemberAdmission | null): StatePage {
   if (error instanceof Refusal) return stateOfRefusal(error, freshHref(request));
@@ -289,7 +292,10 @@ function stateOfError(error: unknown, request: FastifyRequest, member: MemberAdm
         freshHref(request),
       );
     if (error.code === "forbidden") return forbidden(inPageWords(error.message));
-    if (error.code === "rate_limited") return tooMany(error.message, error.retryAfterSeconds ?? 1);
+    if (error.code === "rate_limited") {
+      const sentence = error.message === WORKSPACE_BUSY ? BUSY : error.message;
+      return tooMany(sentence, error.retryAfterSeconds ?? 1);
+    }
     if (error.code === "not_found") return NOT_FOUND;
     if (error.code === "not_ready")
       return member === null ? notReady("") : notReady(member.readiness, waysOn(member));

@@ -134,6 +134,6 @@ export function unconfirmed(sentence: string, href: string): StatePage {
     403,
     "Confirm your identity",
     html`<p>${sentence}</p>
-      <p><a href="/confirm?next=${encodeURIComponent(href)}">Confirm</a></p>`,
+      <p><a href="/confirm?next=${encodeURIComponent(href)}">Confirm identity</a></p>`,
   );
 }

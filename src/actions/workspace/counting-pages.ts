@@ -537,7 +537,7 @@ const reasons = definePage<readonly ReasonRow[]>({
 });
 
 const REASONS_LEAD = html`<p class="lead">
-  Whether a product runs small is told by the reasons of its returns. Below are those of the last
+  The reasons of its returns show whether a product runs small. Below are the reasons of the last
   ${MONTHS} months of orders. A proposed group counts only once you save it; until then the reason counts as other.
 </p>`;
 

@@ -200,7 +200,7 @@ test("trend: titles of steady, peaked, lifetime, single, thin and open stories",
   assert.equal(title({ months: few }), "Too few units are sold in a month to show a trend");
   assert.equal(
     title({ months: steady, openMonths: 4 }),
-    "Every month is still open: so far 4.0 % of Dec 2025 came back",
+    "Every month with sales is still open: so far 4.0 % of Dec 2025 came back",
   );
 });
 

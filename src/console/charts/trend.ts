@@ -284,8 +284,8 @@ function trendFinding(answer: ApiAnswer, months: readonly TrendMonth[], fewUnits
 function openFinding(answer: ApiAnswer, months: readonly TrendMonth[]): Html {
   const last = months.at(-1);
   if (last === undefined) return html`Nothing was sold`;
-  return html`Every ${stepOf(answer)} is still open: so far ${rateFigure(answer, last.path)} of ${nameOf(answer, last)}
-  came back`;
+  return html`Every ${stepOf(answer)} with sales is still open: so far ${rateFigure(answer, last.path)} of
+  ${nameOf(answer, last)} came back`;
 }
 
 function between(answer: ApiAnswer, first: TrendMonth, last: TrendMonth, word = "and"): Html {

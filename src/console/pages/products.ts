@@ -223,7 +223,10 @@ function rankingTable({ ranking, opened, kind }: Ranked, call: PageCall): Html {
     html``,
   ];
   const name = KINDS.find(([each]) => each === kind)?.[1] ?? TITLE;
-  const caption = "The first 20 and the rest; together they are everything sold";
+  const hasRest = rows.some((row) => row.selector === null && row.sold_units > 0);
+  const caption = hasRest
+    ? "The first 20 and the rest; together they are everything sold"
+    : "Everything sold";
   return dataTable(caption, columns(name, call), cells, { ...file(call), total });
 }
 

@@ -121,10 +121,10 @@ const COLUMNS = [
 function eventList(data: Exclude<Events, null>, call: PageCall): Html {
   const total = data.list.body.data.sale_events.length;
   if (total === 0) {
-    return html`<p class="lead">No days of a sale have been entered.</p>
+    return html`<p class="lead">No sale days have been added yet.</p>
       <p>
-        With the days of a sale known, what was ordered in it can be compared with other days: did the sale
-        itself bring more returns?
+        Add the days of a sale to compare its orders with those of other days: did the sale itself bring more
+        returns?
       </p>
       ${settingsLink(call)}`;
   }

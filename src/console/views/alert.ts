@@ -149,8 +149,12 @@ function earlyWarningFacts(answer: Alerts, index: number, call: PageCall): Html 
     ),
     fact("Most frequent reason", topReason(answer, path)),
     ...partsFact(answer, path, call),
-    fact("Cost above the usual", at("excess_cost", money(call.currencyCode)), "refunds and labels so far"),
-    fact("Chance", at("p", chance), "of this many by chance alone; a warning needs 0.1 % or less"),
+    fact("Cost beyond usual", at("excess_cost", money(call.currencyCode)), "refunds and labels so far"),
+    fact(
+      "Probability of chance",
+      at("p", chance),
+      "that so many come back by chance alone; a warning needs 0.1 % or less",
+    ),
   ])}`;
 }
 
@@ -197,12 +201,13 @@ function partsFact(answer: Alerts, path: string, call: PageCall) {
   const parts = (valueAt(answer, `${path}/parts`) ?? []) as readonly Part[];
   if (parts.length === 0) return [];
   const value = html`${parts.map((part, index) => {
-    const { excess_lines: _excess, ...selector } = part;
-    const name = selector["sku"] ?? selector["product_gid"] ?? selector["product_group_key"] ?? "";
+    // Alerts of 1.0.0 have no label.
+    const { excess_lines: _excess, label, ...selector } = part;
+    const name = label ?? selector["sku"] ?? selector["product_gid"] ?? selector["product_group_key"] ?? "";
     const lines = figure(answer, `${path}/parts/${index}/excess_lines`, oneDecimal);
     return html`${index > 0 && ", "}<a href="${call.href("/report", selector)}">${name}</a> (${lines})`;
   })}`;
-  return [fact("Where", value, "order lines above the usual")];
+  return [fact("Where", value, "order lines beyond usual")];
 }
 
 /** M16 for people: the month's rate compared with the six months before. */

@@ -172,6 +172,8 @@ export const loadListingLines = query<ListingLinesRow, [shopKey: number, range: 
 type WarningDetailsRow = {
   /** Title of a product, or of a SKU's product; null for other kinds. */
   product_title: string | null;
+  /** Titles of the products among the parts, by product_gid. */
+  part_titles: Readonly<Record<string, string>>;
   ordered_from: string;
   ordered_to: string;
   sold_units: number;
@@ -189,6 +191,8 @@ type WarnedRange = {
   key: string;
   orderedAfterDay: number;
   asOfDay: number;
+  /** The product_gids whose titles are wanted. */
+  partProducts: readonly string[];
 };
 
 /** One row; throws when nothing was sold. A range of order_line_by_month; primary keys of return_event and label_share. */
@@ -216,6 +220,8 @@ export const loadWarningDetails = requireRow<WarningDetailsRow, [shopKey: number
   select case $2 when 'sku' then (select s.product_title from sku s where s.shop_key = $1 and s.sku = $3)
                  when 'product' then (select p.title from product p where p.shop_key = $1 and p.product_gid = $3)
          end as product_title,
+         coalesce((select json_object_agg(p.product_gid, p.title)
+                     from product p where p.shop_key = $1 and p.product_gid = any($6)), '{}') as part_titles,
          min(l.ordered_on) as ordered_from, max(l.ordered_on) as ordered_to, sum(l.sold_units) as sold_units,
          coalesce((select sum(e.returned_units) from event e), 0) as returned_units,
          (select count(distinct (e.order_id, e.line_id)) from event e where e.returned_units > 0) as returned_lines,
@@ -229,7 +235,14 @@ export const loadWarningDetails = requireRow<WarningDetailsRow, [shopKey: number
                             where e.returned_units > 0 group by e.reason) r), '[]') as reasons
     from line l
   having count(*) > 0`,
-  (shopKey, range) => [shopKey, range.kind, range.key, range.orderedAfterDay, range.asOfDay],
+  (shopKey, range) => [
+    shopKey,
+    range.kind,
+    range.key,
+    range.orderedAfterDay,
+    range.asOfDay,
+    range.partProducts,
+  ],
 );
 
 /** The settings for evaluating alerts, besides figures. */

@@ -24,18 +24,23 @@ const file = (call: PageCall, id: string): TableFile => ({ id, exportHref: table
 export function refundsPart(report: Report, call: PageCall): Html {
   const at = figuresAt(report, "refunds");
   const list = [
-    fact("Refunded units", at("refunded_units", count)),
+    fact("Refunded", at("refunded_units", units)),
     fact("Refunded amount", at("refunded_amount", money(call.currencyCode)), "without tax"),
-    fact("Came back, not refunded", at("returned_not_refunded_units", count), "units"),
-    fact("Refunded, did not come back", at("refunded_not_returned_units", count), "units"),
+    fact("Came back, not refunded", at("returned_not_refunded_units", units)),
+    fact("Refunded, did not come back", at("refunded_not_returned_units", units)),
   ];
-  return section("refunds", "Refunds and returns", facts(list, file(call, "refund-facts")));
+  return section(
+    "refunds",
+    "Refunds and returns",
+    html`<p>Refunds paid within the return window. “How returns ended” also counts later refunds of these returns.</p>
+      ${facts(list, file(call, "refund-facts"))}`,
+  );
 }
 
 /** Current states of return requests, and how much is known of each returned unit. */
 export function lifecyclePart(report: Report, call: PageCall): Html {
   const at = figuresAt(report, "lifecycle_coverage");
-  const state = (name: string, member: string) => fact(name, at(member, count), "units");
+  const state = (name: string, member: string) => fact(name, at(member, units));
   const none = "nothing came back";
   const labels = report.body.data.label_costs_included ? none : "label costs are not included";
   const list = [
@@ -216,7 +221,7 @@ export function breakdownPart(report: Report, call: PageCall): Html | null {
       at("refund_share", percent, "prices of too few units are known"),
       at("return_rate_change", points, "nothing to compare"),
       reason === null
-        ? at("top_reason", String, "no main one")
+        ? at("top_reason", String, "none stands out")
         : html`${at("top_reason/label", String)} <small>${at("top_reason/share", percent)}</small>`,
     ];
     return [cells];
@@ -249,17 +254,17 @@ type Step = (typeof BRIDGE_STEPS)[number]["step"];
 const WORDS: Readonly<Record<Step, readonly [what: string, why: string]>> = {
   left_out_orders: [
     "Orders that do not count",
-    "test orders, canceled ones, gift cards, tips, and orders left out by a rule: nothing of them was sold",
+    "test orders, canceled orders, gift cards, tips, and orders left out by a rule: they count as not sold",
   ],
   order_edits: ["Removed by order edits", "never sent, so never sold"],
   canceled_before_fulfillment: ["Canceled before they were sent", "what was not sent cannot come back"],
   not_counted: [
     "Taken back, but not returned",
-    "a return that is not closed yet, a refund beyond what the line had left, or one that a rule takes for money alone",
+    "a return that is not closed yet, a refund of more units than the line had left, or one that a rule counts as money only",
   ],
   other_days: [
     "Booked on another day",
-    "back in these months, but booked before, after or not at all; less those where it is the other way round",
+    "returned in these months but booked in others or not at all, minus those booked here but returned in others",
   ],
   other_cohorts: ["Sold in other months", "a rate belongs to the month of the order"],
   later_returns: ["Came back in other months", "returns of these orders, most of them later"],
@@ -293,7 +298,7 @@ export function bridgePart(report: Report, call: PageCall): Html | null {
     "Why does the store’s own report differ?",
     html`<p>
         Shopify and other tools count what was taken back in a calendar month. Here a return belongs to the month in which
-        it was <a href="/docs/numbers">sold</a>, here ${monthRange(report)}. Each step below leads from one number to the
+        the unit was <a href="/docs/numbers">sold</a>: ${monthRange(report)}. The steps below lead from one number to the
         other; the CSV file has the SKUs and months behind each step.
       </p>
       ${dataTable(
@@ -318,8 +323,8 @@ function rateChange(report: Report, call: PageCall): Html {
   ];
   const [from, to] = ["start_month", "end_month"].map((each) => figure(report, `comparison/${each}`, month));
   const [timing, mix, rate] = [
-    "the earlier orders had longer to come back; none where every month is complete",
-    "other products were sold: more of those that come back often, or of those that do not",
+    "the earlier orders had longer to come back; zero if every month is complete",
+    "a different mix of products was sold: more, or fewer, of those that come back often",
     "the same products come back more or less often",
   ] as const;
   return html`<p>Compared with orders of ${from} to ${to}:</p>

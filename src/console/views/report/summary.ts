@@ -40,9 +40,10 @@ export function summaryTiles(answers: TileAnswers, call: PageCall): Tile[] {
     report.body.data.label_costs_included &&
     html`${figure(report, "summary/refunded_amount", amount)} refunds,
     ${figure(report, "summary/return_label_cost", amount)} labels`;
-  const cost = html`${figure(report, "summary/cost_per_returned_unit", key, "nothing came back")} per returned unit`;
-  const median = html`half of them within
-  ${figure(report, "summary/median_days_to_return", days, "nothing came back")}`;
+  const isReturned = report.body.data.summary.returned_units > 0;
+  const cost = isReturned && html`${figure(report, "summary/cost_per_returned_unit", key)} per returned unit`;
+  const median =
+    isReturned && html`half of them within ${figure(report, "summary/median_days_to_return", days)}`;
   const costs = report.body.data.label_costs_included ? "Returns cost" : "Returns cost: refunds only";
   const tile = (label: string, measure: Measure, value: Html, notes: readonly (Html | null)[]): Tile => ({
     label,
@@ -56,9 +57,9 @@ export function summaryTiles(answers: TileAnswers, call: PageCall): Tile[] {
       rateParts(report),
       rateOutlook(report),
     ]),
-    tile(costs, "returns_cost", figure(report, "summary/returns_cost", key), [cost, parts || null]),
+    tile(costs, "returns_cost", figure(report, "summary/returns_cost", key), [cost || null, parts || null]),
     tile("Units returned", "returned_units", figure(report, "summary/returned_units", count), [
-      median,
+      median || null,
       unitsOutlook(report),
     ]),
     tile("Units sold", "sold_units", figure(report, "summary/sold_units", count), []),
@@ -150,8 +151,17 @@ export function notCompared(answers: TileAnswers, call: PageCall): Html | null {
   const isOne = before.body.meta.start_month === before.body.meta.end_month;
   return html`<p class="compared">
     Compared with ${isOne ? end : html`${figure(answer, `${months}/start_month`, month)} to ${end}`}:
-    ${figure(answer, `${path}/returned_units`, count)} of ${figure(answer, `${path}/sold_units`, units)} came back.
+    ${figure(answer, `${path}/returned_units`, count)} of ${figure(answer, `${path}/sold_units`, units)} came
+    back.${beginning(before)}
   </p>`;
+}
+
+/** That the earlier months begin before the first sale, so that their sums are small; null: they do not. */
+function beginning(before: Report): Html | null {
+  const first = (before.body.data.trend ?? []).findIndex((row) => row.sold_units > 0);
+  if (first <= 0) return null;
+  return html` Of these months, ${figure(before, `trend/${first}/cohort_month`, month)} is the first with sales, so their
+  counts and costs are of fewer months.`;
 }
 
 /** A figure's previous value, in words and with a sign, never by colour alone; null: nothing to compare with. */
