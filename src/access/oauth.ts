@@ -1,7 +1,8 @@
-import { createHash, createHmac, timingSafeEqual } from "node:crypto";
+import { createHash } from "node:crypto";
 import { SCOPES } from "../contract/endpoint.ts";
 import { mcpAddress } from "../contract/written-request.ts";
 import { isLoopbackHost } from "../lib/networks.ts";
+import { readSigned, signed } from "../lib/signed.ts";
 import { newSecret } from "./secret.ts";
 import { hashSecret } from "./token.ts";
 
@@ -9,7 +10,16 @@ import { hashSecret } from "./token.ts";
 export type OauthClient = { name: string; redirectUris: readonly string[] };
 
 /** An error of RFC 6749 or 7591, with a sentence for the client's developer. */
-export type OauthRefusal = { error: string; error_description: string };
+export class OauthError extends Error {
+  readonly code: string;
+  readonly status: number;
+
+  constructor(code: string, sentence: string, status = 400) {
+    super(sentence);
+    this.code = code;
+    this.status = status;
+  }
+}
 
 export const OAUTH_PATHS = {
   authorize: "/oauth/authorize",
@@ -46,15 +56,15 @@ export function isRedirect(text: string): boolean {
 const BAD_CLIENT = "invalid_client_metadata";
 const BAD_REDIRECT = "invalid_redirect_uri";
 
-/** Reads the metadata that a client registers (RFC 7591). Other requested values are answered, but not used. */
-export function readRegistration(body: unknown): OauthClient | OauthRefusal {
+/** Reads the metadata that a client registers (RFC 7591). Other requested values are answered, but not used. Throws `OauthError`. */
+export function readRegistration(body: unknown): OauthClient {
   const { client_name: given = "An app", redirect_uris: redirects } = (body ?? {}) as Record<string, unknown>;
   if (typeof given !== "string" || given.length > 4 * LONGEST_NAME)
-    return refused(BAD_CLIENT, `client_name must be text of up to ${LONGEST_NAME} characters.`);
+    throw new OauthError(BAD_CLIENT, `client_name must be text of up to ${LONGEST_NAME} characters.`);
   if (!Array.isArray(redirects) || redirects.length === 0 || redirects.length > MOST_REDIRECTS)
-    return refused(BAD_REDIRECT, `redirect_uris must be a list of 1 to ${MOST_REDIRECTS} addresses.`);
+    throw new OauthError(BAD_REDIRECT, `redirect_uris must be a list of 1 to ${MOST_REDIRECTS} addresses.`);
   if (!redirects.every((each): each is string => typeof each === "string" && isRedirect(each))) {
-    return refused(
+    throw new OauthError(
       BAD_REDIRECT,
       "Each of redirect_uris must be https, http on this machine itself (127.0.0.1 or localhost), or an installed app's own scheme, of up to 255 characters and without # and user name.",
     );
@@ -70,7 +80,7 @@ export function readRegistration(body: unknown): OauthClient | OauthRefusal {
     .trim();
   const client = { name: name === "" ? "An app" : name, redirectUris: [...new Set(redirects)] };
   if (describe(client).length <= LONGEST_DESCRIPTION_BYTES) return client;
-  return refused(BAD_CLIENT, "client_name and redirect_uris are too long together.");
+  throw new OauthError(BAD_CLIENT, "client_name and redirect_uris are too long together.");
 }
 
 /**
@@ -78,16 +88,13 @@ export function readRegistration(body: unknown): OauthClient | OauthRefusal {
  * the same id (RFC 7591, appendix A.5.2).
  */
 export function clientIdOf(client: OauthClient, key: Buffer): string {
-  const text = describe(client).toString("base64url");
-  return `${text}.${sign(text, key).toString("base64url")}`;
+  return signed(key, describe(client).toString("base64url"));
 }
 
 /** The client of an id; null = this installation gave out no such id. */
 export function readClientId(clientId: string, key: Buffer): OauthClient | null {
-  const [, text = "", signature = ""] = /^([\w-]{1,1100})\.([\w-]{43})$/u.exec(clientId) ?? [];
-  const given = Buffer.from(signature, "base64url");
-  const expected = sign(text, key);
-  if (given.length !== expected.length || !timingSafeEqual(given, expected)) return null;
+  const text = readSigned(key, clientId);
+  if (text === null) return null;
   const [name = "", ...redirectUris] = JSON.parse(Buffer.from(text, "base64url").toString()) as string[];
   return { name, redirectUris };
 }
@@ -102,22 +109,23 @@ export function isClientAddress(clientId: string): boolean {
   return url.pathname !== "/" && !clientId.includes("#") && url.username === "" && url.password === "";
 }
 
-/** Reads what is at that address: who it says it is, and which of its addresses may be answered. */
-export function readDescription(clientId: string, document: unknown): OauthClient | OauthRefusal {
+/** Reads what is at that address: who it says it is, and which of its addresses may be answered. Throws `OauthError`. */
+export function readDescription(clientId: string, document: unknown): OauthClient {
   const {
     client_id,
     client_name,
     redirect_uris,
     token_endpoint_auth_method = "none",
   } = (document ?? {}) as Record<string, unknown>;
-  if (client_id !== clientId) return refused("invalid_client", "Its description names another client_id.");
+  if (client_id !== clientId)
+    throw new OauthError("invalid_client", "Its description names another client_id.");
   if (token_endpoint_auth_method !== "none")
-    return refused("invalid_client", "Its token_endpoint_auth_method must be none.");
+    throw new OauthError("invalid_client", "Its token_endpoint_auth_method must be none.");
   const listed = (Array.isArray(redirect_uris) ? redirect_uris : []).filter(
     (each): each is string => typeof each === "string" && isRedirect(each),
   );
   const client = readRegistration({ client_name, redirect_uris: listed.slice(0, 1) });
-  return "error" in client ? client : { ...client, redirectUris: listed.slice(0, MOST_DESCRIBED) };
+  return { ...client, redirectUris: listed.slice(0, MOST_DESCRIBED) };
 }
 
 /** Whether a client's id can be one at all; its grants are found by its hash. */
@@ -138,36 +146,32 @@ export function isVerifier(verifier: string, challenge: string): boolean {
   return createHash("sha256").update(verifier).digest("base64url") === challenge;
 }
 
-/** A secret that names its grant: the token id, whose shop key locates its rows. */
+/**
+ * A code or a refresh token: the token id, whose shop key locates its rows, what all refresh tokens of the grant share, and a
+ * secret of its own.
+ */
 export type GrantSecret = { tokenId: string; family: string; secret: string };
 
-const CODE = /^rta_code_(?<tokenId>[0-9A-Za-z]{16})(?<family>)(?<secret>[\w-]{43})$/u;
-const REFRESH = /^rta_refresh_(?<tokenId>[0-9A-Za-z]{16})(?<family>[\w-]{43})(?<secret>[\w-]{43})$/u;
+const GRANT_SECRETS = {
+  code: /^rta_code_(?<tokenId>[0-9A-Za-z]{16})(?<family>)(?<secret>[\w-]{43})$/u,
+  refresh: /^rta_refresh_(?<tokenId>[0-9A-Za-z]{16})(?<family>[\w-]{43})(?<secret>[\w-]{43})$/u,
+};
 
-/** An authorization code; null = the text is none. */
-export function readCode(text: string): GrantSecret | null {
-  return (CODE.exec(text)?.groups as GrantSecret | undefined) ?? null;
+/** null = the text is none. */
+export function readGrantSecret(kind: keyof typeof GRANT_SECRETS, text: string): GrantSecret | null {
+  return (GRANT_SECRETS[kind].exec(text)?.groups as GrantSecret | undefined) ?? null;
 }
 
-/** A refresh token; null = the text is none. */
-export function readRefreshToken(text: string): GrantSecret | null {
-  return (REFRESH.exec(text)?.groups as GrantSecret | undefined) ?? null;
-}
-
-export function newCode(tokenId: string, pepper: Buffer): { code: string; codeHash: Buffer } {
-  const secret = newSecret().text;
-  return { code: `rta_code_${tokenId}${secret}`, codeHash: hashSecret(secret, pepper) };
-}
-
-/** The next refresh token of a grant; `family`: of the one before, null = it is the first. */
-export function newRefreshToken(tokenId: string, family: string | null, pepper: Buffer) {
-  const shared = family ?? newSecret().text;
-  const secret = newSecret().text;
-  return {
-    refreshToken: `rta_refresh_${tokenId}${shared}${secret}`,
-    familyHash: hashSecret(shared, pepper),
-    refreshHash: hashSecret(secret, pepper),
-  };
+/** The next one of a grant; a code has no family. */
+export function newGrantSecret(
+  kind: keyof typeof GRANT_SECRETS,
+  tokenId: string,
+  family: string,
+  pepper: Buffer,
+) {
+  const { text: secret } = newSecret();
+  const text = `rta_${kind}_${tokenId}${family}${secret}`;
+  return { text, familyHash: hashSecret(family, pepper), hash: hashSecret(secret, pepper) };
 }
 
 /** Where MCP clients learn who lets them in (RFC 9728); `issuer`: this service, such as https://returns.example. */
@@ -203,16 +207,8 @@ export function serverMetadata(issuer: string) {
   };
 }
 
-export function refused(error: string, sentence: string): OauthRefusal {
-  return { error, error_description: sentence };
-}
-
 function describe({ name, redirectUris }: OauthClient): Buffer {
   return Buffer.from(JSON.stringify([name, ...redirectUris]));
-}
-
-function sign(text: string, key: Buffer): Buffer {
-  return createHmac("sha256", key).update(text).digest();
 }
 
 function withoutPort(address: string): string {

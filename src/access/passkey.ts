@@ -1,4 +1,4 @@
-import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import type {
   AuthenticationResponseJSON,
   PublicKeyCredentialCreationOptionsJSON,
@@ -6,6 +6,7 @@ import type {
   RegistrationResponseJSON,
 } from "@simplewebauthn/server";
 import { createPlaces } from "../lib/places.ts";
+import { readSigned, signed } from "../lib/signed.ts";
 import type { Queryable } from "../store/database.ts";
 import type { ChallengePurpose, ListedPasskey, NewPasskey } from "../store/queries/console-user.ts";
 import { putUsedChallenge, findPasskey, listPasskeys } from "../store/queries/console-user.ts";
@@ -14,8 +15,6 @@ import { hashOf } from "./secret.ts";
 /** As long as the browser waits for the person, and a little more. */
 const LIFETIME_MS = 5 * 60_000;
 const RANDOM_BYTES = 16;
-const TIME_BYTES = 6;
-const BYTES = RANDOM_BYTES + TIME_BYTES + 32;
 
 /** `userId` null: anyone who signs in. `key` belongs to the installation, so that any of its servers can check the answer. */
 export type ChallengeRequest = {
@@ -29,32 +28,27 @@ export type ChallengeRequest = {
 type DueChallenge = { hash: Buffer; expiresAt: Date; purpose: ChallengePurpose };
 
 /**
- * Creates the bytes that a passkey signs, valid for five minutes. They are sealed with a key instead of stored, so that
- * requesting them costs nothing and needs no limit that could lock others out.
+ * Creates the bytes that a passkey signs, valid for five minutes. They are signed instead of stored, so that requesting them costs
+ * nothing and needs no limit that could lock others out.
  */
 export function makeChallenge(request: ChallengeRequest): Uint8Array<ArrayBuffer> {
-  const said = Buffer.alloc(RANDOM_BYTES + TIME_BYTES);
-  randomBytes(RANDOM_BYTES).copy(said);
-  said.writeUIntBE(request.now.getTime() + LIFETIME_MS, RANDOM_BYTES, TIME_BYTES);
-  return Uint8Array.from(Buffer.concat([said, sealOf(said, request)]));
+  const random = randomBytes(RANDOM_BYTES).toString("base64url");
+  const payload = `${random}.${request.now.getTime() + LIFETIME_MS}`;
+  return Uint8Array.from(Buffer.from(signed(request.key, payload, contextOf(request))));
 }
 
 /** The challenge of an answer; null: not created here for this purpose and person, or expired. */
 export function readChallenge(challenge: string, request: ChallengeRequest): DueChallenge | null {
-  const bytes = Buffer.from(challenge, "base64url");
-  if (bytes.length !== BYTES || bytes.toString("base64url") !== challenge) return null;
-  const said = bytes.subarray(0, RANDOM_BYTES + TIME_BYTES);
-  if (!timingSafeEqual(bytes.subarray(said.length), sealOf(said, request))) return null;
-  const expiresAt = new Date(said.readUIntBE(RANDOM_BYTES, TIME_BYTES));
-  return expiresAt > request.now ? { hash: hashOf(challenge), expiresAt, purpose: request.purpose } : null;
+  const { key, purpose, now } = request;
+  const text = Buffer.from(challenge, "base64url").toString();
+  // Base64url has several spellings of the same bytes; only the one we made counts.
+  const isCanonical = Buffer.from(text).toString("base64url") === challenge;
+  const payload = isCanonical ? readSigned(key, text, contextOf(request)) : null;
+  const expiresAt = new Date(Number(payload?.split(".")[1]));
+  return expiresAt > now ? { hash: hashOf(challenge), expiresAt, purpose } : null;
 }
 
-function sealOf(said: Buffer, { key, purpose, userId }: ChallengeRequest): Buffer {
-  return createHmac("sha256", key)
-    .update(`${purpose} ${userId ?? ""} `)
-    .update(said)
-    .digest();
-}
+const contextOf = ({ purpose, userId }: ChallengeRequest) => `${purpose} ${userId ?? ""} `;
 
 /** The parts of a browser's passkey answer that are read before it is checked. */
 type CredentialJson = { id: string; response: { clientDataJSON: string; userHandle?: string } };

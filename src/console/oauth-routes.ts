@@ -3,21 +3,14 @@ import {
   clientIdOf,
   isClientId,
   OAUTH_PATHS,
+  OauthError,
   readRegistration,
-  refused,
   RESOURCE_METADATA_PATH,
   resourceMetadata,
   serverMetadata,
-  type OauthRefusal,
 } from "../access/oauth.ts";
 import type { ControlTools } from "../actions/action.ts";
-import {
-  endGrant,
-  exchangeCode,
-  refreshGrant,
-  type GrantCaller,
-  type Issued,
-} from "../actions/apps/actions.ts";
+import { endGrant, exchange, type GrantCaller, type Issued } from "../actions/apps/actions.ts";
 import { oauthIssuer } from "../actions/console-address.ts";
 import { mcpAddress } from "../contract/written-request.ts";
 import { clientKeyOf } from "../http/client-address.ts";
@@ -43,10 +36,8 @@ const SHARED = {
 
 type OauthOptions = { control: ControlTools; now: () => Date };
 type Answer = { status: number; body: object | null };
-const TOO_MANY: Answer = {
-  status: 429,
-  body: refused("temporarily_unavailable", "Too many requests: try again in a minute."),
-};
+const TOO_MANY = new OauthError("temporarily_unavailable", "Too many requests: try again in a minute.", 429);
+/** Throws `OauthError`. */
 type Ask = (request: FastifyRequest) => Answer | Promise<Answer>;
 
 /** The endpoints that MCP clients call before and after consent; [] without a suitable address. */
@@ -64,15 +55,18 @@ export function createOauthRoutes(options: OauthOptions): RouteGroup[] {
     metadata("/.well-known/oauth-authorization-server", serverMetadata(issuer)),
     route(OAUTH_PATHS.register, "POST", createRegister(key, now)),
     form(OAUTH_PATHS.token, (caller, fields) => issue(caller, fields, mcpAddress(issuer))),
-    form(OAUTH_PATHS.revoke, (caller, fields) => endGrant(caller, fields.get("token") ?? "")),
+    form(OAUTH_PATHS.revoke, async (caller, fields) => {
+      await endGrant(caller, fields.get("token") ?? "");
+      return null;
+    }),
   ];
 }
 
-const NO_FORM = refused(
+const NO_FORM = new OauthError(
   "invalid_request",
   "The body must be a form (application/x-www-form-urlencoded) that names each field once.",
 );
-const UNKNOWN_CLIENT = refused("invalid_client", "client_id is not that of a registered client.");
+const UNKNOWN_CLIENT = new OauthError("invalid_client", "client_id is not that of a registered client.");
 
 /** RFC 7591: no client has a secret, and each gets this service's values, whatever it requested. */
 function createRegister(key: Buffer, now: () => Date): Ask {
@@ -80,9 +74,8 @@ function createRegister(key: Buffer, now: () => Date): Ask {
   const ofAll = createMinuteLimit(MOST_REGISTRATIONS.ofAll);
   return (request) => {
     const at = now();
-    if (!ofAddress(clientKeyOf(request.clientAddress), at) || !ofAll("", at)) return TOO_MANY;
+    if (!ofAddress(clientKeyOf(request.clientAddress), at) || !ofAll("", at)) throw TOO_MANY;
     const client = readRegistration(jsonOf(request.body));
-    if ("error" in client) return failed(client);
     return {
       status: 201,
       body: {
@@ -98,64 +91,49 @@ function createRegister(key: Buffer, now: () => Date): Ask {
   };
 }
 
-type Act = (caller: GrantCaller, form: URLSearchParams) => Promise<Issued | OauthRefusal | null>;
+type Act = (caller: GrantCaller, form: URLSearchParams) => Promise<Issued | null>;
 
 /** A form of a client (RFC 6749, section 3.2). Those that fail count for its address, and revocations (RFC 7009), which answer nothing. */
 function createForm({ control, now }: OauthOptions, key: Buffer, act: Act): Ask {
   const admits = createMinuteLimit(MOST_FAILURES);
   return async (request) => {
     const address = clientKeyOf(request.clientAddress);
-    if (!admits(address, now())) return TOO_MANY;
+    if (!admits(address, now())) throw TOO_MANY;
     const form = formOf(request);
-    if (form === null) return failed(NO_FORM);
     const clientId = form.get("client_id") ?? "";
-    if (!isClientId(clientId, key)) return failed(UNKNOWN_CLIENT);
-    const body = await act({ ...control, now: now(), clientId, address: request.clientAddress }, form);
-    if (body !== null && "error" in body) {
-      noteRefusal(request, body.error_description);
-      return failed(body);
-    }
-    if (body !== null) admits.giveBack(address);
-    return { status: 200, body };
+    if (!isClientId(clientId, key)) throw UNKNOWN_CLIENT;
+    const issued = await act({ ...control, now: now(), clientId, address: request.clientAddress }, form);
+    if (issued !== null) admits.giveBack(address);
+    return { status: 200, body: issued };
   };
 }
 
 /** A grant is good for one client and one resource. */
-async function issue(
-  caller: GrantCaller,
-  form: URLSearchParams,
-  resource: string,
-): Promise<Issued | OauthRefusal> {
+async function issue(caller: GrantCaller, form: URLSearchParams, resource: string): Promise<Issued> {
   const field = (name: string): string => form.get(name) ?? "";
   if ((form.get("resource") ?? resource) !== resource)
-    return refused("invalid_target", `resource must be ${resource}.`);
+    throw new OauthError("invalid_target", `resource must be ${resource}.`);
   switch (field("grant_type")) {
-    case "authorization_code":
-      return exchangeCode(caller, {
-        code: field("code"),
-        redirectUri: field("redirect_uri"),
-        verifier: field("code_verifier"),
-      });
+    case "authorization_code": {
+      const proof = { redirectUri: field("redirect_uri"), verifier: field("code_verifier") };
+      return exchange(caller, field("code"), proof);
+    }
     case "refresh_token":
-      return refreshGrant(caller, field("refresh_token"));
+      return exchange(caller, field("refresh_token"), null);
     default:
-      return refused("unsupported_grant_type", "grant_type must be authorization_code or refresh_token.");
+      throw new OauthError(
+        "unsupported_grant_type",
+        "grant_type must be authorization_code or refresh_token.",
+      );
   }
 }
 
-function failed(body: OauthRefusal): Answer {
-  return { status: body.error === "temporarily_unavailable" ? 503 : 400, body };
-}
-
-/** The fields of a form; null = it is none, or names one twice (RFC 6749, section 3.2). */
-function formOf({ body, headers }: FastifyRequest): URLSearchParams | null {
-  if (
-    typeof body !== "string" ||
-    !/^application\/x-www-form-urlencoded\b/iu.test(headers["content-type"] ?? "")
-  )
-    return null;
-  const form = new URLSearchParams(body);
-  return [...form.keys()].length === new Set(form.keys()).size ? form : null;
+/** The fields of a form. Throws if it is none, or names one twice (RFC 6749, section 3.2). */
+function formOf({ body, headers }: FastifyRequest): URLSearchParams {
+  const isForm = /^application\/x-www-form-urlencoded\b/iu.test(headers["content-type"] ?? "");
+  const form = new URLSearchParams(isForm ? String(body) : "");
+  if (!isForm || typeof body !== "string" || form.size !== new Set(form.keys()).size) throw NO_FORM;
+  return form;
 }
 
 /** null = it is no JSON. */
@@ -187,11 +165,21 @@ function route(path: string, method: "GET" | "POST", ask: Ask): RouteGroup {
         scope.route({
           method,
           url: path,
-          handler: async (request, reply) => send(reply, await ask(request)),
+          handler: async (request, reply) => send(reply, await answerOf(ask, request)),
         });
       });
     },
   };
+}
+
+async function answerOf(ask: Ask, request: FastifyRequest): Promise<Answer> {
+  try {
+    return await ask(request);
+  } catch (error) {
+    if (!(error instanceof OauthError)) throw error;
+    noteRefusal(request, error.message);
+    return { status: error.status, body: { error: error.code, error_description: error.message } };
+  }
 }
 
 function send(reply: FastifyReply, { status, body }: Answer): FastifyReply {

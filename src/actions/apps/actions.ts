@@ -1,14 +1,7 @@
 import { timingSafeEqual } from "node:crypto";
-import {
-  newCode,
-  isVerifier,
-  newRefreshToken,
-  readCode,
-  readRefreshToken,
-  refused,
-} from "../../access/oauth.ts";
-import type { GrantSecret, OauthRefusal } from "../../access/oauth.ts";
-import { hashOf } from "../../access/secret.ts";
+import { isVerifier, newGrantSecret, OauthError, readGrantSecret } from "../../access/oauth.ts";
+import type { GrantSecret } from "../../access/oauth.ts";
+import { hashOf, newSecret } from "../../access/secret.ts";
 import { hashSecret, parseToken, renewToken, shopKeyOfTokenId } from "../../access/token.ts";
 import { SCOPES } from "../../contract/endpoint.ts";
 import type { Keys } from "../../lib/keys.ts";
@@ -58,7 +51,7 @@ export const connectApp = defineAction({
     const { name, redirectUri } = app;
     const token = { name, scopes, expiresAt: now, replaces: null, requestKey: null };
     const { token_id } = await insertNewToken(context, token);
-    const { code, codeHash } = newCode(token_id, keys.tokenPepper);
+    const { text: code, hash: codeHash } = newGrantSecret("code", token_id, "", keys.tokenPepper);
     const codeExpiresAt = new Date(now.getTime() + CODE_MS);
     await insertGrant(connection, shopKey, { ...app, tokenId: token_id, codeHash, codeExpiresAt });
     return {
@@ -94,96 +87,89 @@ const DAY_MS = 24 * 3_600_000;
 const REFRESH_MS = 30 * DAY_MS;
 const CONSENT_MS = 365 * DAY_MS;
 
+/** What a client proves with that a code is its own (PKCE, RFC 7636); null = it sends a refresh token. */
+type CodeProof = { redirectUri: string; verifier: string } | null;
+
 /** "used": the secret was used before, so it may be stolen. */
 type Verdict = "valid" | "expired" | "used" | "unknown";
 
-/** Exchanges a code, once (PKCE, RFC 7636). Reuse ends its grant. */
-export async function exchangeCode(
-  caller: GrantCaller,
-  { code, redirectUri, verifier }: { code: string; redirectUri: string; verifier: string },
-): Promise<Issued | OauthRefusal> {
-  const given = readCode(code);
-  if (given === null) return NOT_VALID;
-  return renew(caller, given, (grant, isHash) => {
-    if (!isHash(given.secret, grant.code_hash)) return "unknown";
-    if (grant.code_used_at !== null) return "used";
-    if (grant.redirect_uri !== redirectUri || !isVerifier(verifier, grant.code_challenge)) return "unknown";
-    return grant.code_expires_at > caller.now ? "valid" : "expired";
-  });
-}
-
-/** Exchanges a refresh token for the next one and a new access token; used again, it ends the grant. */
-export async function refreshGrant(
-  caller: GrantCaller,
-  refreshToken: string,
-): Promise<Issued | OauthRefusal> {
-  const given = readRefreshToken(refreshToken);
-  if (given === null) return NOT_VALID;
-  return renew(caller, given, (grant, isHash) => {
+/** A code can be exchanged once, and of the refresh tokens of a family only the newest is valid. */
+function judge(grant: GrantRow, given: GrantSecret, proof: CodeProof, caller: GrantCaller): Verdict {
+  const isHash = hashesOf(caller);
+  if (proof === null) {
     if (!isHash(given.family, grant.family_hash)) return "unknown";
     if (!isHash(given.secret, grant.refresh_hash)) return "used";
     return refreshEnd(grant, grant.refresh_expires_at ?? caller.now) > caller.now ? "valid" : "expired";
-  });
+  }
+  if (!isHash(given.secret, grant.code_hash)) return "unknown";
+  if (grant.code_used_at !== null) return "used";
+  const { redirectUri, verifier } = proof;
+  if (grant.redirect_uri !== redirectUri || !isVerifier(verifier, grant.code_challenge)) return "unknown";
+  return grant.code_expires_at > caller.now ? "valid" : "expired";
 }
 
 function refreshEnd({ created_at: consentedAt }: GrantRow, wanted: Date): Date {
   return new Date(Math.min(wanted.getTime(), consentedAt.getTime() + CONSENT_MS));
 }
 
-/** Ends the grant of an access or refresh token of the client (RFC 7009); any other changes nothing. null = it is done. */
-export async function endGrant(caller: GrantCaller, token: string): Promise<OauthRefusal | null> {
+/** Ends the grant of an access or refresh token of the client (RFC 7009); any other changes nothing. */
+export async function endGrant(caller: GrantCaller, token: string): Promise<void> {
   const access = parseToken(token);
-  const refresh = readRefreshToken(token);
+  const refresh = readGrantSecret("refresh", token);
   const tokenId = access?.tokenId ?? refresh?.tokenId;
   const shopKey = tokenId === undefined ? null : shopKeyOfTokenId(tokenId);
-  if (tokenId === undefined || shopKey === null) return null;
+  if (tokenId === undefined || shopKey === null) return;
   // Somebody who guesses locks no row, and does not learn which workspaces are moving.
   const found = await findGrant(caller.database, shopKey, tokenId);
-  if (found === null || !isOfClient(found, caller)) return null;
-  return caller.database.transaction(async (connection) => {
-    if ((await holdWhetherMoving(connection, shopKey)) === true) return MOVING;
+  if (found === null || !isOfClient(found, caller)) return;
+  await caller.database.transaction(async (connection) => {
+    if ((await holdWhetherMoving(connection, shopKey)) === true) throw MOVING;
     const held = await lockToken(connection, shopKey, tokenId);
     const grant = await findGrant(connection, shopKey, tokenId);
-    if (held === null || grant === null) return null;
+    if (held === null || grant === null) return;
     const isHash = hashesOf(caller);
     const isOwn =
       access === null
         ? isHash(refresh?.family ?? "", grant.family_hash)
         : isHash(access.secret, grant.secret_hash);
     if (isOwn) await end(connection, { ...caller, shopKey, tokenId, reason: "by the app" });
-    return null;
   });
 }
 
-const NOT_VALID = refused("invalid_grant", "This code or refresh token is not valid for this client.");
-const ENDED = refused("invalid_grant", "This access has ended: ask the person again.");
-const MOVING = refused("temporarily_unavailable", "The workspace is moving: try again in a few minutes.");
-
-type IsHash = (secret: string, hash: Buffer | null) => boolean;
+const NOT_VALID = new OauthError("invalid_grant", "This code or refresh token is not valid for this client.");
+const ENDED = new OauthError("invalid_grant", "This access has ended: ask the person again.");
+const MOVING = new OauthError(
+  "temporarily_unavailable",
+  "The workspace is moving: try again in a few minutes.",
+  503,
+);
 
 /**
- * Gives a grant new secrets if `judge` accepts the one sent, and the person who consented, their role and the plan still allow
- * it. Members are locked before rows of the workspace, as everywhere (`holdRights`).
+ * Exchanges a code or a refresh token for the next one and a new access token, if the person who consented, their role and the plan
+ * still allow it. Used again, it ends the grant.
+ *
+ * @throws OauthError
  */
-async function renew(
-  caller: GrantCaller,
-  { tokenId, family }: GrantSecret,
-  judge: (grant: GrantRow, isHash: IsHash) => Verdict,
-): Promise<Issued | OauthRefusal> {
+export async function exchange(caller: GrantCaller, text: string, proof: CodeProof): Promise<Issued> {
+  const given = readGrantSecret(proof === null ? "refresh" : "code", text);
+  const shopKey = given === null ? null : shopKeyOfTokenId(given.tokenId);
+  if (given === null || shopKey === null) throw NOT_VALID;
   const { database, keys, now } = caller;
-  const shopKey = shopKeyOfTokenId(tokenId);
-  const found = shopKey === null ? null : await findGrant(database, shopKey, tokenId);
-  if (shopKey === null || found === null || !isOfClient(found, caller)) return NOT_VALID;
-  return database.transaction(async (connection) => {
+  const { tokenId, family } = given;
+  const found = await findGrant(database, shopKey, tokenId);
+  if (found === null || !isOfClient(found, caller)) throw NOT_VALID;
+  const issued = await database.transaction(async (connection): Promise<Issued | OauthError> => {
+    // Members are locked before rows of the workspace, as everywhere (`holdRights`).
     const role = await holdGranter(connection, shopKey, found.created_by.replace(/^user:/u, ""));
-    if ((await holdWhetherMoving(connection, shopKey)) !== false) return MOVING;
+    if ((await holdWhetherMoving(connection, shopKey)) !== false) throw MOVING;
     const token = await lockToken(connection, shopKey, tokenId);
     const grant = await findGrant(connection, shopKey, tokenId);
-    if (token === null || grant === null) return NOT_VALID;
-    const verdict = judge(grant, hashesOf(caller));
-    if (verdict === "unknown") return NOT_VALID;
-    if (token.revoked_at !== null || verdict === "expired") return ENDED;
-    const ended = async (reason: string, answer = ENDED): Promise<OauthRefusal> => {
+    if (token === null || grant === null) throw NOT_VALID;
+    const verdict = judge(grant, given, proof, caller);
+    if (verdict === "unknown") throw NOT_VALID;
+    if (token.revoked_at !== null || verdict === "expired") throw ENDED;
+    // Returned, so that the transaction is committed.
+    const ended = async (reason: string, answer = ENDED): Promise<OauthError> => {
       await end(connection, { ...caller, shopKey, tokenId, reason });
       return answer;
     };
@@ -191,27 +177,31 @@ async function renew(
     if (role === null || !mayDo(role, connectApp)) return ended("its person may no longer connect apps");
     if (grant.has_api_access !== true) return ended("the plan does not include api_access");
     const { token: accessToken, secretHash } = renewToken(tokenId, keys.tokenPepper);
-    const next = newRefreshToken(tokenId, family === "" ? null : family, keys.tokenPepper);
+    const next = newGrantSecret("refresh", tokenId, family || newSecret().text, keys.tokenPepper);
     const expiresAt = new Date(now.getTime() + ACCESS_SECONDS * 1000);
     await renewAccess(connection, shopKey, tokenId, { secretHash, expiresAt });
     const refreshExpiresAt = refreshEnd(grant, new Date(now.getTime() + REFRESH_MS));
-    await renewGrant(connection, shopKey, tokenId, { ...next, refreshExpiresAt, now });
+    const { text: refreshToken, familyHash, hash: refreshHash } = next;
+    await renewGrant(connection, shopKey, tokenId, { familyHash, refreshHash, refreshExpiresAt, now });
     return {
       access_token: accessToken,
       token_type: "Bearer",
       expires_in: ACCESS_SECONDS,
-      refresh_token: next.refreshToken,
+      refresh_token: refreshToken,
       scope: grant.scopes.join(" "),
     };
   });
+  if (issued instanceof OauthError) throw issued;
+  return issued;
 }
 
 function isOfClient(grant: GrantRow, { clientId }: GrantCaller): boolean {
   return grant.client_hash.equals(hashOf(clientId));
 }
 
-function hashesOf({ keys }: GrantCaller): IsHash {
-  return (secret, hash) => hash !== null && timingSafeEqual(hashSecret(secret, keys.tokenPepper), hash);
+function hashesOf({ keys }: GrantCaller) {
+  return (secret: string, hash: Buffer | null): boolean =>
+    hash !== null && timingSafeEqual(hashSecret(secret, keys.tokenPepper), hash);
 }
 
 type Ending = { shopKey: number; tokenId: string; reason: string; address: string };

@@ -1,5 +1,5 @@
 import type { FastifyReply } from "fastify";
-import { APP_SCHEMES, hasRedirect, isClientAddress, OAUTH_PATHS } from "../../access/oauth.ts";
+import { APP_SCHEMES, hasRedirect, isClientAddress, OAUTH_PATHS, OauthError } from "../../access/oauth.ts";
 import type { Membership } from "../../access/identity.ts";
 import { hashOf } from "../../access/secret.ts";
 import { isFreshProof } from "../../access/session.ts";
@@ -54,14 +54,20 @@ export function consentRoutes(context: SessionContext): Routes {
   const issuer = oauthIssuer(control.connecting.publicUrl);
   if (issuer === null) return {};
   const readClient = createClientReader(control.push, appKeyOf(control.keys), now);
-  const read = (query: string, visitor: Visitor | null) =>
-    readRequest(query, { issuer, readClient, userId: visitor?.person.userId ?? null });
+  const read = async (query: string, visitor: Visitor | null): Promise<Asked | OauthError> => {
+    try {
+      return await readRequest(query, { issuer, readClient, userId: visitor?.person.userId ?? null });
+    } catch (error) {
+      if (error instanceof OauthError) return error;
+      throw error;
+    }
+  };
   return {
     [PATH]: {
       get: async (request, reply) => {
         const visitor = await context.signedIn(request);
         const asked = await read((request.raw.url ?? "").split("?").slice(1).join("?"), visitor);
-        if ("problem" in asked) return showState(reply, notAsked(asked.problem));
+        if (asked instanceof OauthError) return showState(reply, notAsked(asked.message));
         if (visitor === null) return context.toSignIn(request, reply);
         if (!isFreshProof(visitor.person.authenticatedAt, now()))
           return reply.redirect(confirmationOf(asked), 303);
@@ -71,7 +77,7 @@ export function consentRoutes(context: SessionContext): Routes {
         const form = formOf(request);
         const visitor = await context.signedIn(request);
         const asked = await read(form.get("request") ?? "", visitor);
-        if ("problem" in asked) return showState(reply, notAsked(asked.problem));
+        if (asked instanceof OauthError) return showState(reply, notAsked(asked.message));
         const toStart = () => reply.redirect(`${PATH}?${asked.query}`, 303);
         const send = forSender(
           { ...context, signedIn: () => Promise.resolve(visitor), toSignIn: toStart },
@@ -93,33 +99,31 @@ export function consentRoutes(context: SessionContext): Routes {
 
 type OwnServer = { issuer: string; readClient: ClientReader; userId: string | null };
 
+const wrong = (sentence: string) => new OauthError("invalid_request", sentence);
+
 /**
- * Reads a request. Errors are shown on a page: anybody can register an address, so redirecting a browser there before the person
- * has decided would be an open redirect (RFC 9700, 4.11).
+ * Reads a request. Throws errors for a page: anybody can register an address, so redirecting a browser there before the person has
+ * decided would be an open redirect (RFC 9700, 4.11).
  */
-async function readRequest(
-  query: string,
-  { issuer, readClient, userId }: OwnServer,
-): Promise<Asked | { problem: string }> {
+async function readRequest(query: string, { issuer, readClient, userId }: OwnServer): Promise<Asked> {
   const given = new URLSearchParams(query);
   // Re-encoded, because it becomes part of addresses, such as that of the page to confirm an identity.
   const encoded = given.toString();
   if (Math.max(query.length, encoded.length) > LONGEST_TARGET - PATH.length - 1)
-    return { problem: "Its request is too long." };
+    throw wrong("Its request is too long.");
   const twice = [...given.keys()].find((name) => given.getAll(name).length > 1);
-  if (twice !== undefined) return { problem: `Its request names ${twice} twice.` };
+  if (twice !== undefined) throw wrong(`Its request names ${twice} twice.`);
   const clientId = given.get("client_id") ?? "";
   const client = await readClient(clientId, userId);
-  if (client !== null && "problem" in client) return client;
   const redirectUri = given.get("redirect_uri") ?? "";
   if (client !== null && !hasRedirect(client, redirectUri))
-    return { problem: "It did not register the address that it wants to be answered at (redirect_uri)." };
-  if (given.get("response_type") !== "code") return { problem: "It must ask for a code (response_type)." };
+    throw wrong("It did not register the address that it wants to be answered at (redirect_uri).");
+  if (given.get("response_type") !== "code") throw wrong("It must ask for a code (response_type).");
   const codeChallenge = given.get("code_challenge") ?? "";
   if (given.get("code_challenge_method") !== "S256" || !/^[\w-]{43}$/u.test(codeChallenge))
-    return { problem: "It must protect the code by PKCE with S256 (code_challenge)." };
+    throw wrong("It must protect the code by PKCE with S256 (code_challenge).");
   if ((given.get("resource") ?? mcpAddress(issuer)) !== mcpAddress(issuer))
-    return { problem: `It asks for another service than ${mcpAddress(issuer)} (resource).` };
+    throw wrong(`It asks for another service than ${mcpAddress(issuer)} (resource).`);
   const named = (given.get("scope") ?? "").split(" ");
   const known = SCOPES.filter((scope) => named.includes(scope));
   return {
