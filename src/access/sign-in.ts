@@ -107,8 +107,10 @@ const FIRST_NAME = "Created at sign-in";
 /** Uses evidence up for a session with a new id. */
 export async function signIn(database: Database, request: Request): Promise<SignIn> {
   const { userId = null, origin, recordsRefusals = true } = request;
-  const found = await find(database, request);
-  const result = "outcome" in found ? found : await accept(database, found, request);
+  // A passkey is checked before the transaction, which would hold a connection meanwhile.
+  const checked = "credential" in request ? await find(database, request) : null;
+  const result =
+    checked !== null && "outcome" in checked ? checked : await accept(database, checked, request);
   const { outcome } = result;
   // Guesses by strangers write nothing.
   const named = userId ?? result.userId;
@@ -131,36 +133,37 @@ export async function mayAccept(
 
 /** A refusal that takes back what its transaction has done. */
 class Undone extends Error {
-  readonly outcome: SignInRefusal;
+  readonly refused: Refused;
 
-  constructor(outcome: SignInRefusal) {
-    super(outcome);
-    this.outcome = outcome;
+  constructor(refused: Refused) {
+    super(refused.outcome);
+    this.refused = refused;
   }
 }
 
-async function accept(database: Database, found: Found, request: Request): Promise<SignIn> {
-  const { userId, isRecovery = false, useUp } = found;
+async function accept(database: Database, checked: Found | null, request: Request): Promise<SignIn> {
   try {
-    const session = await database.transaction(async (connection) => {
-      // Locked before anything else, in the order of changes and removals of a person, to avoid deadlocks; and so that concurrent
-      // sign-ins see each other's sessions.
+    return await database.transaction(async (connection): Promise<SignIn> => {
+      const found = checked ?? (await find(connection, request));
+      if ("outcome" in found) return found;
+      const { userId, isRecovery = false, useUp } = found;
+      // Locked before sessions, links and passkeys, in the order of changes and removals of a person, to avoid deadlocks; and so
+      // that concurrent sign-ins see each other's sessions.
       const person = await lockPerson(connection, userId);
       const refusal = person?.disabled_at === null ? await useUp(connection) : "disabled";
-      if (refusal !== null) throw new Undone(refusal);
+      if (refusal !== null) throw new Undone({ outcome: refusal, userId });
       const isNew = (request.userId ?? null) === null;
-      const made = await (isNew ? beginSession : renewSession)(connection, { ...request, ...found });
-      if (made === null) throw new Undone("signed_out");
-      return made;
+      const session = await (isNew ? beginSession : renewSession)(connection, { ...request, ...found });
+      if (session === null) throw new Undone({ outcome: "signed_out", userId });
+      return { outcome: "signed_in", session, userId, isRecovery };
     });
-    return { outcome: "signed_in", session, userId, isRecovery };
   } catch (error) {
-    if (error instanceof Undone) return { outcome: error.outcome, userId };
+    if (error instanceof Undone) return error.refused;
     throw error;
   }
 }
 
-async function find(database: Database, request: Request): Promise<Found | Refused> {
+async function find(database: Queryable, request: Request): Promise<Found | Refused> {
   switch (request.way) {
     case "link":
       return findByLink(database, request);
@@ -175,7 +178,7 @@ async function find(database: Database, request: Request): Promise<Found | Refus
 
 /** Another person's link, and one that would end passkeys, confirm nothing and stay unused. */
 async function findByLink(
-  database: Database,
+  database: Queryable,
   {
     secret,
     userId: confirms = null,
@@ -200,7 +203,7 @@ async function findByLink(
 }
 
 async function findByEnrolment(
-  database: Database,
+  database: Queryable,
   request: Request<Extract<Evidence, { way: "enrolment" }>>,
 ): Promise<Found | Refused> {
   const { origin, now } = request;
@@ -221,7 +224,7 @@ async function findByEnrolment(
 }
 
 async function findByPasskey(
-  database: Database,
+  database: Queryable,
   request: Request<Extract<Evidence, { way: "passkey" }>>,
 ): Promise<Found | Refused> {
   const signed = await checkSignature(database, { ...request, userId: request.userId ?? null });
@@ -237,7 +240,7 @@ async function findByPasskey(
  * names its verified address, which uses that up. Whoever confirms must have signed in at the provider once more.
  */
 async function findByProvider(
-  database: Database,
+  database: Queryable,
   {
     account,
     startedAt,
