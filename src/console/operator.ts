@@ -21,7 +21,7 @@ import {
   forVisitor,
   leadOn,
   orRefused,
-  ownActor,
+  ownCaller,
   queryOf,
   showOwn,
   showState,
@@ -69,7 +69,7 @@ export function operatorRoutes(context: SessionContext): Routes {
       context,
       async (own) => {
         const form = formOf(own.request);
-        const caller = callerOf(context, own);
+        const caller = ownCaller(context, own);
         requireRight(caller.actor, action);
         const isOfPerson = action.hasNoWorkspace === true;
         const workspace = isOfPerson
@@ -97,10 +97,6 @@ export function operatorRoutes(context: SessionContext): Routes {
   };
 }
 
-function callerOf(context: SessionContext, own: OwnRequest) {
-  return { ...context.control, actor: ownActor(context, own), now: context.now() };
-}
-
 /** A page in its frame, or why there is none; `form`: its form that was refused. */
 function show(
   context: SessionContext,
@@ -114,7 +110,7 @@ function show(
     const place = formPlace(request, (path) => path, form);
     const domain = formOf(request).get("domain");
     const query = domain === null ? queryOf(request) : { domain };
-    const asked = { context, caller: callerOf(context, own), query, place };
+    const asked = { context, caller: ownCaller(context, own), query, place };
     const { title, body } = await view(asked);
     const path = pathOf(request);
     const links = TABS.map(([href, text]) => ({

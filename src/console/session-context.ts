@@ -122,13 +122,13 @@ export function leadOn({ done }: SessionContext, reply: FastifyReply, sentence: 
   return reply.header("Set-Cookie", done.write(sentence)).redirect(href, 303);
 }
 
-/** A person as the actor of their request. */
-export function ownActor(
-  { now }: SessionContext,
+/** A person, as the actor of their request, and what their actions outside workspaces act with. */
+export function ownCaller(
+  { control, now }: SessionContext,
   { request, visitor: { person, sessionHash } }: Omit<OwnRequest, "reply">,
   standing: Actor["standing"] = person.isOperator ? "operator" : "person",
-): Actor {
-  return actorOf(person, sessionHash, standing, request, now());
+) {
+  return { ...control, actor: actorOf(person, sessionHash, standing, request, now()), now: now() };
 }
 
 /** The parameters of an address. One that is not text, or not valid for PostgreSQL, counts as missing. */

@@ -16,7 +16,7 @@ import {
   forSender,
   forVisitor,
   leadOn,
-  ownActor,
+  ownCaller,
   showState,
   type OwnRequest,
   type Routes,
@@ -101,11 +101,9 @@ const WAYS: Readonly<Record<string, string>> = {
 /** The page for somebody without a workspace, or who wants another: operators create it there, and become its owner. */
 export function welcomeRoutes(context: SessionContext): Routes {
   const create = async (own: OwnRequest): Promise<FastifyReply> => {
-    const { database } = context.control;
-    const caller = { database, actor: ownActor(context, own), now: context.now() };
     const form = formOf(own.request);
     const input = textInput({ domain: form.get("domain") ?? "", currency: form.get("currency") ?? "" });
-    const { shop_domain: domain } = (await runAction(createWorkspace, caller, input)).result;
+    const { shop_domain: domain } = (await runAction(createWorkspace, ownCaller(context, own), input)).result;
     const way = WAYS[form.get("way") ?? ""] ?? "";
     const done = `Created the workspace ${domain}. You are its owner.`;
     return leadOn(context, own.reply, done, addressOf(domain, way));

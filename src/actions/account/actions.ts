@@ -14,7 +14,7 @@ import {
   listSessions,
   lockPerson,
 } from "../../store/queries/console-user.ts";
-import type { NewPasskey } from "../../store/queries/console-user.ts";
+import type { ListedPasskey, ListedSession, NewPasskey } from "../../store/queries/console-user.ts";
 import {
   deleteAccounts,
   findAccountHolder,
@@ -39,22 +39,12 @@ export type AccountCaller = ActionCaller & {
   account?: ProviderAccount;
 };
 
-/** A passkey of the signed-in person; `id` is the id of its credential. */
-export type MyPasskey = {
-  id: string;
-  name: string;
-  /** The host name where it works. */
-  rpId: string;
-  createdAt: Date;
-  /** null = never since it was made */
-  lastUsedAt: Date | null;
-};
-
-/** An active session; `id` gives no access: it is a hash of the stored hash. */
-export type MySession = { id: string; createdAt: Date; lastSeenAt: Date; isThis: boolean };
-
 /** `linked`: at the provider of today; null = none. */
-export type MyAccount = { passkeys: MyPasskey[]; sessions: MySession[]; linked: LinkedAccount | null };
+export type MyAccount = {
+  passkeys: ListedPasskey[];
+  sessions: ListedSession[];
+  linked: LinkedAccount | null;
+};
 
 export const NO_PASSKEYS_HERE =
   "Passkeys do not work on an IP address: open the console as http://localhost instead.";
@@ -76,27 +66,14 @@ const OF_ONESELF = { least: "person", proof: true, hasNoWorkspace: true } as con
 /** Passkeys, oldest first, and running sessions, newest first. */
 export async function showAccount(
   database: Database,
-  { userId, sessionHash }: NonNullable<Actor["session"]>,
+  userId: string,
   now: Date,
   provider: Provider | null,
 ): Promise<MyAccount> {
-  const passkeys = await listPasskeys(database, userId);
-  const sessions = await listSessions(database, userId, now);
   return {
+    passkeys: await listPasskeys(database, userId),
+    sessions: await listSessions(database, userId, now),
     linked: provider === null ? null : await findAccountOf(database, userId, provider.issuer),
-    passkeys: passkeys.map((row) => ({
-      id: row.credential_id.toString("base64url"),
-      name: row.name,
-      rpId: row.rp_id,
-      createdAt: row.created_at,
-      lastUsedAt: row.last_used_at,
-    })),
-    sessions: sessions.map((row) => ({
-      id: sessionIdOf(row.session_hash),
-      createdAt: row.created_at,
-      lastSeenAt: row.last_seen_at,
-      isThis: row.session_hash.equals(sessionHash),
-    })),
   };
 }
 
@@ -277,6 +254,7 @@ export const ACCOUNT_ACTIONS = [
   unlinkAccount,
 ] as const;
 
-function sessionIdOf(sessionHash: Buffer): string {
+/** Names a session without giving access: a hash of the stored hash. */
+export function sessionIdOf(sessionHash: Buffer): string {
   return createHash("sha256").update(sessionHash).digest("hex").slice(0, 16);
 }

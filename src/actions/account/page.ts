@@ -10,7 +10,7 @@ import {
   forVisitor,
   leadOn,
   orRefused,
-  ownActor,
+  ownCaller,
   passkeyOptions,
   passkeySiteOf,
   showOwn,
@@ -23,6 +23,7 @@ import {
 import { whyRefused } from "../../console/session-pages.ts";
 import { passkeyForm, refusal, textField, type FormPlace } from "../../console/views/form.ts";
 import { html, type Html } from "../../lib/html.ts";
+import type { ListedPasskey, ListedSession } from "../../store/queries/console-user.ts";
 import { runAction, type Action } from "../action.ts";
 import { formInput, textInput, type Fields } from "../field.ts";
 import { requireRight } from "../right.ts";
@@ -34,10 +35,11 @@ import {
   OTHERS,
   removePasskey,
   renameSelf,
+  sessionIdOf,
   showAccount,
   unlinkAccount,
 } from "./actions.ts";
-import type { AccountCaller, MyAccount, MyPasskey, MySession } from "./actions.ts";
+import type { AccountCaller, MyAccount } from "./actions.ts";
 
 const PATH = "/me";
 
@@ -51,7 +53,7 @@ export function accountRoutes(context: SessionContext): Routes {
       post: passkeyOptions(context, async (request, site) => {
         const visitor = await context.signedIn(request);
         if (visitor === null) return whyRefused("signed_out");
-        requireRight(ownActor(context, { request, visitor }, "person"), addPasskey);
+        requireRight(ownCaller(context, { request, visitor }, "person").actor, addPasskey);
         const { userId, name } = visitor.person;
         return context.identity.enrolmentOf({ userId, name, site });
       }),
@@ -62,7 +64,7 @@ export function accountRoutes(context: SessionContext): Routes {
       post: forSender(
         context,
         async (own) => {
-          requireRight(ownActor(context, own, "person"), linkAccount);
+          requireRight(callerOf(context, own).actor, linkAccount);
           const { userId } = own.visitor.person;
           return sendToProvider(context, own.reply, { purpose: "link", userId, next: PATH });
         },
@@ -114,10 +116,10 @@ export async function sendLinked(
 
 function callerOf(context: SessionContext, own: OwnRequest): AccountCaller {
   const { person, sessionHash } = own.visitor;
+  const caller = ownCaller(context, own, "person");
   return {
-    ...context.control,
-    actor: { ...ownActor(context, own, "person"), session: { userId: person.userId, sessionHash } },
-    now: context.now(),
+    ...caller,
+    actor: { ...caller.actor, session: { userId: person.userId, sessionHash } },
     site: passkeySiteOf(own.request, context.site),
     isPublic: context.site.publicOrigin !== null,
   };
@@ -128,7 +130,7 @@ async function show(context: SessionContext, own: OwnRequest, form?: RefusedActi
   const { person, sessionHash } = visitor;
   const now = context.now();
   const { database, provider } = context.control;
-  const account = await showAccount(database, { userId: person.userId, sessionHash }, now, provider);
+  const account = await showAccount(database, person.userId, now, provider);
   const isFresh = isFreshProof(person.authenticatedAt, now);
   const place = formPlace(request, () => PATH, form);
   const isPublic = context.site.publicOrigin !== null;
@@ -136,7 +138,7 @@ async function show(context: SessionContext, own: OwnRequest, form?: RefusedActi
   const body = html`<h1>Your account</h1>
     ${!isFresh && form === undefined && TO_CHANGE} ${nameForm(person.name, place)}
     ${passkeys(account, place, { isPublic, host })}
-    ${provider !== null && singleSignOn(account, place, { provider: provider.name, isPublic })} ${sessions(account, place)}`;
+    ${provider !== null && singleSignOn(account, place, { provider: provider.name, isPublic })} ${sessions(account, sessionHash, place)}`;
   return showOwn(context, own, { title: "Your account", body, refused: form?.refused });
 }
 
@@ -190,10 +192,12 @@ function passkeys(
   </section>`;
 }
 
-function passkeyItem({ id, name, rpId, createdAt, lastUsedAt }: MyPasskey, isLastWayIn: boolean): Html {
+function passkeyItem(passkey: ListedPasskey, isLastWayIn: boolean): Html {
+  const { name, rp_id: host, created_at: addedAt, last_used_at: usedAt } = passkey;
+  const id = passkey.credential_id.toString("base64url");
   return html`<li>
-    <strong>${name}</strong> <small>for ${rpId}</small><br />
-    Added ${time(createdAt)}, ${lastUsedAt === null ? "not used since" : html`last used ${time(lastUsedAt)}`}.
+    <strong>${name}</strong> <small>for ${host}</small><br />
+    Added ${time(addedAt)}, ${usedAt === null ? "not used since" : html`last used ${time(usedAt)}`}.
     <details>
       <summary>Remove ${name}</summary>
       <form method="post" action="/me/passkeys/remove">
@@ -247,12 +251,12 @@ function endOthersBox(place: string): Html {
   </p>`;
 }
 
-function sessions({ sessions: own }: MyAccount, place: FormPlace): Html {
+function sessions({ sessions: own }: MyAccount, thisHash: Buffer, place: FormPlace): Html {
   return html`<section>
     <h2>Where you are signed in</h2>
     ${refusal(place, endSession.name)}
     <ul class="entries">
-      ${own.map(sessionItem)}
+      ${own.map((session) => sessionItem(session, session.session_hash.equals(thisHash)))}
     </ul>
     ${
       own.length > 1 &&
@@ -263,15 +267,15 @@ function sessions({ sessions: own }: MyAccount, place: FormPlace): Html {
   </section>`;
 }
 
-function sessionItem({ id, createdAt, lastSeenAt, isThis }: MySession): Html {
-  const began = isoInstant(createdAt);
+function sessionItem(session: ListedSession, isThis: boolean): Html {
+  const began = isoInstant(session.created_at);
   return html`<li>
-    Since ${began}, last seen ${time(lastSeenAt)}
+    Since ${began}, last seen ${time(session.last_seen_at)}
     ${
       isThis
         ? html`<span class="tag">this browser</span>`
         : html`<form method="post" action="/me/sessions/end">
-            <input type="hidden" name="id" value="${id}" />
+            <input type="hidden" name="id" value="${sessionIdOf(session.session_hash)}" />
             <button class="quiet">End session of ${began}</button>
           </form>`
     }

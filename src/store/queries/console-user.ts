@@ -140,7 +140,7 @@ export const renewSession = queryAny<
 );
 
 /** A session as its person sees it. */
-type ListedSession = { session_hash: Buffer; created_at: Date; last_seen_at: Date };
+export type ListedSession = { session_hash: Buffer; created_at: Date; last_seen_at: Date };
 
 /** The running sessions of a person, newest first. console_session_user. */
 export const listSessions = query<ListedSession, [userId: string, now: Date]>(
