@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -6,6 +7,7 @@ import { parseToken } from "../src/access/token.ts";
 import { ENTITLEMENTS, SCOPES } from "../src/contract/endpoint.ts";
 import { ENDPOINTS } from "../src/contract/registry.ts";
 import { mcpCommandLine, mcpConfigText } from "../src/contract/written-request.ts";
+import { postForm } from "./support/console-person.ts";
 import { scene } from "./support/scene.ts";
 import { service } from "./support/shared-service.ts";
 import { changePlan, createTenant, createTokenOf, insertRows } from "./support/tenants.ts";
@@ -13,69 +15,40 @@ import { changePlan, createTenant, createTokenOf, insertRows } from "./support/t
 const TOKENS = "/settings/tokens";
 const TOKEN = /rta_live_[0-9A-Za-z]{65}/gu;
 
-/** The fields of a form; a name may stand there twice. */
-type Fields = readonly (readonly [string, string])[];
-
-let asked = 0;
-
-/** The name of a form that was never sent. */
-function requestKey(): string {
-  asked += 1;
-  return `00000000-0000-4000-8000-${String(asked).padStart(12, "0")}`;
-}
-
-/** The form of a token that may read reports and alerts for 90 days, unless told otherwise. */
-function tokenForm(name: string, change: Record<string, string> = {}): Fields {
-  return [
-    ["scopes", "read:alerts"],
-    ["scopes", "read:reports"],
-    ...Object.entries({ request_key: requestKey(), name, expires: "90d", ...change }),
-  ];
-}
-
-/** What somebody does on the pages of tokens. */
-type TokenPages = {
-  /** Posts a form of a page below /w/<shop_domain>; follows no redirect. */
-  post: (path: string, fields: Fields, address?: string) => Promise<Response>;
-  /** A page that is there. */
-  read: (path: string) => Promise<string>;
-  make: (name: string) => Promise<{ token: string; tokenId: string }>;
-};
-
 /** How a token is made and listed, in forms and markup without a browser. */
 
 const tenant = await scene();
 const owner = await tenant.member("owner", "Owner <b>");
 
-function tokenPages(): TokenPages {
-  const post = (path: string, fields: Fields, address = service.address): Promise<Response> =>
-    fetch(`${address}/w/${tenant.shopDomain}${path}`, {
-      method: "POST",
-      redirect: "manual",
-      headers: {
-        origin: address,
-        "sec-fetch-site": "same-origin",
-        cookie: owner.cookie,
-        "accept-encoding": "gzip",
-      },
-      body: new URLSearchParams(fields.map((field) => [...field])),
-    });
-  return {
-    post,
-    read: async (path) => {
-      const { status, text } = await owner.get(path);
-      assert.equal(status, 200, path);
-      return text;
-    },
-    make: async (name) => {
-      const page = await (await post(`${TOKENS}/new`, tokenForm(name))).text();
-      const [token = ""] = page.match(TOKEN) ?? [];
-      return { token, tokenId: parseToken(token)?.tokenId ?? "" };
-    },
-  };
+/** The form of a token that may read reports and alerts for 90 days, unless told otherwise. */
+function tokenForm(name: string, change: Record<string, string> = {}): [string, string][] {
+  return [
+    ["scopes", "read:alerts"],
+    ["scopes", "read:reports"],
+    ...Object.entries({ request_key: randomUUID(), name, expires: "90d", ...change }),
+  ];
 }
 
-const pages = tokenPages();
+/** A page that is there. */
+async function read(path: string): Promise<string> {
+  const { status, text } = await owner.get(path);
+  assert.equal(status, 200, path);
+  return text;
+}
+
+async function idOfNew(name: string): Promise<string> {
+  const [token = ""] = (await owner.post(`${TOKENS}/new`, tokenForm(name))).text.match(TOKEN) ?? [];
+  return parseToken(token)?.tokenId ?? "";
+}
+
+/** The page that shows a new token: uncompressed, also to a browser that takes compressed ones, and kept nowhere. */
+async function issue(path: string, fields: [string, string][]): Promise<string> {
+  const headers = { cookie: owner.cookie, "accept-encoding": "gzip" };
+  const response = await postForm(service, `/w/${tenant.shopDomain}${path}`, fields, headers);
+  assert.deepEqual([response.status, response.headers.get("content-encoding")], [200, null]);
+  assert.match(response.headers.get("cache-control") ?? "", /no-store/u);
+  return response.text();
+}
 
 async function tokenRows(name: string): Promise<{ scopes: string[]; days: number | null; maker: string }[]> {
   const { rows } = await service.database.query<{ scopes: string[]; days: number | null; maker: string }>(
@@ -88,7 +61,7 @@ async function tokenRows(name: string): Promise<{ scopes: string[]; days: number
 }
 
 test("the form presets no scope and 90 days, and lists the endpoints of each scope as the contract has them", async () => {
-  const page = await pages.read(`${TOKENS}/new`);
+  const page = await read(`${TOKENS}/new`);
   assert.doesNotMatch(page, /type="checkbox"[^>]*checked/u);
   assert.match(page, /value="90d"\s+checked=""/u);
   for (const scope of SCOPES) {
@@ -99,11 +72,7 @@ test("the form presets no scope and 90 days, and lists the endpoints of each sco
 });
 
 test("a new token is shown once, uncompressed and kept nowhere, with a request and a client's configuration that work", async () => {
-  const response = await pages.post(`${TOKENS}/new`, tokenForm("weekly report"));
-  assert.equal(response.status, 200);
-  assert.equal(response.headers.get("content-encoding"), null);
-  assert.match(response.headers.get("cache-control") ?? "", /no-store/u);
-  const page = await response.text();
+  const page = await issue(`${TOKENS}/new`, tokenForm("weekly report"));
   const [token = ""] = page.match(TOKEN) ?? [];
   assert.deepEqual(await tokenRows("weekly report"), [
     { scopes: ["read:reports", "read:alerts"], days: 90, maker: "Owner <b>" },
@@ -125,9 +94,7 @@ test("a new token is shown once, uncompressed and kept nowhere, with a request a
 
   const { secret } = parseToken(token) ?? { secret: "" };
   const shown = await Promise.all(
-    [TOKENS, `${TOKENS}/new`, `${TOKENS}/${parseToken(token)?.tokenId}`, "/settings/usage"].map((path) =>
-      pages.read(path),
-    ),
+    [TOKENS, `${TOKENS}/new`, `${TOKENS}/${parseToken(token)?.tokenId}`, "/settings/usage"].map(read),
   );
   const { rows } = await service.database.query("select a::text from audit_event a where a.shop_key = $1", [
     tenant.shopKey,
@@ -139,12 +106,12 @@ test("a new token is shown once, uncompressed and kept nowhere, with a request a
 
 test("a plan without api_access makes no token, neither by the page nor by a form sent all the same", async () => {
   await changePlan(service.database, tenant, { entitlements: ["data_export"] });
-  const page = await pages.read(TOKENS);
+  const page = await read(TOKENS);
   assert.match(page, /does not include the API: no token can be created/u);
   assert.doesNotMatch(page, /Create token/u);
-  const refused = await pages.post(`${TOKENS}/new`, tokenForm("too late"));
+  const refused = await owner.post(`${TOKENS}/new`, tokenForm("too late"));
   assert.equal(refused.status, 409);
-  assert.match(await refused.text(), /does not include api_access: a token needs a plan that does\./u);
+  assert.match(refused.text, /does not include api_access: a token needs a plan that does\./u);
   assert.deepEqual(await tokenRows("too late"), []);
   await changePlan(service.database, tenant, { entitlements: ENTITLEMENTS });
 });
@@ -159,37 +126,29 @@ test("what the page writes for an MCP client is what the guide writes", () => {
 });
 
 test("a refused form keeps its values and shows what is allowed", async () => {
-  const refused = await pages.post(`${TOKENS}/new`, [
-    ["request_key", requestKey()],
-    ["name", "kept"],
-    ["expires", "date"],
-    ["expires_on", "2020-01-01"],
-  ]);
+  const date = { expires: "date", expires_on: "2020-01-01" };
+  const refused = await owner.post(`${TOKENS}/new`, { request_key: randomUUID(), name: "kept", ...date });
   assert.equal(refused.status, 400);
-  const page = await refused.text();
+  const page = refused.text;
   assert.match(page, /role="alert"[^>]*>\s*Scopes: choose at least one of the values that are shown/u);
   assert.match(page, /value="kept"/u);
   assert.match(page, /value="date"\s+checked=""/u);
-  const late = await pages.post(
-    `${TOKENS}/new`,
-    tokenForm("late", { expires: "date", expires_on: "2020-01-01" }),
-  );
-  const text = await late.text();
-  assert.equal(late.status, 400);
+  const { status, text } = await owner.post(`${TOKENS}/new`, tokenForm("late", date));
+  assert.equal(status, 400);
   assert.match(text, /Expiry must be .* a future date-time/u);
   assert.match(text, /value="read:alerts"\s+checked=""/u);
-  const incomplete = await pages.post(`${TOKENS}/new`, tokenForm("late", { request_key: "x" }));
-  assert.match(await incomplete.text(), /The form is not complete: open it again\./u);
+  const incomplete = await owner.post(`${TOKENS}/new`, tokenForm("late", { request_key: "x" }));
+  assert.match(incomplete.text, /The form is not complete: open it again\./u);
   assert.deepEqual(await tokenRows("late"), []);
 });
 
 test("a day ends a token as it begins, and never is allowed and marked", async () => {
-  await pages.post(`${TOKENS}/new`, tokenForm("dated", { expires: "date", expires_on: "2099-12-31" }));
-  await pages.post(`${TOKENS}/new`, tokenForm("endless", { expires: "never" }));
-  const page = await pages.read(TOKENS);
+  await owner.post(`${TOKENS}/new`, tokenForm("dated", { expires: "date", expires_on: "2099-12-31" }));
+  await owner.post(`${TOKENS}/new`, tokenForm("endless", { expires: "never" }));
+  const page = await read(TOKENS);
   assert.match(rowOf(page, "dated"), /31 Dec 2099/u);
   assert.match(rowOf(page, "endless"), />\s*never\s*</u);
-  assert.match(await pages.read(`${TOKENS}/new`), /never\s*<small class="tag">works until it is revoked/u);
+  assert.match(await read(`${TOKENS}/new`), /never\s*<small class="tag">works until it is revoked/u);
 });
 
 /** The row of a token in the list. */
@@ -201,7 +160,7 @@ function rowOf(page: string, name: string): string {
 test("the navigation marks the list on the pages of what it lists", async () => {
   /** In the navigation of wide and of narrow windows. */
   const marks = async (path: string): Promise<string[]> => {
-    const links = (await pages.read(path)).matchAll(/<a[^>]* aria-current="(\w+)"[^>]*>([^<]*)<\/a>/gu);
+    const links = (await read(path)).matchAll(/<a[^>]* aria-current="(\w+)"[^>]*>([^<]*)<\/a>/gu);
     return [...new Set([...links].map(([, mark, text]) => `${text}: ${mark}`))];
   };
   assert.deepEqual(await marks(TOKENS), ["Tokens: page"]);
@@ -210,7 +169,7 @@ test("the navigation marks the list on the pages of what it lists", async () => 
 });
 
 test("the list shows a token's creator, scopes, last use, expiry and usage", async () => {
-  const { tokenId } = await pages.make("listed");
+  const tokenId = await idOfNew("listed");
   await service.database.query(
     `update api_token set last_used_at = now() - interval '3 hours', expires_at = now() + interval '9 days 1 hour',
             created_at = now() - interval '80 days' where token_id = $1`,
@@ -223,7 +182,7 @@ test("the list shows a token's creator, scopes, last use, expiry and usage", asy
     { ...row, day: day(29), endpoint: "report", outcome: "forbidden", requests: 34 },
     { ...row, day: day(30), endpoint: "report", outcome: "ok", requests: 9999 },
   ]);
-  const page = await pages.read(TOKENS);
+  const page = await read(TOKENS);
   const listed = rowOf(page, "listed");
   for (const text of [
     `rta_live_${tokenId}…`,
@@ -237,22 +196,22 @@ test("the list shows a token's creator, scopes, last use, expiry and usage", asy
     assert.ok(listed.includes(text), text);
   }
   assert.match(page, /“Last used” is up to 15 minutes old/u);
-  const own = await pages.read(`${TOKENS}/${tokenId}`);
+  const own = await read(`${TOKENS}/${tokenId}`);
   assert.match(own, /\/api\/v1\/alerts[\s\S]*?1,200/u);
   assert.match(own, /forbidden[\s\S]*?34/u);
 });
 
 test("a person who is gone and the command line are named as makers, too", async () => {
-  const { tokenId } = await pages.make("of nobody");
+  const tokenId = await idOfNew("of nobody");
   await service.database.query("update api_token set created_by = $2 where token_id = $1", [
     tokenId,
     "user:00000000-0000-4000-8000-000000000000",
   ]);
-  const { tokenId: ofOperator } = await pages.make("of the operator");
+  const ofOperator = await idOfNew("of the operator");
   await service.database.query("update api_token set created_by = 'operator' where token_id = $1", [
     ofOperator,
   ]);
-  const page = await pages.read(TOKENS);
+  const page = await read(TOKENS);
   assert.match(rowOf(page, "of nobody"), /a person who is no longer here/u);
   assert.match(rowOf(page, "of the operator"), /operator/u);
 });
@@ -260,33 +219,23 @@ test("a person who is gone and the command line are named as makers, too", async
 /** How a token is replaced and revoked, and by whom. */
 
 test("rotation links both tokens, shows whether the old one is still used, and is done once", async () => {
-  const { tokenId: oldId } = await pages.make("rotated");
-  const fields: Fields = [
-    ["overlap", "24h"],
-    ["request_key", requestKey()],
-  ];
-  const issued = await pages.post(`${TOKENS}/${oldId}/rotate`, fields);
-  const [token = ""] = (await issued.text()).match(TOKEN) ?? [];
+  const oldId = await idOfNew("rotated");
+  const rotate = `${TOKENS}/${oldId}/rotate`;
+  const fields = { overlap: "24h", request_key: randomUUID() };
+  const [token = ""] = (await issue(rotate, Object.entries(fields))).match(TOKEN) ?? [];
   const newId = parseToken(token)?.tokenId ?? "";
-  assert.deepEqual([issued.status, issued.headers.get("content-encoding")], [200, null]);
-  const again = await pages.post(`${TOKENS}/${oldId}/rotate`, fields);
-  assert.deepEqual(
-    [again.status, again.headers.get("location")],
-    [303, `/w/${tenant.shopDomain}${TOKENS}/${newId}`],
-  );
-  const other = await pages.post(`${TOKENS}/${oldId}/rotate`, [
-    ...fields.slice(0, 1),
-    ["request_key", requestKey()],
-  ]);
+  const again = await owner.post(rotate, fields);
+  assert.deepEqual([again.status, again.location], [303, `${TOKENS}/${newId}`]);
+  const other = await owner.post(rotate, { ...fields, request_key: randomUUID() });
   assert.equal(other.status, 409);
-  assert.match(await other.text(), new RegExp(`has already been replaced by ${newId}`, "u"));
+  assert.match(other.text, new RegExp(`has already been replaced by ${newId}`, "u"));
   assert.match(
-    await pages.read(`${TOKENS}/${oldId}`),
+    await read(`${TOKENS}/${oldId}`),
     new RegExp(`tokens/${newId}"[\\s\\S]*not used since then`, "u"),
   );
-  assert.match(await pages.read(`${TOKENS}/${newId}`), new RegExp(`Replaces[\\s\\S]*tokens/${oldId}"`, "u"));
+  assert.match(await read(`${TOKENS}/${newId}`), new RegExp(`Replaces[\\s\\S]*tokens/${oldId}"`, "u"));
   await service.database.query("update api_token set last_used_at = now() where token_id = $1", [oldId]);
-  assert.match(await pages.read(`${TOKENS}/${oldId}`), /still used since then/u);
+  assert.match(await read(`${TOKENS}/${oldId}`), /still used since then/u);
   const events = await auditOf(newId);
   assert.deepEqual(
     events.map(({ action, detail, before: earlier }) => [action, detail["replaces"], earlier?.["token_id"]]),
@@ -294,28 +243,20 @@ test("rotation links both tokens, shows whether the old one is still used, and i
   );
 });
 
-async function auditOf(tokenId: string) {
-  const { rows } = await service.database.query<{
-    action: string;
-    detail: Record<string, unknown>;
-    before: Record<string, unknown> | null;
-  }>(
-    "select action, detail, before from audit_event where shop_key = $1 and detail ->> 'token_id' = $2 order by happened_at",
-    [tenant.shopKey, tokenId],
-  );
-  return rows;
-}
+type Event = { action: string; detail: Record<string, unknown>; before: Record<string, unknown> | null };
+const auditOf = async (tokenId: string): Promise<Event[]> =>
+  ((await tenant.audit()) as Event[]).filter(({ detail }) => detail["token_id"] === tokenId);
 
 test("revoking asks for the name, and moves the token behind the ended ones", async () => {
-  const { tokenId } = await pages.make("to be ended");
-  const wrong = await pages.post(`${TOKENS}/${tokenId}/revoke`, [["typed_name", "To be ended"]]);
+  const tokenId = await idOfNew("to be ended");
+  const wrong = await owner.post(`${TOKENS}/${tokenId}/revoke`, { typed_name: "To be ended" });
   assert.equal(wrong.status, 400);
-  assert.match(await wrong.text(), /This is not the token’s name/u);
-  const ended = await pages.post(`${TOKENS}/${tokenId}/revoke`, [["typed_name", "to be ended"]]);
+  assert.match(wrong.text, /This is not the token’s name/u);
+  const ended = await owner.post(`${TOKENS}/${tokenId}/revoke`, { typed_name: "to be ended" });
   assert.equal(ended.status, 303);
-  const page = await pages.read(TOKENS);
+  const page = await read(TOKENS);
   assert.ok(page.indexOf(">to be ended</a>") > page.indexOf("<summary>Expired and revoked tokens"));
-  assert.doesNotMatch(await pages.read(`${TOKENS}/${tokenId}`), /<button>Revoke/u);
+  assert.doesNotMatch(await read(`${TOKENS}/${tokenId}`), /<button>Revoke/u);
   assert.deepEqual(
     (await auditOf(tokenId)).map(({ action, before: earlier }) => [action, earlier?.["name"] ?? null]),
     [
@@ -329,6 +270,6 @@ test("a token of another workspace is no page and no form of this one", async ()
   const other = await createTenant(service.database);
   const { tokenId } = await createTokenOf(service.database, other.shopKey);
   assert.equal((await owner.get(`${TOKENS}/${tokenId}`)).status, 404);
-  const revoke = await pages.post(`${TOKENS}/${tokenId}/revoke`, [["name", "reporting"]]);
+  const revoke = await owner.post(`${TOKENS}/${tokenId}/revoke`, { name: "reporting" });
   assert.equal(revoke.status, 404);
 });

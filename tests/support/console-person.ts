@@ -27,7 +27,7 @@ export async function makeUserLink(
 export async function postForm(
   service: TestService,
   path: string,
-  fields: Record<string, string>,
+  fields: Record<string, string> | [string, string][],
   headers: Record<string, string> = {},
 ): Promise<Response> {
   return fetch(`${service.address}${path}`, {
