@@ -3,14 +3,13 @@ import { test } from "node:test";
 import { parse } from "csv-parse/sync";
 import { PAGES as REGISTERED } from "../src/console/registry.ts";
 import { dataFigures, unescaped } from "./support/page-figures.ts";
-import { actAs, scene } from "./support/scene.ts";
+import { scene } from "./support/scene.ts";
 import { service } from "./support/shared-service.ts";
-import { createSmallStore } from "./support/small-store.ts";
 
 const tenant = await scene({ store: "small" });
 const mercer = await tenant.member("owner", "Mercer");
 
-const open = (path: string, reader = mercer) => reader.get(path);
+const open = (path: string) => mercer.get(path);
 
 const REPORT = "/api/v1/report";
 
@@ -104,54 +103,6 @@ test("every table of a page is a file, a line per row and as it is shown", async
   assert.match(heat.text, /\r\nComplete months,[\d.]+ %,/u);
   assert.doesNotMatch(heat.text, /came back/u);
   assert.equal((await open("/report?csv=nothing")).status, 404);
-});
-
-test("titles, vendors, alerts and searches of any text stay text", async () => {
-  const hostile = `"><script>alert('x')</script><img src=x onerror=alert(1)>`;
-  const own = await createSmallStore(service.database);
-  const { database } = service;
-  await database.query("update product set title = $2, vendor = $2 where shop_key = $1", [
-    own.shopKey,
-    hostile,
-  ]);
-  await database.query("update sku set product_title = $2, vendor = $2 where shop_key = $1", [
-    own.shopKey,
-    hostile,
-  ]);
-  await database.query("update entity set label = $2, vendor = $2 where shop_key = $1 and type_rank = 2", [
-    own.shopKey,
-    hostile,
-  ]);
-  await database.query("update sale_event set label = $2 where shop_key = $1", [own.shopKey, hostile]);
-  await database.query(`update alert set title = $2, body = $2, metadata = $3 where shop_key = $1`, [
-    own.shopKey,
-    hostile,
-    {
-      kind: "early_warning",
-      sku: hostile,
-      top_reason: { reason: hostile, share: 1 },
-      parts: [{ sku: hostile, label: hostile, excess_lines: 1 }],
-      cohort_month: "2026-01",
-    },
-  ]);
-  const of = await actAs(service, own);
-  const query = `vendor=${encodeURIComponent(hostile)}`;
-  const paths = [
-    ...REGISTERED.map((page) => page.path),
-    "/products?type=product",
-    "/products?q=jacket",
-    `/products?q=${encodeURIComponent(hostile)}`,
-    `/products?${query}`,
-    `/products?breakdownBy=vendor`,
-  ];
-  let shown = 0;
-  for (const path of paths) {
-    const { status, text } = await open(path, of);
-    assert.equal(status, 200, path);
-    assert.doesNotMatch(text, /<script>|<img src=x|onerror=alert\(1\)>/u, path);
-    if (unescaped(text).includes(hostile)) shown += 1;
-  }
-  assert.ok(shown >= 6, `${shown} pages show it`);
 });
 
 test("a form shows the query, and keeps parameters that it does not show", async () => {
@@ -320,7 +271,7 @@ test("every parameter of a page reaches the API, except its own", async () => {
   for (const { path, takes } of REGISTERED) {
     for (const name of takes.filter((each) => !own.has(each))) {
       // Given twice, a name is refused by whoever reads it.
-      const { status, text } = await open(`${path}?${name}=1&${name}=2`, reader);
+      const { status, text } = await reader.get(`${path}?${name}=1&${name}=2`);
       assert.equal(status, 400, `${path} ${name}`);
       assert.match(text, new RegExp(`${name} must be given once only`, "u"), `${path} ${name}`);
     }
