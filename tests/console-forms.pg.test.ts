@@ -142,6 +142,8 @@ test("if two tabs save the same setting, the second shows what the first saved, 
     assert.equal((await owner.post(path, { ...first, earlier })).status, 303, path);
     const late = await owner.post(path, { ...second, earlier });
     assert.equal(late.status, 409, path);
+    assert.match(late.text, /Somebody saved other settings after you opened this page: /u, path);
+    assert.match(late.text, /Yours were not saved/u, path);
     assert.match(unescaped(late.text), told);
     assert.equal((await owner.post(path, { ...second, earlier: earlierOn(late.text) })).status, 303, path);
   }

@@ -4,7 +4,7 @@ import { actAs, auditOf } from "./support/scene.ts";
 import { service } from "./support/shared-service.ts";
 import { createTenant, insertRows } from "./support/tenants.ts";
 
-/** The name of a workspace, the way to another one, and two tabs that save the same settings. */
+/** The name of a workspace, and the way to another one. */
 
 const tenant = await createTenant(service.database);
 const other = await createTenant(service.database);
@@ -135,21 +135,4 @@ test("a person of many workspaces searches them and turns pages, and meets nobod
   }
   for (const odd of ["?q=%00", "?q[]=a", `?q=${"x".repeat(1000)}`])
     assert.equal((await list(odd)).found.length, 50);
-});
-
-test("with two tabs, the second shows what the first saved, and saves when it is sent again", async () => {
-  const page = await owner.get(`${SETTINGS}?primary_window_days=45&min_sold_units=7`);
-  const seen = (text: string) =>
-    (/name="earlier" value="([^"]*)"/u.exec(text)?.[1] ?? "").replaceAll("&quot;", '"');
-  const fields = { primary_window_days: "45", min_sold_units: "7", earlier: seen(page.text) };
-  assert.equal((JSON.parse(fields.earlier) as string[]).length, 2);
-  assert.equal((await owner.post(SETTINGS, { ...fields, primary_window_days: "60" })).status, 303);
-  const second = await owner.post(SETTINGS, fields);
-  assert.equal(second.status, 409);
-  assert.match(
-    second.text,
-    /Somebody saved other settings after you opened this page: Return window in days is now 60, /u,
-  );
-  assert.match(second.text, /Yours were not saved/u);
-  assert.equal((await owner.post(SETTINGS, { ...fields, earlier: seen(second.text) })).status, 303);
 });
