@@ -8,14 +8,14 @@ import { ENDPOINTS } from "../src/contract/registry.ts";
 import { returnRateLeaderboard } from "../src/contract/return-rate-leaderboard.ts";
 import { DEMO_DAY, startDemoService } from "./docs-demo.ts";
 import { openOperations, type TestOperations } from "./support/operations.ts";
-import { createPerson, removeMember, setRole, type Person } from "./support/people.ts";
+import { createPerson, setRole, type Person } from "./support/people.ts";
 import { createReportWorkspace } from "./support/report-store.ts";
 import { leastParameters, parametersOf } from "./support/requests.ts";
 import type { TestService } from "./support/service.ts";
-import { changePlan, changeWorkspace, countedRequests, type Tenant } from "./support/tenants.ts";
+import { changePlan, changeWorkspace, type Tenant } from "./support/tenants.ts";
 import { before, use } from "./support/use.ts";
 
-/** Members get the same answers as tokens, uncounted: the same bytes, and the same refusal for the same cause. */
+/** Members get the same answers as tokens: the same bytes, and the same refusal for the same cause. */
 
 const NOTHING_REMEMBERED = { ANSWER_MEMORY_MB: "0" };
 /** Members are shown no table. */
@@ -41,7 +41,7 @@ before(async () => {
   mock.timers.enable({ apis: ["Date"], now: new Date(`${DEMO_DAY}T06:00:00Z`) });
 });
 afterEach(async () => {
-  await changePlan(service.database, tenant, { entitlements: ENTITLEMENTS, dailyQuota: 25_000 });
+  await changePlan(service.database, tenant, { entitlements: ENTITLEMENTS });
   await changeWorkspace(service.database, tenant, {
     billing_status: "active",
     readiness: "ready",
@@ -159,26 +159,6 @@ describe("the same bytes", () => {
   });
 });
 
-describe("uncounted", () => {
-  const ask = (): Promise<unknown> =>
-    Promise.all(ALL.map((endpoint) => read(tenant, endpoint, textOf(leastParameters(endpoint)))));
-
-  test("daily_usage keeps every row", async () => {
-    const rowsOf = async () => (await service.database.query("select * from daily_usage order by 1, 2")).rows;
-    const counted = await rowsOf();
-    await ask();
-    assert.deepEqual(await rowsOf(), counted);
-  });
-
-  test("no row appears for who never called, and a used-up quota stops no page", async () => {
-    const { database } = service;
-    await database.query("delete from daily_usage");
-    await changePlan(database, tenant, { dailyQuota: 0 });
-    await ask();
-    assert.equal(await countedRequests(database, tenant), 0);
-  });
-});
-
 describe("the same refusal", () => {
   const questions = ALL.map((endpoint) => [endpoint, textOf(leastParameters(endpoint))] as const);
 
@@ -239,13 +219,4 @@ test("a workspace that stops being ready between its admission and its answer is
     const answer = operations.read(admission, endpoint, textOf(leastParameters(endpoint)));
     await assert.rejects(answer, { code: "not_ready" });
   }
-});
-
-test("a member who is removed is not found on the very next page", async () => {
-  await removeMember(service.database, tenant, person);
-  const { shopDomain } = tenant;
-  const { userId, sessionHash } = person;
-  assert.deepEqual(await operations.admitMember({ sessionHash, shopDomain }), { userId, role: null });
-  await setRole(service.database, tenant, person, "viewer");
-  await admit(tenant);
 });

@@ -120,32 +120,6 @@ test("the checks come in order: token, billing, entitlement, scope, readiness, q
   assert.equal(await countedRequests(database, broken), 1);
 });
 
-test("a change of plan, billing, readiness or a revocation bites on the very next request", async () => {
-  const { database } = service;
-  const changing = await createTenant(database);
-  const ask = async (status: number): Promise<void> => {
-    const answer = await service.call(SUMMARY, { token: changing.token, params: MONTHS });
-    assert.equal(answer.status, status);
-  };
-  await ask(200);
-  await changePlan(database, changing, { entitlements: [] });
-  await ask(403);
-  await changePlan(database, changing, { entitlements: ["api_access"] });
-  await ask(200);
-  await changeWorkspace(database, changing, { billing_status: "inactive" });
-  await ask(403);
-  await changeWorkspace(database, changing, { billing_status: "active" });
-  await changeWorkspace(database, changing, { readiness: "reconnecting" });
-  await ask(409);
-  await changeWorkspace(database, changing, { readiness: "ready" });
-  await changePlan(database, changing, { dailyQuota: 1 });
-  await ask(429);
-  await changePlan(database, changing, { dailyQuota: 100 });
-  await ask(200);
-  await database.query("update api_token set revoked_at = now() where shop_key = $1", [changing.shopKey]);
-  await ask(401);
-});
-
 describe("404 and 405", () => {
   test("an unknown path is 404 whoever asks, and costs nothing", async () => {
     const countedBefore = await countedRequests(service.database, tenant);
