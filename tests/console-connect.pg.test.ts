@@ -1,35 +1,24 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { startShipStationSimulator } from "../tools/simulators/shipstation/server.ts";
-import type { ShipStationSimulator } from "../tools/simulators/shipstation/server.ts";
-import { startShopifySimulator, type ShopifySimulator } from "../tools/simulators/shopify/start.ts";
+import { startShopifySimulator } from "../tools/simulators/shopify/start.ts";
 import { runAction } from "../src/actions/action.ts";
 import { textInput } from "../src/actions/field.ts";
 import { connectSource, listSources } from "../src/actions/sources/connect.ts";
 import type { Actor } from "../src/actions/actor.ts";
 import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
-import { startTestService, type TestService } from "./support/service.ts";
+import { startTestService } from "./support/service.ts";
 import { auditOf, newShop, SOURCES, wordsOf } from "./support/source-pages.ts";
 import type { Tenant } from "./support/tenants.ts";
+import { use } from "./support/use.ts";
 import { rowsOf } from "./support/webhooks.ts";
 
 /** Connecting sources by forms of the console: refusals, stored values, and secrets that are never shown. */
 
-let service: TestService;
-let shop: ShopifySimulator;
-let shipStation: ShipStationSimulator;
-
-before(async () => {
-  service = await startTestService();
-  shop = await startShopifySimulator({ orders: 10, products: 3 });
-  shipStation = await startShipStationSimulator();
-});
-after(async () => {
-  await service.stop();
-  await shop.stop();
-  await shipStation.stop();
-});
+const service = use(startTestService);
+const shop = use(() => startShopifySimulator({ orders: 10, products: 3 }));
+const shipStation = use(startShipStationSimulator);
 
 const WRONG_TOKEN = "shpat_wrong_token_of_nobody";
 

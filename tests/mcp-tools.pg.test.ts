@@ -1,24 +1,23 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { ENDPOINTS } from "../src/contract/registry.ts";
 import type { Endpoint, ParameterSchema } from "../src/contract/endpoint.ts";
 import { post, rpc, toolCall, toolError, toolText, type McpAnswer } from "./support/mcp.ts";
 import { waitOutMidnight } from "./support/midnight.ts";
 import { brokenValues, leastParameters, parametersOf } from "./support/requests.ts";
-import { startTestService, type TestService } from "./support/service.ts";
+import { startTestService } from "./support/service.ts";
 import { createSmallStore } from "./support/small-store.ts";
 import { withoutTable } from "./support/table-away.ts";
 import { countedRequests, createTenant, createTokenOf, type Tenant } from "./support/tenants.ts";
+import { before, use } from "./support/use.ts";
 
-let service: TestService;
+const service = use(startTestService);
 let tenant: Tenant;
 
 before(async () => {
   await waitOutMidnight();
-  service = await startTestService();
   tenant = await createSmallStore(service.database);
 });
-after(() => service.stop());
 
 type Values = Record<string, string | number | boolean>;
 
