@@ -2,11 +2,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { compareCodePoints } from "./code-point.ts";
+import { anyCharacter } from "../../tests/support/any-character.ts";
 
 const text = fc.string({
   unit: fc.oneof(
     fc.constantFrom("a", "B", "é", "\u{ffff}", "\u{e000}", "😀", "\u{10ffff}"),
-    fc.string({ unit: "binary", minLength: 1, maxLength: 1 }),
+    fc.string({ unit: anyCharacter, minLength: 1, maxLength: 1 }),
   ),
   maxLength: 6,
 });
