@@ -8,16 +8,7 @@ import { deltaBinaryUnpack, deltaLengthByteArray } from "hyparquet/src/delta.js"
 import { byteStreamSplit } from "hyparquet/src/encoding.js";
 import { parquetMetadata } from "hyparquet/src/metadata.js";
 // Nothing else of the service: what is loaded, every import waits for.
-import {
-  CELL_END,
-  FILE_END,
-  FileProblem,
-  PROGRESS,
-  ROW_END,
-  textsOf,
-  type ParquetTop,
-  type ValueText,
-} from "./parquet-values.ts";
+import { CELL_END, FileProblem, textsOf, type ParquetTop, type ValueText } from "./parquet-values.ts";
 
 /**
  * A separate process that reads files one after another and writes their columns as text: see `openParquet`. Its arguments are how
@@ -32,6 +23,8 @@ const MOST_HELD_BYTES = 256 * 1024 ** 2;
 const MOST_FOOTER_BYTES = 16 * 1024 ** 2;
 const MOST_ROW_CHARACTERS = 1024 * 1024;
 const PORTION_CHARACTERS = 256 * 1024;
+/** Rows that are gathered column by column: their texts are in memory at once. */
+const ROWS_TOGETHER = 64;
 const MAGIC = "PAR1";
 /** Bytes read for a page's header: at first, and if statistics of long texts make it longer. */
 const HEADER_BYTES = [1024, 1024 * 1024];
@@ -80,10 +73,11 @@ function* readFile(path: string, mostUnpacked: number, known: readonly string[])
   const others = top.filter((column) => !isKnown(column));
   const first: ParquetTop = {
     names: [...columns.map(({ name }) => name), ...others.map(({ element }) => element.name)],
+    width: columns.length,
     groupRows: metadata.row_groups.map((group) => Number(group.num_rows)),
     localTimes: columns.filter(({ textOf }) => textOf.isLocalTime === true).map(({ name }) => name),
   };
-  const text = JSON.stringify(first) + ROW_END;
+  const text = JSON.stringify(first) + CELL_END;
   if (text.length > MOST_ROW_CHARACTERS) throw new FileProblem("has too many columns or row groups");
   yield text;
   yield* readRows(metadata, columns, { read, held: 0, unpacked: 0, mostUnpacked });
@@ -135,7 +129,7 @@ function* readRows(
   let piece = "";
   for (const [index, group] of metadata.row_groups.entries()) {
     reading.held = 0;
-    const next = columns.map((column) => {
+    const fill = columns.map((column) => {
       const chunk = group.columns.find(
         ({ meta_data: meta }) => meta?.path_in_schema.length === 1 && meta.path_in_schema[0] === column.name,
       );
@@ -146,31 +140,36 @@ function* readRows(
       return openColumn(column, chunk.meta_data, place, reading);
     });
     const rowCount = Number(group.num_rows);
-    for (let row = 0; row < rowCount; row += 1) {
-      const cells = next.map((nextCell) => nextCell()).join(CELL_END);
-      if (cells.length > MOST_ROW_CHARACTERS) {
-        throw new FileProblem(
-          `row group ${index + 1}: a row is longer than ${MOST_ROW_CHARACTERS} characters`,
-        );
-      }
-      piece += cells + ROW_END;
+    for (let row = 0; row < rowCount; row += ROWS_TOGETHER) {
+      const cells: string[] = [];
+      cells.length = Math.min(ROWS_TOGETHER, rowCount - row) * fill.length;
+      for (const [place, fillColumn] of fill.entries()) fillColumn(cells, place, fill.length);
+      refuseLongRow(cells, fill.length, index);
+      piece += cells.join(CELL_END) + CELL_END;
       if (piece.length < PORTION_CHARACTERS) continue;
       yield piece;
       piece = "";
     }
-    const [{ meta_data: last } = {}] = group.columns.slice(-1);
-    piece += `${PROGRESS}${Number(last?.data_page_offset ?? 0) + Number(last?.total_compressed_size ?? 0)}${ROW_END}`;
   }
-  yield piece + FILE_END;
+  yield piece;
 }
 
-/** The cells of one column of a row group, one at a time; one page is in memory. */
+function refuseLongRow(cells: readonly string[], width: number, index: number): void {
+  for (let [at, length] = [0, 0]; at < cells.length; at += 1) {
+    length = (at % width === 0 ? 0 : length) + (cells[at] as string).length + 1;
+    if (length <= MOST_ROW_CHARACTERS) continue;
+    const where = `row group ${index + 1}: a row`;
+    throw new FileProblem(`${where} is longer than ${MOST_ROW_CHARACTERS} characters`);
+  }
+}
+
+/** Puts the next values of one column of a row group into every `step`th cell; one page is in memory. */
 function openColumn(
   { element, textOf }: ReadColumn,
   meta: ColumnMetaData,
   place: string,
   reading: Reading,
-): () => string {
+): (cells: string[], first: number, step: number) => void {
   const { read } = reading;
   if (!CODECS.has(meta.codec)) {
     throw new FileProblem(
@@ -215,13 +214,15 @@ function openColumn(
     return count;
   };
 
-  return () => {
+  return (cells, first, step) => {
     try {
-      while (left === 0) left = readNextPage();
-      left -= 1;
-      const text = next();
-      if (text === undefined) throw new RangeError("a value is missing");
-      return text;
+      for (let at = first; at < cells.length; at += step) {
+        while (left === 0) left = readNextPage();
+        left -= 1;
+        const text = next();
+        if (text === undefined) throw new RangeError("a value is missing");
+        cells[at] = text;
+      }
     } catch (error) {
       throw new FileProblem(`${place} ${reasonOf(error)}`);
     }
@@ -353,7 +354,12 @@ function plainValues(type: string, view: DataView, fixedLength = 0): () => unkno
     case "INT32":
       return () => view.getInt32(take(4), true);
     case "INT64":
-      return () => view.getBigInt64(take(8), true);
+      return () => {
+        // A BigInt takes several times as long to make and to write.
+        const low = view.getUint32(take(8), true);
+        const number = view.getInt32(at - 4, true) * 2 ** 32 + low;
+        return Number.isSafeInteger(number) ? number : view.getBigInt64(at - 8, true);
+      };
     case "INT96":
       return () => {
         const low = view.getBigUint64(take(8), true);
@@ -377,6 +383,7 @@ function within(length: number, most: number): number {
 function openRuns(bytes: Uint8Array, width: number): () => number {
   if (width > 32) throw new RangeError("a number has more than 32 bits");
   if (width === 0) return () => 0;
+  const range = 2 ** width;
   let at = 0;
   let left = 0;
   let packedBit = -1;
@@ -412,14 +419,14 @@ function openRuns(bytes: Uint8Array, width: number): () => number {
     while (left === 0) left = startRun();
     left -= 1;
     if (packedBit < 0) return repeated;
-    let value = 0;
-    for (let bits = 0; bits < width;) {
-      const taken = Math.min(8 - (packedBit & 7), width - bits);
-      value += ((byteAt(packedBit >>> 3) >>> (packedBit & 7)) & ((1 << taken) - 1)) * 2 ** bits;
-      bits += taken;
-      packedBit += taken;
-    }
-    return value;
+    const start = packedBit >>> 3;
+    const shift = packedBit & 7;
+    packedBit += width;
+    let bits = 0;
+    // No number of more than 32 bits and its neighbours is beyond what a double holds.
+    for (let place = (packedBit + 7) >>> 3; place > start; place -= 1) bits = bits * 256 + byteAt(place - 1);
+    bits = Math.floor(bits / 2 ** shift);
+    return bits - Math.floor(bits / range) * range;
   };
 }
 

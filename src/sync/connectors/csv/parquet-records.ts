@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { getCompileCacheDir } from "node:module";
 import { dirname, join } from "node:path";
 import { refuseTooMuchText, type FolderFile } from "./folder-files.ts";
-import { CELL_END, FILE_END, PROGRESS, ROW_END, type ParquetTop } from "./parquet-values.ts";
+import { CELL_END, type ParquetTop } from "./parquet-values.ts";
 import { ImportError } from "./problems.ts";
 
 const PROCESS_MEGABYTES = 512;
@@ -34,33 +34,36 @@ export function openParquet(
   let running: ReturnType<typeof startReading> | undefined;
   const stop = (): void => void running?.child.kill("SIGKILL");
   signal?.addEventListener("abort", stop);
-  let left = "";
+  // What the process wrote that is not read yet: whole cells, and the start of one.
+  let cells: string[] = [];
+  let rest = "";
   return {
     read: async (file, on) => {
       const { child, ended, chunks, problem } = (running ??= startReading(files, knownOf));
       let isSilent = false;
-      let row = 0;
-      let isTop = true;
-      let rest = "";
-      for (let text = left; ;) {
-        const end = text.indexOf(FILE_END);
-        const own = end < 0 ? text : text.slice(0, end);
-        refuseTooMuchText(file, own.length);
-        const records = (rest + own).split(ROW_END);
-        rest = records.pop() ?? "";
-        for (const record of records) {
-          if (isTop) on.top(JSON.parse(record) as ParquetTop);
-          else if (record.startsWith(PROGRESS)) on.bytes(Number(record.slice(PROGRESS.length)));
-          else on.record(record.split(CELL_END), (row += 1));
-          isTop = false;
+      let top: ParquetTop | undefined;
+      let [row, rowCount, width] = [0, Infinity, Infinity];
+      for (;;) {
+        let at = 0;
+        if (top === undefined && cells.length > 0) {
+          top = JSON.parse(cells[0] as string) as ParquetTop;
+          on.top(top);
+          rowCount = top.groupRows.reduce((sum, rows) => sum + rows, 0);
+          [at, width] = [1, top.width];
         }
+        while (row < rowCount && at + width <= cells.length)
+          on.record(cells.slice(at, (at += width)), (row += 1));
+        cells = cells.slice(at);
+        if (row > 0) on.bytes((file.bytes * row) / rowCount);
         await on.portion();
-        left = text.slice(own.length + FILE_END.length);
-        if (end >= 0) return;
+        if (row === rowCount) return;
         const silence = setTimeout(() => (isSilent = child.kill("SIGKILL")), LONGEST_SILENCE_MS);
         const next = await chunks.next().finally(() => clearTimeout(silence));
         if (next.done === true) break;
-        text = next.value;
+        refuseTooMuchText(file, next.value.length);
+        const more = (rest + next.value).split(CELL_END);
+        rest = more.pop() ?? "";
+        cells = cells.length === 0 ? more : [...cells, ...more];
       }
       const [code] = await ended;
       signal?.throwIfAborted();

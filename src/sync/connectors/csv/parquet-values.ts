@@ -2,19 +2,22 @@ import type { SchemaElement } from "hyparquet";
 import { withoutControls } from "../shared/text.ts";
 import { dayToText } from "../../../lib/month.ts";
 
-/** Written first by the process: column names (those with cells first), rows of each row group, and columns of `isLocalTime`. */
-export type ParquetTop = { names: string[]; groupRows: number[]; localTimes: string[] };
+/**
+ * Written first by the process: column names, of which the first `width` have cells, rows of each row group, and columns of
+ * `isLocalTime`.
+ */
+export type ParquetTop = { names: string[]; width: number; groupRows: number[]; localTimes: string[] };
 
-/** Then rows of cells, as in a CSV file, from time to time the position in the file, and the end of the file. */
+/** Follows it, and each cell of the rows. */
 export const CELL_END = "\u001f";
-export const ROW_END = "\u001e";
-export const PROGRESS = "\u001d";
-export const FILE_END = "\u001c";
 
 /** Why a Parquet file is unreadable, as a phrase that follows the file's name. */
 export class FileProblem extends Error {
   override name = "FileProblem";
 }
+
+/** A number where it holds the value exactly. */
+type Whole = number | bigint;
 
 /** Converts a value to the text of the same cell in CSV. `isLocalTime`: times without a time zone, read as UTC. */
 export type ValueText = ((value: never) => string) & { isLocalTime?: true };
@@ -42,7 +45,7 @@ export function textsOf(element: SchemaElement, isPlain: boolean): ValueText {
       if (kind === "TIMESTAMP" || kind === "TIMESTAMP_MILLIS" || kind === "TIMESTAMP_MICROS")
         return times(element);
       if (isTimeOfDay(kind)) break;
-      return isUnsigned(element) ? (value: bigint) => String(BigInt.asUintN(64, value)) : String;
+      return isUnsigned(element) ? (value: Whole) => String(BigInt.asUintN(64, BigInt(value))) : String;
     case "INT96":
       return Object.assign(oldTime, { isLocalTime: true as const });
     case "DOUBLE":
@@ -82,8 +85,8 @@ function decimals({
     throw new FileProblem(`the column ${name} has the scale ${scale}`);
   if ((length ?? 0) > MOST_SCALE) throw new FileProblem(`the column ${name} has decimals of ${length} bytes`);
   const isOfBytes = type === "BYTE_ARRAY" || type === "FIXED_LEN_BYTE_ARRAY";
-  return (value: Uint8Array | number | bigint) => {
-    const unscaled = isOfBytes ? wholeOf(value as Uint8Array) : (value as number | bigint);
+  return (value: Uint8Array | Whole) => {
+    const unscaled = isOfBytes ? wholeOf(value as Uint8Array) : (value as Whole);
     const sign = unscaled < 0 ? "-" : "";
     const digits = String(unscaled)
       .slice(sign.length)
@@ -105,14 +108,17 @@ const PER_MILLISECOND = { MILLIS: 1n, MICROS: 1000n, NANOS: 1_000_000n };
 function times({ logical_type: logical, converted_type: converted }: SchemaElement): ValueText {
   const stated = logical?.type === "TIMESTAMP" ? logical : null;
   const divisor = PER_MILLISECOND[stated?.unit ?? (converted === "TIMESTAMP_MICROS" ? "MICROS" : "MILLIS")];
-  const textOf = (value: bigint): string => instantText(floorOf(value, divisor));
+  const textOf = (value: Whole): string =>
+    instantText(
+      typeof value === "number" ? Math.floor(value / Number(divisor)) : Number(floorOf(value, divisor)),
+    );
   return stated?.isAdjustedToUTC === false ? Object.assign(textOf, { isLocalTime: true as const }) : textOf;
 }
 
 /** INT96: the Julian day number in the upper 32 bits, the nanoseconds of the day in the lower 64. */
 function oldTime(value: bigint): string {
   const nanos = ((value >> 64n) - 2_440_588n) * DAY_NANOS + BigInt.asUintN(64, value);
-  return instantText(floorOf(nanos, PER_MILLISECOND.NANOS));
+  return instantText(Number(floorOf(nanos, PER_MILLISECOND.NANOS)));
 }
 
 function floorOf(value: bigint, divisor: bigint): bigint {
@@ -121,8 +127,8 @@ function floorOf(value: bigint, divisor: bigint): bigint {
 }
 
 /** A time beyond the range of Date stays a number, and its row is then refused. */
-function instantText(milliseconds: bigint): string {
-  const date = new Date(Number(milliseconds));
+function instantText(milliseconds: number): string {
+  const date = new Date(milliseconds);
   return Number.isNaN(date.getTime()) ? String(milliseconds) : date.toISOString();
 }
 
