@@ -1,4 +1,4 @@
-import { stringify } from "csv-stringify/sync";
+import { csvText, guardedText } from "../lib/csv-text.ts";
 import { formatFields, formatTable, PLAIN, type Cell, type TextStyle } from "../lib/table.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -36,7 +36,7 @@ export function dataText(data: unknown, columns: readonly string[], style: TextS
 export function rowsCsv(data: unknown, columns: readonly string[]): string {
   const list = Array.isArray(data) ? data : ((data as Fields)["rows"] ?? [data]);
   const lines = (list as Fields[]).map((row) => columns.map((column) => csvCell(row[column])));
-  return stringify([[...columns], ...lines], { record_delimiter: "\r\n", quoted_match: /[\r\n]/u });
+  return csvText([columns, ...lines]);
 }
 
 function partText(value: unknown, style: TextStyle): string {
@@ -101,7 +101,7 @@ function csvCell(value: unknown): string {
     : typeof value === "string"
       ? value
       : JSON.stringify(value);
-  return /^[=+\-@\t\r]/u.test(cell) ? `'${cell}` : cell;
+  return guardedText(cell);
 }
 
 /** A value that fits next to its name: not an object or a list of rows. */

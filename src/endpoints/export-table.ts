@@ -107,9 +107,13 @@ const parquetFile: WriteTable = async function* parquetFile(columns, exponent, p
   let group = emptyGroup();
   for await (const rows of portions) {
     for (const { name, form, data } of group) {
+      // Neighbouring rows often have the same day or units, which take longer to convert than to compare.
+      let last: unknown = null;
+      let converted: unknown = null;
       for (const row of rows) {
         const value = row[name] ?? null;
-        data.push(value === null ? null : form.value(value as never));
+        if (value !== last) [last, converted] = [value, value === null ? null : form.value(value as never)];
+        data.push(converted);
       }
     }
     if ((group[0]?.data.length ?? 0) < ROWS_PER_GROUP) continue;

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { finished, Readable } from "node:stream";
 import { finished as settled, pipeline } from "node:stream/promises";
 import { ZipFile } from "yazl";
+import { csvText } from "../../lib/csv-text.ts";
 import { keptText, type Retention } from "../../lib/retention.ts";
 import { DEFAULT_RULES } from "../../metrics/order-rules.ts";
 import type { Connection, Database } from "../../store/database.ts";
@@ -32,7 +33,6 @@ import { impossible } from "../refusal.ts";
 import { requireRight } from "../right.ts";
 import { showRules, writtenRules } from "./order-rules.ts";
 import { requireWorkspace } from "./workspace.ts";
-import { stringify } from "csv-stringify/sync";
 import type { OrderDocument } from "../../metrics/order.ts";
 import type {
   ExportedLabelRow,
@@ -332,7 +332,7 @@ async function exportStore(
   ): ExportedFile => {
     const cellsOf = (row: Row): CsvCell[][] =>
       writtenOf(row).map((written) => format.write(written, currencyOf(row)));
-    return { name: `${name}.csv`, content: csvText(format.columns, rowsOf(open, cellsOf)) };
+    return { name: `${name}.csv`, content: csvFile(format.columns, rowsOf(open, cellsOf)) };
   };
   const orders = <Written>(
     name: FileName,
@@ -411,14 +411,10 @@ async function* rowsOf<Row extends object>(
   for (let rows = await next(); rows.length > 0; rows = await next()) yield rows.flatMap(cellsOf);
 }
 
-async function* csvText(
+async function* csvFile(
   columns: readonly string[],
   portions: AsyncIterable<CsvCell[][]>,
 ): AsyncGenerator<string> {
-  yield csvOf([[...columns]]);
-  for await (const rows of portions) if (rows.length > 0) yield csvOf(rows);
-}
-
-function csvOf(rows: CsvCell[][]): string {
-  return stringify(rows, { record_delimiter: "\r\n", quoted_match: /[\r\n]/u });
+  yield csvText([columns]);
+  for await (const rows of portions) if (rows.length > 0) yield csvText(rows);
 }
