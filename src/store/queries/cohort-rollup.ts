@@ -1,6 +1,6 @@
 import type { Connection } from "../database.ts";
 import { command, inOrder } from "../query.ts";
-import { LINE_VENDOR, NO_LISTING } from "./listing.ts";
+import { IS_LISTING, LINE_VENDOR, NO_LISTING } from "./listing.ts";
 
 /** The groups of a row `c`, and the workspace: kinds and keys. */
 const GROUPS = `('family' collate "C", c.family), ('analytics_category', c.analytics_category), ('vendor', c.vendor), ('workspace', '')`;
@@ -8,20 +8,20 @@ const GROUPS = `('family' collate "C", c.family), ('analytics_category', c.analy
 /** Every entity that rows `c` of cells are part of, once each; `by`: further columns to group by, with a comma first. */
 const entities = (
   by: string,
-): string => `grouping sets ((c.sku, c.listing_id${by}), (c.product_gid, c.used${by}),
-       (c.family${by}), (c.analytics_category${by}), (c.vendor${by}), (${by.slice(2)}))`;
+): string => `grouping sets ((c.cell_no${by}), (c.product_no${by}), (c.family${by}),
+       (c.analytics_category${by}), (c.vendor${by}), (${by.slice(2)}))`;
 
-/** The columns that name the entity of a row of `entities`; key null = of none. */
-const ENTITY = `case when grouping(c.sku) = 0 then 'sku'
-             when grouping(c.product_gid) = 0 then case when c.used then 'product_used' else 'product' end
-             when grouping(c.family) = 0 then 'family'
-             when grouping(c.analytics_category) = 0 then 'analytics_category'
-             when grouping(c.vendor) = 0 then 'vendor' else 'workspace' end collate "C" as kind,
-           case when grouping(c.sku) = 0 then c.sku when grouping(c.product_gid) = 0 then c.product_gid
-             when grouping(c.family) = 0 then c.family
-             when grouping(c.analytics_category) = 0 then c.analytics_category
-             when grouping(c.vendor) = 0 then c.vendor else '' end as key,
-           coalesce(c.listing_id, ${NO_LISTING}) as listing_id`;
+/** The key of a group or of the workspace; null = of none. */
+const GROUP_KEY = `case when grouping(c.family, c.analytics_category, c.vendor) < 7
+             then coalesce(c.family, c.analytics_category, c.vendor) else '' end`;
+
+/** The entity of a row of `entities`: a number for each SKU and product, which is compared faster than their texts, and for each kind of group. */
+const ENTITY = `coalesce(c.cell_no, c.product_no, -grouping(c.family, c.analytics_category, c.vendor)) as entity_no,
+           ${GROUP_KEY} as group_key`;
+
+/** Whose part of an order a row is: a category's (key null = of none), or the workspace's. */
+const ORDERS_OF = `case when grouping(c.analytics_category) = 0 then 'analytics_category' else 'workspace' end as kind,
+           case when grouping(c.analytics_category) = 0 then c.analytics_category else '' end as key`;
 
 /**
  * Replaces the cohort rows of a month (its first day) with those computed from the facts (M1–M4, M7–M11, M13). The month's
@@ -34,7 +34,7 @@ export const replaceCohorts = inOrder<[shopKey: number, month: string], void, Co
     `delete from cohort where shop_key = $1 and cohort_month = $2 and entity_kind in
            ('sku', 'product', 'product_used', 'family', 'analytics_category', 'vendor', 'workspace')`,
   ),
-  // `line`: the lines of cohort month $2 with sales. `cell`: those lines by SKU and listing, with the entities they belong to.
+  // `line`: the lines of cohort month $2 with sales. `cell`: those lines by listing, with the entities they belong to.
   // `step`: what one event or label adds to each measure of its line (M2, M4, M10): a window of n days is the sum of the steps of
   // at most n. Two measures do not add up over a line's events: units returned beyond those refunded, and returned units of lines
   // with a label. Their steps are the differences between their values after each event.
@@ -46,31 +46,31 @@ export const replaceCohorts = inOrder<[shopKey: number, month: string], void, Co
     labeled_returned_units, return_reasons, return_lag_days, return_units, orders, squared_sold_units, order_lag_days,
     returned_orders, sold_returned_units, squared_returned_units, has_day_money)
   with line as materialized (
-    select l.order_id, l.line_id, k.sku, k.listing_id, l.ordered_on, l.sold_units, l.sold_minor, l.unit_cost_minor
+    select l.ctid as line_at, l.order_id, l.line_id, l.ordered_on, k.ctid as listing_at, l.sold_units, l.sold_minor, l.unit_cost_minor
       from order_line l
-      join listing k on k.shop_key = $1 and k.sku = coalesce(l.sku, '') and k.product_gid = coalesce(l.product_gid, '')
-       and k.used = l.used and k.counterpart_sku = coalesce(l.counterpart_sku, '')
-       and k.line_vendor = coalesce(${LINE_VENDOR}, '') and k.variant_id = coalesce(l.variant_id, '')
+      left join listing k on ${IS_LISTING}
      where l.shop_key = $1 and l.cohort_month = $2 and l.sold_units > 0
   ), cell as materialized (
-    select s.sku, s.listing_id, s.sold_units, s.sold_minor, s.valued_sold_units, s.costed_sold_units, nullif(k.product_gid, '') as product_gid, k.used,
-           p.family, p.analytics_category,
+    select s.*, k.sku, k.listing_id, nullif(k.product_gid, '') as product_gid, k.used, p.family, p.analytics_category,
            case when k.product_gid = '' then nullif(k.line_vendor, '') else p.vendor end as vendor,
-           row_number() over () * 3 as cell_no, dense_rank() over (order by k.product_gid, k.used) * 3 + 1 as product_no,
-           dense_rank() over (order by p.analytics_category) * 3 + 2 as category_no
-      from (select sku, listing_id, sum(sold_units)::integer as sold_units, coalesce(sum(sold_minor), 0)::float8 as sold_minor,
+           row_number() over () * 2 as cell_no, dense_rank() over (order by k.product_gid, k.used) * 2 + 1 as product_no
+      from (select listing_at, sum(sold_units)::integer as sold_units, coalesce(sum(sold_minor::float8), 0) as sold_minor,
                    coalesce(sum(sold_units) filter (where sold_minor is not null), 0)::integer as valued_sold_units,
                    coalesce(sum(sold_units) filter (where unit_cost_minor is not null), 0)::integer as costed_sold_units
-              from line group by sku, listing_id) s
-      join listing k on k.shop_key = $1 and k.sku = s.sku and k.listing_id = s.listing_id
+              from line group by listing_at) s
+      join listing k on k.shop_key = $1 and k.ctid = s.listing_at
       left join product p on p.shop_key = $1 and p.product_gid = k.product_gid
   ), sold as (
-    select ${ENTITY}, sum(c.sold_units) as sold_units, sum(c.sold_minor)::bigint as sold_minor,
-           sum(c.valued_sold_units) as valued_sold_units, sum(c.costed_sold_units) as costed_sold_units,
-           case when grouping(c.sku) = 0 then min(c.cell_no) when grouping(c.product_gid) = 0 then min(c.product_no)
-                when grouping(c.analytics_category) = 0 then min(c.category_no)
-                when grouping(c.family, c.vendor) = 3 then 0 end as entity_no
-      from cell c group by ${entities("")}
+    select ${ENTITY}, case when c.cell_no is not null then 'sku'
+             when c.product_no is not null then case when c.used then 'product_used' else 'product' end
+             when grouping(c.family) = 0 then 'family' when grouping(c.analytics_category) = 0 then 'analytics_category'
+             when grouping(c.vendor) = 0 then 'vendor' else 'workspace' end collate "C" as kind,
+           case when c.cell_no is not null then c.sku when c.product_no is not null then c.product_gid else ${GROUP_KEY} end as key,
+           coalesce(c.listing_id, ${NO_LISTING}) as listing_id, sum(c.sold_units) as sold_units, sum(c.sold_minor)::bigint as sold_minor,
+           sum(c.valued_sold_units) as valued_sold_units, sum(c.costed_sold_units) as costed_sold_units
+      from cell c
+     group by grouping sets ((c.cell_no, c.sku, c.listing_id), (c.product_no, c.product_gid, c.used), (c.family),
+                             (c.analytics_category), (c.vendor), ())
   ), event as (
     select e.order_id, e.line_id, e.lag_days, e.reason, e.returned_units, e.refunded_units, e.restocked_units,
            e.refund_minor, null::bigint as label_minor
@@ -79,25 +79,25 @@ export const replaceCohorts = inOrder<[shopKey: number, month: string], void, Co
     select s.order_id, s.line_id, s.lag_days, null, 0, 0, 0, 0, s.label_minor
       from label_share s where s.shop_key = $1 and s.cohort_month = $2
   ), line_event as (
-    select l.order_id, l.line_id, l.ordered_on, l.sku, l.listing_id, l.unit_cost_minor, e.lag_days, e.reason, e.returned_units,
+    select l.line_at, l.order_id, l.ordered_on, l.listing_at, l.unit_cost_minor, e.lag_days, e.reason, e.returned_units,
            e.refunded_units, e.restocked_units, e.refund_minor, e.label_minor,
            greatest(sum(e.returned_units - e.refunded_units) over so_far, 0) as unrefunded_units,
            case when count(e.label_minor) over so_far > 0 then sum(e.returned_units) over so_far else 0 end as labeled_units
       from event e join line l on l.order_id = e.order_id and l.line_id = e.line_id
-    window so_far as (partition by l.order_id, l.line_id order by e.lag_days)
+    window so_far as (partition by l.line_at order by e.lag_days)
   ), line_step as (
     select e.*,
            (e.unrefunded_units - lag(e.unrefunded_units, 1, 0::bigint) over steps)::integer as returned_not_refunded_units,
            (e.labeled_units - lag(e.labeled_units, 1, 0::bigint) over steps)::integer as labeled_returned_units
       from line_event e
-    window steps as (partition by e.order_id, e.line_id order by e.lag_days)
+    window steps as (partition by e.line_at order by e.lag_days)
   ), step as materialized (
-    select c.sku, c.listing_id, c.product_gid, c.used, c.family, c.analytics_category, c.vendor, s.lag_days, s.reason,
+    select c.cell_no, c.product_no, c.family, c.analytics_category, c.vendor, s.order_id, s.ordered_on, s.lag_days, s.reason,
            s.returned_units, s.refunded_units, s.restocked_units, (s.restocked_units * s.unit_cost_minor)::float8 as restocked_cost_minor,
            case when s.unit_cost_minor is not null then s.returned_units else 0 end as costed_returned_units,
            s.refund_minor::float8 as refund_minor, s.label_minor::float8 as label_minor,
            s.returned_not_refunded_units, s.labeled_returned_units
-      from line_step s join cell c on c.sku = s.sku and c.listing_id = s.listing_id
+      from line_step s join cell c on c.listing_at = s.listing_at
   ), entity_step as (
     select ${ENTITY}, c.lag_days, sum(c.returned_units)::integer as returned_units,
            sum(c.refunded_units)::integer as refunded_units, sum(c.restocked_units)::integer as restocked_units,
@@ -108,7 +108,7 @@ export const replaceCohorts = inOrder<[shopKey: number, month: string], void, Co
            sum(c.labeled_returned_units)::integer as labeled_returned_units
       from step c group by ${entities(", c.lag_days")}
   ), curve as (
-    select kind, key, listing_id, array_agg(lag_days order by lag_days) as lag_days,
+    select entity_no, group_key, array_agg(lag_days order by lag_days) as lag_days,
            array_agg(returned_units order by lag_days) as returned_units,
            array_agg(refunded_units order by lag_days) as refunded_units,
            array_agg(restocked_units order by lag_days) as restocked_units,
@@ -119,7 +119,7 @@ export const replaceCohorts = inOrder<[shopKey: number, month: string], void, Co
            array_agg(returned_not_refunded_units order by lag_days) as returned_not_refunded_units,
            array_agg(labeled_returned_units order by lag_days) as labeled_returned_units
       from (
-        select kind, key, listing_id, lag_days, sum(returned_units) over so_far as returned_units,
+        select entity_no, group_key, lag_days, sum(returned_units) over so_far as returned_units,
                sum(refunded_units) over so_far as refunded_units, sum(restocked_units) over so_far as restocked_units,
                sum(restocked_cost_minor) over so_far as restocked_cost_minor,
                sum(costed_returned_units) over so_far as costed_returned_units,
@@ -127,11 +127,11 @@ export const replaceCohorts = inOrder<[shopKey: number, month: string], void, Co
                sum(returned_not_refunded_units) over so_far as returned_not_refunded_units,
                sum(labeled_returned_units) over so_far as labeled_returned_units
           from entity_step
-        window so_far as (partition by key, kind, listing_id order by lag_days rows unbounded preceding)
+        window so_far as (partition by entity_no, group_key order by lag_days rows unbounded preceding)
       ) c
-     group by key, kind, listing_id
+     group by entity_no, group_key
   ), reason as (
-    select kind, key, listing_id, array_agg(reason order by reason, lag_days) as return_reasons,
+    select entity_no, group_key, array_agg(reason order by reason, lag_days) as return_reasons,
            array_agg(lag_days order by reason, lag_days) as return_lag_days,
            array_agg(units order by reason, lag_days) as return_units
       from (
@@ -140,11 +140,11 @@ export const replaceCohorts = inOrder<[shopKey: number, month: string], void, Co
          where c.returned_units > 0
          group by ${entities(", c.reason, c.lag_days")}
       ) r
-     group by key, kind, listing_id
+     group by entity_no, group_key
   ), listing_part as (
-    select entity_no, sum(sold_units ^ 2) as squared_sold_units
+    select entity_no, sum(sold_units * sold_units) as squared_sold_units
       from (select coalesce(c.cell_no, c.product_no) as entity_no, sum(l.sold_units)::float8 as sold_units
-              from line l join cell c on c.sku = l.sku and c.listing_id = l.listing_id
+              from line l join cell c on c.listing_at = l.listing_at
              group by grouping sets ((c.cell_no, l.order_id, l.ordered_on), (c.product_no, l.order_id, l.ordered_on))) o
      group by entity_no
   ), day_part as (
@@ -153,35 +153,34 @@ export const replaceCohorts = inOrder<[shopKey: number, month: string], void, Co
      where shop_key = $1 and sold_on >= $2::date and sold_on < ($2::date + interval '1 month')::date
      group by entity_kind, entity_key
   ), order_event as (
-    select coalesce(c.category_no, 0) as entity_no, s.order_id, s.ordered_on, s.lag_days,
-           sum(s.returned_units)::float8 as returned_units
-      from line_step s join cell c on c.sku = s.sku and c.listing_id = s.listing_id
-     where s.returned_units > 0
-     group by grouping sets ((c.category_no, s.order_id, s.ordered_on, s.lag_days), (s.order_id, s.ordered_on, s.lag_days))
+    select ${ORDERS_OF}, c.order_id, c.ordered_on, c.lag_days, sum(c.returned_units)::float8 as returned_units
+      from step c
+     where c.returned_units > 0
+     group by grouping sets ((c.analytics_category, c.order_id, c.ordered_on, c.lag_days), (c.order_id, c.ordered_on, c.lag_days))
   ), order_part as (
-    select coalesce(c.category_no, 0) as entity_no, l.order_id, l.ordered_on, sum(l.sold_units)::float8 as sold_units
-      from line l join cell c on c.sku = l.sku and c.listing_id = l.listing_id
+    select ${ORDERS_OF}, l.order_id, l.ordered_on, sum(l.sold_units)::float8 as sold_units
+      from line l join cell c on c.listing_at = l.listing_at
      where l.order_id in (select order_id from order_event)
-     group by grouping sets ((c.category_no, l.order_id, l.ordered_on), (l.order_id, l.ordered_on))
+     group by grouping sets ((c.analytics_category, l.order_id, l.ordered_on), (l.order_id, l.ordered_on))
   ), order_step as (
-    select e.entity_no, e.lag_days, sum(p.sold_units * e.returned_units) as sold_returned_units,
+    select e.kind, e.key, e.lag_days, sum(p.sold_units * e.returned_units) as sold_returned_units,
            sum(e.so_far ^ 2 - (e.so_far - e.returned_units) ^ 2) as squared_returned_units,
            count(*) filter (where e.so_far = e.returned_units) as returned_orders
-      from (select o.*, sum(o.returned_units) over (partition by o.order_id, o.ordered_on, o.entity_no order by o.lag_days) as so_far
+      from (select o.*, sum(o.returned_units) over (partition by o.order_id, o.ordered_on, o.key, o.kind order by o.lag_days) as so_far
               from order_event o) e
-      join order_part p on p.order_id = e.order_id and p.ordered_on = e.ordered_on and p.entity_no = e.entity_no
-     group by e.entity_no, e.lag_days
+      join order_part p on p.order_id = e.order_id and p.ordered_on = e.ordered_on and p.key = e.key and p.kind = e.kind
+     group by e.kind, e.key, e.lag_days
   ), order_curve as (
-    select entity_no, array_agg(lag_days order by lag_days) as lag_days,
+    select kind, key, array_agg(lag_days order by lag_days) as lag_days,
            array_agg(returned_orders::bigint order by lag_days) as returned_orders,
            array_agg(sold_returned_units order by lag_days) as sold_returned_units,
            array_agg(squared_returned_units order by lag_days) as squared_returned_units
-      from (select entity_no, lag_days, sum(returned_orders) over so_far as returned_orders,
+      from (select kind, key, lag_days, sum(returned_orders) over so_far as returned_orders,
                    sum(sold_returned_units) over so_far as sold_returned_units,
                    sum(squared_returned_units) over so_far as squared_returned_units
               from order_step
-            window so_far as (partition by entity_no order by lag_days rows unbounded preceding)) o
-     group by entity_no
+            window so_far as (partition by key, kind order by lag_days rows unbounded preceding)) o
+     group by key, kind
   ), request as (
     select ${ENTITY},
            sum(q.units) filter (where q.status = 'REQUESTED') as requested_units,
@@ -190,7 +189,7 @@ export const replaceCohorts = inOrder<[shopKey: number, month: string], void, Co
            sum(q.units) filter (where q.status = 'DECLINED') as declined_units,
            sum(q.units) filter (where q.status = 'CANCELED') as canceled_units
       from return_request q join line l on l.order_id = q.order_id and l.line_id = q.line_id
-      join cell c on c.sku = l.sku and c.listing_id = l.listing_id
+      join cell c on c.listing_at = l.listing_at
      where q.shop_key = $1 and q.cohort_month = $2
      group by ${entities("")}
   )
@@ -204,11 +203,11 @@ export const replaceCohorts = inOrder<[shopKey: number, month: string], void, Co
          v.returned_orders, v.sold_returned_units, v.squared_returned_units, case when s.kind = 'workspace' then true end
     from workspace w
     cross join sold s
-    left join curve c on c.key = s.key and c.kind = s.kind and c.listing_id = s.listing_id
-    left join reason r on r.key = s.key and r.kind = s.kind and r.listing_id = s.listing_id
-    left join request q on q.key = s.key and q.kind = s.kind and q.listing_id = s.listing_id
+    left join curve c on c.entity_no = s.entity_no and c.group_key = s.group_key
+    left join reason r on r.entity_no = s.entity_no and r.group_key = s.group_key
+    left join request q on q.entity_no = s.entity_no and q.group_key = s.group_key
     left join listing_part o on o.entity_no = s.entity_no
-    left join order_curve v on v.entity_no = s.entity_no
+    left join order_curve v on v.key = s.key and v.kind = s.kind
     left join day_part d on d.entity_key = s.key and d.entity_kind = s.kind
    where w.shop_key = $1 and s.key is not null and s.sold_units > 0
    order by s.kind, s.key, s.listing_id`,
@@ -239,11 +238,11 @@ export const replaceGroupDays = inOrder<[shopKey: number, month: string], void, 
     select case level when 3 then 'family' when 5 then 'analytics_category' when 6 then 'vendor' else 'workspace' end as kind,
            case level when 7 then '' else coalesce(family, analytics_category, vendor) end as key, ordered_on,
            sum(sold_units) as sold_units, sum(sold_lines) as sold_lines, count(*) as orders,
-           sum(sold_units::float8 ^ 2) as squared_sold_units, coalesce(sum(sold_minor), 0) as sold_minor,
+           sum(sold_units::float8 * sold_units) as squared_sold_units, coalesce(sum(sold_minor), 0)::bigint as sold_minor,
            coalesce(sum(valued_sold_units), 0) as valued_sold_units
       from (select grouping(family, analytics_category, vendor) as level, family, analytics_category, vendor, ordered_on,
-                   sum(sold_units) as sold_units, count(*) as sold_lines, sum(sold_minor) as sold_minor,
-                   sum(sold_units) filter (where sold_minor is not null) as valued_sold_units
+                   sum(sold_units)::integer as sold_units, count(*)::integer as sold_lines, sum(sold_minor::float8) as sold_minor,
+                   (sum(sold_units) filter (where sold_minor is not null))::integer as valued_sold_units
               from line
              group by grouping sets ((family, ordered_on, order_id), (analytics_category, ordered_on, order_id),
                                      (vendor, ordered_on, order_id), (ordered_on, order_id))) o
@@ -292,6 +291,6 @@ export const replaceGroupDays = inOrder<[shopKey: number, month: string], void, 
     cross join sold s
     left join curve c on c.kind = s.kind and c.key = s.key and c.ordered_on = s.ordered_on
    where w.shop_key = $1
-   order by s.kind, s.key, s.ordered_on`,
+   order by s.ordered_on, s.kind, s.key`,
   ),
 );

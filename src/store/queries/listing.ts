@@ -11,7 +11,12 @@ export const LINE_VENDOR = "case when l.product_gid is null then l.line_vendor e
 export const LISTING_ID = `md5(concat_ws(chr(31), coalesce(l.product_gid, ''), l.used, coalesce(l.counterpart_sku, ''),
   coalesce(${LINE_VENDOR}, ''), l.variant_id))::uuid`;
 
-/** Adds the listings that sold something in the cohort months (first days). Index order_line_by_month. */
+/** Whether row `k` of listing is that of a line `l` of order_line. */
+export const IS_LISTING = `k.shop_key = $1 and k.sku = coalesce(l.sku, '') and k.product_gid = coalesce(l.product_gid, '')
+       and k.used = l.used and k.counterpart_sku = coalesce(l.counterpart_sku, '')
+       and k.line_vendor = coalesce(${LINE_VENDOR}, '') and k.variant_id = coalesce(l.variant_id, '')`;
+
+/** Adds the new listings that sold something in the cohort months (first days). Index order_line_by_month. */
 export const putListings = command<[shopKey: number, months: readonly string[]], Connection>(
   "put_listings",
   `insert into listing (shop_key, sku, listing_id, product_gid, used, counterpart_sku, line_vendor, variant_id)
@@ -19,6 +24,7 @@ export const putListings = command<[shopKey: number, months: readonly string[]],
                 coalesce(l.counterpart_sku, ''), coalesce(${LINE_VENDOR}, ''), coalesce(l.variant_id, '')
            from order_line l
           where l.shop_key = $1 and l.cohort_month = any($2::date[]) and l.sold_units > 0
+            and not exists (select 1 as is_there from listing k where ${IS_LISTING})
           group by l.shop_key, l.sku, l.product_gid, l.used, l.counterpart_sku, ${LINE_VENDOR}, l.variant_id
          on conflict do nothing`,
 );

@@ -19,8 +19,8 @@ export const replaceSkuQuarter = inOrder<[shopKey: number, quarter: string], voi
      where c.shop_key = $1 and c.entity_kind = 'sku'
        and c.cohort_month in ($2::date, ($2::date + interval '1 month')::date, ($2::date + interval '2 months')::date)
   ), sold as (
-    select sku, listing_id, sum(sold_units)::bigint as sold_units, sum(sold_minor)::bigint as sold_minor,
-           sum(valued_sold_units)::bigint as valued_sold_units from month group by sku, listing_id
+    select sku, listing_id, sum(sold_units::float8)::bigint as sold_units, sum(sold_minor::float8)::bigint as sold_minor,
+           sum(valued_sold_units::float8)::bigint as valued_sold_units from month group by sku, listing_id
   ), step as (
     select m.sku, m.listing_id, u.lag_days,
            sum((u.returned_units - coalesce(m.returned_units[u.place - 1], 0))::integer) as returned_units,
