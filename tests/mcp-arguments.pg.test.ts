@@ -51,13 +51,28 @@ const REQUIRED: Readonly<Record<string, readonly string[]>> = {
     "return_rate",
   ],
   alerts: ["id", "category", "severity", "title", "created_at"],
+  entities: [
+    "type",
+    "label",
+    "subtitle",
+    "product_gid",
+    "sku",
+    "product_title",
+    "vendor",
+    "product_group_type",
+    "product_group_key",
+    "selector",
+  ],
 };
+
+/** Rows without members beyond the specification, which closes them. */
+const CLOSED = "entities";
 
 describe("fields", () => {
   const takers = TOOL_ENDPOINTS.filter(({ parameters }) => "fields" in parameters.properties);
   const rowsOf = ({ data }: Rows) => ("rows" in data ? data.rows : data);
 
-  test("only leaderboards and alerts take it", () =>
+  test("lists of rows take it", () =>
     assert.deepEqual(takers.map(({ name }) => name).toSorted(), Object.keys(REQUIRED).toSorted()));
 
   for (const endpoint of takers) {
@@ -72,10 +87,11 @@ describe("fields", () => {
       return [answer.text, rowsOf(answer.json())];
     };
 
-    test(`${tool}: required leaves of a row what the specification requires, and all is the default`, async () => {
-      const [plain, full] = await ask({});
-      assert.equal((await ask({ fields: "all" }))[0], plain);
-      const [, rows] = await ask({ fields: "required" });
+    test(`${tool}: required leaves of a row what the specification requires`, async () => {
+      const [everything, full] = await ask({ fields: "all" });
+      const [short, rows] = await ask({ fields: "required" });
+      assert.equal((await ask({}))[0], endpoint.name === CLOSED ? short : everything);
+      assert.ok(everything.length > short.length);
       assert.ok(rows.length > 0 && rows.length === full.length);
       const names = REQUIRED[endpoint.name] ?? [];
       assert.deepEqual(
@@ -299,7 +315,7 @@ describe("hostile bodies", () => {
     assert.match(message, /^"argument 0" is not an argument of list_entities\. "argument 1" is not/u);
     assert.match(
       message,
-      /Nor are 995 more\. list_entities takes q, type, limit, cursor, vendor\. limit must be/u,
+      /Nor are 995 more\. list_entities takes q, type, limit, cursor, vendor, fields\. limit must be/u,
     );
     assert.ok(message.length < 600, `${message.length} characters`);
     expectRefused(await call("list_entities", { q: "x".repeat(65_000) }), "q");

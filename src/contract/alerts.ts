@@ -111,7 +111,7 @@ export const alerts = defineEndpoint({
     ),
     ...limitParameter(100, 50),
     ...cursorParameter,
-    ...fieldsParameter,
+    ...fieldsParameter("all"),
   }),
   response: body(Type.Array(alert), {
     since: orNull(Type.String({ format: "date-time", description: "The requested floor." })),

@@ -1,8 +1,8 @@
 import Type from "typebox";
 import { defineEndpoint } from "./endpoint.ts";
 import { groupType, meta, nullableText, pageEcho } from "./meta.ts";
-import { cursorParameter, limitParameter, vendorParameter } from "./parameters.ts";
-import { closed, oneOf, orNull, text } from "./schema.ts";
+import { cursorParameter, fieldsParameter, limitParameter, vendorParameter } from "./parameters.ts";
+import { closed, oneOf, orNull, spare, text } from "./schema.ts";
 
 export const entitySelector = oneOf(
   [
@@ -24,7 +24,7 @@ const entity = closed(
     vendor: nullableText,
     product_group_type: orNull(groupType),
     product_group_key: nullableText,
-    product_image_url: nullableText,
+    ...spare({ product_image_url: nullableText }),
     selector: entitySelector,
   },
   { component: "PublicEntity" },
@@ -58,6 +58,8 @@ export const entities = defineEndpoint({
     ...limitParameter(100, 20),
     ...cursorParameter,
     ...vendorParameter,
+    // The specification closes these rows: more members come only when they are requested.
+    ...fieldsParameter("required"),
   }),
   response: closed({
     data: Type.Array(entity),

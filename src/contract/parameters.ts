@@ -122,14 +122,14 @@ export const SHARED_PARAMETERS: readonly string[] = Object.keys({
 export const ALIASES: ReadonlySet<string> = new Set(["store_product_gid", "shopify_product_gid"]);
 
 /** Of endpoints whose rows have members that a reader can do without. */
-export const fieldsParameter = {
+export const fieldsParameter = (usual: "all" | "required") => ({
   fields: Type.Optional(
     Type.Enum(["all", "required"], {
-      default: "all",
+      default: usual,
       description: "Members of a row: all, or only those that every row must have, for short answers.",
     }),
   ),
-};
+});
 
 /** `limit` from 1 to `maximum`. */
 export const limitParameter = (maximum: number, defaultLimit: number) => ({

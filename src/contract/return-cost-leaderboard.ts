@@ -80,7 +80,7 @@ export const returnCostLeaderboard = defineEndpoint({
       Type.Number({ minimum: 0, description: "Lowest returns cost to list, in the shop's currency." }),
     ),
     ...vendorParameter,
-    ...fieldsParameter,
+    ...fieldsParameter("all"),
   }),
   response: body(data, {
     ...cohortEcho,

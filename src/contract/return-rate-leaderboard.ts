@@ -70,7 +70,7 @@ export const returnRateLeaderboard = defineEndpoint({
       }),
     ),
     ...vendorParameter,
-    ...fieldsParameter,
+    ...fieldsParameter("all"),
   }),
   response: body(data, {
     selector: selectorEcho,

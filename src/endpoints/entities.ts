@@ -20,7 +20,7 @@ const STATEMENT_CANCELED = "57014";
 /** The catalogue as selectors: by pages without q, best matches on one page with q. */
 export async function entities(cursors: CursorCodec, call: EndpointCall<typeof contract>): Promise<Answer> {
   const { database, workspace, input } = call;
-  const { type = "all", limit = 20, vendor = null } = input;
+  const { type = "all", limit = 20, vendor = null, fields = "required" } = input;
   const query = input.q ?? "";
   const filter = { typeRank: TYPE_RANKS[type], vendor };
   const folded = fold(query).trim();
@@ -35,7 +35,8 @@ export async function entities(cursors: CursorCodec, call: EndpointCall<typeof c
       ? await listEntities(database, workspace, filter, position, limit + 1)
       : await search(database, workspace, filter, { foldedText: folded, limit });
   const { rows, echo } = pageOf(found, limit, { cursors, binding, positionOf });
-  return jsonAnswer(rows.map(presentEntity), { query, type, vendor, ...echo });
+  const present = fields === "all" ? presentPictured : presentEntity;
+  return jsonAnswer(rows.map(present), { query, type, vendor, ...echo });
 }
 
 /** Throws `invalid_request` for a search that takes too long. */
@@ -57,7 +58,7 @@ function positionOf(row: EntityRow): EntityPosition {
   return [row.type_rank, row.label, row.entity_key, row.product_group_type];
 }
 
-function presentEntity(row: ListedEntity) {
+function presentEntity(row: EntityRow) {
   const isGroup = row.type_rank === TYPE_RANKS.product_group;
   return {
     type: TYPES[row.type_rank],
@@ -69,9 +70,12 @@ function presentEntity(row: ListedEntity) {
     vendor: row.vendor,
     product_group_type: isGroup ? row.product_group_type : null,
     product_group_key: isGroup ? row.entity_key : null,
-    product_image_url: row.image_url,
     selector: selectorOf(row),
   };
+}
+
+function presentPictured(row: ListedEntity) {
+  return { ...presentEntity(row), product_image_url: row.image_url };
 }
 
 function selectorOf(row: EntityRow) {

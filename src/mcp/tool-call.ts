@@ -8,8 +8,8 @@ import type { RawInput } from "../contract/input.ts";
 import { SELECTOR_SHAPES, INSTRUCTIONS, SERVER_TITLE, TOOLS } from "../contract/tools.ts";
 import { JSON_TYPE } from "../contract/wire.ts";
 
-/** The id of a request: whole numbers beyond ±(2^53 − 1) would come back changed and are refused. */
-export type RequestId = string | number;
+/** The id of a request: numbers beyond ±(2^53 − 1) would come back changed and are refused. */
+export type RequestId = string | number | null;
 
 /** A JSON object as parsed; members named as its prototype's are its own. */
 export type JsonObject = Record<string, unknown>;
@@ -58,7 +58,7 @@ function readCall(message: JsonObject, method: string): Message | Malformed {
   if (typeof params !== "object" || params === null) return malformed("params must be an object.");
   if (!Object.hasOwn(message, "id")) return { kind: "unanswered", method };
   if (!isRequestId(id)) {
-    return malformed("The id must be a string or a whole number within ±(2^53 − 1).");
+    return malformed("The id must be a string, null or a number within ±(2^53 − 1).");
   }
   return { kind: "request", id, method, params: isObject(params) ? params : "not an object" };
 }
@@ -69,7 +69,11 @@ function readResponse(message: JsonObject, hasMethod: boolean): Message | Malfor
 }
 
 function isRequestId(id: unknown): id is RequestId {
-  return typeof id === "string" || (typeof id === "number" && Number.isSafeInteger(id));
+  return (
+    id === null ||
+    typeof id === "string" ||
+    (typeof id === "number" && Math.abs(id) <= Number.MAX_SAFE_INTEGER)
+  );
 }
 
 function malformed(reason: string, code: number = INVALID_REQUEST): Malformed {
@@ -92,8 +96,8 @@ export function rpcResult(id: RequestId, resultText: string): RpcAnswer {
   return { status: 200, text: `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${resultText}}` };
 }
 
-/** A JSON-RPC error; the id is null when the request's own is unknown. */
-export function rpcError(status: number, id: RequestId | null, error: RpcError): RpcAnswer {
+/** A JSON-RPC error; the id is null, too, when the request's own is unknown. */
+export function rpcError(status: number, id: RequestId, error: RpcError): RpcAnswer {
   return { status, text: JSON.stringify({ jsonrpc: "2.0", id, error }) };
 }
 

@@ -448,7 +448,7 @@ function failureAnswer(
   error: unknown,
   request: FastifyRequest,
   reply: FastifyReply,
-  id: RequestId | null,
+  id: RequestId,
 ): RpcAnswer {
   if (error instanceof ApiError) {
     request.log = request.log.child({ reason: error.message });
@@ -464,7 +464,7 @@ function failureAnswer(
   return rpcError(500, id, { code: INTERNAL, message: INTERNAL_ERROR_MESSAGE });
 }
 
-function refusedCaller(error: ApiError, reply: FastifyReply, id: RequestId | null): RpcAnswer {
+function refusedCaller(error: ApiError, reply: FastifyReply, id: RequestId): RpcAnswer {
   for (const name of QUOTA_HEADERS) reply.removeHeader(name);
   if (error.code !== "unauthorized") {
     return rpcError(403, id, { code: NOT_AUTHENTICATED, message: error.message });

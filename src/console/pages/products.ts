@@ -94,7 +94,13 @@ async function readFound(call: PageCall): Promise<Listed> {
   const { q, vendor, type = "all" } = call.query;
   const [months, entities] = await Promise.all([
     monthsOf(call),
-    call.read("entities", "entities", { q, vendor, type, limit: call.query["limit"] ?? MOST_FOUND }),
+    call.read("entities", "entities", {
+      q,
+      vendor,
+      type,
+      limit: call.query["limit"] ?? MOST_FOUND,
+      fields: "all",
+    }),
   ]);
   const { range } = months;
   const state = { window: call.query["window"], ...range };
@@ -112,7 +118,7 @@ async function readCatalogue(call: PageCall): Promise<Listed> {
   const { type, vendor, cursor, limit = PER_PAGE } = call.query;
   return {
     kind: "catalogue",
-    entities: await call.read("entities", "entities", { type, vendor, cursor, limit }),
+    entities: await call.read("entities", "entities", { type, vendor, cursor, limit, fields: "all" }),
   };
 }
 
@@ -318,7 +324,7 @@ function entityCell(
 ): Html {
   const kept = pick(call.query, CHOICE_NAMES);
   return html`<span class="ranked"
-    >${type !== "product_group" && picture(image, "", call.imageSources)}<span
+    >${type !== "product_group" && picture(image ?? null, "", call.imageSources)}<span
       ><a class="name" href="${call.href("/report", { ...kept, ...selector })}"
         >${type === "sku" ? (subtitle ?? label) : label}</a
       >${type === "sku" && subtitle !== null && html` <span class="detail">${label}</span>`}</span
