@@ -17,7 +17,13 @@ import { measureFreshness } from "./freshness.ts";
 import { measureThroughput } from "./throughput.ts";
 import type { BenchRow } from "./measure.ts";
 
-type Settings = { named: string[]; whaleLines: number; workspaces: number[]; minutes: number; orderEvery: number };
+type Settings = {
+  named: string[];
+  whaleLines: number;
+  workspaces: number[];
+  minutes: number;
+  orderEvery: number;
+};
 type Measure = (context: BenchContext, settings: Settings) => Promise<BenchRow[]>;
 
 /** Rows of one group share a database; other groups get one that holds nothing else. */
