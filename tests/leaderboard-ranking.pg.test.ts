@@ -47,6 +47,7 @@ async function insertRankedWorkspace(rows: readonly Row[]): Promise<Workspace> {
     cohort_month: monthToDate(MONTH),
     listing_id: NO_LISTING,
     sold_units: sold,
+    entity_sold_units: sold,
     ...Object.fromEntries(uncounted.map((name) => [`${name}_units`, 0])),
     lag_days: [3],
     returned_units: [returned],

@@ -148,3 +148,55 @@ test("a year that an earlier version has rolled up a month of, or removed one, i
   await shop.rows("update workspace set primary_window_days = 60 where shop_key = $1", [shopKey]);
   assert.deepEqual(await years(60), []);
 });
+
+/** SKUs whose lines name a variant, only its product, or neither: up to three listings in a month. */
+const LISTED = {
+  "products.csv": csv("product_id,title,vendor,family", "p0,Hat,Acme,Tops", "p1,Shoe,Best,Tops"),
+  "variants.csv": csv("variant_id,product_id,sku", "v0,p0,S0", "v1,p1,S1", "v2,p1,S2"),
+  "order_lines.csv": csv(
+    "order_id,line_id,ordered_at,variant_id,product_id,sku,units",
+    "o1,l1,2025-03-05T10:00:00Z,v0,,S0,2",
+    "o2,l1,2025-03-06T10:00:00Z,,p1,S0,2",
+    "o3,l1,2025-03-07T10:00:00Z,v1,,S1,3",
+    "o4,l1,2025-03-08T10:00:00Z,v2,,S2,1",
+    "o5,l1,2025-03-09T10:00:00Z,,p0,S2,1",
+    "o6,l1,2025-03-10T10:00:00Z,v1,,S2,1",
+    "o7,l1,2025-03-11T10:00:00Z,,,,9",
+  ),
+};
+
+/** What a month's board of so many units at least ranks, in the workspace and in one product. */
+const BOARDS: [minSoldUnits: number, whole: string[], ofProduct: string[]][] = [
+  [2, ["S0 4", "S1 3", "S2 3"], ["S1 3", "S0 2", "S2 2"]],
+  [3, ["S0 4", "S1 3", "S2 3"], ["S1 3"]],
+  [4, ["S0 4"], []],
+  [5, [], []],
+];
+
+test("M12: a month ranks a SKU by all its listings, also where an earlier version has rolled it up", async () => {
+  const shopKey = await shop.open();
+  assert.deepEqual((await shop.import(shopKey, LISTED)).invalid, []);
+  const month = knownMonth("2025-03");
+  const board = async (selection: Selection, minSoldUnits: number): Promise<string[]> => {
+    const { rows } = await loadReturnRates(shop.database, { shopKey } as Workspace, {
+      selection,
+      months: { startMonth: month, endMonth: month },
+      usualMonths: [],
+      labelCostsIncluded: true,
+      windowDays: 30,
+      minSoldUnits,
+      filters: { minSoldUnits: null, minReturnRate: null, vendor: null },
+      cardSize: null,
+      limit: 50,
+    });
+    return rows.map((row) => `${row.sku} ${row.sold_units}`);
+  };
+  const product: Selection = { ...WHOLE, kind: "product", key: "gid://import/Product/p1" };
+  const boards = () =>
+    Promise.all(
+      BOARDS.map(async ([least]) => [least, await board(WHOLE, least), await board(product, least)]),
+    );
+  assert.deepEqual(await boards(), BOARDS);
+  await shop.rows("update cohort set entity_sold_units = default where shop_key = $1", [shopKey]);
+  assert.deepEqual(await boards(), BOARDS);
+});

@@ -90,7 +90,7 @@ export class UnknownMigrations extends Error {
  * which gets the schema of an earlier version or of this one. Throws `UnknownMigrations`.
  */
 export async function makeSchema(connection: Connection, applied: readonly string[]): Promise<void> {
-  const names = isLastOf0x(applied) ? [FIRST_MIGRATION] : applied;
+  const names = isLastOf0x(applied) ? [FIRST_MIGRATION] : sinceAdoption(applied, (name) => name);
   const first = (await knownMigrations()).slice(0, names.length);
   if (names.length === 0 || names.some((name, index) => name !== first[index])) {
     throw new UnknownMigrations("these are not the first migrations of this version");
@@ -178,10 +178,13 @@ export type SchemaLevel = "current" | "behind" | "ahead" | "newer" | "older";
 /** The migrations of 0.x: after the last of them the schema is that of `FIRST_MIGRATION`. */
 const OF_0_X = { first: ["0001_control", "0001_workspaces"], last: "0061_purchases", count: 50 };
 
-/** A backup that 0.x made of an adopted database also names `FIRST_MIGRATION`. */
 function isLastOf0x(names: readonly string[]): boolean {
-  const own = names.filter((name) => name !== FIRST_MIGRATION);
-  return own.length === OF_0_X.count && own.includes(OF_0_X.last);
+  return names.length === OF_0_X.count && names.includes(OF_0_X.last);
+}
+
+/** Without the migrations of 0.x, which a backup that 0.x made of an adopted database also names. */
+function sinceAdoption<Applied>(applied: readonly Applied[], nameOf: (each: Applied) => string): Applied[] {
+  return applied.slice(Math.max(0, applied.map(nameOf).lastIndexOf(FIRST_MIGRATION)));
 }
 
 /** Instructions for a schema that this version can neither use nor migrate. */
@@ -203,10 +206,11 @@ export async function schemaLevel(
   folder: URL = MIGRATIONS_FOLDER,
 ): Promise<SchemaLevel> {
   if (isLastOf0x(applied.map(({ name }) => name))) return "behind";
-  if (applied.some(({ name }) => OF_0_X.first.includes(name))) return "older";
+  const own = sinceAdoption(applied, ({ name }) => name);
+  if (own.some(({ name }) => OF_0_X.first.includes(name))) return "older";
   const known = await listMigrations(folder);
-  const isComplete = known.every((name) => applied.some((migration) => migration.name === name));
-  const later = applied.filter(({ name }) => !known.includes(name));
+  const isComplete = known.every((name) => own.some((migration) => migration.name === name));
+  const later = own.filter(({ name }) => !known.includes(name));
   if (later.length === 0) return isComplete ? "current" : "behind";
   const works = later.every(({ works_with: name }) => name !== null && known.includes(name));
   return works && isComplete ? "ahead" : "newer";
@@ -237,7 +241,8 @@ async function requireMigratable(connection: Connection): Promise<void> {
 async function runPending(connection: Connection, folder: URL, log: (line: string) => void): Promise<void> {
   let applied = await appliedMigrations(connection);
   if (await isDistributed(connection)) await distributeReferenceTables(connection);
-  if (isLastOf0x(applied.map(({ name }) => name))) {
+  const isOf0x = isLastOf0x(applied.map(({ name }) => name));
+  if (isOf0x) {
     // Servers of 0.x stay ready beside it: their own rows stay, and this one is compatible with them.
     const adopted = { name: FIRST_MIGRATION, worksWith: OF_0_X.last };
     await inTransaction(connection, () => keepMigration(connection, adopted));
@@ -246,6 +251,8 @@ async function runPending(connection: Connection, folder: URL, log: (line: strin
   for (const name of await listMigrations(folder)) {
     if (applied.some((migration) => migration.name === name)) continue;
     const migration = await readMigration(folder, name);
+    // And so do those of 0.x, to which the first one is the last of theirs.
+    if (isOf0x && migration.worksWith === FIRST_MIGRATION) migration.worksWith = OF_0_X.last;
     const run = migration.isOutside ? runOutside : runMigration;
     await runInTurns(connection, (own) => run(own, migration), {
       name,

@@ -75,8 +75,11 @@ export async function restoreInto(url: string, folder: string): Promise<Restored
 /** Columns that a restore writes itself, and those that the backup writes after its snapshot. */
 const CHANGED_COLUMNS = ["data_version", "warned_version", "backed_up_at"];
 
-/** A hash of all rows of each table, by its name. */
-export async function hashesOf(client: Pick<pg.ClientBase, "query">): Promise<Record<string, string>> {
+/** A hash of all rows of each table, by its name, without the columns that are named. */
+export async function hashesOf(
+  client: Pick<pg.ClientBase, "query">,
+  without: readonly string[] = [],
+): Promise<Record<string, string>> {
   const { rows: tables } = await client.query<{ name: string }>(
     "select tablename as name from pg_tables where schemaname = 'public' and tablename <> 'schema_migration' order by 1",
   );
@@ -85,7 +88,7 @@ export async function hashesOf(client: Pick<pg.ClientBase, "query">): Promise<Re
     const { rows } = await client.query<{ hash: string }>(
       `select count(*) || ' ' || md5(coalesce(string_agg(row, '|' order by row), '')) as hash
          from (select (to_jsonb(t) - $1::text[])::text collate "C" as row from public.${name} t) r`,
-      [CHANGED_COLUMNS],
+      [[...CHANGED_COLUMNS, ...without]],
     );
     hashes[name] = rows[0]?.hash ?? "";
   }

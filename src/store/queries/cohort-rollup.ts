@@ -40,7 +40,7 @@ export const replaceCohorts = inOrder<[shopKey: number, month: string], void, Co
   // with a label. Their steps are the differences between their values after each event.
   command(
     "insert_cohorts",
-    `insert into cohort (shop_key, cohort_month, entity_kind, entity_key, listing_id, sold_units, sold_minor, valued_sold_units, costed_sold_units,
+    `insert into cohort (shop_key, cohort_month, entity_kind, entity_key, listing_id, sold_units, entity_sold_units, sold_minor, valued_sold_units, costed_sold_units,
     requested_units, open_units, closed_units, declined_units, canceled_units, lag_days, returned_units, refunded_units,
     restocked_units, restocked_cost_minor, costed_returned_units, refund_minor, label_minor, returned_not_refunded_units,
     labeled_returned_units, return_reasons, return_lag_days, return_units, orders, squared_sold_units, order_lag_days,
@@ -51,7 +51,7 @@ export const replaceCohorts = inOrder<[shopKey: number, month: string], void, Co
       left join listing k on ${IS_LISTING}
      where l.shop_key = $1 and l.cohort_month = $2 and l.sold_units > 0
   ), cell as materialized (
-    select s.*, k.sku, k.listing_id, nullif(k.product_gid, '') as product_gid, k.used, p.family, p.analytics_category,
+    select s.*, sum(s.sold_units) over (partition by k.sku) as sku_sold_units, k.sku, k.listing_id, nullif(k.product_gid, '') as product_gid, k.used, p.family, p.analytics_category,
            case when k.product_gid = '' then nullif(k.line_vendor, '') else p.vendor end as vendor,
            row_number() over () * 2 as cell_no, dense_rank() over (order by k.product_gid, k.used) * 2 + 1 as product_no
       from (select listing_at, sum(sold_units)::integer as sold_units, coalesce(sum(sold_minor::float8), 0) as sold_minor,
@@ -66,7 +66,9 @@ export const replaceCohorts = inOrder<[shopKey: number, month: string], void, Co
              when grouping(c.family) = 0 then 'family' when grouping(c.analytics_category) = 0 then 'analytics_category'
              when grouping(c.vendor) = 0 then 'vendor' else 'workspace' end collate "C" as kind,
            case when c.cell_no is not null then c.sku when c.product_no is not null then c.product_gid else ${GROUP_KEY} end as key,
-           coalesce(c.listing_id, ${NO_LISTING}) as listing_id, sum(c.sold_units) as sold_units, sum(c.sold_minor)::bigint as sold_minor,
+           coalesce(c.listing_id, ${NO_LISTING}) as listing_id, sum(c.sold_units) as sold_units,
+           case when c.cell_no is not null then max(c.sku_sold_units) else sum(c.sold_units) end as entity_sold_units,
+           sum(c.sold_minor)::bigint as sold_minor,
            sum(c.valued_sold_units) as valued_sold_units, sum(c.costed_sold_units) as costed_sold_units
       from cell c
      group by grouping sets ((c.cell_no, c.sku, c.listing_id), (c.product_no, c.product_gid, c.used), (c.family),
@@ -193,7 +195,7 @@ export const replaceCohorts = inOrder<[shopKey: number, month: string], void, Co
      where q.shop_key = $1 and q.cohort_month = $2
      group by ${entities("")}
   )
-  select w.shop_key, $2, s.kind, s.key, s.listing_id, s.sold_units, s.sold_minor, s.valued_sold_units, s.costed_sold_units,
+  select w.shop_key, $2, s.kind, s.key, s.listing_id, s.sold_units, s.entity_sold_units, s.sold_minor, s.valued_sold_units, s.costed_sold_units,
          coalesce(q.requested_units, 0), coalesce(q.open_units, 0), coalesce(q.closed_units, 0),
          coalesce(q.declined_units, 0), coalesce(q.canceled_units, 0),
          c.lag_days, c.returned_units, c.refunded_units, c.restocked_units, c.restocked_cost_minor,

@@ -103,16 +103,10 @@ export function rankingStatements<Answer extends Ranking<unknown>>(
   const { columns, vendor, parameters, leastSold, steps, rows } = parts;
   const define = (scope: string, shown: string, narrowing: Narrowing, shape: Shape) => {
     const blocks = NAMES[shape](parameters);
-    // Of a month most SKUs sell too little to rank: their curves, which stand behind the sold units in a row, are not unpacked.
-    const selling: Narrowing =
-      leastSold === undefined || shape !== "month" || narrowing !== EVERY_LISTING
-        ? narrowing
-        : (sku) => `and ${sku} in (select u.sku from (${blockRows(["sold_units"], narrowing, blocks)}) u
-        group by u.sku having sum(u.sold_units::float8) >= ${leastSold})`;
     return requireRow<Answer, unknown[]>(
       `load_${scope}${name}_of_${shape}`,
       `with ${CHOSEN}, ${shown}, part as (
-    ${blockRows(columns, selling, blocks)}
+    ${blockRows(columns, narrowing, blocks, leastSold)}
   ), ranked as (
     select p.sku, ${exactSums("p", columns)} from part p where p.sku <> '' group by p.sku
     ${shape === "years" ? "having sum(p.sold_units::float8) > 0" : ""}

@@ -93,9 +93,15 @@ export type BlockNames = Partial<
 
 /**
  * Select of `columns` of listings over blocks inside $8 days; `lessMonths` are subtracted. Ranges of the primary keys of
- * sku_quarter, cohort and sku_year, or look-ups in them where few SKUs are left.
+ * sku_quarter, cohort and sku_year, or look-ups in them where few SKUs are left. `leastSold`: of one `month` alone, only SKUs that
+ * sold so many units, by cohort_by_sold_units.
  */
-export function blockRows(columns: readonly string[], narrowing: Narrowing, names: BlockNames): string {
+export function blockRows(
+  columns: readonly string[],
+  narrowing: Narrowing,
+  names: BlockNames,
+  leastSold?: string,
+): string {
   const inside = (row: string, sku: string): string =>
     `select ${row}.${sku} as sku, ${row}.listing_id, ${columnsInside(row, columns)}`;
   const ofMonths = (isMonth: string): string => `${inside("c", "entity_key")}
@@ -109,7 +115,10 @@ export function blockRows(columns: readonly string[], narrowing: Narrowing, name
       from sku_quarter q cross join lateral ${placeInside("q", "$8")}
      where q.shop_key = $1 and q.quarter = any(${name}::date[]) ${narrowing("q.sku", "q.listing_id")}`,
     months: (name) => ofMonths(`any(${name}::date[])`),
-    month: (name) => ofMonths(`${name}::date`),
+    month: (name) => {
+      const selling = leastSold === undefined ? "" : `and c.entity_sold_units >= ${leastSold}`;
+      return `${ofMonths(`${name}::date`)} ${selling}`;
+    },
     // One lookup per year: for an array of unknown length the planner would scan the whole table.
     years: (name) => `select m.* from unnest(${name}::date[]) k (last_month) cross join lateral (
       ${ofYear("k.last_month")} offset 0) m`,
