@@ -92,9 +92,9 @@ test("a SKU is shown with its variant's picture, the new one's before the used o
   };
   const months = "start_month=2026-01&end_month=2026-01";
   const both = { RED: red, BLUE: PHOTO };
-  assert.deepEqual(await ask("/api/v1/entities", "type=sku"), both);
-  assert.deepEqual(await ask("/api/v1/entities", "type=sku&q=red"), { RED: red });
-  assert.deepEqual(await ask("/api/v1/entities", "type=product"), { "": PHOTO });
+  assert.deepEqual(await ask("/api/v1/entities", "type=sku&fields=all"), both);
+  assert.deepEqual(await ask("/api/v1/entities", "type=sku&q=red&fields=all"), { RED: red });
+  assert.deepEqual(await ask("/api/v1/entities", "type=product&fields=all"), { "": PHOTO });
   for (const name of ["return-rate", "return-cost"]) {
     // The product's text describes its own picture.
     const described = { RED: `${red} `, BLUE: `${PHOTO} A blue hat` };

@@ -184,7 +184,7 @@ function isLastOf0x(names: readonly string[]): boolean {
 
 /** Without the migrations of 0.x, which a backup that 0.x made of an adopted database also names. */
 function sinceAdoption<Applied>(applied: readonly Applied[], nameOf: (each: Applied) => string): Applied[] {
-  return applied.slice(Math.max(0, applied.map(nameOf).lastIndexOf(FIRST_MIGRATION)));
+  return applied.slice(isLastOf0x(applied.slice(0, OF_0_X.count).map(nameOf)) ? OF_0_X.count : 0);
 }
 
 /** Instructions for a schema that this version can neither use nor migrate. */

@@ -35,7 +35,7 @@ type Listed =
 const MONTHS = ["start_month", "end_month", "window", "include_incomplete"];
 const OWN_NAMES = ["breakdownBy", "breakdownOrder", "open"];
 const TAKES = [
-  ...parameterNames("entities"),
+  ...parameterNames("entities").filter((name) => name !== "fields"),
   ...MONTHS,
   "include_used_variants",
   ...ROLLING_NAMES,
