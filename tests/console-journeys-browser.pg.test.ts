@@ -252,7 +252,7 @@ function questionsAbout({ sku, title }: { sku: string; title: string }): Questio
       answer: async (page) => {
         assert.match(
           oneLine(await page.locator(".compared").first().innerText()),
-          /^Compared with Oct 2024 to Sep 2025: [\d,]+ of [\d,]+ units came back\.$/u,
+          /^Compared with Oct 2024 to Sep 2025: [\d,]+ of [\d,]+ units came back\. Of these months, Nov 2024 is the first with sales,/u,
         );
       },
     },

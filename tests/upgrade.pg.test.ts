@@ -50,7 +50,10 @@ async function answersOf(url: string): Promise<unknown> {
       const own: Record<string, unknown> = (answers[token] = {});
       for (const endpoint of ENDPOINTS) {
         // Rows of entities had every member then.
-        const params = { ...leastParameters(endpoint), ...(endpoint.name === "entities" && { fields: "all" }) };
+        const params = {
+          ...leastParameters(endpoint),
+          ...(endpoint.name === "entities" && { fields: "all" }),
+        };
         const { status, text } = await service.call(endpoint.path, { token, params, isUnlimited: true });
         assert.equal(status, 200, text);
         own[endpoint.name] = text.startsWith("{") ? (JSON.parse(text) as { data: unknown }).data : text;

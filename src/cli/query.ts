@@ -148,7 +148,7 @@ async function printAnswer(
   const method = (client as unknown as Record<string, Method>)[camelCase(endpoint.name)] as Method;
   const answer = isAll ? await askAll(method, ask, terminal) : await method(parameters, { signal });
   const { data, meta } = answer;
-  const columns = columnsOf(endpoint);
+  const columns = columnsOf(endpoint, parameters);
   if (isCsv) process.stdout.write(rowsCsv(data, columns));
   else terminal.print({ data, meta }, dataText(data, columns, terminal.style));
   if (typeof meta.next_cursor === "string") {
@@ -160,13 +160,15 @@ async function printAnswer(
   terminal.hint(statusLine(answer));
 }
 
-type DataSchema = { properties?: Record<string, DataSchema>; items?: DataSchema };
+type DataSchema = { properties?: Record<string, DataSchema>; items?: DataSchema; required?: string[] };
 
-/** The members of a row of its list, or of its data when that is one thing. */
-function columnsOf({ response }: Endpoint): string[] {
+/** The members of a row of its list, or of its data when that is one thing, which an answer with these `fields` has. */
+function columnsOf({ parameters, response }: Endpoint, asked: Record<string, unknown>): string[] {
   const { data } = (response as { properties: { data: DataSchema } } | null)?.properties ?? { data: {} };
   const row = data.items ?? data.properties?.["rows"]?.items ?? data;
-  return Object.keys(row.properties ?? {});
+  const ofFields = listParameters(parameters).find(({ name }) => name === "fields");
+  const isShort = (asked["fields"] ?? ofFields?.schema.default) === "required";
+  return isShort ? (row.required ?? []) : Object.keys(row.properties ?? {});
 }
 
 type FileMethod = (parameters: object, options?: RequestOptions) => Promise<FileExport>;

@@ -322,7 +322,7 @@ const breakdown = closed(
             { reason: text("As the store has it."), label: Type.String(), share },
             {
               description:
-                "The stated reason of most returned units; null without one, and where several tie.",
+                "The reason of more returned units than any other, if it is a stated one; otherwise null.",
             },
           ),
         ),

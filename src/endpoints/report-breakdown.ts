@@ -117,7 +117,7 @@ function monthlyRates({ months }: BreakdownRow, counted: readonly number[]): (nu
   });
 }
 
-/** M8: the stated reason of most units; null without one, and where several share the first place. */
+/** M8: the reason of more units than any other; null where it is no stated one. */
 function topReason({ reasons, returned_units: returnedUnits }: BreakdownRow) {
   const most = Math.max(...reasons.map((reason) => reason.returned_units));
   const [top, ...others] = reasons
