@@ -67,7 +67,7 @@ function withState(error: Error & { code?: string }): Error {
 
 /** Cells that many rows end with, written once. */
 export function writtenCells(values: readonly CopyValue[]): string {
-  return `\t${values.map(copyCell).join("\t")}`;
+  return values.map((value) => `\t${copyCell(value)}`).join("");
 }
 
 /** COPY's text format. */

@@ -10,7 +10,7 @@ import type { VariantRow, ProductRow } from "../../../store/queries/catalogue.ts
 import type { StagedTable } from "../../../store/queries/import-stage.ts";
 import type { CopyValue } from "../../copy.ts";
 import type { RowKind } from "../../document-merge.ts";
-import { productGidOf } from "../../stored-document.ts";
+import { productGidOf, ROW_DEFAULTS } from "../../stored-document.ts";
 import { isTime, timeOf, withoutControls } from "../shared/text.ts";
 import { CellProblem, type CsvRow } from "./csv-row.ts";
 
@@ -180,26 +180,31 @@ function tableFormat<Row extends object>(fields: Fields<Row>, options: FormatOpt
 
 type OfOrder = { orderId: string };
 
-/**
- * The values of a row of the three order files are staged as one JSON list, which is read faster than an object: `names` says what
- * they are. A deleted row has only its keys, and no row its order's id.
- */
+/** The values of a row of the three order files are staged as JSON; a deleted row has only its keys. */
 function orderFormat<Row extends OfOrder>(
   kind: RowKind,
   fields: Fields<Row>,
   options: Omit<FormatOptions<Row>, "table">,
-): FileFormat<Row> & { names: string[] } {
-  const all = namedFields(fields);
-  const names = all.map(({ name }) => name);
-  const idPlace = names.indexOf("orderId");
-  const staged = (some: readonly NamedField[], values: readonly unknown[]): CopyValue[] => {
-    const row = some === all ? [...values] : all.map((each) => values[some.indexOf(each)]);
-    const id = row[idPlace] as string;
-    row[idPlace] = null;
-    return [kind, id, JSON.stringify(row)];
-  };
-  const columns = ["kind", "order_id", "record"];
-  return { ...formatOf(all, { table: "staged_order_row", ...options }, columns, staged), names };
+  usual: object = {},
+): FileFormat<Row> {
+  const usualValues: Record<string, unknown> = { ...ROW_DEFAULTS[kind], ...usual };
+  const all = namedFields(fields).map((each) => ({ ...each, usual: usualValues[each.name] }));
+  return formatOf(
+    all,
+    { table: "staged_order_row", ...options },
+    ["kind", "order_id", "record"],
+    (some, values) => {
+      let id: CopyValue = null;
+      let record = "";
+      for (const [place, { name, usual: usualValue }] of some.entries()) {
+        const value = values[place];
+        if (name === "orderId") id = value as string;
+        else if (value !== undefined && value !== usualValue)
+          record += `${record === "" ? "" : ","}"${name}":${JSON.stringify(value)}`;
+      }
+      return [kind, id, `{${record}}`];
+    },
+  );
 }
 
 const orderId = needed(text("order_id"));
@@ -313,9 +318,10 @@ export const FILE_FORMATS = {
       subtotalMinor: needed(money("subtotal", (row) => row.flag(AS_STATED))),
       restockType: field("restock_type", (row) => row.oneOf("restock_type", RESTOCK_TYPES) ?? "NO_RESTOCK"),
       returnId: text("return_id"),
-      isAsStated: { ...flag(AS_STATED), read: (row) => row.flag(AS_STATED) || undefined },
+      isAsStated: flag(AS_STATED),
     },
     { keys: ["refundId", "orderId", "lineId"] },
+    { isAsStated: false },
   ),
   return_labels: tableFormat<ExportedLabel>(
     {

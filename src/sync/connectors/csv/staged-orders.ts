@@ -12,35 +12,15 @@ import { openCopyBuffer, type CopyBuffer, type CopyValue } from "../../copy.ts";
 import { countUnknown, mergeDocument, ROW_KINDS, rowKey, unitsEver } from "../../document-merge.ts";
 import type { DocumentPart, RowIds, RowKind, SourceOrder, SourceOrders } from "../../document-merge.ts";
 import { readStored, ROW_DEFAULTS } from "../../stored-document.ts";
-import { FILE_FORMATS } from "./file-formats.ts";
 import type { RowProblem } from "./problems.ts";
 
-/** A row of the three order files; a deleted one has only its ids. */
+/** A staged row of the three order files, as JSON; `row` leaves out usual values, and of a deleted row everything but its ids. */
 type StagedRow = [
   lineNumber: number,
   kind: RowKind,
   isDeleted: boolean,
   row: RowIds & { units?: number; changes?: LineChange[]; isAsStated?: true },
 ];
-
-const NAMES: ByKind<readonly string[]> = {
-  lines: FILE_FORMATS.order_lines.names,
-  returns: FILE_FORMATS.returns.names,
-  refunds: FILE_FORMATS.refunds.names,
-};
-
-/** Staged rows with their values by name: those of a kind have their members in one order. */
-function readRows(text: string): StagedRow[] {
-  const staged = JSON.parse(`[${text}]`) as [number, RowKind, boolean, unknown[]][];
-  return staged.map(([line, kind, isDeleted, values]) => {
-    const row: Record<string, unknown> = { ...ROW_DEFAULTS[kind] };
-    for (const [place, name] of NAMES[kind].entries()) {
-      const value = values[place];
-      if (value !== null) row[name] = value;
-    }
-    return [line, kind, isDeleted, row as StagedRow[3]];
-  });
-}
 
 /** Characters of an order that are staged together. */
 const MOST_TOGETHER = 64 * 1024;
@@ -112,7 +92,7 @@ export async function readStagedOrders(options: StagedOrdersOptions): Promise<St
   let doneRows = 0;
   const read = (orderId: string, text: string, found: unknown): SourceOrder | null => {
     const stored = found === undefined ? null : readStored(orderId, found);
-    const staged = readRows(text);
+    const staged = JSON.parse(`[${text}]`) as StagedRow[];
     doneRows += staged.length;
     const rows = usableRows(orderId, stored, lastRows(staged, tally), onProblem);
     if (rows.length === 0) return null;
@@ -194,7 +174,7 @@ function partOf(staged: readonly StagedRow[], stored: OrderDocument | null, tall
   const removed: ByKind<RowIds[]> = { lines: [], returns: [], refunds: [] };
   for (const [, kind, isDeleted, row] of staged) {
     if (isDeleted) removed[kind].push(row);
-    else kept[kind].push(withoutMark(row));
+    else kept[kind].push({ ...ROW_DEFAULTS[kind], ...withoutMark(row) });
   }
   tally.orders += 1;
   let deletedRows = 0;
