@@ -73,7 +73,10 @@ export async function makeCluster() {
     /** Adds the spare server and rebalances; resolves to how many shops' shards it holds now. */
     addSpare: async (): Promise<number> => {
       await execute(spareServer, `create database ${name}`);
-      await execute(urlOfDatabase(spareServer, name), "create extension citus");
+      const spare = urlOfDatabase(spareServer, name);
+      await execute(spare, "create extension citus");
+      // Every server has the logins before it joins (docs/scaling.md).
+      await createTestLogins(spare);
       return addNode(rows, placeOf(spareServer));
     },
     /** Resolves once the server answers. */
