@@ -41,9 +41,12 @@ export function summaryTiles(answers: TileAnswers, call: PageCall): Tile[] {
     html`${figure(report, "summary/refunded_amount", amount)} refunds,
     ${figure(report, "summary/return_label_cost", amount)} labels`;
   const isReturned = report.body.data.summary.returned_units > 0;
-  const cost = isReturned && html`${figure(report, "summary/cost_per_returned_unit", key)} per returned unit`;
-  const median =
-    isReturned && html`half of them within ${figure(report, "summary/median_days_to_return", days)}`;
+  const cost = isReturned
+    ? html`${figure(report, "summary/cost_per_returned_unit", key)} per returned unit`
+    : null;
+  const median = isReturned
+    ? html`half of them within ${figure(report, "summary/median_days_to_return", days)}`
+    : null;
   const costs = report.body.data.label_costs_included ? "Returns cost" : "Returns cost: refunds only";
   const tile = (label: string, measure: Measure, value: Html, notes: readonly (Html | null)[]): Tile => ({
     label,
@@ -57,9 +60,9 @@ export function summaryTiles(answers: TileAnswers, call: PageCall): Tile[] {
       rateParts(report),
       rateOutlook(report),
     ]),
-    tile(costs, "returns_cost", figure(report, "summary/returns_cost", key), [cost || null, parts || null]),
+    tile(costs, "returns_cost", figure(report, "summary/returns_cost", key), [cost, parts || null]),
     tile("Units returned", "returned_units", figure(report, "summary/returned_units", count), [
-      median || null,
+      median,
       unitsOutlook(report),
     ]),
     tile("Units sold", "sold_units", figure(report, "summary/sold_units", count), []),
