@@ -1,6 +1,6 @@
 import { appendFile, mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { stringify } from "csv-stringify/sync";
+import { csvText } from "../lib/csv-text.ts";
 import { dayToText } from "../lib/month.ts";
 import type { Product, ProductKind, Variant } from "./catalogue.ts";
 import { DEMO_STORE } from "./demo-store-facts.ts";
@@ -463,7 +463,9 @@ async function openImportFolder(folder: string) {
     for (const [file, { rows, count }] of files) {
       if (rows.length < fewestRows) continue;
       const columns = Object.keys(rows[0] ?? {});
-      await appendFile(pathOf(file), stringify(rows, { columns, header: count === rows.length }));
+      const header = count === rows.length ? [columns] : [];
+      const cells = rows.map((row) => columns.map((column) => row[column] ?? null));
+      await appendFile(pathOf(file), csvText([...header, ...cells], "\n"));
       rows.length = 0;
     }
   };

@@ -1,9 +1,11 @@
-/** Rows as CSV: UTF-8 without BOM, CRLF, RFC 4180; null is an empty cell. Tables have millions of cells. */
-export function csvText(rows: readonly (readonly (string | number | null)[])[]): string {
-  return rows.map((cells) => `${cells.map(cellText).join(",")}\r\n`).join("");
+type Cell = string | number | boolean | null;
+
+/** Rows as CSV: UTF-8 without BOM, RFC 4180, with its CRLF unless told otherwise; null is an empty cell. Tables have millions of cells. */
+export function csvText(rows: readonly (readonly Cell[])[], lineEnd = "\r\n"): string {
+  return rows.map((cells) => cells.map(cellText).join(",") + lineEnd).join("");
 }
 
-function cellText(cell: string | number | null): string {
+function cellText(cell: Cell): string {
   const text = String(cell ?? "");
   return /[",\r\n]/u.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

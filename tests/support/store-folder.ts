@@ -1,6 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { stringify } from "csv-stringify/sync";
+import { csvText } from "../../src/lib/csv-text.ts";
 import type { StoreFiles } from "../oracle/store.ts";
 import { makeFolder } from "./folder.ts";
 
@@ -37,5 +37,5 @@ function csvOf(name: string, rows: readonly Row[]): string {
   const columns = [
     ...new Set([...(REQUIRED_COLUMNS[name] ?? []), ...rows.flatMap((row) => Object.keys(row))]),
   ];
-  return stringify([columns, ...rows.map((row) => columns.map((column) => String(row[column] ?? "")))]);
+  return csvText([columns, ...rows.map((row) => columns.map((column) => row[column] ?? null))], "\n");
 }

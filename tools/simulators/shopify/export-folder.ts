@@ -4,7 +4,7 @@
  */
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { stringify } from "csv-stringify/sync";
+import { csvText } from "../../../src/lib/csv-text.ts";
 import { ChangeError } from "./changes.ts";
 import { conditionOf, counterpartOf, hasOwnImage, imageAddress } from "./world/catalogue.ts";
 import { childNumber, gid } from "./world/ids.ts";
@@ -19,8 +19,7 @@ export async function exportFolder(world: World, folder: string) {
   await mkdir(folder, { recursive: true });
   const money = (minor: number): string => decimalOf(minor, world.exponent);
   const write = async (name: string, header: string, rows: Cell[][]): Promise<number> => {
-    const text = stringify(rows, { header: true, columns: header.split(","), cast: { boolean: String } });
-    await writeFile(join(folder, name), text);
+    await writeFile(join(folder, name), csvText([header.split(","), ...rows], "\n"));
     return rows.length;
   };
   await write("products.csv", PRODUCT_COLUMNS, productRows(world));
