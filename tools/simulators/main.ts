@@ -1,4 +1,4 @@
-/** Starts a simulated shop in a separate process, and label sources beside it: npm run simulate -- --help */
+/** Starts a simulated shop, and label sources beside it: npm run simulate -- --help */
 import { Command, InvalidArgumentError } from "commander";
 import { loopReturn, startLoopSimulator, type SimulatedReturn } from "./loop/server.ts";
 import { shipStationLabel, startShipStationSimulator, type SimulatedLabel } from "./shipstation/server.ts";
