@@ -184,7 +184,8 @@ const READ = `(markup) => {
 async function read(reader: Pick<Member, "get">, path: string): Promise<Reading> {
   const { status, text } = await reader.get(path);
   assert.equal(status, path.endsWith(REFUSED) ? 400 : 200, path);
-  const { skeleton, texts } = await parser.evaluate<Reading>(`(${READ})(${JSON.stringify(text)})`);
+  const found = await parser.evaluate<string>(`JSON.stringify((${READ})(${JSON.stringify(text)}))`);
+  const { skeleton, texts } = JSON.parse(found) as Reading;
   return { skeleton: skeleton.toSorted(), texts: texts.toSorted() };
 }
 
@@ -255,9 +256,10 @@ for (let start = 0; start < STORE_TEXTS.length; start += TEXTS_PER_STORE) {
     plains.set(hostile.length, plain);
     const { texts, shopDomain, readings } = await plain;
     const shop = await open(hostile);
+    const ofPlain = new RegExp(texts.join("|"), "gu");
     const meant = (text: string): string =>
-      texts
-        .reduce((all, word, index) => all.replaceAll(word, () => hostile[index] ?? ""), text)
+      text
+        .replaceAll(ofPlain, (word) => hostile[texts.indexOf(word)] ?? "")
         .replaceAll(shopDomain, shop.tenant.shopDomain);
     for (const [number, path] of pathsOf(hostile).entries()) {
       await shop.rename(hostile[number % hostile.length] ?? "");

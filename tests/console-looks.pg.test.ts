@@ -257,9 +257,7 @@ async function wrongsOf(
   const shift = await layoutShift(page);
   if (shift >= MOST_SHIFT) found.push(`shifts by ${shift}`);
   if ((await page.title()) === "taken") found.push("a text was run");
-  // The summary of the filters is hidden on a wide screen, where they are always open.
-  for (const summary of isOpened ? await page.locator("main details > summary:visible").all() : [])
-    await summary.click();
+  if (isOpened) found.push(...(await page.evaluate<string[]>(CLICK_ALL)));
   found.push(...problems.splice(0).filter((problem) => !isExpected(problem, state)));
   const width = page.viewportSize()?.width ?? 0;
   const widths = width === NARROW.width ? [width, NARROWEST_PX] : [width];
@@ -267,6 +265,18 @@ async function wrongsOf(
   problems.length = 0;
   return [...found.map((each) => `${state.name}: ${each}`), ...wrongs];
 }
+
+/** Clicks what opens; returns what cannot be clicked, because something covers it. The summary of the filters is hidden on a wide screen. */
+const CLICK_ALL = `[...document.querySelectorAll("main details > summary")]
+  .filter((each) => each.checkVisibility({ visibilityProperty: true }))
+  .filter((each) => {
+    each.scrollIntoView({ block: "center", behavior: "instant" });
+    const { left, top, width, height } = each.getBoundingClientRect();
+    const isMet = each.contains(document.elementFromPoint(left + width / 2, top + height / 2));
+    each.click();
+    return !isMet;
+  })
+  .map((each) => "covered: " + each.textContent)`;
 
 /** Chromium reports a page's own status, too, and of a header that counts at https and localhost alone. */
 function isExpected(problem: string, { status, path }: PageState): boolean {

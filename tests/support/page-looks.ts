@@ -24,37 +24,28 @@ const AXE_OPTIONS = {
 export async function wrongLooks(page: Page, name: string, widths?: readonly number[]): Promise<string[]> {
   const { width: ownWidth, height } = page.viewportSize() ?? { width: 0, height: 0 };
   const wrongs: string[] = [];
-  const addOverflow = async (width: number, what: string): Promise<void> => {
-    const overflow = await sidewaysScroll(page);
-    if (overflow > 0) wrongs.push(`scrolls ${overflow} px sideways at ${width} px${what}`);
-  };
+  const scrolls = (overflow: number, width: number, what = ""): string =>
+    `scrolls ${overflow} px sideways at ${width} px${what}`;
   for (const width of widths ?? [ownWidth]) {
     if (width !== ownWidth) await page.setViewportSize({ width, height });
-    await addOverflow(width, "");
+    const overflow = await sidewaysScroll(page);
+    if (overflow > 0) wrongs.push(scrolls(overflow, width));
   }
   if (widths !== undefined) await page.setViewportSize({ width: ownWidth, height });
-  await openDisclosures(page);
-  await addOverflow(ownWidth, " with everything open");
-  wrongs.push(...(await paleTexts(page)), ...(await smallTexts(page)));
-  const isDark = await page.evaluate<boolean>("matchMedia('(prefers-color-scheme: dark)').matches");
-  if (!isDark && (await isOfNewKinds(page)))
+  const opened = await page.evaluate<{ overflow: number; texts: string[]; kinds: string[] }>(OPENED);
+  if (opened.overflow > 0) wrongs.push(scrolls(opened.overflow, ownWidth, " with everything open"));
+  wrongs.push(...opened.texts);
+  if (areNew(opened.kinds))
     wrongs.push(...(await axeViolations(page, { "color-contrast": { enabled: false } })));
   return wrongs.map((wrong) => `${name}: ${wrong}`);
 }
 
-/** Opens every disclosure at once, those of one group too. */
-async function openDisclosures(page: Page): Promise<void> {
-  await page.evaluate(
-    "document.querySelectorAll('details').forEach((each) => { each.removeAttribute('name'); each.open = true; })",
-  );
-}
-
 /** How many pixels a page scrolls sideways. */
 export async function sidewaysScroll(page: Page): Promise<number> {
-  return page.evaluate(
-    "Math.max(0, document.documentElement.scrollWidth - document.documentElement.clientWidth)",
-  );
+  return page.evaluate(OVERFLOW);
 }
+
+const OVERFLOW = "Math.max(0, document.documentElement.scrollWidth - document.documentElement.clientWidth)";
 
 /** How far a page's parts moved while it loaded (cumulative layout shift). */
 export async function layoutShift(page: Page): Promise<number> {
@@ -72,8 +63,7 @@ export async function layoutShift(page: Page): Promise<number> {
 const examined = new Set<string>();
 
 /** Whether a page has a kind of element, or an order of headings, that no page before it had: axe-core would find nothing else. */
-async function isOfNewKinds(page: Page): Promise<boolean> {
-  const kinds = await page.evaluate<string[]>(KINDS);
+function areNew(kinds: readonly string[]): boolean {
   const fresh = kinds.filter((kind) => !examined.has(kind));
   for (const kind of fresh) examined.add(kind);
   return fresh.length > 0;
@@ -106,53 +96,64 @@ export async function axeViolations(page: Page, rules = {}): Promise<string[]> {
 
 /** Texts with too little contrast to their background, by element. */
 export async function paleTexts(page: Page): Promise<string[]> {
-  return page.evaluate(`(() => {
-    const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
-    const known = new Map();
-    const rgb = (colour) => {
-      if (!known.has(colour)) {
-        canvas.clearRect(0, 0, 1, 1);
-        canvas.fillStyle = colour;
-        canvas.fillRect(0, 0, 1, 1);
-        known.set(colour, [...canvas.getImageData(0, 0, 1, 1).data]);
-      }
-      return known.get(colour);
-    };
-    const luminance = ([red, green, blue]) =>
-      [red, green, blue]
-        .map((part) => part / 255)
-        .map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4))
-        .reduce((sum, part, index) => sum + part * [0.2126, 0.7152, 0.0722][index], 0);
-    const knownBehind = new Map();
-    const behind = (element) => {
-      if (!knownBehind.has(element)) {
-        const colour = rgb(getComputedStyle(element).backgroundColor);
-        const isOwn = colour[3] > 0 || element.parentElement === null;
-        knownBehind.set(element, isOwn ? colour : behind(element.parentElement));
-      }
-      return knownBehind.get(element);
-    };
-    const pale = new Set();
-    const walker = document.createTreeWalker(document.querySelector("body"), NodeFilter.SHOW_TEXT);
-    for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
-      const element = node.parentElement;
-      if (node.textContent.trim() === "" || element.closest("svg") !== null) continue;
-      if (!element.checkVisibility()) continue;
-      const [one, other] = [rgb(getComputedStyle(element).color), behind(element)].map(luminance);
-      const contrast = (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
-      if (contrast < ${LEAST_CONTRAST}) pale.add(element.tagName + "." + element.className + " " + contrast.toFixed(2));
-    }
-    return [...pale];
-  })()`);
+  return page.evaluate(PALE_TEXTS);
 }
 
+const PALE_TEXTS = `(() => {
+  const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  const known = new Map();
+  const rgb = (colour) => {
+    if (!known.has(colour)) {
+      canvas.clearRect(0, 0, 1, 1);
+      canvas.fillStyle = colour;
+      canvas.fillRect(0, 0, 1, 1);
+      known.set(colour, [...canvas.getImageData(0, 0, 1, 1).data]);
+    }
+    return known.get(colour);
+  };
+  const luminance = ([red, green, blue]) =>
+    [red, green, blue]
+      .map((part) => part / 255)
+      .map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4))
+      .reduce((sum, part, index) => sum + part * [0.2126, 0.7152, 0.0722][index], 0);
+  const knownBehind = new Map();
+  const behind = (element) => {
+    if (!knownBehind.has(element)) {
+      const colour = rgb(getComputedStyle(element).backgroundColor);
+      const isOwn = colour[3] > 0 || element.parentElement === null;
+      knownBehind.set(element, isOwn ? colour : behind(element.parentElement));
+    }
+    return knownBehind.get(element);
+  };
+  const pale = new Set();
+  const walker = document.createTreeWalker(document.querySelector("body"), NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
+    const element = node.parentElement;
+    if (node.textContent.trim() === "" || element.closest("svg") !== null) continue;
+    if (!element.checkVisibility()) continue;
+    const [one, other] = [rgb(getComputedStyle(element).color), behind(element)].map(luminance);
+    const contrast = (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
+    if (contrast < ${LEAST_CONTRAST}) pale.add(element.tagName + "." + element.className + " " + contrast.toFixed(2));
+  }
+  return [...pale];
+})()`;
+
 /** Texts of charts that are too small to be read. */
-async function smallTexts(page: Page): Promise<string[]> {
-  return page.evaluate(`[...document.querySelectorAll("svg text")]
-    .map((text) => [text.getBoundingClientRect().height, text.textContent])
-    .filter(([height]) => height > 0 && height < ${LEAST_TEXT_PX})
-    .map(([height, text]) => "the text " + text + " is " + height + " px high")`);
-}
+const SMALL_TEXTS = `[...document.querySelectorAll("svg text")]
+  .map((text) => [text.getBoundingClientRect().height, text.textContent])
+  .filter(([height]) => height > 0 && height < ${LEAST_TEXT_PX})
+  .map(([height, text]) => "the text " + text + " is " + height + " px high")`;
+
+/**
+ * Opens every disclosure at once, those of one group too, and examines the page once its scripts have heard of that: each
+ * question of its own to the browser takes longer than its answer. In the dark no kinds are told.
+ */
+const OPENED = `(async () => {
+  document.querySelectorAll("details").forEach((each) => { each.removeAttribute("name"); each.open = true; });
+  await new Promise((done) => setTimeout(done));
+  const isDark = matchMedia("(prefers-color-scheme: dark)").matches;
+  return { overflow: ${OVERFLOW}, texts: [...${PALE_TEXTS}, ...${SMALL_TEXTS}], kinds: isDark ? [] : ${KINDS} };
+})()`;
 
 /** One stop of the Tab key: its role and name, and whether its focus is visible. */
 export type FocusStop = { name: string; isMarked: boolean };
