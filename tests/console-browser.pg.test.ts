@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { test } from "node:test";
 import { useChromium } from "./support/chromium.ts";
-import { makeUserLink } from "./support/console-person.ts";
+import { makeUserLink, unusedLinks } from "./support/console-person.ts";
 import { service } from "./support/shared-service.ts";
 
 /** The address that the printed link names: localhost. */
@@ -15,24 +15,16 @@ const chromium = useChromium(async () => {
   await makeUserLink(service, { name: "Operator" });
 });
 
-async function unusedLinks(name: string): Promise<number> {
-  const { rows } = await service.database.query(
-    "select from console_link join console_user using (user_id) where name = $1 and used_at is null",
-    [name],
-  );
-  return rows.length;
-}
-
 test("opening a link uses nothing; its one button signs in, and the secret leaves the address", async (context) => {
   await chromium.withPage(context, {}, async (page, own) => {
     const { link } = await makeUserLink(service, { name: "Pressed" });
     await page.goto(link);
-    assert.equal(await unusedLinks("Pressed"), 1);
+    assert.equal(await unusedLinks(service, "Pressed"), 1);
     assert.equal(page.url(), `${home}/enter`);
     assert.equal(await page.getByLabel("Paste your link").isVisible(), false);
     await page.getByRole("button", { name: "Sign in" }).click();
     await page.waitForURL(`${home}/w`);
-    assert.equal(await unusedLinks("Pressed"), 0);
+    assert.equal(await unusedLinks(service, "Pressed"), 0);
     const [cookie, ...others] = (await own.cookies()).toSorted((one, other) =>
       one.name < other.name ? -1 : 1,
     );
@@ -74,7 +66,7 @@ test("a form of another site signs nobody in and nobody out", async (context) =>
       await page.getByRole("button", { name: "Sign in" }).click();
       await page.waitForURL(`${home}/w`);
       const signedIn = await own.cookies(home);
-      const left = await unusedLinks("Crossed");
+      const left = await unusedLinks(service, "Crossed");
       for (const path of ["/enter", "/sign-out"]) {
         for (const origin of [evilHome, evilHome.replace("127.0.0.1", "localhost")]) {
           await page.goto(origin + path);
@@ -86,7 +78,7 @@ test("a form of another site signs nobody in and nobody out", async (context) =>
         }
       }
       assert.deepEqual(await own.cookies(home), signedIn);
-      assert.equal(await unusedLinks("Crossed"), left);
+      assert.equal(await unusedLinks(service, "Crossed"), left);
       await page.goto(`${home}/w`);
       assert.equal(page.url(), `${home}/w`);
     });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { actAs, auditOf, type Member } from "./support/scene.ts";
-import { postForm } from "./support/console-person.ts";
+import { postForm, userIdOf } from "./support/console-person.ts";
 import { createPerson, setRole } from "./support/people.ts";
 import { startTestService } from "./support/service.ts";
 import { createTenant, type Tenant } from "./support/tenants.ts";
@@ -24,13 +24,7 @@ before(async () => {
 const linkIn = (text: string): string =>
   /http:\/\/[^/\s]+\/enter\?link=[\w-]{43}#[A-Za-z0-9_-]{43}/u.exec(text)?.[0] ?? "";
 
-async function idOf(name: string): Promise<string> {
-  const { rows } = await service.database.query<{ user_id: string }>(
-    "select user_id from console_user where name = $1",
-    [name],
-  );
-  return rows[0]?.user_id ?? "";
-}
+const idOf = (name: string): Promise<string> => userIdOf(service, name);
 
 const statusOf = async (member: Member, path: string): Promise<number> => (await member.get(path)).status;
 

@@ -24,17 +24,9 @@ let keyed: Member;
 const chromium = useChromium(async () => {
   keyed = await (await scene({ store: "small" })).member();
   tenant = await createTenant(service.database);
-  await actAs(service, tenant, "owner", "Olive");
-  await sendNotice(service, tenant, [await idOf("Olive")]);
+  const { userId } = await actAs(service, tenant, "owner", "Olive");
+  await sendNotice(service, tenant, [userId]);
 });
-
-async function idOf(name: string): Promise<string> {
-  const { rows } = await service.database.query<{ user_id: string }>(
-    "select user_id from console_user where name = $1",
-    [name],
-  );
-  return rows[0]?.user_id ?? "";
-}
 
 /** A separate browser, signed in; any console message fails the test. */
 async function signedIn(

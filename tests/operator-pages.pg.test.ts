@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
 import { useChromium } from "./support/chromium.ts";
-import { makeUserLink, postForm, signInAs } from "./support/console-person.ts";
+import { makeUserLink, postForm, signInAs, userIdOf } from "./support/console-person.ts";
 import { axeViolations, wrongLooks } from "./support/page-looks.ts";
 import { startTestService } from "./support/service.ts";
 import { createSmallStore } from "./support/small-store.ts";
@@ -35,13 +35,7 @@ const get = (path: string, cookie: string): Promise<Response> =>
   fetch(`${service.address}${path}`, { redirect: "manual", headers: { cookie } });
 const textOf = async (path: string, cookie = operator): Promise<string> => (await get(path, cookie)).text();
 const pathOf = (path: string): string => (path.endsWith("=") ? `${path}${domain}` : path);
-const idOf = async (name: string): Promise<string> => {
-  const found = await service.database.query<{ user_id: string }>(
-    "select user_id from console_user where name = $1",
-    [name],
-  );
-  return found.rows[0]?.user_id ?? "";
-};
+const idOf = (name: string): Promise<string> => userIdOf(service, name);
 
 test("an owner of a workspace is refused every page and form; nobody is led to the sign-in and back", async () => {
   for (const path of PAGES.map(pathOf)) {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { makeUserLink } from "./support/console-person.ts";
+import { makeUserLink, unusedLinks } from "./support/console-person.ts";
 import { LOOKS, wrongLooks } from "./support/page-looks.ts";
 import {
   askToSign,
@@ -30,14 +30,6 @@ before(async () => {
   await makeUserLink(local, { name: "Operator" });
   localHome = local.address.replace("127.0.0.1", "localhost");
 });
-
-async function unusedLinks(name: string): Promise<number> {
-  const { rows } = await place.service.database.query(
-    "select from console_link join console_user using (user_id) where name = $1 and used_at is null",
-    [name],
-  );
-  return rows.length;
-}
 
 async function refusals(name: string): Promise<unknown[]> {
   const { rows } = await place.service.database.query<{ reason: string }>(
@@ -86,11 +78,11 @@ test("who dismisses the device's question has not used the link up", async (cont
     const button = page.getByRole("button", { name: "Create passkey and sign in" });
     await button.click();
     await page.getByRole("alert").filter({ hasText: "Nothing was done" }).waitFor();
-    assert.equal(await unusedLinks("Hesitant"), 1);
+    assert.equal(await unusedLinks(place.service, "Hesitant"), 1);
     await authenticator.verify(true);
     await button.click();
     await page.waitForURL(`${HOME}/w`);
-    assert.equal(await unusedLinks("Hesitant"), 0);
+    assert.equal(await unusedLinks(place.service, "Hesitant"), 0);
     const again = await postFrom(device, "/enter/options", { secret: "A".repeat(43) });
     assert.deepEqual(
       [again.status, JSON.parse(again.text)],

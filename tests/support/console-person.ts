@@ -23,6 +23,24 @@ export async function makeUserLink(
   return { ...result, link, secret: link.slice(link.indexOf("#") + 1) };
 }
 
+/** The id of a person; "" = nobody has that name. */
+export async function userIdOf({ database }: TestService, name: string): Promise<string> {
+  const { rows } = await database.query<{ user_id: string }>(
+    "select user_id from console_user where name = $1",
+    [name],
+  );
+  return rows[0]?.user_id ?? "";
+}
+
+/** How many links of a person were not used. */
+export async function unusedLinks({ database }: TestService, name: string): Promise<number> {
+  const { rows } = await database.query(
+    "select from console_link join console_user using (user_id) where name = $1 and used_at is null",
+    [name],
+  );
+  return rows.length;
+}
+
 /** Posts a form of the console as its own page would, unless headers say otherwise; follows no redirect. */
 export async function postForm(
   service: TestService,
