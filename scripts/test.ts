@@ -6,9 +6,9 @@
  */
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
-import { globSync, mkdtempSync, readFileSync, rmSync, statfsSync, writeFileSync } from "node:fs";
+import { globSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { constants, tmpdir } from "node:os";
-import { basename, dirname, join, matchesGlob } from "node:path";
+import { dirname, join, matchesGlob } from "node:path";
 import { pathToFileURL } from "node:url";
 import { joinEmbedded } from "../src/embedded/embedded.ts";
 import { createTemplate } from "../tests/support/database.ts";
@@ -42,7 +42,7 @@ const LEFT_TO_CHAOS: ReadonlySet<string> = new Set([
   "tests/worker-sigkill.pg.test.ts",
 ]);
 
-/** They take longest: they begin first, and share a process with as few of them as can be. */
+/** They take longest: they begin first, so that all processes end at about the same time. */
 const LONG =
   /browser|looks|oracle|backup|embedded|launch|upgrade|shopify-(?:faults|history)|console-(?:figures|windows|lock-out)|first-start|docs-examples|written-requests|worker-commands/u;
 
@@ -77,7 +77,9 @@ async function main(args: string[]): Promise<number> {
   }
   if (patterns.length > 0) return runFiles(files, options);
   const [long, short] = [true, false].map((isLong) => files.filter((file) => LONG.test(file) === isLong));
-  return withBatches([...(long ?? []), ...(short ?? [])], (entries) => runFiles(entries, options, files));
+  return withProcesses([...(long ?? []), ...(short ?? [])], (entries) =>
+    runFiles(entries, [`--test-concurrency=${PROCESSES}`, ...options], files),
+  );
 }
 
 /** `chosen`: the test files that the entries to run stand for. */
@@ -167,61 +169,48 @@ function run(files: string[], options: string[], serverUrl: string | undefined):
   });
 }
 
-const FILES_PER_BATCH = 32;
-/** Few processes start a browser, and as many as run at once. */
-const BROWSERS = 4;
+/** More than two cores: a test often waits for a database, a browser or another process. */
+const PROCESSES = 5;
 /** What the files of a process share. */
-const SCENE = "tests/support/scene.ts";
-const SERVICE = "tests/support/shared-service.ts";
-const BROWSER = "tests/support/chromium.ts";
+const SHARED = ["scene.ts", "shared-service.ts", "chromium.ts"];
 
 /**
- * Calls `use` with entries that run several test files each, one after the other in one process: to start Node.js and load what
- * a file tests takes longer than the tests of most. Each file is a separate suite with its own hooks. Neighbours go to
- * different batches, because what takes long is often beside its like; but those in a browser share few of them.
+ * Calls `use` with one entry for each process. A process takes one file after another until none is left: to start Node.js, a
+ * service and a browser takes longer than the tests of most files. Each file is a separate suite with its own hooks.
  */
-async function withBatches<Result>(
+async function withProcesses<Result>(
   files: readonly string[],
   use: (entries: string[]) => Promise<Result>,
 ): Promise<Result> {
-  const folder = mkdtempSync(join(tmpdir(), "returns-test-batches-"));
+  const folder = mkdtempSync(join(tmpdir(), "returns-test-files-"));
   try {
-    const [inBrowser, others] = [true, false].map((isIn) =>
-      files.filter((file) => uses(file, BROWSER) === isIn),
+    const entries = Array.from({ length: PROCESSES }, (_, index) =>
+      join(folder, `process-${index}.test.mjs`),
     );
-    const batches = [
-      ...deal(inBrowser ?? [], BROWSERS),
-      ...deal(others ?? [], Math.ceil((others ?? []).length / FILES_PER_BATCH)),
-    ];
-    const entries = batches.map((batch, index) => {
-      const entry = join(folder, `batch-${index + 1}.test.mjs`);
-      writeFileSync(entry, entryOf(batch));
-      return entry;
-    });
+    for (const entry of entries) writeFileSync(entry, entryOf(files));
     return await use(entries);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-function deal(files: readonly string[], count: number): string[][] {
-  return Array.from({ length: count }, (_, batch) => files.filter((_file, index) => index % count === batch));
-}
-
-function uses(file: string, module: string): boolean {
-  return readFileSync(join(project, file), "utf8").includes(`/${basename(module)}"`);
-}
-
+/** A process takes a file by making a folder, which only one of them can. */
 function entryOf(files: readonly string[]): string {
-  const addressOf = (file: string): string => JSON.stringify(pathToFileURL(join(project, file)).href);
-  // What suites share is loaded before them: it would belong to the first of them otherwise, end with it, and after an `await`
-  // of its own take the tests of the files that import it into that suite.
-  const used = [SERVICE, BROWSER].filter((module) => files.some((file) => uses(file, module)));
-  const shared = [SCENE, ...used].map((module) => `import ${addressOf(module)};\n`).join("");
-  const suites = files.map(
-    (file) => `suite(${JSON.stringify(file)}, async () => { await import(${addressOf(file)}); });\n`,
-  );
-  return `${shared}import { suite } from "node:test";\n${suites.join("")}`;
+  const addressOf = (file: string): string => pathToFileURL(join(project, file)).href;
+  // What files share is loaded before them: it would belong to the suite of the first of them otherwise, and end with it.
+  const shared = SHARED.map((file) => `import ${JSON.stringify(addressOf(`tests/support/${file}`))};\n`);
+  return `${shared.join("")}import { mkdirSync } from "node:fs";
+import { after, suite } from "node:test";
+for (const [index, [file, address]] of ${JSON.stringify(files.map((file) => [file, addressOf(file)]))}.entries()) {
+  if (mkdirSync(new URL("taken-" + index, import.meta.url), { recursive: true }) === undefined) continue;
+  await new Promise((done) => {
+    suite(file, async () => {
+      after(done);
+      await import(address);
+    });
+  });
+}
+`;
 }
 
 process.exitCode = await main(process.argv.slice(2));
