@@ -1,5 +1,4 @@
-import { readError, readResult, startDeadline, type Deadline } from "./answer.ts";
-import { readFile } from "./file-export.ts";
+import { readError, readFile, readResult, startDeadline, type Deadline } from "./answer.ts";
 import { ReturnsApiError, ReturnsNetworkError } from "./errors.ts";
 import { ENDPOINTS, type EndpointFacts } from "./endpoints.ts";
 import type { EndpointMethods } from "./methods.ts";

@@ -12,7 +12,7 @@ export type EndpointFacts = {
   parameters: readonly string[];
 };
 
-/** By the name of the client's method. The package has this file and methods.ts with everything of the contract written out. */
+/** By the name of the client's method. The package has this file with everything of the contract written out. */
 export const ENDPOINTS: Readonly<Record<string, EndpointFacts>> = Object.fromEntries(
   CONTRACT.map((endpoint) => [
     camelCase(endpoint.name),

@@ -15,13 +15,7 @@ export class ReturnsApiError extends Error {
 
   constructor(
     message: string,
-    detail: {
-      code: ErrorCode;
-      status: number;
-      requestId: string | null;
-      retryAfterSeconds: number | null;
-      quota: Quota | null;
-    },
+    detail: Pick<ReturnsApiError, "code" | "status" | "requestId" | "retryAfterSeconds" | "quota">,
   ) {
     super(message);
     this.name = "ReturnsApiError";

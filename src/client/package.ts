@@ -3,36 +3,34 @@ import { stripTypeScriptTypes } from "node:module";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { VERSION } from "../lib/version.ts";
-import { ERROR_STATUS } from "./endpoints.ts";
-import { writtenOut } from "./written-out.ts";
+import { ENDPOINTS, ERROR_STATUS } from "./endpoints.ts";
+import { contractTypes } from "./written-out.ts";
 
 /** Files of this folder that the package has without their types. */
-const SOURCES = ["answer", "client", "errors", "file-export", "retry", "command"];
-/** What `import … from "returns-analytics-client"` finds; everything else is internal. */
-const VALUES = ["client", "errors"];
-const TYPES = ["result", "answers", "methods", "parameters"];
+const SOURCES = ["answer", "client", "errors", "retry", "command"];
 
 /**
  * The client as the file that npm installs, without dependencies, made of this folder and the contract: the same bytes each
  * time. `address`: where its command finds the service; null = on this machine.
  */
 export function clientPackage(address: string | null): Buffer {
-  const generated = writtenOut();
-  const declared = { ...generated, "result.ts": source("result.ts"), ...DECLARED };
-  const files: Record<string, string> = { "package.json": JSON.stringify(MANIFEST, null, 2) };
-  for (const name of SOURCES) files[`lib/${name}.js`] = script(source(`${name}.ts`));
-  files["lib/endpoints.js"] = script(generated["endpoints.ts"] ?? "");
-  files["lib/index.js"] = VALUES.map((name) => `export * from "./${name}.js";\n`).join("");
-  for (const [name, text] of Object.entries(declared)) {
-    if (name !== "endpoints.ts") files[`lib/${name.replace(".ts", ".d.ts")}`] = importsOfPackage(text);
+  const files: Record<string, string> = {
+    "package.json": JSON.stringify(MANIFEST, null, 2),
+    "lib/endpoints.js":
+      `export const ENDPOINTS = ${JSON.stringify(ENDPOINTS, null, 2)};\n` +
+      `export const ERROR_STATUS = ${JSON.stringify(ERROR_STATUS)};\n`,
+    "lib/index.js": 'export * from "./client.js";\nexport * from "./errors.js";\n',
+    "lib/index.d.ts": [source("result.ts"), errorTypes(), CLIENT_TYPES, contractTypes()].join("\n"),
+    "README.md": readFileSync(join(PROJECT, "docs/client.md"), "utf8"),
+    LICENSE: readFileSync(join(PROJECT, "LICENSE"), "utf8"),
+  };
+  for (const name of SOURCES) {
+    const text = stripTypeScriptTypes(source(`${name}.ts`));
+    files[`lib/${name}.js`] = text.replaceAll(/(from "\.\/[a-z-]+)\.ts"/gu, '$1.js"');
   }
-  files["lib/index.d.ts"] =
-    (files["lib/index.js"] ?? "") + TYPES.map((name) => `export type * from "./${name}.js";\n`).join("");
   const command = files["lib/command.js"] ?? "";
   const placed = address === null ? command : command.replace("http://127.0.0.1:8080", () => address);
   files["lib/command.js"] = `#!/usr/bin/env node\n${placed}`;
-  files["README.md"] = readFileSync(join(PROJECT, "docs/client.md"), "utf8");
-  files["LICENSE"] = readFileSync(join(PROJECT, "LICENSE"), "utf8");
   return gzipSync(Buffer.concat([...Object.entries(files).map(archived), Buffer.alloc(1024)]));
 }
 
@@ -52,20 +50,17 @@ const MANIFEST = {
 };
 
 /** Types of the files that hold code; a test compares them with those files. */
-const DECLARED = {
-  "errors.ts": source("errors.ts")
-    .replace(
-      /import type \{ ErrorCode \}.*/u,
-      `export type ErrorCode = ${Object.keys(ERROR_STATUS)
-        .map((code) => `"${code}"`)
-        .join(" | ")};`,
-    )
-    .replaceAll("export class", "export declare class")
-    // oxlint-disable-next-line house/linear-patterns -- sees a file of this folder alone
-    .replaceAll(/\) \{\n {4}super[^}]*(?:\}[^}]*)?\n {2}\}/gu, ");"),
-  "client.ts": `import type { EndpointMethods } from "./methods.ts";
-import type { ClientOptions, RequestOptions, Result } from "./result.ts";
-/** A client of the token's workspace. */
+function errorTypes(): string {
+  return (
+    source("errors.ts")
+      .replaceAll(/^import .*\n/gmu, "")
+      .replaceAll("export class", "export declare class")
+      // oxlint-disable-next-line house/linear-patterns -- sees a file of this folder alone
+      .replaceAll(/\) \{\n {4}super[^}]*(?:\}[^}]*)?\n {2}\}/gu, ");")
+  );
+}
+
+const CLIENT_TYPES = `/** A client of the token's workspace. */
 export type ReturnsClient = EndpointMethods;
 /** Makes a client; no request is sent yet. Throws \`TypeError\` for options that cannot be right. */
 export declare function createClient(options: ClientOptions): ReturnsClient;
@@ -75,19 +70,10 @@ export declare function iteratePages<Parameters, Data, Meta extends { next_curso
   parameters: Parameters & { cursor?: string | undefined },
   options?: RequestOptions,
 ): AsyncGenerator<Result<Data, Meta>, void, undefined>;
-`,
-};
+`;
 
 function source(name: string): string {
   return readFileSync(join(import.meta.dirname, name), "utf8");
-}
-
-function script(text: string): string {
-  return importsOfPackage(stripTypeScriptTypes(text));
-}
-
-function importsOfPackage(text: string): string {
-  return text.replaceAll(/(from "\.\/[a-z-]+)\.ts"/gu, '$1.js"');
 }
 
 /** One file of a tar archive (POSIX ustar), in the folder that npm expects. */
