@@ -92,16 +92,19 @@ function objectOf(value: unknown): Record<string, unknown> {
 /** Where a passkey is made and used: the host name that it belongs to, and the origin of the page. */
 export type PasskeySite = { rpId: string; origin: string };
 
-/**
- * Why a passkey was not accepted. "malformed": not a browser's answer. "challenge": used, expired or never issued. "stranger": no
- * passkey of this installation, or of this person. "unverified": no fingerprint, face or PIN was requested. "counter": its
- * counter went back, so it may be cloned. "rejected": another origin, host or key.
- */
-export type PasskeyRefusal = {
-  refused: "malformed" | "challenge" | "stranger" | "unverified" | "counter" | "rejected";
-  /** The passkey's actual or claimed owner; absent: unknown. */
-  userId?: string;
+/** Why a passkey was not accepted, as its person is told. */
+export const PASSKEY_REFUSALS = {
+  second: "This passkey is already registered: sign in with it.",
+  malformed: "The browser sent no passkey. This step needs JavaScript.",
+  challenge: "That took too long, or was sent twice.",
+  stranger: "This passkey is not registered here.",
+  unverified: "The passkey must ask for a fingerprint, a face or a PIN, and it did not.",
+  counter: "This passkey may have been copied: its counter went backwards. Remove it and create another.",
+  rejected: "The passkey was created for another address, or its signature is not valid.",
 };
+
+/** `userId`: the passkey's actual or claimed owner; absent: unknown. */
+export type PasskeyRefusal = { refused: keyof typeof PASSKEY_REFUSALS; userId?: string };
 
 /** A checked signature; `usePasskey` checks whether the counter still increases. */
 export type Signed = { userId: string; credentialId: Buffer; counter: number };

@@ -43,22 +43,31 @@ export type ProviderAccount = {
   idToken: string;
 };
 
-/**
- * Why an answer of the provider is rejected. "elsewhere": it belongs to no sign-in of this browser. "code": used or expired.
- * "client": the provider does not know this service. "clock": expired, or not valid yet.
- */
-export type ProviderProblem =
-  | "down"
-  | "denied"
-  | "elsewhere"
-  | "code"
-  | "client"
-  | "nonce"
-  | "audience"
-  | "issuer"
-  | "clock"
-  | "signature"
-  | "invalid";
+/** Why an account at the provider was not accepted, as its person is told. */
+export const PROVIDER_REFUSALS = {
+  down: "The identity provider does not answer. Try again in a minute, or sign in another way.",
+  denied: "The identity provider did not sign you in.",
+  code: "The identity provider refused the code of this sign-in: it works once, for a short time.",
+  client: "The identity provider does not accept this service: its client id or secret is wrong.",
+  nonce: "The identity provider’s answer is for another sign-in.",
+  audience: "The identity provider’s answer is for another service.",
+  issuer: "The answer comes from another identity provider.",
+  clock:
+    "The identity provider’s answer has expired, or is not valid yet: its clock and this service’s differ.",
+  signature: "The identity provider’s answer is not signed with its keys.",
+  invalid: "The identity provider’s answer is not valid.",
+  uninvited: "Your account is not linked to anybody here, and no open invitation is for its address.",
+  unproven:
+    "Your account is not linked to anybody here, and the identity provider has not verified its address.",
+  several: "Several invitations are for the address of your account: use the link of the one that you want.",
+  taken: "The person whom this invitation is for has linked another account.",
+  untimed: "The identity provider did not say when you signed in there.",
+  not_again: "You did not sign in again at the identity provider.",
+  foreign: "This is not the account that you have linked.",
+  elsewhere: "This answer is not for a sign-in that this browser began in the last ten minutes.",
+};
+
+export type ProviderRefusal = keyof typeof PROVIDER_REFUSALS;
 
 export type Provider = ReturnType<typeof createProvider>;
 
@@ -125,7 +134,7 @@ export function createProvider(options: ProviderOptions) {
     finish: async (
       query: string,
       { state, nonce, verifier }: Flow,
-    ): Promise<ProviderAccount | { outcome: ProviderProblem; userId: null }> => {
+    ): Promise<ProviderAccount | { outcome: ProviderRefusal; userId: null }> => {
       const client = await library();
       try {
         const config = await open();
@@ -228,7 +237,7 @@ export function readEmail(text: unknown): string | null {
 }
 
 /** The reason for which the library rejected an answer; a failed request is a TypeError. */
-function problemOf(client: Awaited<ReturnType<typeof library>>, error: unknown): ProviderProblem {
+function problemOf(client: Awaited<ReturnType<typeof library>>, error: unknown): ProviderRefusal {
   if (error instanceof TypeError) return "down";
   if (error instanceof client.AuthorizationResponseError) {
     if (/^(?:temporarily_unavailable|server_error)$/u.test(error.error)) return "down";
@@ -249,7 +258,7 @@ function problemOf(client: Awaited<ReturnType<typeof library>>, error: unknown):
   return PROBLEM_OF_CLAIM[word] ?? "invalid";
 }
 
-const PROBLEM_OF_CLAIM: Readonly<Record<string, ProviderProblem>> = {
+const PROBLEM_OF_CLAIM: Readonly<Record<string, ProviderRefusal>> = {
   nonce: "nonce",
   aud: "audience",
   azp: "audience",

@@ -21,44 +21,27 @@ import {
   checkEnrolment,
   checkSignature,
   findAnswering,
-  type PasskeyRefusal,
+  PASSKEY_REFUSALS,
   type PasskeySite,
 } from "./passkey.ts";
-import { CLOCK_SKEW_MS, type ProviderAccount, type ProviderProblem } from "./provider.ts";
+import { CLOCK_SKEW_MS, PROVIDER_REFUSALS, type ProviderAccount } from "./provider.ts";
 import { hashSecret } from "./secret.ts";
 import { beginSession, record, recordRefusal, renewSession, type Origin, type Way } from "./session.ts";
 
-/**
- * Why a sign-in or a confirmation failed. "changed": the person's rights differ from those of the link. "other": a link for
- * somebody or something else. "second": this passkey is already registered. "signed_out": the session that it confirms has ended.
- */
-export type SignInRefusal =
-  | "unknown"
-  | "used"
-  | "expired"
-  | "changed"
-  | "disabled"
-  | "other"
-  | "second"
-  | "signed_out"
-  | ProviderRefusal
-  | PasskeyRefusal["refused"];
+/** Why a link was not accepted, as its person is told. */
+export const LINK_REFUSALS = {
+  unknown: "This link is not valid: it was withdrawn, has expired, or is not complete.",
+  used: "This link has been used already; it works once.",
+  expired: "This link has expired.",
+  changed: "This link no longer works: the rights of the person it was created for have changed.",
+  disabled: "This person can no longer sign in.",
+  other: "This link is for another account or another purpose. It was not used.",
+  signed_out: "You are no longer signed in.",
+};
 
-/**
- * Why an account of the identity provider is not accepted. "uninvited": nobody has it, and no open link names its address.
- * "unproven": its address is not verified. "several": links of several people name it. "taken": the person has another account
- * there. "untimed", "not_again": it does not say that its person has just proved who they are. "foreign": it is not the account of
- * who is signed in.
- */
-type ProviderRefusal =
-  | ProviderProblem
-  | "uninvited"
-  | "unproven"
-  | "several"
-  | "taken"
-  | "untimed"
-  | "not_again"
-  | "foreign";
+/** Why a sign-in or a confirmation failed. */
+export const REFUSALS = { ...LINK_REFUSALS, ...PASSKEY_REFUSALS, ...PROVIDER_REFUSALS };
+export type SignInRefusal = keyof typeof REFUSALS;
 
 /**
  * What somebody proves with who they are. "enrolment": with a link, by creating a passkey, for hosts where a link alone does not
@@ -84,7 +67,9 @@ export type Browser = {
 /** `challengeKey` belongs to the installation, so that any of its servers can check a passkey. */
 type Timed = { now: Date; challengeKey: Buffer };
 
-type Request<Of extends Evidence = Evidence> = Of & Browser & Timed;
+type Request = Evidence & Browser & Timed;
+/** One that brings evidence of a kind. */
+type RequestBy<Kind extends Evidence["way"]> = Extract<Evidence, { way: Kind }> & Browser & Timed;
 
 /** Why there is no session; `userId` null: the person is unknown. */
 export type Refused = { outcome: SignInRefusal; userId: string | null };
@@ -179,12 +164,7 @@ async function find(database: Queryable, request: Request): Promise<Found | Refu
 /** Another person's link, and one that would end passkeys, confirm nothing and stay unused. */
 async function findByLink(
   database: Queryable,
-  {
-    secret,
-    userId: confirms = null,
-    origin,
-    now,
-  }: Pick<Request, "userId" | "origin" | "now"> & { secret: string },
+  { secret, userId: confirms = null, origin, now }: RequestBy<"link" | "enrolment">,
 ): Promise<Found | Refused> {
   const link = await openLink(database, secret, now);
   if ("outcome" in link) return link;
@@ -204,7 +184,7 @@ async function findByLink(
 
 async function findByEnrolment(
   database: Queryable,
-  request: Request<Extract<Evidence, { way: "enrolment" }>>,
+  request: RequestBy<"enrolment">,
 ): Promise<Found | Refused> {
   const { origin, now } = request;
   const link = await findByLink(database, request);
@@ -223,10 +203,7 @@ async function findByEnrolment(
   return { ...link, way: "passkey", useUp };
 }
 
-async function findByPasskey(
-  database: Queryable,
-  request: Request<Extract<Evidence, { way: "passkey" }>>,
-): Promise<Found | Refused> {
+async function findByPasskey(database: Queryable, request: RequestBy<"passkey">): Promise<Found | Refused> {
   const signed = await checkSignature(database, { ...request, userId: request.userId ?? null });
   if ("refused" in signed) return { outcome: signed.refused, userId: signed.userId ?? null };
   const { userId, credentialId, counter } = signed;
@@ -241,13 +218,7 @@ async function findByPasskey(
  */
 async function findByProvider(
   database: Queryable,
-  {
-    account,
-    startedAt,
-    userId: confirms = null,
-    origin,
-    now,
-  }: Request<Extract<Evidence, { way: "provider" }>>,
+  { account, startedAt, userId: confirms = null, origin, now }: RequestBy<"provider">,
 ): Promise<Found | Refused> {
   const { issuer, subject, email, authenticatedAt } = account;
   const use = (userId: string, refusal: SignInRefusal): Found => ({

@@ -1,6 +1,7 @@
 import type { Membership, Memberships } from "../access/identity.ts";
+import { PASSKEY_REFUSALS } from "../access/passkey.ts";
 import type { Provider } from "../access/provider.ts";
-import type { LinkState, SignInRefusal } from "../access/sign-in.ts";
+import { LINK_REFUSALS, REFUSALS, type LinkState, type SignInRefusal } from "../access/sign-in.ts";
 import { ROLE_TEXTS } from "../actions/members/actions.ts";
 import { html, type Html } from "../lib/html.ts";
 import { isoInstant } from "./format.ts";
@@ -127,57 +128,10 @@ function awayBanner(name: string): Html {
   </p>`;
 }
 
-const OF_LINK = {
-  unknown: "This link is not valid: it was withdrawn, has expired, or is not complete.",
-  used: "This link has been used already; it works once.",
-  expired: "This link has expired.",
-  changed: "This link no longer works: the rights of the person it was created for have changed.",
-  disabled: "This person can no longer sign in.",
-  other: "This link is for another account or another purpose. It was not used.",
-  signed_out: "You are no longer signed in.",
-};
-const OF_PASSKEY = {
-  second: "This passkey is already registered: sign in with it.",
-  malformed: "The browser sent no passkey. This step needs JavaScript.",
-  challenge: "That took too long, or was sent twice.",
-  stranger: "This passkey is not registered here.",
-  unverified: "The passkey must ask for a fingerprint, a face or a PIN, and it did not.",
-  counter: "This passkey may have been copied: its counter went backwards. Remove it and create another.",
-  rejected: "The passkey was created for another address, or its signature is not valid.",
-};
-const OF_PROVIDER = {
-  down: "The identity provider does not answer. Try again in a minute, or sign in another way.",
-  denied: "The identity provider did not sign you in.",
-  code: "The identity provider refused the code of this sign-in: it works once, for a short time.",
-  client: "The identity provider does not accept this service: its client id or secret is wrong.",
-  nonce: "The identity provider’s answer is for another sign-in.",
-  audience: "The identity provider’s answer is for another service.",
-  issuer: "The answer comes from another identity provider.",
-  clock:
-    "The identity provider’s answer has expired, or is not valid yet: its clock and this service’s differ.",
-  signature: "The identity provider’s answer is not signed with its keys.",
-  invalid: "The identity provider’s answer is not valid.",
-  uninvited: "Your account is not linked to anybody here, and no open invitation is for its address.",
-  unproven:
-    "Your account is not linked to anybody here, and the identity provider has not verified its address.",
-  several: "Several invitations are for the address of your account: use the link of the one that you want.",
-  taken: "The person whom this invitation is for has linked another account.",
-  untimed: "The identity provider did not say when you signed in there.",
-  not_again: "You did not sign in again at the identity provider.",
-  foreign: "This is not the account that you have linked.",
-  elsewhere: "This answer is not for a sign-in that this browser began in the last ten minutes.",
-};
-const REFUSALS: Readonly<Record<SignInRefusal, string>> = { ...OF_LINK, ...OF_PASSKEY, ...OF_PROVIDER };
-
-/** Why a link or passkey was not accepted. */
-export function whyRefused(reason: SignInRefusal): string {
-  return REFUSALS[reason];
-}
-
 /** What was not accepted. */
 export function kindOfRefusal(reason: SignInRefusal): keyof typeof REFUSED {
-  if (reason in OF_LINK) return "sign-in link";
-  return reason in OF_PASSKEY ? "passkey" : "identity provider";
+  if (reason in LINK_REFUSALS) return "sign-in link";
+  return reason in PASSKEY_REFUSALS ? "passkey" : "identity provider";
 }
 
 const REFUSED = {

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { CALLBACK_PATH, type Provider, type ProviderAccount } from "../access/provider.ts";
+import { REFUSALS } from "../access/sign-in.ts";
 import type { Evidence, Refused, SignIn, SignInRefusal } from "../access/sign-in.ts";
 import { NO_PASSKEYS_HERE } from "../actions/account/actions.ts";
 import { sendLinked } from "../actions/account/page.ts";
@@ -28,7 +29,7 @@ import {
   type SessionContext,
   type Visitor,
 } from "./session-context.ts";
-import { signInState, kindOfRefusal, refusedSignIn, TOO_MANY, whyRefused } from "./session-pages.ts";
+import { signInState, kindOfRefusal, refusedSignIn, TOO_MANY } from "./session-pages.ts";
 import { HOW_TO_GET_A_LINK, passkeyForm } from "./views/form.ts";
 
 /** Failed attempts, and requests for options: per address of those who sign in, per person of those who confirm. */
@@ -69,7 +70,7 @@ export function signInRoutes(context: SessionContext): Routes {
         const options = await attempt(questions, context, { request, canSucceed }, () =>
           identity.enrolmentByLink(secret, passkeySite),
         );
-        return options !== null && "outcome" in options ? whyRefused(options.outcome) : options;
+        return options !== null && "outcome" in options ? REFUSALS[options.outcome] : options;
       }),
     },
     "/sign-in": {
@@ -96,7 +97,7 @@ export function signInRoutes(context: SessionContext): Routes {
     "/confirm/options": {
       post: passkeyOptions(context, async (request, passkeySite) => {
         const visitor = await context.signedIn(request);
-        if (visitor === null) return whyRefused("signed_out");
+        if (visitor === null) return REFUSALS.signed_out;
         const { userId } = visitor.person;
         return questions(userId, context.now()) ? identity.signatureFor(userId, passkeySite) : null;
       }),
@@ -266,7 +267,7 @@ function refuse(
   noteRefusal(request, `${visitor === null ? kindOfRefusal(outcome) : "proof"}: ${outcome}`);
   return visitor === null
     ? showState(reply, refusedSignIn(outcome, context.site.publicOrigin !== null))
-    : showConfirm(context, { request, reply, visitor }, next, whyRefused(outcome));
+    : showConfirm(context, { request, reply, visitor }, next, REFUSALS[outcome]);
 }
 
 const NOT_SENT =

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Actor } from "../actor.ts";
 import { impossible, invalid } from "../refusal.ts";
-import { checkEnrolment, type PasskeyRefusal, type PasskeySite } from "../../access/passkey.ts";
+import { checkEnrolment, PASSKEY_REFUSALS, type PasskeySite } from "../../access/passkey.ts";
 import type { Provider, ProviderAccount } from "../../access/provider.ts";
 import { challengeKeyOf, type Keys } from "../../lib/keys.ts";
 import type { Database } from "../../store/database.ts";
@@ -51,15 +51,6 @@ export const NO_PASSKEYS_HERE =
 
 /** Used instead of a session's id: all but this browser's. */
 export const OTHERS = "others";
-
-const REFUSED_PASSKEYS: Readonly<Record<PasskeyRefusal["refused"], string>> = {
-  malformed: "The browser sent no passkey.",
-  challenge: "That took too long, or was sent twice. Add the passkey again.",
-  stranger: "This passkey is not registered here.",
-  unverified: "The passkey must ask for a fingerprint, a face or a PIN, and it did not.",
-  counter: "This passkey may have been copied.",
-  rejected: "The passkey was created for another address, or not as requested.",
-};
 
 const OF_ONESELF = { least: "person", proof: true, hasNoWorkspace: true } as const;
 
@@ -117,7 +108,7 @@ export const addPasskey = defineAction({
     const challengeKey = challengeKeyOf(keys);
     const { userId } = actor.session;
     const checked = await checkEnrolment(database, { credential, site, challengeKey, userId, now });
-    if ("refused" in checked) throw invalid(REFUSED_PASSKEYS[checked.refused]);
+    if ("refused" in checked) throw invalid(PASSKEY_REFUSALS[checked.refused]);
     return checked;
   },
   run: async ({ connection, actor, now }: ActionContext<AccountCaller>, { name }, passkey) => {

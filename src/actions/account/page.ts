@@ -1,6 +1,7 @@
 import type { FastifyReply } from "fastify";
 import type { ProviderAccount } from "../../access/provider.ts";
 import { isFreshProof } from "../../access/session.ts";
+import { REFUSALS } from "../../access/sign-in.ts";
 import { formOf } from "../../console/form-scope.ts";
 import { isoInstant } from "../../console/format.ts";
 import { sendToProvider } from "../../console/provider-flow.ts";
@@ -20,7 +21,6 @@ import {
   type Routes,
   type SessionContext,
 } from "../../console/session-context.ts";
-import { whyRefused } from "../../console/session-pages.ts";
 import { passkeyForm, refusal, textField, type FormPlace } from "../../console/views/form.ts";
 import { html, type Html } from "../../lib/html.ts";
 import type { ListedPasskey, ListedSession } from "../../store/queries/console-user.ts";
@@ -52,7 +52,7 @@ export function accountRoutes(context: SessionContext): Routes {
     [`${PATH}/passkeys/options`]: {
       post: passkeyOptions(context, async (request, site) => {
         const visitor = await context.signedIn(request);
-        if (visitor === null) return whyRefused("signed_out");
+        if (visitor === null) return REFUSALS.signed_out;
         requireRight(ownCaller(context, { request, visitor }, "person").actor, addPasskey);
         const { userId, name } = visitor.person;
         return context.identity.enrolmentOf({ userId, name, site });
