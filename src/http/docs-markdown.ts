@@ -1,5 +1,5 @@
 import { lexer, walkTokens, type MarkedToken, type Token, type Tokens } from "marked";
-import { html, renderHtml, type Html, type HtmlValue } from "../lib/html.ts";
+import { html, renderHtml, unescapeHtml, type Html, type HtmlValue } from "../lib/html.ts";
 import { join } from "node:path";
 import { API_VERSION } from "../contract/endpoint.ts";
 import { readAsset } from "./assets.ts";
@@ -9,9 +9,6 @@ export type Rendered = {
   /** Headings of the second level. */
   sections: { id: string; text: string }[];
 };
-
-/** The first heading, and the first sentence as plain text. */
-export type Head = { title: string; summary: string };
 
 /** How a document resolves its links. */
 type Surroundings = {
@@ -35,7 +32,7 @@ export function renderMarkdown(markdown: string, surroundings: Surroundings): Re
 }
 
 /** The same Markdown with this service's addresses for its links; links to documents that are not served become text. */
-export function withAddresses(markdown: string, { linkTo }: Pick<Surroundings, "linkTo">): string {
+export function withAddresses(markdown: string, linkTo: Surroundings["linkTo"]): string {
   const parts: string[] = [];
   let read = 0;
   void walkTokens(lexer(markdown), (token) => {
@@ -50,12 +47,12 @@ export function withAddresses(markdown: string, { linkTo }: Pick<Surroundings, "
   return [...parts, markdown.slice(read)].join("");
 }
 
-/** Reads only the start of a document, its heading and a paragraph: far faster than all of it. */
-export function readHead(markdown: string): Head {
+/** The first heading and sentence, as plain text. Reads only the start of a document: far faster than all of it. */
+export function readHead(markdown: string): { text: string; summary: string } {
   const tokens = lexer(markdown.split("\n\n", 2).join("\n\n"));
   const first = tokens.find((token) => token.type === "heading") as Tokens.Heading | undefined;
   const paragraph = tokens.find((token) => token.type === "paragraph") as Tokens.Paragraph | undefined;
-  return { title: wordsOf(first), summary: firstSentence(wordsOf(paragraph)) };
+  return { text: wordsOf(first), summary: firstSentence(wordsOf(paragraph)) };
 }
 
 function wordsOf(token: Tokens.Heading | Tokens.Paragraph | undefined): string {
@@ -151,13 +148,7 @@ function firstSentence(text: string): string {
 }
 
 export function plainText(markup: string): string {
-  return markup
-    .replaceAll(/<[^<>]*>/gu, "")
-    .replaceAll("&lt;", "<")
-    .replaceAll("&gt;", ">")
-    .replaceAll("&quot;", '"')
-    .replaceAll("&#39;", "'")
-    .replaceAll("&amp;", "&")
+  return unescapeHtml(markup.replaceAll(/<[^<>]*>/gu, ""))
     .replaceAll(/\s+/gu, " ")
     .trim();
 }
@@ -195,22 +186,22 @@ function attributesOf(markup: string): Attributes {
 }
 
 export type DocsLink = { href: string; text: string };
-export type NavigationGroup = { title: string; links: readonly DocsLink[] };
+
+/** Its pages have a layout of their own. */
+export const REFERENCE_PATH = "/docs/reference";
 
 export type DocsPage = {
   path: string;
   title: string;
   /** For search engines and previews, one sentence. */
   description: string;
-  navigation: readonly NavigationGroup[];
+  navigation: readonly { title: string; links: readonly DocsLink[] }[];
   body: Html;
-  /** Headings for the page's table of contents; empty: none. */
-  sections: readonly { id: string; text: string }[];
-  /** A class of the page's own for its layout. */
-  layout: "guide" | "reference";
+  /** Headings for the page's table of contents. */
+  sections?: Rendered["sections"];
   /** The previous and next pages, at its end. */
-  previous?: DocsLink | undefined;
-  next?: DocsLink | undefined;
+  previous?: DocsLink;
+  next?: DocsLink;
 };
 
 const PLACE = { folder: join(import.meta.dirname, "docs"), under: "/docs/assets" };
@@ -226,6 +217,7 @@ const REFERENCE_LINK = html`\n<link rel="stylesheet" href="${REFERENCE_STYLE.pat
 
 /** The frame of every page. It contains no inline script or style: the content security policy forbids both. */
 export function renderPage(page: DocsPage): Html {
+  const isReference = page.path === REFERENCE_PATH;
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -235,15 +227,15 @@ export function renderPage(page: DocsPage): Html {
 <title>${page.title} · Returns Analytics API</title>
 <meta name="description" content="${page.description}">
 <link rel="icon" href="${ICON.path}" type="image/svg+xml">
-<link rel="stylesheet" href="${STYLE.path}">${page.layout === "reference" && REFERENCE_LINK}
+<link rel="stylesheet" href="${STYLE.path}">${isReference && REFERENCE_LINK}
 <script src="${PAGE_SCRIPT.path}" type="module"></script>
 <script src="${SEARCH_SCRIPT.path}" type="module"></script>
 </head>
-<body class="${page.layout}">
+<body class="${isReference ? "reference" : "guide"}">
 <a class="skip" href="#content">Skip to content</a>
 <header class="top">
 <a class="brand" href="/docs"><svg viewBox="0 0 24 24" aria-hidden="true"><path d="M4 13a8 8 0 1 0 2.6-5.9M4 4v4.6h4.6"/><path d="M9 15.5v-3M12.5 15.5v-6M16 15.5v-4"/></svg>Returns Analytics API</a>
-<nav aria-label="Site">${topLink("/docs", "Guides", page.layout === "guide")}${topLink("/docs/reference", "Reference", page.layout === "reference")}<a href="/openapi.json">OpenAPI</a></nav>
+<nav aria-label="Site">${topLink("/docs", "Guides", !isReference)}${topLink(REFERENCE_PATH, "Reference", isReference)}<a href="/openapi.json">OpenAPI</a></nav>
 </header>
 <div class="frame">
 <nav class="side" aria-label="Contents">
@@ -262,15 +254,13 @@ ${sectionList(page)}</div>
 }
 
 function neighbours({ previous, next }: DocsPage): Html | null {
-  if (previous === undefined && next === undefined) return null;
-  const link = (to: DocsLink | undefined, relation: "prev" | "next", word: string): Html =>
-    to === undefined
-      ? html`<span></span>`
-      : html`<a href="${to.href}" rel="${relation}"><span>${word}</span>${to.text}</a>`;
+  if (previous === undefined || next === undefined) return null;
+  const link = (to: DocsLink, relation: "prev" | "next", word: string): Html =>
+    html`<a href="${to.href}" rel="${relation}"><span>${word}</span>${to.text}</a>`;
   return html`<nav class="neighbours" aria-label="Previous and next">${link(previous, "prev", "Previous")}${link(next, "next", "Next")}</nav>\n`;
 }
 
-function sectionList({ sections }: DocsPage): Html | null {
+function sectionList({ sections = [] }: DocsPage): Html | null {
   if (sections.length < 2) return null;
   const links = sections.map(({ id, text }) => html`<li><a href="#${id}">${text}</a></li>`);
   return html`<nav class="sections" aria-label="On this page"><p>On this page</p><ul>${links}</ul></nav>\n`;

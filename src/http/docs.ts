@@ -5,7 +5,7 @@ import { filledPath, pathNames } from "../contract/endpoint.ts";
 import { JSON_TYPE } from "../contract/wire.ts";
 import { curlPostText, curlText } from "../contract/written-request.ts";
 import { html, renderHtml, type Html } from "../lib/html.ts";
-import type { Head, Rendered, NavigationGroup, DocsLink, DocsPage } from "./docs-markdown.ts";
+import type { DocsLink, DocsPage, Rendered } from "./docs-markdown.ts";
 import {
   plainText,
   readHead,
@@ -15,6 +15,7 @@ import {
   withAddresses,
   tableBlock,
   DOCS_ASSETS,
+  REFERENCE_PATH,
   renderPage,
 } from "./docs-markdown.ts";
 import { assetRoute } from "./assets.ts";
@@ -262,28 +263,29 @@ function namedType(type: string, { format, items }: Schema): string {
   return type;
 }
 
-/** A section of a guide, or an endpoint, as the search of the pages finds it. */
-type SearchEntry = { href: string; title: string; section: string; text: string };
-
-/** Every section of the guides in reading order, then the endpoints of the reference. */
-function buildSearchIndex(guides: readonly Guide[], endpoints: readonly DocsLink[]): SearchEntry[] {
-  return [
-    ...guides.flatMap(({ path, title, render }) =>
-      renderHtml(render().body)
-        .split(/(?=<h2 id=")/u)
-        .map((part) => {
-          const id = /^<h2 id="([^"]+)"/u.exec(part)?.[1];
-          const section = /^<h2[^>]*>(.*?)<\/h2>/su.exec(part)?.[1] ?? "";
-          return {
-            href: id === undefined ? path : `${path}#${id}`,
-            title,
-            section: plainText(section),
-            text: plainText(withoutBlocks(part.replace(/^<h([12])[^>]*>.*?<\/h\1>/su, ""))),
-          };
-        }),
-    ),
-    ...endpoints.map(({ href, text }) => ({ href, title: "Reference", section: text, text: "" })),
-  ];
+/** Every section of the guides in reading order, then the endpoints of the reference, as the search of the pages finds them. */
+function searchIndex(guides: readonly Guide[], endpoints: readonly DocsLink[]) {
+  const sections = guides.flatMap(({ href, text: title, rendered }) =>
+    renderHtml(rendered().body)
+      .split(/(?=<h2 id=")/u)
+      .map((part) => {
+        const id = /^<h2 id="([^"]+)"/u.exec(part)?.[1];
+        const section = /^<h2[^>]*>(.*?)<\/h2>/su.exec(part)?.[1] ?? "";
+        return {
+          href: id === undefined ? href : `${href}#${id}`,
+          title,
+          section: plainText(section),
+          text: plainText(withoutBlocks(part.replace(/^<h([12])[^>]*>.*?<\/h\1>/su, ""))),
+        };
+      }),
+  );
+  const operations = endpoints.map(({ href, text }) => ({
+    href,
+    title: "Reference",
+    section: text,
+    text: "",
+  }));
+  return [...sections, ...operations];
 }
 
 /** Pictures and code say little out of their place. */
@@ -292,8 +294,8 @@ function withoutBlocks(markup: string): string {
   return markup.replaceAll(/<(svg|pre)\b.*?<\/\1>/gsu, " ").replaceAll(/<\/t[dh]>/gu, " $&");
 }
 
-/** A file of the documentation; a page's `body` is rendered at its first request, since few processes serve all of them. */
-type Document = { path: string; type: string; body: () => Buffer };
+/** A file of the documentation. */
+type Document = { path: string; type: string; make: () => string | Buffer };
 
 const HTML_TYPE = "text/html; charset=utf-8";
 const TEXT_TYPE = "text/plain; charset=utf-8";
@@ -309,9 +311,8 @@ const PAGE_HEADERS = {
   "Referrer-Policy": "no-referrer",
 } as const;
 
-/** Addresses that people type. The redirect of the root is temporary, because its target may change. */
-const ROOT_REDIRECT = { path: "/", status: 302 };
-const REDIRECTS = [{ path: "/docs/", status: 308 }];
+/** `clientPackage` makes the file that `npm install` takes. */
+type DocsOptions = { hasConsole: boolean; clientPackage: () => Buffer };
 
 /**
  * The documentation as surfaces of the server: /docs and its pages, /openapi.json, /llms.txt, and the ways that lead to
@@ -319,22 +320,52 @@ const REDIRECTS = [{ path: "/docs/", status: 308 }];
  * `notFoundPage` is what a browser gets at an unknown path; programs get an error in the API's form. Without a console, /
  * leads here too.
  */
-export function createDocs({
-  hasConsole,
-  clientPackage,
-}: {
-  hasConsole: boolean;
-  /** Makes the file that `npm install` takes. */
-  clientPackage: () => Buffer;
-}) {
+export function createDocs({ hasConsole, clientPackage }: DocsOptions) {
   const openApi = buildOpenApi();
-  const guides = readGuides();
-  const navigation = navigationOf(guides, openApi);
+  const guides = FILES.map(readGuide);
+  const endpoints = referenceNavigation(openApi);
+  const navigation = [
+    { title: "Guides", links: guides },
+    { title: "Reference", links: endpoints },
+  ];
   const page = (path: string, own: () => Omit<DocsPage, "navigation" | "path">): Document => ({
     path,
     type: HTML_TYPE,
-    body: once(() => renderHtml(renderPage({ ...own(), path, navigation }))),
+    make: () => renderHtml(renderPage({ ...own(), path, navigation })),
   });
+  const documents: Document[] = [
+    { path: "/openapi.json", type: JSON_TYPE, make: () => JSON.stringify(openApi) },
+    { path: "/llms.txt", type: TEXT_TYPE, make: () => llmsText(guides) },
+    { path: CLIENT_PATH, type: "application/gzip", make: clientPackage },
+    {
+      path: "/docs/assets/search.json",
+      type: JSON_TYPE,
+      make: () => JSON.stringify(searchIndex(guides, endpoints)),
+    },
+    page(INDEX.href, () => ({
+      title: "Guides",
+      description: "Guides and reference of the Returns Analytics API.",
+      body: indexBody(guides),
+    })),
+    page(REFERENCE.href, () => ({
+      title: "Reference",
+      description: "Every endpoint, with a form to try it.",
+      body: renderReference(openApi),
+    })),
+    ...guides.flatMap(({ href, text: title, summary: description, rendered, twin }, index) => [
+      page(href, () => {
+        const [previous, next] = [guides[index - 1] ?? INDEX, guides[index + 1] ?? REFERENCE];
+        const { body, sections } = rendered();
+        return { title, description, body: html`<article>${body}</article>`, sections, previous, next };
+      }),
+      { path: `${href}.md`, type: MARKDOWN_TYPE, make: twin },
+    ]),
+    ...readdirSync(join(PROJECT_FOLDER, PICTURES)).map((name) => {
+      // Read here, so that no request waits for the disk.
+      const picture = readProjectFile(`${PICTURES}/${name}`);
+      return { path: `/docs/images/${name}`, type: "image/svg+xml", make: () => picture };
+    }),
+  ];
   const surface = (path: string, answer: (reply: FastifyReply) => FastifyReply) => ({
     path,
     allowedMethods: "GET, HEAD",
@@ -344,99 +375,38 @@ export function createDocs({
   });
   return {
     surfaces: [
-      ...[
-        ...buildDocuments(guides, openApi, page),
-        { path: CLIENT_PATH, type: "application/gzip", body: once(clientPackage) },
-      ].map(({ path, type, body }) => surface(path, (reply) => reply.type(type).send(body()))),
+      ...documents.map(({ path, type, make }) => {
+        const body = once(() => Buffer.from(make() as string));
+        return surface(path, (reply) => reply.type(type).send(body()));
+      }),
       ...DOCS_ASSETS.map(assetRoute),
-      ...[...REDIRECTS, ...(hasConsole ? [] : [ROOT_REDIRECT])].map(({ path, status }) =>
-        surface(path, (reply) => reply.redirect("/docs", status)),
-      ),
+      // Addresses that people type. The redirect of the root is temporary, because its target may change.
+      surface("/docs/", (reply) => reply.redirect(INDEX.href, 308)),
+      ...(hasConsole ? [] : [surface("/", (reply) => reply.redirect(INDEX.href, 302))]),
     ],
     notFoundPage: {
       headers: { ...PAGE_HEADERS, "Content-Type": HTML_TYPE },
-      body: page("", () => NOT_FOUND).body(),
+      body: Buffer.from(renderHtml(renderPage({ ...NOT_FOUND, path: "", navigation }))),
     },
   };
 }
 
-function buildDocuments(
-  guides: readonly Guide[],
-  openApi: OpenApiDocument,
-  page: (path: string, own: () => Omit<DocsPage, "navigation" | "path">) => Document,
-): Document[] {
-  const endpoints = referenceNavigation(openApi);
-  return [
-    { path: "/openapi.json", type: JSON_TYPE, body: once(() => JSON.stringify(openApi)) },
-    { path: "/llms.txt", type: TEXT_TYPE, body: once(() => llmsText(guides)) },
-    page("/docs", () => ({
-      title: "Guides",
-      description: "Guides and reference of the Returns Analytics API.",
-      body: indexBody(guides),
-      sections: [],
-      layout: "guide",
-    })),
-    page("/docs/reference", () => ({
-      title: "Reference",
-      description: "Every endpoint, with a form to try it.",
-      body: renderReference(openApi),
-      sections: [],
-      layout: "reference",
-    })),
-    {
-      path: "/docs/assets/search.json",
-      type: JSON_TYPE,
-      body: once(() => JSON.stringify(buildSearchIndex(guides, endpoints))),
-    },
-    ...guides.flatMap((guide, index) => [
-      page(guide.path, () => ({
-        title: guide.title,
-        description: guide.summary,
-        body: html`<article>${guide.render().body}</article>`,
-        sections: guide.render().sections,
-        layout: "guide",
-        previous: linkTo(guides[index - 1]) ?? { href: "/docs", text: "Guides" },
-        next: linkTo(guides[index + 1]) ?? { href: "/docs/reference", text: "Reference" },
-      })),
-      { path: `${guide.path}.md`, type: MARKDOWN_TYPE, body: once(guide.twin) },
-    ]),
-    ...readdirSync(join(PROJECT_FOLDER, PICTURES)).map((name) => {
-      // Read here, so that no request waits for the disk.
-      const picture = readProjectFile(`${PICTURES}/${name}`);
-      return { path: `/docs/images/${name}`, type: "image/svg+xml", body: once(() => picture) };
-    }),
-  ];
+const INDEX: DocsLink = { href: "/docs", text: "Guides" };
+const REFERENCE: DocsLink = { href: REFERENCE_PATH, text: "Reference" };
+
+/** Makes a value for its first use, and keeps it: few processes serve all documents. */
+function once<Value>(make: () => Value): () => Value {
+  let made: Value | undefined;
+  return () => (made ??= make());
 }
 
-/** Makes a body for its first request, and keeps it. */
-function once(make: () => string | Buffer): () => Buffer {
-  let body: Buffer | null = null;
-  return () => (body ??= Buffer.from(make() as string));
-}
-
-const NOT_FOUND: Omit<DocsPage, "navigation" | "path"> = {
+const NOT_FOUND = {
   title: "Not found",
   description: "There is nothing at this address.",
   body: html`<h1>Not found</h1>
 <p>There is nothing at this address. The guides begin at <a href="/docs">/docs</a>, the
 <a href="/docs/reference">reference</a> lists every endpoint, and the API itself is under <code>/api/v1/</code>.</p>`,
-  sections: [],
-  layout: "guide",
 };
-
-function linkTo(guide: Guide | undefined): DocsLink | undefined {
-  return guide === undefined ? undefined : { href: guide.path, text: guide.title };
-}
-
-function navigationOf(guides: readonly Guide[], openApi: OpenApiDocument): NavigationGroup[] {
-  return [
-    {
-      title: "Guides",
-      links: guides.map(({ path, title }) => ({ href: path, text: title })),
-    },
-    { title: "Reference", links: referenceNavigation(openApi) },
-  ];
-}
 
 function indexBody(guides: readonly Guide[]): Html {
   const card = (href: string, title: string, text: string): Html =>
@@ -447,7 +417,7 @@ over HTTP, with a bearer token.</p>
 <pre tabindex="0"><code class="language-sh">curl -sS -H "Authorization: Bearer $TOKEN" \\
   "http://127.0.0.1:8080/api/v1/leaderboards/return-rate?period=month&amp;limit=3"</code></pre>
 <h2>Guides</h2>
-<ul class="cards">${guides.map(({ path, title, summary }) => card(path, title, summary))}</ul>
+<ul class="cards">${guides.map(({ href, text, summary }) => card(href, text, summary))}</ul>
 <h2>Reference</h2>
 <ul class="cards">${card("/docs/reference", "Reference", "Every endpoint with its parameters, answers and refusals, and a form to try it with your token.")}
 ${card("/openapi.json", "OpenAPI 3.1", "The same as a document for client generators and tools.")}
@@ -466,7 +436,7 @@ function llmsText(guides: readonly Guide[]): string {
     "",
     "## Guides",
     "",
-    ...guides.map(({ path, title, summary }) => `- [${title}](${path}.md): ${summary}`),
+    ...guides.map(({ href, text, summary }) => `- [${text}](${href}.md): ${summary}`),
     "",
     "## API",
     "",
@@ -477,65 +447,60 @@ function llmsText(guides: readonly Guide[]): string {
   ].join("\n");
 }
 
-/** A served guide: as Markdown, its twin, and rendered; both are created on first use. */
-type Guide = Head & { path: string; twin: () => string; render: () => Rendered };
+/** A served guide: its title, its first sentence as plain text, its Markdown with this service's addresses, and rendered. */
+type Guide = DocsLink & { summary: string; twin: () => string; rendered: () => Rendered };
 
 const PROJECT_FOLDER = join(import.meta.dirname, "..", "..");
 
-/** In reading order: the address under /docs/ and its source file. */
-const FILES: readonly (readonly [slug: string, file: string])[] = [
-  ["getting-started", "docs/guides/getting-started.md"],
-  ["console", "docs/guides/console.md"],
-  ["your-data", "docs/guides/your-data.md"],
-  ["import-format", "docs/import-format.md"],
-  ["connect", "docs/connect.md"],
-  ["numbers", "docs/guides/numbers.md"],
-  ["pages", "docs/guides/pages.md"],
-  ["errors", "docs/guides/errors.md"],
-  ["export", "docs/guides/export.md"],
-  ["warehouse", "docs/guides/warehouse.md"],
-  ["moving", "docs/guides/moving.md"],
-  ["alerts", "docs/guides/alerts.md"],
-  ["early-warning", "docs/early-warning.md"],
-  ["tokens", "docs/guides/tokens.md"],
-  ["client", "docs/client.md"],
-  ["mcp", "docs/mcp.md"],
-  ["api", "docs/api.md"],
-  ["metrics", "METRICS.md"],
-  ["versioning", "docs/versioning.md"],
-  ["changelog", "CHANGELOG.md"],
+/** In reading order. */
+const FILES: readonly string[] = [
+  "docs/guides/getting-started.md",
+  "docs/guides/console.md",
+  "docs/guides/your-data.md",
+  "docs/import-format.md",
+  "docs/connect.md",
+  "docs/guides/numbers.md",
+  "docs/guides/pages.md",
+  "docs/guides/errors.md",
+  "docs/guides/export.md",
+  "docs/guides/warehouse.md",
+  "docs/guides/moving.md",
+  "docs/guides/alerts.md",
+  "docs/early-warning.md",
+  "docs/guides/tokens.md",
+  "docs/client.md",
+  "docs/mcp.md",
+  "docs/api.md",
+  "METRICS.md",
+  "docs/versioning.md",
+  "CHANGELOG.md",
 ];
 
-/** Reads every guide; throws when one is missing. */
-function readGuides(): Guide[] {
-  const paths = new Map(FILES.map(([slug, file]) => [file, `/docs/${slug}`]));
-  return FILES.map(([slug, file]) => {
-    const markdown = readProjectFile(file);
-    let rendered: Rendered | null = null;
-    const addresses = { linkTo: (target: string) => addressOf(target, file, paths) };
-    const render = (): Rendered =>
-      (rendered ??= renderMarkdown(markdown, {
-        ...addresses,
-        picture: (target) => readProjectFile(posix.join(posix.dirname(file), target)),
-      }));
-    return {
-      ...readHead(markdown),
-      path: `/docs/${slug}`,
-      twin: () => withAddresses(markdown, addresses),
-      render,
-    };
-  });
+/** Throws when the file is missing. */
+function readGuide(file: string): Guide {
+  const markdown = readProjectFile(file);
+  const linkTo = (target: string) => addressOf(target, file);
+  const picture = (target: string) => readProjectFile(posix.join(posix.dirname(file), target));
+  return {
+    ...readHead(markdown),
+    href: guidePath(file),
+    twin: () => withAddresses(markdown, linkTo),
+    rendered: once(() => renderMarkdown(markdown, { linkTo, picture })),
+  };
+}
+
+function guidePath(file: string): string {
+  return `/docs/${posix.basename(file, ".md").toLowerCase()}`;
 }
 
 /** Where a link of a guide leads on this service; null for a file of the project that is not served. */
-function addressOf(target: string, file: string, paths: ReadonlyMap<string, string>): string | null {
+function addressOf(target: string, file: string): string | null {
   if (/^(https?:|#|\/)/u.test(target)) return target;
   const [relative = "", fragment] = target.split("#", 2);
   const named = posix.join(posix.dirname(file), relative);
-  const isPicture = posix.dirname(named) === PICTURES;
-  const path = isPicture ? `/docs/images/${posix.basename(named)}` : paths.get(named);
-  if (path === undefined) return null;
-  return fragment === undefined ? path : `${path}#${fragment}`;
+  if (posix.dirname(named) === PICTURES) return `/docs/images/${posix.basename(named)}`;
+  if (!FILES.includes(named)) return null;
+  return fragment === undefined ? guidePath(named) : `${guidePath(named)}#${fragment}`;
 }
 
 function readProjectFile(file: string): string {
