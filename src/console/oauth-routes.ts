@@ -35,10 +35,9 @@ const SHARED = {
 };
 
 type OauthOptions = { control: ControlTools; now: () => Date };
-type Answer = { status: number; body: object | null };
 const TOO_MANY = new OauthError("temporarily_unavailable", "Too many requests: try again in a minute.", 429);
-/** Throws `OauthError`. */
-type Ask = (request: FastifyRequest) => Answer | Promise<Answer>;
+/** The body of an answer; null = none. Throws `OauthError`. */
+type Ask = (request: FastifyRequest, reply: FastifyReply) => object | null | Promise<object | null>;
 
 /** The endpoints that MCP clients call before and after consent; [] without a suitable address. */
 export function createOauthRoutes(options: OauthOptions): RouteGroup[] {
@@ -46,8 +45,7 @@ export function createOauthRoutes(options: OauthOptions): RouteGroup[] {
   const issuer = oauthIssuer(control.connecting.publicUrl);
   if (issuer === null) return [];
   const key = appKeyOf(control.keys);
-  const metadata = (path: string, body: object): RouteGroup =>
-    route(path, "GET", () => ({ status: 200, body }));
+  const metadata = (path: string, body: object): RouteGroup => route(path, "GET", () => body);
   const form = (path: string, act: Act): RouteGroup => route(path, "POST", createForm(options, key, act));
   return [
     metadata(RESOURCE_METADATA_PATH, resourceMetadata(issuer)),
@@ -72,21 +70,19 @@ const UNKNOWN_CLIENT = new OauthError("invalid_client", "client_id is not that o
 function createRegister(key: Buffer, now: () => Date): Ask {
   const ofAddress = createMinuteLimit(MOST_REGISTRATIONS.ofAddress);
   const ofAll = createMinuteLimit(MOST_REGISTRATIONS.ofAll);
-  return (request) => {
+  return (request, reply) => {
     const at = now();
     if (!ofAddress(clientKeyOf(request.clientAddress), at) || !ofAll("", at)) throw TOO_MANY;
     const client = readRegistration(jsonOf(request.body));
+    reply.code(201);
     return {
-      status: 201,
-      body: {
-        client_id: clientIdOf(client, key),
-        client_id_issued_at: Math.floor(at.getTime() / 1000),
-        client_name: client.name,
-        redirect_uris: client.redirectUris,
-        grant_types: ["authorization_code", "refresh_token"],
-        response_types: ["code"],
-        token_endpoint_auth_method: "none",
-      },
+      client_id: clientIdOf(client, key),
+      client_id_issued_at: Math.floor(at.getTime() / 1000),
+      client_name: client.name,
+      redirect_uris: client.redirectUris,
+      grant_types: ["authorization_code", "refresh_token"],
+      response_types: ["code"],
+      token_endpoint_auth_method: "none",
     };
   };
 }
@@ -104,7 +100,7 @@ function createForm({ control, now }: OauthOptions, key: Buffer, act: Act): Ask 
     if (!isClientId(clientId, key)) throw UNKNOWN_CLIENT;
     const issued = await act({ ...control, now: now(), clientId, address: request.clientAddress }, form);
     if (issued !== null) admits.giveBack(address);
-    return { status: 200, body: issued };
+    return issued;
   };
 }
 
@@ -162,30 +158,27 @@ function route(path: string, method: "GET" | "POST", ask: Ask): RouteGroup {
           done();
         });
         scope.options(path, (_request, reply) => reply.code(204).send());
-        scope.route({
-          method,
-          url: path,
-          handler: async (request, reply) => send(reply, await answerOf(ask, request)),
-        });
+        scope.route({ method, url: path, handler: createHandler(ask) });
       });
     },
   };
 }
 
-async function answerOf(ask: Ask, request: FastifyRequest): Promise<Answer> {
-  try {
-    return await ask(request);
-  } catch (error) {
-    if (!(error instanceof OauthError)) throw error;
-    noteRefusal(request, error.message);
-    return { status: error.status, body: { error: error.code, error_description: error.message } };
-  }
-}
-
-function send(reply: FastifyReply, { status, body }: Answer): FastifyReply {
-  if (status === 429 || status === 503) reply.header("Retry-After", "60");
-  reply.code(status);
-  return body === null
-    ? reply.send()
-    : reply.type("application/json; charset=utf-8").send(JSON.stringify(body));
+function createHandler(ask: Ask) {
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    let body: object | null;
+    try {
+      body = await ask(request, reply);
+    } catch (error) {
+      if (!(error instanceof OauthError)) throw error;
+      const { code, message, status } = error;
+      noteRefusal(request, message);
+      if (status === 429 || status === 503) reply.header("Retry-After", "60");
+      reply.code(status);
+      body = { error: code, error_description: message };
+    }
+    return body === null
+      ? reply.send()
+      : reply.type("application/json; charset=utf-8").send(JSON.stringify(body));
+  };
 }
