@@ -153,14 +153,14 @@ function describeAnswer(endpoint: Endpoint): JsonMembers {
     ]);
     return {
       description: "The file. CSV is UTF-8 with CRLF (RFC 4180); the example shows its first rows.",
-      headers: headerReferences({ hasQuota: true, others: ["Content-Disposition"] }),
+      headers: headerReferences(...QUOTA, "Content-Disposition"),
       content: Object.fromEntries(contents),
     };
   }
   const reference = { $ref: `#/components/schemas/${pascalCase(endpoint.name)}Response` };
   return {
     description: "The answer. Long lists of the example are cut short.",
-    headers: headerReferences({ hasQuota: true }),
+    headers: headerReferences(...QUOTA),
     content: { "application/json": { schema: reference, example } },
   };
 }
@@ -234,9 +234,9 @@ const HEADERS: Readonly<Record<string, JsonMembers>> = {
 const COMMON = [...Object.keys(COMMON_HEADERS), "X-Request-ID"];
 const QUOTA = Object.keys(HEADERS).filter((name) => name.startsWith("X-RateLimit-"));
 
-/** References to the headers of an answer: common ones, those of the quota if they are sent, and others. */
-function headerReferences(options: { hasQuota: boolean; others?: readonly string[] }): JsonMembers {
-  const names = [...COMMON, ...(options.hasQuota ? QUOTA : []), ...(options.others ?? [])];
+/** References to the headers of an answer: those of every one, and others. */
+function headerReferences(...others: readonly string[]): JsonMembers {
+  const names = [...COMMON, ...others];
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 
@@ -270,39 +270,36 @@ const ERROR_SCHEMA: JsonMembers = {
 };
 
 /** The refusals that every endpoint shares, in the order in which they are decided. */
-const REFUSALS: readonly { code: ErrorCode; when: string; hasQuota: boolean; others?: string[] }[] = [
+const REFUSALS: readonly { code: ErrorCode; when: string; headers: readonly string[] }[] = [
   {
     code: "unauthorized",
     when: "the token is missing, malformed, unknown, revoked or expired. Not counted.",
-    hasQuota: false,
-    others: ["WWW-Authenticate"],
+    headers: ["WWW-Authenticate"],
   },
   {
     code: "forbidden",
     when: "billing is not active, the plan lacks an entitlement, or the token lacks the scope. Not counted.",
-    hasQuota: false,
+    headers: [],
   },
   {
     code: "not_ready",
     when: "the workspace is installing, reconnecting, backfilling or going to be erased; retry after the next sync. Not counted.",
-    hasQuota: true,
+    headers: QUOTA,
   },
   {
     code: "rate_limited",
     when: "the plan's daily quota is used up, or too many requests of the workspace are running at once. Not counted.",
-    hasQuota: true,
-    others: ["Retry-After"],
+    headers: [...QUOTA, "Retry-After"],
   },
   {
     code: "invalid_request",
     when: "the message names the parameter and what is allowed. Counted.",
-    hasQuota: true,
+    headers: QUOTA,
   },
   {
     code: "internal_error",
     when: "an unexpected failure; quote X-Request-ID. The rate-limit headers are absent when it came before the plan was known.",
-    hasQuota: true,
-    others: ["Retry-After"],
+    headers: [...QUOTA, "Retry-After"],
   },
 ];
 
@@ -312,11 +309,11 @@ const BODIES: Readonly<Record<string, unknown>> = examples.errors;
 /** The shared refusals as components. */
 function errorResponses(): JsonMembers {
   return Object.fromEntries(
-    REFUSALS.map(({ code, when, hasQuota, others = [] }) => [
+    REFUSALS.map(({ code, when, headers }) => [
       pascalCase(code),
       {
         description: `\`${code}\`: ${when}`,
-        headers: headerReferences({ hasQuota, others }),
+        headers: headerReferences(...headers),
         content: {
           "application/json": {
             schema: { $ref: "#/components/schemas/Error" },
@@ -468,10 +465,10 @@ const errorAnswer = (
   description: string,
   code: number,
   message: string,
-  options: { hasQuota?: boolean; others?: string[] } = {},
+  ...headers: readonly string[]
 ): JsonMembers => ({
   description,
-  headers: headerReferences({ hasQuota: options.hasQuota === true, others: options.others ?? [] }),
+  headers: headerReferences(...headers),
   content: {
     "application/json": {
       schema: { $ref: "#/components/schemas/JsonRpcResponse" },
@@ -483,7 +480,7 @@ const errorAnswer = (
 const RESPONSES: JsonMembers = {
   "200": {
     description: "The answer to a request; a tool's refusal and an unknown method are answers too.",
-    headers: headerReferences({ hasQuota: true }),
+    headers: headerReferences(...QUOTA),
     content: {
       "application/json": {
         schema: { $ref: "#/components/schemas/JsonRpcResponse" },
@@ -493,20 +490,20 @@ const RESPONSES: JsonMembers = {
   },
   "202": {
     description: "A notification was accepted; there is no body.",
-    headers: headerReferences({ hasQuota: true }),
+    headers: headerReferences(...QUOTA),
   },
   "400": errorAnswer(
     "Not JSON, not a JSON-RPC request, a batch, or an unknown MCP-Protocol-Version. In 2026-07-28 also a missing member of " +
       "_meta, and a header that differs from the body.",
     -32_600,
     "Send one JSON-RPC request, not a batch.",
-    { hasQuota: true },
+    ...QUOTA,
   ),
   "401": errorAnswer(
     "The token is missing, malformed, unknown, revoked or expired.",
     -32_001,
     "The token is not known. Set the header Authorization: Bearer <API_TOKEN> where the MCP client configures this server.",
-    { others: ["WWW-Authenticate"] },
+    "WWW-Authenticate",
   ),
   "403": errorAnswer(
     "Billing or the entitlement `api_access` is missing, or the request came from a browser page of a foreign Origin.",
@@ -517,11 +514,11 @@ const RESPONSES: JsonMembers = {
     "An unknown method in revision 2026-07-28.",
     -32_601,
     "Unknown method; this server has server/discover, tools/list and tools/call.",
-    { hasQuota: true },
+    ...QUOTA,
   ),
   "405": {
     description: "Any method but POST, such as the GET of a client that looks for an event stream.",
-    headers: headerReferences({ hasQuota: false, others: ["Allow"] }),
+    headers: headerReferences("Allow"),
     content: {
       "application/json": {
         schema: { $ref: "#/components/schemas/Error" },
@@ -533,11 +530,9 @@ const RESPONSES: JsonMembers = {
     "The body did not arrive within 10 seconds.",
     -32_600,
     "The request body took too long to arrive.",
-    { hasQuota: true },
+    ...QUOTA,
   ),
-  "413": errorAnswer("The body is larger than 64 KiB.", -32_600, "The request body is too large.", {
-    hasQuota: true,
-  }),
+  "413": errorAnswer("The body is larger than 64 KiB.", -32_600, "The request body is too large.", ...QUOTA),
   "415": errorAnswer(
     "The Content-Type is not application/json.",
     -32_600,
@@ -547,6 +542,6 @@ const RESPONSES: JsonMembers = {
     "An unexpected failure before the caller was known; later ones are answers with isError.",
     -32_603,
     "Something went wrong on our side. Try again, and quote the X-Request-ID header if it happens again.",
-    { others: ["Retry-After"] },
+    "Retry-After",
   ),
 };
