@@ -1,10 +1,9 @@
-import type { Readable } from "node:stream";
 import { runAction, type Action, type Done, type FaceCaller, type ControlTools } from "../actions/action.ts";
 import { formInput, type Field, type Fields, type InputOf } from "../actions/field.ts";
 import { Refusal } from "../actions/refusal.ts";
-import { mayDo, type Right } from "../actions/right.ts";
+import { mayDo } from "../actions/right.ts";
 import { html, type Html } from "../lib/html.ts";
-import type { Page, PageCall, PageParameters, View } from "./page.ts";
+import type { ActionCall, FormOutcome, PageCall, PageForm, PageParameters } from "./page.ts";
 import {
   actionForm,
   areaField,
@@ -14,56 +13,22 @@ import {
   refusal,
   selectField,
   textField,
+  type ActionForm,
   type FormPlace,
 } from "./views/form.ts";
 
-/** An action's input, in addition to its page's. */
-export type ActionCall = PageCall & {
-  /** The fields of the form; empty when bytes were sent. */
-  form: URLSearchParams;
-  /** The body, where the action takes bytes. */
-  bytes: Buffer;
-};
-
-/** The outcome of an action. */
-export type FormOutcome =
-  /** The page at `href` is shown next, with a sentence of what counts from now on. */
-  | { href: string; done: string }
-  /** Shown this once, such as a new token. */
-  | { view: View }
-  | { file: { name: string; type: string; body: Readable | string } }
-  /** For a script of the console. */
-  | { json: unknown };
-
-/** One POST under /w/<shop_domain>; the registry lists them, and one router performs them. */
-export type FormAction = {
-  /** For logs and metrics, and for the form that sends it. */
-  name: string;
-  /** Below /w/<shop_domain>; it may hold segments such as `:id`. */
-  path: string;
-  /** The use case checks it again. */
-  right: Right;
-  /** The page of its form, which is shown again with a refusal; null = a script asks, and gets it as JSON. */
-  page: Page | null;
-  /** Type of the body; a form by default. */
-  takes?: "bytes";
-  /** Calls a use case of `control`. Throws its `Refusal`. */
-  perform: (call: ActionCall) => Promise<FormOutcome>;
-};
-
 type FormCaller = FaceCaller & Pick<ControlTools, "connecting">;
 
-/** Where the form of an action is sent to, and what follows on it. */
-type FormTarget<Result> = {
-  /** Below /w/<shop_domain>; a segment such as `:token_id` is the field of that name. */
-  path: string;
-  /** The page of the form, which is shown again with a refusal; null = a script sends it. */
-  page: Page | null;
+/**
+ * Where the form of an action is sent to, and what follows on it. A segment of its path such as `:token_id` is the field of that
+ * name.
+ */
+type FormTarget<Result> = Pick<PageForm, "path" | "isScript"> & {
   /** The texts of a field that the form does not send under the field's own name. */
   texts?: (name: string, form: URLSearchParams) => readonly string[] | undefined;
   /** Current values of the fields that would change: shown first if somebody else has saved others in the meantime. */
   current?: (call: ActionCall) => Current | Promise<Current>;
-  /** By default the page is shown again, with the action's sentence. */
+  /** By default the form's page is shown, with the action's sentence. */
   follow?: (done: Done<Result>, call: ActionCall) => FormOutcome | Promise<FormOutcome>;
   /** Outcome of a refusal for which the form is not shown again; undefined: it is. */
   instead?: (error: unknown, call: ActionCall) => FormOutcome | undefined;
@@ -72,13 +37,12 @@ type FormTarget<Result> = {
 /** An action as the console takes it: from a form, or from a script. */
 export function formOf<Inputs extends Fields, Result>(
   action: Action<Inputs, Result, FormCaller>,
-  { path, page, texts, current, follow, instead }: FormTarget<Result>,
-): FormAction {
+  { texts, current, follow, instead, ...place }: FormTarget<Result> = {},
+): PageForm {
   return {
+    ...place,
     name: action.name,
-    path,
     right: action,
-    page,
     ...(Object.values<Field<unknown>>(action.input).some(({ kind }) => kind === "bytes")
       ? { takes: "bytes" as const }
       : {}),
@@ -92,7 +56,7 @@ export function formOf<Inputs extends Fields, Result>(
       try {
         const caller = { ...(await call.caller()), consoleOrigin: () => call.origin };
         const done = await runAction(action, caller, given);
-        return (await follow?.(done, call)) ?? { href: call.href(page?.path ?? ""), done: done.done };
+        return (await follow?.(done, call)) ?? { href: call.href(call.page.path), done: done.done };
       } catch (error) {
         const outcome = instead?.(error, call);
         if (outcome === undefined) throw error;
@@ -143,7 +107,6 @@ type AnyAction = Pick<Action, "name" | "title" | "least" | "input">;
 
 /** Further parts of a form, besides the action's fields. */
 type FormLook = {
-  path: string;
   /** "quiet": one of many, such as a row's; "danger": it takes something away. */
   variant?: "quiet" | "danger";
   /** The initial value of a field; a field that is `kept` is sent hidden. */
@@ -162,10 +125,10 @@ type FormLook = {
 };
 
 /** The form of an action, with why it was refused; null for members without the right, unless it was refused just now. */
-export function formFor(call: PageCall, action: AnyAction, form: FormLook): Html | null {
+export function formFor(call: PageCall, action: AnyAction, form: FormLook = {}): Html | null {
   const why = refusal(call, action.name);
   if (form.isOffered === false || !mayDo(call.role, action)) return why;
-  const { path, variant, values = {}, drawn = {}, button = action.title, question = null } = form;
+  const { variant, values = {}, drawn = {}, button = action.title, question = null } = form;
   const kept = { ...form.kept, ...(form.current && { [EARLIER]: earlierText(form.current) }) };
   const shown = Object.entries(action.input).map(([name, field]) =>
     name in drawn
@@ -176,9 +139,32 @@ export function formFor(call: PageCall, action: AnyAction, form: FormLook): Html
   );
   return html`${why}${actionForm(
     call,
-    { path, button, kept, question, isAnswered: why !== null, ...(variant === undefined ? {} : { variant }) },
+    {
+      path: pathOf(call, action),
+      button,
+      kept,
+      question,
+      isAnswered: why !== null,
+      ...(variant === undefined ? {} : { variant }),
+    },
     shown.filter((each) => each !== null && each !== undefined),
   )}`;
+}
+
+/** A form without the action's own fields, such as the button of a row; why it was refused is above the rows. */
+export function buttonFor(
+  call: PageCall,
+  action: Pick<AnyAction, "name" | "title">,
+  { button = action.title, ...form }: Partial<Omit<ActionForm, "path">> = {},
+  fields: readonly Html[] = [],
+): Html {
+  return actionForm(call, { path: pathOf(call, action), button, ...form }, fields);
+}
+
+function pathOf({ page }: PageCall, { name }: { name: string }): string {
+  const form = page.forms.find((each) => each.name === name);
+  if (form === undefined) throw new Error(`the page ${page.name} has no form ${name}`);
+  return form.path;
 }
 
 /** The confirmation question of an action; null: none. */

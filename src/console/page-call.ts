@@ -13,8 +13,9 @@ import { closeSetup, showSetup, requireWorkspace } from "../actions/workspace/wo
 import { mayDo } from "../actions/right.ts";
 import type { ApiAnswer } from "./figure.ts";
 import type { ConsoleSite } from "./request-rules.ts";
+import { fillPath } from "./route.ts";
 import { imageSources } from "./views/picture.ts";
-import type { BodyOf, JsonEndpoint, MadeRequest, PageCall, PageParameters } from "./page.ts";
+import type { BodyOf, JsonEndpoint, MadeRequest, Page, PageCall, PageParameters } from "./page.ts";
 import { userName } from "../lib/user-name.ts";
 
 export type OperationByName = (name: AnyEndpoint["name"]) => Operation;
@@ -44,6 +45,7 @@ type CallRequest = {
   request: { headers: { host?: string | undefined } };
   member: Omit<MemberAdmission, "userId" | "userName" | "workspaceName" | "authenticatedAt" | "visit">;
   actor: Actor;
+  page: Page;
   raw: RawInput;
   held: Readonly<Record<string, string>>;
 };
@@ -61,7 +63,10 @@ export function actorOf(
   return { name: userName(userId), origin: clientAddress, standing, isFresh, session };
 }
 
-export function openCall(tools: CallTools, { request, member, actor, raw, held }: CallRequest): OpenCall {
+export function openCall(
+  tools: CallTools,
+  { request, member, actor, page, raw, held }: CallRequest,
+): OpenCall {
   const { operationOf, control, site, now } = tools;
   const { workspace, role } = member;
   const requests: MadeRequest[] = [];
@@ -98,6 +103,7 @@ export function openCall(tools: CallTools, { request, member, actor, raw, held }
     role,
     query: Object.fromEntries([...raw.values].map(([name, value]) => [name, String(value)])),
     problems: [],
+    page,
     path: held,
     refusedForm: null,
     caller: () => (caller ??= load()),
@@ -106,7 +112,7 @@ export function openCall(tools: CallTools, { request, member, actor, raw, held }
       if (!member.isSetupOpen || !mayDo(role, closeSetup)) return null;
       return showSetup(control.database, actor, workspace.shopKey);
     },
-    href: (path, parameters = {}) => addressOf(workspace.shopDomain, path, parameters),
+    href: (path, parameters = {}) => addressOf(workspace.shopDomain, fillPath(path, held), parameters),
     requests,
     answers: () => answers.filter((answer) => answer !== null),
     read: <Name extends JsonEndpoint["name"]>(name: string, endpoint: Name, parameters: PageParameters) => {

@@ -1,3 +1,4 @@
+import type { Readable } from "node:stream";
 import type { Right } from "../actions/right.ts";
 import type { ParameterProblem } from "../contract/errors.ts";
 import type { Static, TSchema } from "typebox";
@@ -51,6 +52,8 @@ export type PageCall = {
   query: Readonly<Record<string, string>>;
   /** Why the API refused the query; empty while it has not. */
   problems: readonly ParameterProblem[];
+  /** The page that is shown, or whose form was sent. */
+  page: Page;
   /** The values of the path's `:names`. */
   path: Readonly<Record<string, string>>;
   /** The form of this page that was refused; null = none was. */
@@ -63,7 +66,7 @@ export type PageCall = {
    * statement runs.
    */
   setup: () => Promise<Setup | null>;
-  /** Path of a page of this workspace, with a query: `href("/report", { sku: "A" })`. */
+  /** Path of a page of this workspace, with a query: `href("/report", { sku: "A" })`. It may hold `:names` of `path`. */
   href: (path: string, parameters?: PageParameters) => string;
   /**
    * Calls the API's own operation, uncounted, and lists the request under `name`; each name is called once. Undefined or empty
@@ -95,6 +98,43 @@ export type PageFile = {
   endpoint: AnyEndpoint["name"];
 };
 
+/** An action's input, in addition to its page's. */
+export type ActionCall = PageCall & {
+  /** The fields of the form; empty when bytes were sent. */
+  form: URLSearchParams;
+  /** The body, where the action takes bytes. */
+  bytes: Buffer;
+};
+
+/** The outcome of an action. */
+export type FormOutcome =
+  /** The page at `href` is shown next, with a sentence of what counts from now on. */
+  | { href: string; done: string }
+  /** Shown this once, such as a new token. */
+  | { view: View }
+  | { file: { name: string; type: string; body: Readable | string } }
+  /** For a script of the console. */
+  | { json: unknown };
+
+/** One POST under /w/<shop_domain>; its page lists it, and one router performs it. */
+export type PageForm = {
+  /** For logs and metrics, and for the form that sends it. */
+  name: string;
+  /** Below /w/<shop_domain>, by default the page's path; it may hold segments such as `:id`. */
+  path?: string;
+  /** The use case checks it again. */
+  right: Right;
+  /** A script sends it, and gets a refusal as JSON; else the page is shown again with the refusal. */
+  isScript?: true;
+  /** Type of the body; a form by default. */
+  takes?: "bytes";
+  /** Calls a use case of `control`. Throws its `Refusal`. */
+  perform: (call: ActionCall) => Promise<FormOutcome>;
+};
+
+/** A form, as the router finds it. */
+export type FormAction = PageForm & { path: string; page: Page };
+
 /** One page under /w/<shop_domain>; the registry lists them, and one router serves them. */
 export type Page<Data = unknown> = {
   /** For logs and metrics. */
@@ -108,15 +148,18 @@ export type Page<Data = unknown> = {
   takes: readonly string[];
   data: (call: PageCall) => Promise<Data>;
   view: (data: Data, call: PageCall) => View;
+  forms: readonly FormAction[];
   /** Purpose and state in a sentence: its line on the overview of settings. */
   about?: (call: PageCall) => Promise<string>;
   /** Shown instead of the view if the API refuses the query: its form, with `call.problems` at their fields. */
   refused?: (call: PageCall) => View | Promise<View>;
 };
 
+type PageParts<Data> = Omit<Page<Data>, "link" | "takes" | "forms"> &
+  Partial<Pick<Page, "link" | "takes">> & { forms?: readonly PageForm[] };
+
 /** Ties the types of a page's data and view, and hides them from the registry; most take no query, and many have no link. */
-export function definePage<Data>(
-  page: Omit<Page<Data>, "link" | "takes"> & Partial<Pick<Page, "link" | "takes">>,
-): Page {
-  return { link: null, takes: [], ...page } as Page;
+export function definePage<Data>({ forms = [], ...parts }: PageParts<Data>): Page {
+  const page = { link: null, takes: [], ...parts } as unknown as Page;
+  return Object.assign(page, { forms: forms.map((form) => ({ path: page.path, ...form, page })) });
 }

@@ -1,30 +1,22 @@
-import { auditFiles, auditPage } from "../actions/audit/page.ts";
-import { ENDPOINT_FORMS, ENDPOINT_PAGES } from "../actions/alert-endpoints/page.ts";
-import { MEMBER_FORMS, MEMBER_PAGES } from "../actions/members/page.ts";
-import { NOTICE_FORMS, NOTICE_PAGES } from "../actions/notices/page.ts";
-import { PLAN_FORMS, PLAN_PAGES } from "../actions/plan/page.ts";
+import { auditPage } from "../actions/audit/page.ts";
+import { notificationsPage } from "../actions/alert-endpoints/page.ts";
+import { MEMBER_PAGES } from "../actions/members/page.ts";
+import { noticesPage } from "../actions/notices/page.ts";
+import { planPage } from "../actions/plan/page.ts";
 import { readFigures } from "../actions/right.ts";
-import { SALE_EVENT_FORMS, SALE_EVENT_PAGES } from "../actions/sale-events/page.ts";
-import { CONNECT_FORMS, CONNECT_PAGES } from "../actions/sources/connect-page.ts";
-import { SOURCE_FORMS, SOURCE_PAGES } from "../actions/sources/page.ts";
-import { TOKEN_FORMS, TOKEN_PAGES } from "../actions/tokens/page.ts";
-import { UPLOAD_FORMS, UPLOAD_PAGES } from "../actions/uploads/page.ts";
+import { saleEventSettings } from "../actions/sale-events/page.ts";
+import { connectPage } from "../actions/sources/connect-page.ts";
+import { SOURCE_PAGES } from "../actions/sources/page.ts";
+import { TOKEN_PAGES } from "../actions/tokens/page.ts";
+import { UPLOAD_PAGES } from "../actions/uploads/page.ts";
 import { usage } from "../actions/usage/page.ts";
-import { WATCHLIST_FORMS, WATCHLIST_PAGES } from "../actions/watchlist/page.ts";
-import {
-  REASON_FORMS,
-  REASON_PAGES,
-  RULE_FORMS,
-  RULE_PAGES,
-  WINDOW_FORMS,
-  WINDOW_PAGES,
-} from "../actions/workspace/counting-pages.ts";
-import { DATA_FORMS, DATA_PAGES, settingsOverview, type SettingsGroup } from "../actions/workspace/page.ts";
-import type { FormAction } from "./action-form.ts";
-import type { Page, PageFile } from "./page.ts";
+import { watchlist } from "../actions/watchlist/page.ts";
+import { orderRules, reasons, windows } from "../actions/workspace/counting-pages.ts";
+import { dataPage, settingsOverview, type SettingsGroup } from "../actions/workspace/page.ts";
+import type { FormAction, Page, PageFile } from "./page.ts";
 import { alerts } from "./pages/alerts.ts";
 import { cohorts } from "./pages/cohorts.ts";
-import { overview, SETUP_FORMS } from "./pages/overview.ts";
+import { overview } from "./pages/overview.ts";
 import { products } from "./pages/products.ts";
 import { report } from "./pages/report.ts";
 import { saleEvents } from "./pages/sale-events.ts";
@@ -46,19 +38,12 @@ export const FILES: readonly PageFile[] = [
 const SETTINGS_GROUPS: readonly SettingsGroup[] = [
   {
     title: "Data",
-    pages: [
-      ...SOURCE_PAGES,
-      ...CONNECT_PAGES,
-      ...UPLOAD_PAGES,
-      ...WINDOW_PAGES,
-      ...RULE_PAGES,
-      ...REASON_PAGES,
-    ],
+    pages: [...SOURCE_PAGES, connectPage, ...UPLOAD_PAGES, windows, orderRules, reasons],
   },
-  { title: "Alerts", pages: [...WATCHLIST_PAGES, ...ENDPOINT_PAGES, ...SALE_EVENT_PAGES, ...NOTICE_PAGES] },
+  { title: "Alerts", pages: [watchlist, notificationsPage, saleEventSettings, noticesPage] },
   { title: "People", pages: MEMBER_PAGES },
   { title: "Developers", pages: [...TOKEN_PAGES, usage] },
-  { title: "Workspace", pages: [...DATA_PAGES, ...PLAN_PAGES, auditPage] },
+  { title: "Workspace", pages: [dataPage, planPage, auditPage] },
 ];
 
 export const SETTINGS_PAGES: readonly Page[] = SETTINGS_GROUPS.flatMap(({ pages }) => pages);
@@ -72,21 +57,4 @@ export const SETTINGS: readonly Page[] = [SETTINGS_OVERVIEW, ...SETTINGS_PAGES];
 export const READABLE: readonly (Page | PageFile)[] = [...FILES, ...PAGES, ...SETTINGS];
 
 /** Every form of the pages of a workspace. */
-export const ACTIONS: readonly FormAction[] = [
-  ...SETUP_FORMS,
-  ...WINDOW_FORMS,
-  ...RULE_FORMS,
-  ...REASON_FORMS,
-  ...TOKEN_FORMS,
-  ...PLAN_FORMS,
-  ...UPLOAD_FORMS,
-  ...MEMBER_FORMS,
-  ...SOURCE_FORMS,
-  ...CONNECT_FORMS,
-  ...WATCHLIST_FORMS,
-  ...SALE_EVENT_FORMS,
-  ...DATA_FORMS,
-  ...ENDPOINT_FORMS,
-  ...NOTICE_FORMS,
-  ...auditFiles,
-];
+export const ACTIONS: readonly FormAction[] = [...PAGES, ...SETTINGS].flatMap(({ forms }) => forms);

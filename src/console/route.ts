@@ -17,6 +17,14 @@ export function matchPath(pattern: string, path: string): Record<string, string>
   return held;
 }
 
+/** A path with the values of its `:names`. */
+export function fillPath(pattern: string, held: Readonly<Record<string, string>>): string {
+  return pattern.replaceAll(/:(\w+)/gu, (name, key: string) => {
+    const value = held[key];
+    return value === undefined ? name : encodeURIComponent(value);
+  });
+}
+
 /** The first of places with a path that a given one matches, and what that holds; null = none. */
 export function findByPath<Place extends { path: string }>(
   places: readonly Place[],

@@ -10,14 +10,13 @@ import { parseQueryString } from "../http/query-string.ts";
 import { noteRefusal } from "../http/request-log.ts";
 import { logFailure } from "../lib/log-failure.ts";
 import { note } from "../lib/trace.ts";
-import type { FormAction, FormOutcome } from "./action-form.ts";
 import type { ConsoleOptions } from "./console.ts";
 import type { Cookie } from "../http/cookie.ts";
 import { formOf } from "./form-scope.ts";
 import { createMinuteLimit, MOST_FORMS_PER_MINUTE, TOO_MANY_FORMS } from "./minute-limit.ts";
 import { actorOf, addressOf, openCall, type CallTools, type OpenCall } from "./page-call.ts";
 import { sendState, type PageSender, type Exchange } from "./page-send.ts";
-import type { Page, PageFile } from "./page.ts";
+import type { FormAction, FormOutcome, Page, PageFile } from "./page.ts";
 import { SEARCH_PATH } from "./pages/products.ts";
 import { ACTIONS, MOVED, READABLE, SETTINGS, FILES } from "./registry.ts";
 import { findByPath, decodeSegment } from "./route.ts";
@@ -72,7 +71,7 @@ export function createPageRouter({ guard, tools, send }: RouterOptions) {
           { request, reply },
           page,
           member,
-          openCall(tools, { request, member, actor, raw, held }),
+          openCall(tools, { request, member, actor, page, raw, held }),
           typeof table === "string" ? table : null,
         );
       }
@@ -216,7 +215,7 @@ export function createActionRouter({ guard, tools, send, done, sessions }: Actio
         action,
         send,
         done,
-        call: openCall(tools, { request, member, actor, raw, held }),
+        call: openCall(tools, { request, member, actor, page: action.page, raw, held }),
       };
       try {
         requireRight(actor, action.right);
@@ -270,7 +269,7 @@ function sendSentence({ request, reply }: Exchange, { kind, message }: Refusal):
 async function sendRefusal(sent: SentAction, refusal: Refusal): Promise<FastifyReply> {
   const { request, reply, member, action, call, send } = sent;
   const { page } = action;
-  if (page === null) return sendSentence(sent, refusal);
+  if (action.isScript === true) return sendSentence(sent, refusal);
   noteRefusal(request, refusal.message);
   if (refusal.kind === "forbidden") throw refusal;
   const status = STATUS_OF_REFUSAL[refusal.kind];

@@ -14,7 +14,7 @@ import { OFFER_PASSKEY } from "./layout.ts";
 import { createMinuteLimit, type MinuteLimit } from "./minute-limit.ts";
 import { sendToProvider } from "./provider-flow.ts";
 import { ACTIONS } from "./registry.ts";
-import { findByPath } from "./route.ts";
+import { fillPath, findByPath } from "./route.ts";
 import {
   forVisitor,
   leadOn,
@@ -291,10 +291,7 @@ async function greetingOf(
 function formPage(asked: string): string {
   const [, , shop = "", ...rest] = asked.slice(0, -SENT.length).split("?", 1)[0]?.split("/") ?? [];
   const found = findByPath(ACTIONS, `/${rest.join("/")}`);
-  const path = (found?.place.page?.path ?? "").replaceAll(/:(\w+)/gu, (_, name: string) =>
-    encodeURIComponent(found?.held[name] ?? ""),
-  );
-  return `/w/${shop}${path}`;
+  return `/w/${shop}${found === null ? "" : fillPath(found.place.page.path, found.held)}`;
 }
 
 /** The page that required a confirmation: in the address of a page, or in a form. */

@@ -1,10 +1,9 @@
 import { randomUUID } from "node:crypto";
-import { drawField, formFor, formOf, questionOf } from "../../console/action-form.ts";
-import type { ActionCall, FormOutcome } from "../../console/action-form.ts";
+import { buttonFor, drawField, formFor, formOf, questionOf } from "../../console/action-form.ts";
 import { isoInstant } from "../../console/format.ts";
-import { definePage, type PageCall } from "../../console/page.ts";
+import { definePage, type ActionCall, type FormOutcome, type PageCall } from "../../console/page.ts";
 import { codeToCopy, facts } from "../../console/views/blocks.ts";
-import { actionForm, filledIn, problemOf, refusal, selectField } from "../../console/views/form.ts";
+import { filledIn, problemOf, refusal, selectField } from "../../console/views/form.ts";
 import { html, type Html } from "../../lib/html.ts";
 import type { EndpointRow } from "../../store/queries/alert-delivery.ts";
 import { readList, type Done, type ShownSecret } from "../action.ts";
@@ -33,7 +32,7 @@ const TITLE = "Delivery";
 const OF_ONE = ENDPOINT_ACTIONS.filter(({ name }) => name !== addEndpoint.name);
 
 /** Where the alerts of the workspace are sent. */
-const notificationsPage = definePage<Data>({
+export const notificationsPage = definePage<Data>({
   name: "notifications",
   path: PATH,
   right: endpointList,
@@ -64,31 +63,23 @@ const notificationsPage = definePage<Data>({
         ({ endpoint_id: id, name, removed_at: at }) =>
           html`<section>
             <p>${name} was removed on ${isoInstant(at)}. For 24 hours this can be undone.</p>
-            ${actionForm(call, { path: pathOf(restoreEndpoint), button: `${restoreEndpoint.title} of ${name}`, kept: { endpoint: id }, variant: "quiet" })}
+            ${buttonFor(call, restoreEndpoint, { button: `${restoreEndpoint.title} of ${name}`, kept: { endpoint: id }, variant: "quiet" })}
           </section>`,
       )}
       <h2>${addEndpoint.title}</h2>
       ${!hasMail && html`<p class="note">This service sends no e-mail: its operator has not set it up.</p>`}
       ${addForm(call, hasMail)}`,
   }),
+  forms: [
+    formOf(addEndpoint, { follow: showSecret }),
+    formOf(rotateEndpoint, { path: `${PATH}/rotate`, follow: showSecret }),
+    formOf(testEndpoint, { path: `${PATH}/test` }),
+    formOf(pauseEndpoint, { path: `${PATH}/pause` }),
+    formOf(resumeEndpoint, { path: `${PATH}/resume` }),
+    formOf(removeEndpoint, { path: `${PATH}/remove` }),
+    formOf(restoreEndpoint, { path: `${PATH}/restore` }),
+  ],
 });
-
-export const ENDPOINT_PAGES = [notificationsPage] as const;
-
-export const ENDPOINT_FORMS = [
-  formOf(addEndpoint, { path: PATH, page: notificationsPage, follow: showSecret }),
-  formOf(rotateEndpoint, { path: pathOf(rotateEndpoint), page: notificationsPage, follow: showSecret }),
-  formOf(testEndpoint, { path: pathOf(testEndpoint), page: notificationsPage }),
-  formOf(pauseEndpoint, { path: pathOf(pauseEndpoint), page: notificationsPage }),
-  formOf(resumeEndpoint, { path: pathOf(resumeEndpoint), page: notificationsPage }),
-  formOf(removeEndpoint, { path: pathOf(removeEndpoint), page: notificationsPage }),
-  formOf(restoreEndpoint, { path: pathOf(restoreEndpoint), page: notificationsPage }),
-];
-
-/** Such as /settings/notifications/pause. */
-function pathOf({ name }: { name: string }): string {
-  return `${PATH}/${name.slice("notify.".length)}`;
-}
 
 function showSecret(
   { result: { name }, done, secret }: Done<{ name: string; secret: ShownSecret | null }>,
@@ -123,7 +114,6 @@ function addForm(call: PageCall, hasMail: boolean): Html | null {
     (_, hour) => [String(hour), `daily at ${hourText(hour)}`] as const,
   );
   return formFor(call, addEndpoint, {
-    path: PATH,
     kept: { request_key: filledIn(call, name, "request_key", randomUUID()) },
     values: {
       severities: SEVERITIES.join(","),
@@ -151,13 +141,11 @@ function addForm(call: PageCall, hasMail: boolean): Html | null {
 
 function part(endpoint: EndpointRow, call: PageCall, now: Date): Html {
   const { endpoint_id: id, name, kind, paused_at: pausedAt } = endpoint;
-  const form = (action: { name: string }, words: string) => ({
-    path: pathOf(action),
-    button: `${words} ${name}`,
-    kept: { endpoint: id },
-  });
-  const button = (action: { name: string }, words: string): Html =>
-    actionForm(call, { ...form(action, words), variant: "quiet" });
+  const button = (
+    action: Parameters<typeof buttonFor>[1],
+    words: string,
+    form: Parameters<typeof buttonFor>[2] = { variant: "quiet" },
+  ): Html => buttonFor(call, action, { ...form, button: `${words} ${name}`, kept: { endpoint: id } });
   const question = questionOf(call, removeEndpoint, { endpoint: name });
   return html`<section>
     <h2>${name}</h2>
@@ -167,7 +155,7 @@ function part(endpoint: EndpointRow, call: PageCall, now: Date): Html {
       ${pausedAt === null ? button(pauseEndpoint, "Pause") : button(resumeEndpoint, "Resume")}
     </div>
     ${kind === "webhook" && rotateForm(call, endpoint)}
-    ${actionForm(call, { ...form(removeEndpoint, "Remove"), variant: "danger", question })}
+    ${button(removeEndpoint, "Remove", { variant: "danger", question })}
   </section>`;
 }
 
@@ -193,7 +181,7 @@ function rotateForm(call: PageCall, { endpoint_id: id, name }: EndpointRow): Htm
   </p>`;
   return html`<details ${wrong !== null && html` open=""`}>
     <summary>${words}</summary>
-    ${actionForm(call, { path: pathOf(rotateEndpoint), button: words, kept: { endpoint: id } }, [overlap])}
+    ${buttonFor(call, rotateEndpoint, { button: words, kept: { endpoint: id } }, [overlap])}
   </details>`;
 }
 

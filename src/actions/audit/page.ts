@@ -1,10 +1,10 @@
 import { Readable } from "node:stream";
-import type { FormAction } from "../../console/action-form.ts";
+import { buttonFor } from "../../console/action-form.ts";
 import { instant } from "../../console/format.ts";
 import { definePage, type PageCall, type View } from "../../console/page.ts";
 import { pick } from "../../console/selection.ts";
 import { filterForm, selectField, textField } from "../../console/views/filters.ts";
-import { actionForm, refusal } from "../../console/views/form.ts";
+import { refusal } from "../../console/views/form.ts";
 import { pageLinks } from "../../console/views/blocks.ts";
 import { dataTable } from "../../console/views/table.ts";
 import { invalidParameters } from "../../contract/errors.ts";
@@ -20,7 +20,7 @@ import type { AuditChange, AuditPage, AuditQuery, ShownAction } from "./audit.ts
 
 const PATH = "/settings/audit";
 const TITLE = "Audit";
-const CSV = "audit.csv";
+const CSV = { name: "audit.csv", title: "Download everything shown by this filter as CSV" };
 const LIMIT = 50;
 const FILTERS = ["who", "action", "from", "to"] as const;
 
@@ -62,21 +62,19 @@ export const auditPage = definePage<Data>({
     body: html`<h1>${TITLE}</h1>
       ${form(call, [])}`,
   }),
-});
-
-export const auditFiles: readonly FormAction[] = [
-  {
-    name: CSV,
-    path: `${PATH}/csv`,
-    right: readAudit,
-    page: auditPage,
-    perform: async ({ form: sent, caller, shopDomain }) => {
-      const pieces = auditCsv(await caller(), queryOf(Object.fromEntries(sent)));
-      const file = { name: `audit_${shopDomain}.csv`, type: "text/csv; charset=utf-8" };
-      return { file: { ...file, body: Readable.from(pieces) } };
+  forms: [
+    {
+      name: CSV.name,
+      path: `${PATH}/csv`,
+      right: readAudit,
+      perform: async ({ form: sent, caller, shopDomain }) => {
+        const pieces = auditCsv(await caller(), queryOf(Object.fromEntries(sent)));
+        const file = { name: `audit_${shopDomain}.csv`, type: "text/csv; charset=utf-8" };
+        return { file: { ...file, body: Readable.from(pieces) } };
+      },
     },
-  },
-];
+  ],
+});
 
 type Query = Readonly<Record<string, string>>;
 
@@ -161,11 +159,5 @@ function changeLine({ name, before, after }: AuditChange): Html {
 
 function csvForm(call: PageCall): Html {
   return html`<h2>Export the audit</h2>
-    ${refusal(call, CSV)}
-    ${actionForm(call, {
-      path: `${PATH}/csv`,
-      button: "Download everything shown by this filter as CSV",
-      variant: "quiet",
-      kept: pick(call.query, FILTERS),
-    })}`;
+    ${refusal(call, CSV.name)} ${buttonFor(call, CSV, { variant: "quiet", kept: pick(call.query, FILTERS) })}`;
 }

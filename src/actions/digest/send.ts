@@ -3,7 +3,7 @@ import { loadAnyWorkspace } from "../../store/queries/workspace-load.ts";
 import { sendMail } from "../../alerts/delivery/mail.ts";
 import { failed, nextTryAt, type SendOutcome } from "../../alerts/delivery/retry.ts";
 import { openCall, operationByName, type CallTools } from "../../console/page-call.ts";
-import { readOverview } from "../../console/pages/overview.ts";
+import { overview, readOverview } from "../../console/pages/overview.ts";
 import { digestKeyOf } from "../../lib/keys.ts";
 import { userName } from "../../lib/user-name.ts";
 import { digestAddress, nextMonday } from "./actions.ts";
@@ -77,6 +77,7 @@ async function sendOne(environment: DigestEnvironment, due: DueDigest): Promise<
       request: { headers: {} },
       member: { ...loaded, role: reader.role },
       actor,
+      page: overview,
       raw: { values: new Map(), refusals: new Map() },
       held: {},
     },

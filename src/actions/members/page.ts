@@ -1,8 +1,8 @@
-import { formFor, formOf, questionOf, type ActionCall } from "../../console/action-form.ts";
+import { buttonFor, formFor, formOf, questionOf } from "../../console/action-form.ts";
 import { isoInstant, isoDay } from "../../console/format.ts";
-import { definePage, type PageCall, type View } from "../../console/page.ts";
+import { definePage, type ActionCall, type PageCall, type View } from "../../console/page.ts";
 import { codeToCopy, rows } from "../../console/views/blocks.ts";
-import { actionForm, refusal, selectField } from "../../console/views/form.ts";
+import { refusal, selectField } from "../../console/views/form.ts";
 import { dataTable } from "../../console/views/table.ts";
 import { ApiError } from "../../contract/errors.ts";
 import { html, type Html } from "../../lib/html.ts";
@@ -48,6 +48,10 @@ const membersPage = definePage<{ list: ListedMember[]; removed: RemovedRow[]; ha
       </p>
       ${table(list, call)} ${removedPart(removed, call)} ${invitePart(call, hasProvider)}`,
   }),
+  forms: [
+    formOf(inviteMember, { follow: ({ result }, call) => ({ view: linkView(result, call) }) }),
+    formOf(restoreMember, { path: `${PATH}/restore` }),
+  ],
 });
 
 /** One member: their role, a new link, and the end of their membership. */
@@ -77,41 +81,31 @@ const memberPage = definePage<ListedMember>({
           : html`<p class="banner">Only an owner can change or remove an owner.</p>`
       }`,
   }),
+  forms: [
+    formOf(setMemberRole, {
+      path: `${MEMBER_PATH}/role`,
+      current: async (call) => {
+        const found = (await load(call)).find(({ user_id: id }) => id === call.path["person"]);
+        return found === undefined ? {} : { role: found.role };
+      },
+      follow: async ({ result, done }, call) => {
+        // Members who lowered their own role may no longer read the list.
+        const isOver = (await isSelf(call)) && !mayDo(result.role, memberList);
+        return { href: call.href(isOver ? "/settings" : MEMBER_PATH), done };
+      },
+    }),
+    formOf(recoverMember, {
+      path: `${MEMBER_PATH}/link`,
+      follow: ({ result }, call) => ({ view: linkView(result, call) }),
+    }),
+    formOf(removeMember, {
+      path: `${MEMBER_PATH}/remove`,
+      follow: async ({ done }, call) => ({ href: (await isSelf(call)) ? "/w" : call.href(PATH), done }),
+    }),
+  ],
 });
 
 export const MEMBER_PAGES = [membersPage, memberPage] as const;
-
-export const MEMBER_FORMS = [
-  formOf(inviteMember, {
-    path: PATH,
-    page: membersPage,
-    follow: ({ result }, call) => ({ view: linkView(result, call) }),
-  }),
-  formOf(setMemberRole, {
-    path: `${MEMBER_PATH}/role`,
-    page: memberPage,
-    current: async (call) => {
-      const found = (await load(call)).find(({ user_id: id }) => id === call.path["person"]);
-      return found === undefined ? {} : { role: found.role };
-    },
-    follow: async ({ result, done }, call) => {
-      // Members who lowered their own role may no longer read the list.
-      const isOver = (await isSelf(call)) && !mayDo(result.role, memberList);
-      return { href: call.href(isOver ? "/settings" : pathOf(result)), done };
-    },
-  }),
-  formOf(recoverMember, {
-    path: `${MEMBER_PATH}/link`,
-    page: memberPage,
-    follow: ({ result }, call) => ({ view: linkView(result, call) }),
-  }),
-  formOf(restoreMember, { path: `${PATH}/restore`, page: membersPage }),
-  formOf(removeMember, {
-    path: `${MEMBER_PATH}/remove`,
-    page: memberPage,
-    follow: async ({ done }, call) => ({ href: (await isSelf(call)) ? "/w" : call.href(PATH), done }),
-  }),
-];
 
 async function load(call: PageCall): Promise<ListedMember[]> {
   return readList(memberList, await call.caller());
@@ -119,10 +113,6 @@ async function load(call: PageCall): Promise<ListedMember[]> {
 
 async function isSelf({ caller, path }: ActionCall): Promise<boolean> {
   return (await caller()).actor.name === userName(path["person"] ?? "");
-}
-
-function pathOf({ user_id: id }: Pick<ListedMember, "user_id">): string {
-  return `${PATH}/${encodeURIComponent(id)}`;
 }
 
 function countText(list: readonly ListedMember[]): string {
@@ -133,13 +123,12 @@ function countText(list: readonly ListedMember[]): string {
 
 /** Who was removed within a day, and how to undo it. */
 function removedPart(removed: readonly RemovedRow[], call: PageCall): Html {
-  const path = `${PATH}/restore`;
   return html`${refusal(call, restoreMember.name)}
   ${removed.map(
     ({ user_id: person, name, role, removed_at: at }) =>
       html`<section>
         <p>${name} (${role}) was removed on ${isoInstant(at)}. For 24 hours this can be undone.</p>
-        ${mayDo(call.role, role === "owner" ? changeOwners : restoreMember) && actionForm(call, { path, button: `${restoreMember.title} of ${name}`, kept: { person }, variant: "quiet" })}
+        ${mayDo(call.role, role === "owner" ? changeOwners : restoreMember) && buttonFor(call, restoreMember, { button: `${restoreMember.title} of ${name}`, kept: { person }, variant: "quiet" })}
       </section>`,
   )}`;
 }
@@ -148,7 +137,7 @@ const COLUMNS = ["Name", "Role", "Member since", "Last seen", "State"].map((text
 
 function table(list: readonly ListedMember[], { href }: PageCall): Html {
   const cells = list.map((member) => [
-    html`<a href="${href(pathOf(member))}">${member.name}</a>`,
+    html`<a href="${href(`${PATH}/${member.user_id}`)}">${member.name}</a>`,
     html`${member.role}`,
     html`${isoDay(member.since)}`,
     html`${lastSeen(member)}`,
@@ -173,7 +162,7 @@ function invitePart(call: PageCall, hasProvider: boolean): Html | null {
     role: roleField(call, inviteMember, "viewer"),
     ...(hasProvider ? {} : { email: null }),
   };
-  const form = formFor(call, inviteMember, { path: PATH, drawn });
+  const form = formFor(call, inviteMember, { drawn });
   if (form === null) return null;
   return html`<h2>${inviteMember.title}</h2>
     <p>
@@ -184,20 +173,19 @@ function invitePart(call: PageCall, hasProvider: boolean): Html | null {
 }
 
 function forms(member: ListedMember, call: PageCall): Html {
-  const path = pathOf(member);
   const link = linkPart(member);
   const end = endPart(member, call);
   return html`<h2>Role</h2>
-    ${formFor(call, setMemberRole, { path: `${path}/role`, current: { role: member.role }, drawn: { role: roleField(call, setMemberRole, member.role) } })}
+    ${formFor(call, setMemberRole, { current: { role: member.role }, drawn: { role: roleField(call, setMemberRole, member.role) } })}
     ${
       link !== null &&
       html`<h2>${link.title}</h2>
         <p>${link.text}</p>
-        ${formFor(call, recoverMember, { path: `${path}/link`, variant: "quiet", button: link.button })}`
+        ${formFor(call, recoverMember, { variant: "quiet", button: link.button })}`
     }
     <h2>${end.button}</h2>
     <p>${end.text}</p>
-    ${formFor(call, removeMember, { path: `${path}/remove`, variant: "danger", button: end.button, question: end.question })}`;
+    ${formFor(call, removeMember, { variant: "danger", button: end.button, question: end.question })}`;
 }
 
 /** The roles that somebody may give. */

@@ -1,6 +1,6 @@
 import { formFor, formOf } from "../../console/action-form.ts";
 import { instant, isoInstant } from "../../console/format.ts";
-import { definePage, type PageCall, type Page } from "../../console/page.ts";
+import { definePage, type PageCall } from "../../console/page.ts";
 import { alertTabs, severityMark } from "../../console/views/alert.ts";
 import { rows } from "../../console/views/blocks.ts";
 import { selectField } from "../../console/views/form.ts";
@@ -10,8 +10,6 @@ import { findDigest, type DigestRow } from "../digest/queries.ts";
 import { leaveWorkspace, ROLE_TEXTS } from "../members/actions.ts";
 import { readSettings } from "../right.ts";
 import { showNotices, type ShownNotice } from "./notices.ts";
-
-const DIGEST_PATH = "/settings/notices/digest";
 
 /** State of the caller's digest, for `digestPart`; `reason`: why this installation has none. */
 type ShownDigest = { digest: DigestRow | null; reason: string | null };
@@ -40,13 +38,12 @@ function digestPart({ digest, reason }: ShownDigest, call: PageCall): Html {
     ${
       reason === null
         ? formFor(call, setDigest, {
-            path: DIGEST_PATH,
             values: { address: digest?.address ?? "" },
             drawn: { time_zone: zones },
           })
         : html`<p class="note">${reason}</p>`
     }
-    ${formFor(call, stopDigest, { path: `${DIGEST_PATH}/stop`, variant: "quiet", isOffered: digest !== null })}`;
+    ${formFor(call, stopDigest, { variant: "quiet", isOffered: digest !== null })}`;
 }
 
 function stateText({
@@ -64,16 +61,11 @@ function stateText({
   return `${state}${sent}${problem === null ? "" : ` ${problem}`}`;
 }
 
-const digestForms = (page: Page) => [
-  formOf(setDigest, { path: DIGEST_PATH, page }),
-  formOf(stopDigest, { path: `${DIGEST_PATH}/stop`, page }),
-];
-
 const PATH = "/settings/notices";
 const TITLE = "Your notices";
 
 /** The member's own notices, their role, and the way out. */
-const noticesPage = definePage<{ list: ShownNotice[]; digest: ShownDigest }>({
+export const noticesPage = definePage<{ list: ShownNotice[]; digest: ShownDigest }>({
   name: "notices",
   path: PATH,
   right: readSettings,
@@ -96,18 +88,12 @@ const noticesPage = definePage<{ list: ShownNotice[]; digest: ShownDigest }>({
       ${list.length === 0 ? html`<p class="banner">No notices yet.</p>` : list.map((notice) => item(notice, call))}
       ${digestPart(digest, call)} ${rolePart(call)}`,
   }),
+  forms: [
+    formOf(leaveWorkspace, { path: `${PATH}/leave`, follow: ({ done }) => ({ href: "/w", done }) }),
+    formOf(setDigest, { path: `${PATH}/digest` }),
+    formOf(stopDigest, { path: `${PATH}/digest/stop` }),
+  ],
 });
-
-export const NOTICE_PAGES = [noticesPage] as const;
-
-export const NOTICE_FORMS = [
-  formOf(leaveWorkspace, {
-    path: `${PATH}/leave`,
-    page: noticesPage,
-    follow: ({ done }) => ({ href: "/w", done }),
-  }),
-  ...digestForms(noticesPage),
-];
 
 async function noticesOf({ caller }: PageCall): Promise<ShownNotice[]> {
   return showNotices(await caller());
@@ -131,5 +117,5 @@ function rolePart(call: PageCall): Html {
       After you leave, you see nothing of ${shopDomain} until an admin or an owner invites you again. The last owner
       cannot leave.
     </p>
-    ${formFor(call, leaveWorkspace, { path: `${PATH}/leave`, variant: "danger" })}`;
+    ${formFor(call, leaveWorkspace, { variant: "danger" })}`;
 }

@@ -33,7 +33,7 @@ type Data = {
 };
 
 /** The features of the workspace's plan, those of other plans, and the owner's request form. */
-const plan = definePage<Data>({
+export const planPage = definePage<Data>({
   name: "plan",
   path: PLAN_PATH,
   right: planList,
@@ -55,14 +55,8 @@ const plan = definePage<Data>({
       </p>
       ${requestBanner(data, call)} ${ownPart(data)} ${othersPart(data)} ${requestPart(data, call)}`,
   }),
+  forms: [formOf(requestPlan), formOf(cancelPlanRequest, { path: `${PLAN_PATH}/withdraw` })],
 });
-
-export const PLAN_PAGES = [plan] as const;
-
-export const PLAN_FORMS = [
-  formOf(requestPlan, { path: PLAN_PATH, page: plan }),
-  formOf(cancelPlanRequest, { path: `${PLAN_PATH}/withdraw`, page: plan }),
-];
 
 async function load(call: PageCall): Promise<Data> {
   const caller = await call.caller();
@@ -95,7 +89,7 @@ function requestBanner({ request }: Data, call: PageCall): Html | null {
       <strong>${request.plan}</strong> was requested on ${isoInstant(request.asked_at)}:
       “${request.reason}” The plan stays as it is until the operator of this service sets another.
     </p>
-    ${formFor(call, cancelPlanRequest, { path: `${PLAN_PATH}/withdraw`, variant: "quiet" })}
+    ${formFor(call, cancelPlanRequest, { variant: "quiet" })}
   </div>`;
 }
 
@@ -182,7 +176,6 @@ function requestPart({ others, request }: Data, call: PageCall): Html {
   }
   if (others.length === 0) return html`<p class="note">This installation has no other plan.</p>`;
   const form = formFor(call, requestPlan, {
-    path: PLAN_PATH,
     values: { reason: request?.reason ?? "" },
     drawn: {
       plan: selectField(call, requestPlan.name, {

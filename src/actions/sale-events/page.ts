@@ -25,7 +25,7 @@ type Data = {
 };
 
 /** The days and SKUs of the store's sale events: with them, reports compare a sale with other days. */
-const saleEventSettings = definePage<Data>({
+export const saleEventSettings = definePage<Data>({
   name: "sale-event-settings",
   path: PATH,
   right: saleEventList,
@@ -49,18 +49,15 @@ const saleEventSettings = definePage<Data>({
       ${data.events.length === 0 ? html`<p>No days of a sale have been entered.</p>` : list(data, call)}
       ${mayDo(call.role, addSaleEvent) && (data.changed === null ? addPart(data, call) : changePart(data.changed, data, call))}`,
   }),
+  forms: [
+    formOf(addSaleEvent, { texts: expecting("new") }),
+    {
+      ...formOf(addSaleEvent, { path: `${PATH}/change`, texts: expecting("known") }),
+      name: changeSaleEvent.name,
+    },
+    formOf(removeSaleEvent, { path: `${PATH}/remove` }),
+  ],
 });
-
-export const SALE_EVENT_PAGES = [saleEventSettings] as const;
-
-export const SALE_EVENT_FORMS = [
-  formOf(addSaleEvent, { path: PATH, page: saleEventSettings, texts: expecting("new") }),
-  {
-    ...formOf(addSaleEvent, { path: `${PATH}/change`, page: saleEventSettings, texts: expecting("known") }),
-    name: changeSaleEvent.name,
-  },
-  formOf(removeSaleEvent, { path: `${PATH}/remove`, page: saleEventSettings }),
-];
 
 function expecting(expects: "new" | "known"): (name: string) => readonly string[] | undefined {
   return (name) => (name === "expects" ? [expects] : undefined);
@@ -131,13 +128,12 @@ function scopeText({ skus }: SaleEventRow): string {
 
 function addPart({ offered }: Data, call: PageCall): Html {
   return html`<h2>${addSaleEvent.title}</h2>
-    ${formFor(call, addSaleEvent, { path: PATH, values: { skus: offered.join("\n") } })}`;
+    ${formFor(call, addSaleEvent, { values: { skus: offered.join("\n") } })}`;
 }
 
 function changePart(event: SaleEventRow, { offered }: Data, call: PageCall): Html {
   const { slug, label, starts_on, ends_on, skus } = event;
   const changing = formFor(call, changeSaleEvent, {
-    path: `${PATH}/change`,
     kept: { slug },
     values: {
       label,
@@ -150,5 +146,5 @@ function changePart(event: SaleEventRow, { offered }: Data, call: PageCall): Htm
     ${changing}
     <p><a href="${call.href(PATH)}">Cancel</a></p>
     <h2>Remove ${label}</h2>
-    ${formFor(call, removeSaleEvent, { path: `${PATH}/remove`, variant: "danger", kept: { slug } })}`;
+    ${formFor(call, removeSaleEvent, { variant: "danger", kept: { slug } })}`;
 }

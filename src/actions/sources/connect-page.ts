@@ -28,7 +28,7 @@ type Data = {
 };
 
 /** The forms that connect a source, or connect it again. */
-const connectPage = definePage<Data>({
+export const connectPage = definePage<Data>({
   name: "source-connect",
   path: `${SOURCES_PATH}/:source/connect`,
   right: connectSource,
@@ -43,26 +43,20 @@ const connectPage = definePage<Data>({
     };
   },
   view: (data, call) => ({ title: `Connect ${data.source.title}`, body: body(data, call) }),
+  forms: [
+    formOf(connectSource, {
+      follow: ({ result, done }, { href }) => ({ href: href(sourcePath(result.source, "/progress")), done }),
+    }),
+    formOf(linkSource, {
+      path: `${SOURCES_PATH}/:source/link`,
+      follow: ({ secret }, call) => {
+        const { title } = sourceOf(call);
+        const link = secret?.reveal() ?? "";
+        return { view: { title: `Approve at ${title}`, body: approve(title, link), isSecret: true } };
+      },
+    }),
+  ],
 });
-
-export const CONNECT_PAGES = [connectPage] as const;
-
-export const CONNECT_FORMS = [
-  formOf(connectSource, {
-    path: `${SOURCES_PATH}/:source/connect`,
-    page: connectPage,
-    follow: ({ result, done }, { href }) => ({ href: href(sourcePath(result.source, "/progress")), done }),
-  }),
-  formOf(linkSource, {
-    path: `${SOURCES_PATH}/:source/link`,
-    page: connectPage,
-    follow: ({ secret }, call) => {
-      const { title } = sourceOf(call);
-      const link = secret?.reveal() ?? "";
-      return { view: { title: `Approve at ${title}`, body: approve(title, link), isSecret: true } };
-    },
-  }),
-];
 
 function sourceOf({ path }: PageCall): Source {
   const source = listSources().find((each) => each.source === path["source"]);
@@ -95,7 +89,7 @@ function byApproval(data: Data, call: PageCall): Html {
   }
   return html`<section><h2>By approval</h2>
     <p>Somebody who may install apps in the shop approves the connection in its admin. No key is copied.</p>
-    ${form(data, call, linkSource, { path: "/link", button: linkSource.title, secrets: {} })}</section>`;
+    ${form(data, call, linkSource, { secrets: {} })}</section>`;
 }
 
 function withKey(data: Data, call: PageCall): Html {
@@ -107,7 +101,7 @@ function withKey(data: Data, call: PageCall): Html {
   );
   return html`<section><h2>${address === null ? `With a ${key.title}` : `With its ${key.title}`}</h2>
     ${key.help !== null && html`<p>${key.help}</p>`}
-    ${form(data, call, connectSource, { path: "/connect", button: `Connect ${title}`, secrets })}</section>`;
+    ${form(data, call, connectSource, { button: `Connect ${title}`, secrets })}</section>`;
 }
 
 /** The fields of this source only, filled with stored values; its options have defaults. */
@@ -115,7 +109,7 @@ function form(
   { source, shown, mayNameAddress: mayName }: Data,
   call: PageCall,
   action: typeof connectSource | typeof linkSource,
-  { path, button, secrets }: { path: `/${string}`; button: string; secrets: Fields },
+  { button = action.title, secrets }: { button?: string; secrets: Fields },
 ): Html | null {
   const { address } = CONNECTION_INPUT;
   const options = optionFields(source);
@@ -136,7 +130,6 @@ function form(
     call,
     { ...action, input },
     {
-      path: sourcePath(source.source, path),
       button,
       values,
       drawn: Object.fromEntries(names.map((name, place) => [name, place === 0 ? folded : null])),

@@ -1,8 +1,8 @@
-import { formOf } from "../../console/action-form.ts";
+import { buttonFor, formOf } from "../../console/action-form.ts";
 import { instant, isoInstant } from "../../console/format.ts";
 import { definePage, type PageCall } from "../../console/page.ts";
 import { entries, rows } from "../../console/views/blocks.ts";
-import { actionForm, refusal, textField } from "../../console/views/form.ts";
+import { refusal, textField } from "../../console/views/form.ts";
 import { progress, type Progress } from "../../console/views/progress.ts";
 import { dataTable } from "../../console/views/table.ts";
 import { ApiError } from "../../contract/errors.ts";
@@ -51,6 +51,18 @@ const sourcePage = definePage<SourceData>({
     return { shown, hasWorker, history, kept: keptRunsText(retention), now };
   },
   view: (data, call) => ({ title: data.shown.title, body: body(data, call) }),
+  forms: [
+    formOf(requestSync, {
+      path: `${SOURCE_PATH}/sync`,
+      follow: ({ done }, { href }) => ({ href: href(progressPage.path), done }),
+    }),
+    formOf(cancelBackfill, { path: `${SOURCE_PATH}/cancel` }),
+    formOf(disconnectSource, {
+      path: `${SOURCE_PATH}/disconnect`,
+      texts: (name, form) => (name === "typed" ? [form.get("typed") ?? ""] : undefined),
+      follow: ({ done }, { href }) => ({ href: href(SOURCES_PATH), done }),
+    }),
+  ],
 });
 
 type ProgressData = { shown: ShownSource; hasWorker: boolean; now: Date };
@@ -79,25 +91,6 @@ const progressPage = definePage<ProgressData>({
 });
 
 export const SOURCE_PAGES = [sourcesPage, sourcePage, progressPage] as const;
-
-export const SOURCE_FORMS = [
-  formOf(requestSync, {
-    path: `${SOURCE_PATH}/sync`,
-    page: sourcePage,
-    follow: ({ result, done }, { href }) => ({ href: href(sourcePath(result.source, "/progress")), done }),
-  }),
-  formOf(cancelBackfill, {
-    path: `${SOURCE_PATH}/cancel`,
-    page: sourcePage,
-    follow: ({ result, done }, { href }) => ({ href: href(sourcePath(result.source)), done }),
-  }),
-  formOf(disconnectSource, {
-    path: `${SOURCE_PATH}/disconnect`,
-    page: sourcePage,
-    texts: (name, form) => (name === "typed" ? [form.get("typed") ?? ""] : undefined),
-    follow: ({ done }, { href }) => ({ href: href(SOURCES_PATH), done }),
-  }),
-];
 
 async function loadSources(call: PageCall): Promise<ListData> {
   const caller = await call.caller();
@@ -193,10 +186,9 @@ function doings(shown: ShownSource, call: PageCall): Html {
   const { source: name, title, state, waiting, last_synced_at: lastSyncedAt } = shown;
   const hasBackfill = waiting.some(({ kind }) => kind === "backfill");
   const isUnderWay = waiting.length > 0 || shown.last_run?.status === "running";
-  const sync = { path: sourcePath(name, "/sync") };
   return html`<div class="actions">
       ${isUnderWay && html`<a href="${call.href(sourcePath(name, "/progress"))}">View progress</a>`}
-      ${state !== "refused" && actionForm(call, { ...sync, button: requestSync.title })}
+      ${state !== "refused" && buttonFor(call, requestSync)}
       <a href="${call.href(sourcePath(name, "/connect"))}">Connect ${title} again</a>
     </div>
     ${
@@ -209,13 +201,8 @@ function doings(shown: ShownSource, call: PageCall): Html {
         <div class="actions">
           ${
             hasBackfill && lastSyncedAt !== null
-              ? actionForm(call, {
-                  path: sourcePath(name, "/cancel"),
-                  button: cancelBackfill.title,
-                  variant: "quiet",
-                })
-              : actionForm(call, {
-                  ...sync,
+              ? buttonFor(call, cancelBackfill, { variant: "quiet" })
+              : buttonFor(call, requestSync, {
                   button: "Resync all data",
                   variant: "quiet",
                   kept: { backfill: "yes" },
@@ -230,11 +217,9 @@ function disconnectForm({ source: name, title }: ShownSource, call: PageCall): H
   return html`<section><h2>Disconnect ${title}</h2>
     <p>Its key is deleted, and nothing new is read. The data read so far stays, with its date.</p>
     ${refusal(call, action)}
-    ${actionForm(
-      call,
-      { path: sourcePath(name, "/disconnect"), button: `Disconnect ${title}`, variant: "danger" },
-      [textField(call, action, { name: "typed", label: `Type ${name} to confirm` })],
-    )}</section>`;
+    ${buttonFor(call, disconnectSource, { button: `Disconnect ${title}`, variant: "danger" }, [
+      textField(call, action, { name: "typed", label: `Type ${name} to confirm` }),
+    ])}</section>`;
 }
 
 function leave({ last_synced_at: lastSyncedAt }: ShownSource): Html {

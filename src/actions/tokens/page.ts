@@ -5,9 +5,9 @@ import { ApiError } from "../../contract/errors.ts";
 import { ENDPOINTS } from "../../contract/registry.ts";
 import { curlLine, mcpCommandLine, mcpConfigText } from "../../contract/written-request.ts";
 import { checkBox, formFor, formOf, radios } from "../../console/action-form.ts";
-import type { ActionCall, FormOutcome } from "../../console/action-form.ts";
 import { count, isoDay, isoInstant } from "../../console/format.ts";
-import { definePage, type PageCall, type View } from "../../console/page.ts";
+import { definePage } from "../../console/page.ts";
+import type { ActionCall, FormOutcome, PageCall, View } from "../../console/page.ts";
 import { codeToCopy, facts } from "../../console/views/blocks.ts";
 import { boxes, filledIn, textField } from "../../console/views/form.ts";
 import { dataTable } from "../../console/views/table.ts";
@@ -94,11 +94,23 @@ const newTokenPage = definePage<null>({
     body: html`<p><a href="${call.href(PATH)}">Tokens</a></p>
       <h1>${createToken.title}</h1>
       ${formFor(call, createToken, {
-        path: NEW_PATH,
         kept: { request_key: requestKey(call, createToken.name) },
         drawn: { scopes: scopeBoxes(call), expires: expiryFields(call) },
       })}`,
   }),
+  forms: [
+    formOf(createToken, {
+      texts: expiryTexts,
+      follow: ({ secret }, call) => ({
+        view: issuedView(call, {
+          token: secret?.reveal() ?? "",
+          name: call.form.get("name")?.trim() ?? "",
+          scopes: call.form.getAll("scopes"),
+        }),
+      }),
+      instead: leadToToken,
+    }),
+  ],
 });
 
 /** One token: its rights, its usage, and its replacement and revocation. */
@@ -129,38 +141,22 @@ const tokenPage = definePage<TokenData>({
       }
       ${rotatePart(token, call)} ${revokePart(token, call)}`,
   }),
+  forms: [
+    formOf(rotateToken, {
+      path: `${TOKEN_PATH}/rotate`,
+      follow: ({ result, secret }, call) => ({
+        view: issuedView(call, { ...result, token: secret?.reveal() ?? "" }),
+      }),
+      instead: leadToToken,
+    }),
+    formOf(revokeToken, {
+      path: `${TOKEN_PATH}/revoke`,
+      follow: ({ done }: Done<unknown>, call) => ({ href: call.href(PATH), done }),
+    }),
+  ],
 });
 
 export const TOKEN_PAGES = [tokensPage, newTokenPage, tokenPage] as const;
-
-export const TOKEN_FORMS = [
-  formOf(createToken, {
-    path: NEW_PATH,
-    page: newTokenPage,
-    texts: expiryTexts,
-    follow: ({ secret }, call) => ({
-      view: issuedView(call, {
-        token: secret?.reveal() ?? "",
-        name: call.form.get("name")?.trim() ?? "",
-        scopes: call.form.getAll("scopes"),
-      }),
-    }),
-    instead: leadToToken,
-  }),
-  formOf(rotateToken, {
-    path: `${TOKEN_PATH}/rotate`,
-    page: tokenPage,
-    follow: ({ result, secret }, call) => ({
-      view: issuedView(call, { ...result, token: secret?.reveal() ?? "" }),
-    }),
-    instead: leadToToken,
-  }),
-  formOf(revokeToken, {
-    path: `${TOKEN_PATH}/revoke`,
-    page: tokenPage,
-    follow: ({ done }: Done<unknown>, call) => ({ href: call.href(PATH), done }),
-  }),
-];
 
 /** A form that has already created its token redirects to it. */
 function leadToToken(error: unknown, call: ActionCall): FormOutcome | undefined {
@@ -213,7 +209,6 @@ function expiryFields(call: PageCall): Html {
 function rotatePart(token: AttendedToken, call: PageCall): Html | null {
   const isOffered = token.status === "active" && token.replaced_by === null && !isApp(token);
   const form = formFor(call, rotateToken, {
-    path: `${PATH}/${token.token_id}/rotate`,
     kept: { request_key: requestKey(call, rotateToken.name) },
     drawn: {
       overlap: radios(call, rotateToken.name, "overlap", {
@@ -237,7 +232,6 @@ function revokePart(token: AttendedToken, call: PageCall): Html | null {
   const isOffered = token.status === "active";
   const { label } = revokeToken.input.typed_name;
   const form = formFor(call, revokeToken, {
-    path: `${PATH}/${token.token_id}/revoke`,
     variant: "danger",
     drawn: {
       typed_name: textField(call, revokeToken.name, { name: "typed_name", label, hint: token.name }),

@@ -1,9 +1,9 @@
 import { Readable } from "node:stream";
-import { formOf, type FormAction } from "../../console/action-form.ts";
+import { buttonFor, formOf } from "../../console/action-form.ts";
 import { count, isoInstant, isoDay } from "../../console/format.ts";
 import { definePage, type PageCall } from "../../console/page.ts";
 import { facts } from "../../console/views/blocks.ts";
-import { actionForm, refusal } from "../../console/views/form.ts";
+import { refusal } from "../../console/views/form.ts";
 import { progress } from "../../console/views/progress.ts";
 import { dataTable } from "../../console/views/table.ts";
 import { html, type Html } from "../../lib/html.ts";
@@ -82,6 +82,12 @@ const importsPage = definePage<UploadsView>({
     body: html`<h1>Import files</h1>
       ${uploadList(uploads, call)}`,
   }),
+  forms: [
+    formOf(startUpload, {
+      isScript: true,
+      follow: ({ result }, { href }) => ({ json: { href: href(`${PATH}/${result.upload_id}`) } }),
+    }),
+  ],
 });
 
 /** One upload: its progress, then the import's result. */
@@ -96,50 +102,42 @@ const importPage = definePage<ShownUpload>({
     body: html`<h1>Import of ${isoDay(upload.created_at)}</h1>
       ${uploadState(upload, call)} ${uploadForm(upload, call)}`,
   }),
+  forms: [
+    {
+      name: "import.parts",
+      path: `${UPLOAD_PATH}/parts`,
+      right: importData,
+      isScript: true,
+      perform: async ({ path, caller }) => ({
+        json: { files: await showParts(await caller(), path["id"] ?? "") },
+      }),
+    },
+    formOf(putPart, {
+      path: `${UPLOAD_PATH}/parts/:file/:part`,
+      isScript: true,
+      follow: () => ({ json: {} }),
+    }),
+    formOf(replaceFile, { path: `${UPLOAD_PATH}/files`, isScript: true, follow: () => ({ json: {} }) }),
+    formOf(requestImport, { path: `${UPLOAD_PATH}/import` }),
+    formOf(cancelUpload, {
+      path: `${UPLOAD_PATH}/cancel`,
+      follow: ({ done }, { href }) => ({ href: href(PATH), done }),
+    }),
+    {
+      name: "import.refused_rows",
+      path: `${UPLOAD_PATH}/refused-rows`,
+      right: importData,
+      perform: async ({ path, caller }) => {
+        const body = Readable.from(await readRefusedRows(await caller(), path["id"] ?? ""), {
+          objectMode: false,
+        });
+        return { file: { name: "refused-rows.csv", type: "text/csv; charset=utf-8", body } };
+      },
+    },
+  ],
 });
 
 export const UPLOAD_PAGES = [importsPage, importPage] as const;
-
-export const UPLOAD_FORMS: readonly FormAction[] = [
-  formOf(startUpload, {
-    path: PATH,
-    page: null,
-    follow: ({ result }, { href }) => ({ json: { href: href(`${PATH}/${result.upload_id}`) } }),
-  }),
-  {
-    name: "import.parts",
-    path: `${UPLOAD_PATH}/parts`,
-    right: importData,
-    page: null,
-    perform: async ({ path, caller }) => ({
-      json: { files: await showParts(await caller(), path["id"] ?? "") },
-    }),
-  },
-  formOf(putPart, { path: `${UPLOAD_PATH}/parts/:file/:part`, page: null, follow: () => ({ json: {} }) }),
-  formOf(replaceFile, { path: `${UPLOAD_PATH}/files`, page: null, follow: () => ({ json: {} }) }),
-  formOf(requestImport, {
-    path: `${UPLOAD_PATH}/import`,
-    page: importPage,
-    follow: ({ done }, { path, href }) => ({ href: href(`${PATH}/${path["id"]}`), done }),
-  }),
-  formOf(cancelUpload, {
-    path: `${UPLOAD_PATH}/cancel`,
-    page: importPage,
-    follow: ({ done }, { href }) => ({ href: href(PATH), done }),
-  }),
-  {
-    name: "import.refused_rows",
-    path: `${UPLOAD_PATH}/refused-rows`,
-    right: importData,
-    page: importPage,
-    perform: async ({ path, caller }) => {
-      const body = Readable.from(await readRefusedRows(await caller(), path["id"] ?? ""), {
-        objectMode: false,
-      });
-      return { file: { name: "refused-rows.csv", type: "text/csv; charset=utf-8", body } };
-    },
-  },
-];
 
 async function showUploads({ caller }: PageCall): Promise<UploadsView> {
   const { database, workspace } = await caller();
@@ -350,7 +348,7 @@ function bodyOf(upload: ShownUpload, call: PageCall): Html {
   switch (upload.status) {
     case "sending":
       return html`<p>${arrived(upload)} It can be continued until ${isoInstant(upload.expires_at)}.</p>
-        ${cancelButton(upload, call)}`;
+        ${cancelButton(call)}`;
     case "waiting":
     case "importing":
       return underWay(upload, call);
@@ -396,7 +394,7 @@ function underWay(upload: ShownUpload, call: PageCall): Html {
     nextHref: null,
   };
   return html`${upload.status === "waiting" && !upload.has_worker && noWorker()} ${progress(job, now)}
-  ${upload.status === "waiting" && cancelButton(upload, call)}`;
+  ${upload.status === "waiting" && cancelButton(call)}`;
 }
 
 function noWorker(): Html {
@@ -414,19 +412,18 @@ function refused(upload: ShownUpload, call: PageCall): Html {
     </p>
     <p>The files are kept until ${isoInstant(expiresAt)}.</p>
     ${result !== null && rows > 0 && refusedRows(upload, result, call)}
-    ${importButton(upload, call, rows)} ${cancelButton(upload, call)}`;
+    ${importButton(call, rows)} ${cancelButton(call)}`;
 }
 
 /** `rows`: how many cannot be used, and are left out. */
-function importButton({ upload_id: id }: UploadView, call: PageCall, rows: number): Html {
-  const path = `${PATH}/${id}/import`;
-  if (rows === 0) return actionForm(call, { path, button: "Try again" });
+function importButton(call: PageCall, rows: number): Html {
+  if (rows === 0) return buttonFor(call, requestImport, { button: "Try again" });
   const button = `Import without ${rows === 1 ? "this row" : `these ${rowsOf(rows)}`}`;
-  return actionForm(call, { path, button, kept: { skip_invalid: "yes" } });
+  return buttonFor(call, requestImport, { button, kept: { skip_invalid: "yes" } });
 }
 
-function cancelButton({ upload_id: id }: UploadView, call: PageCall): Html {
-  return actionForm(call, { path: `${PATH}/${id}/cancel`, button: cancelUpload.title, variant: "quiet" });
+function cancelButton(call: PageCall): Html {
+  return buttonFor(call, cancelUpload, { variant: "quiet" });
 }
 
 /** 1 → "1 row". */

@@ -1,10 +1,10 @@
-import { formFor, formOf } from "../../console/action-form.ts";
+import { buttonFor, formFor, formOf } from "../../console/action-form.ts";
 import type { ApiAnswer } from "../../console/figure.ts";
 import { isoDay } from "../../console/format.ts";
 import { definePage, type BodyOf, type PageCall } from "../../console/page.ts";
 import { entries, type Entry } from "../../console/views/blocks.ts";
 import { filterForm, textField } from "../../console/views/filters.ts";
-import { actionForm, refusal } from "../../console/views/form.ts";
+import { refusal } from "../../console/views/form.ts";
 import { watchableOf, type Watchable } from "../../console/views/selection-title.ts";
 import { html, type Html } from "../../lib/html.ts";
 import { readList } from "../action.ts";
@@ -26,7 +26,7 @@ const TITLE = "Watchlist";
 const MOST_FOUND = 20;
 
 /** The workspace's watchlist: a spike of the return rate raises an alert. */
-const watchlist = definePage<Data>({
+export const watchlist = definePage<Data>({
   name: "watchlist",
   path: PATH,
   right: watchedList,
@@ -62,14 +62,8 @@ const watchlist = definePage<Data>({
     body: html`<h1>${TITLE}</h1>
       ${searchForm(call)}`,
   }),
+  forms: [formOf(addWatched), formOf(removeWatched, { path: `${PATH}/remove` })],
 });
-
-export const WATCHLIST_PAGES = [watchlist] as const;
-
-export const WATCHLIST_FORMS = [
-  formOf(addWatched, { path: PATH, page: watchlist }),
-  formOf(removeWatched, { path: `${PATH}/remove`, page: watchlist }),
-];
 
 const LEAD = html`<p class="lead">
   An alert is raised when the return rate of a watched entry jumps in the newest complete month. The 20 SKUs
@@ -85,7 +79,7 @@ function askedPart(call: PageCall): Html | null {
   if (call.isWatched(type, key)) return html`<p class="banner">${what} is watched already.</p>`;
   return html`<div class="banner">
     <p><strong>${what}</strong> is not watched yet.</p>
-    ${actionForm(call, { path: PATH, button: `Watch ${key}`, kept: { type, key } })}
+    ${buttonFor(call, addWatched, { button: `Watch ${key}`, kept: { type, key } })}
   </div>`;
 }
 
@@ -104,8 +98,7 @@ function list(watched: readonly Watched[], call: PageCall): Html {
       ${isoDay(added_at)}`,
       actions: canRemove
         ? [
-            actionForm(call, {
-              path: `${PATH}/remove`,
+            buttonFor(call, removeWatched, {
               button: `Stop watching ${key}`,
               variant: "quiet",
               kept: { type, key },
@@ -127,7 +120,7 @@ function addPart(data: Data, call: PageCall): Html | null {
   return html`<h2>Search the catalogue</h2>
     ${searchPart(data, call)}
     <h2>Watch by key</h2>
-    ${formFor(call, addWatched, { path: PATH, values: { type, key } })}`;
+    ${formFor(call, addWatched, { values: { type, key } })}`;
 }
 
 function searchPart({ isServed, found }: Data, call: PageCall): Html {
@@ -159,8 +152,7 @@ function results(found: Found, call: PageCall): Html {
       actions: [
         call.isWatched(type, key)
           ? html`<span class="tag">watched</span>`
-          : actionForm(call, {
-              path: PATH,
+          : buttonFor(call, addWatched, {
               button: `Watch ${entity.label}`,
               variant: "quiet",
               kept: { type, key },

@@ -1,10 +1,17 @@
 import { createWorkspaceQueue, WorkspaceBusy } from "../../access/workspace-queue.ts";
-import { drawField, EARLIER, earlierText, formOf, type Current } from "../../console/action-form.ts";
+import {
+  buttonFor,
+  drawField,
+  EARLIER,
+  earlierText,
+  formOf,
+  type Current,
+} from "../../console/action-form.ts";
 import { figure, type ApiAnswer, type Format } from "../../console/figure.ts";
 import { count, days, month, percent, units } from "../../console/format.ts";
 import { definePage, type BodyOf, type PageCall, type View } from "../../console/page.ts";
 import { rows } from "../../console/views/blocks.ts";
-import { refusal, textField, actionForm, boxes } from "../../console/views/form.ts";
+import { refusal, textField, boxes } from "../../console/views/form.ts";
 import { dataTable } from "../../console/views/table.ts";
 import { invalidParameters, ApiError } from "../../contract/errors.ts";
 import { REASON_GROUP_WORDS } from "../../contract/report-sections.ts";
@@ -30,7 +37,6 @@ import { listStatedReasons } from "./queries.ts";
 import { LONGEST_REASON, setReasons } from "./reasons.ts";
 import { setWindows } from "./settings.ts";
 
-const WINDOWS_PATH = "/settings/windows";
 const WINDOWS_TITLE = "Return window and threshold";
 const FIELDS = setWindows.input;
 const NAMES = ["primary_window_days", "min_sold_units"] as const;
@@ -66,9 +72,9 @@ type WindowsData = {
 };
 
 /** The return window and the threshold of rankings: current values, and the effect of others. */
-const windows = definePage<WindowsData>({
+export const windows = definePage<WindowsData>({
   name: "windows",
-  path: WINDOWS_PATH,
+  path: "/settings/windows",
   right: readSettings,
   link: "Return window",
   takes: NAMES,
@@ -91,11 +97,8 @@ const windows = definePage<WindowsData>({
       ${operatorsPart(data)}`,
   }),
   refused: (call) => refusedView(WINDOWS_TITLE, call, windowsForm(call, false)),
+  forms: [formOf(setWindows, { current: currentOf })],
 });
-
-export const WINDOW_PAGES = [windows] as const;
-
-export const WINDOW_FORMS = [formOf(setWindows, { path: WINDOWS_PATH, page: windows, current: currentOf })];
 
 function currentOf({ primaryWindowDays, minSoldUnits }: PageCall) {
   return { primary_window_days: primaryWindowDays, min_sold_units: minSoldUnits };
@@ -215,7 +218,6 @@ function windowsForm(call: PageCall, hasSave: boolean): Html {
   };
   return html`<h2>Try other values</h2>
     ${previewForm(call, setWindows, {
-      path: WINDOWS_PATH,
       fields: html`${field("primary_window_days", primaryWindowDays)} ${field("min_sold_units", minSoldUnits)}`,
       current: currentOf(call),
       hasSave,
@@ -237,11 +239,11 @@ function refusedView(title: string, call: PageCall, form: HtmlValue): View {
 function previewForm(
   call: PageCall,
   { name, title }: { name: string; title: string },
-  { path, fields, current, hasSave }: { path: string; fields: HtmlValue; current: Current; hasSave: boolean },
+  { fields, current, hasSave }: { fields: HtmlValue; current: Current; hasSave: boolean },
 ): Html {
   const canBeSaved = hasSave || call.refusedForm !== null;
   return html`${refusal(call, name)}
-    <form method="post" action="${call.href(path)}">
+    <form method="post" action="${call.href(call.page.path)}">
       ${fields}
       <div class="actions">
         <button class="${canBeSaved ? "quiet" : ""}" formmethod="get">Preview changes</button>
@@ -336,7 +338,6 @@ function previewed<Value extends number | string>(name: string, value: Value, fo
   return html`<data value="${String(value)}" data-preview="${name}">${format(value)}</data>`;
 }
 
-const RULES_PATH = "/settings/orders";
 const RULES_TITLE = "Which orders count";
 const RULES: readonly [name: string, field: Field<unknown>][] = Object.entries(setRules.input);
 
@@ -358,9 +359,9 @@ type RulesData = {
 };
 
 /** The rules by which orders count, and what others would change. */
-const orderRules = definePage<RulesData>({
+export const orderRules = definePage<RulesData>({
   name: "order-rules",
-  path: RULES_PATH,
+  path: "/settings/orders",
   right: readSettings,
   link: RULES_TITLE,
   takes: RULE_NAMES,
@@ -395,6 +396,14 @@ const orderRules = definePage<RulesData>({
       call,
       mayDo(call.role, setRules) && rulesForm(call, { values: givenOf(call), saved: {} }, false),
     ),
+  forms: [
+    formOf(setRules, {
+      current: async ({ caller }) => {
+        const { database, workspace } = await caller();
+        return writtenRules((await showRules(database, workspace)).rules);
+      },
+    }),
+  ],
 });
 
 const RULES_LEAD = html`<p class="lead">
@@ -402,19 +411,6 @@ const RULES_LEAD = html`<p class="lead">
   Rules need the tags, channels and payments that Shopify sends with orders: in imported files only the rule
   about refunds has an effect.
 </p>`;
-
-export const RULE_PAGES = [orderRules] as const;
-
-export const RULE_FORMS = [
-  formOf(setRules, {
-    path: RULES_PATH,
-    page: orderRules,
-    current: async ({ caller }) => {
-      const { database, workspace } = await caller();
-      return writtenRules((await showRules(database, workspace)).rules);
-    },
-  }),
-];
 
 function givenOf({ query }: PageCall): Record<string, string> {
   return Object.fromEntries(
@@ -431,7 +427,7 @@ function rulesForm(
     drawField(call, setRules.name, name, field, values[name] ?? ""),
   );
   return html`<h2>Rules</h2>
-    ${previewForm(call, setRules, { path: RULES_PATH, fields, current: saved, hasSave })}`;
+    ${previewForm(call, setRules, { fields, current: saved, hasSave })}`;
 }
 
 function listed(values: Record<string, string>): Html {
@@ -491,7 +487,6 @@ function comparedRules(preview: RulesPreview | null): Html {
   ${!isWhole && html`<p class="banner">These rules affect more orders than are counted here: the column “If saved” counts only the first 20,000 of them. Saving applies the rules to all.</p>`}`;
 }
 
-const REASONS_PATH = "/settings/reasons";
 const REASONS_TITLE = "Return reasons";
 const MONTHS = 12;
 
@@ -504,9 +499,9 @@ type ReasonRow = {
 };
 
 /** Which group each of the workspace's reasons belongs to (M22). */
-const reasons = definePage<readonly ReasonRow[]>({
+export const reasons = definePage<readonly ReasonRow[]>({
   name: "reasons",
-  path: REASONS_PATH,
+  path: "/settings/reasons",
   right: readSettings,
   link: REASONS_TITLE,
   about: async () => "Which return reasons mean “too small”, “damaged” and so on.",
@@ -534,16 +529,13 @@ const reasons = definePage<readonly ReasonRow[]>({
     body: html`<h1>${REASONS_TITLE}</h1>
       ${REASONS_LEAD} ${list.length === 0 ? html`<p>No return of these months has a reason.</p>` : reasonsPart(list, call)}`,
   }),
+  forms: [formOf(setReasons)],
 });
 
 const REASONS_LEAD = html`<p class="lead">
   The reasons of its returns show whether a product runs small. Below are the reasons of the last
   ${MONTHS} months of orders. A proposed group counts only once you save it; until then the reason counts as other.
 </p>`;
-
-export const REASON_PAGES = [reasons] as const;
-
-export const REASON_FORMS = [formOf(setReasons, { path: REASONS_PATH, page: reasons })];
 
 function reasonsPart(list: readonly ReasonRow[], call: PageCall): Html {
   const isOffered = mayDo(call.role, setReasons);
@@ -559,7 +551,7 @@ function reasonsPart(list: readonly ReasonRow[], call: PageCall): Html {
   if (!isOffered) return html`${refusal(call, setReasons.name)}${table}`;
   const [name, { label }] = ["reasons", setReasons.input.reasons];
   const fields = [boxes(call, setReasons.name, { name, legend: label }, [table])];
-  return html`${refusal(call, setReasons.name)}${actionForm(call, { path: REASONS_PATH, button: setReasons.title }, fields)}`;
+  return html`${refusal(call, setReasons.name)}${buttonFor(call, setReasons, {}, fields)}`;
 }
 
 /** A refused form keeps its selections. */

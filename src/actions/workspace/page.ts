@@ -1,4 +1,4 @@
-import { formFor, formOf, type FormAction } from "../../console/action-form.ts";
+import { formFor, formOf } from "../../console/action-form.ts";
 import { isoInstant } from "../../console/format.ts";
 import { definePage, type Page, type PageCall } from "../../console/page.ts";
 import { rows } from "../../console/views/blocks.ts";
@@ -16,7 +16,7 @@ type Line = { page: Page; about: string };
 export const DATA_PATH = "/settings/data";
 
 /** The workspace's name, export and erasure. */
-const dataPage = definePage<Data>({
+export const dataPage = definePage<Data>({
   name: "data",
   path: DATA_PATH,
   right: readSettings,
@@ -37,12 +37,25 @@ const dataPage = definePage<Data>({
     body: html`<h1>Workspace</h1>
       <p class="lead">Name this workspace, export all of its data, or erase it.</p>
       ${formFor(call, nameWorkspace, {
-        path: `${DATA_PATH}/name`,
         values: { display_name: name === call.shopDomain ? "" : name },
         current: { display_name: name },
       })}
       ${mayDo(call.role, exportWorkspace) ? forOwners(call, eraseAfter) : FOR_OTHERS}`,
   }),
+  forms: [
+    {
+      name: exportWorkspace.name,
+      path: `${DATA_PATH}/export`,
+      right: exportWorkspace,
+      perform: async ({ caller }) => ({ file: await exportFromConsole(await caller()) }),
+    },
+    formOf(nameWorkspace, {
+      path: `${DATA_PATH}/name`,
+      current: async (call) => ({ display_name: await nameOf(call) }),
+    }),
+    formOf(eraseWorkspace, { path: `${DATA_PATH}/erase` }),
+    formOf(keepWorkspace, { path: `${DATA_PATH}/keep` }),
+  ],
 });
 
 /** Its domain, unless it was given a name. */
@@ -50,25 +63,6 @@ async function nameOf({ caller }: PageCall): Promise<string> {
   const { database, workspace } = await caller();
   return (await findDisplayName(database, workspace.shop_key)) ?? workspace.shop_domain;
 }
-
-export const DATA_PAGES = [dataPage] as const;
-
-export const DATA_FORMS: readonly FormAction[] = [
-  {
-    name: exportWorkspace.name,
-    path: `${DATA_PATH}/export`,
-    right: exportWorkspace,
-    page: dataPage,
-    perform: async ({ caller }) => ({ file: await exportFromConsole(await caller()) }),
-  },
-  formOf(nameWorkspace, {
-    path: `${DATA_PATH}/name`,
-    page: dataPage,
-    current: async (call) => ({ display_name: await nameOf(call) }),
-  }),
-  formOf(eraseWorkspace, { path: `${DATA_PATH}/erase`, page: dataPage }),
-  formOf(keepWorkspace, { path: `${DATA_PATH}/keep`, page: dataPage }),
-];
 
 /** Pages of settings that belong together. */
 export type SettingsGroup = { title: string; pages: readonly Page[] };
@@ -127,7 +121,7 @@ function exportPart(call: PageCall): Html {
       The file names your orders and costs. Keep it where only you can read it. An interrupted download is incomplete:
       start it again.
     </p>
-    ${formFor(call, exportWorkspace, { path: `${DATA_PATH}/export` })}
+    ${formFor(call, exportWorkspace)}
     <p><a href="/docs/moving">How to bring it to another installation</a></p>`;
 }
 
@@ -140,7 +134,6 @@ function erasePart(call: PageCall): Html {
       permanently erased.
     </p>
     ${formFor(call, eraseWorkspace, {
-      path: `${DATA_PATH}/erase`,
       variant: "danger",
       drawn: { domain: textField(call, eraseWorkspace.name, { name: "domain", label }) },
     })}`;
@@ -149,5 +142,5 @@ function erasePart(call: PageCall): Html {
 function keepPart(call: PageCall, eraseAfter: Date): Html {
   return html`<h2>This workspace will be erased</h2>
     <p>It will be erased after ${isoInstant(eraseAfter)}. Until then it is not served, and no sync runs.</p>
-    ${formFor(call, keepWorkspace, { path: `${DATA_PATH}/keep` })}`;
+    ${formFor(call, keepWorkspace)}`;
 }

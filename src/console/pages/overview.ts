@@ -30,7 +30,6 @@ import { summaryFigures, windowText, type TileAnswers } from "../views/report/su
 
 const PATH = "";
 const ALERTS_READ = 100;
-const SETUP_PATH = "/setup/close";
 
 /** The page of each step, and its purpose. */
 const STEPS: Readonly<Record<keyof Setup, { text: string; path: string; why: string }>> = {
@@ -93,9 +92,8 @@ export const overview = definePage<PageData>({
     body: html`<h1>Overview</h1>
       ${bar(call, monthsOfRefused(call))}`,
   }),
+  forms: [formOf(closeSetup, { path: "/setup/close" })],
 });
-
-export const SETUP_FORMS = [formOf(closeSetup, { path: SETUP_PATH, page: overview })];
 
 /** null: no month is complete yet. A mail omits the refunds still to come. */
 export async function readOverview(call: PageCall, isMail = false): Promise<OverviewData | null> {
@@ -182,6 +180,6 @@ function setupList(setup: Setup | null, call: PageCall): Html | null {
           : html`<li><div><a href="${call.href(path)}">${text}</a><small>${why}</small></div></li>`;
       })}
     </ul>
-    ${formFor(call, closeSetup, { path: SETUP_PATH, variant: "quiet" })}
+    ${formFor(call, closeSetup, { variant: "quiet" })}
   </section>`;
 }

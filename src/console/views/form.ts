@@ -25,7 +25,7 @@ type SelectField = Labelled & { options: readonly (readonly [value: string, text
 type AreaField = Labelled & { isRequired?: boolean };
 
 /** A form's values besides its fields, and its button's label. */
-type ActionForm = {
+export type ActionForm = {
   /** Below /w/<shop_domain>. */
   path: string;
   button: string;
