@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readCursor } from "../src/sync/connectors/shopify/cursor.ts";
+import { readCursor } from "../src/sync/connectors/shopify/settings.ts";
 import { startShopifySync } from "./support/shopify-sync.ts";
 import { use } from "./support/use.ts";
 

@@ -18,7 +18,7 @@ import { usageRead } from "./usage/usage.ts";
 import { watchedList, WATCHLIST_ACTIONS } from "./watchlist/actions.ts";
 import { WORKSPACE_ACTIONS } from "./workspace/actions.ts";
 import { setRules } from "./workspace/order-rules.ts";
-import { setReasons } from "./workspace/reasons.ts";
+import { setReasons } from "./workspace/settings.ts";
 import { workspaceList } from "./workspace/workspace.ts";
 
 /** Every list for people and programs, and rights required in addition to an action's own. */

@@ -1,13 +1,16 @@
 import { resolve } from "node:path";
 import type { Command } from "commander";
-import { backup, restore, secretForRestore } from "../actions/installation/actions.ts";
+import { backup, restore, secretForRestore, distribute } from "../actions/installation/actions.ts";
 import { readBackup, rowsText, sizeText, verifyBackup } from "../actions/installation/backup-folder.ts";
 import { readConfig, type Config } from "../config.ts";
-import { dataFolderOf } from "../installation.ts";
+import { dataFolderOf, migrateInstallation } from "../installation.ts";
 import { readSecret } from "../lib/secret-file.ts";
-import { commandOf } from "./action-command.ts";
-import { addCommand, type CommandSpec } from "./command.ts";
+import { commandOf, callerOf } from "./action-command.ts";
+import { addCommand, type CommandSpec, type CommandSession } from "./command.ts";
 import { withTools, type CommandContext } from "./session.ts";
+import { runAction } from "../actions/action.ts";
+import { textInput } from "../actions/field.ts";
+import { readSchemaLevel, type SchemaLevel } from "../actions/installation/schema.ts";
 
 export function addBackupCommands(program: Command, context: CommandContext): void {
   addCommand(program, context, BACKUP)
@@ -86,5 +89,40 @@ export const RESTORE: CommandSpec = {
     const config = readConfig(environment);
     const read = await readBackup(resolve(folder));
     await secretForRestore(read, config.secret ?? readSecret(dataFolderOf(config)));
+  },
+};
+
+const UNCHANGED: Readonly<Record<SchemaLevel, string>> = {
+  current: "The schema is already current.",
+  ahead: "The schema is newer than this version, and works with it.",
+  behind: "",
+  newer: "",
+  older: "",
+};
+
+export const MIGRATE: CommandSpec = {
+  name: "migrate",
+  summary: "Migrate the database's schema to this version; safe to run twice, or on several servers at once.",
+  takesAnySchema: true,
+  options: {
+    "--distribute": distribute.about,
+  },
+  examples: [
+    "DATABASE_URL_FILE=./database-url ./returns migrate",
+    "DATABASE_URL_FILE=./database-url ./returns migrate --distribute",
+  ],
+  run: async (session: CommandSession, options: { distribute?: boolean }) => {
+    const { database, installation, terminal } = session;
+    const migrated = (await readSchemaLevel(database)) === "behind";
+    await migrateInstallation(installation, terminal.tell);
+    const schema = await readSchemaLevel(database);
+    const sentence = migrated ? "The schema is now current." : UNCHANGED[schema];
+    if (options.distribute !== true) {
+      terminal.print({ schema, migrated }, `${sentence}\n`);
+      return;
+    }
+    const { result, done } = await runAction(distribute, callerOf(session), textInput({}));
+    const { functions, ...tables } = result;
+    terminal.print({ schema, migrated, ...tables, functions }, `${sentence}\n${done}\n`);
   },
 };

@@ -21,10 +21,9 @@ import {
   writtenRules,
 } from "../actions/workspace/order-rules.ts";
 import type { RulesFigures, RulesPreview } from "../actions/workspace/order-rules.ts";
-import { setReasons } from "../actions/workspace/reasons.ts";
+import { setReasons, nameWorkspace, setWorkspace } from "../actions/workspace/settings.ts";
 import { moveWorkspace } from "../actions/workspace/move.ts";
 import { MAP_FORMATS, proxyMap } from "../actions/workspace/proxy-map.ts";
-import { nameWorkspace, setWorkspace } from "../actions/workspace/settings.ts";
 import { shownWorkspace, workspaceList } from "../actions/workspace/workspace.ts";
 import { callerOf, commandOf, hintNextPage, readAssignments } from "./action-command.ts";
 import type { CommandGroup, CommandSession } from "./command.ts";

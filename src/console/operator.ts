@@ -31,9 +31,8 @@ import {
   type SessionContext,
 } from "./session-context.ts";
 import { forbidden, statePage, unconfirmed } from "./state-page.ts";
-import { pageNav, rows, tabs } from "./views/blocks.ts";
+import { pageNav, rows, tabs, dataTable } from "./views/blocks.ts";
 import { actionForm, refusal, selectField, type FormPlace } from "./views/form.ts";
-import { dataTable } from "./views/table.ts";
 
 const HOME = "/operator";
 const WORKSPACE = `${HOME}/workspace`;

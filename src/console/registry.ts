@@ -5,7 +5,6 @@ import { noticesPage } from "../actions/notices/page.ts";
 import { planPage } from "../actions/plan/page.ts";
 import { readFigures } from "../actions/right.ts";
 import { saleEventSettings } from "../actions/sale-events/page.ts";
-import { connectPage } from "../actions/sources/connect-page.ts";
 import { SOURCE_PAGES } from "../actions/sources/page.ts";
 import { TOKEN_PAGES } from "../actions/tokens/page.ts";
 import { UPLOAD_PAGES } from "../actions/uploads/page.ts";
@@ -38,7 +37,7 @@ export const FILES: readonly PageFile[] = [
 const SETTINGS_GROUPS: readonly SettingsGroup[] = [
   {
     title: "Data",
-    pages: [...SOURCE_PAGES, connectPage, ...UPLOAD_PAGES, windows, orderRules, reasons],
+    pages: [...SOURCE_PAGES, ...UPLOAD_PAGES, windows, orderRules, reasons],
   },
   { title: "Alerts", pages: [watchlist, notificationsPage, saleEventSettings, noticesPage] },
   { title: "People", pages: MEMBER_PAGES },

@@ -4,7 +4,7 @@ import { runAction } from "../actions/action.ts";
 import { textInput } from "../actions/field.ts";
 import { STATUS_OF_REFUSAL, type Refusal } from "../actions/refusal.ts";
 import { listStores } from "../actions/sources/connect.ts";
-import { IMPORTS_PATH, sourcePath } from "../actions/sources/paths.ts";
+import { IMPORTS_PATH, sourcePath } from "../actions/console-address.ts";
 import { createWorkspace, currencyOptions } from "../actions/workspace/actions.ts";
 import { DEMO_STORE } from "../demo/demo-store-facts.ts";
 import { noteRefusal } from "../http/request-log.ts";

@@ -1,9 +1,8 @@
 import { buttonFor, formFor, formOf, questionOf } from "../../console/action-form.ts";
 import { isoInstant, isoDay } from "../../console/format.ts";
 import { definePage, type ActionCall, type PageCall, type View } from "../../console/page.ts";
-import { codeToCopy, rows } from "../../console/views/blocks.ts";
+import { codeToCopy, rows, dataTable } from "../../console/views/blocks.ts";
 import { refusal, selectField } from "../../console/views/form.ts";
-import { dataTable } from "../../console/views/table.ts";
 import { ApiError } from "../../contract/errors.ts";
 import { html, type Html } from "../../lib/html.ts";
 import { userName } from "../../lib/user-name.ts";

@@ -8,9 +8,8 @@ import { checkBox, formFor, formOf, radios } from "../../console/action-form.ts"
 import { count, isoDay, isoInstant } from "../../console/format.ts";
 import { definePage } from "../../console/page.ts";
 import type { ActionCall, FormOutcome, PageCall, View } from "../../console/page.ts";
-import { codeToCopy, facts } from "../../console/views/blocks.ts";
+import { codeToCopy, facts, dataTable } from "../../console/views/blocks.ts";
 import { boxes, filledIn, textField } from "../../console/views/form.ts";
-import { dataTable } from "../../console/views/table.ts";
 import { html, type Html } from "../../lib/html.ts";
 import { relativeTime } from "../../lib/relative-time.ts";
 import { readList, type Done } from "../action.ts";

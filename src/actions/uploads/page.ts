@@ -2,10 +2,9 @@ import { Readable } from "node:stream";
 import { buttonFor, formOf } from "../../console/action-form.ts";
 import { count, isoInstant, isoDay } from "../../console/format.ts";
 import { definePage, type PageCall } from "../../console/page.ts";
-import { facts } from "../../console/views/blocks.ts";
+import { facts, dataTable } from "../../console/views/blocks.ts";
 import { refusal } from "../../console/views/form.ts";
 import { progress } from "../../console/views/progress.ts";
-import { dataTable } from "../../console/views/table.ts";
 import { html, type Html } from "../../lib/html.ts";
 import type { Database } from "../../store/database.ts";
 import { findConnectedStore } from "../../store/queries/data-source.ts";
@@ -17,7 +16,7 @@ import { PART_BYTES, partCountOf, REFUSED_ROWS_FILE } from "../../sync/connector
 import type { UploadResult } from "../../sync/connectors/csv/import-upload.ts";
 import type { WorkspaceCaller } from "../action.ts";
 import { requireRight } from "../right.ts";
-import { IMPORTS_PATH as PATH, sourcePath } from "../sources/paths.ts";
+import { IMPORTS_PATH as PATH, sourcePath } from "../console-address.ts";
 import {
   cancelUpload,
   importData,

@@ -1,8 +1,7 @@
 import { tokenPrefix } from "../../access/token.ts";
 import { count, isoInstant, day as dayText } from "../../console/format.ts";
 import { definePage, type PageCall } from "../../console/page.ts";
-import { facts } from "../../console/views/blocks.ts";
-import { dataTable } from "../../console/views/table.ts";
+import { facts, dataTable } from "../../console/views/blocks.ts";
 import type { Endpoint } from "../../contract/endpoint.ts";
 import { ENDPOINTS } from "../../contract/registry.ts";
 import { keptText } from "../../lib/retention.ts";

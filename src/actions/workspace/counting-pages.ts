@@ -10,9 +10,8 @@ import {
 import { figure, type ApiAnswer, type Format } from "../../console/figure.ts";
 import { count, days, month, percent, units } from "../../console/format.ts";
 import { definePage, type BodyOf, type PageCall, type View } from "../../console/page.ts";
-import { rows } from "../../console/views/blocks.ts";
+import { rows, dataTable } from "../../console/views/blocks.ts";
 import { refusal, textField, boxes } from "../../console/views/form.ts";
-import { dataTable } from "../../console/views/table.ts";
 import { invalidParameters, ApiError } from "../../contract/errors.ts";
 import { REASON_GROUP_WORDS } from "../../contract/report-sections.ts";
 import { html, type Html, type HtmlValue } from "../../lib/html.ts";
@@ -34,8 +33,7 @@ import { mayDo, readSettings, requireRight } from "../right.ts";
 import { changedRules, previewRules, RULE_NAMES, setRules, showRules, writtenRules } from "./order-rules.ts";
 import type { RulesFigures, RulesPreview } from "./order-rules.ts";
 import { listStatedReasons } from "./queries.ts";
-import { LONGEST_REASON, setReasons } from "./reasons.ts";
-import { setWindows } from "./settings.ts";
+import { LONGEST_REASON, setReasons, setWindows } from "./settings.ts";
 
 const WINDOWS_TITLE = "Return window and threshold";
 const FIELDS = setWindows.input;

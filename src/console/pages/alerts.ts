@@ -5,10 +5,9 @@ import { day } from "../format.ts";
 import { definePage, type BodyOf, type PageCall, type View } from "../page.ts";
 import { parameterNames } from "../page-names.ts";
 import { alertItem, alertTabs } from "../views/alert.ts";
-import { pageLinks } from "../views/blocks.ts";
+import { pageLinks, dataTable } from "../views/blocks.ts";
 import { barCsv, tableHref } from "../views/csv-link.ts";
 import { filterBar, selectField } from "../views/filters.ts";
-import { dataTable } from "../views/table.ts";
 
 const PATH = "/alerts";
 const TITLE = "Alerts";

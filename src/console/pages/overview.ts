@@ -1,5 +1,5 @@
 import { readFigures } from "../../actions/right.ts";
-import { SOURCES_PATH } from "../../actions/sources/paths.ts";
+import { SOURCES_PATH } from "../../actions/console-address.ts";
 import type { Setup } from "../../actions/workspace/queries.ts";
 import { closeSetup } from "../../actions/workspace/workspace.ts";
 import { html, type Html } from "../../lib/html.ts";

@@ -11,9 +11,8 @@ import { CHOICE_NAMES, pick, ROLLING_NAMES } from "../selection.ts";
 import { monthCoverage, noCompleteMonth } from "../views/coverage.ts";
 import { barCsv, tableHref } from "../views/csv-link.ts";
 import { checkField, filterBar, textField, windowField } from "../views/filters.ts";
-import { pageLinks, tabs } from "../views/blocks.ts";
+import { pageLinks, tabs, dataTable, numbers, type Column } from "../views/blocks.ts";
 import { picture } from "../views/picture.ts";
-import { dataTable, numbers, type Column } from "../views/table.ts";
 
 const PATH = "/products";
 /** Where the field at the top of every page leads. */

@@ -10,7 +10,7 @@ import { COHORT_STATE_NAMES, cohortStateOf, ROLLING_NAMES } from "../selection.t
 import { noCompleteMonth } from "../views/coverage.ts";
 import { barCsv, tableHref } from "../views/csv-link.ts";
 import { filterBar, selectField, textField, windowField } from "../views/filters.ts";
-import { dataTable, numbers } from "../views/table.ts";
+import { dataTable, numbers } from "../views/blocks.ts";
 import { FULL, place as coordinate } from "../charts/plot.ts";
 
 const PATH = "/sale-events";

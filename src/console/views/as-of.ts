@@ -1,7 +1,7 @@
 import type { MemberAdmission } from "../../access/admit-member.ts";
 import { mayDo, readSources } from "../../actions/right.ts";
 import { listSources, listStores } from "../../actions/sources/connect.ts";
-import { IMPORTS_PATH, SOURCES_PATH, sourcePath } from "../../actions/sources/paths.ts";
+import { IMPORTS_PATH, SOURCES_PATH, sourcePath } from "../../actions/console-address.ts";
 import { html, type Html } from "../../lib/html.ts";
 import { figure, valueAt, type ApiAnswer } from "../figure.ts";
 import { instant, month } from "../format.ts";

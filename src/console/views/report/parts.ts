@@ -1,6 +1,6 @@
 import { scaleQuantize } from "d3-scale";
 import { mayDo } from "../../../actions/right.ts";
-import { setReasons } from "../../../actions/workspace/reasons.ts";
+import { setReasons } from "../../../actions/workspace/settings.ts";
 import { OPTION_PREFIX } from "../../../contract/parameters.ts";
 import { REASON_GROUP_WORDS, type BRIDGE_STEPS } from "../../../contract/report-sections.ts";
 import { html, type Html } from "../../../lib/html.ts";
@@ -11,9 +11,8 @@ import { count, day, money, month, percent, points, units } from "../../format.t
 import { monthRange } from "../../months.ts";
 import type { BodyOf, PageCall } from "../../page.ts";
 import { stateWithoutSelector } from "../../selection.ts";
-import { fact, facts, section } from "../blocks.ts";
+import { fact, facts, section, dataTable, numbers } from "../blocks.ts";
 import { tableHref } from "../csv-link.ts";
-import { dataTable, numbers } from "../table.ts";
 
 type Report = ApiAnswer<BodyOf<"report">>;
 

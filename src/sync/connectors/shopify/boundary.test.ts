@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { openBudget } from "./api/client.ts";
 import { minorOf, splitMinor } from "../shared/money.ts";
 import { DownloadBroken, largestFileBytes, readLines } from "./api/documents.ts";
-import * as downloads from "./fetch/downloads.ts";
+import * as downloads from "./fetch/backfill.ts";
 import { toLine, toReturnLine, toSale } from "./map/records.ts";
 import { cleanKey, cleanLabel, compareGids } from "../shared/text.ts";
 

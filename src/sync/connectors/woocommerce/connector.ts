@@ -17,8 +17,8 @@ import {
 import { readStored } from "../../stored-document.ts";
 import { isObject } from "../shared/foreign.ts";
 import { CHECK_POLICY, RETRY_POLICY, type RetryPolicy } from "../shared/http.ts";
+import { CONDITION_OPTIONS, readProductSettings, readText } from "../shared/map-product.ts";
 import type { MappedProduct } from "../shared/map-product.ts";
-import { CONDITION_OPTIONS, readProductSettings, readText } from "../shared/product-settings.ts";
 import {
   anomalyNotes,
   applyStoreRun,

@@ -1,8 +1,7 @@
 import type { DocumentLine, DocumentRefund } from "../../../metrics/order.ts";
 import type { DocumentPart } from "../../document-merge.ts";
-import { mapProduct, type MappedProduct } from "../shared/map-product.ts";
+import { mapProduct, type MappedProduct, type ProductSettings } from "../shared/map-product.ts";
 import { minorOf, splitMinor } from "../shared/money.ts";
-import type { ProductSettings } from "../shared/product-settings.ts";
 import { cleanKey, cleanLabel, compareGids, timeOf } from "../shared/text.ts";
 import type { WooLine, WooOrder, WooProduct, WooRefund, WooVariation } from "./client.ts";
 

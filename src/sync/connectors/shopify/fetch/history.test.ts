@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { newBackfill, readCursor, type ShopifyCursor } from "../cursor.ts";
+import { newBackfill, readCursor, type ShopifyCursor } from "../settings.ts";
 import { firstWholeMonth, historyFromOf, isOutdated, limitAfter, surelyVisibleFrom } from "./history.ts";
 
 const NOW = new Date("2026-06-01T12:00:00Z");

@@ -1,5 +1,5 @@
 import type { OrderAccess } from "../install/access.ts";
-import { RECORD_FORMAT, type BackfillState, type HistoryLimit, type ShopifyCursor } from "../cursor.ts";
+import { RECORD_FORMAT, type BackfillState, type HistoryLimit, type ShopifyCursor } from "../settings.ts";
 
 const DAY_MS = 86_400_000;
 /**
