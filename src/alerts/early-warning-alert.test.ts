@@ -4,7 +4,7 @@ import type { AnnouncedWarning } from "../metrics/warning-episode.ts";
 import { dayFromText } from "../lib/month.ts";
 import { REFUND_ONLY } from "../metrics/returned-units.ts";
 import { earlyWarningAlert } from "./early-warning-alert.ts";
-import type { WarningDetails } from "./early-warning-alert.ts";
+import type { WarningDetailsRow } from "../store/queries/alerts.ts";
 
 const WARNING: AnnouncedWarning = {
   episodeId: "product:gid://import/Product/700053:2026-09-09",
@@ -17,19 +17,19 @@ const WARNING: AnnouncedWarning = {
   p: 0.000_701_234,
   parts: [{ kind: "sku", key: "LMP53-BRASS", excessLines: 5.676 }],
 };
-const DETAILS: WarningDetails = {
-  productTitle: "Brass lamp",
-  partTitles: { "gid://import/Product/700054": "Steel lamp" },
-  orderedFrom: "2026-08-29",
-  orderedTo: "2026-09-09",
-  soldUnits: 40,
-  returnedUnits: 8,
-  returnedLines: 7,
-  refundMinor: 40_000,
-  labelMinor: 2_550,
+const DETAILS: WarningDetailsRow = {
+  product_title: "Brass lamp",
+  part_titles: { "gid://import/Product/700054": "Steel lamp" },
+  ordered_from: "2026-08-29",
+  ordered_to: "2026-09-09",
+  sold_units: 40,
+  returned_units: 8,
+  returned_lines: 7,
+  refund_minor: 40_000,
+  label_minor: 2_550,
   reasons: [
-    { reason: REFUND_ONLY, returnedUnits: 5 },
-    { reason: "DEFECTIVE", returnedUnits: 3 },
+    { reason: REFUND_ONLY, returned_units: 5 },
+    { reason: "DEFECTIVE", returned_units: 3 },
   ],
 };
 const SETTINGS = {
@@ -86,7 +86,7 @@ test("M17: critical from three times the expected lines and ten more on", () => 
 test("M17: without a stated reason none is given, and groups are named as such", () => {
   const alert = earlyWarningAlert(
     { ...WARNING, kind: "family", key: "Lighting", parts: [] },
-    { ...DETAILS, productTitle: null, reasons: [{ reason: REFUND_ONLY, returnedUnits: 8 }] },
+    { ...DETAILS, product_title: null, reasons: [{ reason: REFUND_ONLY, returned_units: 8 }] },
     SETTINGS,
   );
   assert.equal(alert.metadata["top_reason"], null);
@@ -114,7 +114,7 @@ test("a part that is a product has its title, or its id if it has none", () => {
 });
 
 test("M17: one order day, one returned line an order and no label costs are worded so", () => {
-  const details = { ...DETAILS, returnedLines: 6, orderedFrom: "2026-09-09", labelMinor: 0 };
+  const details = { ...DETAILS, returned_lines: 6, ordered_from: "2026-09-09", label_minor: 0 };
   const { body } = earlyWarningAlert(WARNING, details, SETTINGS);
   assert.match(
     body ?? "",

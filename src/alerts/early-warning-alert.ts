@@ -4,61 +4,42 @@ import { dayToText } from "../lib/month.ts";
 import { rate } from "../metrics/rate.ts";
 import type { AnnouncedWarning } from "../metrics/warning-episode.ts";
 import { REFUND_ONLY, UNSPECIFIED } from "../metrics/returned-units.ts";
+import type { WarningDetailsRow } from "../store/queries/alerts.ts";
 import type { AlertDraft } from "../store/queries/publish.ts";
 import { nameOf, selectorOf, countText, percentText, readableName, unitsText, dayWords } from "./wording.ts";
-
-/** Units sold on the order days of a warning, and returned by the as-of day; money in minor units. */
-export type WarningDetails = {
-  /** Title of the product, or of a SKU's product; null: a group, or unknown. */
-  productTitle: string | null;
-  /** Titles of the products among the warning's parts, by key. */
-  partTitles: Readonly<Record<string, string>>;
-  /** First and last order day that sold something, YYYY-MM-DD. */
-  orderedFrom: string;
-  orderedTo: string;
-  soldUnits: number;
-  returnedUnits: number;
-  /** All lines; the warning counts lines of one order once. */
-  returnedLines: number;
-  refundMinor: number;
-  /** 0 when label costs are not included (M10). */
-  labelMinor: number;
-  /** Returned units by reason or by a key of metrics/returned-units.ts, most first. */
-  reasons: readonly { reason: string; returnedUnits: number }[];
-};
 
 const CRITICAL_RATIO = 3;
 const CRITICAL_EXCESS_LINES = 10;
 
-/** M17: the alert for an announced early warning. */
+/** M17: the alert for an announced early warning. `label_minor`: 0 when label costs are not included (M10). */
 export function earlyWarningAlert(
   warning: AnnouncedWarning,
-  details: WarningDetails,
+  details: WarningDetailsRow,
   { asOfDay, startedDay, currencyCode }: { asOfDay: number; startedDay: number; currencyCode: string },
 ): AlertDraft {
   const exponent = currencyExponent(currencyCode);
-  const costMinor = details.refundMinor + details.labelMinor;
+  const costMinor = details.refund_minor + details.label_minor;
   const excessCostMinor = Math.round((costMinor * excessLines(warning)) / warning.returnedLines);
   const topReason = topReasonOf(details);
-  const entity = { kind: warning.kind, key: warning.key, title: details.productTitle };
+  const entity = { kind: warning.kind, key: warning.key, title: details.product_title };
   const selector = selectorOf(warning);
   return {
     eventKey: `early_warning:${warning.kind}:${warning.key}:${dayToText(asOfDay)}`,
     category: "return_rate_watchlist",
     severity: isCritical(warning) ? "critical" : "warning",
     title:
-      `${capitalized(nameOf(entity))} comes back more than before: ${countText(details.returnedLines)} of ` +
-      `${linesText(warning.lines)} ordered since ${dayWords(details.orderedFrom)}, ${expectedText(warning)} expected by ` +
+      `${capitalized(nameOf(entity))} comes back more than before: ${countText(details.returned_lines)} of ` +
+      `${linesText(warning.lines)} ordered since ${dayWords(details.ordered_from)}, ${expectedText(warning)} expected by ` +
       dayWords(dayToText(asOfDay)),
     body: [
-      `${countText(details.returnedLines)} of ${linesText(warning.lines)} (${unitsText(details.soldUnits)}) ordered ` +
+      `${countText(details.returned_lines)} of ${linesText(warning.lines)} (${unitsText(details.sold_units)}) ordered ` +
         `${daysBetweenText(details)} have already come back${ordersText(warning, details)}; at the usual rate, ` +
         `${expectedText(warning)} would have come back by ${dayWords(dayToText(asOfDay))}.`,
       partsText(warning, details),
       topReason === null
         ? ""
-        : `The reason given most often is ${readableName(topReason.reason)}, for ${percentText(topReason.returnedUnits, details.returnedUnits)} of the returned units.`,
-      `${details.labelMinor === 0 ? "Refunds" : "Refunds and labels"} so far: ${moneyText(costMinor, exponent, currencyCode)}.`,
+        : `The reason given most often is ${readableName(topReason.reason)}, for ${percentText(topReason.returned_units, details.returned_units)} of the returned units.`,
+      `${details.label_minor === 0 ? "Refunds" : "Refunds and labels"} so far: ${moneyText(costMinor, exponent, currencyCode)}.`,
       `To see why, request the report with ${requestText(selector, details)}.`,
     ]
       .filter((sentence) => sentence !== "")
@@ -70,12 +51,12 @@ export function earlyWarningAlert(
       state: "open",
       ...selector,
       as_of: dayToText(asOfDay),
-      ordered_from: details.orderedFrom,
-      ordered_to: details.orderedTo,
-      sold_units: details.soldUnits,
-      returned_units: details.returnedUnits,
+      ordered_from: details.ordered_from,
+      ordered_to: details.ordered_to,
+      sold_units: details.sold_units,
+      returned_units: details.returned_units,
       sold_lines: warning.lines,
-      returned_lines: details.returnedLines,
+      returned_lines: details.returned_lines,
       returned_orders: warning.returnedLines,
       expected_lines: rounded(warning.expectedLines, 2),
       p: Number(warning.p.toPrecision(3)),
@@ -84,7 +65,7 @@ export function earlyWarningAlert(
       top_reason:
         topReason === null
           ? null
-          : { reason: topReason.reason, share: rate(topReason.returnedUnits, details.returnedUnits) },
+          : { reason: topReason.reason, share: rate(topReason.returned_units, details.returned_units) },
       parts: warning.parts.map((part) => ({
         ...selectorOf(part),
         label: partName(part, details),
@@ -100,16 +81,19 @@ function isCritical(warning: EarlyWarning): boolean {
 }
 
 /** The stated reason of most units; null when none is stated. */
-function topReasonOf({ reasons }: WarningDetails): WarningDetails["reasons"][number] | null {
+function topReasonOf({ reasons }: WarningDetailsRow): WarningDetailsRow["reasons"][number] | null {
   return reasons.find(({ reason }) => reason !== REFUND_ONLY && reason !== UNSPECIFIED) ?? null;
 }
 
 /** The report's parameters: whole months, the young ones included. */
-function requestText(selector: Record<string, string>, { orderedFrom, orderedTo }: WarningDetails): string {
+function requestText(
+  selector: Record<string, string>,
+  { ordered_from: from, ordered_to: to }: WarningDetailsRow,
+): string {
   const parameters = {
     ...selector,
-    start_month: orderedFrom.slice(0, 7),
-    end_month: orderedTo.slice(0, 7),
+    start_month: from.slice(0, 7),
+    end_month: to.slice(0, 7),
     include_incomplete: "true",
     reportSection: "reasons",
   };
@@ -118,14 +102,17 @@ function requestText(selector: Record<string, string>, { orderedFrom, orderedTo 
     .join(", ");
 }
 
-function partsText({ parts }: EarlyWarning, details: WarningDetails): string {
+function partsText({ parts }: EarlyWarning, details: WarningDetailsRow): string {
   if (parts.length === 0) return "";
   const names = parts.slice(0, 3).map((part) => partName(part, details));
   return `Most of the excess comes from ${names.join(", ")}.`;
 }
 
-function partName({ kind, key }: EarlyWarning["parts"][number], { partTitles }: WarningDetails): string {
-  return nameOf({ kind, key, title: partTitles[key] ?? null });
+function partName(
+  { kind, key }: EarlyWarning["parts"][number],
+  { part_titles: titles }: WarningDetailsRow,
+): string {
+  return nameOf({ kind, key, title: titles[key] ?? null });
 }
 
 function linesText(lines: number): string {
@@ -133,14 +120,15 @@ function linesText(lines: number): string {
 }
 
 /** A warning has five returned orders or more, so its nouns and verbs are plural. */
-function ordersText({ returnedLines: orders }: EarlyWarning, { returnedLines }: WarningDetails): string {
-  return orders === returnedLines ? "" : `, from ${countText(orders)} orders`;
+function ordersText(
+  { returnedLines: orders }: EarlyWarning,
+  { returned_lines: lines }: WarningDetailsRow,
+): string {
+  return orders === lines ? "" : `, from ${countText(orders)} orders`;
 }
 
-function daysBetweenText({ orderedFrom, orderedTo }: WarningDetails): string {
-  return orderedFrom === orderedTo
-    ? `on ${dayWords(orderedFrom)}`
-    : `from ${dayWords(orderedFrom)} to ${dayWords(orderedTo)}`;
+function daysBetweenText({ ordered_from: from, ordered_to: to }: WarningDetailsRow): string {
+  return from === to ? `on ${dayWords(from)}` : `from ${dayWords(from)} to ${dayWords(to)}`;
 }
 
 function expectedText({ expectedLines }: EarlyWarning): string {

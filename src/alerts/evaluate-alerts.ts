@@ -21,6 +21,7 @@ import type {
   MonthUnitsRow,
   ListingLinesRow,
   OpenEpisodeRow,
+  WarningDetailsRow,
   WarningEpisodeRow,
 } from "../store/queries/alerts.ts";
 import { lockWorkspace } from "../store/queries/import-stage.ts";
@@ -35,7 +36,7 @@ import { RECENT_DAYS, findEarlyWarnings } from "../metrics/early-warning.ts";
 import { areLabelCostsIncluded } from "../metrics/label.ts";
 import { announceWarnings, isOpen, newEpisodeId, type WarningEpisode } from "../metrics/warning-episode.ts";
 import { planAsUsual, planForManyRows } from "../store/query.ts";
-import { earlyWarningAlert, type WarningDetails } from "./early-warning-alert.ts";
+import { earlyWarningAlert } from "./early-warning-alert.ts";
 
 type AlertEvaluation = { database: Database; shopKey: number; now: Date };
 
@@ -280,7 +281,7 @@ async function detailsOf(
   shopKey: number,
   settings: AlertSettingsRow,
   { warning, asOfDay }: { warning: EarlyWarning; asOfDay: number },
-): Promise<WarningDetails> {
+): Promise<WarningDetailsRow> {
   const row = await loadWarningDetails(connection, shopKey, {
     kind: warning.kind,
     key: warning.key,
@@ -288,18 +289,7 @@ async function detailsOf(
     asOfDay,
     partProducts: warning.parts.flatMap(({ kind, key }) => (kind === "product" ? [key] : [])),
   });
-  return {
-    productTitle: row.product_title,
-    partTitles: row.part_titles,
-    orderedFrom: row.ordered_from,
-    orderedTo: row.ordered_to,
-    soldUnits: row.sold_units,
-    returnedUnits: row.returned_units,
-    returnedLines: row.returned_lines,
-    refundMinor: row.refund_minor,
-    labelMinor: hasLabelCosts(settings) ? row.label_minor : 0,
-    reasons: row.reasons.map(({ reason, returned_units: returnedUnits }) => ({ reason, returnedUnits })),
-  };
+  return hasLabelCosts(settings) ? row : { ...row, label_minor: 0 };
 }
 
 function hasLabelCosts({ sources, currency_code: currencyCode }: AlertSettingsRow): boolean {

@@ -12,12 +12,9 @@ import {
 import type { VariantRow } from "../../store/queries/catalogue.ts";
 import { queueWorkspaces } from "../../store/queries/run-queue.ts";
 import { lowered } from "../../store/queries/selection.ts";
-import type {
-  ExportedProductRow,
-  ExportedLabelRow,
-  ExportedSaleEventRow,
-} from "../../sync/connectors/csv/file-formats.ts";
+import type { ExportedProductRow, ExportedLabelRow } from "../../sync/connectors/csv/file-formats.ts";
 import { monthToDate } from "../../lib/month.ts";
+import type { SaleEventRow } from "../../store/queries/report-figures.ts";
 import type { Workspace } from "../../store/workspace.ts";
 import type { DirectoryRow } from "../../store/queries/workspace-directory.ts";
 import { SERVED_READINESS, COLUMNS, WITH_REQUEST } from "../../store/queries/workspace-directory.ts";
@@ -61,7 +58,7 @@ export const openExportedLabels = cursor<ExportedLabelRow, [shopKey: number]>(
 );
 
 /** Opens a cursor over the sale events. Primary key of sale_event. */
-export const openExportedSaleEvents = cursor<ExportedSaleEventRow, [shopKey: number]>(
+export const openExportedSaleEvents = cursor<SaleEventRow, [shopKey: number]>(
   "exported_sale_event",
   100,
   `select e.slug, e.label, e.starts_on, e.ends_on, e.skus

@@ -1,5 +1,6 @@
 import { greatest, max, min } from "d3-array";
 import { stack, stackOffsetDiverging } from "d3-shape";
+import type { ReportData } from "../../contract/report.ts";
 import { html, type Html, type HtmlValue } from "../../lib/html.ts";
 import { figure, figuresAt, valueAt, type ApiAnswer } from "../figure.ts";
 import { count, money, percent } from "../format.ts";
@@ -7,14 +8,7 @@ import { chartFigure, nothingToDraw, figureTable, type ChartInput } from "./fram
 import { barPart, columns, hatch, monthAxis, verticalAxis, verticalScale, boxSwatch } from "./plot.ts";
 import { monthFigure } from "./rates.ts";
 
-/** A row of the trend, as far as it is about money. */
-type CostMonth = {
-  cohort_month: string;
-  is_complete: boolean | null;
-  refunded_amount: number;
-  return_label_cost: number;
-  returns_cost: number;
-};
+type CostMonth = NonNullable<ReportData["trend"]>[number];
 type Part = "refunded_amount" | "return_label_cost";
 
 /** Stacked, from the bottom up. */

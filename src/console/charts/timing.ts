@@ -1,5 +1,6 @@
 import { max } from "d3-array";
 import { line } from "d3-shape";
+import type { ReportData } from "../../contract/report.ts";
 import { html, type Html } from "../../lib/html.ts";
 import { figure, valueAt, type ApiAnswer } from "../figure.ts";
 import { count, days, percent } from "../format.ts";
@@ -16,13 +17,7 @@ import {
   lineSwatch,
 } from "./plot.ts";
 
-type Bucket = {
-  from_day: number;
-  to_day: number | null;
-  returned_units: number;
-  share: number | null;
-  cumulative_share: number | null;
-};
+type Bucket = NonNullable<ReportData["timing_buckets"]>[number];
 
 /** When do returns come? The share of each range of days since the order as a bar, the cumulative share as a line. */
 export function timingChart({ answer, exportHref }: ChartInput): Html {

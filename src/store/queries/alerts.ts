@@ -169,7 +169,7 @@ export const loadListingLines = query<ListingLinesRow, [shopKey: number, range: 
 );
 
 /** A warning's details for its order days (YYYY-MM-DD, both included) up to the as-of day; money in minor units. */
-type WarningDetailsRow = {
+export type WarningDetailsRow = {
   /** Title of a product, or of a SKU's product; null for other kinds. */
   product_title: string | null;
   /** Titles of the products among the parts, by product_gid. */
@@ -178,7 +178,7 @@ type WarningDetailsRow = {
   ordered_to: string;
   sold_units: number;
   returned_units: number;
-  /** Lines with at least one returned unit. */
+  /** Lines with at least one returned unit; the warning counts lines of one order once. */
   returned_lines: number;
   refund_minor: number;
   label_minor: number;

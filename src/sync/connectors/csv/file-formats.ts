@@ -8,6 +8,8 @@ import type {
 } from "../../../metrics/order.ts";
 import type { VariantRow, ProductRow } from "../../../store/queries/catalogue.ts";
 import type { StagedTable } from "../../../store/queries/import-stage.ts";
+import type { LabelRow } from "../../../store/queries/label-write.ts";
+import type { SaleEventRow } from "../../../store/queries/report-figures.ts";
 import type { CopyValue } from "../../copy.ts";
 import type { RowKind } from "../../document-merge.ts";
 import { productGidOf, ROW_DEFAULTS } from "../../stored-document.ts";
@@ -336,7 +338,7 @@ export const FILE_FORMATS = {
     },
     { table: "staged_label", keys: ["label_id"] },
   ),
-  sale_events: tableFormat<ExportedSaleEventRow>(
+  sale_events: tableFormat<SaleEventRow>(
     {
       slug: needed(text("slug")),
       label: needed(label("label")),
@@ -521,22 +523,8 @@ function readList(column: string, json: string): string[] {
 
 export type ExportedProductRow = Omit<ProductRow, "from_lines">;
 
-export type ExportedLabelRow = {
+export type ExportedLabelRow = Omit<LabelRow, "order_name" | "charged_at" | "voided_at"> & {
   source: string;
-  label_id: string;
-  order_id: string | null;
-  return_id: string | null;
-  tracking_number: string | null;
   charged_at: Date;
-  amount_minor: number;
-  currency_code: string;
   voided_at: Date | null;
-};
-
-export type ExportedSaleEventRow = {
-  slug: string;
-  label: string;
-  starts_on: string;
-  ends_on: string;
-  skus: string[] | null;
 };
