@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { buttonFor, drawField, formFor, formOf, questionOf } from "../../console/action-form.ts";
 import { isoInstant } from "../../console/format.ts";
 import { definePage, type ActionCall, type FormOutcome, type PageCall } from "../../console/page.ts";
-import { codeToCopy, facts } from "../../console/views/blocks.ts";
+import { codeToCopy, fact, facts } from "../../console/views/blocks.ts";
 import { filledIn, problemOf, refusal, selectField } from "../../console/views/form.ts";
 import { html, type Html } from "../../lib/html.ts";
 import type { EndpointRow } from "../../store/queries/alert-delivery.ts";
@@ -204,15 +204,13 @@ function endpointFacts(endpoint: EndpointRow, now: Date): Html {
   const listed = categories?.map((category) => texts[category] ?? category).join(", ");
   const isOverlapping = previousUntil !== null && previousUntil > now;
   return facts([
-    { name: KIND_TEXTS[kind], value: html`${address}` },
-    { name: "Receives", value: html`${severities.join(", ")}: ${listed ?? "all alerts"}` },
-    { name: "When", value: html`${hour === null ? "at once" : `daily at ${hourText(hour)}`}` },
-    { name: "State", value: html`${stateText(endpoint, now)}` },
-    { name: "Last delivery", value: html`${deliveredAt === null ? "none yet" : isoInstant(deliveredAt)}` },
-    ...(problem === null ? [] : [{ name: "Last problem", value: html`${problem}` }]),
-    ...(isOverlapping
-      ? [{ name: "Also signed with the old secret", value: html`until ${isoInstant(previousUntil)}` }]
-      : []),
+    fact(KIND_TEXTS[kind], address),
+    fact("Receives", `${severities.join(", ")}: ${listed ?? "all alerts"}`),
+    fact("When", hour === null ? "at once" : `daily at ${hourText(hour)}`),
+    fact("State", stateText(endpoint, now)),
+    fact("Last delivery", deliveredAt === null ? "none yet" : isoInstant(deliveredAt)),
+    problem !== null && fact("Last problem", problem),
+    isOverlapping && fact("Also signed with the old secret", `until ${isoInstant(previousUntil)}`),
   ]);
 }
 

@@ -5,7 +5,7 @@ import { definePage, type PageCall, type View } from "../../console/page.ts";
 import { pick } from "../../console/selection.ts";
 import { filterForm, selectField, textField } from "../../console/views/filters.ts";
 import { refusal } from "../../console/views/form.ts";
-import { pageLinks, dataTable } from "../../console/views/blocks.ts";
+import { pageLinks, tableOf } from "../../console/views/blocks.ts";
 import { invalidParameters } from "../../contract/errors.ts";
 import { html, type Html } from "../../lib/html.ts";
 import { keptAuditText } from "../../lib/retention.ts";
@@ -15,7 +15,7 @@ import { memberList } from "../members/actions.ts";
 import { Refusal } from "../refusal.ts";
 import { readAudit } from "../right.ts";
 import { AUDIT_WORDS, auditCsv, readAuditDay, showAudit } from "./audit.ts";
-import type { AuditChange, AuditPage, AuditQuery, ShownAction } from "./audit.ts";
+import type { AuditChange, AuditPage, AuditQuery } from "./audit.ts";
 
 const PATH = "/settings/audit";
 const TITLE = "Audit";
@@ -118,36 +118,20 @@ function form(call: PageCall, people: Data["people"]): Html {
   ]);
 }
 
-const COLUMNS = [
-  { text: "When" },
-  { text: "Who" },
-  { text: "What" },
-  { text: "Before → after" },
-  { text: "Origin" },
-];
-
-function table({ actions }: Data, call: PageCall): Html {
+function table({ actions }: Data, { href, query }: PageCall): Html {
   if (actions.length === 0) return html`<p class="banner">No entry matches this filter.</p>`;
-  return dataTable(
-    "Actions, newest first",
-    COLUMNS,
-    actions.map((action) => cells(action, call)),
-  );
+  const { cursor: _page, ...kept } = query;
+  return tableOf("Actions, newest first", actions, [
+    ["When", ({ happened_at: at }) => timeOf(at.toISOString())],
+    ["Who", ({ who, actor }) => html`<a href="${href(PATH, { ...kept, who: actor })}">${who}</a>`],
+    ["What", ({ what, action }) => html`<a href="${href(PATH, { ...kept, action })}">${what}</a>`],
+    ["Before → after", ({ changes }) => changes.map(changeLine)],
+    ["Origin", ({ origin, actor }) => origin ?? (actor === "operator" ? "command line" : "–")],
+  ]);
 }
 
-function cells(
-  { happened_at: at, who, actor, action, what, changes, origin }: ShownAction,
-  call: PageCall,
-): Html[] {
-  const moment = at.toISOString();
-  const { cursor: _page, ...kept } = call.query;
-  return [
-    html`<time datetime="${moment}">${instant(moment)}</time>`,
-    html`<a href="${call.href(PATH, { ...kept, who: actor })}">${who}</a>`,
-    html`<a href="${call.href(PATH, { ...kept, action })}">${what}</a>`,
-    html`${changes.map(changeLine)}`,
-    html`${origin ?? (actor === "operator" ? "command line" : "–")}`,
-  ];
+function timeOf(moment: string): Html {
+  return html`<time datetime="${moment}">${instant(moment)}</time>`;
 }
 
 function changeLine({ name, before, after }: AuditChange): Html {

@@ -1,7 +1,7 @@
 import { buttonFor, formFor, formOf, questionOf } from "../../console/action-form.ts";
 import { isoInstant, isoDay } from "../../console/format.ts";
 import { definePage, type ActionCall, type PageCall, type View } from "../../console/page.ts";
-import { codeToCopy, rows, dataTable } from "../../console/views/blocks.ts";
+import { codeToCopy, rows, tableOf } from "../../console/views/blocks.ts";
 import { refusal, selectField } from "../../console/views/form.ts";
 import { ApiError } from "../../contract/errors.ts";
 import { html, type Html } from "../../lib/html.ts";
@@ -132,17 +132,14 @@ function removedPart(removed: readonly RemovedRow[], call: PageCall): Html {
   )}`;
 }
 
-const COLUMNS = ["Name", "Role", "Member since", "Last seen", "State"].map((text) => ({ text }));
-
 function table(list: readonly ListedMember[], { href }: PageCall): Html {
-  const cells = list.map((member) => [
-    html`<a href="${href(`${PATH}/${member.user_id}`)}">${member.name}</a>`,
-    html`${member.role}`,
-    html`${isoDay(member.since)}`,
-    html`${lastSeen(member)}`,
-    html`${stateText(member)}`,
+  return tableOf("Members, by name. Times are in UTC.", list, [
+    ["Name", ({ name, user_id: id }) => html`<a href="${href(`${PATH}/${id}`)}">${name}</a>`],
+    ["Role", ({ role }) => role],
+    ["Member since", ({ since }) => isoDay(since)],
+    ["Last seen", lastSeen],
+    ["State", stateText],
   ]);
-  return dataTable("Members, by name. Times are in UTC.", COLUMNS, cells);
 }
 
 /** To five minutes. */

@@ -2,7 +2,7 @@ import { billingEndText } from "../../alerts/billing-end.ts";
 import { formFor, formOf } from "../../console/action-form.ts";
 import { count, isoInstant } from "../../console/format.ts";
 import { definePage, type PageCall } from "../../console/page.ts";
-import { rows, dataTable } from "../../console/views/blocks.ts";
+import { fact, rows, tableOf } from "../../console/views/blocks.ts";
 import { selectField } from "../../console/views/form.ts";
 import type { Entitlement } from "../../contract/endpoint.ts";
 import { html, type Html } from "../../lib/html.ts";
@@ -100,11 +100,9 @@ function ownPart({ planKey, own, cardSize, purchase }: Data): Html {
     </p>`;
   }
   return rows([
-    { name: "Plan", value: own.plan },
-    ...(purchase === null
-      ? []
-      : [{ name: "Subscription", value: purchase.name, note: subscriptionNote(purchase) }]),
-    { name: "API requests", value: quotaText(own.daily_quota) },
+    fact("Plan", own.plan),
+    purchase !== null && fact("Subscription", purchase.name, subscriptionNote(purchase)),
+    fact("API requests", quotaText(own.daily_quota)),
     {
       name: "Includes",
       value: html`<ul>
@@ -132,16 +130,12 @@ function includedIn({ entitlements }: PlanRow, cardSize: number): string[] {
 function othersPart({ own, others }: Data): Html | null {
   if (others.length === 0) return null;
   return html`<h2>Other plans</h2>
-    ${dataTable(
-      "What other plans would add, and what they would leave out",
-      [{ text: "Plan" }, { text: "API requests" }, { text: "Adds" }, { text: "Leaves out" }],
-      others.map((each) => [
-        html`${each.plan}`,
-        html`${quotaText(each.daily_quota)}`,
-        advantages(each, own),
-        advantages(own, each),
-      ]),
-    )}`;
+    ${tableOf("What other plans would add, and what they would leave out", others, [
+      ["Plan", ({ plan }) => plan],
+      ["API requests", ({ daily_quota: quota }) => quotaText(quota)],
+      ["Adds", (each) => advantages(each, own)],
+      ["Leaves out", (each) => advantages(own, each)],
+    ])}`;
 }
 
 /** Features of one plan that another lacks; undefined: the other has none. */

@@ -1,7 +1,7 @@
 import { buttonFor, formOf, formFor, drawField } from "../../console/action-form.ts";
 import { instant, isoInstant } from "../../console/format.ts";
 import { definePage, type PageCall } from "../../console/page.ts";
-import { entries, rows, dataTable } from "../../console/views/blocks.ts";
+import { entries, rows, tableOf } from "../../console/views/blocks.ts";
 import { refusal, textField } from "../../console/views/form.ts";
 import { progress, type Progress } from "../../console/views/progress.ts";
 import { ApiError } from "../../contract/errors.ts";
@@ -293,16 +293,6 @@ function endText({ status, counts, error }: NonNullable<ShownSource["last_run"]>
 
 type Run = RunPage["runs"][number];
 
-const COLUMNS = [
-  { text: "Started" },
-  { text: "What" },
-  { text: "Requested by" },
-  { text: "State" },
-  { text: "Took", isNumber: true },
-  { text: "Read" },
-  { text: "Remarks" },
-];
-
 const KINDS: Readonly<Record<Run["kind"], string>> = {
   backfill: "Everything",
   incremental: "What changed",
@@ -325,33 +315,25 @@ const STATUSES: Readonly<Record<Run["status"], string>> = {
 /** The history of a source, newest first. */
 function runsTable(title: string, { runs }: RunPage): Html {
   if (runs.length === 0) return html`<p>No run has begun yet.</p>`;
-  return dataTable(
-    `Runs of ${title}`,
-    COLUMNS,
-    runs.map((run) => [
-      html`<time datetime="${run.started_at.toISOString()}">${isoInstant(run.started_at)}</time>`,
-      html`${KINDS[run.kind]}`,
-      html`${ASKED_BY[run.requested_by]}`,
-      html`${STATUSES[run.status]}${run.attempt > 1 && `, try ${run.attempt}`}`,
-      html`${durationText(run.duration_seconds)}`,
-      html`${readText(run)}`,
-      html`${[...(run.error === null ? [] : [run.error]), ...run.notes].join(" ") || "–"}`,
-    ]),
-  );
+  return tableOf(`Runs of ${title}`, runs, [
+    ["Started", ({ started_at: at }) => html`<time datetime="${at.toISOString()}">${isoInstant(at)}</time>`],
+    ["What", ({ kind }) => KINDS[kind]],
+    ["Requested by", ({ requested_by: by }) => ASKED_BY[by]],
+    ["State", ({ status, attempt }) => `${STATUSES[status]}${attempt > 1 ? `, try ${attempt}` : ""}`],
+    ["Took", ({ duration_seconds: seconds }) => durationText(seconds), "number"],
+    ["Read", readText],
+    ["Remarks", ({ error, notes }) => [...(error === null ? [] : [error]), ...notes].join(" ") || "–"],
+  ]);
 }
 
 /** Of unchanged runs, only the newest of each kind has its own row. */
 function quietTable(title: string, { quiet }: RunPage): Html | null {
   if (quiet.length === 0) return null;
-  return dataTable(
-    `Earlier runs of ${title} that changed nothing, by day`,
-    [{ text: "Day (UTC)" }, { text: "What" }, { text: "Runs", isNumber: true }],
-    quiet.map(({ day, kind, runs }) => [
-      html`<time datetime="${day}">${day}</time>`,
-      html`${KINDS[kind]}`,
-      html`${String(runs)}`,
-    ]),
-  );
+  return tableOf(`Earlier runs of ${title} that changed nothing, by day`, quiet, [
+    ["Day (UTC)", ({ day }) => html`<time datetime="${day}">${day}</time>`],
+    ["What", ({ kind }) => KINDS[kind]],
+    ["Runs", ({ runs }) => String(runs), "number"],
+  ]);
 }
 
 function readText(run: Run): string {

@@ -8,7 +8,7 @@ import { checkBox, formFor, formOf, radios } from "../../console/action-form.ts"
 import { count, isoDay, isoInstant } from "../../console/format.ts";
 import { definePage } from "../../console/page.ts";
 import type { ActionCall, FormOutcome, PageCall, View } from "../../console/page.ts";
-import { codeToCopy, facts, dataTable } from "../../console/views/blocks.ts";
+import { codeToCopy, fact, facts, tableOf } from "../../console/views/blocks.ts";
 import { boxes, filledIn, textField } from "../../console/views/form.ts";
 import { html, type Html } from "../../lib/html.ts";
 import { relativeTime } from "../../lib/relative-time.ts";
@@ -249,18 +249,16 @@ function details(token: AttendedToken, call: PageCall, now: Date): Html {
   const { replaces, replaced_by: replacedBy, is_used_since_replaced: isUsed, app_redirect_uri: app } = token;
   const use = isUsed === true ? "still used since then" : "not used since then";
   return facts([
-    { name: "Starts with", value: html`<code>${tokenPrefix(token.token_id)}</code>` },
-    { name: "State", value: stateText(token) },
-    { name: "Expires", value: dated(token.expires_at, now) },
-    { name: "Last used", value: dated(token.last_used_at, now), note: "up to 15 minutes old" },
-    { name: "Can read", value: scopeList(token.scopes) },
-    ...(app === null
-      ? []
-      : [{ name: "Connected app", value: receiverOf(app), note: "its name is its own claim" }]),
-    { name: "Created by", value: makerOf(token), note: isoInstant(token.created_at) },
-    ...(token.revoked_at === null ? [] : [{ name: "Revoked", value: isoInstant(token.revoked_at) }]),
-    ...(replaces === null ? [] : [{ name: "Replaces", value: linkTo(replaces) }]),
-    ...(replacedBy === null ? [] : [{ name: "Replaced by", value: linkTo(replacedBy), note: use }]),
+    fact("Starts with", html`<code>${tokenPrefix(token.token_id)}</code>`),
+    fact("State", stateText(token)),
+    fact("Expires", dated(token.expires_at, now)),
+    fact("Last used", dated(token.last_used_at, now), "up to 15 minutes old"),
+    fact("Can read", scopeList(token.scopes)),
+    app !== null && fact("Connected app", receiverOf(app), "its name is its own claim"),
+    fact("Created by", makerOf(token), isoInstant(token.created_at)),
+    token.revoked_at !== null && fact("Revoked", isoInstant(token.revoked_at)),
+    replaces !== null && fact("Replaces", linkTo(replaces)),
+    replacedBy !== null && fact("Replaced by", linkTo(replacedBy), use),
   ]);
 }
 
@@ -297,31 +295,21 @@ function list(all: readonly AttendedToken[], call: PageCall, now: Date): Html {
   }`;
 }
 
-const COLUMNS = [
-  { text: "Token" },
-  { text: "State" },
-  { text: "Expires" },
-  { text: "Last used" },
-  { text: `Requests, ${RECENT_DAYS} days`, isNumber: true },
-  { text: "Can read" },
-  { text: "Created by" },
-] as const;
-
 function table(caption: string, rows: readonly AttendedToken[], { href }: PageCall, now: Date): Html {
-  return dataTable(
-    caption,
-    COLUMNS,
-    rows.map((token) => [
-      html`<a class="name" href="${href(`${PATH}/${token.token_id}`)}">${token.name}</a>
-        <small class="detail"><code>${tokenPrefix(token.token_id)}</code></small>`,
-      stateText(token),
-      dated(token.expires_at, now),
-      dated(token.last_used_at, now),
-      html`${count(token.requests)}`,
-      html`${scopeList(token.scopes)}`,
-      html`${makerOf(token)} <br /><small>${isoDay(token.created_at)}</small>`,
-    ]),
-  );
+  return tableOf(caption, rows, [
+    [
+      "Token",
+      ({ name, token_id: id }) =>
+        html`<a class="name" href="${href(`${PATH}/${id}`)}">${name}</a>
+          <small class="detail"><code>${tokenPrefix(id)}</code></small>`,
+    ],
+    ["State", stateText],
+    ["Expires", ({ expires_at: at }) => dated(at, now)],
+    ["Last used", ({ last_used_at: at }) => dated(at, now)],
+    [`Requests, ${RECENT_DAYS} days`, ({ requests }) => count(requests), "number"],
+    ["Can read", ({ scopes }) => scopeList(scopes)],
+    ["Created by", (token) => html`${makerOf(token)} <br /><small>${isoDay(token.created_at)}</small>`],
+  ]);
 }
 
 /** The token, a request with it, and the configuration of an MCP client: the only time that it is shown. */

@@ -2,7 +2,7 @@ import { Readable } from "node:stream";
 import { buttonFor, formOf } from "../../console/action-form.ts";
 import { count, isoInstant, isoDay } from "../../console/format.ts";
 import { definePage, type PageCall } from "../../console/page.ts";
-import { facts, dataTable } from "../../console/views/blocks.ts";
+import { facts, tableOf } from "../../console/views/blocks.ts";
 import { refusal } from "../../console/views/form.ts";
 import { progress } from "../../console/views/progress.ts";
 import { html, type Html } from "../../lib/html.ts";
@@ -258,18 +258,21 @@ function openUpload(upload: UploadView, { href }: PageCall): Html {
 }
 
 function earlier(uploads: readonly UploadView[], { href }: PageCall): Html {
-  const columns = [{ text: "Begun" }, { text: "By" }, { text: "State" }, { text: "Orders", isNumber: true }];
-  const rows = uploads.map((upload) => [
-    html`<a href="${href(`${PATH}/${upload.upload_id}`)}"
-      >${isoInstant(upload.created_at)}</a
-    >`,
-    html`${upload.created_by}`,
-    html`${WORDS[upload.status]}`,
-    html`${upload.status === "imported" ? count(upload.result?.counts.orders ?? 0) : "–"}`,
-  ]);
   return html`<section>
     <h2>Earlier uploads</h2>
-    ${dataTable("Uploads of the last 30 days", columns, rows)}
+    ${tableOf("Uploads of the last 30 days", uploads, [
+      [
+        "Begun",
+        ({ upload_id: id, created_at: at }) => html`<a href="${href(`${PATH}/${id}`)}">${isoInstant(at)}</a>`,
+      ],
+      ["By", ({ created_by: by }) => by],
+      ["State", ({ status }) => WORDS[status]],
+      [
+        "Orders",
+        ({ status, result }) => (status === "imported" ? count(result?.counts.orders ?? 0) : "–"),
+        "number",
+      ],
+    ])}
   </section>`;
 }
 
@@ -430,31 +433,26 @@ function rowsOf(rows: number): string {
   return rows === 1 ? "1 row" : `${count(rows) as string} rows`;
 }
 
-const COLUMNS = [
-  { text: "File" },
-  { text: "Line", isNumber: true },
-  { text: "Column" },
-  { text: "What is wrong" },
-  { text: "What is allowed" },
-];
-
 /** The first of the rows that an import could not use; the others are in a file, while it is kept. */
 function refusedRows(upload: ShownUpload, result: UploadResult, { href }: PageCall): Html {
   const { invalid, invalid_count: all, listed_count: listed } = result;
-  const rows = invalid.map((row) => [
-    html`${row.file}`,
-    html`${row.row_group === undefined ? row.line : `row ${row.line}, row group ${row.row_group}`}`,
-    html`${row.column ?? "the whole row"}`,
-    html`${row.reason}`,
-    html`${row.allowed}`,
-  ]);
   const caption =
     invalid.length < all
       ? `The first ${count(invalid.length) as string} of ${rowsOf(all)} that cannot be used`
       : "Rows that cannot be used";
   const which = listed < all ? `the first ${count(listed) as string} of them` : "all of them";
   const action = href(`${PATH}/${upload.upload_id}/refused-rows`);
-  return html`${dataTable(caption, COLUMNS, rows)}
+  return html`${tableOf(caption, invalid, [
+    ["File", ({ file }) => file],
+    [
+      "Line",
+      ({ line, row_group: group }) => (group === undefined ? line : `row ${line}, row group ${group}`),
+      "number",
+    ],
+    ["Column", ({ column }) => column ?? "the whole row"],
+    ["What is wrong", ({ reason }) => reason],
+    ["What is allowed", ({ allowed }) => allowed],
+  ])}
   ${
     upload.expires_at > upload.now &&
     html`<form method="post" action="${action}"><button class="quiet">Download ${which} as CSV</button></form>`
@@ -482,7 +480,7 @@ function uploadResult(upload: ShownUpload, call: PageCall): Html {
       The files are imported, complete up to ${isoInstant(upload.as_of)}.
       <a href="${call.href("")}">See the figures</a>
     </p>
-    ${facts(COUNT_NAMES.map(([name, text]) => ({ name: text, value: html`${count(counts[name])}` })))}
+    ${facts(COUNT_NAMES.map(([name, text]) => ({ name: text, value: count(counts[name]) })))}
     ${leftOut > 0 && html`<h2>Left out: ${rowsOf(leftOut)}</h2>`}
     ${leftOut > 0 && refusedRows(upload, result, call)} ${warnings.length > 0 && warningList(warnings)}
     <p><a href="${call.href(PATH)}">Import other files</a></p>`;

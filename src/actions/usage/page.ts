@@ -1,11 +1,11 @@
 import { tokenPrefix } from "../../access/token.ts";
 import { count, isoInstant, day as dayText } from "../../console/format.ts";
 import { definePage, type PageCall } from "../../console/page.ts";
-import { facts, dataTable } from "../../console/views/blocks.ts";
+import { facts, tableOf } from "../../console/views/blocks.ts";
 import type { Endpoint } from "../../contract/endpoint.ts";
 import { ENDPOINTS } from "../../contract/registry.ts";
 import { keptText } from "../../lib/retention.ts";
-import { html, type Html } from "../../lib/html.ts";
+import { html, type Html, type HtmlValue } from "../../lib/html.ts";
 import { showUsage, usageRead } from "./usage.ts";
 import type { Usage, UsageGroup, UsageSummary, UsageDay } from "./usage.ts";
 import { max } from "d3-array";
@@ -130,17 +130,13 @@ export function groupTable(
   caption: string,
   head: string,
   groups: readonly UsageGroup[],
-  nameOf: (group: UsageGroup) => Html = ({ key }) => html`${SURFACES[key] ?? key}`,
+  nameOf: (group: UsageGroup) => HtmlValue = ({ key }) => SURFACES[key] ?? key,
 ): Html {
-  return dataTable(
-    caption,
-    [{ text: head }, { text: "Requests", isNumber: true }, { text: "Refused", isNumber: true }],
-    groups.map((group) => [
-      nameOf(group),
-      html`${count(group.requests)}`,
-      html`${count(group.refused_requests)}`,
-    ]),
-  );
+  return tableOf(caption, groups, [
+    [head, nameOf],
+    ["Requests", ({ requests }) => count(requests), "number"],
+    ["Refused", ({ refused_requests: refused }) => count(refused), "number"],
+  ]);
 }
 
 /** Requests by endpoint, each in words and with its path. */
@@ -148,7 +144,7 @@ export function endpointTable(groups: readonly UsageGroup[]): Html {
   return groupTable("By endpoint", "Endpoint", groups, ({ key }) => {
     const endpoint = (ENDPOINTS as readonly Endpoint[]).find(({ name }) => name === key);
     return endpoint === undefined
-      ? html`${key}`
+      ? key
       : html`${endpoint.summary} <small class="detail"><code>${endpoint.path}</code></small>`;
   });
 }
@@ -156,15 +152,11 @@ export function endpointTable(groups: readonly UsageGroup[]): Html {
 /** Refusals by error code; empty if there are none. */
 export function refusalTable(refusals: UsageSummary["refusals"]): Html | null {
   if (refusals.length === 0) return null;
-  return dataTable(
-    "Refused, by the code of the error",
-    [{ text: "Code" }, { text: "What it means" }, { text: "Requests", isNumber: true }],
-    refusals.map(({ code, requests }) => [
-      html`<code>${code}</code>`,
-      html`${REFUSALS[code] ?? "another reason"}`,
-      html`${count(requests)}`,
-    ]),
-  );
+  return tableOf("Refused, by the code of the error", refusals, [
+    ["Code", ({ code }) => html`<code>${code}</code>`],
+    ["What it means", ({ code }) => REFUSALS[code] ?? "another reason"],
+    ["Requests", ({ requests }) => count(requests), "number"],
+  ]);
 }
 
 /** Days between two names under the columns, where there is room and on a phone. */
@@ -185,7 +177,7 @@ function usageChart(days: readonly UsageDay[]): Html {
       { swatch: boxSwatch("series-1"), text: "counted towards the daily quota, below" },
       { swatch: boxSwatch("series-2"), text: "not counted: refused first, or the plan had no quota" },
     ],
-    table: tableOf(days),
+    table: dayTable(days),
     readout: "Day",
   });
 }
@@ -224,7 +216,7 @@ function dayAxis(days: readonly UsageDay[], middle: (index: number) => number): 
   >`;
 }
 
-function tableOf(days: readonly UsageDay[]): Html {
+function dayTable(days: readonly UsageDay[]): Html {
   const { middle } = columns(days.length);
   return figureTable(
     ["Day", "Counted towards the quota", "Not counted"],

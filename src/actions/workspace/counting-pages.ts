@@ -10,7 +10,7 @@ import {
 import { figure, type ApiAnswer, type Format } from "../../console/figure.ts";
 import { count, days, month, percent, units } from "../../console/format.ts";
 import { definePage, type BodyOf, type PageCall, type View } from "../../console/page.ts";
-import { rows, dataTable } from "../../console/views/blocks.ts";
+import { rows, dataTable, tableOf } from "../../console/views/blocks.ts";
 import { refusal, textField, boxes } from "../../console/views/form.ts";
 import { invalidParameters, ApiError } from "../../contract/errors.ts";
 import { REASON_GROUP_WORDS } from "../../contract/report-sections.ts";
@@ -429,17 +429,12 @@ function rulesForm(
 }
 
 function listed(values: Record<string, string>): Html {
-  return dataTable(
-    "Rules",
-    [{ text: "Rule" }, { text: "Value" }],
-    RULES.map(([name, { label, choices }]) => {
-      const value = values[name] ?? "";
-      return [
-        html`${label}`,
-        html`${choices?.find(([each]) => each === value)?.[1] ?? (value === "" ? "none" : value)}`,
-      ];
-    }),
-  );
+  const textOf = (value: string, { choices }: Field<unknown>): string =>
+    choices?.find(([each]) => each === value)?.[1] ?? (value === "" ? "none" : value);
+  return tableOf("Rules", RULES, [
+    ["Rule", ([, { label }]) => label],
+    ["Value", ([name, field]) => textOf(values[name] ?? "", field)],
+  ]);
 }
 
 const LEFT_OUT_WORDS: Readonly<Record<LeftOut, string>> = {
@@ -537,15 +532,15 @@ const REASONS_LEAD = html`<p class="lead">
 
 function reasonsPart(list: readonly ReasonRow[], call: PageCall): Html {
   const isOffered = mayDo(call.role, setReasons);
-  const table = dataTable(
-    "Reasons and their groups",
-    [{ text: "Reason" }, { text: "Units returned", isNumber: true }, { text: "Group" }],
-    list.map((row) => [
-      html`${row.reason}`,
-      html`${count(row.returnedUnits)}`,
-      html`${isOffered ? select(row, call) : REASON_GROUP_WORDS[row.group]} ${row.note !== "" && html`<small>${row.note}</small>`}`,
-    ]),
-  );
+  const table = tableOf("Reasons and their groups", list, [
+    ["Reason", ({ reason }) => reason],
+    ["Units returned", ({ returnedUnits }) => count(returnedUnits), "number"],
+    [
+      "Group",
+      (row) =>
+        html`${isOffered ? select(row, call) : REASON_GROUP_WORDS[row.group]} ${row.note !== "" && html`<small>${row.note}</small>`}`,
+    ],
+  ]);
   if (!isOffered) return html`${refusal(call, setReasons.name)}${table}`;
   const [name, { label }] = ["reasons", setReasons.input.reasons];
   const fields = [boxes(call, setReasons.name, { name, legend: label }, [table])];

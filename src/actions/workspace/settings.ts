@@ -233,14 +233,14 @@ export const setReasons = defineAction({
   least: "admin",
   input: { reasons },
   run: async ({ connection, shopKey }, { reasons: given }) => {
-    const earlier = (await findReasonGroups(connection, shopKey)) ?? {};
-    const before = new Map(Object.entries(earlier));
+    const saved = (await findReasonGroups(connection, shopKey)) ?? {};
+    const before = new Map(Object.entries(saved));
     const all = new Map([...new Map([...before, ...given])].filter(([, group]) => group !== ""));
     if (all.size > MOST_REASONS) {
       throw invalid(`At most ${MOST_REASONS} reasons can have a group. Remove some first.`, "reasons");
     }
     const changed = [...given].filter(([reason, group]) => (before.get(reason) ?? "") !== group);
-    if (changed.length === 0) return { result: earlier, done: "Nothing changed.", audit: null };
+    if (changed.length === 0) return { result: saved, done: "Nothing changed.", audit: null };
     await putReasonGroups(connection, shopKey, Object.fromEntries(all));
     await raiseDataVersion(connection, shopKey);
     const detail = Object.fromEntries(changed);

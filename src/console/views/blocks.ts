@@ -1,4 +1,4 @@
-import { html, type Html } from "../../lib/html.ts";
+import { html, type Html, type HtmlValue } from "../../lib/html.ts";
 import { exportLink, type TableFile } from "../charts/frame.ts";
 import type { PageCall } from "../page.ts";
 
@@ -22,23 +22,23 @@ export function entries(list: readonly Entry[]): Html {
 }
 
 /** A name with its value; a note explains the value. */
-type Fact = { name: Html | string; value: Html | string; note?: Html | string | null };
+type Fact = { name: HtmlValue; value: HtmlValue; note?: HtmlValue };
 
-export const fact = (name: string, value: Html | string, note: Fact["note"] = null): Fact => ({
+export const fact = (name: string, value: HtmlValue, note: HtmlValue = null): Fact => ({
   name,
   value,
   note,
 });
 
-/** Side by side where there is room. `file`: as for a table. */
-export const facts = (list: readonly Fact[], file: TableFile | null = null): Html =>
+/** Side by side where there is room; false: none. `file`: as for a table. */
+export const facts = (list: readonly (Fact | false)[], file: TableFile | null = null): Html =>
   file === null
     ? listed("facts", list)
     : html`<div id="${file.id}">${listed("facts", list)}</div>
         ${exportLink(file.exportHref, file.id)}`;
 
 /** A line each. */
-export const rows = (list: readonly Fact[]): Html => listed("rows", list);
+export const rows = (list: readonly (Fact | false)[]): Html => listed("rows", list);
 
 export function section(id: string, title: string, body: Html): Html {
   return html`<section id="${id}">
@@ -47,15 +47,17 @@ export function section(id: string, title: string, body: Html): Html {
   </section>`;
 }
 
-function listed(look: "facts" | "rows", list: readonly Fact[]): Html {
+function listed(look: "facts" | "rows", list: readonly (Fact | false)[]): Html {
   return html`<dl class="${look}">
-    ${list.map(
-      ({ name, value, note }) =>
-        html`<div>
+    ${list
+      .filter((each) => each !== false)
+      .map(
+        ({ name, value, note }) =>
+          html`<div>
           <dt>${name}</dt>
           <dd>${value}${note !== undefined && note !== null && html` <small>${note}</small>`}</dd>
         </div>`,
-    )}
+      )}
   </dl>`;
 }
 
@@ -120,11 +122,11 @@ export const numbers = (...texts: string[]): Column[] => texts.map((text) => ({ 
 export function dataTable(
   caption: string,
   heads: readonly (Column | string)[],
-  rows: readonly (readonly Html[])[],
-  { id, exportHref, total }: Partial<TableFile> & { total?: readonly Html[] } = {},
+  lines: readonly (readonly HtmlValue[])[],
+  { id, exportHref, total }: Partial<TableFile> & { total?: readonly HtmlValue[] } = {},
 ): Html {
   const columns = heads.map((head) => (typeof head === "string" ? { text: head } : head));
-  const tableRow = (cells: readonly Html[]): Html =>
+  const tableRow = (cells: readonly HtmlValue[]): Html =>
     html`<tr>
       ${cells.map((cell, index) =>
         index === 0
@@ -148,12 +150,28 @@ export function dataTable(
         </tr>
       </thead>
       <tbody>
-        ${rows.map(tableRow)}
+        ${lines.map(tableRow)}
       </tbody>
       ${total !== undefined && html`<tfoot>${tableRow(total)}</tfoot>`}
     </table>
   </div>
   ${id !== undefined && exportLink(exportHref, id)}`;
+}
+
+/** A column of rows of one kind: its heading, and its cell in a row. */
+type RowColumn<Row> = readonly [head: string, cell: (row: Row) => HtmlValue, look?: "number"];
+
+/** A table by its columns. */
+export function tableOf<Row>(
+  caption: string,
+  list: readonly Row[],
+  columns: readonly RowColumn<Row>[],
+): Html {
+  return dataTable(
+    caption,
+    columns.map(([text, , look]) => ({ text, isNumber: look === "number" })),
+    list.map((row) => columns.map(([, cell]) => cell(row))),
+  );
 }
 
 function lookOf({ isNumber = false, isDrawing = false }: Column): string {
