@@ -5,8 +5,11 @@ import { putConnection } from "../src/store/queries/data-source.ts";
 import { SourceFailed, SourceRefused, type Secrets } from "../src/sync/connector.ts";
 import { openCredentials, sealSecrets } from "../src/sync/credentials.ts";
 import type { TokenSource } from "../src/sync/connectors/shopify/api/client.ts";
-import { openTokenClient, readShopAccess } from "../src/sync/connectors/shopify/install/access.ts";
-import { createTokenSource } from "../src/sync/connectors/shopify/install/token.ts";
+import {
+  openTokenClient,
+  readShopAccess,
+  createTokenSource,
+} from "../src/sync/connectors/shopify/install/access.ts";
 import { openControlDatabase } from "./support/control.ts";
 import { approvedTokens } from "./support/shopify-approval.ts";
 import { createTenant } from "./support/tenants.ts";

@@ -25,7 +25,10 @@ export const USAGE: CommandSpec = {
 type Row = { of: string; what: string; requests: number; refused: number | null };
 
 function rowsOf(usage: Usage): Row[] {
-  const groups = { endpoint: usage.by_endpoint, surface: usage.by_surface };
+  const tokens = usage.by_token.map(({ name, ...group }) =>
+    name === null ? group : { ...group, key: `${name} (${group.key})` },
+  );
+  const groups = { token: tokens, endpoint: usage.by_endpoint, surface: usage.by_surface };
   return [
     ...usage.by_day
       .filter((day) => day.quota_requests + day.other_requests > 0)
@@ -35,19 +38,8 @@ function rowsOf(usage: Usage): Row[] {
         requests: day.quota_requests + day.other_requests,
         refused: null,
       })),
-    ...usage.by_token.map((group) => ({
-      of: "token",
-      what: group.name === null ? group.key : `${group.name} (${group.key})`,
-      requests: group.requests,
-      refused: group.refused_requests,
-    })),
     ...Object.entries(groups).flatMap(([of, own]) =>
-      own.map((group) => ({
-        of,
-        what: group.key,
-        requests: group.requests,
-        refused: group.refused_requests,
-      })),
+      own.map(({ key: what, requests, refused_requests: refused }) => ({ of, what, requests, refused })),
     ),
     ...usage.refusals.map(({ code, requests }) => ({
       of: "refusal",

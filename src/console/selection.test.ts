@@ -5,7 +5,7 @@ import { addressOf } from "./page-call.ts";
 import type { ShownMonths } from "./months.ts";
 import type { BodyOf, PageCall } from "./page.ts";
 import type { ApiAnswer } from "./figure.ts";
-import { report } from "./pages/report.ts";
+import { overview } from "./pages/overview.ts";
 import { stateWithoutSelector } from "./selection.ts";
 import { filterBar } from "./views/filters.ts";
 import { breakdownPart } from "./views/report/parts.ts";
@@ -25,7 +25,7 @@ const callOf = (query: PageCall["query"]): PageCall => ({
   role: "viewer",
   query,
   problems: [],
-  page: report,
+  page: overview,
   path: {},
   refusedForm: null,
   setup: () => Promise.resolve(null),

@@ -1,4 +1,4 @@
-import { exchangeCode } from "../../src/sync/connectors/shopify/install/token.ts";
+import { exchangeCode } from "../../src/sync/connectors/shopify/install/access.ts";
 import type { Secrets } from "../../src/sync/connector.ts";
 import { APP } from "./webhooks.ts";
 

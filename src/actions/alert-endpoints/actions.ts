@@ -254,14 +254,11 @@ export const pauseEndpoint = defineAction({
   run: async (context, { endpoint: named }) => {
     const { connection, shopKey, now } = context;
     const found = await requireEndpoint(context, named);
-    const { endpoint_id: endpointId, name } = found;
-    await markPaused(connection, shopKey, endpointId, "person", now);
+    await markPaused(connection, shopKey, found.endpoint_id, "person", now);
     const changed = found.paused_at === null;
-    return {
-      result: { endpoint_id: endpointId, name, changed },
-      done: `${name} is ${changed ? "" : "already "}paused. Alerts that it misses are sent when it is resumed.`,
-      audit: changed ? auditOf(found) : null,
-    };
+    const state = changed ? "paused" : "already paused";
+    const done = `${found.name} is ${state}. Alerts that it misses are sent when it is resumed.`;
+    return { ...changedEndpoint(found, done, changed), audit: changed ? auditOf(found) : null };
   },
 });
 
@@ -276,14 +273,10 @@ export const resumeEndpoint = defineAction({
   run: async (context, { endpoint: named }) => {
     const { connection, shopKey, now } = context;
     const found = await requireEndpoint(context, named);
-    const { endpoint_id: endpointId, name } = found;
-    await markResumed(connection, shopKey, endpointId, now);
-    await queuePush(connection, shopKey, endpointId, now);
-    return {
-      result: { endpoint_id: endpointId, name, changed: found.paused_at !== null },
-      done: `${name} is resumed. Alerts that it missed are sent now, in order.`,
-      audit: auditOf(found),
-    };
+    await markResumed(connection, shopKey, found.endpoint_id, now);
+    await queuePush(connection, shopKey, found.endpoint_id, now);
+    const done = `${found.name} is resumed. Alerts that it missed are sent now, in order.`;
+    return changedEndpoint(found, done, found.paused_at !== null);
   },
 });
 
@@ -303,11 +296,8 @@ export const removeEndpoint = defineAction({
     await markEndpointRemoved(connection, shopKey, endpointId, now);
     // The worker finds that it was removed.
     await queuePush(connection, shopKey, endpointId, now);
-    return {
-      result: { endpoint_id: endpointId, name, changed: true },
-      done: `${name} is removed. Nothing more is sent to it. You can undo this for 24 hours (${endpointId}).`,
-      audit: auditOf(found),
-    };
+    const undo = `You can undo this for 24 hours (${endpointId}).`;
+    return changedEndpoint(found, `${name} is removed. Nothing more is sent to it. ${undo}`);
   },
 });
 
@@ -357,6 +347,11 @@ function withSecret<Result extends object>(
   const shown = new ShownSecret(secret);
   const done = `${rest.done} The secret is not shown again.`;
   return { ...rest, done, result: { ...result, secret: shown }, secret: shown };
+}
+
+function changedEndpoint(found: EndpointRow, done: string, changed = true) {
+  const { endpoint_id, name } = found;
+  return { result: { endpoint_id, name, changed }, done, audit: auditOf(found) };
 }
 
 function auditOf(

@@ -15,7 +15,7 @@ import {
   SourceFailed,
   SourceRefused,
 } from "../../sync/connector.ts";
-import type { App } from "../../sync/connectors/shopify/install/token.ts";
+import type { App } from "../../sync/connectors/shopify/install/access.ts";
 import { capital } from "../../lib/capital.ts";
 import { isLoopbackHost } from "../../lib/networks.ts";
 import { SOURCES } from "../../sync/connectors/sources.ts";

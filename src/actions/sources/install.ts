@@ -18,7 +18,7 @@ import {
   sealInstallation,
 } from "../../sync/connectors/shopify/install/oauth.ts";
 import type { OpenedInstallation, PendingInstall } from "../../sync/connectors/shopify/install/oauth.ts";
-import { exchangeCode, type App } from "../../sync/connectors/shopify/install/token.ts";
+import { exchangeCode, type App } from "../../sync/connectors/shopify/install/access.ts";
 import { SHOPIFY } from "../../sync/connectors/shopify/settings.ts";
 import { defineAction, runAction, ShownSecret, type ActionContext, type ControlTools } from "../action.ts";
 import type { Actor } from "../actor.ts";

@@ -14,9 +14,14 @@ import type { HistoryLimit, ShopifyRun } from "./settings.ts";
 import { fetchEverything, giveUpBackfill } from "./fetch/backfill.ts";
 import { limitAfter, surelyVisibleFrom } from "./fetch/history.ts";
 import { fetchOrders, fetchProducts, listChanges, listOpenReturns } from "./fetch/orders.ts";
-import { ALL_ORDERS_SCOPE, checkShop, openTokenClient, readShopAccess } from "./install/access.ts";
-import type { OrderAccess } from "./install/access.ts";
-import { createTokenSource, type TokenOptions } from "./install/token.ts";
+import {
+  ALL_ORDERS_SCOPE,
+  checkShop,
+  openTokenClient,
+  readShopAccess,
+  createTokenSource,
+} from "./install/access.ts";
+import type { OrderAccess, TokenOptions } from "./install/access.ts";
 import { addAnomalies, assembleOrder, assembleProduct, mapOrder, NO_ANOMALIES } from "./map/map-order.ts";
 import type { OrderAnomalies } from "./map/map-order.ts";
 import { addPending } from "../../../store/queries/sync-record.ts";

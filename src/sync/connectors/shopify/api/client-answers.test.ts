@@ -4,7 +4,7 @@ import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { test, type TestContext } from "node:test";
 import { openClient, SHOPIFY_RETRY_POLICY } from "./client.ts";
-import { exchangeCode } from "../install/token.ts";
+import { exchangeCode } from "../install/access.ts";
 
 async function serve(context: TestContext, listener: RequestListener): Promise<string> {
   const server = createServer(listener).listen(0, "127.0.0.1");
