@@ -298,6 +298,7 @@ function partsOfLots(
       if (units > 0) parts[lot]?.refunds.push(row);
     }
   }
+  const paidReturns = parts.map((part) => new Set(part.refunds.map(({ returnId }) => returnId)));
   for (const request of returns) {
     const key = `true ${request.returnId}`;
     const units = unitsOf(request);
@@ -310,7 +311,7 @@ function partsOfLots(
     );
     for (const [lot, share] of shares.entries()) {
       const part = parts[lot] as (typeof parts)[number];
-      const isPaid = part.refunds.some(({ returnId }) => returnId === request.returnId);
+      const isPaid = paidReturns[lot]?.has(request.returnId) === true;
       const processedUnits = request.processedUnits === null ? null : share;
       const keptMinor = kept?.get(String(lot)) ?? 0;
       if (share > 0 || isPaid || lot === firstSold)

@@ -35,13 +35,9 @@ export function classifyUnits(
   refunds: readonly DocumentRefund[],
 ): ClassifiedUnits[] {
   const returnById = new Map(returns.map((request) => [request.returnId, request]));
+  const refundsByReturn = Map.groupBy(refunds, (refund) => refund.returnId);
   const claims = [
-    ...returns.flatMap((request) =>
-      claimsOfReturn(
-        request,
-        refunds.filter((refund) => refund.returnId === request.returnId),
-      ),
-    ),
+    ...returns.flatMap((request) => claimsOfReturn(request, refundsByReturn.get(request.returnId) ?? [])),
     ...refunds.filter((refund) => linkedReturn(refund, returnById) === null).map(claimOfUnlinkedRefund),
   ];
   let leftUnits = soldUnits;

@@ -165,8 +165,13 @@ export const countStaged = requireRow<StagedCounts, [], Connection>(
                 (select count(*) from staged_sale_event where deleted) as deleted_sale_events`,
 );
 
-/** One order of the stage; `rows` is what was staged of it, separated by commas. */
-type StagedOrderRow = { order_id: string; rows: string };
+/** Of what is staged of an order: a fetch of them, as objects, is in memory. */
+export const MOST_ORDER_BYTES = 4 * 1024 ** 2;
+const IS_TOO_LARGE = `sum(octet_length(s.rows)) > ${MOST_ORDER_BYTES}`;
+const ROWS_OF_ORDER = "string_agg(s.rows, ',' order by s.line_number)";
+
+/** One order of the stage; `rows` is what was staged of it, separated by commas, or the start of that. */
+type StagedOrderRow = { order_id: string; is_too_large: boolean; rows: string };
 
 /**
  * Opens the cursor over all staged orders by id: a sort of the stage, so that they are written in key order. The texts themselves,
@@ -175,7 +180,8 @@ type StagedOrderRow = { order_id: string; rows: string };
 export const openStagedOrders = cursor<StagedOrderRow>(
   "staged_order",
   200,
-  `select s.order_id, string_agg(s.rows, ',' order by s.line_number) as rows
+  `select s.order_id, ${IS_TOO_LARGE} as is_too_large,
+            case when ${IS_TOO_LARGE} then left(${ROWS_OF_ORDER}, 100) else ${ROWS_OF_ORDER} end as rows
        from staged_order_row s group by s.order_id order by s.order_id`,
 );
 

@@ -46,7 +46,8 @@ export type CsvRow = {
 const MAX_KEY_BYTES = 512;
 const MAX_LABEL_BYTES = 1024;
 const MAX_UNITS = 10_000_000;
-const MAX_MINOR = 1e12;
+/** Of an amount, in minor units; sums of thousands are still exact. */
+export const MAX_MINOR = 1e12;
 
 /** Reads the rows of one file: the returned function moves the reader to the next row's cells. */
 export function openCsvRow(columns: CsvColumns): (cells: readonly string[]) => CsvRow {

@@ -14,7 +14,7 @@ import type { CopyValue } from "../../copy.ts";
 import type { RowKind } from "../../document-merge.ts";
 import { productGidOf, ROW_DEFAULTS } from "../../stored-document.ts";
 import { isTime, timeOf, withoutControls } from "../shared/text.ts";
-import { CellProblem, type CsvRow } from "./csv-row.ts";
+import { CellProblem, MAX_MINOR, type CsvRow } from "./csv-row.ts";
 
 /** The context for reading a row's cells. */
 export type RowContext = {
@@ -61,6 +61,8 @@ const RETURN_STATUSES = ["REQUESTED", "OPEN", "CLOSED", "DECLINED", "CANCELED"] 
 const RESTOCK_TYPES = ["RETURN", "NO_RESTOCK", "LEGACY_RESTOCK", "CANCEL"] as const;
 const MAX_URL_BYTES = 4096;
 const MAX_LIST_BYTES = 1024 * 1024;
+/** Of a list of units: every pair of them may be compared. */
+const MAX_ENTRIES = 1000;
 
 /** A value in one column, written unchanged. */
 function field<Value extends CsvCell>(
@@ -411,21 +413,28 @@ function readSoldMinor(row: CsvRow, { currencyCode }: RowContext): number | unde
   const soldMinor = row.money("sold_amount", currencyCode, true);
   if (soldMinor !== null) return soldMinor;
   const discountMinor = row.money("unit_discount", currencyCode, false);
-  // The price itself was read before.
+  const stated = row.money("unit_price", currencyCode, true);
+  if (discountMinor === null && (stated === null || isOfShopify(row))) return undefined;
+  const priceMinor = row.need("unit_price", stated);
   const isExact = row.unrounded("unit_price") === null && row.unrounded("unit_discount") === null;
-  if (discountMinor === null && (isExact || isOfShopify(row))) return undefined;
-  const priceMinor = row.need("unit_price", row.money("unit_price", currencyCode, true));
   const changed = readChanges(row)?.reduce((sum, change) => sum + change.units, 0) ?? 0;
   const soldUnits = (row.units("units") ?? 0) - (row.units("removed_units") ?? 0) + changed;
   const exponent = currencyExponent(currencyCode);
-  if (isExact) return (priceMinor - (discountMinor ?? 0)) * soldUnits;
   const exactly = (column: string, minor: number): Decimal =>
     row.unrounded(column) ?? { digits: BigInt(minor), scale: exponent };
-  const [whole, less] = [exactly("unit_price", priceMinor), exactly("unit_discount", discountMinor ?? 0)];
-  const scale = Math.max(whole.scale, less.scale);
-  const digitsOf = (part: Decimal): bigint => part.digits * 10n ** BigInt(scale - part.scale);
-  const digits = (digitsOf(whole) - digitsOf(less)) * BigInt(soldUnits);
-  return row.need("unit_price", roundedMinor({ digits, scale }, exponent));
+  const roundedOnce = (): number | null => {
+    const [whole, less] = [exactly("unit_price", priceMinor), exactly("unit_discount", discountMinor ?? 0)];
+    const scale = Math.max(whole.scale, less.scale);
+    const digitsOf = (part: Decimal): bigint => part.digits * 10n ** BigInt(scale - part.scale);
+    const digits = (digitsOf(whole) - digitsOf(less)) * BigInt(soldUnits);
+    return roundedMinor({ digits, scale }, exponent);
+  };
+  const valueMinor = isExact ? (priceMinor - (discountMinor ?? 0)) * soldUnits : roundedOnce();
+  if (valueMinor === null || Math.abs(valueMinor) > MAX_MINOR) {
+    const allowed = `a price that the units of the line bring to at most ${decimalText(MAX_MINOR, exponent)}`;
+    throw new CellProblem("unit_price", `is too large for ${soldUnits} units`, allowed);
+  }
+  return discountMinor === null && isExact ? undefined : valueMinor;
 }
 
 function isOfShopify(row: CsvRow): boolean {
@@ -448,17 +457,17 @@ function readUnitList(
   column: string,
   { entry, made, allowed }: { entry: RegExp; made: string; allowed: string },
 ): { at: string; units: number; word: string | undefined }[] | undefined {
-  return row
-    .text(column, MAX_LIST_BYTES)
-    ?.split(";")
-    .map((part) => {
-      const [, at = "", changed, word] = entry.exec(part.trim()) ?? [];
-      if (!isTime(at)) {
-        const found = JSON.stringify(part.trim().slice(0, 60));
-        throw new CellProblem(column, `is not a list of ${made}: ${found}`, allowed);
-      }
-      return { at: timeOf(at), units: Number(changed), word };
-    });
+  const parts = row.text(column, MAX_LIST_BYTES)?.split(";", MAX_ENTRIES + 1);
+  if (parts !== undefined && parts.length > MAX_ENTRIES)
+    throw new CellProblem(column, `has more than ${MAX_ENTRIES} entries`, `at most ${MAX_ENTRIES} entries`);
+  return parts?.map((part) => {
+    const [, at = "", changed, word] = entry.exec(part.trim()) ?? [];
+    if (!isTime(at)) {
+      const found = JSON.stringify(part.trim().slice(0, 60));
+      throw new CellProblem(column, `is not a list of ${made}: ${found}`, allowed);
+    }
+    return { at: timeOf(at), units: Number(changed), word };
+  });
 }
 
 function requireClosing(row: CsvRow): void {

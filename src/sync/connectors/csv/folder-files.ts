@@ -16,6 +16,8 @@ export type FolderFile = {
   fileName: string;
   path: string;
   bytes: number;
+  /** When it was last written. */
+  changedAtMs: number;
   /** Shared by the files of a folder. */
   textLimit?: TextLimit;
   /** How many rows each row group of a Parquet file has, once it is read; of a CSV file none. */
@@ -50,11 +52,14 @@ export async function findFolderFiles(folder: string, connectedStore: string | n
       throw new ImportError(`${fileNames.join(" and ")}: there must be only one of them`);
     if (fileName === undefined) continue;
     const path = join(folder, fileName);
-    const found = await stat(path);
+    const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
+      throw unreadable({ fileName }, error);
+    });
     if (!found.isFile()) {
-      throw new ImportError(`${fileName}: is a folder, but a file is expected: replace it with the file`);
+      const kind = found.isDirectory() ? "a folder" : "a pipe or a device";
+      throw new ImportError(`${fileName}: is ${kind}, but a file is expected: replace it with the file`);
     }
-    files.push({ name, fileName, path, bytes: found.size });
+    files.push({ name, fileName, path, bytes: found.size, changedAtMs: found.mtimeMs });
   }
   if (connectedStore === null && files.length === 0) {
     await refuseOrderExports(folder, present);
@@ -147,10 +152,17 @@ function wrongEncoding(file: FolderFile, line: number): ImportError {
   return new ImportError(`${file.fileName}: line ${line}: wrong encoding, the file must be UTF-8`);
 }
 
-function unreadable(file: FolderFile, error: NodeJS.ErrnoException): ImportError {
+/** Throws ImportError for a file that was written or replaced since it was found: what was read may be a part of it. */
+export async function refuseChangedFile({ fileName, path, bytes, changedAtMs }: FolderFile): Promise<void> {
+  const now = await stat(path).catch(() => null);
+  if (now?.size === bytes && now.mtimeMs === changedAtMs) return;
+  throw new ImportError(`${fileName}: has changed while it was read: import it once it is complete`);
+}
+
+function unreadable({ fileName }: Pick<FolderFile, "fileName">, error: NodeJS.ErrnoException): ImportError {
   const isGzip = error.code?.startsWith("Z_") === true;
   const what = isGzip ? "the gzip is damaged or cut off" : "the file cannot be read";
-  return new ImportError(`${file.fileName}: ${what} (${error.message})`);
+  return new ImportError(`${fileName}: ${what} (${error.message})`);
 }
 
 const LINE_BREAK = 10;
@@ -235,7 +247,10 @@ export function refuseOrderExport(fileName: string, columns: readonly string[]):
 /** The same for the files of a folder that has none of the format. */
 async function refuseOrderExports(folder: string, present: readonly string[]): Promise<void> {
   for (const fileName of present.filter((name) => name.endsWith(".csv"))) {
-    const start = createReadStream(join(folder, fileName), { end: HEADER_BYTES, encoding: "utf8" });
+    const path = join(folder, fileName);
+    // A pipe without a writer would be waited for.
+    if ((await stat(path).catch(() => null))?.isFile() !== true) continue;
+    const start = createReadStream(path, { end: HEADER_BYTES, encoding: "utf8" });
     const [text = ""] = (await start.toArray().catch(() => [])) as string[];
     const [header = ""] = text.replace("\ufeff", "").split(/[\r\n]/u, 1);
     refuseOrderExport(fileName, header.replaceAll('"', "").split(/[,;\t]/u));

@@ -37,6 +37,7 @@ import {
   findFolderFiles,
   openTextLimit,
   readText,
+  refuseChangedFile,
   refuseOrderExport,
   refuseOtherSeparators,
   type FolderFile,
@@ -264,8 +265,21 @@ export async function importFolder(options: ImportOptions): Promise<ImportResult
     return result;
   } catch (error) {
     if (error instanceof NothingImported) return error.result;
-    throw error;
+    throw tooLarge(error as Error & { code?: string }) ?? error;
   }
+}
+
+/** By SQLSTATE, what no row is too large for, but all of them together. */
+const TOO_LARGE: Readonly<Record<string, string>> = {
+  "22003":
+    `the units of a month add up to more than ${(2 ** 31 - 1).toLocaleString("en")}: correct the rows of order_lines, returns ` +
+    "or refunds that have the most units",
+  "54000": "the rows of an order_id are more than 1 GB: an order may have some 30,000 rows",
+};
+
+function tooLarge({ code = "" }: { code?: string }): ImportError | null {
+  const problem = TOO_LARGE[code];
+  return problem === undefined ? null : new ImportError(problem);
 }
 
 /** Rolls back writes made before the last order was checked. */
@@ -367,6 +381,7 @@ async function stageFolder(
     for (const file of files) {
       const report = (bytes: number): void => onBytes(file.fileName, bytesBefore + bytes);
       const { rows, roundedAmounts } = await stageFile(file, { ...options, warnings, parquet }, report);
+      await refuseChangedFile(file);
       warnings.push(...fileWarnings([file], "rounded_amount", { [file.name]: roundedAmounts }));
       bytesBefore += file.bytes;
       if (FILE_FORMATS[file.name].table === "staged_order_row") orderRows += rows;

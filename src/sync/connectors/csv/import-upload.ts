@@ -255,8 +255,12 @@ async function endFailed(run: Run, error: unknown): Promise<void> {
   }
 }
 
+/** By code, where there is none left. */
+const NO_ROOM: Readonly<Record<string, string>> = { ENOSPC: "temporary folder", "53100": "database" };
+
 function sentenceOf(error: unknown, uploadId: string): string {
-  return (error as NodeJS.ErrnoException).code === "ENOSPC"
-    ? "The service has no room left for these files in its temporary folder. The operator can make some."
-    : `Something unexpected went wrong in the service: see its log under upload ${uploadId}.`;
+  const place = NO_ROOM[(error as NodeJS.ErrnoException).code ?? ""];
+  return place === undefined
+    ? `Something unexpected went wrong in the service: see its log under upload ${uploadId}.`
+    : `The service has no room left for these files in its ${place}. The operator can make some.`;
 }

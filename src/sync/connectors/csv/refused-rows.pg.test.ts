@@ -79,6 +79,21 @@ const BAD_REFUNDS: readonly BadRow[] = [
   ["a negative refund", "f1,o1,l1,2026-01-06T00:00:00Z,1,-5.00,RETURN", "subtotal", /negative/],
 ];
 
+const BAD_PRICES: readonly BadRow[] = [
+  ["a price", "o1,l1,2026-01-05T10:00:00Z,10000000,10000000000,", "unit_price", /too large for 10000000/],
+  ["a reduced price", "o1,l1,2026-01-05T10:00:00Z,101,100000000,0.01", "unit_price", /too large for 101/],
+  ["a negative price", "o1,l1,2026-01-05T10:00:00Z,101,-100000000,", "unit_price", /too large for 101/],
+  [
+    "a price of a fraction of a cent",
+    "o1,l1,2026-01-05T10:00:00Z,10000000,10000000000.001,0.002",
+    "unit_price",
+    /too large for 10000000/,
+  ],
+];
+const priced = (row: string): FolderFiles => ({
+  "order_lines.csv": csv(`${LINES},unit_price,unit_discount`, row),
+});
+
 /** Row `line` of `file` is the only bad one. */
 const rowRefusals = (
   rows: readonly BadRow[],
@@ -93,6 +108,11 @@ const rowRefusals = (
   }));
 
 const REFUSALS: Refusal[] = [
+  ...rowRefusals(
+    BAD_PRICES.map(([price, ...rest]) => [`${price} that is too large with its units`, ...rest]),
+    priced,
+    ["order_lines.csv", 2],
+  ),
   ...rowRefusals(BAD_LINES, lines, ["order_lines.csv", 3]),
   ...rowRefusals(BAD_RETURNS, returns, ["returns.csv", 2]),
   ...rowRefusals(BAD_REFUNDS, refunds, ["refunds.csv", 2]),
@@ -103,6 +123,31 @@ const REFUSALS: Refusal[] = [
     },
     at: ["order_lines.csv", 2, "changes"],
     reason: /not a list of times, units and causes: "later -1 edit"/,
+  },
+  {
+    title: "more changes than are compared",
+    files: {
+      "order_lines.csv": csv(
+        `${LINES},changes`,
+        `${GOOD_LINE},${Array.from({ length: 1001 }, () => "2026-02-05T10:00:00Z +1 edit").join(";")}`,
+      ),
+    },
+    at: ["order_lines.csv", 2, "changes"],
+    reason: /more than 1000 entries/,
+  },
+  {
+    title: "an order of more rows than fit into memory",
+    files: {
+      "order_lines.csv": csv(
+        `${LINES},title`,
+        ...Array.from(
+          { length: 4500 },
+          (_, index) => `o1,l${index},2026-01-05T10:00:00Z,1,${"x".repeat(1000)}`,
+        ),
+      ),
+    },
+    at: ["order_lines.csv", 2, "order_id"],
+    reason: /more than 4 MiB of rows/,
   },
   {
     title: "a flag that is neither true nor false",

@@ -6,7 +6,7 @@ import type {
   OrderDocument,
 } from "../../../metrics/order.ts";
 import type { Connection } from "../../../store/database.ts";
-import { openStagedOrders } from "../../../store/queries/import-stage.ts";
+import { MOST_ORDER_BYTES, openStagedOrders } from "../../../store/queries/import-stage.ts";
 import { findDocuments } from "../../../store/queries/order-document.ts";
 import { openCopyBuffer, type CopyBuffer, type CopyValue } from "../../copy.ts";
 import { countUnknown, mergeDocument, ROW_KINDS, rowKey, unitsEver } from "../../document-merge.ts";
@@ -99,6 +99,19 @@ export async function readStagedOrders(options: StagedOrdersOptions): Promise<St
     const part = partOf(rows, stored, tally);
     return isWanted() ? { orderId, stored, part } : null;
   };
+  /** `start`: of its rows. */
+  const refuseOrder = (start: string): null => {
+    const [, line = "", kind = "lines"] = /^\[(\d+),"(\w+)"/.exec(start) ?? [];
+    const most = `${MOST_ORDER_BYTES / 1024 ** 2} MiB`;
+    const reason = `is of an order that has more than ${most} of rows`;
+    onProblem(kind as RowKind, {
+      line: Number(line),
+      column: "order_id",
+      reason,
+      allowed: `an order of at most ${most}, which is some 30,000 rows`,
+    });
+    return null;
+  };
   const nextRows = await openStagedOrders(connection);
   return {
     tally,
@@ -110,9 +123,9 @@ export async function readStagedOrders(options: StagedOrdersOptions): Promise<St
       const orderIds = staged.map((row) => row.order_id);
       const stored = await findDocuments(connection, shopKey, orderIds);
       return staged.map(
-        ({ order_id, rows }) =>
+        ({ order_id, is_too_large, rows }) =>
           () =>
-            read(order_id, rows, stored.get(order_id)),
+            is_too_large ? refuseOrder(rows) : read(order_id, rows, stored.get(order_id)),
       );
     },
     end: () => {

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
-import { mkdir } from "node:fs/promises";
+import { execFileSync } from "node:child_process";
+import { appendFileSync } from "node:fs";
+import { mkdir, rm, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { gzipSync } from "node:zlib";
@@ -149,6 +151,16 @@ const UNREADABLE: { title: string; files: FolderFiles; message: RegExp }[] = [
     message: /^order_lines\.csv: line 2: not CSV, text follows a closing quote/,
   },
   {
+    title: "units of a month beyond what is counted",
+    files: {
+      "order_lines.csv": csv(
+        LINES,
+        ...Array.from({ length: 215 }, (_, index) => `o1,l${index},2026-01-05T10:00:00Z,A,Hat,10000000`),
+      ),
+    },
+    message: /^the units of a month add up to more than 2,147,483,647: correct the rows of order_lines/,
+  },
+  {
     title: "a quote inside an unquoted cell",
     files: { "order_lines.csv": csv(LINES, 'o2,l1,2026-01-05T10:00:00Z,A,5" pipe,2') },
     message: /^order_lines\.csv: line 2: not CSV, there is a quote inside an unquoted cell/,
@@ -198,6 +210,31 @@ test("a file in the place of the folder, and a folder in the place of a file, ar
   await withFolder({}, async (folder) => {
     await mkdir(join(folder, "order_lines.csv"));
     await refused(folder, /^order_lines\.csv: is a folder, but a file is expected: replace it/u);
+  });
+  await withFolder({}, async (folder) => {
+    const file = join(folder, "order_lines.csv");
+    execFileSync("mkfifo", [join(folder, "notes.csv")]);
+    await refused(folder, /: nothing to import/u);
+    await symlink("notes.csv", file);
+    await refused(folder, /^order_lines\.csv: is a pipe or a device, but a file is expected: replace it/u);
+    await symlink("returns.csv", join(folder, "returns.csv"));
+    await rm(file);
+    await refused(folder, /^returns\.csv: the file cannot be read \(ELOOP/u);
+  });
+});
+
+test("a file that is written while it is read is refused, since a part of it may be missing", async () => {
+  const shopKey = await shop.open();
+  await withFolder({ "order_lines.csv": GOOD }, async (folder) => {
+    const onProgress = (): void => appendFileSync(join(folder, "order_lines.csv"), `${ROW}\n`);
+    await assert.rejects(
+      shop.import(shopKey, {}, { folder, onProgress }),
+      (error) =>
+        error instanceof ImportError &&
+        /^order_lines\.csv: has changed while it was read: import it once it is complete$/u.test(
+          error.message,
+        ),
+    );
   });
 });
 
