@@ -14,7 +14,10 @@ import { use } from "./support/use.ts";
 type GoldenWarnings = Required<Pick<StoreFiles, "products" | "variants">> & {
   about: string;
   rules: string[];
-  /** One order line a day, both days included; the first ones, as many as `back`, come back after ten days. */
+  /**
+   * One order line a day, both days included; the first ones, as many as `back`, come back after ten days and are refunded 1.00; for the
+   * others 0.50 is refunded then.
+   */
   series: ({ from: string; to: string; back: number } & Record<string, string | number>)[];
   /** What is announced as of each of these days, one after the other: metadata, by its first selector. */
   days: { as_of: string; announced: Record<string, unknown>[] }[];
@@ -80,9 +83,13 @@ function rowsOf(series: GoldenWarnings["series"]): Pick<StoreFiles, "order_lines
     for (let day = first; day <= (dayFromText(to) as number); day += 1) {
       const line = { order_id: `order ${order_lines.length}`, line_id: "1" };
       order_lines.push({ ...line, ...named, ordered_at: `${dayToText(day)}T10:00:00Z`, units: 1 });
-      if (day - first >= back) continue;
-      const refunded_at = `${dayToText(day + LAG_DAYS)}T10:00:00Z`;
-      refunds.push({ ...line, refund_id: line.order_id, refunded_at, units: 1, subtotal: "1.00" });
+      const refund = {
+        ...line,
+        refund_id: line.order_id,
+        refunded_at: `${dayToText(day + LAG_DAYS)}T10:00:00Z`,
+      };
+      const isBack = day - first < back;
+      refunds.push({ ...refund, units: isBack ? 1 : 0, subtotal: isBack ? "1.00" : "0.50" });
     }
   }
   return { order_lines, refunds };

@@ -180,6 +180,7 @@ export type WarningDetailsRow = {
   returned_units: number;
   /** Lines with at least one returned unit; the warning counts lines of one order once. */
   returned_lines: number;
+  /** Of these lines: money may be refunded for others too. */
   refund_minor: number;
   label_minor: number;
   /** Returned units by stated reason or by a key of src/metrics/returned-units.ts, most first. */
@@ -216,6 +217,10 @@ export const loadWarningDetails = requireRow<WarningDetailsRow, [shopKey: number
       from line l
       join return_event e on e.shop_key = $1 and e.order_id = l.order_id and e.line_id = l.line_id
        and e.occurred_on <= l.as_of
+  ), returned as materialized (
+    select l.order_id, l.line_id, l.ordered_on, l.as_of
+      from line l
+     where exists (select 1 from event e where e.order_id = l.order_id and e.line_id = l.line_id and e.returned_units > 0)
   )
   select case $2 when 'sku' then (select s.product_title from sku s where s.shop_key = $1 and s.sku = $3)
                  when 'product' then (select p.title from product p where p.shop_key = $1 and p.product_gid = $3)
@@ -224,10 +229,11 @@ export const loadWarningDetails = requireRow<WarningDetailsRow, [shopKey: number
                      from product p where p.shop_key = $1 and p.product_gid = any($6)), '{}') as part_titles,
          min(l.ordered_on) as ordered_from, max(l.ordered_on) as ordered_to, sum(l.sold_units) as sold_units,
          coalesce((select sum(e.returned_units) from event e), 0) as returned_units,
-         (select count(distinct (e.order_id, e.line_id)) from event e where e.returned_units > 0) as returned_lines,
-         coalesce((select sum(e.refund_minor) from event e), 0) as refund_minor,
+         (select count(*) from returned) as returned_lines,
+         coalesce((select sum(e.refund_minor)
+                     from returned k join event e on e.order_id = k.order_id and e.line_id = k.line_id), 0) as refund_minor,
          coalesce((select sum(s.label_minor)
-                     from line k
+                     from returned k
                      join label_share s on s.shop_key = $1 and s.order_id = k.order_id and s.line_id = k.line_id
                       and k.ordered_on + s.lag_days <= k.as_of), 0) as label_minor,
          coalesce((select json_agg(r order by r.returned_units desc, r.reason)

@@ -1,7 +1,7 @@
 import { dayFromText } from "../../../lib/month.ts";
 import { currencyExponent, decimalFromText, minorFromDecimal, roundedMinor } from "../../../metrics/money.ts";
 import type { Decimal } from "../../../metrics/money.ts";
-import { withoutControls } from "../shared/text.ts";
+import { isInstant, withoutControls } from "../shared/text.ts";
 
 /** Position of each column in the rows of one file. */
 export type CsvColumns = ReadonlyMap<string, number>;
@@ -170,12 +170,10 @@ function readTime(column: string, text: string): string {
   const offsetMinutes = (Number(offsetHour) * 60 + Number(offsetMinute)) * (sign === "-" ? -1 : 1);
   const minutes = (day ?? 0) * 1440 + Number(hour) * 60 + Number(minute) - offsetMinutes;
   const instantMs = minutes * 60_000 + Number(second) * 1000 + Number(fraction.slice(0, 3).padEnd(3, "0"));
-  const instant = isReal ? new Date(instantMs).toISOString() : "";
-  // Years beyond 0001–9999 are written with a sign or as 0000; an offset can cause them.
-  if (!/^\d/.test(instant) || instant.startsWith("0000")) {
-    throw new CellProblem(column, `is not a valid time: ${shown(text)}`, ALLOWED_TIME);
+  if (!isReal || !isInstant(instantMs)) {
+    throw new CellProblem(column, `is not a valid time between 1900 and 2200: ${shown(text)}`, ALLOWED_TIME);
   }
-  return instant;
+  return new Date(instantMs).toISOString();
 }
 
 function readDay(column: string, text: string | null): string | null {

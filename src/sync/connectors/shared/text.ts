@@ -34,7 +34,11 @@ const LATEST_MS = Date.UTC(2201, 0, 1);
 
 /** Whether a text is a time of 1900 to 2200. */
 export function isTime(text: string): boolean {
-  const instantMs = instantOf(text);
+  return isInstant(instantOf(text));
+}
+
+/** Whether it is of 1900 to 2200: months before and after are computed from any time. */
+export function isInstant(instantMs: number): boolean {
   return instantMs >= EARLIEST_MS && instantMs < LATEST_MS;
 }
 
