@@ -367,6 +367,11 @@ const REFUSED: { title: string; name?: string; bytes: Buffer | Promise<Buffer>; 
     message: /the column order_id is damaged or cut off \(its type or its number of values\)$/u,
   },
   {
+    title: "a footer with nothing in it",
+    bytes: withFooter(Buffer.alloc(0)),
+    message: /^order_lines\.parquet: is damaged or cut off$/u,
+  },
+  {
     title: "a column without a name",
     bytes: hostile({ name: null, header: { 2: whole(5), ...FIRST_VERSION } }),
     message: /is damaged or cut off/u,

@@ -446,8 +446,11 @@ function readHeader(read: ReadBytes, offset: number, end: number) {
 
 /** Errors other than FileProblem come from the library, for bytes that it cannot interpret. */
 function reasonOf(error: unknown): string {
-  const { message } = error as Error;
-  return error instanceof FileProblem ? message : `is damaged or cut off (${message})`;
+  const { message, syscall } = error as NodeJS.ErrnoException;
+  if (error instanceof FileProblem) return message;
+  if (syscall !== undefined) return `cannot be read (${message})`;
+  // A type error tells of the library, not of the file.
+  return error instanceof TypeError ? "is damaged or cut off" : `is damaged or cut off (${message})`;
 }
 
 const [, , mostUnpacked = "", ...files] = process.argv;
