@@ -10,18 +10,15 @@ export type Rendered = {
   sections: { id: string; text: string }[];
 };
 
-/** How a document resolves its links. */
-type Surroundings = {
-  /** The address of a link's target; null: not served, and only its text is shown. */
-  linkTo: (target: string) => string | null;
-  /** The text of an SVG picture. */
-  picture: (target: string) => string;
-};
+/** The address of a link's target; null: not served, and only its text is shown. */
+type LinkTo = (target: string) => string | null;
+/** Width and height of a picture, so that the page does not move when it arrives. */
+type SizeOf = (target: string) => { width?: string; height?: string };
 
 /** Renders a Markdown document of this project; throws if it contains anything that the pages do not support, such as HTML. */
-export function renderMarkdown(markdown: string, surroundings: Surroundings): Rendered {
+export function renderMarkdown(markdown: string, linkTo: LinkTo, sizeOf: SizeOf): Rendered {
   const tokens = lexer(markdown);
-  const render = renderer(surroundings);
+  const render = renderer(linkTo, sizeOf);
   const headings = tokens.filter((token) => token.type === "heading") as Tokens.Heading[];
   return {
     body: html`${render(tokens)}`,
@@ -32,7 +29,7 @@ export function renderMarkdown(markdown: string, surroundings: Surroundings): Re
 }
 
 /** The same Markdown with this service's addresses for its links; links to documents that are not served become text. */
-export function withAddresses(markdown: string, linkTo: Surroundings["linkTo"]): string {
+export function withAddresses(markdown: string, linkTo: LinkTo): string {
   const parts: string[] = [];
   let read = 0;
   void walkTokens(lexer(markdown), (token) => {
@@ -56,13 +53,13 @@ export function readHead(markdown: string): { text: string; summary: string } {
 }
 
 function wordsOf(token: Tokens.Heading | Tokens.Paragraph | undefined): string {
-  const render = renderer({ linkTo: () => null, picture: () => "" });
+  const render = renderer(() => null);
   return plainText(renderHtml(html`${render(token?.tokens ?? [])}`));
 }
 
-/** A short description in Markdown, such as the contract's. It holds no picture. */
+/** A short description in Markdown, such as the contract's. */
 export function renderDescription(markdown: string): Html {
-  return html`${renderer({ linkTo: (target) => target, picture: () => "" })(lexer(markdown))}`;
+  return html`${renderer((target) => target)(lexer(markdown))}`;
 }
 
 /** A code block that keyboards can scroll. */
@@ -77,7 +74,7 @@ export function tableBlock(head: HtmlValue, rows: HtmlValue): Html {
 
 type Render = (tokens: readonly Token[]) => Html[];
 
-function renderer({ linkTo, picture }: Surroundings): Render {
+function renderer(linkTo: LinkTo, sizeOf: SizeOf = () => ({})): Render {
   const render: Render = (tokens) => tokens.map((token) => renderToken(token as MarkedToken));
   const renderToken = (token: MarkedToken): Html => {
     switch (token.type) {
@@ -102,8 +99,10 @@ function renderer({ linkTo, picture }: Surroundings): Render {
         const inner = html`${render(token.tokens)}`;
         return address === null ? inner : html`<a href="${address}">${inner}</a>`;
       }
-      case "image":
-        return html`<span class="picture">${renderPicture(picture(token.href), token.text)}</span>`;
+      case "image": {
+        const { width, height } = sizeOf(token.href);
+        return html`<span class="picture"><img src="${linkTo(token.href)}" width="${width}" height="${height}" alt="${token.text}"></span>`;
+      }
       case "text":
       case "escape":
         return html`${"tokens" in token && token.tokens !== undefined ? render(token.tokens) : token.text}`;
@@ -151,38 +150,6 @@ export function plainText(markup: string): string {
   return unescapeHtml(markup.replaceAll(/<[^<>]*>/gu, ""))
     .replaceAll(/\s+/gu, " ")
     .trim();
-}
-
-type Attributes = Readonly<Record<string, string>>;
-
-/** The shapes that a picture may hold, each with the attributes that it may have. */
-const SHAPES: Readonly<Record<string, (given: Attributes, words: string) => Html>> = {
-  text: ({ x, y, class: name, fill, "text-anchor": anchor, "font-size": size }, words) =>
-    html`<text x="${x}" y="${y}" class="${name}" fill="${fill}"${anchor && html` text-anchor="${anchor}"`}${size && html` font-size="${size}"`}>${words}</text>\n`,
-  line: (a) =>
-    html`<line x1="${a.x1}" y1="${a.y1}" x2="${a.x2}" y2="${a.y2}" class="${a.class}" stroke="${a.stroke}"${a["stroke-opacity"] && html` stroke-opacity="${a["stroke-opacity"]}"`}${a["stroke-width"] && html` stroke-width="${a["stroke-width"]}"`}${a["stroke-dasharray"] && html` stroke-dasharray="${a["stroke-dasharray"]}"`}/>\n`,
-  path: ({ d, class: name, stroke, fill, "stroke-width": width, "stroke-dasharray": dashes }) =>
-    html`<path d="${d}" class="${name}" stroke="${stroke}" fill="${fill}" stroke-width="${width}"${dashes && html` stroke-dasharray="${dashes}"`}/>\n`,
-  rect: ({ x, y, width, height, rx, class: name, fill, "fill-opacity": opacity }) =>
-    html`<rect x="${x}" y="${y}" width="${width}" height="${height}" rx="${rx}" class="${name}" fill="${fill}" fill-opacity="${opacity}"/>\n`,
-  circle: ({ cx, cy, r, class: name, fill, stroke, "stroke-width": width }) =>
-    html`<circle cx="${cx}" cy="${cy}" r="${r}" class="${name}" fill="${fill}"${stroke && html` stroke="${stroke}" stroke-width="${width}"`}/>\n`,
-};
-
-/** An SVG file of the documents as a part of a page, whose style sheet colours its classes. */
-function renderPicture(svg: string, label: string): Html {
-  const [root, ...shapes] = [...svg.matchAll(/<(\w+)((?: [\w-]+="[^"]*")+)\/?>([^<]*)/gu)].map(
-    ([, name = "", attributes = "", words = ""]) => ({ name, given: attributesOf(attributes), words }),
-  );
-  const { viewBox, "font-family": family, "font-size": size } = root?.given ?? {};
-  const drawn = shapes.map(({ name, given, words }) => SHAPES[name]?.(given, words));
-  return html`<svg role="img" aria-label="${label}" viewBox="${viewBox}" font-family="${family}" font-size="${size}">\n${drawn}</svg>`;
-}
-
-function attributesOf(markup: string): Attributes {
-  return Object.fromEntries(
-    Array.from(markup.matchAll(/(?<![\w-])([\w-]+)="([^"]*)"/gu), ([, name, value]) => [name, value]),
-  );
 }
 
 export type DocsLink = { href: string; text: string };

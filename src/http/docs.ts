@@ -288,28 +288,25 @@ function searchIndex(guides: readonly Guide[], endpoints: readonly DocsLink[]) {
   return [...sections, ...operations];
 }
 
-/** Pictures and code say little out of their place. */
+/** Code says little out of its place. */
 function withoutBlocks(markup: string): string {
   // oxlint-disable-next-line house/linear-patterns -- sees pages of the documentation alone
-  return markup.replaceAll(/<(svg|pre)\b.*?<\/\1>/gsu, " ").replaceAll(/<\/t[dh]>/gu, " $&");
+  return markup.replaceAll(/<pre\b.*?<\/pre>/gsu, " ").replaceAll(/<\/t[dh]>/gu, " $&");
 }
 
-/** A file of the documentation. */
-type Document = { path: string; type: string; make: () => string | Buffer };
+/** A file of the documentation; `policy`: what it may load, where that differs from a page. */
+type Document = { path: string; type: string; make: () => string | Buffer; policy?: string };
 
 const HTML_TYPE = "text/html; charset=utf-8";
 const TEXT_TYPE = "text/plain; charset=utf-8";
 const MARKDOWN_TYPE = "text/markdown; charset=utf-8";
 
-/** The pages hold their pictures; these are for the guides as Markdown. */
 const PICTURES = "docs/guides/images";
 
 /** Pages may load nothing from elsewhere, run nothing inline and not be framed. */
-const PAGE_HEADERS = {
-  "Content-Security-Policy":
-    "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-  "Referrer-Policy": "no-referrer",
-} as const;
+const PAGE_POLICY =
+  "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+const PAGE_HEADERS = { "Content-Security-Policy": PAGE_POLICY, "Referrer-Policy": "no-referrer" };
 
 /** `clientPackage` makes the file that `npm install` takes. */
 type DocsOptions = { hasConsole: boolean; clientPackage: () => Buffer };
@@ -363,7 +360,8 @@ export function createDocs({ hasConsole, clientPackage }: DocsOptions) {
     ...readdirSync(join(PROJECT_FOLDER, PICTURES)).map((name) => {
       // Read here, so that no request waits for the disk.
       const picture = readProjectFile(`${PICTURES}/${name}`);
-      return { path: `/docs/images/${name}`, type: "image/svg+xml", make: () => picture };
+      const policy = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'";
+      return { path: `/docs/images/${name}`, type: "image/svg+xml", make: () => picture, policy };
     }),
   ];
   const surface = (path: string, answer: (reply: FastifyReply) => FastifyReply) => ({
@@ -375,9 +373,10 @@ export function createDocs({ hasConsole, clientPackage }: DocsOptions) {
   });
   return {
     surfaces: [
-      ...documents.map(({ path, type, make }) => {
+      ...documents.map(({ path, type, make, policy = PAGE_POLICY }) => {
         const body = once(() => Buffer.from(make() as string));
-        return surface(path, (reply) => reply.type(type).send(body()));
+        const headers = { "Content-Security-Policy": policy };
+        return surface(path, (reply) => reply.type(type).headers(headers).send(body()));
       }),
       ...DOCS_ASSETS.map(assetRoute),
       // Addresses that people type. The redirect of the root is temporary, because its target may change.
@@ -480,12 +479,15 @@ const FILES: readonly string[] = [
 function readGuide(file: string): Guide {
   const markdown = readProjectFile(file);
   const linkTo = (target: string) => addressOf(target, file);
-  const picture = (target: string) => readProjectFile(posix.join(posix.dirname(file), target));
+  const sizeOf = (target: string) => {
+    const picture = readProjectFile(posix.join(posix.dirname(file), target));
+    return /viewBox="0 0 (?<width>\d+) (?<height>\d+)"/u.exec(picture)?.groups ?? {};
+  };
   return {
     ...readHead(markdown),
     href: guidePath(file),
     twin: () => withAddresses(markdown, linkTo),
-    rendered: once(() => renderMarkdown(markdown, { linkTo, picture })),
+    rendered: once(() => renderMarkdown(markdown, linkTo, sizeOf)),
   };
 }
 
