@@ -5,7 +5,7 @@ import { projectOrder } from "../metrics/classify.ts";
 import type { OrderDocument } from "../metrics/order.ts";
 import type { Connection, Database } from "../store/database.ts";
 import { planAsUsual, planForManyRows, planForRun } from "../store/query.ts";
-import { replaceCohorts, replaceGroupDays } from "../store/queries/cohort-rollup.ts";
+import { addMonth, changeMonth, listHeldMonths } from "../store/queries/cohort-rollup.ts";
 import {
   clearDirtyMonths,
   listCohortMonths,
@@ -25,9 +25,10 @@ import {
   loadYearState,
   removeOtherYears,
   replaceSkuYear,
+  type ChangedSkus,
 } from "../store/queries/sku-rollup.ts";
 import { deriveCatalogue, putCatalogue } from "./catalogue.ts";
-import { addPlaces, newChangedKeys } from "./changed-keys.ts";
+import { addAll, addPlaces, newChangedKeys } from "./changed-keys.ts";
 import { mergeOrders, type MergedOrders, type SourceOrders } from "./document-merge.ts";
 import { putRunLabels, splitLabels, type PutLabels, type SourceLabels, type SplitLabels } from "./labels.ts";
 import { loadRules, openOrdersBetween } from "./order-rules.ts";
@@ -110,7 +111,7 @@ export async function rebuildCohorts(
   shopKey: number,
   months: readonly string[],
 ): Promise<void> {
-  await rollUp(connection, shopKey, months);
+  await rollUp(connection, shopKey, months, { sums: "all" });
   await refreshAllUnmatched(connection, shopKey);
   await clearDirtyMonths(connection, shopKey, months);
 }
@@ -118,36 +119,55 @@ export async function rebuildCohorts(
 /** Rolls up the months whose facts changed; returns them as YYYY-MM-DD. */
 export async function rebuildDirtyCohorts(connection: Connection, shopKey: number): Promise<string[]> {
   const months = await listDirtyMonths(connection, shopKey);
-  await rollUp(connection, shopKey, months);
+  await rollUp(connection, shopKey, months, { sums: "changed" });
   await clearDirtyMonths(connection, shopKey, months);
   return months;
 }
 
-async function rollUp(connection: Connection, shopKey: number, months: readonly string[]): Promise<void> {
+/** `sums`: the SKUs of quarters and years to add up: all, or those whose cohort rows change. */
+async function rollUp(
+  connection: Connection,
+  shopKey: number,
+  months: readonly string[],
+  { sums }: { sums: "all" | "changed" },
+): Promise<void> {
   if (months.length === 0) return;
   await planForManyRows(connection);
   await putListings(connection, shopKey, months);
+  const held = new Set(await listHeldMonths(connection, shopKey, months));
+  const skus = new Set<string>();
+  const toSum = (): string[] | null =>
+    sums === "all" || held.size < months.length || skus.size > MANY_ROWS ? null : [...skus];
   for (const [quarter, monthsOfQuarter] of Map.groupBy(months, quarterOf)) {
     for (const month of monthsOfQuarter) {
-      await replaceGroupDays(connection, shopKey, month);
-      await replaceCohorts(connection, shopKey, month);
+      if (held.has(month)) addAll(skus, await changeMonth(connection, shopKey, month));
+      else await addMonth(connection, shopKey, month);
     }
-    await replaceSkuQuarter(connection, shopKey, quarter);
+    await replaceSkuQuarter(connection, shopKey, quarter, toSum());
   }
-  await rollUpYears(connection, shopKey);
-  await removeUnsoldListings(connection, shopKey);
+  await rollUpYears(connection, shopKey, months, toSum());
+  await removeUnsoldListings(connection, shopKey, toSum());
   await planAsUsual(connection);
 }
 
 /** Years end with the newest month that is complete in the primary window on the day of the newest order, as rankings do (M12). */
-async function rollUpYears(connection: Connection, shopKey: number): Promise<void> {
+async function rollUpYears(
+  connection: Connection,
+  shopKey: number,
+  months: readonly string[],
+  changedSkus: ChangedSkus,
+): Promise<void> {
   const { newest_day: newestDay, primary_days: primaryDays } = await loadYearState(connection, shopKey);
-  const months = (await listCohortMonths(connection, shopKey)).map(monthOfDate);
   const newest = latestCompleteMonth(primaryDays, newestDay === null ? null : dayFromText(newestDay)) ?? 0;
-  const wanted = new Set(months.map((month) => month + ((((newest - month) % 12) + 12) % 12)));
+  const yearsOf = (days: readonly string[]): Set<number> =>
+    new Set(days.map(monthOfDate).map((month) => month + ((((newest - month) % 12) + 12) % 12)));
+  const wanted = yearsOf(await listCohortMonths(connection, shopKey));
+  const changed = yearsOf(months);
   const known = new Set(await listYears(connection, shopKey, primaryDays));
   for (const lastMonth of wanted) {
-    if (!known.has(lastMonth)) await replaceSkuYear(connection, shopKey, { lastMonth, primaryDays });
+    const year = { lastMonth, primaryDays };
+    if (!known.has(lastMonth)) await replaceSkuYear(connection, shopKey, year, null);
+    else if (changed.has(lastMonth)) await replaceSkuYear(connection, shopKey, year, changedSkus);
   }
   await removeOtherYears(connection, shopKey, [...wanted].map(monthToDate));
 }

@@ -1,9 +1,6 @@
 import type { Connection } from "../database.ts";
-import { command, inOrder } from "../query.ts";
+import { command, inOrder, queryColumn } from "../query.ts";
 import { IS_LISTING, LINE_VENDOR, NO_LISTING } from "./listing.ts";
-
-/** The groups of a row `c`, and the workspace: kinds and keys. */
-const GROUPS = `('family' collate "C", c.family), ('analytics_category', c.analytics_category), ('vendor', c.vendor), ('workspace', '')`;
 
 /** Every entity that rows `c` of cells are part of, once each; `by`: further columns to group by, with a comma first. */
 const entities = (
@@ -23,29 +20,73 @@ const ENTITY = `coalesce(c.cell_no, c.product_no, -grouping(c.family, c.analytic
 const ORDERS_OF = `case when grouping(c.analytics_category) = 0 then 'analytics_category' else 'workspace' end as kind,
            case when grouping(c.analytics_category) = 0 then c.analytics_category else '' end as key`;
 
+/** The group of a row of `groups`: its kind, and its key (null = of none). */
+const GROUP = `grouping(family, analytics_category, vendor) as level,
+           case when grouping(family, analytics_category, vendor) < 7 then coalesce(family, analytics_category, vendor) else '' end as key`;
+
+/** Families, categories, vendors and the workspace, each by further columns. */
+const groups = (by: string): string =>
+  `grouping sets ((family, ${by}), (analytics_category, ${by}), (vendor, ${by}), (${by}))`;
+
+/** What a month holds in a table: `parts` end with `computed`, which has a row of key and values for each row to hold. */
+type Month = { table: string; key: string; values: string; held: string; parts: string };
+
+/** Inserts the rows of a month that holds none yet. */
+function insertRows({ table, key, values, parts }: Month): string {
+  return `insert into ${table} (shop_key, ${key}, ${values})
+  with ${parts}
+  select w.shop_key, ${listed(`${key}, ${values}`, (column) => `n.${column}`)}
+    from workspace w cross join computed n
+   where w.shop_key = $1
+   order by ${listed(key, (column) => `n.${column}`)}`;
+}
+
 /**
- * Replaces the cohort rows of a month (its first day) with those computed from the facts (M1–M4, M7–M11, M13). The month's
- * listings must exist. Indexes order_line_by_month, return_event_by_month, label_share_by_month, return_request_by_month; primary
- * keys of cohort, listing and product.
+ * Inserts or updates the rows that differ from those held: most runs change few, and writing all takes half of the time. A held
+ * row that is not computed gets no sold units, by which it is deleted afterwards: Citus deletes nothing within an insert.
  */
-export const replaceCohorts = inOrder<[shopKey: number, month: string], void, Connection>(
-  command(
-    "delete_cohorts",
-    `delete from cohort where shop_key = $1 and cohort_month = $2 and entity_kind in
-           ('sku', 'product', 'product_used', 'family', 'analytics_category', 'vendor', 'workspace')`,
-  ),
+function putChangedRows({ table, key, values, held, parts }: Month): string {
+  const value = (column: string): string =>
+    column === "sold_units"
+      ? "coalesce(n.sold_units, 0)"
+      : `case when n.sold_units is null then o.${column} else n.${column} end`;
+  return `insert into ${table} (shop_key, ${key}, ${values})
+  with ${parts}, held as (
+    select ${key}, ${values} from ${table} where shop_key = $1 and ${held}
+  )
+  select w.shop_key, ${listed(key, (column) => `coalesce(n.${column}, o.${column})`)}, ${listed(values, value)}
+    from workspace w
+    cross join (computed n full join held o on ${listed(key, (column) => `o.${column} = n.${column}`, " and ")})
+   where w.shop_key = $1
+     and (${listed(values, (column) => `n.${column}`)}) is distinct from (${listed(values, (column) => `o.${column}`)})
+  on conflict (shop_key, ${key}) do update set ${listed(values, (column) => `${column} = excluded.${column}`)}`;
+}
+
+function listed(columns: string, write: (column: string) => string, separator = ", "): string {
+  return columns.split(/,\s+/u).map(write).join(separator);
+}
+
+const KINDS = "('sku', 'product', 'product_used', 'family', 'analytics_category', 'vendor', 'workspace')";
+
+/**
+ * The cohort rows of a month, computed from the facts (M1–M4, M7–M11, M13). The month's listings and days must exist. Indexes
+ * order_line_by_month, return_event_by_month, label_share_by_month, return_request_by_month; primary keys of cohort, listing
+ * and product.
+ */
+const COHORTS: Month = {
+  table: "cohort",
+  key: "cohort_month, entity_kind, entity_key, listing_id",
+  values: `sold_units, entity_sold_units, sold_minor, valued_sold_units, costed_sold_units,
+    requested_units, open_units, closed_units, declined_units, canceled_units, lag_days, returned_units, refunded_units,
+    restocked_units, restocked_cost_minor, costed_returned_units, refund_minor, label_minor, returned_not_refunded_units,
+    labeled_returned_units, return_reasons, return_lag_days, return_units, orders, squared_sold_units, order_lag_days,
+    returned_orders, sold_returned_units, squared_returned_units, has_day_money`,
+  held: `cohort_month = $2 and entity_kind in ${KINDS}`,
   // `line`: the lines of cohort month $2 with sales. `cell`: those lines by listing, with the entities they belong to.
   // `step`: what one event or label adds to each measure of its line (M2, M4, M10): a window of n days is the sum of the steps of
   // at most n. Two measures do not add up over a line's events: units returned beyond those refunded, and returned units of lines
   // with a label. Their steps are the differences between their values after each event.
-  command(
-    "insert_cohorts",
-    `insert into cohort (shop_key, cohort_month, entity_kind, entity_key, listing_id, sold_units, entity_sold_units, sold_minor, valued_sold_units, costed_sold_units,
-    requested_units, open_units, closed_units, declined_units, canceled_units, lag_days, returned_units, refunded_units,
-    restocked_units, restocked_cost_minor, costed_returned_units, refund_minor, label_minor, returned_not_refunded_units,
-    labeled_returned_units, return_reasons, return_lag_days, return_units, orders, squared_sold_units, order_lag_days,
-    returned_orders, sold_returned_units, squared_returned_units, has_day_money)
-  with line as materialized (
+  parts: `line as materialized (
     select l.ctid as line_at, l.order_id, l.line_id, l.ordered_on, k.ctid as listing_at, l.sold_units, l.sold_minor, l.unit_cost_minor
       from order_line l
       left join listing k on ${IS_LISTING}
@@ -194,62 +235,54 @@ export const replaceCohorts = inOrder<[shopKey: number, month: string], void, Co
       join cell c on c.listing_at = l.listing_at
      where q.shop_key = $1 and q.cohort_month = $2
      group by ${entities("")}
-  )
-  select w.shop_key, $2, s.kind, s.key, s.listing_id, s.sold_units, s.entity_sold_units, s.sold_minor, s.valued_sold_units, s.costed_sold_units,
-         coalesce(q.requested_units, 0), coalesce(q.open_units, 0), coalesce(q.closed_units, 0),
-         coalesce(q.declined_units, 0), coalesce(q.canceled_units, 0),
-         c.lag_days, c.returned_units, c.refunded_units, c.restocked_units, c.restocked_cost_minor,
-         c.costed_returned_units, c.refund_minor, c.label_minor, c.returned_not_refunded_units, c.labeled_returned_units,
-         r.return_reasons, r.return_lag_days, r.return_units, case when s.kind in ('analytics_category', 'workspace') then d.orders end,
-         coalesce(d.squared_sold_units, o.squared_sold_units), v.lag_days,
-         v.returned_orders, v.sold_returned_units, v.squared_returned_units, case when s.kind = 'workspace' then true end
-    from workspace w
-    cross join sold s
-    left join curve c on c.entity_no = s.entity_no and c.group_key = s.group_key
-    left join reason r on r.entity_no = s.entity_no and r.group_key = s.group_key
-    left join request q on q.entity_no = s.entity_no and q.group_key = s.group_key
-    left join listing_part o on o.entity_no = s.entity_no
-    left join order_curve v on v.key = s.key and v.kind = s.kind
-    left join day_part d on d.entity_key = s.key and d.entity_kind = s.kind
-   where w.shop_key = $1 and s.key is not null and s.sold_units > 0
-   order by s.kind, s.key, s.listing_id`,
-  ),
-);
+  ), computed as (
+    select $2::date as cohort_month, s.kind as entity_kind, s.key as entity_key, s.listing_id, s.sold_units, s.entity_sold_units,
+           s.sold_minor, s.valued_sold_units, s.costed_sold_units, coalesce(q.requested_units, 0) as requested_units,
+           coalesce(q.open_units, 0) as open_units, coalesce(q.closed_units, 0) as closed_units,
+           coalesce(q.declined_units, 0) as declined_units, coalesce(q.canceled_units, 0) as canceled_units,
+           c.lag_days, c.returned_units, c.refunded_units, c.restocked_units, c.restocked_cost_minor,
+           c.costed_returned_units, c.refund_minor, c.label_minor, c.returned_not_refunded_units, c.labeled_returned_units,
+           r.return_reasons, r.return_lag_days, r.return_units,
+           case when s.kind in ('analytics_category', 'workspace') then d.orders end as orders,
+           coalesce(d.squared_sold_units, o.squared_sold_units) as squared_sold_units, v.lag_days as order_lag_days,
+           v.returned_orders, v.sold_returned_units, v.squared_returned_units,
+           case when s.kind = 'workspace' then true end as has_day_money
+      from sold s
+      left join curve c on c.entity_no = s.entity_no and c.group_key = s.group_key
+      left join reason r on r.entity_no = s.entity_no and r.group_key = s.group_key
+      left join request q on q.entity_no = s.entity_no and q.group_key = s.group_key
+      left join listing_part o on o.entity_no = s.entity_no
+      left join order_curve v on v.key = s.key and v.kind = s.kind
+      left join day_part d on d.entity_key = s.key and d.entity_kind = s.kind
+     where s.key is not null and s.sold_units > 0
+  )`,
+};
 
 /**
- * Replaces the days of a month's groups and of the workspace (M15, M26). Indexes order_line_by_month,
+ * The days of a month's groups and of the workspace, computed from the facts (M15, M26). Indexes order_line_by_month,
  * return_event_by_month and label_share_by_month; primary keys of group_day and product.
  */
-export const replaceGroupDays = inOrder<[shopKey: number, month: string], void, Connection>(
-  command(
-    "delete_group_days",
-    `delete from group_day
-          where shop_key = $1 and sold_on >= $2::date and sold_on < ($2::date + interval '1 month')::date`,
-  ),
-  command(
-    "insert_group_days",
-    `insert into group_day (shop_key, entity_kind, entity_key, sold_on, sold_units, sold_lines, lag_days,
-                                 returned_units, returned_lines, orders, squared_sold_units, sold_minor, valued_sold_units,
-                                 refunded_units, refund_minor, label_minor)
-  with line as materialized (
+const GROUP_DAYS: Month = {
+  table: "group_day",
+  key: "sold_on, entity_kind, entity_key",
+  values: `sold_units, sold_lines, lag_days, returned_units, returned_lines, orders, squared_sold_units, sold_minor,
+    valued_sold_units, refunded_units, refund_minor, label_minor`,
+  held: "sold_on >= $2::date and sold_on < ($2::date + interval '1 month')::date",
+  parts: `line as materialized (
     select l.order_id, l.line_id, l.ordered_on, l.sold_units, l.sold_minor, p.family, p.analytics_category,
            coalesce(p.vendor, ${LINE_VENDOR}) as vendor
       from order_line l left join product p on p.shop_key = $1 and p.product_gid = l.product_gid
      where l.shop_key = $1 and l.cohort_month = $2 and l.sold_units > 0
   ), sold as (
-    select case level when 3 then 'family' when 5 then 'analytics_category' when 6 then 'vendor' else 'workspace' end as kind,
-           case level when 7 then '' else coalesce(family, analytics_category, vendor) end as key, ordered_on,
-           sum(sold_units) as sold_units, sum(sold_lines) as sold_lines, count(*) as orders,
+    select level, key, ordered_on, sum(sold_units) as sold_units, sum(sold_lines) as sold_lines, count(*) as orders,
            sum(sold_units::float8 * sold_units) as squared_sold_units, coalesce(sum(sold_minor), 0)::bigint as sold_minor,
            coalesce(sum(valued_sold_units), 0) as valued_sold_units
-      from (select grouping(family, analytics_category, vendor) as level, family, analytics_category, vendor, ordered_on,
+      from (select ${GROUP}, ordered_on,
                    sum(sold_units)::integer as sold_units, count(*)::integer as sold_lines, sum(sold_minor::float8) as sold_minor,
                    (sum(sold_units) filter (where sold_minor is not null))::integer as valued_sold_units
-              from line
-             group by grouping sets ((family, ordered_on, order_id), (analytics_category, ordered_on, order_id),
-                                     (vendor, ordered_on, order_id), (ordered_on, order_id))) o
-     where level = 7 or coalesce(family, analytics_category, vendor) is not null
-     group by level, family, analytics_category, vendor, ordered_on
+              from line group by ${groups("ordered_on, order_id")}) o
+     where key is not null
+     group by level, key, ordered_on
   ), event as (
     select e.order_id, e.line_id, e.lag_days, e.returned_units, 0 as returned_lines, e.refunded_units, e.refund_minor,
            0::bigint as label_minor
@@ -262,37 +295,71 @@ export const replaceGroupDays = inOrder<[shopKey: number, month: string], void, 
     select s.order_id, s.line_id, s.lag_days, 0, 0, 0, 0, s.label_minor
       from label_share s where s.shop_key = $1 and s.cohort_month = $2
   ), step as (
-    select g.kind, g.key, c.ordered_on, c.lag_days, sum(c.returned_units)::integer as returned_units,
-           sum(c.returned_lines)::integer as returned_lines, sum(c.refunded_units)::integer as refunded_units,
-           sum(c.refund_minor)::bigint as refund_minor, sum(c.label_minor)::bigint as label_minor
-      from (select l.ordered_on, l.family, l.analytics_category, l.vendor, e.lag_days,
-                   sum(e.returned_units)::integer as returned_units, sum(e.returned_lines)::integer as returned_lines,
-                   sum(e.refunded_units)::integer as refunded_units, sum(e.refund_minor) as refund_minor,
-                   sum(e.label_minor) as label_minor
-              from event e join line l on l.order_id = e.order_id and l.line_id = e.line_id
-             group by l.ordered_on, l.family, l.analytics_category, l.vendor, e.lag_days) c
-     cross join lateral (values ${GROUPS}) g (kind, key)
-     where g.key is not null group by c.ordered_on, g.key, g.kind, c.lag_days
+    select ${GROUP}, ordered_on, lag_days, sum(returned_units)::integer as returned_units,
+           sum(returned_lines)::integer as returned_lines, sum(refunded_units)::integer as refunded_units,
+           sum(refund_minor::float8) as refund_minor, sum(label_minor::float8) as label_minor
+      from event e join line l on l.order_id = e.order_id and l.line_id = e.line_id
+     group by ${groups("ordered_on, lag_days")}
   ), curve as (
-    select kind, key, ordered_on, array_agg(lag_days order by lag_days) as lag_days,
+    select level, key, ordered_on, array_agg(lag_days order by lag_days) as lag_days,
            array_agg(returned_units order by lag_days) as returned_units,
            array_agg(returned_lines order by lag_days) as returned_lines,
            array_agg(refunded_units order by lag_days) as refunded_units,
            array_agg(refund_minor::bigint order by lag_days) as refund_minor,
            array_agg(label_minor::bigint order by lag_days) as label_minor
-      from (select kind, key, ordered_on, lag_days, sum(returned_units) over so_far as returned_units,
+      from (select level, key, ordered_on, lag_days, sum(returned_units) over so_far as returned_units,
                    sum(returned_lines) over so_far as returned_lines, sum(refunded_units) over so_far as refunded_units,
                    sum(refund_minor) over so_far as refund_minor, sum(label_minor) over so_far as label_minor
-              from step window so_far as (partition by ordered_on, key, kind order by lag_days)) c
-     group by ordered_on, key, kind
-  )
-  select w.shop_key, s.kind, s.key, s.ordered_on, s.sold_units, s.sold_lines, c.lag_days, c.returned_units,
-         c.returned_lines, s.orders, s.squared_sold_units, s.sold_minor, s.valued_sold_units, c.refunded_units,
-         c.refund_minor, c.label_minor
-    from workspace w
-    cross join sold s
-    left join curve c on c.kind = s.kind and c.key = s.key and c.ordered_on = s.ordered_on
-   where w.shop_key = $1
-   order by s.ordered_on, s.kind, s.key`,
+              from step where key is not null window so_far as (partition by ordered_on, level, key order by lag_days)) c
+     group by ordered_on, level, key
+  ), computed as (
+    select s.ordered_on as sold_on, s.key as entity_key,
+           case s.level when 3 then 'family' when 5 then 'analytics_category' when 6 then 'vendor' else 'workspace' end collate "C" as entity_kind,
+           s.sold_units, s.sold_lines, c.lag_days, c.returned_units, c.returned_lines, s.orders, s.squared_sold_units, s.sold_minor,
+           s.valued_sold_units, c.refunded_units, c.refund_minor, c.label_minor
+      from sold s
+      left join curve c on c.level = s.level and c.key = s.key and c.ordered_on = s.ordered_on
+  )`,
+};
+
+/** The months, of those given (first days), that hold rows. Primary keys of cohort and group_day. */
+export const listHeldMonths = queryColumn<string, [shopKey: number, months: readonly string[]], Connection>(
+  "list_held_months",
+  `select m.month from workspace w cross join unnest($2::date[]) m (month)
+          where w.shop_key = $1
+            and (exists (select from cohort c where c.shop_key = $1 and c.entity_kind in ${KINDS} and c.cohort_month = m.month)
+              or exists (select from group_day d where d.shop_key = $1 and d.sold_on >= m.month
+                            and d.sold_on < (m.month + interval '1 month')::date))`,
+);
+
+/** Adds the rows of a month (its first day) that holds none. */
+export const addMonth = inOrder<[shopKey: number, month: string], void, Connection>(
+  command("insert_group_days", insertRows(GROUP_DAYS)),
+  command("insert_cohorts", insertRows(COHORTS)),
+);
+
+const changeGroupDays = inOrder<[shopKey: number, month: string], void, Connection>(
+  command("put_group_days", putChangedRows(GROUP_DAYS)),
+  command(
+    "delete_group_days",
+    `delete from group_day where shop_key = $1 and ${GROUP_DAYS.held} and sold_units = 0`,
   ),
 );
+
+const changeCohorts = inOrder<[shopKey: number, month: string], (string | null)[], Connection>(
+  queryColumn(
+    "put_cohorts",
+    `${putChangedRows(COHORTS)} returning case when entity_kind = 'sku' then entity_key end as sku`,
+  ),
+  command("delete_cohorts", `delete from cohort where shop_key = $1 and ${COHORTS.held} and sold_units = 0`),
+);
+
+/** Brings the rows of a month (its first day) into line with the facts; returns the SKUs of rows that changed, null for other rows. */
+export async function changeMonth(
+  connection: Connection,
+  shopKey: number,
+  month: string,
+): Promise<(string | null)[]> {
+  await changeGroupDays(connection, shopKey, month);
+  return changeCohorts(connection, shopKey, month);
+}

@@ -30,14 +30,15 @@ export const putListings = command<[shopKey: number, months: readonly string[]],
 );
 
 /**
- * Removes the listings that have no year left: every month that sold something is in one. Reads the workspace's listings and years.
+ * Removes the listings of SKUs (null = any) that have no year left: every month that sold something is in one. Primary keys.
  * The statistics may not include rows of this transaction, so call it while the planner is restricted to hash joins.
  */
-export const removeUnsoldListings = command<[shopKey: number], Connection>(
+export const removeUnsoldListings = command<[shopKey: number, skus: readonly string[] | null], Connection>(
   "remove_unsold_listings",
   `delete from listing l
-          where l.shop_key = $1
+          where l.shop_key = $1 and ($2::text[] is null or l.sku = any($2))
             and not exists (
               select from sku_year y
-               where y.shop_key = $1 and y.sku = l.sku and y.listing_id = l.listing_id)`,
+               where y.shop_key = $1 and y.sku = l.sku and y.listing_id = l.listing_id
+                 and ($2::text[] is null or y.sku = any($2)))`,
 );

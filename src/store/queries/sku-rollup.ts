@@ -3,12 +3,25 @@ import type { Connection, Queryable } from "../database.ts";
 import { command, inOrder, query, requireRow } from "../query.ts";
 import { columnsInside, placeInside, ALL_DAYS } from "./return-curve.ts";
 
+/** The SKUs whose rows may have changed; null = any. */
+export type ChangedSkus = readonly string[] | null;
+
+/** Whether a column is one of the changed SKUs $3. */
+const isChanged = (sku: string): string => `($3::text[] is null or ${sku} = any($3))`;
+
 /**
- * Replaces a quarter (its first day) by the sum of its cohort months (M7). Primary keys of cohort and
+ * Replaces a quarter (its first day) by the sum of its cohort months (M7), of changed SKUs. Primary keys of cohort and
  * sku_quarter.
  */
-export const replaceSkuQuarter = inOrder<[shopKey: number, quarter: string], void, Connection>(
-  command("delete_sku_quarter", "delete from sku_quarter where shop_key = $1 and quarter = $2"),
+export const replaceSkuQuarter = inOrder<
+  [shopKey: number, quarter: string, skus: ChangedSkus],
+  void,
+  Connection
+>(
+  command(
+    "delete_sku_quarter",
+    `delete from sku_quarter where shop_key = $1 and quarter = $2 and ${isChanged("sku")}`,
+  ),
   command(
     "insert_sku_quarter",
     `insert into sku_quarter (shop_key, quarter, sku, listing_id, sold_units, sold_minor, valued_sold_units, lag_days,
@@ -16,7 +29,7 @@ export const replaceSkuQuarter = inOrder<[shopKey: number, quarter: string], voi
   with month as materialized (
     select c.entity_key as sku, c.listing_id, c.sold_units, c.sold_minor, c.valued_sold_units, c.lag_days, c.returned_units, c.refund_minor, c.label_minor
       from cohort c
-     where c.shop_key = $1 and c.entity_kind = 'sku'
+     where c.shop_key = $1 and c.entity_kind = 'sku' and ${isChanged("c.entity_key")}
        and c.cohort_month in ($2::date, ($2::date + interval '1 month')::date, ($2::date + interval '2 months')::date)
   ), sold as (
     select sku, listing_id, sum(sold_units::float8)::bigint as sold_units, sum(sold_minor::float8)::bigint as sold_minor,
@@ -192,15 +205,16 @@ export async function listYears(database: Queryable, shopKey: number, windowDays
     .map((row) => monthOfDate(row.last_month));
 }
 
-/** Adds up the year that ends with a month (M7), inside the windows that a leaderboard supports. */
+/** Adds up the year that ends with a month (M7), inside the windows that a leaderboard supports, of changed SKUs. */
 export async function replaceSkuYear(
   connection: Connection,
   shopKey: number,
   { lastMonth, primaryDays }: { lastMonth: number; primaryDays: number },
+  changedSkus: ChangedSkus,
 ): Promise<void> {
   const { quarters, months } = quartersAndMonths(lastMonth - MONTHS + 1, lastMonth);
   const days = [...FIXED_DAYS, primaryDays].toSorted((left, right) => left - right);
-  await replaceYear(connection, shopKey, monthToDate(lastMonth), quarters, months, days);
+  await replaceYear(connection, shopKey, monthToDate(lastMonth), changedSkus, quarters, months, days);
 }
 
 const PLACES = ["first", "second", "third", "whole"];
@@ -209,14 +223,21 @@ const sumsInside = (column: string): string =>
 
 /** Primary keys of sku_quarter, cohort and sku_year. */
 const replaceYear = inOrder<
-  [shopKey: number, lastMonth: string, quarters: string[], months: string[], days: number[]],
+  [
+    shopKey: number,
+    lastMonth: string,
+    skus: ChangedSkus,
+    quarters: string[],
+    months: string[],
+    days: number[],
+  ],
   void,
   Connection
 >(
   command(
     "delete_sku_year",
-    "delete from sku_year where shop_key = $1 and last_month = $2",
-    (shopKey, lastMonth) => [shopKey, lastMonth],
+    `delete from sku_year where shop_key = $1 and last_month = $2 and ${isChanged("sku")}`,
+    (shopKey, lastMonth, skus) => [shopKey, lastMonth, skus],
   ),
   command(
     "insert_sku_year",
@@ -224,21 +245,23 @@ const replaceYear = inOrder<
                                returned_units, refund_minor, label_minor)
   with part as (
     select q.sku, q.listing_id, q.sold_units, q.sold_minor, q.valued_sold_units, q.lag_days, q.returned_units, q.refund_minor, q.label_minor
-      from sku_quarter q where q.shop_key = $1 and q.quarter = any($3::date[])
+      from sku_quarter q where q.shop_key = $1 and q.quarter = any($4::date[])
+       and ${isChanged("q.sku")}
     union all
     select c.entity_key, c.listing_id, c.sold_units, c.sold_minor, c.valued_sold_units, c.lag_days, c.returned_units, c.refund_minor, c.label_minor
-      from cohort c where c.shop_key = $1 and c.entity_kind = 'sku' and c.cohort_month = any($4::date[])
+      from cohort c where c.shop_key = $1 and c.entity_kind = 'sku' and c.cohort_month = any($5::date[])
+       and ${isChanged("c.entity_key")}
   ), total as (
     select p.sku, p.listing_id, sum(p.sold_units::float8)::bigint as sold_units, sum(p.sold_minor::float8)::bigint as sold_minor,
            sum(p.valued_sold_units::float8)::bigint as valued_sold_units,
            ${["returned_units", "refund_minor", "label_minor"].map(sumsInside).join(", ")}
       from part p
-     cross join lateral (select width_bucket(($5::integer[])[1], p.lag_days) as first, width_bucket(($5::integer[])[2], p.lag_days) as second,
-                                width_bucket(($5::integer[])[3], p.lag_days) as third, cardinality(p.lag_days) as whole) i
+     cross join lateral (select width_bucket(($6::integer[])[1], p.lag_days) as first, width_bucket(($6::integer[])[2], p.lag_days) as second,
+                                width_bucket(($6::integer[])[3], p.lag_days) as third, cardinality(p.lag_days) as whole) i
      group by p.sku, p.listing_id
   )
   select w.shop_key, $2, t.sku, t.listing_id, t.sold_units, t.sold_minor, t.valued_sold_units,
-         array[0, ($5::integer[])[1] + 1, ($5::integer[])[2] + 1, ($5::integer[])[3] + 1], t.returned_units, t.refund_minor, t.label_minor
+         array[0, ($6::integer[])[1] + 1, ($6::integer[])[2] + 1, ($6::integer[])[3] + 1], t.returned_units, t.refund_minor, t.label_minor
     from workspace w
     cross join total t
    where w.shop_key = $1
