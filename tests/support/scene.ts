@@ -12,7 +12,7 @@ let shared: Promise<TestService> | undefined;
 after(async () => (await shared)?.stop());
 
 /**
- * The one service of a process, with the usual options, started when it is first asked for. The test files of a batch share it:
+ * The one service of a process, with the usual options, started when it is first asked for. The test files of a process share it:
  * each makes workspaces of its own, and leaves what belongs to the installation as it was.
  */
 export const sharedService = (): Promise<TestService> => (shared ??= startTestService());
