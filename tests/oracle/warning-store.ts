@@ -133,9 +133,6 @@ export function makeWarningStore(seed: number, firstDay: number, lastDay: number
       back = { day: backDay, units: backUnits, refundMinor: minor, reason: null };
     } else if (random() < 0.05) {
       files.returns.push({ ...key, return_id: event, status: "OPEN", units: 1, reason });
-    } else if (lines.length % 9 === 0) {
-      // Money for goods that stay.
-      files.refunds.push({ ...key, refund_id: event, refunded_at: at(day, 12), units: 0, subtotal: "7.00" });
     }
     lines.push({
       orderId,
