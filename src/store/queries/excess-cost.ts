@@ -25,9 +25,9 @@ export function heldTo(usualMonths: string): string {
 
 /**
  * M25 in minor units, exactly, as `excess_minor` of a row `x`: of a row with sold_units, returned_units and cost_minor, its usual
- * units in `usual` (or nulls) and its category (null: none). After `held`.
+ * units in `usual` (or nulls), after `prefix`, and its category (null: none). After `held`.
  */
-export function excessCost(row: string, usual: string, category: string): string {
+export function excessCost(row: string, usual: string, category: string, prefix = ""): string {
   const whole = (column: string): string => `coalesce(${column}, 0)::bigint::numeric`;
   const sold = whole(`${row}.sold_units`);
   const returned = whole(`${row}.returned_units`);
@@ -38,9 +38,9 @@ export function excessCost(row: string, usual: string, category: string): string
                end::bigint as excess_minor
           from (values (1)) one
           left join lateral (
-            select b.sold_units, b.sold_units * (${whole(`${usual}.sold_units`)} + ${HELD_UNITS}) as units,
-                   ${returned} * b.sold_units * (${whole(`${usual}.sold_units`)} + ${HELD_UNITS})
-                     - ${sold} * (${whole(`${usual}.returned_units`)} * b.sold_units + ${HELD_UNITS} * b.returned_units) as excess
+            select b.sold_units, b.sold_units * (${whole(`${usual}.${prefix}sold_units`)} + ${HELD_UNITS}) as units,
+                   ${returned} * b.sold_units * (${whole(`${usual}.${prefix}sold_units`)} + ${HELD_UNITS})
+                     - ${sold} * (${whole(`${usual}.${prefix}returned_units`)} * b.sold_units + ${HELD_UNITS} * b.returned_units) as excess
               from held b
              where b.entity_kind = 'workspace' or b.entity_kind = 'analytics_category' and b.entity_key = ${category}
              order by b.entity_kind limit 1

@@ -96,13 +96,19 @@ const KEY = `case $9 when 'vendor' then k.vendor when 'product' then nullif(k.pr
 const OPTION = "k.option_value";
 
 const EARLIER = ["sold_units", "returned_units"];
+/** What a key adds up: its measures, and its units of the usual and of the compared months. */
+const SUMS = [
+  ...MEASURES,
+  ...["usual_", "compared_"].flatMap((prefix) => EARLIER.map((column) => prefix + column)),
+];
+const NO_MEASURES = MEASURES.map(() => "null").join(", ");
 
 /** Rows of cohort of the rows `f` on the counted months, as `c`: of the key itself, or of its listings in the selection. */
 const REASONS = {
   whole:
     () => `join cohort c on c.shop_key = $1 and c.entity_key = f.key and c.cohort_month = any($16::date[])
         and c.entity_kind = any(case $9 when 'product' then array['product', 'product_used'] else array[$9] end)`,
-  narrowed: (key: string) => `join candidate k on ${key} = f.key
+  narrowed: (key: string) => `join candidate k on cardinality($16::date[]) > 0 and ${key} = f.key
        join cohort c on c.shop_key = $1 and c.entity_kind = 'sku' and c.entity_key = k.sku and c.listing_id = k.listing_id
         and c.cohort_month = any($16::date[])`,
 };
@@ -181,14 +187,14 @@ function rateOf(row: string, prefix = ""): string {
   return `(${row}.${prefix}returned_units::float8 / ${row}.${prefix}sold_units)`;
 }
 
-/** The order $17 of rows `row`; where their excess and their earlier units are, before they are joined to them. */
-function order(row: string, excess = row, compared = row): string {
+/** The order $17 of rows `row`; where their excess is, before they are joined to it. */
+function order(row: string, excess = row): string {
   const isEnough = `${row}.sold_units >= greatest($20, 1)`;
   return `case $17 when 'excess_return_cost' then ${excess}.excess_minor::float8 when 'returned_units' then ${row}.returned_units::float8
                  when 'sold_units' then ${row}.sold_units::float8
                  when 'return_rate' then case when ${isEnough} then ${rateOf(row)} end
-                 when 'return_rate_change' then case when ${isEnough} and ${compared}.compared_sold_units > 0
-                   then ${rateOf(row)} - ${rateOf(compared, "compared_")} end end
+                 when 'return_rate_change' then case when ${isEnough} and ${row}.compared_sold_units > 0
+                   then ${rateOf(row)} - ${rateOf(row, "compared_")} end end
                desc nulls last, ${row}.cost_minor desc, ${row}.returned_units desc, ${row}.key`;
 }
 
@@ -196,39 +202,20 @@ function statement(division: Division) {
   const { name, candidate, key, narrowing, outside, within, reasons, title, first } = division;
   const wholeUnits = (row: string) =>
     MEASURES.map((measure) => `'${measure}', coalesce(${row}.${measure}, 0)::bigint`).join(", ");
-  const earlier = (when: string, prefix: string) =>
-    EARLIER.map((column) => `sum(p.${column}::float8) filter (where ${when}) as ${prefix}${column}`).join(
-      ", ",
-    );
   return requireRow<BreakdownAnswer, unknown[]>(
     name,
-    `with ${candidate}, part as (
-    ${blockRows(MEASURES, narrowing, { quarters: "$6", months: "$7" })}
-  ), member as materialized (
-    select ${key} as key, ${exactSums("p", MEASURES)}
-      from part p join candidate k on k.sku = p.sku and k.listing_id = p.listing_id
-     group by 1
-  ), near as (
-    ${blockRows(EARLIER, narrowing, { quarters: "$12", months: "$13" })}
-  ), far as (
-    ${blockRows(EARLIER, narrowing, { quarters: "$14", months: "$15" })}
-  ), usual as materialized (
-    select ${key} as key, ${earlier("p.is_near or $18", "")}, ${earlier("p.is_near or not $18", "compared_")}
-      from (select n.*, true as is_near from near n union all select f.*, false from far f) p
-      join candidate k on k.sku = p.sku and k.listing_id = p.listing_id
-     group by 1
-  ), grouped as materialized (
-    select ${key} as key, ${oneCategory("k")} as category from candidate k group by 1
+    `with ${candidate}, ${ofListing(key, narrowing)}, member as materialized (
+    select l.key, ${exactSums("l", SUMS)}, ${oneCategory("l")} as category
+      from of_listing l
+     group by l.key having bool_or(l.is_counted)
   ), ${heldTo("$19")}, costed as (
     select m.*, m.refund_minor + case when $10 then m.label_minor else 0 end as cost_minor
       from member m where m.key is not null
   ), first as (
-    select m.*, u.compared_sold_units, u.compared_returned_units, x.excess_minor
+    select m.*, x.excess_minor
       from costed m
-      left join usual u on u.key = m.key
-      left join grouped g on g.key = m.key
-     cross join ${excessCost("m", "u", "g.category")}
-     order by ${first} ${order("m", "x", "u")} limit $11
+     cross join ${excessCost("m", "m", "m.category", "usual_")}
+     order by ${first} ${order("m", "x")} limit $11
   ), reason as (
     select r.key, json_agg(json_build_object('reason', r.reason, 'returned_units', r.returned_units)) as reasons
       from (
@@ -270,6 +257,38 @@ function statement(division: Division) {
                    ), '[]') as rows
     from total t`,
   );
+}
+
+/**
+ * `of_listing`: the sums of each listing of the selection. Rows are put together by grouping: how many listings a selection has is
+ * not in the statistics, and a join planned for few compares each listing with each.
+ */
+function ofListing(key: string, narrowing: Narrowing): string {
+  return `part as (
+    ${blockRows(MEASURES, narrowing, { quarters: "$6", months: "$7" })}
+  ), near as (
+    ${blockRows(EARLIER, narrowing, { quarters: "$12", months: "$13" })}
+  ), far as (
+    ${blockRows(EARLIER, narrowing, { quarters: "$14", months: "$15" })}
+  ), of_listing as (
+    select max(r.key) as key, max(r.category) as analytics_category, bool_or(r.is_counted) as is_counted, ${exactSums("r", SUMS)}
+      from (
+        select k.sku, k.listing_id, ${key} as key, k.analytics_category as category, true as is_candidate, false as is_counted,
+               ${SUMS.map((sum) => `null::bigint as ${sum}`).join(", ")}
+          from candidate k
+        union all
+        select p.sku, p.listing_id, null, null, false, true, ${MEASURES.map((measure) => `p.${measure}`).join(", ")}, null, null, null, null
+          from part p
+        union all
+        select n.sku, n.listing_id, null, null, false, false, ${NO_MEASURES}, n.sold_units, n.returned_units, n.sold_units, n.returned_units
+          from near n
+        union all
+        select u.sku, u.listing_id, null, null, false, false, ${NO_MEASURES}, case when $18 then u.sold_units end,
+               case when $18 then u.returned_units end, case when not $18 then u.sold_units end, case when not $18 then u.returned_units end
+          from far u
+      ) r
+     group by r.sku, r.listing_id having bool_or(r.is_candidate)
+  )`;
 }
 
 /**
