@@ -149,7 +149,10 @@ const ANOTHER: Readonly<Record<string, (column: string) => string>> = {
 const OF_YEARS = "year_months";
 
 const MONTH = "'2026-01-01'";
-const OF_MONTH = { cohort: `cohort_month = ${MONTH}`, group_day: `date_trunc('month', sold_on) = ${MONTH}` };
+const OF_MONTH = {
+  cohort: `cohort_month = ${MONTH}`,
+  group_day: `sold_on between ${MONTH} and '2026-01-31'`,
+};
 
 for (const [table, ofMonth] of Object.entries(OF_MONTH)) {
   test(`a wrong value in any column of ${table} is found when its month is rolled up again`, async () => {
