@@ -25,9 +25,9 @@ export function heldTo(usualMonths: string): string {
 
 /**
  * M25 in minor units, exactly, as `excess_minor` of a row `x`: of a row with sold_units, returned_units and cost_minor, its usual
- * units in `usual` (or nulls), after `prefix`, and its category (null: none). After `held`.
+ * usual_sold_units and usual_returned_units in `usual` (or nulls), and its category (null: none). After `held`.
  */
-export function excessCost(row: string, usual: string, category: string, prefix = ""): string {
+export function excessCost(row: string, usual: string, category: string): string {
   const whole = (column: string): string => `coalesce(${column}, 0)::bigint::numeric`;
   const sold = whole(`${row}.sold_units`);
   const returned = whole(`${row}.returned_units`);
@@ -38,9 +38,9 @@ export function excessCost(row: string, usual: string, category: string, prefix 
                end::bigint as excess_minor
           from (values (1)) one
           left join lateral (
-            select b.sold_units, b.sold_units * (${whole(`${usual}.${prefix}sold_units`)} + ${HELD_UNITS}) as units,
-                   ${returned} * b.sold_units * (${whole(`${usual}.${prefix}sold_units`)} + ${HELD_UNITS})
-                     - ${sold} * (${whole(`${usual}.${prefix}returned_units`)} * b.sold_units + ${HELD_UNITS} * b.returned_units) as excess
+            select b.sold_units, b.sold_units * (${whole(`${usual}.usual_sold_units`)} + ${HELD_UNITS}) as units,
+                   ${returned} * b.sold_units * (${whole(`${usual}.usual_sold_units`)} + ${HELD_UNITS})
+                     - ${sold} * (${whole(`${usual}.usual_returned_units`)} * b.sold_units + ${HELD_UNITS} * b.returned_units) as excess
               from held b
              where b.entity_kind = 'workspace' or b.entity_kind = 'analytics_category' and b.entity_key = ${category}
              order by b.entity_kind limit 1
@@ -70,7 +70,7 @@ export function firstWithExcess(narrowing: Narrowing, usualMonths: string, usual
     select f.*, x.excess_minor
       from listed f
      cross join lateral (
-       select sum(m.sold_units) as sold_units, sum(m.returned_units) as returned_units
+       select sum(m.sold_units) as usual_sold_units, sum(m.returned_units) as usual_returned_units
          from (${blockRows(UNITS, ofListed, usual)}) m
      ) u
       left join grouped g on g.sku = f.sku

@@ -1,5 +1,6 @@
 import type { Connection } from "../database.ts";
 import { command } from "../query.ts";
+import { isChanged, type ChangedSkus } from "./sku-rollup.ts";
 
 /** `listing_id` of cohort rows that are not of a SKU. */
 export const NO_LISTING = "'00000000-0000-0000-0000-000000000000'::uuid";
@@ -30,15 +31,15 @@ export const putListings = command<[shopKey: number, months: readonly string[]],
 );
 
 /**
- * Removes the listings of SKUs (null = any) that have no year left: every month that sold something is in one. Primary keys.
+ * Removes the listings of changed SKUs that have no year left: every month that sold something is in one. Primary keys.
  * The statistics may not include rows of this transaction, so call it while the planner is restricted to hash joins.
  */
-export const removeUnsoldListings = command<[shopKey: number, skus: readonly string[] | null], Connection>(
+export const removeUnsoldListings = command<[shopKey: number, skus: ChangedSkus], Connection>(
   "remove_unsold_listings",
   `delete from listing l
-          where l.shop_key = $1 and ($2::text[] is null or l.sku = any($2))
+          where l.shop_key = $1 and ${isChanged("l.sku", "$2")}
             and not exists (
               select from sku_year y
                where y.shop_key = $1 and y.sku = l.sku and y.listing_id = l.listing_id
-                 and ($2::text[] is null or y.sku = any($2)))`,
+                 and ${isChanged("y.sku", "$2")})`,
 );

@@ -214,7 +214,7 @@ function statement(division: Division) {
   ), first as (
     select m.*, x.excess_minor
       from costed m
-     cross join ${excessCost("m", "m", "m.category", "usual_")}
+     cross join ${excessCost("m", "m", "m.category")}
      order by ${first} ${order("m", "x")} limit $11
   ), reason as (
     select r.key, json_agg(json_build_object('reason', r.reason, 'returned_units', r.returned_units)) as reasons
@@ -271,9 +271,9 @@ function ofListing(key: string, narrowing: Narrowing): string {
   ), far as (
     ${blockRows(EARLIER, narrowing, { quarters: "$14", months: "$15" })}
   ), of_listing as (
-    select max(r.key) as key, max(r.category) as analytics_category, bool_or(r.is_counted) as is_counted, ${exactSums("r", SUMS)}
+    select max(r.key) as key, max(r.analytics_category) as analytics_category, bool_or(r.is_counted) as is_counted, ${exactSums("r", SUMS)}
       from (
-        select k.sku, k.listing_id, ${key} as key, k.analytics_category as category, true as is_candidate, false as is_counted,
+        select k.sku, k.listing_id, ${key} as key, k.analytics_category, true as is_candidate, false as is_counted,
                ${SUMS.map((sum) => `null::bigint as ${sum}`).join(", ")}
           from candidate k
         union all

@@ -6,8 +6,9 @@ import { columnsInside, placeInside, ALL_DAYS } from "./return-curve.ts";
 /** The SKUs whose rows may have changed; null = any. */
 export type ChangedSkus = readonly string[] | null;
 
-/** Whether a column is one of the changed SKUs $3. */
-const isChanged = (sku: string): string => `($3::text[] is null or ${sku} = any($3))`;
+/** Whether a column is one of the changed SKUs in the named parameter. */
+export const isChanged = (sku: string, skus = "$3"): string =>
+  `(${skus}::text[] is null or ${sku} = any(${skus}))`;
 
 /**
  * Replaces a quarter (its first day) by the sum of its cohort months (M7), of changed SKUs. Primary keys of cohort and
