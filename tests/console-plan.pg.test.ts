@@ -96,7 +96,9 @@ test("the plan one has, an unknown plan and no reason are refused beside the for
   assert.deepEqual(await auditOf(service, tenant), []);
 });
 
-test("operators see a plan request, and setting a plan closes it", async () => {
+test("operators see a plan request, however many workspaces have problems, and setting a plan closes it", async () => {
+  for (let count = 0; count < 21; count += 1)
+    await createTenant(service.database, { billingStatus: "inactive" });
   const tenant = await onPlan("growth");
   const owner = await actAs(service, tenant);
   await owner.post(PATH, { plan: "scale", reason: "We want the CSV." });

@@ -56,7 +56,7 @@ export type WorkspaceHealthRow = {
   with_problems: number;
 };
 
-/** The first workspaces with a problem or a request for a plan, by domain: a scan of all workspaces. */
+/** The first workspaces that request a plan, and the first others with a problem, by domain: a scan of all workspaces. */
 export const workspaceHealth = query<WorkspaceHealthRow, [most: number, hasPlans: boolean]>(
   "workspace_health",
   `with known as (
@@ -78,9 +78,12 @@ export const workspaceHealth = query<WorkspaceHealthRow, [most: number, hasPlans
          select j.shop_domain, j.readiness, j.billing, j.plan, j.daily_quota, j.is_plan_known, j.requests_today,
                 j.requested_plan, j.plan_request_reason, j.unknown_subscription,
                 exists (select from data_source s where s.shop_key = j.shop_key and s.kind = 'store') as has_store,
-                count(*) filter (where j.has_problem) over () as with_problems
-           from judged j where j.has_problem or j.requested_plan is not null
-          order by j.has_problem desc, j.shop_domain limit $1`,
+                j.with_problems
+           from (select *, count(*) filter (where has_problem) over () as with_problems,
+                        row_number() over (partition by requested_plan is null order by shop_domain) as place
+                   from judged where has_problem or requested_plan is not null) j
+          where j.place <= $1
+          order by j.has_problem desc, j.shop_domain`,
 );
 
 /** Whether a workspace is moving or has moved, locked until the transaction ends; null: it is gone. Primary key. */
