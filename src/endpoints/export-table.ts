@@ -1,16 +1,17 @@
-import { zstdCompressSync } from "node:zlib";
-import { ByteWriter, ParquetWriter } from "hyparquet-writer";
+import { on } from "node:events";
+import { Worker } from "node:worker_threads";
 import type { Answer } from "../contract/endpoint.ts";
 import type { exportTable as contract } from "../contract/export-table.ts";
 import { TABLE_FORMATS, TABLES } from "../contract/tables.ts";
 import type { ExportedTable, TableFormat, ColumnType, TableColumn } from "../contract/tables.ts";
 import { csvText, guardedText } from "../lib/csv-text.ts";
-import { FIRST_MONTH, knownMonth, monthToDate, dayFromText } from "../lib/month.ts";
+import { FIRST_MONTH, knownMonth, monthToDate } from "../lib/month.ts";
 import { currencyExponent, decimalText } from "../metrics/money.ts";
 import { OPEN_TABLES, type TableRow } from "../store/queries/tables.ts";
 import type { NextRows } from "../store/query.ts";
 import type { OpenStream } from "../store/snapshot-stream.ts";
 import type { EndpointCall } from "./call.ts";
+import type { ParquetRows, ParquetTable } from "./parquet-thread.ts";
 
 const LAST_MONTH = knownMonth("9999-12");
 
@@ -30,8 +31,16 @@ export async function exportTable(
   return { kind: "file", filename: `${name}.${format}`, type: TABLE_FORMATS[format], content };
 }
 
+/** The database reads the next rows while these are written. */
 async function* portionsOf(next: NextRows<TableRow>): AsyncGenerator<TableRow[]> {
-  for (let rows = await next(); rows.length > 0; rows = await next()) yield rows;
+  for (let reading = next(); ;) {
+    const rows = await reading;
+    if (rows.length === 0) return;
+    reading = next();
+    // A failure is thrown where its rows are awaited.
+    reading.catch(() => {});
+    yield rows;
+  }
 }
 
 /** Rows as CSV: null is an empty cell; text that a spreadsheet would run begins with an apostrophe. */
@@ -65,106 +74,30 @@ type WriteTable = (
   portions: AsyncIterable<readonly TableRow[]>,
 ) => AsyncIterable<Uint8Array>;
 
-type SchemaElement = ConstructorParameters<typeof ParquetWriter>[0]["schema"][number];
-
-/** Encoding a group blocks other requests of the process, and every group adds to the index, which is kept until the end. */
-const ROWS_PER_GROUP = 10_000;
-
-/** Most digits of an amount in 64 bits. */
-const MONEY_DIGITS = 18;
-
-/** Rows as Parquet: a group of rows at a time, and the index of the groups at the end, without which no part can be read. */
+/** Rows as Parquet, encoded in a thread while the next ones are read. */
 const parquetFile: WriteTable = async function* parquetFile(columns, exponent, portions) {
-  const writer = new ByteWriter();
-  const schema = [
-    { name: "table", num_children: columns.length },
-    ...columns.map((column) => ({ ...FORMS[column.type].schema(exponent), name: column.name })),
-  ].map((element, index): SchemaElement =>
-    index === 0 ? element : { ...element, repetition_type: "OPTIONAL" },
-  );
-  const parquet = new ParquetWriter({
-    writer,
-    schema,
-    codec: "ZSTD",
-    compressors: { ZSTD: (bytes) => zstdCompressSync(bytes) },
-    createdBy: "Returns Analytics API",
-  });
-  /** The bytes written since the last call. */
-  const take = (): Uint8Array => {
-    const bytes = writer.getBytes().slice();
-    writer.index = 0;
-    return bytes;
+  const table: ParquetTable = { columns, exponent };
+  const thread = new Worker(new URL("parquet-thread.ts", import.meta.url), { workerData: table });
+  const answers = on(thread, "message") as AsyncIterableIterator<[Uint8Array]>;
+  const write = async (rows: ParquetRows): Promise<Uint8Array> => {
+    thread.postMessage(rows);
+    const { value } = await answers.next();
+    return value[0];
   };
-  // Minimum and maximum are for readers that skip groups by their days; of every column they would double the index.
-  const emptyGroup = () =>
-    columns.map(({ name, type }) => ({
-      name,
-      form: FORMS[type],
-      data: [] as unknown[],
-      statistics: type === "date" || type === "timestamp",
-      offsetIndex: false,
-    }));
-  let group = emptyGroup();
-  for await (const rows of portions) {
-    for (const { name, form, data } of group) {
-      // Neighbouring rows often have the same day or units, which take longer to convert than to compare.
-      let last: unknown = null;
-      let converted: unknown = null;
-      for (const row of rows) {
-        const value = row[name] ?? null;
-        if (value !== last) [last, converted] = [value, value === null ? null : form.value(value as never)];
-        data.push(converted);
-      }
+  try {
+    let written: Promise<Uint8Array> | undefined;
+    for await (const rows of portions) {
+      const before = await written;
+      written = write(columns.map(({ name }) => rows.map((row) => row[name] ?? null)));
+      // A failure is thrown where its bytes are awaited.
+      written.catch(() => {});
+      if (before !== undefined) yield before;
     }
-    if ((group[0]?.data.length ?? 0) < ROWS_PER_GROUP) continue;
-    void parquet.write({ columnData: group, rowGroupSize: Infinity });
-    group = emptyGroup();
-    yield take();
+    if (written !== undefined) yield await written;
+    yield await write(null);
+  } finally {
+    await thread.terminate();
   }
-  void parquet.write({ columnData: group, rowGroupSize: Infinity });
-  void parquet.finish();
-  yield take();
-};
-
-/** A type's declaration, and what a value becomes. */
-type Form = {
-  schema: (exponent: number) => Omit<SchemaElement, "name">;
-  value: (value: never) => unknown;
-};
-
-const same = (value: unknown) => value;
-const bigInt = (value: number) => BigInt(value);
-
-const FORMS: Readonly<Record<ColumnType, Form>> = {
-  text: {
-    schema: () => ({ type: "BYTE_ARRAY", converted_type: "UTF8", logical_type: { type: "STRING" } }),
-    value: same,
-  },
-  integer: { schema: () => ({ type: "INT64" }), value: bigInt },
-  boolean: { schema: () => ({ type: "BOOLEAN" }), value: same },
-  date: {
-    schema: () => ({ type: "INT32", converted_type: "DATE", logical_type: { type: "DATE" } }),
-    value: dayFromText,
-  },
-  timestamp: {
-    schema: () => ({
-      type: "INT64",
-      converted_type: "TIMESTAMP_MILLIS",
-      logical_type: { type: "TIMESTAMP", isAdjustedToUTC: true, unit: "MILLIS" },
-    }),
-    value: same,
-  },
-  // A bigint is in minor units, so that no amount is converted to floating point.
-  money: {
-    schema: (exponent) => ({
-      type: "INT64",
-      converted_type: "DECIMAL",
-      logical_type: { type: "DECIMAL", precision: MONEY_DIGITS, scale: exponent },
-      precision: MONEY_DIGITS,
-      scale: exponent,
-    }),
-    value: bigInt,
-  },
 };
 
 const WRITERS: Readonly<Record<TableFormat, WriteTable>> = { parquet: parquetFile, csv: csvFile };
