@@ -3,6 +3,7 @@ import { after, test } from "node:test";
 import { createAdmit } from "../src/access/admit.ts";
 import { traced } from "../src/lib/trace.ts";
 import { startCollector, traceWhile, treeOf, type CollectedSpan } from "./support/collector.ts";
+import { countLockWaits } from "./support/locks.ts";
 import { post, rpc, toolCall } from "./support/mcp.ts";
 import { startTestService, type TestService } from "./support/service.ts";
 import { createSmallStore } from "./support/small-store.ts";
@@ -267,10 +268,7 @@ test("a caller that leaves before the answer ends the span with an error", async
       const url = `${service.address}${PATH}?${new URLSearchParams(freshParams()).toString()}`;
       const headers = { authorization: `Bearer ${tenant.token}` };
       const answer = fetch(url, { headers, signal: leaving.signal });
-      await eventually(async () => {
-        const { rows } = await service.database.query("select from pg_locks where not granted");
-        return rows.length > 0;
-      }, "the statement waits");
+      await eventually(async () => (await countLockWaits(service.database)) > 0, "the statement waits");
       leaving.abort();
       await assert.rejects(answer);
       await locking.query("rollback");

@@ -108,8 +108,8 @@ test("a worker that is killed as it takes a request leaves it to the next one, a
   const elsewhere = await startedElsewhere(shopKey);
   try {
     await elsewhere.worker.printed(/keeps connected sources/u);
-    const blocked =
-      "select from pg_stat_activity where wait_event_type = 'Lock' and query like 'insert into sync_run%'";
+    const blocked = `select from pg_stat_activity where datname = current_database()
+        and wait_event_type = 'Lock' and query like 'insert into sync_run%'`;
     await eventually(
       async () => (await control.pool.query(blocked)).rows.length === 1,
       "it takes the request",
@@ -205,7 +205,8 @@ test("a worker that loses its session alone stops its runs, and continues them i
   await withWorker(options(), async () => {
     await eventually(async () => (await runsOf(shopKey))[0]?.stage === "pages", "its progress");
     await control.pool.query(
-      "select pg_terminate_backend(pid, 10000) from pg_stat_activity where application_name = 'returns-worker'",
+      `select pg_terminate_backend(pid, 10000) from pg_stat_activity
+        where datname = current_database() and application_name = 'returns-worker'`,
     );
     await eventually(async () => (await runsOf(shopKey)).length === 2, "the next run");
     pages.release();

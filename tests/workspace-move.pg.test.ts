@@ -209,7 +209,8 @@ test("a move that is killed goes on where it was, and is completed when it was k
   await blocker.query("begin; lock table return_event in access exclusive mode");
   const isBlocked = async (): Promise<boolean> => {
     const { rows } = await there.database.query(
-      "select from pg_stat_activity where application_name = 'returns-moving' and wait_event_type = 'Lock'",
+      `select from pg_stat_activity
+        where datname = current_database() and application_name = 'returns-moving' and wait_event_type = 'Lock'`,
     );
     return rows.length > 0;
   };

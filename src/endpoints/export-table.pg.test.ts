@@ -216,6 +216,10 @@ test("HEAD answers the headers of a table and leaves no stream behind", async ()
   }
 });
 
+/** Other processes have databases of their own on this server. */
+const EXPORTING = `from pg_stat_activity
+  where datname = current_database() and application_name = 'returns-exporting' and state <> 'idle'`;
+
 test("a database that goes away, or a client that does, ends the answer before its end and frees its place", async () => {
   const large = await createTenant(service.database, {});
   await service.database.query(
@@ -236,9 +240,7 @@ test("a database that goes away, or a client that does, ends the answer before i
   };
   for (const format of ["csv", "parquet"]) {
     const { response } = await begin(format);
-    await service.database.query(
-      "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'returns-exporting' and state <> 'idle'",
-    );
+    await service.database.query(`select pg_terminate_backend(pid) ${EXPORTING}`);
     await assert.rejects(response.arrayBuffer(), format);
   }
   for (const format of ["csv", "csv", "csv", "parquet", "parquet"]) {
@@ -258,7 +260,7 @@ const threads = (): number =>
 async function waitForFree(): Promise<void> {
   for (let tries = 0; tries < 200; tries += 1) {
     const { rows } = await service.database.query<{ busy: number }>(
-      "select count(*)::integer as busy from pg_stat_activity where application_name = 'returns-exporting' and state <> 'idle'",
+      `select count(*)::integer as busy ${EXPORTING}`,
     );
     if (rows[0]?.busy === 0) return;
     await new Promise((resolve) => setTimeout(resolve, 20));
