@@ -15,7 +15,7 @@ const SECOND_SECRET = "the second secret of tests of 32 characters or more";
 const BOTH = `${SECOND_SECRET},${TEST_SECRET}`;
 const ENTITIES = "/api/v1/entities";
 /** Between requests of one asker, so that what the test does beside them gets its turn. */
-const PAUSE_MS = 5;
+const PAUSE_MS = 50;
 
 async function command(url: string, words: readonly string[], secrets: string) {
   const environment = { ...serviceEnvironment(url), RETURNS_SECRET: secrets };

@@ -34,6 +34,7 @@ export async function post(address: string, body: unknown, options: RpcOptions =
     method: "POST",
     headers: {
       "content-type": "application/json",
+      "accept-encoding": "identity",
       ...(options.token === undefined ? {} : { authorization: `Bearer ${options.token}` }),
       ...options.headers,
     },

@@ -25,7 +25,13 @@ export async function startServerProcess(
   entry: string = ENTRY,
 ): Promise<ServerProcess> {
   const child = spawn(process.execPath, [entry], {
-    env: { ...serviceEnvironment(databaseUrl), LOG_LEVEL: "silent", ...environment },
+    env: {
+      // Code that an earlier start compiled.
+      NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
+      ...serviceEnvironment(databaseUrl),
+      LOG_LEVEL: "silent",
+      ...environment,
+    },
     stdio: ["ignore", "pipe", "inherit"],
   });
   context.after(() => void child.kill("SIGKILL"));
