@@ -109,15 +109,23 @@ export const removeSaleEvent = defineAction({
 
 export const SALE_EVENT_ACTIONS = [addSaleEvent, removeSaleEvent] as const;
 
-/** In a sentence each, by first day, the days that an event shares with others. */
+/** Each in its own sentence: a page shows those of up to 1,000 events. */
+const MOST_OVERLAPS = 3;
+
+/** In a sentence each, by first day, the days that an event shares with others, and how many more of them there are. */
 export function overlapsOf(event: SaleEventRow, events: readonly SaleEventRow[]): string[] {
-  return events.flatMap(({ slug, label, starts_on, ends_on }) => {
+  const others = events.filter(
+    ({ slug, starts_on, ends_on }) =>
+      slug !== event.slug && starts_on <= event.ends_on && ends_on >= event.starts_on,
+  );
+  const sentences = others.slice(0, MOST_OVERLAPS).map(({ label, starts_on, ends_on }) => {
     const startsOn = starts_on > event.starts_on ? starts_on : event.starts_on;
     const endsOn = ends_on < event.ends_on ? ends_on : event.ends_on;
-    if (slug === event.slug || startsOn > endsOn) return [];
     const verb = startsOn === endsOn ? "is" : "are";
-    return [`It overlaps ${label}: ${daysText(startsOn, endsOn)} ${verb} in both.`];
+    return `It overlaps ${label}: ${daysText(startsOn, endsOn)} ${verb} in both.`;
   });
+  const rest = others.length - sentences.length;
+  return rest === 0 ? sentences : [...sentences, `It overlaps ${rest.toLocaleString("en")} more.`];
 }
 
 export function daysText(first: string, last: string): string {

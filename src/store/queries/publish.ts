@@ -1,5 +1,5 @@
 import type { Connection } from "../database.ts";
-import { command, queryColumn, queryValue, requireValue } from "../query.ts";
+import { command, queryColumn, queryValue, requireRow, requireValue } from "../query.ts";
 import type { SaleEventRow } from "./report-figures.ts";
 
 /** Stores some sale events; returns those that are new or different. Primary key of sale_event. */
@@ -26,6 +26,17 @@ export const putSaleEvents = queryColumn<
 export const removeSaleEvents = queryColumn<string, [shopKey: number, slugs: readonly string[]], Connection>(
   "remove_sale_events",
   "delete from sale_event e where e.shop_key = $1 and e.slug = any($2) returning e.slug",
+);
+
+/** How many sale events a workspace has, and the bytes of the SKUs that they name. Primary key of sale_event. */
+export const measureSaleEvents = requireRow<
+  { count: number; sku_bytes: number },
+  [shopKey: number],
+  Connection
+>(
+  "measure_sale_events",
+  `select count(*) as count, coalesce(sum(octet_length(array_to_string(e.skus, ''))), 0)::float8 as sku_bytes
+           from sale_event e where e.shop_key = $1`,
 );
 
 /** The UTC day of the workspace's newest order, YYYY-MM-DD; null without orders. Index order_line_by_month. */

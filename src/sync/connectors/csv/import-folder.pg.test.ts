@@ -444,3 +444,25 @@ test("a folder of which no row can be used imports nothing, also when such rows 
   assert.deepEqual([result.imported, result.invalid_count], [false, 1]);
   assert.equal((await stateOf(shopKey))?.["readiness"], "installing");
 });
+
+test("a workspace has at most 1,000 sale events and 16 MiB of SKUs in them: every report lists them", async () => {
+  const shopKey = await shop.open();
+  const events = (first: number, count: number, skus = "") => ({
+    "sale_events.csv": csv(
+      "slug,label,starts_on,ends_on,skus",
+      ...Array.from({ length: count }, (_, at) => `s${first + at},Sale,2026-01-01,2026-01-02,${skus}`),
+    ),
+  });
+  const refuses = (first: number, count: number, skus: string, message: RegExp) =>
+    assert.rejects(shop.import(shopKey, events(first, count, skus)), { name: "ImportError", message });
+  const tooMany =
+    /^sale_events\.csv: a workspace may have at most 1,000 sale events: remove some, with the column deleted$/u;
+  await refuses(0, 1001, "", tooMany);
+  await shop.import(shopKey, events(0, 990));
+  await refuses(990, 11, "", tooMany);
+  const tooLong = /^sale_events\.csv: a workspace may have at most 16 MiB of skus in its sale events: /u;
+  await shop.import(shopKey, events(0, 10, "a".repeat(900_000)));
+  await refuses(10, 10, "b".repeat(900_000), tooLong);
+  await shop.import(shopKey, events(0, 1000));
+  assert.equal((await shop.dump(shopKey))["sale_event"]?.length, 1000);
+});

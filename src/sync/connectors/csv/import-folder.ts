@@ -16,6 +16,7 @@ import {
 import {
   countKnownSkus,
   findNewestOrderDay,
+  measureSaleEvents,
   publishImport,
   putLabelSource,
   putSaleEvents,
@@ -109,7 +110,7 @@ async function applyFolder(
   orders: StagedOrders,
 ): Promise<AppliedFolder> {
   const { connection, shopKey, currencyCode, files } = run;
-  const saleEvents = await applySaleEvents(connection, shopKey);
+  const saleEvents = await applySaleEvents(run);
   const gone = await listDeletedLabels(connection);
   const { changes, merged, labels, split, dirtyMonths } = await applyStage({
     connection,
@@ -160,17 +161,40 @@ async function applyFolder(
 /** Sale events that are new or different, those removed, and the SKUs that the stored ones name. */
 type AppliedSaleEvents = { changed: number; removed: number; skus: ReadonlySet<string> };
 
-async function applySaleEvents(connection: Connection, shopKey: number): Promise<AppliedSaleEvents> {
+async function applySaleEvents({ connection, shopKey, files }: FolderRun): Promise<AppliedSaleEvents> {
   const gone = await listDeletedSaleEvents(connection);
   const removed = gone.length === 0 ? [] : await removeSaleEvents(connection, shopKey, gone);
   const next = await openStagedSaleEvents(connection);
   const skus = new Set<string>();
-  let changed = 0;
+  let [changed, count, skuBytes] = [0, 0, 0];
   for (let events = await next(); events.length > 0; events = await next()) {
     changed += (await putSaleEvents(connection, shopKey, events)).length;
     for (const event of events) for (const sku of event.skus ?? []) skus.add(sku);
+    count += events.length;
+    for (const event of events) skuBytes += Buffer.byteLength((event.skus ?? []).join(""));
+    refuseManySaleEvents(files, { count, sku_bytes: skuBytes });
   }
+  if (changed > 0) refuseManySaleEvents(files, await measureSaleEvents(connection, shopKey));
   return { changed, removed: removed.length, skus };
+}
+
+/** Of a workspace: every report lists its sale events, and their page compares each with all others. */
+const MOST_SALE_EVENTS = 1000;
+/** Of the SKUs that they name: they are in memory at once. */
+const MOST_SALE_SKU_BYTES = 16 * 1024 ** 2;
+
+/** Throws ImportError for more sale events, or more SKUs in them, than a workspace may have. */
+function refuseManySaleEvents(
+  files: readonly FolderFile[],
+  { count, sku_bytes: skuBytes }: { count: number; sku_bytes: number },
+): void {
+  if (count <= MOST_SALE_EVENTS && skuBytes <= MOST_SALE_SKU_BYTES) return;
+  const file = files.find(({ name }) => name === "sale_events")?.fileName ?? "sale_events";
+  const most =
+    count > MOST_SALE_EVENTS
+      ? `${MOST_SALE_EVENTS.toLocaleString("en")} sale events: remove some, with the column deleted`
+      : `${MOST_SALE_SKU_BYTES / 1024 ** 2} MiB of skus in its sale events: an event without any covers the whole store`;
+  throw new ImportError(`${file}: a workspace may have at most ${most}`);
 }
 
 /**
