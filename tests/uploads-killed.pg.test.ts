@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
-import { readdir } from "node:fs/promises";
+import { mkdir, readdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { startCommand, type RunningCommand } from "./support/command.ts";
 import { csv, type FolderFiles } from "./support/import-workspace.ts";
@@ -19,6 +20,7 @@ import {
 import type { UploadWorkspace } from "./support/upload-workspace.ts";
 import { eventually } from "./support/worker.ts";
 import { use } from "./support/use.ts";
+import { importUpload } from "../src/sync/connectors/csv/import-upload.ts";
 
 /** SIGKILL of servers and workers at every point of an upload: it continues, and its import is all or nothing, once. */
 
@@ -169,9 +171,12 @@ test("a worker that is killed before, within and right before the end of an impo
   await third.outcome;
   assert.deepEqual(await statusOf(id), { status: "imported", attempt: 3 });
   await assertAsByCommand(shop, folder);
-  const left = (await readdir(tmpdir())).filter((name) => name.includes(id));
-  assert.deepEqual(left, [], "no file of it is left");
+  assert.deepEqual(await filesOf(id), [], "no file of it is left");
 });
+
+async function filesOf(id: string): Promise<string[]> {
+  return (await readdir(tmpdir())).filter((name) => name.includes(id));
+}
 
 /** The row is held once the next worker has taken it up. */
 async function takenAndHeld(shop: UploadWorkspace, id: string): Promise<() => Promise<void>> {
@@ -192,12 +197,40 @@ test("an import that every worker dies of is refused after three, with a sentenc
   const shop = await openUploadWorkspace(service);
   const id = await shop.client.send(SMALL_FOLDER);
   await service.database.query("update import_upload set attempt = 3 where upload_id = $1", [id]);
+  await mkdir(join(tmpdir(), `returns-upload-${id}`));
   assert.equal(await importedBy(service, shop, id), "refused");
+  assert.deepEqual(await filesOf(id), [], "what the last of them wrote is gone");
   const page = await (await shop.client.page(id)).text();
   assert.match(page, /The import was begun 3 times, and cut off each time\./u);
   assert.equal((await shop.client.request(id)).status, 303);
   assert.equal(await importedBy(service, shop, id), "imported");
 });
+
+test("an import whose workspace is to be erased when its turn comes waits until that is canceled", async () => {
+  const shop = await openUploadWorkspace(service);
+  const { shopKey } = shop.tenant;
+  const id = await shop.client.send(SMALL_FOLDER);
+  const LOCKED = "hashtextextended('shop data', $1)";
+  const other = await service.database.connect();
+  await other.query(`select pg_advisory_lock(${LOCKED})`, [shopKey]);
+  const waiting = Promise.withResolvers<void>();
+  const environment = { database: service.installation.database, now: () => new Date(), log: SILENT };
+  const importing = importUpload(environment, shopKey, new AbortController().signal, (_id, { stage }) => {
+    if (stage === "wait") waiting.resolve();
+  });
+  await waiting.promise;
+  const erase =
+    "update workspace set erase_after = case when $2 then now() + interval '1 day' end where shop_key = $1";
+  await service.database.query(erase, [shopKey, true]);
+  await other.query(`select pg_advisory_unlock(${LOCKED})`, [shopKey]);
+  other.release();
+  assert.equal(await importing, false);
+  assert.deepEqual(await statusOf(id), { status: "waiting", attempt: 0 });
+  await service.database.query(erase, [shopKey, false]);
+  assert.equal(await importedBy(service, shop, id), "imported");
+});
+
+const SILENT = { info: () => {}, warn: () => {}, error: () => {} };
 
 test("a worker that stops hands its import on", async (context) => {
   const shop = await openUploadWorkspace(service);

@@ -6,7 +6,7 @@ import { csvText, guardedText } from "../../../lib/csv-text.ts";
 import { isLostDatabase } from "../../../lib/log-failure.ts";
 import { note, traceFields } from "../../../lib/trace.ts";
 import type { Connection, Database } from "../../../store/database.ts";
-import { WorkspaceGone } from "../../../store/queries/import-stage.ts";
+import { WorkspaceGone, WorkspaceStopped } from "../../../store/queries/import-stage.ts";
 import {
   deleteEndedParts,
   deleteFileParts,
@@ -93,14 +93,12 @@ export async function importUpload(
   const { upload_id: uploadId, attempt } = upload;
   const fields = { upload_id: uploadId, shop_key: shopKey, ...traceFields() };
   log.info({ ...fields, attempt }, "import of an upload started");
-  if (attempt > MOST_ATTEMPTS) {
-    await refuse(run, `The import was begun ${MOST_ATTEMPTS} times, and cut off each time.`);
-    return false;
-  }
   // The name cannot be guessed; a folder left by a killed worker is removed.
   const folder = join(tmpdir(), `returns-upload-${uploadId}`);
   try {
     await rm(folder, { recursive: true, force: true });
+    if (attempt > MOST_ATTEMPTS)
+      throw new ImportError(`The import was begun ${MOST_ATTEMPTS} times, and cut off each time`);
     await mkdir(folder, { mode: 0o700 });
     await writeFiles(run, folder, (progress) => show(uploadId, progress));
     const result = await importWritten(run, folder, (progress) => show(uploadId, progress));
@@ -242,7 +240,8 @@ async function refuse(run: Run, error: string): Promise<void> {
 async function endFailed(run: Run, error: unknown): Promise<void> {
   const { database, shopKey, upload, stop, log } = run;
   const fields = { upload_id: upload.upload_id, shop_key: shopKey };
-  if (stop.aborted) {
+  // An import that waits for the end of an erasure or a move begins when that is canceled.
+  if (stop.aborted || error instanceof WorkspaceStopped) {
     log.info(fields, "import of an upload released for another worker");
     await handOnUpload(database, shopKey, upload.upload_id, upload.attempt);
   } else if (error instanceof ImportError) {
