@@ -563,7 +563,8 @@ function readHeader(
   refuseOrderExport(file.fileName, names);
   const columns = new Map<string, number>();
   for (const [index, name] of names.entries()) {
-    if (name !== "" && columns.has(name)) throw fail(`the column ${name} is twice in the header`);
+    if (name !== "" && columns.has(name))
+      throw fail(`the column ${name.slice(0, SHOWN_LETTERS)} is twice in the header`);
     columns.set(name, index);
   }
   const { removal, required } = format;

@@ -104,6 +104,11 @@ const UNREADABLE: { title: string; files: FolderFiles; message: RegExp }[] = [
     message: /^order_lines\.csv: line 1: the column units is twice/,
   },
   {
+    title: "a column with a name of 100 KB that stands twice",
+    files: { "order_lines.csv": csv(`${LINES},${"x".repeat(100_000)},${"x".repeat(100_000)}`) },
+    message: /^order_lines\.csv: line 1: the column x{40} is twice in the header$/,
+  },
+  {
     title: "Latin-1 instead of UTF-8",
     files: {
       "order_lines.csv": Buffer.from(csv(LINES, ROW, ROW, "o2,l1,2026-01-05T10:00:00Z,A,Crème,2"), "latin1"),
