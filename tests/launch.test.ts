@@ -32,8 +32,8 @@ const NODE_PACKAGES: Record<string, string> = {
 };
 const NODE_PACKAGE = NODE_PACKAGES[`${process.platform}-${process.arch}`] as string;
 
-/** Answers while it is `open`; "closed" refuses connections, "silent" accepts them and never answers. */
-type RegistryState = "open" | "closed" | "silent";
+/** Answers while it is `open`, if "slow" after 20 s; "closed" refuses connections, "silent" accepts them and never answers. */
+type RegistryState = "open" | "slow" | "closed" | "silent";
 
 type Checkout = {
   folder: string;
@@ -53,9 +53,11 @@ async function withCheckout(
 ): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "returns-launch-"));
   const tarballs = new Map<string, Buffer>();
+  const opensAt = Date.now() + 20_000;
   const server = createServer((request, response) => {
     if (options.registry === "silent") return;
-    response.end(tarballs.get(request.url ?? ""));
+    const answer = (): void => void response.end(tarballs.get(request.url ?? ""));
+    setTimeout(answer, options.registry === "slow" ? opensAt - Date.now() : 0);
   });
   await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
   const { port } = server.address() as AddressInfo;
@@ -213,6 +215,13 @@ suite("the first start", { concurrency: 2 }, () => {
         /^Installing packages…\nPackages cannot be installed in [^\n]*: ENAMETOOLONG[^\n]*\.\n$/u,
       );
       assert.deepEqual(readdirSync(join(checkout.folder, "node_modules")), []);
+    });
+  });
+
+  test("a registry that answers only after 20 seconds is waited for", async () => {
+    await withCheckout({ registry: "slow", pinned: "26.0.0" }, async (checkout) => {
+      const { code, output } = await checkout.run("npm start --silent");
+      assert.equal(code, 0, output);
     });
   });
 
