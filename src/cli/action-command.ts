@@ -234,9 +234,9 @@ function helpOf({ hint, label, choices }: Field<unknown>): string {
 }
 
 function repeatable(name: string, field: Field<unknown>): Option {
-  return new Option(`--${dashed(field.option ?? name)} <value>`, `${helpOf(field)} (repeatable)`)
-    .argParser((value: string, values: string[]) => [...values, value])
-    .default([]);
+  return new Option(`--${dashed(field.option ?? name)} <value>`, `${helpOf(field)} (repeatable)`).argParser(
+    (value: string, values: string[] = []) => [...values, value],
+  );
 }
 
 const dashed = (name: string): string => name.replaceAll("_", "-");

@@ -29,7 +29,7 @@ export const AUDIT: CommandSpec = {
     "--action <name>": "only this action, such as token.create",
     "--after <cursor>": "the page after a row, by the row's cursor",
   },
-  otherOptions: [new Option("--limit <number>", "how many to show").default("50")],
+  otherOptions: [new Option("--limit <number>", "how many to show").default("50", "50")],
   examples: [
     "./returns audit --workspace shop.example",
     "./returns audit --since 2026-11-01 --limit 1000 --json",

@@ -82,7 +82,11 @@ export async function createProgram(context: CommandContext, words: readonly str
     .description("Runs and manages the Returns Analytics API.")
     .version(VERSION)
     .option("--json", "print one JSON document on standard output, errors as JSON on standard error")
-    .configureHelp({ showGlobalOptions: true })
+    .configureHelp({
+      showGlobalOptions: true,
+      // Not those of the commands between, such as --keep of `backup` for `backup verify`.
+      visibleGlobalOptions: ({ parent }) => (parent === null ? [] : [...program.options]),
+    })
     // The message is printed once, by runProgram.
     .configureOutput({ outputError: () => {} })
     .exitOverride()

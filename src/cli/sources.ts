@@ -35,7 +35,7 @@ export const RUNS: CommandSpec = {
     "--after <cursor>": "the page after a run, by the run's cursor",
     "--unchanged": "instead the runs that changed nothing, counted by day",
   },
-  otherOptions: [new Option("--limit <number>", "how many to show").default("20")],
+  otherOptions: [new Option("--limit <number>", "how many to show").default("20", "20")],
   examples: [
     "./returns runs --status failed",
     "./returns runs --workspace shop.example --source shopify --limit 5 --json",
@@ -109,7 +109,7 @@ export const CONNECTIONS: CommandSpec = {
     "--workspace <domain>": "of this workspace only",
     "--after <domain/source>": "the page after a connection",
   },
-  otherOptions: [new Option("--limit <number>", "how many to show").default("100")],
+  otherOptions: [new Option("--limit <number>", "how many to show").default("100", "100")],
   run: async ({ database, terminal }, asked: ConnectionsAsked) => {
     const connections = await showConnections(database, asked);
     if (connections.length === 0) {

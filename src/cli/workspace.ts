@@ -82,7 +82,7 @@ export const WORKSPACE: CommandGroup = {
         "--readiness <state>": "only those that are ready, installing, reconnecting, backfilling or erasing",
         "--after <domain>": "the page after a workspace",
       },
-      otherOptions: [new Option("--limit <number>", "how many to show").default("100")],
+      otherOptions: [new Option("--limit <number>", "how many to show").default("100", "100")],
       examples: ["./returns workspace list --search shoes --readiness reconnecting"],
       run: async ({ database, terminal }: CommandSession, asked: WorkspacesAsked) => {
         const limit = readInteger("--limit", asked.limit, 1, MOST_WORKSPACES);

@@ -90,9 +90,9 @@ export const WOOCOMMERCE_SOURCE: Source = {
   options: [
     {
       setting: "refundsBeforeCompletion",
-      flags: "--refunds-before-completion <canceled|returned>",
+      flags: "--refunds-before-completion <kind>",
       description:
-        "what refunded units of an order are that was not completed yet: canceled before they were sent, or returned (default: canceled)",
+        "what refunded units count as while their order is not completed: canceled (they were not sent) or returned (default: canceled)",
       label: "Refunds before an order is completed",
       isList: false,
     },
