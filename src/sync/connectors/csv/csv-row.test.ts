@@ -43,6 +43,13 @@ test("what is no real time with offset is refused, also right after a good one",
   }
 });
 
+test("flags are read as databases write them", () => {
+  for (const yes of ["true", "TRUE", "t", "1"]) assert.equal(row(yes).flag("cell"), true, yes);
+  for (const no of ["false", "f", "0", ""]) assert.equal(row(no).flag("cell"), false, no);
+  for (const wrong of ["yes", "constructor"])
+    assert.throws(() => row(wrong).flag("cell"), CellProblem, wrong);
+});
+
 test("M9: money is rounded to the decimals of its currency, halves away from zero", () => {
   assert.equal(row("0.10").money("cell", "EUR", false), 10);
   assert.equal(row("12").money("cell", "JPY", false), 12);

@@ -182,13 +182,21 @@ function readDay(column: string, text: string | null): string | null {
   throw new CellProblem(column, reason, "a day, such as 2026-01-31");
 }
 
-const FLAGS: Readonly<Record<string, boolean>> = { true: true, "1": true, false: false, "0": false };
+/** PostgreSQL writes t and f. */
+const FLAGS: ReadonlyMap<string, boolean> = new Map([
+  ["true", true],
+  ["t", true],
+  ["1", true],
+  ["false", false],
+  ["f", false],
+  ["0", false],
+]);
 
 function readFlag(column: string, text: string | null): boolean {
-  const flag = text === null ? false : FLAGS[text.toLowerCase()];
+  const flag = text === null ? false : FLAGS.get(text.toLowerCase());
   if (flag === undefined) {
     const reason = `is neither true nor false: ${shown(text ?? "")}`;
-    throw new CellProblem(column, reason, "true, false, 1, 0, or nothing");
+    throw new CellProblem(column, reason, "true, false, t, f, 1, 0, or nothing");
   }
   return flag;
 }
