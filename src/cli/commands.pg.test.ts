@@ -252,7 +252,10 @@ test("a port in use and a database away are one sentence each", async () => {
     DATABASE_URL: `postgres://postgres@127.0.0.1:${port}/returns`,
   });
   assert.equal(away.code, 1);
-  assert.match(away.stderr, /^The database does not answer \(.+\): check DATABASE_URL\.\n$/u);
+  assert.match(
+    away.stderr,
+    /^The database does not answer \(.+\): check DATABASE_URL or, without it, the file postgresql\/server\.log in the data folder\.\n$/u,
+  );
 });
 
 type OrderLine = { order_id: string; line_id: string; ordered_at: string; sku: string; units: number };

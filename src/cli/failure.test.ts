@@ -24,7 +24,8 @@ test("a database that is away is one sentence that says what to check", () => {
     code: "ECONNREFUSED",
   });
   assert.deepEqual(describeFailure(refused), {
-    message: "The database does not answer (connect ECONNREFUSED ::1:5432): check DATABASE_URL.",
+    message:
+      "The database does not answer (connect ECONNREFUSED ::1:5432): check DATABASE_URL or, without it, the file postgresql/server.log in the data folder.",
     exitCode: 1,
     isUnexpected: false,
   });

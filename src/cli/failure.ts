@@ -80,7 +80,10 @@ function databaseSentence(error: Error & { code?: string }): string | null {
   const { code = "" } = error;
   const first = error instanceof AggregateError ? (error.errors[0] as Error) : error;
   if (NETWORK_ERRORS.has(code) || /timeout exceeded when trying to connect/u.test(error.message)) {
-    return `The database does not answer (${first.message}): check DATABASE_URL.`;
+    return (
+      `The database does not answer (${first.message}): check DATABASE_URL or, without it, the file ` +
+      "postgresql/server.log in the data folder."
+    );
   }
   if (LOGIN_ERRORS.has(code))
     return `The database refuses the connection (${first.message}): check DATABASE_URL.`;

@@ -251,7 +251,7 @@ async function checkQueue(database: Queryable): Promise<Check[]> {
           "ReturnsUploadsWaiting",
           `${uploads} uploads, or saved rules of workspaces, wait for a worker: ./returns runs shows what workers do.`,
         )
-      : fine("uploads", "none waits"),
+      : fine("uploads", "none is waiting"),
   ];
 }
 
@@ -291,7 +291,7 @@ function checkFailing(rows: readonly SyncMetricsRow[]): Check {
     const failed = sum(own.map((row) => (row.status === "failed" ? row.connections : 0)));
     return failed > 0.2 * all ? [`${failed} of ${all} sources of the kind ${kind}`] : [];
   });
-  if (failing.length === 0) return fine("sources", "few or none fail");
+  if (failing.length === 0) return fine("sources", "at most a few fail");
   const message = `The last run of ${failing.join(" and of ")} failed: ./returns runs shows why.`;
   return warning("sources", "ReturnsSourcesFailing", message);
 }
@@ -316,7 +316,7 @@ async function checkBackup(database: Queryable): Promise<Check[]> {
   }
   const age = await findBackupAge(database);
   if (age === null) {
-    const message = "No backup has ever been made: ./returns backup creates one.";
+    const message = "No backup has ever been made: ./returns backup FOLDER creates one.";
     return [warning("backup", "ReturnsBackupMissing", message)];
   }
   if (age <= 26 * HOUR_SECONDS) return [fine("backup", `the newest is ${forPeople(age)} old`)];
