@@ -235,7 +235,7 @@ function helpOf({ hint, label, choices }: Field<unknown>): string {
 
 function repeatable(name: string, field: Field<unknown>): Option {
   return new Option(`--${dashed(field.option ?? name)} <value>`, `${helpOf(field)} (repeatable)`).argParser(
-    (value: string, values: string[] = []) => [...values, value],
+    (value: string, values: string[] | undefined) => [...(values ?? []), value],
   );
 }
 
