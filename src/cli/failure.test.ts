@@ -31,6 +31,11 @@ test("a database that is away is one sentence that says what to check", () => {
   });
 });
 
+test("a connection that takes too long is one that does not answer", () => {
+  const { message } = describeFailure(new Error("Connection terminated due to connection timeout"));
+  assert.match(message, /^The database does not answer \(Connection terminated due to connection timeout\): /u);
+});
+
 test("a full disk of the database is one sentence that says what to do", () => {
   const full = Object.assign(new Error('could not extend file "base/1/2": No space left on device'), {
     code: "53100",
