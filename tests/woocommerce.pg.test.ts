@@ -352,6 +352,14 @@ test("orders with a status of a plugin that is not active for a while stay", asy
   }
 });
 
+test("a backfill reads orders in the trash in pages, not one by one", async () => {
+  const { simulator, sync } = await open({ seed: 18, orders: 60 });
+  for (const order of simulator.world.orders.slice(0, 20)) simulator.control.trash(order.id);
+  await sync("backfill");
+  const alone = simulator.requests.filter((url) => /\/orders\/\d+\?/u.test(url));
+  assert.deepEqual(alone, []);
+});
+
 test("an unfinished backfill that was given up leaves nothing of it behind", async () => {
   const { simulator, shopKey, sync } = await open({ seed: 13, orders: 230 });
   await sync("backfill");

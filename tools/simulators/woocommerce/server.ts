@@ -193,7 +193,7 @@ function sendOrder(world: WooWorld, orderId: number, response: ServerResponse): 
   const code = "woocommerce_rest_shop_order_invalid_id";
   if (order === undefined)
     return sendJson(response, 404, { code, message: "Invalid ID.", data: { status: 404 } });
-  sendJson(response, 200, { ...orderJson(order), ...(order.isTrashed ? { status: "trash" } : {}) });
+  sendJson(response, 200, orderJson(order));
 }
 
 function noRoute(response: ServerResponse): void {
@@ -336,7 +336,7 @@ function orderJson(order: WooOrderRow) {
     id: order.id,
     parent_id: 0,
     number: order.number,
-    status: order.status,
+    status: order.isTrashed ? "trash" : order.status,
     currency: order.currency,
     created_via: "checkout",
     total: decimal(orderTotalMinor(order)),

@@ -222,10 +222,10 @@ function sourceOrder(
 /** "3 orders are …": of each anomaly that was found, its number and its text. */
 export function anomalyNotes<Name extends string>(
   texts: Readonly<Record<Name, string>>,
-  counts: Readonly<Record<Name, number>>,
+  counts: Readonly<Partial<Record<Name, number>>>,
 ): string[] {
   return Object.entries<string>(texts).flatMap(([name, text]) => {
-    const times = counts[name as Name];
+    const times = counts[name as Name] ?? 0;
     return times === 0 ? [] : [`${times} ${text}`];
   });
 }

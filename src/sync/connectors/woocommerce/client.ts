@@ -1,20 +1,11 @@
 import Type, { type Static, type TObject } from "typebox";
 import { SourceFailed, SourceRefused, type SourcePlace } from "../../connector.ts";
-import {
-  Filled,
-  isObject,
-  nullable,
-  object,
-  reader,
-  Text,
-  Time,
-  Whole,
-  type Reader,
-} from "../shared/foreign.ts";
+import { Filled, isObject, nullable, object, reader, Text, Time } from "../shared/foreign.ts";
 import { ask, isOwnUrl, readJson, type HttpAnswer, type Outcome, type RetryPolicy } from "../shared/http.ts";
 
 export const TITLE = "WooCommerce";
 
+const Id = Type.Integer({ description: "a whole number", minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 /** Tax excluded; refunds are negative. Old orders have none. */
 const Amount = Type.Refine(
   Type.Union([Type.Number(), Type.String()], { description: "an amount of money" }),
@@ -29,21 +20,10 @@ const Quantity = Type.Number({
   maximum: MOST_UNITS,
 });
 
-const LINE = object("LineItem", {
-  id: Whole,
-  name: nullable(Text),
-  product_id: nullable(Whole),
-  variation_id: nullable(Whole),
-  quantity: Quantity,
-  subtotal: Amount,
-  total: Amount,
-  sku: nullable(Text),
-});
-
-const REFUND_IDS = Type.Array(object("OrderRefund", { id: Whole }));
+const REFUND_IDS = Type.Array(object("OrderRefund", { id: Id }));
 
 const ORDER = object("Order", {
-  id: Whole,
+  id: Id,
   number: Type.Union([Text, Type.Integer()], { description: "text" }),
   status: Filled,
   currency: Filled,
@@ -52,16 +32,27 @@ const ORDER = object("Order", {
   date_created_gmt: nullable(Time),
   date_modified_gmt: nullable(Time),
   date_completed_gmt: nullable(Time),
-  line_items: Type.Array(LINE),
+  line_items: Type.Array(
+    object("LineItem", {
+      id: Id,
+      name: nullable(Text),
+      product_id: nullable(Id),
+      variation_id: nullable(Id),
+      quantity: Quantity,
+      subtotal: Amount,
+      total: Amount,
+      sku: nullable(Text),
+    }),
+  ),
   refunds: REFUND_IDS,
 });
 
 const CHARGES = nullable(Type.Array(object("Charge", { total: Amount, total_tax: Amount })));
 
 const REFUND = object("Refund", {
-  id: Whole,
+  id: Id,
   /** Only in `/refunds`. */
-  parent_id: nullable(Whole),
+  parent_id: nullable(Id),
   date_created_gmt: Time,
   amount: Amount,
   line_items: Type.Array(
@@ -77,29 +68,26 @@ const REFUND = object("Refund", {
 
 const NAMED = Type.Array(object("Term", { name: Text }));
 const IMAGE = object("Image", { src: nullable(Text), alt: nullable(Text) });
+/** Since 9.5, if the shop has enabled it. */
 const COST = nullable(Type.Object({ total_value: nullable(Amount) }));
 
 const PRODUCT = object("Product", {
-  id: Whole,
+  id: Id,
   name: Text,
   slug: nullable(Text),
   type: Text,
   sku: nullable(Text),
-  parent_id: nullable(Whole),
   categories: NAMED,
   tags: NAMED,
   /** Since 9.6. */
   brands: nullable(NAMED),
   images: Type.Array(IMAGE),
-  attributes: Type.Array(
-    object("Attribute", { name: Text, variation: nullable(Type.Boolean()), options: Type.Array(Text) }),
-  ),
-  /** Since 9.5, if the shop has enabled it. */
+  attributes: Type.Array(object("Attribute", { name: Text, options: Type.Array(Text) })),
   cost_of_goods_sold: COST,
 });
 
 const VARIATION = object("Variation", {
-  id: Whole,
+  id: Id,
   sku: nullable(Text),
   image: nullable(IMAGE),
   attributes: Type.Array(object("VariationAttribute", { name: Text, option: Text })),
@@ -107,51 +95,38 @@ const VARIATION = object("Variation", {
 });
 
 export type WooOrder = Static<typeof ORDER>;
-export type WooLine = Static<typeof LINE>;
 export type WooRefund = Static<typeof REFUND>;
 export type WooProduct = Static<typeof PRODUCT>;
 export type WooVariation = Static<typeof VARIATION>;
 
-/** A list of the API, with the requested members of its rows: nothing else is sent, so no customer data. */
-const list = <Schema extends TObject>(schema: Schema) => ({
+/** What is asked for: these members alone, so that no customer data is sent. `total`: rows of the whole list. */
+type Resource<Value> = { fields: string; read: (json: unknown, total: number | null) => Value };
+
+const one = <Schema extends TObject>(schema: Schema) => ({
   fields: Object.keys(schema.properties).join(","),
+  read: reader(TITLE, schema),
+});
+const list = <Schema extends TObject>(schema: Schema) => ({
+  ...one(schema),
   read: reader(TITLE, Type.Array(schema)),
 });
-export const LISTS = {
+const ROWS = list(object("Row", { id: Id, parent_id: nullable(Id), refunds: nullable(REFUND_IDS) }));
+
+export const READ = {
+  index: one(object("Index", { home: nullable(Text) })),
+  currency: one(object("Currency", { code: Filled })),
+  order: one(ORDER),
   orders: list(ORDER),
   refunds: list(REFUND),
   products: list(PRODUCT),
   variations: list(VARIATION),
+  /** Of any list. `total` null: a proxy has removed the header. */
+  page: {
+    ...ROWS,
+    read: (json: unknown, total: number | null) => ({ rows: ROWS.read(json), total }),
+  },
+  webhooks: list(object("Webhook", { id: Id, topic: Text, delivery_url: Text })),
 };
-
-export const readRows = reader(
-  TITLE,
-  Type.Array(object("Row", { id: Whole, parent_id: nullable(Whole), refunds: nullable(REFUND_IDS) })),
-);
-export const readOrder = reader(TITLE, ORDER);
-export const readCurrency = reader(TITLE, object("Currency", { code: Filled }));
-export const readIndex = reader(TITLE, object("Index", { home: nullable(Text) }));
-export const readWebhooks = reader(
-  TITLE,
-  Type.Array(object("Webhook", { id: Whole, topic: Text, delivery_url: Text })),
-);
-
-type Query = Readonly<Record<string, string | number>>;
-/** `total`: number of rows of the whole list; null: a proxy has removed the header. */
-export type WooAnswer<Value> = { value: Value; total: number | null };
-
-/** Client of a shop's REST API. Throws `SourceFailed` and `SourceRefused` with one sentence. */
-export type WooClient = {
-  get<Value>(path: string, query: Query, read: Reader<Value>): Promise<WooAnswer<Value>>;
-  /** null: the shop has no such route, or no such order. */
-  find<Value>(path: string, query: Query, read: Reader<Value>): Promise<WooAnswer<Value> | null>;
-  post(path: string, body: object): Promise<void>;
-};
-
-export const API = "wp-json/wc/v3/";
-/** Of a page of 100 orders; what any shop answers may be made to fill memory. */
-const MOST_BYTES = 16 * 1024 * 1024;
-const KEY = /^(?<key>[\w-]{4,200}):(?<secret>[\w-]{4,200})$/u;
 
 /** Whether an address is a shop's: https, or this machine itself. */
 export function isShopUrl(url: URL): boolean {
@@ -160,114 +135,104 @@ export function isShopUrl(url: URL): boolean {
 
 /** The secret of a key; it signs only the shop's own webhooks. */
 export function consumerSecretOf(secrets: SourcePlace["secrets"]): string {
-  const secret = KEY.exec(secrets["consumerKey"] ?? "")?.groups?.["secret"];
+  const secret = /^[\w-]{4,200}:([\w-]{4,200})$/u.exec(secrets["consumerKey"] ?? "")?.[1];
   if (secret !== undefined) return secret;
   throw new SourceRefused(
     "The key must be the consumer key and the consumer secret, joined by a colon: ck_…:cs_….",
   );
 }
 
-export function openClient({ url, secrets, signal }: SourcePlace, retryPolicy: RetryPolicy): WooClient {
-  const parsed = URL.parse(`${url}/`);
-  if (parsed === null || !isShopUrl(parsed))
+const API = "wp-json/wc/v3/";
+/** Of a page of 100 orders; what any shop answers may be made to fill memory. */
+const MOST_BYTES = 16 * 1024 * 1024;
+
+type Query = Readonly<Record<string, string | number>>;
+export type WooClient = ReturnType<typeof openClient>;
+
+/** Client of a shop's REST API. Throws `SourceFailed` and `SourceRefused` with one sentence. */
+export function openClient({ url, secrets, signal }: SourcePlace, retryPolicy: RetryPolicy) {
+  const root = URL.parse(`${url}/`);
+  if (root === null || !isShopUrl(root))
     throw new SourceFailed("This WooCommerce connection has no address such as https://shop.example.");
   consumerSecretOf(secrets);
   const authorization = `Basic ${Buffer.from(secrets["consumerKey"] ?? "").toString("base64")}`;
-  const where = `${TITLE} at ${parsed.host}`;
-  const source = {
-    title: TITLE,
-    address: parsed.host,
-    isForeign: true,
-    signal,
-    retryPolicy: { ...retryPolicy, maxAnswerBytes: Math.min(retryPolicy.maxAnswerBytes, MOST_BYTES) },
-  };
-  const send = (path: string, query: Query, content: { method?: string; body?: string }) => {
-    const target = new URL(path, parsed);
+  const headers = { authorization, accept: "application/json", "content-type": "application/json" };
+  const where = `${TITLE} at ${root.host}`;
+  const maxAnswerBytes = Math.min(retryPolicy.maxAnswerBytes, MOST_BYTES);
+  const policy = { ...retryPolicy, maxAnswerBytes };
+  const source = { title: TITLE, address: root.host, isForeign: true, signal, retryPolicy: policy };
+  const send = (path: string, query: Query, content: { method?: string; body?: string } = {}) => {
+    const target = new URL(`${API}${path}`, root);
     for (const [name, value] of Object.entries(query)) target.searchParams.set(name, String(value));
-    const headers = { authorization, accept: "application/json", "content-type": "application/json" };
     return ask(
       source,
       () => ({ url: target, headers, ...content }),
       (answer) => readAnswer(where, target, answer),
     );
   };
-  const find: WooClient["find"] = async (path, query, read) => {
-    const found = await send(path, query, {});
-    return found === null ? null : { value: read(found.value), total: found.total };
+  /** null: the shop has no such route, or no such order. */
+  const find = async <Value>(path: string, { fields, read }: Resource<Value>, query: Query = {}) => {
+    const found = await send(path, { _fields: fields, ...query });
+    return found === null ? null : read(found.json, found.total);
   };
   return {
     find,
-    get: async (path, query, read) => {
-      const found = await find(path, query, read);
+    get: async <Value>(path: string, resource: Resource<Value>, query: Query = {}) => {
+      const found = await find(path, resource, query);
       if (found !== null) return found;
       throw new SourceFailed(
-        `${where} has no ${path}: check that WooCommerce is active there, and at least version 5.8.`,
+        `${where} has no ${API}${path}: check that WooCommerce is active there, and at least version 5.8.`,
       );
     },
-    post: async (path, body) => {
-      await send(path, {}, { method: "POST", body: JSON.stringify(body) });
-    },
+    post: (path: string, body: object) => send(path, {}, { method: "POST", body: JSON.stringify(body) }),
   };
 }
 
-const NO_ORDER = "woocommerce_rest_shop_order_invalid_id";
-
-type Found = { value: unknown; total: number | null };
-
 /** null: WordPress answers, but has no such route or order. */
-function readAnswer(where: string, target: URL, answer: HttpAnswer<string>): Outcome<Found | null> {
-  const { status, headers, body } = answer;
+function readAnswer(
+  where: string,
+  target: URL,
+  { status, headers, body }: HttpAnswer<string>,
+): Outcome<{ json: unknown; total: number | null } | null> {
   const outcome = readJson(body);
-  const json = "value" in outcome ? outcome.value : null;
-  const code = isObject(json) && typeof json["code"] === "string" ? json["code"] : null;
   if (status === 200 || status === 201) {
-    if ("value" in outcome) {
-      const total = headers.get("x-wp-total");
-      return { value: { value: json, total: /^\d+$/u.test(total ?? "") ? Number(total) : null } };
-    }
-    const isPage = body.trimStart().startsWith("<");
+    const total = headers.get("x-wp-total") ?? "";
+    if ("value" in outcome)
+      return { value: { json: outcome.value, total: /^\d+$/u.test(total) ? Number(total) : null } };
+    if (!body.trimStart().startsWith("<")) return outcome;
     const page =
       "a web page came instead of data, such as a login, a maintenance notice or a firewall's check";
-    return isPage ? { again: page, delayMs: null } : outcome;
+    return { again: page, delayMs: null };
   }
+  const json = "value" in outcome && isObject(outcome.value) ? outcome.value : {};
+  const code = String(json["code"] ?? "");
+  if (code === "rest_no_route" || code === "woocommerce_rest_shop_order_invalid_id") return { value: null };
+  const failed = (sentence: string) => new SourceFailed(`${where} ${sentence}`);
+  const refused = (sentence: string) => new SourceRefused(`${where} ${sentence}`);
   if (status >= 300 && status < 400) {
-    const to = URL.parse(headers.get("location") ?? "", target);
-    const end = to === null ? "elsewhere" : `to ${to.origin}`;
-    throw new SourceFailed(`${where} redirects ${end}: connect the address that it leads to.`);
+    const to = URL.parse(headers.get("location") ?? "", target)?.origin ?? "another address";
+    throw failed(`redirects to ${to}: connect the address that it leads to.`);
   }
-  if (status === 401 || status === 403) throw refusal(where, status, code, json);
-  if (status === 404 && (code === "rest_no_route" || code === NO_ORDER)) return { value: null };
-  if (status === 404 && code === null) {
-    throw new SourceFailed(
-      `${where} has no REST API at ${target.pathname}: check the address, and that Settings → Permalinks in WordPress is not "Plain".`,
+  if (status === 404 && code === "")
+    throw failed(
+      `has no REST API at ${target.pathname}: check the address, and that Settings → Permalinks in WordPress is not "Plain".`,
     );
-  }
-  if (status === 400 && code === "rest_invalid_param")
-    throw new SourceFailed(
-      `${where} does not know a parameter of this request: it must be WooCommerce 5.8 or newer.`,
+  if (status !== 401 && status !== 403)
+    throw failed(`answered with status ${status}${code === "" ? "" : ` (${code})`}.`);
+  // Only WooCommerce's own refusal of the key ends the connection: a firewall's refusal may be temporary.
+  if (!code.startsWith("woocommerce_"))
+    throw failed(
+      `refused the request before WooCommerce saw it (status ${status}): a firewall or security plugin must let the REST API pass.`,
     );
-  throw new SourceFailed(`${where} answered with status ${status}${code === null ? "" : ` (${code})`}.`);
-}
-
-/** Only WooCommerce's own refusal of the key ends the connection: a firewall's refusal may be temporary. */
-function refusal(where: string, status: number, code: string | null, json: unknown): Error {
-  if (code === null || !code.startsWith("woocommerce_")) {
-    return new SourceFailed(
-      `${where} refused the request before WooCommerce saw it (status ${status}): a firewall or security plugin must let the REST API pass.`,
+  if (/permission/iu.test(String(json["message"])))
+    throw refused(
+      "says that this key may not do that: it needs the permission Read, or Read/Write to register webhooks.",
     );
-  }
-  const message = isObject(json) ? String(json["message"]) : "";
-  if (/permission/iu.test(message)) {
-    return new SourceRefused(
-      `${where} says that this key may not do that: it needs the permission Read, or Read/Write to register webhooks.`,
+  if (status === 403)
+    throw refused(
+      "does not show orders or products to this key: it must belong to an administrator or shop manager.",
     );
-  }
-  if (status === 403) {
-    return new SourceRefused(
-      `${where} does not show orders or products to this key: it must belong to an administrator or shop manager.`,
-    );
-  }
-  return new SourceRefused(
-    `${where} does not accept this key: check that both of its parts are complete, that it was not revoked, and that the server passes on the header Authorization.`,
+  throw refused(
+    "does not accept this key: check that both of its parts are complete, that it was not revoked, and that the server passes on the header Authorization.",
   );
 }

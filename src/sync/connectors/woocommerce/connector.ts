@@ -1,61 +1,18 @@
 import { findDocuments } from "../../../store/queries/order-document.ts";
-import {
-  addGoneOrders,
-  addPending,
-  askAboutGoneOrders,
-  clearRecords,
-  listStoredOrders,
-} from "../../../store/queries/sync-record.ts";
-import {
-  SourceFailed,
-  type Connector,
-  type Source,
-  type SourcePlace,
-  type SyncContext,
-  type SyncOutcome,
-} from "../../connector.ts";
+import { addGoneOrders, addPending, askAboutGoneOrders } from "../../../store/queries/sync-record.ts";
+import { clearRecords, listStoredOrders } from "../../../store/queries/sync-record.ts";
+import { SourceFailed } from "../../connector.ts";
+import type { Connector, Source, SourcePlace, SyncContext, SyncOutcome } from "../../connector.ts";
 import { readStored } from "../../stored-document.ts";
-import { isObject } from "../shared/foreign.ts";
 import { CHECK_POLICY, RETRY_POLICY, type RetryPolicy } from "../shared/http.ts";
 import { CONDITION_OPTIONS, readProductSettings, readText } from "../shared/map-product.ts";
 import type { MappedProduct } from "../shared/map-product.ts";
-import {
-  anomalyNotes,
-  applyStoreRun,
-  drainPending,
-  GONE,
-  step,
-  storeRecords,
-  type FetchedRecord,
-  type StoreRun,
-} from "../shared/store-run.ts";
-import {
-  API,
-  isShopUrl,
-  LISTS,
-  openClient,
-  readCurrency,
-  readIndex,
-  readOrder,
-  readRows,
-  TITLE,
-  type WooClient,
-  type WooOrder,
-  type WooProduct,
-  type WooRefund,
-  type WooVariation,
-} from "./client.ts";
-import {
-  ANOMALY_TEXTS,
-  mapOrder,
-  mapWooProduct,
-  NO_ANOMALIES,
-  ORDER_PREFIX,
-  refundIdOf,
-  type MappedOrder,
-  type OrderAnomalies,
-  type WooSettings,
-} from "./map.ts";
+import { anomalyNotes, applyStoreRun, drainPending, GONE, step, storeRecords } from "../shared/store-run.ts";
+import type { FetchedRecord, StoreRun } from "../shared/store-run.ts";
+import { isShopUrl, openClient, READ, TITLE } from "./client.ts";
+import type { WooClient, WooOrder, WooRefund, WooVariation } from "./client.ts";
+import { ANOMALY_TEXTS, gidOf, mapOrder, mapWooProduct, ORDER_PREFIX } from "./map.ts";
+import type { MappedOrder, OrderAnomalies, WooSettings } from "./map.ts";
 import { accountOf, ORDER, registerWebhooks, WOOCOMMERCE } from "./webhooks.ts";
 
 export const WOOCOMMERCE_SOURCE: Source = {
@@ -126,27 +83,22 @@ function readSettings(settings: Readonly<Record<string, unknown>>): WooSettings 
 /** Whether orders and products can be read, in which currency, and the shop's own address. */
 async function check(place: SourcePlace) {
   const client = openClient(place, CHECK_POLICY);
-  const currencyCode = await currencyOf(client);
-  for (const list of ["products", "orders"])
-    await client.get(`${API}${list}`, { per_page: 1, _fields: "id" }, readRows);
+  const { code: currencyCode } = await client.get("data/currencies/current", READ.currency);
+  for (const list of ["products", "orders"]) await client.get(list, READ.page, { per_page: 1 });
   return { account: await homeOf(client, place.url), currencyCode, notes: [] };
 }
 
-async function currencyOf(client: WooClient): Promise<string> {
-  return (await client.get(`${API}data/currencies/current`, {}, readCurrency)).value.code;
-}
-
 /**
- * As the shop's webhooks name it, without the protocol; the address itself where security plugins hide it, or where it names another
- * host: a shop could claim to be another one, which could then not be connected.
+ * As the shop's webhooks name it; the address itself where security plugins hide it, or where it names another host: a shop could
+ * claim to be another one, which could then not be connected.
  */
 async function homeOf(client: WooClient, url: string): Promise<string> {
-  const own = accountOf(url) ?? url;
+  const own = accountOf(url);
   const hostOf = (account: string) => account.replace(/^www\./u, "").split("/", 1)[0];
   try {
-    const { value } = await client.get("wp-json/", { _fields: "home" }, readIndex);
-    const home = accountOf(value.home ?? url);
-    return home !== null && hostOf(home) === hostOf(own) ? home : own;
+    // The index of all REST APIs of the shop.
+    const home = accountOf((await client.get("../../", READ.index)).home ?? url);
+    return hostOf(home) === hostOf(own) ? home : own;
   } catch (error) {
     if (error instanceof SourceFailed) return own;
     throw error;
@@ -162,10 +114,9 @@ type Cursor = {
 };
 
 type Reading = Place & {
-  kind: "backfill" | "incremental";
   /** ISO 8601: at its end, the run has read everything that the shop held at this time. */
   startedAt: string;
-  /** Changes since then are read; null: everything. */
+  /** ISO 8601: changes since then are read; null: everything, for a backfill. */
   since: string | null;
   /** The current list of `stagesOf`. */
   stage: number;
@@ -173,6 +124,8 @@ type Reading = Place & {
 
 /** The last id read from a list, and the position to continue at. */
 type Place = { lastId: number; offset: number };
+
+const BEGIN: Place = { lastId: 0, offset: 0 };
 
 type Run = StoreRun<Cursor> & { client: WooClient; shop: WooSettings };
 
@@ -184,31 +137,36 @@ export function createWooConnector(retryPolicy: Partial<RetryPolicy> = {}): Conn
 }
 
 async function sync(context: SyncContext, retryPolicy: RetryPolicy): Promise<SyncOutcome> {
-  const { kind, currencyCode, credentials, signal } = context;
+  const { shopKey, currencyCode, credentials, signal } = context;
   const shop = readSettings(context.settings);
   const client = openClient({ url: shop.url, secrets: await credentials.read(), signal }, retryPolicy);
-  const current = await currencyOf(client);
+  const { code: current } = await client.get("data/currencies/current", READ.currency);
   if (current !== currencyCode) {
     throw new SourceFailed(
       `The shop sells in ${current} now, but the workspace counts in ${currencyCode}: create a workspace with that currency.`,
     );
   }
-  const cursor = isObject(context.cursor) ? (context.cursor as Cursor) : { watermark: null, reading: null };
+  const cursor = (context.cursor ?? { watermark: null, reading: null }) as Cursor;
   const run: Run = { ...context, source: WOOCOMMERCE, client, shop, cursor };
-  const wanted = kind === "backfill" || cursor.watermark === null ? "backfill" : kind;
-  if (cursor.reading !== null && cursor.reading.kind !== wanted) await giveUp(run, cursor.reading);
-  if (wanted === "backfill" || wanted === "incremental") await readLists(run, wanted);
-  else if (wanted === "open_returns") await findGone(run);
-  if (wanted === "backfill") await askAboutUnlisted(run);
+  const kind = cursor.watermark === null ? "backfill" : context.kind;
+  await giveUpOther(run, kind);
+  if (kind === "backfill" || kind === "incremental") await readLists(run, kind);
+  if (kind === "open_returns") await findGone(run);
+  if (kind === "backfill") {
+    // A list may leave out an order that is there: each that is stored is asked for by itself, as in `readOrders`.
+    await step(run, async (connection) => {
+      await addGoneOrders(connection, shopKey, WOOCOMMERCE, LISTED);
+      await askAboutGoneOrders(connection, shopKey, WOOCOMMERCE, ORDER);
+      return null;
+    });
+  }
+  const asked = { kind: ORDER, stage: "changed orders" };
+  const numberOf = (orderId: string) => Number(orderId.slice(ORDER_PREFIX.length));
   await drainPending(
     run,
-    { kind: ORDER, stage: "changed orders" },
+    asked,
     () => PAGE,
-    (orderIds) =>
-      readOrders(
-        run,
-        orderIds.map((orderId) => Number(orderId.slice(ORDER_PREFIX.length))),
-      ),
+    (orderIds) => readOrders(run, orderIds.map(numberOf)),
   );
   return applyRecords(run);
 }
@@ -216,19 +174,12 @@ async function sync(context: SyncContext, retryPolicy: RetryPolicy): Promise<Syn
 /** The records of orders that a backfill reads. */
 const LISTED = { prefix: ORDER_PREFIX, part: "whole_order", visibleFrom: null };
 
-/** A list may leave out an order that is there: each that is stored is asked for by itself, as in `readOrders`. */
-async function askAboutUnlisted(run: Run): Promise<void> {
+/** Changes read by an unfinished run of another kind are valid and applied; a partial full read is repeated. */
+async function giveUpOther(run: Run, kind: string): Promise<void> {
+  const { reading } = run.cursor;
+  if (reading === null || (reading.since === null ? "backfill" : "incremental") === kind) return;
   await step(run, async (connection) => {
-    await addGoneOrders(connection, run.shopKey, WOOCOMMERCE, LISTED);
-    await askAboutGoneOrders(connection, run.shopKey, WOOCOMMERCE, ORDER);
-    return null;
-  });
-}
-
-/** Changes read by an unfinished run are valid and applied; a partial full read is repeated. */
-async function giveUp(run: Run, { kind }: Reading): Promise<void> {
-  await step(run, async (connection) => {
-    if (kind === "backfill") await clearRecords(connection, run.shopKey, WOOCOMMERCE);
+    if (reading.since === null) await clearRecords(connection, run.shopKey, WOOCOMMERCE);
     return { ...run.cursor, reading: null };
   });
 }
@@ -245,16 +196,13 @@ const stagesOf = ({ since }: Reading) => [
 /** Dates of the API are in seconds, clocks differ, and a filter by local time repeats or skips an hour with it. */
 const OVERLAP_MS = 70 * 60_000;
 
-async function readLists(run: Run, kind: Reading["kind"]): Promise<void> {
-  const { watermark } = run.cursor;
-  const sinceMs = kind === "backfill" || watermark === null ? null : Date.parse(watermark) - OVERLAP_MS;
+async function readLists(run: Run, kind: "backfill" | "incremental"): Promise<void> {
+  const sinceMs = Date.parse(run.cursor.watermark ?? "") - OVERLAP_MS;
   const fresh: Reading = {
-    kind,
+    ...BEGIN,
     startedAt: run.now().toISOString(),
-    since: sinceMs === null ? null : new Date(sinceMs).toISOString(),
+    since: kind === "backfill" ? null : new Date(sinceMs).toISOString(),
     stage: 0,
-    lastId: 0,
-    offset: 0,
   };
   for (;;) {
     const reading = run.cursor.reading ?? fresh;
@@ -265,7 +213,7 @@ async function readLists(run: Run, kind: Reading["kind"]): Promise<void> {
     const since = reading.since === null ? {} : { modified_after: reading.since.slice(0, 19) };
     const filter = { status, ...since, _fields: "id,parent_id" };
     for await (const { rows, done, total, ...place } of readPages(run, list, filter, reading)) {
-      const ids = [...new Set(rows.map((row) => (list === "variations" ? row.parentId : row.id)))];
+      const ids = [...new Set(rows.map((row) => (list === "variations" ? (row.parent_id ?? 0) : row.id)))];
       const records = await (list === "orders" ? readOrders(run, ids, status) : readProducts(run, ids));
       await step(run, async (connection) => {
         await storeRecords(connection, run, records);
@@ -273,7 +221,7 @@ async function readLists(run: Run, kind: Reading["kind"]): Promise<void> {
       });
       run.progress({ stage: list, done, total });
     }
-    const next = { ...reading, stage: reading.stage + 1, lastId: 0, offset: 0 };
+    const next = { ...reading, ...BEGIN, stage: reading.stage + 1 };
     await step(run, async () => ({ ...run.cursor, reading: next }));
   }
 }
@@ -287,9 +235,6 @@ const MOST_KNOWN_PAGES = 20;
 const MOST_ROWS = 10_000_000;
 const MOST_VARIATIONS = 10_000;
 
-type Page = Place & { rows: Row[]; done: number; total: number | null };
-type Row = { id: number; parentId: number; refundIds: readonly number[] };
-
 /**
  * The rows of a list by id, after `lastId`. Rows that leave the list during reading move later ones up: if a page begins
  * after the last row read, an earlier page is requested, so that no row is skipped.
@@ -299,30 +244,24 @@ async function* readPages(
   list: string,
   filter: Readonly<Record<string, string>>,
   { lastId, offset }: Place,
-): AsyncGenerator<Page> {
+) {
   for (let known = 0; ;) {
     signal.throwIfAborted();
     const query = { ...filter, dates_are_gmt: "true", orderby: "id", order: "asc", per_page: PAGE, offset };
-    const answer = await client[list === "variations" ? "find" : "get"](`${API}${list}`, query, readRows);
+    const page = await client[list === "variations" ? "find" : "get"](list, READ.page, query);
     // Before WooCommerce 10.3 there is no list of variations.
-    if (answer === null) return;
-    const { total } = answer;
-    const rows = answer.value.slice(0, PAGE).map((row) => ({
-      id: Number(row.id),
-      parentId: Number(row.parent_id ?? 0),
-      refundIds: (row.refunds ?? []).map(({ id }) => Number(id)),
-    }));
-    const [begin] = rows;
-    if (offset > 0 && (begin === undefined || begin.id > lastId)) {
+    if (page === null) return;
+    const { total } = page;
+    const rows = page.rows.slice(0, PAGE);
+    if (offset > 0 && (rows[0]?.id ?? Infinity) > lastId) {
       offset = Math.max(0, offset - PAGE);
       continue;
     }
     const later = rows.filter(({ id }) => id > lastId);
     known = later.length === 0 ? known + 1 : 0;
-    if (known === MOST_KNOWN_PAGES)
-      throw new SourceFailed(`The shop's list of ${list} does not end: it repeats the rows of its pages.`);
-    if (offset > MOST_ROWS)
-      throw new SourceFailed(`The shop's list of ${list} does not end: it has more than ${MOST_ROWS} rows.`);
+    const endless = `The shop's list of ${list} does not end: it`;
+    if (known === MOST_KNOWN_PAGES) throw new SourceFailed(`${endless} repeats the rows of its pages.`);
+    if (offset > MOST_ROWS) throw new SourceFailed(`${endless} has more than ${MOST_ROWS} rows.`);
     // A page without anything new is the end, and a full one is none, whatever a plugin makes of the total.
     const isLast = rows.length < PAGE && (known > 0 || (total !== null && offset + PAGE >= total));
     const done = offset + rows.length;
@@ -333,58 +272,48 @@ async function* readPages(
   }
 }
 
-/** null: the order is missing or in the trash. */
-function orderRecord(id: number, record: MappedOrder | null): FetchedRecord {
-  return { part: "whole_order", recordId: `${ORDER_PREFIX}${id}`, parentId: null, record };
-}
-
 /** What a request for rows by their ids has in common. */
 const queryOf = (ids: readonly number[]) => ({ include: ids.join(","), per_page: PAGE, orderby: "id" });
+/** Amounts as they are stored, not rounded for display. */
+const EXACT = { dp: 6 };
 
 /**
  * Orders by their ids, each with its refunds. The list leaves out statuses that the shop does not know, as those of a plugin that is
  * not active for a while: such an order is asked for by itself before it counts as gone.
  */
 async function readOrders(run: Run, ids: readonly number[], status = "any"): Promise<FetchedRecord[]> {
-  // In the trash they count as deleted.
-  if (status === "trash") return ids.map((id) => orderRecord(id, null));
   const { client, shop, currencyCode } = run;
-  const { fields, read } = LISTS.orders;
-  const members = { dp: 6, _fields: fields };
-  const query = { ...queryOf(ids), ...members, status: "any" };
-  const { value: orders } = await client.get(`${API}orders`, query, read);
-  const listed = new Set(orders.map(({ id }) => Number(id)));
+  const orders = await client.get("orders", READ.orders, { ...queryOf(ids), ...EXACT, status });
+  const listed = new Set(orders.map(({ id }) => id));
   for (const id of ids.filter((one) => !listed.has(one))) {
-    const hidden = await client.find(`${API}orders/${id}`, members, readOrder);
-    if (hidden !== null) orders.push(hidden.value);
+    const hidden = await client.find(`orders/${id}`, READ.order, EXACT);
+    if (hidden !== null) orders.push(hidden);
   }
   const refunds = await readRefunds(client, orders);
-  const mapped = new Map(
-    orders.map((order) => {
-      const id = Number(order.id);
-      return [id, mapOrder(order, refunds.get(id) ?? [], shop, currencyCode)];
-    }),
+  const records = new Map(
+    orders.map((order) => [order.id, mapOrder(order, refunds.get(order.id) ?? [], shop, currencyCode)]),
   );
-  return ids.map((id) => orderRecord(id, mapped.get(id) ?? null));
+  return ids.map((id) => ({
+    part: "whole_order",
+    recordId: `${ORDER_PREFIX}${id}`,
+    parentId: null,
+    record: records.get(id) ?? null,
+  }));
 }
 
 /** By id from the list of all refunds; those that it lacks, as before WooCommerce 9.0, order by order. */
-async function readRefunds(
-  client: WooClient,
-  orders: readonly WooOrder[],
-): Promise<Map<number, WooRefund[]>> {
-  const { fields, read } = LISTS.refunds;
-  const ids = orders.flatMap((order) => order.refunds.map(({ id }) => Number(id)));
+async function readRefunds(client: WooClient, orders: readonly WooOrder[]) {
+  const ids = orders.flatMap(({ refunds }) => refunds.map(({ id }) => id));
   const found: WooRefund[] = [];
   for (let start = 0; start < ids.length; start += PAGE) {
-    const query = { ...queryOf(ids.slice(start, start + PAGE)), dp: 6, _fields: fields };
-    found.push(...((await client.find(`${API}refunds`, query, read))?.value ?? []));
+    const query = { ...queryOf(ids.slice(start, start + PAGE)), ...EXACT };
+    found.push(...((await client.find("refunds", READ.refunds, query)) ?? []));
   }
-  const byOrder = Map.groupBy(found, (refund) => Number(refund.parent_id ?? 0));
+  const byOrder = Map.groupBy(found, ({ parent_id: orderId }) => orderId ?? 0);
   for (const { id, refunds } of orders) {
-    if ((byOrder.get(Number(id))?.length ?? 0) === refunds.length) continue;
-    const query = { per_page: PAGE, orderby: "id", dp: 6, _fields: fields };
-    byOrder.set(Number(id), (await client.get(`${API}orders/${id}/refunds`, query, read)).value);
+    if ((byOrder.get(id)?.length ?? 0) === refunds.length) continue;
+    const query = { per_page: PAGE, orderby: "id", ...EXACT };
+    byOrder.set(id, await client.get(`orders/${id}/refunds`, READ.refunds, query));
   }
   return byOrder;
 }
@@ -392,13 +321,11 @@ async function readRefunds(
 /** Products with their variations. A product that no longer exists keeps its last known values. */
 async function readProducts(run: Run, ids: readonly number[]): Promise<FetchedRecord[]> {
   const { client, shop, currencyCode } = run;
-  const { fields, read } = LISTS.products;
   const records: FetchedRecord[] = [];
-  for (const status of ids.length === 0 ? [] : ["any", "trash"]) {
-    const query = { ...queryOf(ids), status, _fields: fields };
-    for (const product of (await client.get(`${API}products`, query, read)).value) {
+  for (const status of ["any", "trash"]) {
+    for (const product of await client.get("products", READ.products, { ...queryOf(ids), status })) {
       const isVariable = product.type.startsWith("variable");
-      const variations = isVariable ? await readVariations(client, product, status) : [];
+      const variations = isVariable ? await readVariations(client, product.id, status) : [];
       const record = mapWooProduct(product, variations, shop, currencyCode);
       records.push({ part: "whole_product", recordId: record.product.product_gid, parentId: null, record });
     }
@@ -407,18 +334,13 @@ async function readProducts(run: Run, ids: readonly number[]): Promise<FetchedRe
 }
 
 /** The variations of a product in the trash are there too. */
-async function readVariations(
-  client: WooClient,
-  { id }: WooProduct,
-  status: string,
-): Promise<WooVariation[]> {
-  const { fields, read } = LISTS.variations;
+async function readVariations(client: WooClient, id: number, status: string): Promise<WooVariation[]> {
   const all: WooVariation[] = [];
   for (let page = 1; ; page += 1) {
-    const query = { status, per_page: PAGE, page, orderby: "id", order: "asc", _fields: fields };
-    const answer = await client.find(`${API}products/${id}/variations`, query, read);
-    all.push(...(answer?.value ?? []));
-    if (answer === null || answer.value.length < PAGE) return all;
+    const query = { status, per_page: PAGE, page, orderby: "id", order: "asc" };
+    const rows = (await client.find(`products/${id}/variations`, READ.variations, query)) ?? [];
+    all.push(...rows);
+    if (rows.length < PAGE) return all;
     if (all.length >= MOST_VARIATIONS)
       throw new SourceFailed(`The product ${id} of the shop lists more than ${MOST_VARIATIONS} variations.`);
   }
@@ -435,18 +357,17 @@ async function findGone(run: Run): Promise<void> {
   const after = new Date(sinceMs).toISOString().slice(0, 19);
   const day = new Date(sinceMs + DAY_MS).toISOString().slice(0, 10);
   const gone = new Set(await listStoredOrders(database, shopKey, ORDER_PREFIX, day));
-  const filter = { status: "any", after, _fields: "id,refunds" };
-  for await (const { rows } of readPages(run, "orders", filter, { lastId: 0, offset: 0 })) {
-    const listed = new Map(rows.map(({ id, refundIds }) => [`${ORDER_PREFIX}${id}`, refundIds]));
+  for await (const { rows } of readPages(run, "orders", { status: "any", after }, BEGIN)) {
+    const orderIds = rows.map(({ id }) => `${ORDER_PREFIX}${id}`);
     const stored = await database.transaction(
-      (connection) => findDocuments(connection, shopKey, [...listed.keys()]),
+      (connection) => findDocuments(connection, shopKey, orderIds),
       signal,
     );
-    for (const [orderId, refundIds] of listed) {
+    for (const [index, orderId] of orderIds.entries()) {
       gone.delete(orderId);
       if (!stored.has(orderId)) continue;
       const { refunds, amountRefunds = [] } = readStored(orderId, stored.get(orderId));
-      const known = new Set(refundIds.map(refundIdOf));
+      const known = new Set(rows[index]?.refunds?.map(({ id }) => gidOf("Refund", id)));
       if ([...refunds, ...amountRefunds].some(({ refundId }) => !known.has(refundId))) gone.add(orderId);
     }
   }
@@ -456,17 +377,17 @@ async function findGone(run: Run): Promise<void> {
 async function applyRecords(run: Run): Promise<SyncOutcome> {
   const { watermark, reading } = run.cursor;
   const asOf = new Date(reading?.startedAt ?? watermark ?? run.now());
-  const anomalies: OrderAnomalies = { ...NO_ANOMALIES };
+  const anomalies: OrderAnomalies = {};
   const { counts, notes, isChanged } = await applyStoreRun(run, {
     asOf,
     cursor: { watermark: asOf.toISOString(), reading: null },
-    isBackfill: reading?.kind === "backfill",
+    isBackfill: reading?.since === null,
     listed: LISTED,
     productsOf: (rows) => [JSON.parse(rows.at(-1)?.record ?? "") as MappedProduct],
     orderOf: (rows) => {
       const mapped = JSON.parse(rows.at(-1)?.record ?? "") as MappedOrder | null;
-      for (const [name, count] of Object.entries(mapped?.anomalies ?? {}))
-        anomalies[name as keyof OrderAnomalies] += count;
+      for (const name of Object.keys(ANOMALY_TEXTS) as (keyof OrderAnomalies)[])
+        anomalies[name] = (anomalies[name] ?? 0) + (mapped?.anomalies[name] ?? 0);
       return mapped?.part ?? GONE;
     },
   });

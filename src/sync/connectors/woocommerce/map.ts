@@ -1,9 +1,11 @@
+import { sum } from "d3-array";
 import type { DocumentLine, DocumentRefund } from "../../../metrics/order.ts";
 import type { DocumentPart } from "../../document-merge.ts";
+import { ROW_DEFAULTS } from "../../stored-document.ts";
 import { mapProduct, type MappedProduct, type ProductSettings } from "../shared/map-product.ts";
 import { minorOf, splitMinor } from "../shared/money.ts";
-import { cleanKey, cleanLabel, compareGids, timeOf } from "../shared/text.ts";
-import type { WooLine, WooOrder, WooProduct, WooRefund, WooVariation } from "./client.ts";
+import { cleanKey, cleanLabel, timeOf } from "../shared/text.ts";
+import type { WooOrder, WooProduct, WooRefund, WooVariation } from "./client.ts";
 
 export type MappedOrder = { part: DocumentPart; anomalies: OrderAnomalies };
 
@@ -15,13 +17,7 @@ export const ANOMALY_TEXTS = {
   refundsBeforeCompletion:
     "refunded lines are of orders that had not been completed; their units count as canceled, not as returned (--refunds-before-completion changes that).",
 };
-export type OrderAnomalies = Record<keyof typeof ANOMALY_TEXTS, number>;
-export const NO_ANOMALIES = {
-  foreignOrders: 0,
-  measuredLines: 0,
-  undatedRefunds: 0,
-  refundsBeforeCompletion: 0,
-};
+export type OrderAnomalies = Partial<Record<keyof typeof ANOMALY_TEXTS, number>>;
 
 export type WooSettings = ProductSettings & {
   url: string;
@@ -30,206 +26,156 @@ export type WooSettings = ProductSettings & {
 };
 
 /** Not sold yet, or never: not paid, or the checkout was not finished. */
-const SELLS_NOTHING: ReadonlySet<string> = new Set([
-  "pending",
-  "failed",
-  "checkout-draft",
-  "auto-draft",
-  "draft",
-  "new",
-  "trash",
-]);
+const SELLS_NOTHING = /^(?:pending|failed|checkout-draft|auto-draft|draft|new|trash)$/u;
 
 export const ORDER_PREFIX = "gid://woocommerce/Order/";
-export const PRODUCT_PREFIX = "gid://woocommerce/Product/";
+
+export function gidOf(type: "LineItem" | "Refund" | "Product" | "ProductVariant", id: number): string {
+  return `gid://woocommerce/${type}/${id}`;
+}
 
 /** The canonical part of an order; `currencyCode` is the workspace's. An order without lines is none. */
 export function mapOrder(
   order: WooOrder,
   refunds: readonly WooRefund[],
-  settings: Pick<WooSettings, "refundsBeforeCompletion">,
+  { refundsBeforeCompletion }: Pick<WooSettings, "refundsBeforeCompletion">,
   currencyCode: string,
 ): MappedOrder {
-  const anomalies: OrderAnomalies = { ...NO_ANOMALIES };
-  const status = order.status.replace(/^wc-/u, "");
-  const createdAt = order.date_created_gmt ?? order.date_modified_gmt;
-  const lines = order.line_items.filter((line) => line.quantity > 0);
-  if (SELLS_NOTHING.has(status) || createdAt === null || createdAt === undefined || lines.length === 0) {
-    return { part: { lines: [], returns: [], refunds: [] }, anomalies };
-  }
+  const { status } = order;
+  const createdAt = order.date_created_gmt ?? order.date_modified_gmt ?? null;
+  const items = order.line_items.filter(({ quantity }) => quantity > 0);
+  if (SELLS_NOTHING.test(status) || createdAt === null || items.length === 0)
+    return { part: { lines: [], returns: [], refunds: [] }, anomalies: {} };
   const isForeign = order.currency !== currencyCode;
-  const minor = (amount: string | number): number => (isForeign ? 0 : minorOf(amount || "0", currencyCode));
-  const modifiedAt = timeOf(order.date_modified_gmt ?? createdAt);
-  const mapped = lines.map((line): DocumentLine => {
-    const { productId, variantId } = placesOf(line);
-    return {
-      lineId: `gid://woocommerce/LineItem/${line.id}`,
-      orderedAt: timeOf(createdAt),
-      productId,
-      variantId,
-      // The API returns the product's current SKU; if it has one, its variant has it too.
-      sku: productId === null ? cleanKey(line.sku ?? null) : null,
-      title: cleanLabel(plain(line.name ?? "")),
-      vendor: null,
-      units: unitsOf(line.quantity),
-      removedUnits: 0,
-      unitPriceMinor: isForeign ? null : Math.round(minor(line.subtotal) / unitsOf(line.quantity)),
-      soldMinor: isForeign ? null : minor(line.total),
-      test: false,
-      // There is no time of cancellation; the last change of a canceled order usually is the cancellation.
-      canceledAt: status === "cancelled" ? modifiedAt : null,
-      giftCard: false,
-    };
-  });
-  const rows = mapRefunds({ order, status, lines: mapped, refunds, minor, settings, anomalies });
-  anomalies.foreignOrders = isForeign ? 1 : 0;
-  anomalies.measuredLines = lines.filter(({ quantity }) => !Number.isInteger(quantity)).length;
+  const minor: Minor = (amount) => (isForeign ? 0 : minorOf(amount || "0", currencyCode));
+  const lines = items.map(({ product_id: productId, variation_id: variationId, ...line }) => ({
+    ...ROW_DEFAULTS.lines,
+    lineId: gidOf("LineItem", line.id),
+    orderedAt: timeOf(createdAt),
+    // A product without variations is its own variant. A deleted one has the id 0.
+    productId: productId ? gidOf("Product", productId) : null,
+    variantId: productId ? gidOf("ProductVariant", variationId || productId) : null,
+    // The API returns the product's current SKU; if it has one, its variant has it too.
+    sku: productId ? null : cleanKey(line.sku ?? null),
+    title: cleanLabel(plain(line.name ?? "")),
+    units: unitsOf(line.quantity),
+    unitPriceMinor: isForeign ? null : Math.round(minor(line.subtotal) / unitsOf(line.quantity)),
+    soldMinor: isForeign ? null : minor(line.total),
+    // There is no time of cancellation; the last change of a canceled order usually is the cancellation.
+    canceledAt: status === "cancelled" ? timeOf(order.date_modified_gmt ?? createdAt) : null,
+  }));
+  // M1: WooCommerce defines a completed order as sent.
+  const sentAt = order.date_completed_gmt ? timeOf(order.date_completed_gmt) : null;
+  const isUnsent = (at: string) => refundsBeforeCompletion === "canceled" && (sentAt === null || at < sentAt);
+  const rows = mapRefunds(refunds, { lines, minor, isUnsent, isWhole: status === "refunded" });
   return {
     part: {
       orderName: cleanLabel(String(order.number)),
-      lines: mapped,
+      lines,
       returns: [],
       ...rows,
       channel: cleanLabel(order.created_via ?? null),
       unpaidStatus: status === "on-hold" ? "ON-HOLD" : null,
       free: Number(order.total) === 0,
     },
-    anomalies,
+    anomalies: {
+      foreignOrders: isForeign ? 1 : 0,
+      measuredLines: items.filter(({ quantity }) => !Number.isInteger(quantity)).length,
+      undatedRefunds: status === "refunded" && refunds.length === 0 ? 1 : 0,
+      refundsBeforeCompletion: rows.refunds.filter(({ restockType }) => restockType === "CANCEL").length,
+    },
   };
 }
 
 /** A quantity by weight or length counts as one unit. */
 function unitsOf(quantity: number): number {
-  const units = Math.abs(quantity);
-  return Number.isInteger(units) ? units : 1;
+  return Number.isInteger(quantity) ? Math.abs(quantity) : 1;
 }
 
-/** A product without variations is its own variant. */
-function placesOf({
-  product_id: product,
-  variation_id: variation,
-}: Pick<WooLine, "product_id" | "variation_id">) {
-  const [productId, variationId] = [Number(product ?? 0), Number(variation ?? 0)];
-  if (productId === 0) return { productId: null, variantId: null };
-  return { productId: `${PRODUCT_PREFIX}${productId}`, variantId: variantIdOf(variationId || productId) };
-}
+type Minor = (amount: string | number) => number;
 
-export function refundIdOf(id: number | string): string {
-  return `gid://woocommerce/Refund/${id}`;
-}
-
-function variantIdOf(id: number | string): string {
-  return `gid://woocommerce/ProductVariant/${id}`;
-}
-
-type RefundsContext = {
-  order: WooOrder;
-  status: string;
+type Sale = {
   lines: readonly DocumentLine[];
-  refunds: readonly WooRefund[];
-  minor: (amount: string | number) => number;
-  settings: Pick<WooSettings, "refundsBeforeCompletion">;
-  anomalies: OrderAnomalies;
+  minor: Minor;
+  isUnsent: (at: string) => boolean;
+  /** The status refunded: everything is paid back. */
+  isWhole: boolean;
 };
-
-/** Units and money of a refund by the line that it names. */
-type Taken = Map<string, { units: number; minor: number }>;
 
 /**
  * M2: a refund's lines are returned units, because the API has no returns; a refund without a line is money only.
- * An order with the status refunded is paid back completely: units in no earlier refund belong to its last one.
+ * If everything is paid back, units in no earlier refund belong to the last one.
  */
-function mapRefunds(context: RefundsContext): Pick<Required<DocumentPart>, "refunds" | "amountRefunds"> {
-  const { lines, minor, status, anomalies } = context;
-  const refunds = context.refunds
+function mapRefunds(given: readonly WooRefund[], { lines, minor, isUnsent, isWhole }: Sale) {
+  const refunds = given
+    .toSorted((left, right) => timeMs(left) - timeMs(right) || left.id - right.id)
     .map((refund) => ({
-      refundId: refundIdOf(refund.id),
+      refundId: gidOf("Refund", refund.id),
       refundedAt: timeOf(refund.date_created_gmt),
-      taken: takenBy(refund, context),
       amountMinor: merchandiseMinor(refund, minor),
-    }))
-    .toSorted(
-      (left, right) =>
-        Date.parse(left.refundedAt) - Date.parse(right.refundedAt) ||
-        compareGids(left.refundId, right.refundId),
-    );
+      taken: takenBy(refund, lines, minor),
+    }));
   const last = refunds.at(-1);
-  if (status === "refunded" && last === undefined) anomalies.undatedRefunds = 1;
-  if (status === "refunded" && last !== undefined) {
-    const rests = lines.map((line) => restOf(line, refunds));
-    const weights = rests.map((rest) => rest.minor);
-    const open = weights.reduce((sum, weight) => sum + weight, 0);
+  if (isWhole && last !== undefined) {
+    const rest = (whole: number | null | undefined, line: number, of: "units" | "minor") =>
+      Math.max(0, (whole ?? 0) - sum(refunds, ({ taken }) => taken[line]?.[of]));
+    const units = lines.map((line, index) => rest(line.units, index, "units"));
+    const weights = lines.map((line, index) => rest(line.soldMinor, index, "minor"));
     // Only the money of a refund without a line cannot be attributed.
-    const shares = splitMinor(
-      last.taken.size > 0 ? 0 : Math.max(0, Math.min(open, last.amountMinor)),
-      weights,
-    );
-    for (const [index, { lineId, units }] of rests.entries()) add(last.taken, lineId, units, shares[index]);
+    const openMinor = last.taken.some(isSome) ? 0 : Math.max(0, Math.min(sum(weights), last.amountMinor));
+    const shares = splitMinor(openMinor, weights);
+    for (const [index, taken] of last.taken.entries()) {
+      taken.units += units[index] ?? 0;
+      taken.minor += shares[index] ?? 0;
+    }
   }
   return {
-    refunds: refunds.flatMap(({ refundId, refundedAt, taken }) => {
-      const isCanceled = wasUnsent(refundedAt, context);
-      return [...taken].map(([lineId, { units, minor: subtotalMinor }]): DocumentRefund => {
-        if (isCanceled && units > 0) anomalies.refundsBeforeCompletion += 1;
-        const restockType = isCanceled && units > 0 ? "CANCEL" : "NO_RESTOCK";
+    refunds: refunds.flatMap(({ refundId, refundedAt, taken }) =>
+      taken.filter(isSome).map(({ lineId, units, minor: subtotalMinor }): DocumentRefund => {
+        const restockType = units > 0 && isUnsent(refundedAt) ? "CANCEL" : "NO_RESTOCK";
         return { refundId, lineId, refundedAt, units, subtotalMinor, restockType, returnId: null };
-      });
-    }),
-    amountRefunds: refunds.flatMap(({ refundId, refundedAt, taken, amountMinor }) =>
-      taken.size > 0 || amountMinor <= 0 ? [] : [{ refundId, refundedAt, amountMinor }],
+      }),
     ),
+    amountRefunds: refunds
+      .filter(({ taken, amountMinor }) => amountMinor > 0 && !taken.some(isSome))
+      .map(({ taken: _taken, ...refund }) => refund),
   };
 }
 
-function takenBy({ line_items: items }: WooRefund, { lines, minor }: RefundsContext): Taken {
-  const taken: Taken = new Map();
-  for (const { quantity, total, meta_data: meta } of items) {
-    const itemId = meta.find(({ key }) => key === "_refunded_item_id")?.value;
-    const lineId = `gid://woocommerce/LineItem/${Number(itemId ?? 0)}`;
-    if (lines.some((line) => line.lineId === lineId))
-      add(taken, lineId, quantity === 0 ? 0 : unitsOf(quantity), 0 - minor(total));
-  }
-  return taken;
-}
-
-function add(taken: Taken, lineId: string, units: number, minor = 0): void {
-  const known = taken.get(lineId) ?? { units: 0, minor: 0 };
-  if (units !== 0 || minor !== 0)
-    taken.set(lineId, { units: known.units + units, minor: known.minor + minor });
+function timeMs({ date_created_gmt: at }: WooRefund): number {
+  return Date.parse(timeOf(at));
 }
 
 /** The amount of a refund without shipping and fees. */
-function merchandiseMinor(refund: WooRefund, minor: (amount: string | number) => number): number {
+function merchandiseMinor(refund: WooRefund, minor: Minor): number {
   const charges = [...(refund.shipping_lines ?? []), ...(refund.fee_lines ?? [])];
-  return charges.reduce(
-    (left, { total, total_tax: tax }) => left - Math.abs(minor(total)) - Math.abs(minor(tax)),
-    Math.abs(minor(refund.amount)),
+  const sizeOf = (amount: string | number) => Math.abs(minor(amount));
+  return sizeOf(refund.amount) - sum(charges, (charge) => sizeOf(charge.total) + sizeOf(charge.total_tax));
+}
+
+type Taken = { lineId: string; units: number; minor: number };
+
+/** Units and money that a refund takes of each line. */
+function takenBy({ line_items: items }: WooRefund, lines: readonly DocumentLine[], minor: Minor): Taken[] {
+  const named = Map.groupBy(items, ({ meta_data: meta }) =>
+    gidOf("LineItem", Number(meta.find(({ key }) => key === "_refunded_item_id")?.value)),
   );
+  return lines.map(({ lineId }) => {
+    const own = named.get(lineId) ?? [];
+    const units = sum(own, ({ quantity }) => unitsOf(quantity));
+    return { lineId, units, minor: 0 - sum(own, ({ total }) => minor(total)) };
+  });
 }
 
-/** The rest of a line that no refund names. */
-function restOf({ lineId, units, soldMinor }: DocumentLine, refunds: readonly { taken: Taken }[]) {
-  const named = refunds.flatMap(({ taken }) => taken.get(lineId) ?? []);
-  const rest = (whole: number, of: "units" | "minor") =>
-    Math.max(
-      0,
-      named.reduce((left, row) => left - row[of], whole),
-    );
-  return { lineId, units: rest(units, "units"), minor: rest(soldMinor ?? 0, "minor") };
-}
-
-/** M1: WooCommerce defines a completed order as sent. */
-function wasUnsent(refundedAt: string, { order, settings }: RefundsContext): boolean {
-  if (settings.refundsBeforeCompletion === "returned") return false;
-  const { date_completed_gmt: completedAt } = order;
-  return completedAt === null || completedAt === undefined || timeOf(completedAt) > refundedAt;
+function isSome({ units, minor }: Taken): boolean {
+  return units !== 0 || minor !== 0;
 }
 
 const ENTITIES: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"' };
 
 /** WordPress stores names of categories, tags and values of attributes as HTML, and those of products if a shop manager typed them. */
-function plain(html: string): string {
-  return html.replaceAll(/&(?:#(\d{1,6})|(amp|lt|gt|quot));/gu, (_, code?: string, name = "") =>
+function plain(html: string | undefined): string {
+  return (html ?? "").replaceAll(/&(?:#(\d{1,6})|(amp|lt|gt|quot));/gu, (_, code?: string, name = "") =>
     code === undefined ? (ENTITIES[name as string] ?? "") : String.fromCodePoint(Number(code)),
   );
 }
@@ -241,8 +187,8 @@ export function mapWooProduct(
   settings: ProductSettings,
   currencyCode: string,
 ): MappedProduct {
-  const category = plain(product.categories[0]?.name ?? "");
-  const image = product.images[0] ?? null;
+  const category = plain(product.categories[0]?.name);
+  const [image = null] = product.images;
   // With several values, it is unknown which one a unit had.
   const single = product.attributes.filter(({ options }) => options.length === 1);
   const attributes = single.map(({ name, options: [option = ""] }) => ({ name, option }));
@@ -250,32 +196,33 @@ export function mapWooProduct(
   return mapProduct(
     {
       product: {
-        id: `${PRODUCT_PREFIX}${product.id}`,
+        id: gidOf("Product", product.id),
         title: plain(product.name),
         // In the trash, a product's slug has an end of its own.
         handle: product.slug?.replace(/__trashed(?:-\d+)?$/u, "") ?? null,
-        vendor: plain(product.brands?.[0]?.name ?? ""),
+        vendor: plain(product.brands?.[0]?.name),
         productType: category,
         tags: product.tags.map(({ name }) => plain(name)),
         category,
-        imageUrl: image?.src || null,
+        imageUrl: image?.src ?? null,
         imageAlt: plain(image?.alt ?? ""),
         metafield: null,
       },
       variants: variants.map((variant, position) => {
+        const options = variant.attributes.map(({ name, option }) => ({
+          name: plain(name),
+          value: plain(option),
+        }));
         const amount = variant.cost_of_goods_sold?.total_value ?? null;
         return {
-          id: variantIdOf(variant.id),
+          id: gidOf("ProductVariant", variant.id),
           sku: variant.sku ?? null,
-          title: plain(variant.attributes.map(({ option }) => option).join(" / ")),
+          title: options.map(({ value }) => value).join(" / "),
           position,
-          options: variant.attributes.map(({ name, option }) => ({
-            name: plain(name),
-            value: plain(option),
-          })),
+          options,
           // A cost of 0 means that none was entered.
           unitCost: amount === null || Number(amount) === 0 ? null : { amount, currencyCode },
-          imageUrl: variant.image?.src || null,
+          imageUrl: variant.image?.src ?? null,
         };
       }),
     },

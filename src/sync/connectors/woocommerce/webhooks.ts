@@ -7,7 +7,7 @@ import type { SourcePlace } from "../../connector.ts";
 import { tryUnseal } from "../../credentials.ts";
 import { isSigned, readPayload } from "../shared/foreign.ts";
 import { CHECK_POLICY } from "../shared/http.ts";
-import { API, consumerSecretOf, openClient, readWebhooks } from "./client.ts";
+import { consumerSecretOf, openClient, READ } from "./client.ts";
 import { ORDER_PREFIX } from "./map.ts";
 
 /** The name of this source everywhere. */
@@ -24,9 +24,9 @@ export const WOOCOMMERCE_WEBHOOKS = {
 const TOPICS = ["order.created", "order.updated", "order.deleted", "order.restored"];
 
 /** The account at an address: "shop.example", or "shop.example/store". */
-export function accountOf(address: string): string | null {
+export function accountOf(address: string): string {
   const url = URL.parse(address);
-  return url === null ? null : `${url.host}${url.pathname.replace(/(?<!\/)\/+$/u, "")}`;
+  return url === null ? "" : `${url.host}${url.pathname.replace(/(?<!\/)\/+$/u, "")}`;
 }
 
 /** Secret of the webhooks that the service registers: known to both sides without being stored or sent again. */
@@ -38,10 +38,10 @@ export function webhookSecretOf(secrets: SourcePlace["secrets"]): string {
 export async function registerWebhooks(place: SourcePlace, publicUrl: string): Promise<void> {
   const client = openClient(place, CHECK_POLICY);
   const url = `${publicUrl}${WOOCOMMERCE_WEBHOOKS.path}`;
-  const { value: known } = await client.get(`${API}webhooks`, { per_page: 100 }, readWebhooks);
+  const known = await client.get("webhooks", READ.webhooks, { per_page: 100 });
   for (const topic of TOPICS) {
     const existing = known.find((webhook) => webhook.topic === topic && webhook.delivery_url === url);
-    await client.post(existing === undefined ? `${API}webhooks` : `${API}webhooks/${existing.id}`, {
+    await client.post(existing === undefined ? "webhooks" : `webhooks/${existing.id}`, {
       name: `Returns Analytics: ${topic}`,
       topic,
       delivery_url: url,
@@ -64,7 +64,7 @@ const NOT_SIGNED = { status: 401, message: WOOCOMMERCE_WEBHOOKS.notSigned } as c
  */
 export async function receiveWooWebhook({ database, sealingKey }: Receiver, { headers, body }: Received) {
   const account = accountOf(headers["x-wc-webhook-source"] ?? "");
-  const [workspace] = account === null ? [] : await listAccountWorkspaces(database, WOOCOMMERCE, account);
+  const [workspace] = await listAccountWorkspaces(database, WOOCOMMERCE, account);
   const sealed = workspace?.sealed_credentials ?? null;
   if (workspace === undefined || sealed === null) return NOT_SIGNED;
   const { shop_key: shopKey } = workspace;
