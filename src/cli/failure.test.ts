@@ -33,7 +33,10 @@ test("a database that is away is one sentence that says what to check", () => {
 
 test("a connection that takes too long is one that does not answer", () => {
   const { message } = describeFailure(new Error("Connection terminated due to connection timeout"));
-  assert.match(message, /^The database does not answer \(Connection terminated due to connection timeout\): /u);
+  assert.match(
+    message,
+    /^The database does not answer \(Connection terminated due to connection timeout\): /u,
+  );
 });
 
 test("a full disk of the database is one sentence that says what to do", () => {

@@ -79,7 +79,10 @@ function usageSentence(message: string): string {
 function databaseSentence(error: Error & { code?: string }): string | null {
   const { code = "" } = error;
   const first = error instanceof AggregateError ? (error.errors[0] as Error) : error;
-  if (NETWORK_ERRORS.has(code) || /timeout exceeded when trying to connect|due to connection timeout/u.test(error.message)) {
+  if (
+    NETWORK_ERRORS.has(code) ||
+    /timeout exceeded when trying to connect|due to connection timeout/u.test(error.message)
+  ) {
     return (
       `The database does not answer (${first.message}): check DATABASE_URL or, without it, the file ` +
       "postgresql/server.log in the data folder."

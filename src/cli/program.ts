@@ -78,7 +78,7 @@ function isHelp(error: unknown): boolean {
 
 /** The program with the command that the words name, else with all of them. */
 export async function createProgram(context: CommandContext, words: readonly string[]): Promise<Command> {
-  const program = new Command("returns")
+  const program: Command = new Command("returns")
     .description("Runs and manages the Returns Analytics API.")
     .version(VERSION)
     .option("--json", "print one JSON document on standard output, errors as JSON on standard error")

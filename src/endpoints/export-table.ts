@@ -74,26 +74,41 @@ type WriteTable = (
   portions: AsyncIterable<readonly TableRow[]>,
 ) => AsyncIterable<Uint8Array>;
 
-/** Rows as Parquet, encoded in a thread while the next ones are read. */
+/** Larger groups take more memory; each adds to the index, which is kept until the end. */
+const ROWS_PER_GROUP = 5_000;
+
+const THREAD_MEMORY = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 16 };
+
+/** Rows as Parquet, a group encoded in a thread while the next one is read. */
 const parquetFile: WriteTable = async function* parquetFile(columns, exponent, portions) {
   const table: ParquetTable = { columns, exponent };
-  const thread = new Worker(new URL("parquet-thread.ts", import.meta.url), { workerData: table });
+  const thread = new Worker(new URL("parquet-thread.ts", import.meta.url), {
+    workerData: table,
+    resourceLimits: THREAD_MEMORY,
+  });
   const answers = on(thread, "message") as AsyncIterableIterator<[Uint8Array]>;
   const write = async (rows: ParquetRows): Promise<Uint8Array> => {
-    thread.postMessage(rows);
+    thread.postMessage(rows, []);
     const { value } = await answers.next();
     return value[0];
   };
+  const emptyGroup = (): unknown[][] => columns.map(() => []);
   try {
+    let group = emptyGroup();
     let written: Promise<Uint8Array> | undefined;
     for await (const rows of portions) {
+      for (const [place, { name }] of columns.entries())
+        for (const row of rows) group[place]?.push(row[name] ?? null);
+      if ((group[0]?.length ?? 0) < ROWS_PER_GROUP) continue;
       const before = await written;
-      written = write(columns.map(({ name }) => rows.map((row) => row[name] ?? null)));
+      written = write(group);
       // A failure is thrown where its bytes are awaited.
       written.catch(() => {});
+      group = emptyGroup();
       if (before !== undefined) yield before;
     }
     if (written !== undefined) yield await written;
+    yield await write(group);
     yield await write(null);
   } finally {
     await thread.terminate();

@@ -7,11 +7,8 @@ import { dayFromText } from "../lib/month.ts";
 /** `exponent`: decimals of the currency. */
 export type ParquetTable = { columns: readonly Pick<TableColumn, "name" | "type">[]; exponent: number };
 
-/** The next rows as the values of each column; null: there are no more. */
+/** A group of rows as the values of each column; null: there are no more. */
 export type ParquetRows = unknown[][] | null;
-
-/** Every group adds to the index, which is kept until the end. */
-const ROWS_PER_GROUP = 10_000;
 
 function openParquet({ columns, exponent }: ParquetTable): (rows: ParquetRows) => Uint8Array<ArrayBuffer> {
   const writer = new ByteWriter();
@@ -28,35 +25,32 @@ function openParquet({ columns, exponent }: ParquetTable): (rows: ParquetRows) =
     compressors: { ZSTD: (bytes) => zstdCompressSync(bytes) },
     createdBy: "Returns Analytics API",
   });
-  // Minimum and maximum are for readers that skip groups by their days; of every column they would double the index.
-  const emptyGroup = () =>
-    columns.map(({ name, type }) => ({
-      name,
-      data: [] as unknown[],
-      statistics: type === "date" || type === "timestamp",
-      offsetIndex: false,
-    }));
-  let group = emptyGroup();
   return (rows) => {
-    for (const [place, { data }] of group.entries()) {
-      const { value: toValue } = FORMS[(columns[place] as ParquetTable["columns"][number]).type];
-      // Neighbouring rows often have the same day or units, which take longer to convert than to compare.
-      let last: unknown = null;
-      let converted: unknown = null;
-      for (const value of rows?.[place] ?? []) {
-        if (value !== last) [last, converted] = [value, value === null ? null : toValue(value as never)];
-        data.push(converted);
-      }
-    }
-    if (rows === null || (group[0]?.data.length ?? 0) >= ROWS_PER_GROUP) {
-      void parquet.write({ columnData: group, rowGroupSize: Infinity });
-      group = emptyGroup();
-    }
     if (rows === null) void parquet.finish();
+    else {
+      const columnData = columns.map(({ name, type }, place) => ({
+        name,
+        data: converted(rows[place] ?? [], FORMS[type].value),
+        // For readers that skip groups by their days; of every column they would double the index.
+        statistics: type === "date" || type === "timestamp",
+        offsetIndex: false,
+      }));
+      void parquet.write({ columnData, rowGroupSize: Infinity });
+    }
     const bytes = Uint8Array.from(writer.getBytes());
     writer.index = 0;
     return bytes;
   };
+}
+
+/** Neighbouring rows often have the same day or units, which take longer to convert than to compare. */
+function converted(values: readonly unknown[], toValue: Form["value"]): unknown[] {
+  let last: unknown = null;
+  let form: unknown = null;
+  return values.map((value) => {
+    if (value !== last) [last, form] = [value, value === null ? null : toValue(value as never)];
+    return form;
+  });
 }
 
 type SchemaElement = ConstructorParameters<typeof ParquetWriter>[0]["schema"][number];
@@ -107,8 +101,7 @@ const FORMS: Readonly<Record<ColumnType, Form>> = {
 
 /**
  * Writes a table as Parquet in a thread: to encode a group of rows takes as long as many requests. Each message of `ParquetRows` is
- * answered by the bytes of the file that are written since, often none. The index of the groups, without which no part can be
- * read, comes last.
+ * answered by the bytes of the file that are written since. The index of the groups, without which no part can be read, comes last.
  */
 function serveRows(port: NonNullable<typeof parentPort>, table: ParquetTable): void {
   const write = openParquet(table);

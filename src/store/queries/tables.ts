@@ -15,7 +15,7 @@ type OpenTable = (
 /** Values by column name, money in minor units, days as YYYY-MM-DD. */
 export type TableRow = Readonly<Record<string, unknown>>;
 
-const ROWS_PER_FETCH = 2000;
+const ROWS_PER_FETCH = 500;
 
 const COHORT_SUMS = [
   "sold_units",

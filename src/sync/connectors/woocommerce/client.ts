@@ -205,7 +205,7 @@ function readAnswer(
     return { again: page, delayMs: null };
   }
   const json = "value" in outcome && isObject(outcome.value) ? outcome.value : {};
-  const code = String(json["code"] ?? "");
+  const code = typeof json["code"] === "string" ? json["code"] : "";
   if (code === "rest_no_route" || code === "woocommerce_rest_shop_order_invalid_id") return { value: null };
   const failed = (sentence: string) => new SourceFailed(`${where} ${sentence}`);
   const refused = (sentence: string) => new SourceRefused(`${where} ${sentence}`);
