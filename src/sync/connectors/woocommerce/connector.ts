@@ -237,7 +237,7 @@ const MOST_VARIATIONS = 10_000;
 
 /**
  * The rows of a list by id, after `lastId`. Rows that leave the list during reading move later ones up: if a page begins
- * after the last row read, an earlier page is requested, so that no row is skipped.
+ * after the last row read, an earlier page is requested, so that no row is skipped. Pages may be shorter than was asked for.
  */
 async function* readPages(
   { client, signal }: Pick<Run, "client" | "signal">,
@@ -245,6 +245,7 @@ async function* readPages(
   filter: Readonly<Record<string, string>>,
   { lastId, offset }: Place,
 ) {
+  let longest = SEEN + 1;
   for (let known = 0; ;) {
     signal.throwIfAborted();
     const query = { ...filter, dates_are_gmt: "true", orderby: "id", order: "asc", per_page: PAGE, offset };
@@ -253,8 +254,9 @@ async function* readPages(
     if (page === null) return;
     const { total } = page;
     const rows = page.rows.slice(0, PAGE);
+    longest = Math.max(longest, rows.length);
     if (offset > 0 && (rows[0]?.id ?? Infinity) > lastId) {
-      offset = Math.max(0, offset - PAGE);
+      offset = Math.max(0, offset - longest);
       continue;
     }
     const later = rows.filter(({ id }) => id > lastId);
@@ -262,11 +264,11 @@ async function* readPages(
     const endless = `The shop's list of ${list} does not end: it`;
     if (known === MOST_KNOWN_PAGES) throw new SourceFailed(`${endless} repeats the rows of its pages.`);
     if (offset > MOST_ROWS) throw new SourceFailed(`${endless} has more than ${MOST_ROWS} rows.`);
-    // A page without anything new is the end, and a full one is none, whatever a plugin makes of the total.
-    const isLast = rows.length < PAGE && (known > 0 || (total !== null && offset + PAGE >= total));
+    // A shorter page without anything new is the end, whatever a plugin makes of the total and of the length of pages.
+    const isLast = known > 0 && rows.length < longest;
     const done = offset + rows.length;
     lastId = Math.max(lastId, ...later.map(({ id }) => id));
-    offset += PAGE - SEEN;
+    offset += Math.max(1, rows.length - SEEN);
     if (known === 0) yield { rows: later, lastId, offset, done, total };
     if (isLast) return;
   }
