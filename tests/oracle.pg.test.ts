@@ -95,7 +95,6 @@ test("the same rows in any order, twice or in pieces give the same tables, and s
       await database.transaction((connection) => rebuildWorkspace(connection, inPieces.shopKey));
       assert.deepEqual(await dumpTables(inPieces), expected, "after a rebuild");
     }),
-    // Each of these stores is imported three times.
     limits,
   );
 });
