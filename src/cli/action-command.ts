@@ -152,6 +152,11 @@ export function listCommand<Row extends object>(list: List<Row>): CommandSpec {
   };
 }
 
+/** Of a list by pages: how many rows it shows unless the option says otherwise. */
+export function limitOption(count: number): Option {
+  return new Option("--limit <number>", "how many to show").default(`${count}`, `${count}`);
+}
+
 /** Explains how to see more rows after a full page. */
 export function hintNextPage<Row>(
   terminal: Terminal,

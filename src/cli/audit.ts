@@ -1,11 +1,10 @@
-import { Option } from "commander";
 import { readList } from "../actions/action.ts";
 import { auditList, auditListOfAll } from "../actions/audit/audit.ts";
 import { requireWorkspace } from "../actions/workspace/workspace.ts";
 import { OPERATOR } from "../actions/actor.ts";
 import { readInstant, readInteger } from "../actions/input.ts";
 import { keptAuditText } from "../lib/retention.ts";
-import { hintNextPage } from "./action-command.ts";
+import { hintNextPage, limitOption } from "./action-command.ts";
 import type { CommandSession, CommandSpec } from "./command.ts";
 
 type AuditOptions = {
@@ -29,7 +28,7 @@ export const AUDIT: CommandSpec = {
     "--action <name>": "only this action, such as token.create",
     "--after <cursor>": "the page after a row, by the row's cursor",
   },
-  otherOptions: [new Option("--limit <number>", "how many to show").default("50", "50")],
+  otherOptions: [limitOption(50)],
   examples: [
     "./returns audit --workspace shop.example",
     "./returns audit --since 2026-11-01 --limit 1000 --json",

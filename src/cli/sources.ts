@@ -21,7 +21,14 @@ import { connectingOf, connectSource, listSources, type Source } from "../action
 import { linkSource } from "../actions/sources/install.ts";
 import { keptRunsText } from "../lib/retention.ts";
 import { countsText, durationText, retryText, stageText } from "../lib/run-text.ts";
-import { callerOf, commandOf, hintNextPage, readSecret, readSecretFile } from "./action-command.ts";
+import {
+  callerOf,
+  commandOf,
+  hintNextPage,
+  limitOption,
+  readSecret,
+  readSecretFile,
+} from "./action-command.ts";
 import type { SecretOptions } from "./action-command.ts";
 import type { CommandGroup, CommandSession, CommandSpec } from "./command.ts";
 
@@ -35,7 +42,7 @@ export const RUNS: CommandSpec = {
     "--after <cursor>": "the page after a run, by the run's cursor",
     "--unchanged": "instead the runs that changed nothing, counted by day",
   },
-  otherOptions: [new Option("--limit <number>", "how many to show").default("20", "20")],
+  otherOptions: [limitOption(20)],
   examples: [
     "./returns runs --status failed",
     "./returns runs --workspace shop.example --source shopify --limit 5 --json",
@@ -109,7 +116,7 @@ export const CONNECTIONS: CommandSpec = {
     "--workspace <domain>": "of this workspace only",
     "--after <domain/source>": "the page after a connection",
   },
-  otherOptions: [new Option("--limit <number>", "how many to show").default("100", "100")],
+  otherOptions: [limitOption(100)],
   run: async ({ database, terminal }, asked: ConnectionsAsked) => {
     const connections = await showConnections(database, asked);
     if (connections.length === 0) {

@@ -1,5 +1,4 @@
 import { resolve } from "node:path";
-import { Option } from "commander";
 import { readList, runAction } from "../actions/action.ts";
 import { OPERATOR } from "../actions/actor.ts";
 import { readInput } from "../actions/field.ts";
@@ -25,7 +24,7 @@ import { setReasons, nameWorkspace, setWorkspace } from "../actions/workspace/se
 import { moveWorkspace } from "../actions/workspace/move.ts";
 import { MAP_FORMATS, proxyMap } from "../actions/workspace/proxy-map.ts";
 import { shownWorkspace, workspaceList } from "../actions/workspace/workspace.ts";
-import { callerOf, commandOf, hintNextPage, readAssignments } from "./action-command.ts";
+import { callerOf, commandOf, hintNextPage, limitOption, readAssignments } from "./action-command.ts";
 import type { CommandGroup, CommandSession } from "./command.ts";
 
 function previewText({ startMonth, endMonth, now, saved, isWhole }: RulesPreview): string {
@@ -82,7 +81,7 @@ export const WORKSPACE: CommandGroup = {
         "--readiness <state>": "only those that are ready, installing, reconnecting, backfilling or erasing",
         "--after <domain>": "the page after a workspace",
       },
-      otherOptions: [new Option("--limit <number>", "how many to show").default("100", "100")],
+      otherOptions: [limitOption(100)],
       examples: ["./returns workspace list --search shoes --readiness reconnecting"],
       run: async ({ database, terminal }: CommandSession, asked: WorkspacesAsked) => {
         const limit = readInteger("--limit", asked.limit, 1, MOST_WORKSPACES);
