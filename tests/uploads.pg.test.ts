@@ -10,6 +10,7 @@ import { parse } from "csv-parse/sync";
 import { csv, startImportWorkspace } from "./support/import-workspace.ts";
 import { makeFolder } from "./support/folder.ts";
 import { openRaw, type RawConnection } from "./support/raw-http.ts";
+import { actAs } from "./support/scene.ts";
 import { service } from "./support/shared-service.ts";
 import { PART_BYTES, expectOk, idOf, partsOf, refusalOf, uploadClient } from "./support/upload.ts";
 import type { Sender } from "./support/upload.ts";
@@ -367,6 +368,21 @@ test("nobody who may send no parts keeps others from it, and no workspace anothe
   const { shopKey } = other.tenant;
   await service.database.query("update workspace_member set role = 'viewer' where shop_key = $1", [shopKey]);
   assert.deepEqual(await hold(other.sender, place), Array<number>(12).fill(403));
+  await expectOk(client.part(id, "returns.csv", 0, Buffer.from("abcde")));
+});
+
+test("a member of many workspaces holds two places in all", async () => {
+  const shops = await Promise.all(Array.from({ length: 6 }, () => openUploadWorkspace(service)));
+  const place = `imports/${randomUUID()}/parts/returns.csv/0`;
+  const statuses: (number | null)[] = [];
+  for (const { tenant, sender } of shops) {
+    const { cookie } = await actAs(service, tenant, "owner", "Member of six workspaces");
+    statuses.push(...(await hold({ ...sender, cookie }, place)));
+  }
+  assert.equal(statuses.filter((status) => status === null).length, 2);
+  assert.equal(statuses.filter((status) => status === 429).length, 70);
+  const { client } = await fresh();
+  const id = await idOf(await client.start([["returns.csv", 5]]));
   await expectOk(client.part(id, "returns.csv", 0, Buffer.from("abcde")));
 });
 

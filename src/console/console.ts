@@ -203,30 +203,36 @@ function stateOf(member: MemberAdmission, page: Page | PageFile): StatePage | nu
 /** Each holds some 16 MB while it is taken in: its bytes, and a copy on the way to the database. */
 const MOST_PARTS_AT_ONCE = 12;
 /** The page sends one at a time. */
-const MOST_OF_A_WORKSPACE = 2;
+const MOST_OF_ONE = 2;
 
 /**
  * This process's slots for bodies of bytes, taken before a body is read and released when its request has ended. Throws if all
- * are taken, or those of the workspace.
+ * are taken, or those of the workspace or the person: one person may belong to many workspaces.
  */
-function createPartPlaces(): (shopKey: number, reply: FastifyReply) => void {
-  const takenByWorkspace = new Map<number, number>();
+function createPartPlaces(): (member: MemberAdmission, reply: FastifyReply) => void {
+  const takenBy = new Map<number | string, number>();
   let taken = 0;
-  const change = (shopKey: number, by: 1 | -1): void => {
-    const ofWorkspace = (takenByWorkspace.get(shopKey) ?? 0) + by;
-    if (ofWorkspace === 0) takenByWorkspace.delete(shopKey);
-    else takenByWorkspace.set(shopKey, ofWorkspace);
-    taken += by;
+  const change = (key: number | string, by: 1 | -1): void => {
+    const count = (takenBy.get(key) ?? 0) + by;
+    if (count === 0) takenBy.delete(key);
+    else takenBy.set(key, count);
   };
-  return (shopKey, reply) => {
+  return ({ workspace: { shopKey }, userId }, reply) => {
     // The connection closed during the sender's look-up, so the slot would never be released.
     if (reply.raw.closed) return;
-    if ((takenByWorkspace.get(shopKey) ?? 0) >= MOST_OF_A_WORKSPACE)
-      throw partRefused(`${MOST_OF_A_WORKSPACE} parts of uploads to this workspace are being received.`);
+    if ((takenBy.get(shopKey) ?? 0) >= MOST_OF_ONE)
+      throw partRefused(`${MOST_OF_ONE} parts of uploads to this workspace are being received.`);
+    if ((takenBy.get(userId) ?? 0) >= MOST_OF_ONE)
+      throw partRefused(`${MOST_OF_ONE} parts of your uploads are being received.`);
     if (taken >= MOST_PARTS_AT_ONCE)
       throw partRefused(`${MOST_PARTS_AT_ONCE} parts of uploads are being received.`);
-    change(shopKey, 1);
-    reply.raw.once("close", () => change(shopKey, -1));
+    const add = (by: 1 | -1): void => {
+      change(shopKey, by);
+      change(userId, by);
+      taken += by;
+    };
+    add(1);
+    reply.raw.once("close", () => add(-1));
   };
 }
 
@@ -259,7 +265,7 @@ function createActionRouter({ guard, tools, send, done, sessions }: ActionRouter
         const action = findByPath(ACTIONS, path)?.place;
         if (action?.takes !== "bytes") throw TAKES_FORM;
         requireRight(actorOf(member, sessionHash, member.role, request, tools.now()), action.right);
-        takePlace(member.workspace.shopKey, reply);
+        takePlace(member, reply);
       }
       return undefined;
     } catch (error) {
