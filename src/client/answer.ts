@@ -135,20 +135,13 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null;
 }
 
-/** Ends a request that takes too long or that its caller aborts. */
-export type Deadline = {
-  signal: AbortSignal;
-  /** Whether it was time, and not the caller. */
-  hasPassed(): boolean;
-  /** Restarts the time: something came. */
-  restart(): void;
-  /** Stops the time while the caller is at work. */
-  pause(): void;
-  end(): void;
-};
+export type Deadline = ReturnType<typeof startDeadline>;
 
-/** Not `AbortSignal.any`, which browsers in use lack; and a time that can restart. */
-export function startDeadline(timeoutMs: number, callerSignal: AbortSignal | undefined): Deadline {
+/**
+ * Ends a request that takes too long or that its caller aborts: not `AbortSignal.any`, which browsers in use lack, and a time that
+ * stops while the caller is at work.
+ */
+export function startDeadline(timeoutMs: number, callerSignal: AbortSignal | undefined) {
   const controller = new AbortController();
   let hasPassed = false;
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -165,10 +158,11 @@ export function startDeadline(timeoutMs: number, callerSignal: AbortSignal | und
   restart();
   return {
     signal: controller.signal,
+    /** Whether it was time, and not the caller. */
     hasPassed: () => hasPassed,
     restart,
     pause,
-    end: () => {
+    end: (): void => {
       pause();
       callerSignal?.removeEventListener("abort", giveUp);
     },

@@ -1,9 +1,9 @@
-import { readError, readFile, readResult, startDeadline, type Deadline } from "./answer.ts";
+import { readError, readFile, readResult, startDeadline } from "./answer.ts";
 import { ReturnsApiError, ReturnsNetworkError } from "./errors.ts";
 import { ENDPOINTS, type EndpointFacts } from "./endpoints.ts";
 import type { EndpointMethods } from "./methods.ts";
 import type { ClientOptions, FileExport, RequestOptions, Result } from "./result.ts";
-import { retryWaitMs, sleep, type ClientRetries } from "./retry.ts";
+import { retryWaitMs, sleep } from "./retry.ts";
 
 /** A client of the token's workspace. */
 export type ReturnsClient = EndpointMethods;
@@ -23,21 +23,20 @@ export function createClient(options: ClientOptions): ReturnsClient {
 }
 
 /** Turns a method that answers pages into one that gives their rows. */
-function rowsOf(method: (parameters: AnyParameters, options?: RequestOptions) => Promise<unknown>) {
+function rowsOf(method: unknown) {
+  const pages = method as PagedMethod<AnyParameters, unknown[], { next_cursor: string | null }>;
   return async function* iterate(parameters: AnyParameters = {}, options?: RequestOptions) {
-    const pages = method as (
-      parameters: AnyParameters,
-      options?: RequestOptions,
-    ) => Promise<Result<unknown[], { next_cursor: string | null }>>;
     for await (const page of iteratePages(pages, parameters, options)) yield* page.data;
   };
 }
 
-function connectionOf(options: ClientOptions): ServiceConnection {
+/** How to reach the service, and how patiently. */
+function connectionOf(options: ClientOptions) {
   const { token, fetch = (url, init) => globalThis.fetch(url, init) } = options;
   if (typeof token !== "function") checkToken(token);
   return {
     baseUrl: baseUrlOf(options.baseUrl, options.allowPlainHttp === true),
+    // Called for every attempt, so that a rotated token is used.
     token: async () => (typeof token === "function" ? checkToken(await token()) : token),
     fetch,
     timeoutMs: numberOf("timeoutMs", options.timeoutMs ?? 30_000, 1),
@@ -80,15 +79,7 @@ function numberOf(name: string, value: number, minimum: number): number {
   throw new TypeError(`${name} must be a number of at least ${minimum}.`);
 }
 
-/** How to reach the service. */
-type ServiceConnection = ClientRetries & {
-  /** Without a slash at its end. */
-  baseUrl: string;
-  /** Called for every attempt, so that a rotated token is used. */
-  token: () => Promise<string>;
-  fetch: (url: string, init: RequestInit) => Promise<Response>;
-  timeoutMs: number;
-};
+type ServiceConnection = ReturnType<typeof connectionOf>;
 
 type AnyParameters = Readonly<Record<string, unknown>>;
 
@@ -125,7 +116,15 @@ async function tryOnce(
 ): Promise<Result<unknown, unknown> | FileExport> {
   const { signal, timeoutMs = connection.timeoutMs, requestId } = options;
   const deadline = startDeadline(timeoutMs, signal);
-  const failure = (error: unknown): unknown => failureOf(error, { path, token, timeoutMs, signal, deadline });
+  const failure = (error: unknown): unknown => {
+    if (error instanceof ReturnsApiError || error instanceof ReturnsNetworkError) return error;
+    if (deadline.hasPassed())
+      return new ReturnsNetworkError(`${path} did not answer within ${timeoutMs} ms.`, "timeout");
+    if (signal?.aborted === true) return signal.reason;
+    // The caller's own fetch may put anything into its messages.
+    const detail = innermostMessage(error).replaceAll(token, "[token]");
+    return new ReturnsNetworkError(`${path} could not be reached: ${detail}`, "connection", error);
+  };
   try {
     const response = await connection.fetch(url, {
       headers: {
@@ -169,25 +168,6 @@ function placeText({ path, parameters: known }: EndpointFacts, parameters: AnyPa
 function valueText(value: unknown): string {
   if (typeof value !== "number" || !String(value).includes("e")) return String(value);
   return value.toLocaleString("en", { useGrouping: false, maximumFractionDigits: 20 });
-}
-
-type FailureFacts = {
-  path: string;
-  token: string;
-  timeoutMs: number;
-  signal: AbortSignal | undefined;
-  deadline: Deadline;
-};
-
-function failureOf(error: unknown, { path, token, timeoutMs, signal, deadline }: FailureFacts): unknown {
-  if (error instanceof ReturnsApiError || error instanceof ReturnsNetworkError) return error;
-  if (deadline.hasPassed()) {
-    return new ReturnsNetworkError(`${path} did not answer within ${timeoutMs} ms.`, "timeout");
-  }
-  if (signal?.aborted === true) return signal.reason;
-  // The caller's own fetch may put anything into its messages.
-  const detail = innermostMessage(error).replaceAll(token, "[token]");
-  return new ReturnsNetworkError(`${path} could not be reached: ${detail}`, "connection", error);
 }
 
 /** If fetch only says that it failed, its cause says why. */

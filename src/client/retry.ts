@@ -1,12 +1,8 @@
 import { ReturnsApiError, ReturnsNetworkError } from "./errors.ts";
+import type { ClientOptions } from "./result.ts";
 
 export type ClientRetries = {
-  /** Tries after the first one. */
-  maxRetries: number;
-  /** The longest pause between two tries; a longer Retry-After is not waited for. */
-  maxRetryWaitMs: number;
-  /** The first pause is at most this long; each further one at most twice as long as the one before. */
-  retryBaseMs: number;
+  [Name in "maxRetries" | "maxRetryWaitMs" | "retryBaseMs"]: NonNullable<ClientOptions[Name]>;
 };
 
 const RETRIED_STATUSES: ReadonlySet<number> = new Set([429, 500, 502, 503, 504]);

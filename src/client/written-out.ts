@@ -1,14 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
+import { Type, type TProperties } from "typebox";
 import { camelCase, isPaged, listParameters, pascalCase, type Endpoint } from "../contract/endpoint.ts";
 import { entitySelector } from "../contract/entities.ts";
-import {
-  cohortEcho,
-  freshness,
-  leaderboardProduct,
-  meta,
-  monthCoverage,
-  selectorEcho,
-} from "../contract/meta.ts";
+import { cohortEcho, freshness, meta, monthCoverage, selectorEcho } from "../contract/meta.ts";
 import {
   monthParameters,
   reportStateParameters,
@@ -22,6 +16,8 @@ import { listedSaleEvent } from "../contract/report-sections.ts";
 /** Every type of the package that follows from the contract, written out. */
 export function contractTypes(): string {
   const writer = createTypeWriter();
+  for (const [name, properties] of Object.entries(SHARED))
+    writer.declareObject(name, Type.Object(properties) as Schema);
   const methods = (ENDPOINTS as readonly Endpoint[]).map((endpoint) => methodText(endpoint, writer));
   return [
     ...writer.declarations(),
@@ -73,21 +69,16 @@ type Schema = {
   default?: unknown;
 };
 
-/** Members that several types have alike: an interface of its own that they extend. */
-const SHARED = [
-  shared(
-    "SelectorParameters",
-    selectorParameters,
-    "One selector at most: sku, or product_gid (or an alias), or product_group_type with product_group_key. None = the whole workspace.",
-  ),
-  shared("MonthParameters", monthParameters, "The range of order months, both ends included.", true),
-  shared("WindowParameters", windowParameters, "Which returns and which months count."),
-  shared("SaleEventParameters", reportStateParameters, "A sale event to look at."),
-  shared("ApiMeta", meta({}).properties, "What every answer says about itself.", true),
-  shared("CohortEcho", cohortEcho, "The request over order months, as applied.", true),
-  shared("MonthCoverage", monthCoverage, "How much of the range of order months is counted.", true),
-  shared("LeaderboardProduct", leaderboardProduct, "The product of a SKU; both ids are the same.", true),
-];
+/** Members that several types have alike, for programs that handle them apart. */
+const SHARED: Readonly<Record<string, TProperties>> = {
+  SelectorParameters: selectorParameters,
+  MonthParameters: monthParameters,
+  WindowParameters: windowParameters,
+  SaleEventParameters: reportStateParameters,
+  ApiMeta: meta({}).properties,
+  CohortEcho: cohortEcho,
+  MonthCoverage: monthCoverage,
+};
 
 /** Names for schemas that occur in several places. */
 const NAMED: readonly (readonly [name: string, schema: Schema])[] = [
@@ -97,46 +88,31 @@ const NAMED: readonly (readonly [name: string, schema: Schema])[] = [
   ["SaleEvent", listedSaleEvent],
 ];
 
-/** Optional members are those that TypeBox would leave out of `required`. */
-function shared(name: string, properties: object, description: string, areRequired = false) {
-  const required = areRequired ? Object.keys(properties) : [];
-  return { name, schema: { properties, description, required } as Schema };
-}
-
 type TypeWriter = ReturnType<typeof createTypeWriter>;
 
-/** Collects the declarations of TypeScript types under their names, each once, those that others use first. */
+/** Collects the declarations of TypeScript types under their names, each once. */
 function createTypeWriter() {
   const declared = new Map<string, string>();
 
   const declare = (name: string, write: () => string): string => {
-    if (!declared.has(name)) {
-      // Reserved first: a schema that is used twice is written once.
-      declared.set(name, "");
-      const text = write();
-      declared.delete(name);
-      declared.set(name, text);
-    }
+    if (!declared.has(name)) declared.set(name, write());
     return name;
   };
+
+  const membersOf = (schema: Schema, name: string, absent = ""): string[] =>
+    Object.entries(schema.properties ?? {}).map(([member, value]) => {
+      const type = typeText(name + pascalCase(member), value);
+      const end = schema.required?.includes(member) === true ? `: ${type}` : `?: ${type}${absent}`;
+      return `${docText(memberDoc(value))}${member}${end};\n`;
+    });
 
   /** Declares an interface for an object schema and returns its name. */
   const declareObject = (name: string, schema: Schema): string =>
     declare(name, () => {
-      const bases = SHARED.filter((base) => base.name !== name && holdsAll(schema, base.schema));
-      const inherited = new Set(bases.flatMap((base) => Object.keys(base.schema.properties ?? {})));
-      const names = bases.map((base) => declareObject(base.name, base.schema)).join(", ");
       // A caller may pass `undefined` for an omitted value; no answer has it.
       const absent = name.endsWith("Parameters") ? " | undefined" : "";
-      const lines = Object.entries(schema.properties ?? {})
-        .filter(([member]) => !inherited.has(member))
-        .map(([member, value]) => {
-          const type = typeText(name.replace(/(?:Data|Meta)$/u, "") + pascalCase(member), value);
-          const end = isRequired(schema, member) ? `: ${type}` : `?: ${type}${absent}`;
-          return `${docText(memberDoc(value))}${member}${end};\n`;
-        });
-      const heritage = names === "" ? "" : ` extends ${names}`;
-      return `${docText(schema.description)}export interface ${name}${heritage} {\n${lines.join("")}}\n`;
+      const members = membersOf(schema, name.replace(/(?:Data|Meta)$/u, ""), absent);
+      return `${docText(schema.description)}export interface ${name} {\n${members.join("")}}\n`;
     });
 
   /** The type of a value; `given` is what a nested object would be called. */
@@ -158,14 +134,12 @@ function createTypeWriter() {
   /** Variants of objects stand in the union itself; a single object beside null has a name. */
   const unionText = (name: string, variants: readonly Schema[]): string => {
     const isOfObjects = variants.filter(({ properties }) => properties !== undefined).length > 1;
-    const inlineText = (schema: Schema): string => {
-      const members = Object.entries(schema.properties ?? {}).map(
-        ([member, value]) => `${member}${isRequired(schema, member) ? "" : "?"}: ${typeText(name, value)}`,
-      );
-      return `{ ${members.join("; ")} }`;
-    };
     return variants
-      .map((variant) => (isOfObjects && variant.properties ? inlineText(variant) : typeText(name, variant)))
+      .map((variant) =>
+        isOfObjects && variant.properties
+          ? `{\n${membersOf(variant, name).join("")}}`
+          : typeText(name, variant),
+      )
       .join(" | ");
   };
 
@@ -174,18 +148,6 @@ function createTypeWriter() {
 
 function nonNull(schema: Schema): Schema {
   return schema.anyOf?.find((variant) => variant.type !== "null") ?? schema;
-}
-
-function holdsAll(schema: Schema, base: Schema): boolean {
-  return Object.entries(base.properties ?? {}).every(
-    ([name, value]) =>
-      isDeepStrictEqual(schema.properties?.[name], value) &&
-      isRequired(schema, name) === isRequired(base, name),
-  );
-}
-
-function isRequired(schema: Schema, name: string): boolean {
-  return schema.required?.includes(name) === true;
 }
 
 const choice = (values: readonly string[]): string =>
