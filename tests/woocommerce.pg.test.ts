@@ -12,7 +12,7 @@ import { OPERATOR } from "../src/actions/actor.ts";
 import { textInput } from "../src/actions/field.ts";
 import { connectSource } from "../src/actions/sources/connect.ts";
 import { findConnection, putConnection } from "../src/store/queries/data-source.ts";
-import { countPending } from "../src/store/queries/sync-record.ts";
+import { addPending, countPending } from "../src/store/queries/sync-record.ts";
 import type { SyncKind } from "../src/store/queries/sync-request.ts";
 import type { SyncContext } from "../src/sync/connector.ts";
 import { createWooConnector } from "../src/sync/connectors/woocommerce/connector.ts";
@@ -356,6 +356,39 @@ test("orders with a status of a plugin that is not active for a while stay", asy
   }
 });
 
+test("a WooCommerce that is switched off during a run ends it: no order is gone, no variation is missed", async () => {
+  const { simulator, shopKey, sync } = await open({ seed: 19, orders: 20 });
+  const { control, state, world } = simulator;
+  await sync("backfill");
+  const cursor = await cursorOf(shopKey);
+  const hidden = world.orders.find(({ status, isTrashed }) => status === "completed" && !isTrashed);
+  const renamed = world.products.find(({ type, isTrashed }) => type === "variable" && !isTrashed);
+  if (hidden === undefined || renamed?.variants[0] === undefined) throw new Error("the shop has too little");
+  control.tick(7200);
+  // No list has it, so it is asked for by itself.
+  state.unknownStatus = "shipped";
+  control.set(hidden.id, { status: "shipped" });
+  renamed.variants[0].sku = "RENAMED";
+  renamed.modifiedAt = state.now;
+  const askForHidden = () =>
+    addPending(shop.database, shopKey, "woocommerce", "order", [`gid://woocommerce/Order/${hidden.id}`]);
+  await askForHidden();
+  await sync("incremental");
+  await assertEqualToShop(simulator, shopKey);
+  const dump = await shop.dump(shopKey);
+  for (let requests = 0, isDone = false; !isDone; requests += 1) {
+    await askForHidden();
+    control.changeAfter(requests, () => (state.site = "other"));
+    const [run] = await Promise.allSettled([sync("incremental", { cursor })]);
+    isDone = state.site === "shop";
+    const ended = run.status === "fulfilled" ? "done" : String(run.reason);
+    assert.match(ended, isDone ? /^done$/u : /has no \S+: check that WooCommerce is active there/u);
+    state.site = "shop";
+    if (!isDone) await sync("incremental");
+    assert.deepEqual(await shop.dump(shopKey), dump, `switched off after ${requests} requests`);
+  }
+});
+
 test("a backfill reads orders in the trash in pages, not one by one", async () => {
   const { simulator, sync } = await open({ seed: 18, orders: 60 });
   for (const order of simulator.world.orders.slice(0, 20)) simulator.control.trash(order.id);
@@ -433,48 +466,29 @@ describe("connecting", () => {
       return `${error.name}: ${error.message.replaceAll(/127\.0\.0\.1:\d+/gu, "shop")}`;
     };
     const cannot =
-      "does not accept this key: check that both of its parts are complete, that it was not revoked, and that the server passes on the header Authorization.";
-    assert.equal(
-      await said({}, { key: "ck_wrong:cs_simulated" }),
-      `SourceRefused: WooCommerce at shop ${cannot}`,
-    );
-    assert.equal(
-      await said({}, { key: "ck_simulated:cs_wrong" }),
-      `SourceRefused: WooCommerce at shop ${cannot}`,
-    );
-    assert.match(
-      await said({}, { key: "ck_simulated" }),
-      /^SourceRefused: The key must be the consumer key and/u,
-    );
-    assert.match(
-      await said({ permission: "write" }),
-      /^SourceRefused: .* this key may not do that: it needs the permission Read/u,
-    );
-    assert.match(
-      await said({ role: "customer" }),
-      /^SourceRefused: .* must belong to an administrator or shop manager\.$/u,
-    );
-    assert.match(await said({}, {}, "login"), /^SourceFailed: .* a web page came instead of data/u);
-    assert.match(await said({}, {}, "plain"), /^SourceFailed: .* has no REST API at .* is not "Plain"\.$/u);
-    assert.match(await said({}, {}, "other"), /^SourceFailed: .* check that WooCommerce is active there/u);
-    assert.equal(
-      await said({}, {}, "moved"),
-      "SourceFailed: WooCommerce at shop redirects to https://www.shop.example: connect the address that it leads to.",
-    );
-    assert.match(
-      await said({}, { url: "http://shop.example" }),
-      /has no address such as https:\/\/shop\.example\.$/u,
-    );
+      /^SourceRefused: WooCommerce at shop does not accept this key: check that both of its parts are complete, that it was not revoked, and that the server passes on the header Authorization\.$/u;
+    const moved =
+      /^SourceFailed: WooCommerce at shop redirects to https:\/\/www\.shop\.example: connect the address that it leads to\.$/u;
+    const cases: [sentence: RegExp, ...Parameters<typeof said>][] = [
+      [cannot, {}, { key: "ck_wrong:cs_simulated" }],
+      [cannot, {}, { key: "ck_simulated:cs_wrong" }],
+      [/^SourceRefused: The key must be the consumer key and/u, {}, { key: "ck_simulated" }],
+      [/^SourceRefused: .* this key may not do that: it needs the permission Read/u, { permission: "write" }],
+      [/^SourceRefused: .* must belong to an administrator or shop manager\.$/u, { role: "customer" }],
+      [/^SourceFailed: .* a web page came instead of data/u, {}, {}, "login"],
+      [/^SourceFailed: .* has no REST API at .* is not "Plain"\.$/u, {}, {}, "plain"],
+      [/^SourceFailed: .* check that WooCommerce is active there/u, {}, {}, "other"],
+      [moved, {}, {}, "moved"],
+      [/has no address such as https:\/\/shop\.example\.$/u, {}, { url: "http://shop.example" }],
+      [/10\.1\.2\.3 is not at a public address, so it is not asked\.$/u, {}, { url: "https://10.1.2.3" }],
+    ];
+    for (const [sentence, ...asked] of cases) assert.match(await said(...asked), sentence);
     for (const url of ["https://10.1.2.3", "https://169.254.169.254", "https://localhost.localdomain"]) {
       assert.match(
         await said({}, { url }),
         /^SourceFailed: \S+ (?:is not at a public address|at \S+ did not answer)/u,
       );
     }
-    assert.match(
-      await said({}, { url: "https://10.1.2.3" }),
-      /10\.1\.2\.3 is not at a public address, so it is not asked\.$/u,
-    );
   });
 
   test("a shop cannot take the name of another host", async () => {

@@ -204,26 +204,31 @@ function noRoute(response: ServerResponse): void {
   });
 }
 
-/** What WC_REST_Authentication says. An unknown key is as none at all. */
+/**
+ * What WC_REST_Authentication says, in the language of a German shop. An unknown key is as none at all; only a wrong secret is
+ * answered with WWW-Authenticate.
+ */
 function refusalOf(
   { key, permission, role }: WooOptions,
   { headers, method }: IncomingMessage,
-): [number, object] | null {
+): [status: number, json: object, headers?: Record<string, string>] | null {
   const given = Buffer.from((headers.authorization ?? "").replace(/^Basic /u, ""), "base64").toString();
   const refuse = (status: number, code: string, message: string): [number, object] => [
     status,
     { code, message, data: { status } },
   ];
+  const cannotView = "Du kannst leider keine Ressourcen auflisten.";
   if (given.split(":")[0] !== key.split(":")[0])
-    return refuse(401, "woocommerce_rest_cannot_view", "Sorry, you cannot list resources.");
+    return refuse(401, "woocommerce_rest_cannot_view", cannotView);
   const error = "woocommerce_rest_authentication_error";
-  if (given !== key) return refuse(401, error, "Consumer secret is invalid.");
+  if (given !== key) {
+    const realm = { "www-authenticate": 'Basic realm="WooCommerce API"' };
+    return [...refuse(401, error, "Consumer-Secret ist ungültig."), realm];
+  }
   const needed = method === "POST" ? "write" : "read";
   if (!permission.includes(needed))
-    return refuse(401, error, `The API key provided does not have ${needed} permissions.`);
-  return role === "administrator"
-    ? null
-    : refuse(403, "woocommerce_rest_cannot_view", "Sorry, you cannot list resources.");
+    return refuse(401, error, "Der verwendete API-Schlüssel verfügt nicht über die nötige Berechtigung.");
+  return role === "administrator" ? null : refuse(403, "woocommerce_rest_cannot_view", cannotView);
 }
 
 type Row = { id: number; date_created_gmt?: string | null; date_modified_gmt?: string | null };

@@ -170,69 +170,84 @@ export function openClient({ url, secrets, signal }: SourcePlace, retryPolicy: R
       (answer) => readAnswer(where, target, answer),
     );
   };
-  /** null: the shop has no such route, or no such order. */
-  const find = async <Value>(path: string, { fields, read }: Resource<Value>, query: Query = {}) => {
-    const found = await send(path, { _fields: fields, ...query });
-    return found === null ? null : read(found.json, found.total);
+  const get = async <Value>(path: string, { fields, read }: Resource<Value>, query: Query = {}) => {
+    const { json, total } = await send(path, { _fields: fields, ...query });
+    return read(json, total);
   };
   return {
-    find,
-    get: async <Value>(path: string, resource: Resource<Value>, query: Query = {}) => {
-      const found = await find(path, resource, query);
-      if (found !== null) return found;
-      throw new SourceFailed(
-        `${where} has no ${API}${path}: check that WooCommerce is active there, and at least version 5.8.`,
-      );
-    },
+    get,
     post: (path: string, body: object) => send(path, {}, { method: "POST", body: JSON.stringify(body) }),
   };
 }
 
-/** null: WordPress answers, but has no such route or order. */
-function readAnswer(
-  where: string,
-  target: URL,
-  { status, headers, body }: HttpAnswer<string>,
-): Outcome<{ json: unknown; total: number | null } | null> {
+/** A failure with the code that the shop gave it; "" = none. */
+class WooFailed extends SourceFailed {
+  readonly code: string;
+
+  constructor(sentence: string, code: string) {
+    super(sentence);
+    this.code = code;
+  }
+}
+
+/** Of an order that the shop does not have any more. */
+export const NO_ORDER = "woocommerce_rest_shop_order_invalid_id";
+/** Of a list that this version of WooCommerce does not have; also if the plugin is not active. */
+export const NO_ROUTE = "rest_no_route";
+
+/** null where the shop fails with that code. */
+export async function orNull<Value>(code: string, asked: Promise<Value>): Promise<Value | null> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (error instanceof WooFailed && error.code === code) return null;
+    throw error;
+  }
+}
+
+type Answer = { json: unknown; total: number | null };
+
+function readAnswer(where: string, target: URL, answer: HttpAnswer<string>): Outcome<Answer> {
+  const { status, headers, body } = answer;
   const outcome = readJson(body);
   if (status === 200 || status === 201) {
     const total = headers.get("x-wp-total") ?? "";
     if ("value" in outcome)
       return { value: { json: outcome.value, total: /^\d+$/u.test(total) ? Number(total) : null } };
-    if (!body.trimStart().startsWith("<")) return outcome;
-    const page =
-      "a web page came instead of data, such as a login, a maintenance notice or a firewall's check";
-    return { again: page, delayMs: null };
+    return body.trimStart().startsWith("<") ? { again: WEB_PAGE, delayMs: null } : outcome;
   }
   const json = "value" in outcome && isObject(outcome.value) ? outcome.value : {};
   const code = typeof json["code"] === "string" ? json["code"] : "";
-  if (code === "rest_no_route" || code === "woocommerce_rest_shop_order_invalid_id") return { value: null };
-  const failed = (sentence: string) => new SourceFailed(`${where} ${sentence}`);
-  const refused = (sentence: string) => new SourceRefused(`${where} ${sentence}`);
+  // Only WooCommerce's own refusal of the key ends the connection: a firewall's refusal may be temporary.
+  if ((status === 401 || status === 403) && code.startsWith("woocommerce_"))
+    throw new SourceRefused(`${where} ${refusalOf(answer, code)}`);
+  throw new WooFailed(`${where} ${failureOf(answer, code, target)}`, code);
+}
+
+const WEB_PAGE =
+  "a web page came instead of data, such as a login, a maintenance notice or a firewall's check";
+
+/** Why the key is refused, by status, code and header: messages are in the shop's language. */
+function refusalOf({ status, headers }: HttpAnswer<string>, code: string): string {
+  // A wrong secret has the same status and code, but asks for another one.
+  if (code === "woocommerce_rest_authentication_error" && !headers.has("www-authenticate"))
+    return "says that this key may not do that: it needs the permission Read, or Read/Write to register webhooks.";
+  // 401: WooCommerce does not know the key.
+  if (status === 403)
+    return "does not show orders or products to this key: it must belong to an administrator or shop manager.";
+  return "does not accept this key: check that both of its parts are complete, that it was not revoked, and that the server passes on the header Authorization.";
+}
+
+function failureOf({ status, headers }: HttpAnswer<string>, code: string, target: URL): string {
   if (status >= 300 && status < 400) {
     const to = URL.parse(headers.get("location") ?? "", target)?.origin ?? "another address";
-    throw failed(`redirects to ${to}: connect the address that it leads to.`);
+    return `redirects to ${to}: connect the address that it leads to.`;
   }
+  if (code === NO_ROUTE)
+    return `has no ${target.pathname.slice(1)}: check that WooCommerce is active there, and at least version 5.8.`;
   if (status === 404 && code === "")
-    throw failed(
-      `has no REST API at ${target.pathname}: check the address, and that Settings → Permalinks in WordPress is not "Plain".`,
-    );
-  if (status !== 401 && status !== 403)
-    throw failed(`answered with status ${status}${code === "" ? "" : ` (${code})`}.`);
-  // Only WooCommerce's own refusal of the key ends the connection: a firewall's refusal may be temporary.
-  if (!code.startsWith("woocommerce_"))
-    throw failed(
-      `refused the request before WooCommerce saw it (status ${status}): a firewall or security plugin must let the REST API pass.`,
-    );
-  if (/permission/iu.test(String(json["message"])))
-    throw refused(
-      "says that this key may not do that: it needs the permission Read, or Read/Write to register webhooks.",
-    );
-  if (status === 403)
-    throw refused(
-      "does not show orders or products to this key: it must belong to an administrator or shop manager.",
-    );
-  throw refused(
-    "does not accept this key: check that both of its parts are complete, that it was not revoked, and that the server passes on the header Authorization.",
-  );
+    return `has no REST API at ${target.pathname}: check the address, and that Settings → Permalinks in WordPress is not "Plain".`;
+  if (status === 401 || status === 403)
+    return `refused the request before WooCommerce saw it (status ${status}): a firewall or security plugin must let the REST API pass.`;
+  return `answered with status ${status}${code === "" ? "" : ` (${code})`}.`;
 }

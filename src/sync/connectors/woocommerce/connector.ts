@@ -9,7 +9,7 @@ import { CONDITION_OPTIONS, readProductSettings, readText } from "../shared/map-
 import type { MappedProduct } from "../shared/map-product.ts";
 import { anomalyNotes, applyStoreRun, drainPending, GONE, step, storeRecords } from "../shared/store-run.ts";
 import type { FetchedRecord, StoreRun } from "../shared/store-run.ts";
-import { isShopUrl, openClient, READ, TITLE } from "./client.ts";
+import { isShopUrl, NO_ORDER, NO_ROUTE, openClient, orNull, READ, TITLE } from "./client.ts";
 import type { WooClient, WooOrder, WooRefund, WooVariation } from "./client.ts";
 import { ANOMALY_TEXTS, gidOf, mapOrder, mapWooProduct, ORDER_PREFIX } from "./map.ts";
 import type { MappedOrder, OrderAnomalies, WooSettings } from "./map.ts";
@@ -249,9 +249,13 @@ async function* readPages(
   for (let known = 0; ;) {
     signal.throwIfAborted();
     const query = { ...filter, dates_are_gmt: "true", orderby: "id", order: "asc", per_page: PAGE, offset };
-    const page = await client[list === "variations" ? "find" : "get"](list, READ.page, query);
-    // Before WooCommerce 10.3 there is no list of variations.
-    if (page === null) return;
+    const asked = client.get(list, READ.page, query);
+    const page = list === "variations" ? await orNull(NO_ROUTE, asked) : await asked;
+    if (page === null) {
+      // Before WooCommerce 10.3 there is no list of variations. If the plugin was switched off, there is no currency either.
+      await client.get("data/currencies/current", READ.currency);
+      return;
+    }
     const { total } = page;
     const rows = page.rows.slice(0, PAGE);
     longest = Math.max(longest, rows.length);
@@ -288,7 +292,7 @@ async function readOrders(run: Run, ids: readonly number[], status = "any"): Pro
   const orders = await client.get("orders", READ.orders, { ...queryOf(ids), ...EXACT, status });
   const listed = new Set(orders.map(({ id }) => id));
   for (const id of ids.filter((one) => !listed.has(one))) {
-    const hidden = await client.find(`orders/${id}`, READ.order, EXACT);
+    const hidden = await orNull(NO_ORDER, client.get(`orders/${id}`, READ.order, EXACT));
     if (hidden !== null) orders.push(hidden);
   }
   const refunds = await readRefunds(client, orders);
@@ -309,7 +313,7 @@ async function readRefunds(client: WooClient, orders: readonly WooOrder[]) {
   const found: WooRefund[] = [];
   for (let start = 0; start < ids.length; start += PAGE) {
     const query = { ...queryOf(ids.slice(start, start + PAGE)), ...EXACT };
-    found.push(...((await client.find("refunds", READ.refunds, query)) ?? []));
+    found.push(...((await orNull(NO_ROUTE, client.get("refunds", READ.refunds, query))) ?? []));
   }
   const byOrder = Map.groupBy(found, ({ parent_id: orderId }) => orderId ?? 0);
   for (const { id, refunds } of orders) {
@@ -340,7 +344,7 @@ async function readVariations(client: WooClient, id: number, status: string): Pr
   const all: WooVariation[] = [];
   for (let page = 1; ; page += 1) {
     const query = { status, per_page: PAGE, page, orderby: "id", order: "asc" };
-    const rows = (await client.find(`products/${id}/variations`, READ.variations, query)) ?? [];
+    const rows = await client.get(`products/${id}/variations`, READ.variations, query);
     all.push(...rows);
     if (rows.length < PAGE) return all;
     if (all.length >= MOST_VARIATIONS)
