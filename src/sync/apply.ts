@@ -46,6 +46,8 @@ type StagedRun = {
   labels: SourceLabels | null;
   /** The orders of the run; null when it brings none. */
   orders: SourceOrders | null;
+  /** Variants, products, SKUs and labels that it may change, each; without a limit by default. */
+  mostKeys?: number | undefined;
   /** `stage` is "orders", "labels" or "cohorts". */
   onProgress: (stage: string, done: number) => void;
 };
@@ -62,11 +64,12 @@ type AppliedRun = {
 
 /**
  * Applies a run's input to the served data: catalogue, order documents, facts, labels, cohorts, in the transaction of
- * `lockWorkspace`, and of `createStage` or without a catalogue `planForRun`. Common to all sources; the caller publishes.
+ * `lockWorkspace`, and of `createStage` or without a catalogue `planForRun`. Common to all sources; the caller publishes. Throws
+ * `TooManyKeys`.
  */
 export async function applyStage(run: StagedRun): Promise<AppliedRun> {
   const { connection, shopKey, currencyCode, onProgress } = run;
-  const changedKeys = newChangedKeys();
+  const changedKeys = newChangedKeys(run.mostKeys);
   const unusableImages = run.hasCatalogue ? await dropUnusableImages(connection) : 0;
   const catalogueChanges = run.hasCatalogue ? await putCatalogue(connection, shopKey, changedKeys) : 0;
   // Statistics do not include this transaction's rows: the planner may expect a single variant, and loop over all for each name.

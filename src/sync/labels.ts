@@ -18,8 +18,8 @@ import { putChanged } from "./portions.ts";
 
 export type SourceLabels = {
   source: string;
-  /** Labels deleted at the source, stored or not. */
-  gone: readonly string[];
+  /** The next labels deleted at the source, stored or not; empty at the end. */
+  gone: NextRows<Pick<LabelRow, "label_id">>;
   /** The next labels, each label once in a run; empty at the end. */
   next: NextRows<LabelRow>;
 };
@@ -34,8 +34,13 @@ export async function putRunLabels(
   { source, gone, next }: SourceLabels,
   changedKeys: ChangedKeys,
 ): Promise<PutLabels> {
-  const removed = gone.length === 0 ? [] : await removeLabels(connection, shopKey, source, gone);
-  addLabels(changedKeys, source, removed);
+  let removed = 0;
+  for (let rows = await gone(); rows.length > 0; rows = await gone()) {
+    const ids = rows.map((row) => row.label_id);
+    const were = await removeLabels(connection, shopKey, source, ids);
+    addLabels(changedKeys, source, were);
+    removed += were.length;
+  }
   const redacted = await listRedactedLabels(connection, shopKey, source);
   const redactedById = new Map(redacted.map((label) => [label.label_id, label]));
   let read = 0;
@@ -50,7 +55,7 @@ export async function putRunLabels(
     (rows) => putLabels(connection, shopKey, source, rows),
     (row) => addLabels(changedKeys, source, [row.label_id]),
   );
-  return { read, changed, removed: removed.length };
+  return { read, changed, removed };
 }
 
 /**

@@ -116,7 +116,7 @@ export async function putSourceLabels(
     await applyStage({
       hasCatalogue: true,
       ...run,
-      labels: { source, gone: [], next },
+      labels: { source, gone: async () => [], next },
       onProgress: () => {},
     });
   });

@@ -1,14 +1,5 @@
 import type { Connection } from "../database.ts";
-import {
-  planForRun,
-  command,
-  cursor,
-  queryAny,
-  queryColumn,
-  queryValue,
-  requireRow,
-  requireValue,
-} from "../query.ts";
+import { planForRun, command, cursor, queryAny, queryValue, requireRow, requireValue } from "../query.ts";
 import type { ProductRow, VariantRow } from "./catalogue.ts";
 import type { LabelRow } from "./label-write.ts";
 import type { SaleEventRow } from "./report-figures.ts";
@@ -214,9 +205,10 @@ export const openStagedLabels = cursor<LabelRow>(
        from staged_label s where not s.deleted order by s.label_id`,
 );
 
-/** The labels that staged rows delete. */
-export const listDeletedLabels = queryColumn<string, [], Connection>(
-  "list_deleted_labels",
+/** Opens the cursor over the labels that staged rows delete. */
+export const openDeletedLabels = cursor<Pick<LabelRow, "label_id">>(
+  "deleted_label",
+  ROWS_PER_STATEMENT,
   "select s.label_id from staged_label s where s.deleted order by s.label_id",
 );
 
@@ -228,9 +220,10 @@ export const openStagedSaleEvents = cursor<SaleEventRow>(
        from staged_sale_event s where not s.deleted order by s.slug`,
 );
 
-/** The sale events that staged rows delete. */
-export const listDeletedSaleEvents = queryColumn<string, [], Connection>(
-  "list_deleted_sale_events",
+/** Opens the cursor over the sale events that staged rows delete. */
+export const openDeletedSaleEvents = cursor<Pick<SaleEventRow, "slug">>(
+  "deleted_sale_event",
+  ROWS_PER_STATEMENT,
   "select s.slug from staged_sale_event s where s.deleted order by s.slug",
 );
 

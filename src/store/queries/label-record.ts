@@ -1,5 +1,5 @@
 import type { Connection, Queryable } from "../database.ts";
-import { command, cursor, query, queryColumn, queryValue, requireRow } from "../query.ts";
+import { command, cursor, query, queryValue, requireRow } from "../query.ts";
 import type { LabelRow } from "./label-write.ts";
 
 /** How far an unfinished run of a label source came, in its own format; null = there is none. Primary key. */
@@ -46,10 +46,12 @@ const LAST_RECORDS = `
           where r.shop_key = $1 and r.source = $2 and r.part = 'labels'
           order by r.record_id, r.record_number desc`;
 
+const LABELS_PER_FETCH = 5000;
+
 /** Opens the cursor over the labels of the run's records. */
 export const openRecordLabels = cursor<LabelRow, [shopKey: number, source: string]>(
   "record_label",
-  5000,
+  LABELS_PER_FETCH,
   `select l."labelId" as label_id, l."orderId" as order_id, l."returnId" as return_id, l."orderName" as order_name,
             l."trackingNumber" as tracking_number, l."chargedAt"::text as charged_at, l."amountMinor" as amount_minor,
             l."currencyCode" as currency_code, l."voidedAt"::text as voided_at
@@ -60,11 +62,12 @@ export const openRecordLabels = cursor<LabelRow, [shopKey: number, source: strin
 );
 
 /**
- * Stored labels that the run's records no longer name: those whose id is the record's, or begins with it and a colon.
- * Primary key of return_label.
+ * Opens the cursor over stored labels that the run's records no longer name: those whose id is the record's, or begins with it
+ * and a colon. Primary key of return_label.
  */
-export const listUnnamedLabels = queryColumn<string, [shopKey: number, source: string], Connection>(
-  "list_unnamed_labels",
+export const openUnnamedLabels = cursor<Pick<LabelRow, "label_id">, [shopKey: number, source: string]>(
+  "unnamed_label",
+  LABELS_PER_FETCH,
   `with last as materialized (${LAST_RECORDS}
          ), stored as materialized (
            select l.label_id

@@ -5,9 +5,9 @@ import {
   analyzeStage,
   countStaged,
   createStage,
-  listDeletedLabels,
-  listDeletedSaleEvents,
   lockWorkspaceForRun,
+  openDeletedLabels,
+  openDeletedSaleEvents,
   openStagedLabels,
   openStagedSaleEvents,
   removeRepeatedRows,
@@ -51,6 +51,7 @@ import {
   oldOrdersWarnings,
   openProblemList,
   projectionWarnings,
+  tooMuch,
   type ImportWarning,
   type ProblemList,
   type RowProblem,
@@ -70,6 +71,7 @@ type FolderRun = {
   /** M5 */
   asOf: Date;
   files: readonly FolderFile[];
+  mostKeys?: number | undefined;
   onProgress?: ((progress: ImportProgress) => void) | undefined;
 };
 
@@ -111,7 +113,7 @@ async function applyFolder(
 ): Promise<AppliedFolder> {
   const { connection, shopKey, currencyCode, files } = run;
   const saleEvents = await applySaleEvents(run);
-  const gone = await listDeletedLabels(connection);
+  const gone = await openDeletedLabels(connection);
   const { changes, merged, labels, split, dirtyMonths } = await applyStage({
     connection,
     shopKey,
@@ -119,6 +121,7 @@ async function applyFolder(
     hasCatalogue: true,
     labels: { source: LABEL_SOURCE, gone, next: await openStagedLabels(connection) },
     orders,
+    mostKeys: run.mostKeys,
     onProgress: (stage, done) => {
       // The orders report their rows themselves.
       if (stage !== "orders") run.onProgress?.({ stage, doneBytes: done, totalBytes: 1 });
@@ -162,8 +165,12 @@ async function applyFolder(
 type AppliedSaleEvents = { changed: number; removed: number; skus: ReadonlySet<string> };
 
 async function applySaleEvents({ connection, shopKey, files }: FolderRun): Promise<AppliedSaleEvents> {
-  const gone = await listDeletedSaleEvents(connection);
-  const removed = gone.length === 0 ? [] : await removeSaleEvents(connection, shopKey, gone);
+  const gone = await openDeletedSaleEvents(connection);
+  let removed = 0;
+  for (let rows = await gone(); rows.length > 0; rows = await gone()) {
+    const slugs = rows.map((row) => row.slug);
+    removed += (await removeSaleEvents(connection, shopKey, slugs)).length;
+  }
   const next = await openStagedSaleEvents(connection);
   const skus = new Set<string>();
   let [changed, count, skuBytes] = [0, 0, 0];
@@ -175,7 +182,7 @@ async function applySaleEvents({ connection, shopKey, files }: FolderRun): Promi
     refuseManySaleEvents(files, { count, sku_bytes: skuBytes });
   }
   if (changed > 0) refuseManySaleEvents(files, await measureSaleEvents(connection, shopKey));
-  return { changed, removed: removed.length, skus };
+  return { changed, removed, skus };
 }
 
 /** Of a workspace: every report lists its sale events, and their page compares each with all others. */
@@ -256,6 +263,8 @@ export type ImportOptions = {
   maxReported?: number | undefined;
   /** The most text that the files may hold together, unpacked; without a limit by default. */
   mostTextBytes?: number | undefined;
+  /** The most variants, products, SKUs and labels that may change, each; without a limit by default. */
+  mostKeys?: number | undefined;
   /** Called once all is stored, in the transaction of the import; throwing undoes it. */
   onStored?: ((connection: Connection, result: ImportResult) => Promise<void>) | undefined;
 };
@@ -289,21 +298,8 @@ export async function importFolder(options: ImportOptions): Promise<ImportResult
     return result;
   } catch (error) {
     if (error instanceof NothingImported) return error.result;
-    throw tooLarge(error as Error & { code?: string }) ?? error;
+    throw tooMuch(error, files) ?? error;
   }
-}
-
-/** By SQLSTATE, what no row is too large for, but all of them together. */
-const TOO_LARGE: Readonly<Record<string, string>> = {
-  "22003":
-    `the units of a month add up to more than ${(2 ** 31 - 1).toLocaleString("en")}: correct the rows of order_lines, returns ` +
-    "or refunds that have the most units",
-  "54000": "the rows of an order_id are more than 1 GB: an order may have some 30,000 rows",
-};
-
-function tooLarge({ code = "" }: { code?: string }): ImportError | null {
-  const problem = TOO_LARGE[code];
-  return problem === undefined ? null : new ImportError(problem);
 }
 
 /** Rolls back writes made before the last order was checked. */

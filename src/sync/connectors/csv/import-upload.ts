@@ -30,6 +30,8 @@ import { ImportError, type RowProblem } from "./problems.ts";
 export const PART_BYTES = 4 * 1024 * 1024;
 /** Of all files of an upload, packed or not. */
 export const MOST_UPLOAD_BYTES = 2 * 1024 ** 3;
+/** Variants, products, SKUs and labels that an import changes are in memory, in some 200 MB for a million of each. */
+const MOST_KEYS = 1_000_000;
 export const UPLOAD_LIFETIME_MS = 24 * 3_600_000;
 /** The name under which the invalid rows of an import are stored with its files. */
 export const REFUSED_ROWS_FILE = "refused-rows.csv";
@@ -171,6 +173,7 @@ async function importWritten(
     signal: stop,
     maxReported: MOST_LISTED,
     mostTextBytes: MOST_UPLOAD_BYTES,
+    mostKeys: MOST_KEYS,
     onWait: () => show({ stage: "wait", done: 0, total: null }),
     onProgress: ({ stage, doneBytes, totalBytes }) => show({ stage, done: doneBytes, total: totalBytes }),
     onStored: (connection, result) => storeEnd(connection, run, result),

@@ -1,4 +1,5 @@
 import { dayFromText, dayOfInstant, dayToText } from "../../../lib/month.ts";
+import { TooManyKeys } from "../../changed-keys.ts";
 import type { RowKind } from "../../document-merge.ts";
 import type { SplitLabels } from "../../labels.ts";
 import { WARNING_TEXTS, type WarningCounts } from "../../project.ts";
@@ -43,6 +44,38 @@ export type ImportWarning = {
 /** An unreadable folder or file; nothing was imported. */
 export class ImportError extends Error {
   override name = "ImportError";
+}
+
+/** What no row is too large for, but all of them together, in a sentence; null: the error is another. */
+export function tooMuch(error: unknown, files: readonly FolderFile[]): ImportError | null {
+  if (error instanceof TooManyKeys) return manyKeys(error, files);
+  const problem = TOO_LARGE[(error as { code?: string }).code ?? ""];
+  return problem === undefined ? null : new ImportError(problem);
+}
+
+/** By SQLSTATE. */
+const TOO_LARGE: Readonly<Record<string, string>> = {
+  "22003":
+    `the units of a month add up to more than ${(2 ** 31 - 1).toLocaleString("en")}: correct the rows of order_lines, returns ` +
+    "or refunds that have the most units",
+  "54000": "the rows of an order_id are more than 1 GB: an order may have some 30,000 rows",
+};
+
+/** What the keys of a kind are called, and which files name them. */
+const KEYS: Readonly<Record<TooManyKeys["kind"], readonly [words: string, ...names: FileName[]]>> = {
+  products: ["products", "products", "variants", "order_lines"],
+  variants: ["variants", "variants"],
+  skus: ["SKUs", "variants", "order_lines"],
+  labels: ["labels", "order_lines", "return_labels"],
+};
+
+function manyKeys({ kind, most }: TooManyKeys, files: readonly FolderFile[]): ImportError {
+  const [words, ...names] = KEYS[kind];
+  const fileNames = files.filter(({ name }) => names.includes(name)).map(({ fileName }) => fileName);
+  return new ImportError(
+    `${fileNames.join(" and ")}: one import may change at most ${most.toLocaleString("en")} ${words}: ` +
+      "divide the rows between several imports",
+  );
 }
 
 /** Problems of the rows: all are counted, the first `maxReported` by file and line are kept. */

@@ -293,3 +293,45 @@ test("rows that cannot be used are listed by file and line, whatever found them"
     ],
   );
 });
+
+const MANY_KEYS: readonly (readonly [words: RegExp, files: FolderFiles])[] = [
+  [
+    /^return_labels\.csv: one import may change at most 3 labels: divide the rows between several imports$/,
+    { "return_labels.csv": csv("label_id,charged_at,amount", ...four("2026-01-09T00:00:00Z,1.00")) },
+  ],
+  [
+    /^variants\.csv: one import may change at most 3 variants: /,
+    { "variants.csv": csv("variant_id,product_id", ...four("p1")) },
+  ],
+  [
+    /^products\.csv: one import may change at most 3 products: /,
+    { "products.csv": csv("product_id,title", ...four("Hat")) },
+  ],
+  [
+    /^order_lines\.csv: one import may change at most 3 SKUs: /,
+    { "order_lines.csv": csv(`sku,${LINES}`, ...four(GOOD_LINE.replace("l1", "l2"))) },
+  ],
+  [
+    /^products\.csv and order_lines\.csv: one import may change at most 3 products: /,
+    { ...lines(), "products.csv": csv("product_id,title", `${"p".repeat(450)},Hat`) },
+  ],
+];
+
+/** Four rows, each with another key before the given cells. */
+function four(cells: string): string[] {
+  return ["a", "b", "c", "d"].map((key) => `${key},${cells.replace("l2", `l${key}`)}`);
+}
+
+for (const [words, files] of MANY_KEYS) {
+  test(`an import that changes more keys than may be in memory is refused: ${words.source}`, async () => {
+    const shopKey = await shop.open();
+    await assert.rejects(shop.import(shopKey, files, { mostKeys: 3 }), {
+      name: "ImportError",
+      message: words,
+    });
+    const { imported } = await shop.import(shopKey, files, { mostKeys: 4 });
+    assert.equal(imported, true);
+    // What has not changed does not count.
+    await shop.import(shopKey, files, { mostKeys: 1 });
+  });
+}

@@ -9,8 +9,8 @@ import {
   findFirstMonth,
   findProgress,
   insertRecords,
-  listUnnamedLabels,
   openRecordLabels,
+  openUnnamedLabels,
   putProgress,
   type LabelTotals,
 } from "../../../store/queries/label-record.ts";
@@ -221,7 +221,7 @@ const NOTHING = { changes: 0, labels: { read: 0 } };
 async function applyLabels(connection: Connection, context: SyncContext, source: string) {
   const { shopKey, currencyCode } = context;
   await planForRun(connection);
-  const gone = await listUnnamedLabels(connection, shopKey, source);
+  const gone = await openUnnamedLabels(connection, shopKey, source);
   return applyStage({
     connection,
     shopKey,
