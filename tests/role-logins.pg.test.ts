@@ -204,36 +204,6 @@ test("a backup by the worker's login holds every number that one by the owner's 
   assert.deepEqual(await sequencesBy(asRole(own.url, "worker")), await sequencesBy(own.url));
 });
 
-/** Servers without roles: the embedded one, which creates them, and one whose administrator runs deploy/roles.sql. */
-const settings = { fsync: "off", shared_buffers: "16MB" };
-const passwords = { worker_password: "w'w", admission_password: "a:a", reader_password: "r" };
-
-test("deploy/roles.sql and a migration give the roles their rights on a server of one's own", async (context) => {
-  const server = await joinEmbedded({ dataFolder: join(folder, "own"), log: () => {}, settings });
-  context.after(() => server.release());
-  const url = urlOfDatabase(server.url, "shop data");
-  const ownerUrl = Object.assign(new URL(url), { username: "keeper", password: "secret" }).href;
-  await execute(server.url, "create role keeper login password 'secret'");
-  await execute(server.url, 'create database "shop data"');
-  await execute(server.url, "grant connect on database postgres, template1 to public");
-  await runRolesFile(url, { owner: "keeper", ...passwords, shared: "1" });
-  const ofSystem = urlOfDatabase(loginUrl(url, "reader", "r"), "postgres");
-  await (await connectAs(ofSystem)).end();
-  for (const times of [1, 2]) {
-    await runRolesFile(url, { owner: "keeper", ...passwords });
-    await migrate({ url: ownerUrl });
-    assert.ok(times > 0);
-  }
-  const ownPool = openTestPool(ownerUrl);
-  try {
-    const urlOf = (role: DatabaseRole): string => loginUrl(url, role, passwords[`${role}_password`]);
-    assert.deepEqual(await surprisesOf(urlOf, ownPool), []);
-    await assertClosed(urlOf);
-  } finally {
-    await ownPool.end();
-  }
-});
-
 /** Only the worker may make temporary tables, and nobody large objects or tables, nor enter the databases of the system. */
 async function assertClosed(urlOf: (role: DatabaseRole) => string): Promise<void> {
   for (const role of ROLES) {
@@ -253,6 +223,12 @@ async function assertClosed(urlOf: (role: DatabaseRole) => string): Promise<void
       await client.end();
     }
   }
+}
+
+/** As on a server that never had them. */
+async function dropRoles(url: string): Promise<void> {
+  for (const name of ROLES.flatMap((role) => [groupOf(role), loginOf(role)]))
+    await execute(url, `drop owned by ${name}; drop role ${name}`);
 }
 
 describe("The embedded server", () => {
@@ -300,14 +276,41 @@ describe("The embedded server", () => {
 
   test("of an earlier version gets the roles and their rights at the next start, or command", async (context) => {
     const earlier = await open(context);
-    for (const role of ROLES) {
-      for (const name of [groupOf(role), loginOf(role)])
-        await execute(earlier.databaseUrl, `drop owned by ${name}; drop role ${name}`);
-    }
+    await dropRoles(earlier.databaseUrl);
     const listed = await runCommand(["workspace", "list"], { RETURNS_DATA_DIR: join(folder, "embedded") });
     assert.equal(listed.code, 0, listed.stderr);
     assert.equal((await namesOf(earlier)).reading, loginOf("reader"));
   });
+});
+
+/** Of a server of one's own, whose administrator runs deploy/roles.sql. */
+const passwords = { worker_password: "w'w", admission_password: "a:a", reader_password: "r" };
+
+test("deploy/roles.sql and a migration give the roles their rights on a server of one's own", async (context) => {
+  const server = await joinEmbedded({ dataFolder: join(folder, "embedded"), log: () => {} });
+  context.after(() => server.release());
+  await dropRoles(server.url);
+  const url = urlOfDatabase(server.url, "shop data");
+  const ownerUrl = Object.assign(new URL(url), { username: "keeper", password: "secret" }).href;
+  await execute(server.url, "create role keeper login password 'secret'");
+  await execute(server.url, 'create database "shop data"');
+  await execute(server.url, "grant connect on database postgres, template1 to public");
+  await runRolesFile(url, { owner: "keeper", ...passwords, shared: "1" });
+  const ofSystem = urlOfDatabase(loginUrl(url, "reader", "r"), "postgres");
+  await (await connectAs(ofSystem)).end();
+  for (const times of [1, 2]) {
+    await runRolesFile(url, { owner: "keeper", ...passwords });
+    await migrate({ url: ownerUrl });
+    assert.ok(times > 0);
+  }
+  const ownPool = openTestPool(ownerUrl);
+  try {
+    const urlOf = (role: DatabaseRole): string => loginUrl(url, role, passwords[`${role}_password`]);
+    assert.deepEqual(await surprisesOf(urlOf, ownPool), []);
+    await assertClosed(urlOf);
+  } finally {
+    await ownPool.end();
+  }
 });
 
 /** By pool, as whom it connects. */

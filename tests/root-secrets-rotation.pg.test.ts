@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
-import { test, type TestContext } from "node:test";
+import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { runCommand } from "./support/command.ts";
 import { createTestDatabase } from "./support/database.ts";
 import { TEST_SECRET } from "./support/secret.ts";
-import { startServerProcess, type ServerProcess } from "./support/server-process.ts";
-import { openTestPool, serviceEnvironment } from "./support/service.ts";
+import { openTestPool, serviceEnvironment, startOn, type TestService } from "./support/service.ts";
 import { createSmallStore } from "./support/small-store.ts";
 import { eventually } from "./support/worker.ts";
 
@@ -32,13 +31,13 @@ type Load = {
 };
 
 /** Asks the servers with every token, until it is stopped. */
-function startLoad(servers: readonly ServerProcess[], tokens: readonly string[]): Load {
+function startLoad(servers: readonly TestService[], tokens: readonly string[]): Load {
   const statuses = new Map<number, number>();
   const done = [0, 0, 0];
   const stopping = new AbortController();
   const ask = async (_: number, asker: number): Promise<void> => {
     for (let round = asker; !stopping.signal.aborted; round += 1) {
-      const server = servers[round % servers.length] as ServerProcess;
+      const server = servers[round % servers.length] as TestService;
       const token = tokens[Math.floor(round / servers.length) % tokens.length] ?? "";
       const response = await fetch(`${server.address}${ENTITIES}?limit=1`, {
         headers: { authorization: `Bearer ${token}` },
@@ -64,15 +63,13 @@ function startLoad(servers: readonly ServerProcess[], tokens: readonly string[])
   };
 }
 
-async function startWith(context: TestContext, url: string, secrets: string): Promise<ServerProcess> {
-  return startServerProcess(context, url, { RETURNS_SECRET: secrets });
-}
-
 test("a rotation over two servers under load, in any order: no token and no cursor ends", async (context) => {
   const database = await createTestDatabase();
   const { url } = database;
   const pool = openTestPool(url);
+  const servers: TestService[] = [];
   context.after(async () => {
+    await Promise.all(servers.map((server) => server.stop()));
     await pool.end();
     await database.drop();
   });
@@ -89,15 +86,16 @@ test("a rotation over two servers under load, in any order: no token and no curs
   const newToken = async (name: string, secrets: string): Promise<string> =>
     String((await command(url, [...create, name], secrets))["token"]);
 
-  const servers = [await startWith(context, url, TEST_SECRET), await startWith(context, url, TEST_SECRET)];
+  const start = (secrets: string): Promise<TestService> =>
+    startOn({ url, drop: async () => {} }, { RETURNS_SECRET: secrets });
+  servers.push(await start(TEST_SECRET), await start(TEST_SECRET));
   const tokens = [tenant.token, await newToken("before", TEST_SECRET)];
   const load = startLoad(servers, tokens);
   const restart = async (place: number, secrets: string): Promise<void> => {
-    const replaced = servers[place] as ServerProcess;
-    servers[place] = await startWith(context, url, secrets);
+    const replaced = servers[place] as TestService;
+    servers[place] = await start(secrets);
     await load.settled();
-    replaced.signal("SIGTERM");
-    assert.equal(await replaced.ended, 0);
+    await replaced.stop();
     tokens.push(await newToken(`server ${place}, ${tokens.length}`, secrets));
   };
   const firstPage = await servers[0]?.call(ENTITIES, {
@@ -117,9 +115,7 @@ test("a rotation over two servers under load, in any order: no token and no curs
   assert.equal(nextPage?.status, 200, "a cursor of the one server is the other's, too");
   await restart(0, BOTH);
   await restart(1, SECOND_SECRET);
-  const refused = await runCommand(["serve", "--no-demo"], serviceEnvironment(url));
-  assert.equal(refused.code, 1);
-  assert.match(refused.stderr, /^The secret is not one of this database's/mu);
+  await assert.rejects(start(TEST_SECRET), /^Refusal: The secret is not one of this database's/u);
   await restart(0, SECOND_SECRET);
   for (const token of tokens) {
     for (const server of servers) {

@@ -1,11 +1,15 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { chmod, mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
+import { chmod, cp, mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { zstdCompressSync } from "node:zlib";
 import pg from "pg";
 import pino from "pino";
+import { readBackup, writeManifest, type Manifest } from "../actions/installation/backup-folder.ts";
 import { startService } from "../app.ts";
 import { readConfig } from "../config.ts";
 import { openInstallation } from "../installation.ts";
@@ -79,18 +83,21 @@ async function answerOf(of: Record<string, string>): Promise<unknown> {
 
 test("a backup goes to an embedded database and from there to another server: tokens and answers stay", async () => {
   const folder = join(parent, "first");
-  const { stdout, stderr } = await run(["backup", folder]);
+  const { stdout } = await run(["backup", folder, "--with-secret"]);
   assert.match(stdout, /^Backed up [\d,]+ rows of \d+ tables to .*first \([\d.]+ MB\)\.\n$/u);
-  assert.match(stderr, /holds no secret/u);
   const [noted] = await rowsIn<{ at: Date }>(source.url, "select backed_up_at as at from installation");
-  const { made_at: madeAt } = JSON.parse(await readFile(join(folder, "manifest.json"), "utf8")) as {
-    made_at: string;
-  };
-  assert.equal(noted?.at.toISOString(), madeAt);
+  const { manifest } = await readBackup(folder);
+  assert.equal(noted?.at.toISOString(), manifest.made_at);
 
-  const embedded = { RETURNS_DATA_DIR: join(parent, "embedded"), RETURNS_SECRET: TEST_SECRET };
+  const dataFolder = join(parent, "embedded");
+  const embedded = { RETURNS_DATA_DIR: dataFolder };
+  const isRunning = (): boolean => existsSync(join(dataFolder, "postgresql/data/postmaster.pid"));
+  const refused = await runCommand(["restore", await withUnusableRow(folder, manifest)], embedded);
+  assert.match(refused.stderr, /^The backup cannot be restored \(".+"\)\. Nothing was restored\.\n$/u);
+  assert.deepEqual([refused.code, isRunning(), existsSync(join(dataFolder, "secret"))], [1, false, false]);
   const restored = await documentOf(["restore", folder], embedded);
-  assert.equal(restored["made_at"], madeAt);
+  assert.deepEqual([restored["made_at"], isRunning()], [manifest.made_at, false]);
+  assert.equal((await readFile(join(dataFolder, "secret"), "utf8")).trim(), TEST_SECRET);
   const expected = await answerOf(environment);
   assert.deepEqual(await answerOf(embedded), expected);
 
@@ -116,12 +123,26 @@ test("a backup goes to an embedded database and from there to another server: to
       ["restore", "restore"],
       "a backup is recorded after its snapshot",
     );
-    const refused = await runCommand(["restore", again], elsewhere);
-    assert.match(refused.stderr, /^The database is not empty/u);
+    const full = await runCommand(["restore", again], elsewhere);
+    assert.match(full.stderr, /^The database is not empty/u);
   } finally {
     await target.drop();
   }
 });
+
+/** A copy of a backup, in whose table of plans is a row that the database refuses. */
+async function withUnusableRow(folder: string, manifest: Manifest): Promise<string> {
+  const copy = join(parent, "unusable");
+  await cp(folder, copy, { recursive: true });
+  const bytes = zstdCompressSync(Buffer.from("1\t2\n"));
+  const sha256 = createHash("sha256").update(bytes).digest("hex");
+  const tables = manifest.tables.map((table) =>
+    table.name === "plan" ? { ...table, bytes: bytes.length, sha256, rows: 1 } : table,
+  );
+  await writeFile(join(copy, "plan.copy.zst"), bytes);
+  await writeManifest(copy, { ...manifest, tables }, null);
+  return copy;
+}
 
 test("--keep adds a backup to a folder of backups, and removes only the oldest of them", async () => {
   const folder = join(parent, "kept");
@@ -172,7 +193,8 @@ test("only this user can read a backup, and a folder that holds anything is refu
 
 test("another secret is refused before anything is opened, and none is made", async () => {
   const folder = join(parent, "bare");
-  await run(["backup", folder]);
+  const { stderr } = await run(["backup", folder]);
+  assert.match(stderr, /holds no secret/u);
   const dataFolder = join(parent, "untouched");
   const none = await runCommand(["restore", folder], { RETURNS_DATA_DIR: dataFolder });
   assert.match(none.stderr, /^The backup holds no secret, and none is set: [^\n]*\n$/u);

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, before, test } from "node:test";
-import { runCommand, startCommand, type CommandOutcome } from "../../tests/support/command.ts";
+import { runCommand, runHere, startCommand, type CommandOutcome } from "../../tests/support/command.ts";
 import { isCitus } from "../../tests/support/citus.ts";
 import { createTestDatabase, type TestDatabase } from "../../tests/support/database.ts";
 import { execute, urlOfDatabase } from "../../tests/support/server.ts";
@@ -207,14 +209,14 @@ test("an empty database is migrated by serve, not by other commands", async () =
     const behind = await runCommand(["workspace", "list"], onNew);
     assert.equal(behind.code, 1);
     assert.match(behind.stderr, /behind this version of the service: run "\.\/returns migrate"/u);
-    assert.equal((await runCommand(["serve", "--no-migrate"], onNew)).code, 1);
+    assert.equal((await runHere(["serve", "--no-migrate"], onNew)).code, 1);
     const serving = startCommand(["serve"], onNew);
     await serving.printed(/There is no workspace yet/u);
     serving.child.kill("SIGINT");
     assert.equal((await serving.outcome).code, 0);
     assert.equal((await runCommand(["migrate", "--json"], onNew)).stdout.includes('"migrated": false'), true);
     await execute(url, "insert into schema_migration (name, run_on) values ('9999_later', now())");
-    const newer = await runCommand(["serve"], onNew);
+    const newer = await runHere(["serve"], onNew);
     assert.equal(newer.code, 1);
     assert.match(newer.stderr, /newer than this version of the service knows/u);
   } finally {
@@ -236,17 +238,16 @@ test("migrate needs no secret, and creates none", async () => {
 });
 
 test("a port in use and a database away are one sentence each", async () => {
-  const serving = startCommand(["serve", "--json"], environment);
-  const { address } = JSON.parse(await serving.printed(/\}\n$/u)) as { address: string };
-  const { port } = new URL(address);
-  const second = await runCommand(["serve"], { ...environment, PORT: port });
-  serving.child.kill("SIGTERM");
+  const other = createServer().listen(0, "127.0.0.1");
+  await once(other, "listening");
+  const port = String((other.address() as AddressInfo).port);
+  const second = await runHere(["serve"], { ...environment, PORT: port });
+  other.close();
   assert.equal(second.code, 1);
   assert.equal(
     second.stderr,
     `Port ${port} of 127.0.0.1 is in use: stop the process that uses it, or set PORT to another port.\n`,
   );
-  assert.equal((await serving.outcome).code, 0);
   const away = await runCommand(["plan", "list"], {
     ...environment,
     DATABASE_URL: `postgres://postgres@127.0.0.1:${port}/returns`,

@@ -4,7 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { runCommand, startCommand } from "../../tests/support/command.ts";
+import { runCommand, runHere, startCommand } from "../../tests/support/command.ts";
 import { createTestDatabase, FORGET_KEYS } from "../../tests/support/database.ts";
 import { execute } from "../../tests/support/server.ts";
 
@@ -39,7 +39,7 @@ test("the first start makes a demo store, also after it was cut off, and its thr
   assert.ok(text.includes(token));
   assert.equal(statSync(join(dataFolder, "demo-token")).mode & 0o777, 0o600);
 
-  const second = await runCommand(["serve"], environment);
+  const second = await runHere(["serve"], environment);
   assert.equal(second.code, 1);
   assert.match(
     second.stderr,

@@ -63,11 +63,10 @@ describe("Users", () => {
     "a data folder that belongs to somebody else is named in one sentence",
     { skip: !isRoot },
     async () => {
-      const clone = join(folder, "strangers");
-      makeClone(clone, stranger);
+      const clone = cloneOfStranger();
       const elsewhere = await joinApart(join(folder, "new"), clone, stranger);
       assert.match(elsewhere.joined.error ?? "", /cannot be used by this user .*EACCES/);
-      const roots = join(folder, "data of somebody");
+      const roots = join(folder, "data of root");
       const holder = await joinApart(roots);
       const taken = await joinApart(roots, clone, stranger);
       await holder.leave();
@@ -98,8 +97,7 @@ test("a system folder that a user may not enter, such as that of the systemd uni
   mkdirSync(closed, { mode: 0o700 });
   if (isRoot) chownSync(closed, 65_534, 65_534);
   else chmodSync(closed, 0);
-  const clone = join(folder, "checkout of another user");
-  makeClone(clone, stranger);
+  const clone = cloneOfStranger();
   const program = `import { defaultDataFolder } from ${JSON.stringify(join(clone, "src/embedded/cluster.ts"))};
     console.log(defaultDataFolder(${JSON.stringify(clone)}, ${JSON.stringify(closed)}));`;
   const { stdout, stderr } = spawnSync(join(clone, "node"), ["--input-type=module", "-e", program], {
@@ -137,6 +135,12 @@ describe("PostgreSQL's programs", () => {
     },
   );
 });
+
+function cloneOfStranger(): string {
+  const clone = join(folder, "strangers");
+  if (!existsSync(clone)) makeClone(clone, stranger);
+  return clone;
+}
 
 function copyPackage(name: string): string {
   const copy = join(folder, name);

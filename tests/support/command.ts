@@ -83,16 +83,23 @@ for (const name of ["stdout", "stderr"] as const) {
 
 /**
  * Runs a command line to its end, as `main` does, with `input` as its standard input: in this process, since a start takes longer
- * than most commands; in one of its own where it lasts, or starts the embedded database.
+ * than most commands; in one of its own where it lasts.
  */
 export async function runCommand(
   words: readonly string[],
   environment: Record<string, string>,
   input = "",
 ): Promise<CommandOutcome> {
-  const isEmbedded = "RETURNS_DATA_DIR" in environment && !("DATABASE_URL" in environment);
-  if (isEmbedded || words.some((word) => LASTING.has(word)))
-    return startCommand(words, environment, input).outcome;
+  if (words.some((word) => LASTING.has(word))) return startCommand(words, environment, input).outcome;
+  return runHere(words, environment, input);
+}
+
+/** The same in this process, also where it would last: for one that is refused. */
+export async function runHere(
+  words: readonly string[],
+  environment: Record<string, string>,
+  input = "",
+): Promise<CommandOutcome> {
   const outcome = { stdout: "", stderr: "", stdin: Readable.from([Buffer.from(input)]) };
   const before = process.exitCode;
   process.exitCode = undefined;
